@@ -1,0 +1,211 @@
+// murmurate client: play with a learner's newest weights, from inside a game.
+//
+//   auto client = murmurate::Client::Connect("tcp://127.0.0.1:7420", {.name = "game-7"});
+//   murmurate::Agent agent = (*client)->NewAgent({.observation = murmurate::Box({4}),
+//                                                 .action = murmurate::Discrete(2)});
+//   while (playing) {
+//     int action = agent.Act(game.observation());
+//     game.Step(action);
+//     agent.Reward(game.reward());
+//     if (game.died()) { agent.End(murmurate::kTerminated); game.Reset(); }
+//     if (game.timed_out()) { agent.End(murmurate::kTruncated, game.observation()); game.Reset(); }
+//   }
+//
+// The promise: Act, Reward and End take no lock, allocate nothing and make no system call (but one
+// eventfd write when a trajectory is handed over and the sender sleeps), whatever the learner does. The
+// exceptions are the paces kCredit and kLockstep, which you ask for. No learner is no error.
+//
+// Two threads of ours a client: mmr-client (session, sending) and mmr-weights (receiving, packing);
+// libzmq has its own two. All signals are blocked in them; nothing is written to stdout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "murmurate/spaces.h"
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+/// How an episode ended.
+enum EndKind : std::uint8_t {
+  kTerminated,  ///< it is over: nothing follows
+  kTruncated,   ///< it was cut (a time limit): life would have gone on from the final observation
+};
+
+/// What the game waits for (design 4, pace).
+enum class Pace : std::uint8_t {
+  kNever,     ///< nothing: without credit the oldest unsent trajectory is dropped
+  kCredit,    ///< at a trajectory's first step, for the learner's credit, while the session is live
+  kLockstep,  ///< also for the version trained on the batch it last played for: bit-for-bit runs
+};
+
+/// What Act does before it has weights.
+enum class WithoutPolicy : std::uint8_t {
+  kRandom,   ///< a valid random action, recorded once there is a learner
+  kDefault,  ///< AgentOptions::default_action, not recorded
+  kWait,     ///< waits for the first weights
+};
+
+enum class PlayMode : std::uint8_t {
+  kTrain,     ///< recorded and sent
+  kEvaluate,  ///< greedy; returns are reported, nothing is trained on
+  kSilent,    ///< greedy; nothing is reported
+};
+
+/// A policy from a file written by Client::Save, a checkpoint, or `murmurate export`.
+class PolicySource {
+ public:
+  PolicySource() = default;
+  static PolicySource FromFile(std::string path);
+  static PolicySource FromMemory(std::string bytes);
+  bool empty() const { return path_.empty() && bytes_.empty(); }
+
+ private:
+  friend class Client;
+  std::string path_, bytes_;
+};
+
+struct ClientOptions {
+  std::string name = "actor";      ///< [A-Za-z0-9._-]{1,64}: how the learner shows this process
+  Pace pace = Pace::kNever;
+  WithoutPolicy without_policy = WithoutPolicy::kRandom;
+  PolicySource policy = {};        ///< played until the learner's weights arrive
+  bool accept_reset = false;       ///< adopt a learner that started afresh, though we hold weights
+  LogCallback log = {};
+};
+
+enum class ClientState : std::uint8_t {
+  kNoLearner,          ///< nobody answers at the address
+  kWaitingForWeights,  ///< in session, no weights yet
+  kLive,
+  kDegraded,           ///< the learner is silent or started afresh: playing on with what we have
+  kRefused,            ///< the learner will not have us; `reason` says why
+};
+const char* ToString(ClientState state);
+
+struct StateReport {
+  ClientState state = ClientState::kNoLearner;
+  std::string reason;  ///< one sentence; empty when kLive
+};
+
+struct ClientStats {
+  std::uint64_t steps = 0;                 ///< Act calls recorded or not
+  std::uint64_t trajectories_sent = 0;
+  std::uint64_t trajectories_dropped = 0;  ///< never sent: no credit, no learner, or discarded
+  std::uint64_t steps_dropped = 0;
+  std::uint64_t trajectories_refused = 0;  ///< the learner answered with an error
+  std::uint64_t weights_received = 0;      ///< versions taken up
+  std::uint64_t version = 0;               ///< newest held, of the first model
+  std::uint64_t reconnects = 0;
+};
+
+struct AgentOptions {
+  Space observation;
+  Space action;
+  std::string model = "default";  ///< agents of one model share weights
+  int default_action = 0;         ///< for WithoutPolicy::kDefault
+};
+
+class ClientCore;
+class AgentCore;
+
+/// One player. Used by one thread at a time (any one). Move only; closing hands over what it recorded.
+/// Outlives its Client harmlessly: it then plays on and sends nothing.
+class Agent {
+ public:
+  Agent() = default;
+  Agent(Agent&&) noexcept;
+  Agent& operator=(Agent&&) noexcept;
+  ~Agent();
+
+  /// The action for what the agent sees now. `observation` has as many numbers as the space; anything
+  /// else aborts with the two numbers. NaN or infinite numbers: the action is still valid, but the
+  /// trajectory is dropped and counted.
+  int Act(std::span<const float> observation);
+
+  /// Adds to the reward of the last action; 0 to n calls between two Acts.
+  void Reward(double reward);
+
+  /// The episode is over. kTruncated needs the observation life would have gone on from.
+  void End(EndKind kind, std::span<const float> final_observation = {});
+
+  /// The game overrode the last action: `action` is what really happened. That step is recorded with
+  /// the log-probability the policy gives it.
+  void Took(int action);
+
+  /// Forgets the unfinished episode (quick-load): its steps not yet handed over are not learned from.
+  void Discard();
+
+  /// A named number of this episode ("kills", 3); averaged by the learner. At most 16 names.
+  void Report(std::string_view name, double value);
+
+  void Mode(PlayMode mode);  ///< from the next episode's first Act on
+
+  bool valid() const { return core_ != nullptr; }
+
+ private:
+  friend class Client;
+  friend class AgentGroup;
+  explicit Agent(std::shared_ptr<AgentCore> core);
+  std::shared_ptr<AgentCore> core_;
+};
+
+/// `size` agents of one vectorized simulator, played with one batched pass.
+class AgentGroup {
+ public:
+  AgentGroup() = default;
+
+  /// observations [size][D] -> actions [size].
+  void Act(std::span<const float> observations, std::span<std::int32_t> actions);
+  /// Agent i, for Reward, End and the rest.
+  Agent& operator[](int i) { return agents_[static_cast<std::size_t>(i)]; }
+  int size() const { return static_cast<int>(agents_.size()); }
+
+ private:
+  friend class Client;
+  std::vector<Agent> agents_;
+};
+
+/// One connection to one learner, with any number of agents of any number of models.
+class Client {
+ public:
+  /// Returns at once, learner or not; fails only for bad arguments (the address, the name, a policy
+  /// file that cannot be read).
+  static Result<std::unique_ptr<Client>> Connect(const std::string& address,
+                                                 ClientOptions options = {});
+  /// Plays options.policy: no socket, no thread, no learner.
+  static Result<std::unique_ptr<Client>> Open(ClientOptions options);
+
+  /// Stops and joins the threads; at most 2 s, usually a few milliseconds. Says goodbye.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// A new player. Bad spaces (not supported, or other than this client's earlier agents of the same
+  /// model) give an agent that is not valid(), and last_error() says why.
+  Agent NewAgent(const AgentOptions& options);
+  AgentGroup NewAgentGroup(const AgentOptions& options, int size);
+  const Status& last_error() const;
+
+  StateReport State() const;
+  ClientStats Stats() const;
+  /// True once the learner said goodbye for good (GOAWAY, no restart expected): a program that exists
+  /// only to play for it may end. A game just plays on.
+  bool should_stop() const;
+
+  /// Writes the policy of `model` as now held to a file that PolicySource::FromFile reads.
+  Status Save(const std::string& path, const std::string& model = "default") const;
+
+ private:
+  explicit Client(std::unique_ptr<ClientCore> core);
+  std::unique_ptr<ClientCore> core_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,40 @@
+# What every target of the house is compiled with, and the one function that makes a room.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # MURMURATE_CHECK stays on; there is no assert() to switch off
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(murmurate_settings INTERFACE)
+target_compile_options(murmurate_settings INTERFACE
+  -Wall -Wextra -Wshadow -Wpedantic -Werror=return-type -Werror=unused-result
+  -fstack-protector-strong -fno-math-errno)
+target_compile_definitions(murmurate_settings INTERFACE
+  $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+target_include_directories(murmurate_settings INTERFACE ${PROJECT_SOURCE_DIR})
+if(MURMURATE_SANITIZE)
+  string(REPLACE "," ";" sanitizers "${MURMURATE_SANITIZE}")
+  foreach(sanitizer IN LISTS sanitizers)
+    target_compile_options(murmurate_settings INTERFACE -fsanitize=${sanitizer})
+    target_link_options(murmurate_settings INTERFACE -fsanitize=${sanitizer})
+  endforeach()
+  target_compile_options(murmurate_settings INTERFACE
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+# murmurate_room(NAME SOURCES a.cc ... USES target ... [PRIVATE_USES target ...])
+# A room is one static library; its public headers, if any, lie in ./include.
+function(murmurate_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATE_USES" ${ARGN})
+  add_library(${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(${name} PUBLIC murmurate_settings ${ROOM_USES} PRIVATE ${ROOM_PRIVATE_USES})
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  endif()
+endfunction()

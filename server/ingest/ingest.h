@@ -1,0 +1,88 @@
+// Ingest: the thread that owns ROUTER `main`: session, receive, verify, copy to its column.
+//
+//   socket --decode--> ServerSession --accept--> the assembling TrainingBatch of its model
+//   full batch --> `ready` queue --> mmr-learn;  `empty` queue --> back;  Taken() --> credit again
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "shared/core/bounded_queue.h"
+#include "shared/experience/training_batch.h"
+#include "shared/model/model_spec.h"
+#include "shared/transport/socket.h"
+#include "shared/wire/server_session.h"
+
+namespace murmurate {
+
+/// The hand-over between ingest and one model's learner. Three batches go round: one assembled, one
+/// full or in training, one spare.
+struct ExperienceChannel {
+  ExperienceChannel(const ModelSpec& spec, const TrajectoryLayout& layout, int batch_trajectories);
+
+  const ModelSpec spec;
+  const TrajectoryLayout layout;
+  const int batch_trajectories;
+  BoundedQueue<std::unique_ptr<TrainingBatch>> ready{3}, empty{3};
+  /// Written by the learner after each batch (then Ingest::Wake): trajectories it is done with, and
+  /// the newest published version.
+  std::atomic<std::uint64_t> trajectories_done{0}, version{0};
+  /// Written by ingest for whoever reports: the actors' own counts.
+  std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
+};
+
+/// What the daemon answers when an actor names a model: makes it on first sight.
+struct OfferedModel {
+  std::shared_ptr<ExperienceChannel> channel;
+  std::string segment;              ///< shared memory, "" when off
+  double max_trajectory_s = 5.0;
+  double max_batch_s = 10.0;
+};
+using OfferModel = std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;
+
+struct IngestOptions {
+  std::vector<std::string> listen;  ///< main addresses, bound in order; the first is the family's base
+  std::uint64_t incarnation = 0;
+  std::uint64_t seed = 1;
+  bool resumed = false;
+  wire::ServerSession::Limits limits;
+  bool shm = true;
+  LogCallback log;
+};
+
+class Ingest {
+ public:
+  static Result<std::unique_ptr<Ingest>> Open(SocketContext& context, IngestOptions options,
+                                              OfferModel offer);
+  ~Ingest();
+
+  /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer.
+  void PollOnce(int timeout_ms);
+  void Wake();  ///< from any thread
+  /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.
+  void SayGoaway(const wire::Goaway& goaway);
+
+  std::vector<std::string> addresses() const;  ///< as really bound
+  /// A consistent copy for status and metrics; any thread.
+  struct Report {
+    std::vector<wire::ServerSession::ActorReport> actors;
+    std::array<std::uint64_t, wire::kRefusalCount> refusals{};
+    std::uint64_t duplicates = 0, messages = 0, bytes = 0;
+    /// "model default waits for experience: 3 of 8 trajectories; actor a-2 silent for 4.1 s"
+    std::vector<std::string> waiting;
+  };
+  Report TakeReport() const;
+
+ private:
+  struct State;
+  explicit Ingest(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace murmurate

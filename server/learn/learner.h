@@ -1,0 +1,81 @@
+// Learner: one model and how it learns: parameters, optimizer, algorithm. Knows no socket and no
+// thread; LearnLoop (learn_loop.h) runs it, tests call it directly.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "shared/experience/training_batch.h"
+#include "shared/model/model_spec.h"
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+/// A number that may change over the run: {from, to, steps, shape}. Constant when steps == 0.
+struct Schedule {
+  double from = 0, to = 0;
+  std::uint64_t steps = 0;  ///< environment steps from `from` to `to`
+  enum class Shape : std::uint8_t { kLinear, kCosine, kExponential } shape = Shape::kLinear;
+
+  Schedule() = default;
+  Schedule(double constant) : from(constant), to(constant) {}
+  double At(std::uint64_t environment_steps) const;
+};
+
+enum class StalenessPolicy : std::uint8_t {
+  kVtrace,  ///< keep it, corrected by pi/mu (trajectories over the limit are dropped)
+  kDrop,    ///< drop trajectories over the limit
+};
+
+struct PpoSettings {
+  int trajectory_length = 128;   ///< T
+  int batch_steps = 2048;        ///< a multiple of T
+  int minibatch = 256;
+  int epochs = 10;
+  double gamma = 0.99, lambda = 0.95;
+  double rho_bar = 1.0, c_bar = 1.0;  ///< V-trace truncation levels
+  Schedule clip = 0.2;
+  Schedule entropy = 0.0;
+  Schedule learning_rate = 3e-4;
+  double value_weight = 0.5;
+  double max_grad_norm = 0.5;
+  double adam_epsilon = 1e-5, weight_decay = 0.0;
+  int max_staleness = 16;        ///< versions
+  StalenessPolicy staleness = StalenessPolicy::kVtrace;
+  double target_kl = 0.0;        ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+};
+
+/// What came of one batch; the names follow Stable-Baselines3.
+struct LearnReport {
+  std::uint64_t version = 0, updates = 0, trained_steps = 0;
+  double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
+  double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
+  double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up
+  std::uint64_t stale_trajectories = 0;  ///< dropped for their age
+  std::vector<EpisodeRecord> episodes;   ///< finished, as the actors counted them
+};
+
+class Learner {
+ public:
+  Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed);
+  ~Learner();
+
+  /// Trains on one batch (which it may reorder and mask) and makes the next version.
+  /// `environment_steps`: where the schedules are.
+  LearnReport Learn(TrainingBatch& batch, std::uint64_t environment_steps);
+
+  /// The newest parameters with their act settings; version 1 is the initial one.
+  std::shared_ptr<const Snapshot> TakeSnapshot() const;
+  std::uint64_t version() const;
+  const ModelSpec& spec() const;
+  const ParameterLayout& layout() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace murmurate

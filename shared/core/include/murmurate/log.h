@@ -1,0 +1,15 @@
+// How a library room speaks: through a callback its owner gives it; never to stdout by itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace murmurate {
+
+enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
+
+/// Called from murmurate's own threads, never from inside Act. Empty: silence.
+using LogCallback = std::function<void(LogLevel, std::string_view message)>;
+
+}  // namespace murmurate

@@ -1,0 +1,53 @@
+// TrainingBatch: the columns one training step reads, filled trajectory by trajectory by the ingest
+// thread and handed whole to the learning thread. It always has `rows` rows; missing ones weigh 0.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shared/core/aligned_floats.h"
+#include "shared/experience/trajectory.h"
+
+namespace murmurate {
+
+/// What is known of each trajectory of a batch.
+struct BatchTrajectory {
+  std::uint32_t agent = 0;
+  std::uint64_t first_step = 0;
+  std::uint64_t version = 0;
+  int steps = 0;
+};
+
+class TrainingBatch {
+ public:
+  /// Room for `trajectories` x T rows.
+  TrainingBatch(const TrajectoryLayout& layout, int trajectories);
+
+  /// Copies one trajectory's columns into the next free place. full() must be false.
+  void Add(const TrajectoryView& view);
+  /// Puts the trajectories in order of (agent, first_step), whatever order they arrived in: what makes
+  /// a lock-step run repeatable.
+  void Sort();
+  void Clear();
+
+  bool full() const { return static_cast<int>(trajectories.size()) == capacity; }
+  int rows() const { return capacity * length; }
+
+  const int capacity;           ///< trajectories
+  const int length;             ///< T
+  const int observation_count;  ///< D
+
+  std::vector<BatchTrajectory> trajectories;  ///< the filled places
+  AlignedFloats observation;                  ///< [capacity * T][D]
+  std::vector<std::int32_t> action;           ///< [capacity * T]
+  AlignedFloats log_prob;                     ///< [capacity * T]
+  AlignedFloats reward;                       ///< [capacity * T]
+  std::vector<std::uint8_t> flags;            ///< [capacity * T]
+  AlignedFloats weight;                       ///< [capacity * T] 1 for a real step, 0 for padding
+  AlignedFloats next_observation;             ///< [capacity][D]
+  AlignedFloats final_observation;            ///< [finals at capacity][D]
+  std::vector<std::int32_t> final_row;        ///< the row of the truncated step of each final
+  std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
+};
+
+}  // namespace murmurate

@@ -1,0 +1,40 @@
+// safetensors: u64 header size, JSON header, raw little-endian bytes. Read here with every size checked
+// (header <= 16 MiB, no overlap, no hole, float32 only), written so that other tools open it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+struct NamedTensor {
+  std::string name;
+  std::vector<int> shape;
+  std::span<const float> values;  ///< into SafetensorsFile::storage after Parse
+};
+
+struct SafetensorsFile {
+  std::map<std::string, std::string> metadata;
+  std::vector<NamedTensor> tensors;
+  std::vector<float> storage;
+
+  const NamedTensor* Find(const std::string& name) const;
+};
+
+/// The bytes of a file. Tensors are written in the given order, 64-byte aligned by header padding.
+std::string FormatSafetensors(const std::map<std::string, std::string>& metadata,
+                              std::span<const NamedTensor> tensors);
+
+/// Never reads outside `bytes`; the status names the tensor and what is wrong with it.
+Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes);
+
+/// Whole files: write to `PATH.tmp-PID`, fsync, rename; so a reader sees the old file or the new one.
+Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes);
+Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
+
+}  // namespace murmurate

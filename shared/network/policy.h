@@ -1,0 +1,54 @@
+// Policy: the policy half of a model, packed for the client's kernels: what Act runs. One source of
+// kernels compiled for AVX-512, AVX2 and plain C++, chosen at run time (shared/compute/dense_kernels.h).
+//
+// A Policy is one version. Pack() is called by the thread that receives weights; afterwards any number
+// of threads may read it at once. Nothing here allocates after construction, locks, or calls the system.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "shared/core/aligned_floats.h"
+#include "shared/core/random.h"
+#include "shared/model/act_settings.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+class Policy {
+ public:
+  explicit Policy(const ModelSpec& spec);
+  ~Policy();
+  Policy(Policy&&) noexcept;
+
+  /// `policy` and `statistics`: those sections of the flat block, in the layout of the spec.
+  void Pack(std::span<const float> policy, std::span<const float> statistics);
+
+  /// Floats of scratch that Logits needs for `rows` rows; owned by the caller, one per thread.
+  std::size_t ScratchFloats(int rows) const;
+
+  /// observations [rows][D] raw -> logits [rows][n]. Rows 1 to 64 at a time run fused in the cache.
+  void Logits(const float* observations, int rows, float* logits, float* scratch) const;
+
+  int observation_count() const;
+  int action_count() const;
+
+ private:
+  struct Packed;
+  std::unique_ptr<Packed> packed_;
+};
+
+struct ActionChoice {
+  std::int32_t action = 0;
+  float log_prob = 0.0f;  ///< under the distribution it was drawn from
+};
+
+/// One action from one row of logits. Exact: log_prob is log softmax(logits / temperature)[action] for
+/// kSample, log of the epsilon mixture for kEpsilon, -log n for kUniform, and for kGreedy the
+/// log-probability the sampling policy gives the chosen action. Ties go to the lowest index.
+ActionChoice ChooseAction(std::span<const float> logits, const ActSettings& settings, Random& random);
+/// kUniform without logits.
+ActionChoice ChooseUniform(int action_count, Random& random);
+
+}  // namespace murmurate

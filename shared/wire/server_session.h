@@ -1,0 +1,109 @@
+// ServerSession: the learner's half of the protocol for all its peers, as a pure state machine with an
+// injected clock. It decides who is registered, what is in order, and who may send how much; its owner
+// (server/ingest) holds the sockets, the models and the batches.
+//
+// Credit (design 4). A sender needs both units. Bytes bound memory: one budget; every sender gets a
+// reserve of one trajectory, the rest is shared; bytes return when the block is dealt with. Steps bound
+// learning: each model states how many trajectories may be outstanding (granted and not yet returned by
+// ReleaseTrajectories); grants go one trajectory at a time to the live sender with the fewest
+// outstanding per agent. What a stalled or gone sender holds is taken back; what it sends later is
+// still accepted while bytes allow, and staleness rules decide its worth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/wire/messages.h"
+
+namespace murmurate::wire {
+
+/// What the session needs to know of one model.
+struct SessionModel {
+  HelloOkModel welcome;           ///< all but version, agent_*, steps_total: filled per sender
+  std::size_t block_bytes = 0;    ///< one trajectory on the wire at most
+  int outstanding_limit = 0;      ///< trajectories granted at once over all senders (two batches; a
+                                  ///< lock-step client in the room: one)
+  int batch_trajectories = 0;
+};
+
+class ServerSession {
+ public:
+  struct Limits {
+    std::uint64_t ingest_budget_bytes = 256u << 20;
+    int max_actors = 4096;
+    std::uint32_t heartbeat_ms = 1000;
+    std::int64_t stalled_after_ns = 3'000'000'000;   ///< nothing heard: credit taken back
+    std::int64_t gone_after_ns = 30'000'000'000;     ///< forgotten
+    int rejects_per_minute = 20;                     ///< then muted (ignored) for 60 s
+  };
+  struct Reply {
+    std::string peer;
+    Body body;
+    std::uint64_t sequence = 0;
+  };
+  /// What came of an EXPERIENCE. kAccept: hand the block on, then call Dealt.
+  struct Verdict {
+    bool accept = false;
+    bool duplicate = false;
+    std::uint32_t model = 0;        ///< index into the models added
+    std::uint32_t agent_index = 0;  ///< learner-wide
+  };
+  /// Looks a model up for a HELLO, making it if the learner takes new ones: the index for AddModel's
+  /// order, or the sentence for the refusal.
+  class Models {
+   public:
+    virtual ~Models() = default;
+    virtual Result<std::uint32_t> Lookup(const std::string& name, const std::string& spaces) = 0;
+  };
+
+  ServerSession(std::uint64_t incarnation, bool resumed, std::uint64_t seed, Limits limits);
+
+  std::uint32_t AddModel(SessionModel model);
+  void SetAddresses(std::string announce, std::string weights);
+
+  /// Any decoded message but EXPERIENCE.
+  void OnMessage(const std::string& peer, const Decoded& message, Models& models, std::int64_t now_ns);
+  /// Session state, credit, sequence of an EXPERIENCE; refusals are queued as replies.
+  Verdict OnExperience(const std::string& peer, const Decoded& message, std::int64_t now_ns);
+  /// The block was copied (`refused` kNone) or refused for what is in it: bytes and sequence go back.
+  void Dealt(const std::string& peer, const Decoded& message, Refusal refused, std::string sentence,
+             std::int64_t now_ns);
+  void OnUndecodable(const std::string& peer, const DecodeFailure& failure, std::int64_t now_ns);
+  /// `count` trajectories of `model` have left the pool (their batch was trained on, or they were
+  /// refused): that much may be granted again. `version`: newest published.
+  void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version, std::int64_t now_ns);
+  void SetVersion(std::uint32_t model, std::uint64_t version);
+  void OnTick(std::int64_t now_ns);
+  /// GOAWAY to everybody.
+  void SayGoaway(const Goaway& goaway);
+  /// A peer that could not be reached (its ROUTER slot is gone).
+  void OnUnreachable(const std::string& peer, std::int64_t now_ns);
+
+  /// Everything to be sent since the last call, in order.
+  std::vector<Reply> TakeReplies();
+
+  struct ActorReport {
+    std::string name;
+    std::uint64_t sender = 0;
+    enum class Health : std::uint8_t { kLive, kStalled, kGone } health = Health::kLive;
+    int agents = 0;
+    std::uint64_t trajectories = 0, refused = 0, steps = 0, dropped_steps = 0;
+    std::int64_t silent_ns = 0;
+  };
+  std::vector<ActorReport> Actors(std::int64_t now_ns) const;
+  const std::array<std::uint64_t, kRefusalCount>& refusals() const { return refusals_; }
+  std::uint64_t duplicates() const { return duplicates_; }
+  /// Environment steps taken by all actors ever, by their own count (dropped ones included).
+  std::uint64_t EnvironmentSteps(std::uint32_t model) const;
+  std::uint64_t DroppedSteps(std::uint32_t model) const;
+  int live_agents(std::uint32_t model) const;
+  bool any_lockstep() const;
+
+ private:
+  std::array<std::uint64_t, kRefusalCount> refusals_{};
+  std::uint64_t duplicates_ = 0;
+};
+
+}  // namespace murmurate::wire
