@@ -13,29 +13,11 @@
 #include <vector>
 
 #include "murmurate/log.h"
-#include "shared/core/bounded_queue.h"
-#include "shared/experience/training_batch.h"
-#include "shared/model/model_spec.h"
+#include "shared/experience/experience_channel.h"
 #include "shared/transport/socket.h"
 #include "shared/wire/server_session.h"
 
 namespace murmurate {
-
-/// The hand-over between ingest and one model's learner. Three batches go round: one assembled, one
-/// full or in training, one spare.
-struct ExperienceChannel {
-  ExperienceChannel(const ModelSpec& spec, const TrajectoryLayout& layout, int batch_trajectories);
-
-  const ModelSpec spec;
-  const TrajectoryLayout layout;
-  const int batch_trajectories;
-  BoundedQueue<std::unique_ptr<TrainingBatch>> ready{3}, empty{3};
-  /// Written by the learner after each batch (then Ingest::Wake): trajectories it is done with, and
-  /// the newest published version.
-  std::atomic<std::uint64_t> trajectories_done{0}, version{0};
-  /// Written by ingest for whoever reports: the actors' own counts.
-  std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
-};
 
 /// What the daemon answers when an actor names a model: makes it on first sight.
 struct OfferedModel {

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "murmurate/pace.h"
 #include "murmurate/status.h"
 #include "shared/experience/trajectory.h"
 
@@ -51,8 +52,6 @@ struct Header {
   std::uint64_t sender = 0;      ///< random id of one Client, or the learner's incarnation
   std::uint64_t sequence = 0;    ///< EXPERIENCE: 1, 2, 3...; else 0 or what is answered
 };
-
-enum class Pace : std::uint8_t { kNever, kCredit, kLockstep };
 
 struct HelloModel {
   std::string name;

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "murmurate/log.h"
+#include "murmurate/pace.h"
 #include "murmurate/spaces.h"
 #include "murmurate/status.h"
 
@@ -37,13 +38,6 @@ namespace murmurate {
 enum EndKind : std::uint8_t {
   kTerminated,  ///< it is over: nothing follows
   kTruncated,   ///< it was cut (a time limit): life would have gone on from the final observation
-};
-
-/// What the game waits for (design 4, pace).
-enum class Pace : std::uint8_t {
-  kNever,     ///< nothing: without credit the oldest unsent trajectory is dropped
-  kCredit,    ///< at a trajectory's first step, for the learner's credit, while the session is live
-  kLockstep,  ///< also for the version trained on the batch it last played for: bit-for-bit runs
 };
 
 /// What Act does before it has weights.

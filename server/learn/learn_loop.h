@@ -1,0 +1,36 @@
+// LearnLoop: what mmr-learn repeats: take a full batch, learn, hand out a Snapshot and a report.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "server/learn/learner.h"
+#include "shared/experience/experience_channel.h"
+
+namespace murmurate {
+
+/// Called on the learning thread; must return at once (post to a mailbox, wake somebody).
+struct LearnCallbacks {
+  std::function<void(std::shared_ptr<const Snapshot>)> on_snapshot;  ///< the first: the initial weights
+  std::function<void(const LearnReport&)> on_report;
+  std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
+};
+
+class LearnLoop {
+ public:
+  LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
+            LearnCallbacks callbacks);
+
+  /// Waits up to `timeout` for a batch and trains on it. The order per batch: learn, hand out the
+  /// snapshot, give the batch back, count it done, wake ingest, report. True when it trained.
+  bool PollOnce(std::chrono::milliseconds timeout);
+
+  const Learner& learner() const { return *learner_; }
+
+ private:
+  std::shared_ptr<ExperienceChannel> channel_;
+  std::unique_ptr<Learner> learner_;
+  LearnCallbacks callbacks_;
+};
+
+}  // namespace murmurate
