@@ -1,4 +1,5 @@
-// AlignedFloats: a block of floats that starts on a 64-byte border (one cache line, one AVX-512 load).
+// AlignedFloats: a block of floats that starts on a 64-byte border (one cache line, one AVX-512
+// load).
 #pragma once
 
 #include <cstddef>

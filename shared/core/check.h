@@ -9,11 +9,11 @@ namespace murmurate {
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition, const char* message);
 }  // namespace murmurate
 
-#define MURMURATE_CHECK(condition, message)                                    \
-  do {                                                                         \
-    if (!(condition)) [[unlikely]] {                                           \
-      ::murmurate::FailCheck(__FILE__, __LINE__, #condition, message);         \
-    }                                                                          \
+#define MURMURATE_CHECK(condition, message)                            \
+  do {                                                                 \
+    if (!(condition)) [[unlikely]] {                                   \
+      ::murmurate::FailCheck(__FILE__, __LINE__, #condition, message); \
+    }                                                                  \
   } while (false)
 
 /// Returns from the calling function when `expression` is a failed Status.

@@ -1,8 +1,9 @@
 // Loop: one named thread that repeats one bounded step until it is destroyed.
 //
-// Every class with a duty of its own has PollOnce(), which does a bounded piece of work and returns;
-// only Loop repeats it, so that a test calls PollOnce() with no thread at all. The thread blocks all
-// signals (it may live inside a host program) and carries the name in /proc and debuggers.
+// Every class with a duty of its own has PollOnce(), which does a bounded piece of work and
+// returns; only Loop repeats it, so that a test calls PollOnce() with no thread at all. The thread
+// blocks all signals (it may live inside a host program) and carries the name in /proc and
+// debuggers.
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,9 @@ namespace murmurate {
 
 class Loop {
  public:
-  /// Starts the thread. `name` has at most 15 characters. `poll_once` may wait, but must return soon
-  /// after `wake` is called (from any thread); `wake` may be empty if poll_once never waits long.
+  /// Starts the thread. `name` has at most 15 characters. `poll_once` may wait, but must return
+  /// soon after `wake` is called (from any thread); `wake` may be empty if poll_once never waits
+  /// long.
   Loop(std::string name, std::function<void()> poll_once, std::function<void()> wake = {});
 
   /// Stops and joins.

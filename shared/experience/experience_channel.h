@@ -1,6 +1,7 @@
 // ExperienceChannel: the hand-over between the ingest thread and one model's learning thread.
 //
-//   ingest --ready--> learn --empty--> ingest        three batches go round: one assembled, one full or
+//   ingest --ready--> learn --empty--> ingest        three batches go round: one assembled, one
+//   full or
 //                                                    in training, one spare
 #pragma once
 
@@ -18,7 +19,8 @@ struct ExperienceChannel {
   static constexpr int kBatches = 3;
 
   ExperienceChannel(const ModelSpec& model_spec, int trajectory_length, int trajectories)
-      : spec(model_spec), layout(model_spec.spaces, trajectory_length),
+      : spec(model_spec),
+        layout(model_spec.spaces, trajectory_length),
         batch_trajectories(trajectories) {
     for (int i = 0; i < kBatches; ++i)
       (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories));
@@ -32,8 +34,8 @@ struct ExperienceChannel {
   /// Written by the learning thread, which then wakes ingest: trajectories taken out of the pool of
   /// outstanding ones (when their batch has been trained on), and the newest published version.
   std::atomic<std::uint64_t> trajectories_done{0}, version{0};
-  /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those of
-  /// them never sent, and trajectories received.
+  /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those
+  /// of them never sent, and trajectories received.
   std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
 };
 

@@ -25,17 +25,20 @@ class TrainingBatch {
 
   /// Copies one trajectory's columns into the next free place. full() must be false.
   void Add(const TrajectoryView& view);
-  /// Puts the trajectories in order of (agent, first_step), whatever order they arrived in: what makes
-  /// a lock-step run repeatable.
+  /// Puts the trajectories in order of (agent, first_step), whatever order they arrived in: what
+  /// makes a lock-step run repeatable. Episodes too, by (raw return, length). Allocates when it
+  /// must move.
   void Sort();
   void Clear();
+  /// The trajectory at a filled place, without the batch's episodes.
+  TrajectoryView View(int place) const;
 
   bool full() const { return static_cast<int>(trajectories.size()) == capacity; }
   int rows() const { return capacity * length; }
 
-  const int capacity;           ///< trajectories
-  const int length;             ///< T
-  const int observation_count;  ///< D
+  int capacity;           ///< trajectories; this and the next two never change
+  int length;             ///< T
+  int observation_count;  ///< D
 
   std::vector<BatchTrajectory> trajectories;  ///< the filled places
   AlignedFloats observation;                  ///< [capacity * T][D]
@@ -48,6 +51,10 @@ class TrainingBatch {
   AlignedFloats final_observation;            ///< [finals at capacity][D]
   std::vector<std::int32_t> final_row;        ///< the row of the truncated step of each final
   std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
+
+ private:
+  enum EmptyLike { kEmptyLike };
+  TrainingBatch(const TrainingBatch& like, EmptyLike);
 };
 
 }  // namespace murmurate

@@ -1,17 +1,20 @@
-// Trajectory: up to T consecutive steps of one agent under one version, as it lies in one raw block.
+// Trajectory: up to T consecutive steps of one agent under one version, as it lies in one raw
+// block.
 //
-// The block is columns back to back, each on a 64-byte border. The agent writes them while it plays,
-// the block is sent as it lies, and the learner copies each column into its batch.
+// The block is columns back to back, each on a 64-byte border. The agent writes them while it
+// plays, the block is sent as it lies, and the learner copies each column into its batch.
 //
 //   observation        float32 [T][D]   what the agent saw at each step
 //   action             int32   [T]      what it did
-//   log_prob           float32 [T]      log pi(action | observation) under `version`, as it was sampled
-//   reward             float32 [T]      raw, summed over Reward() calls until the next Act
+//   log_prob           float32 [T]      log pi(action | observation) under `version`, as it was
+//   sampled reward             float32 [T]      raw, summed over Reward() calls until the next Act
 //   flags              uint8   [T]      StepFlags
-//   final_observation  float32 [F][D]   what the agent saw at the end of each truncated episode, in order
-//   next_observation   float32 [D]      the observation after the last step (unused if that step ended)
-//   episodes           EpisodeRecord[E] every episode finished since the last block of this agent
+//   next_observation   float32 [D]      the observation after the last step (zeros if that step
+//   ended) episodes           EpisodeRecord[E] every episode finished since the last block of this
+//   agent final_observation  float32 [F][D]   what the agent saw at the end of each truncated
+//   episode, in order
 //
+// A block is sent up to the end of its last used column, so unused room for finals costs nothing.
 // Steps from `steps` to T are padding: zeros that the learner gives weight 0.
 #pragma once
 
@@ -26,9 +29,10 @@
 namespace murmurate {
 
 enum StepFlags : std::uint8_t {
-  kFirst = 1,       ///< the first step of an episode
+  kFirst = 1,           ///< the first step of an episode
   kTerminatedFlag = 2,  ///< the episode ended here: the next value is 0
-  kTruncatedFlag = 4,   ///< the episode was cut here: the next value is that of its final observation
+  kTruncatedFlag =
+      4,  ///< the episode was cut here: the next value is that of its final observation
 };
 
 /// A finished episode as the game lived it: raw return, whatever became of its trajectories.
@@ -40,7 +44,14 @@ struct EpisodeRecord {
 static_assert(sizeof(EpisodeRecord) == 16);
 
 enum class Column : std::uint8_t {
-  kObservation, kAction, kLogProb, kReward, kFlags, kFinalObservation, kNextObservation, kEpisodes,
+  kObservation,
+  kAction,
+  kLogProb,
+  kReward,
+  kFlags,
+  kFinalObservation,
+  kNextObservation,
+  kEpisodes,
 };
 inline constexpr int kColumnCount = 8;
 

@@ -1,7 +1,8 @@
 // Status and Result: how an error from outside (a peer, a file, a device, an argument) travels.
 //
-// A message is one sentence that says what was wrong, where, what was expected, and what to do next.
-// A broken promise inside the program is no Status: MURMURATE_CHECK (shared/core/check.h) aborts.
+// A message is one sentence that says what was wrong, where, what was expected, and what to do
+// next. A broken promise inside the program is no Status: MURMURATE_CHECK (shared/core/check.h)
+// aborts.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ enum class StatusCode : std::uint8_t {
   kInvalidArgument = 2,  ///< usage or configuration
   kInvalidData = 3,      ///< a file, checkpoint or message that cannot be used
   kSecurity = 4,
-  kResource = 5,         ///< memory, disk, shared memory, ports, file descriptors
+  kResource = 5,  ///< memory, disk, shared memory, ports, file descriptors
   kAlreadyRunning = 6,
-  kUnavailable = 7,      ///< not now: try again
+  kUnavailable = 7,  ///< not now: try again
   kInternal = 70,
 };
 
