@@ -1,0 +1,71 @@
+#include "shared/experience/training_batch.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/experience/sample_trajectory.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(TrainingBatch, PadsAShortTrajectoryWithRowsOfWeightZero) {
+  TrainingBatch batch(SampleLayout(), 2);
+  batch.Add(SampleTrajectory(2, 1).View());
+  EXPECT_FALSE(batch.full());
+  batch.Add(SampleTrajectory(4, 5).View());
+  EXPECT_TRUE(batch.full());
+  EXPECT_EQ(batch.rows(), 8);
+  EXPECT_THAT(std::vector<float>(batch.weight.begin(), batch.weight.end()),
+              ElementsAre(1, 1, 0, 0, 1, 1, 1, 1));
+  EXPECT_EQ(batch.observation[0], 1);
+  EXPECT_EQ(batch.observation[2 * 4], 5);
+  EXPECT_EQ(batch.next_observation[0], 3);
+  EXPECT_EQ(batch.next_observation[2], 9);
+}
+
+TEST(TrainingBatch, KeepsTheRowOfEachFinalObservation) {
+  TrainingBatch batch(SampleLayout(), 2);
+  batch.Add(SampleTrajectory(4, 1).View());
+  SampleTrajectory cut(4, 5);
+  cut.flags = {0, 0, kTruncatedFlag, kFirst};
+  cut.final_observation = {70, 71};
+  batch.Add(cut.View());
+  EXPECT_THAT(batch.final_row, ElementsAre(6));
+  EXPECT_EQ(batch.final_observation[1], 71);
+}
+
+TEST(TrainingBatch, SortsByAgentAndFirstStepWithAllColumns) {
+  TrainingBatch batch(SampleLayout(), 3);
+  SampleTrajectory second(3, 20), third(4, 30), first(4, 10);
+  second.agent = third.agent = 1;
+  third.first_step = 3;
+  third.flags = {0, kTruncatedFlag, kFirst, 0};
+  third.final_observation = {7, 8};
+  for (const SampleTrajectory* t : {&third, &second, &first}) batch.Add(t->View());
+  batch.Sort();
+  EXPECT_EQ(batch.observation[0], 10);
+  EXPECT_EQ(batch.observation[4 * 2], 20);
+  EXPECT_EQ(batch.observation[8 * 2], 30);
+  EXPECT_EQ(batch.reward[4], 200);
+  EXPECT_EQ(batch.weight[7], 0);
+  EXPECT_EQ(batch.weight[8], 1);
+  EXPECT_THAT(batch.final_row, ElementsAre(9));
+  EXPECT_EQ(batch.final_observation[0], 7);
+  EXPECT_EQ(batch.trajectories[1].steps, 3);
+}
+
+TEST(TrainingBatch, ClearForgetsTrajectoriesEpisodesAndWeights) {
+  TrainingBatch batch(SampleLayout(), 1);
+  SampleTrajectory sample(4, 1);
+  sample.episodes.push_back({12.0, 4, 0});
+  batch.Add(sample.View());
+  ASSERT_EQ(batch.episodes.size(), 1u);
+  batch.Clear();
+  EXPECT_TRUE(batch.trajectories.empty());
+  EXPECT_TRUE(batch.episodes.empty());
+  EXPECT_EQ(batch.weight[0], 0);
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,191 @@
+// The floor plan is a test: every #include of the tree is read, and one that points up, sideways,
+// or at a library its room must not know, fails with the place.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Rooms = std::set<std::string>;
+
+/// Room -> the rooms it may include (closed over what those may include, and always core and
+/// itself).
+const std::map<std::string, Rooms>& FloorPlan() {
+  static const std::map<std::string, Rooms> kPlan = {
+      {"shared/core", {}},
+      {"schemas", {}},
+      {"shared/model", {}},
+      {"shared/experience", {"shared/model"}},
+      {"shared/transport", {}},
+      {"shared/wire", {"schemas", "shared/model", "shared/experience"}},
+      {"shared/compute", {"shared/model"}},
+      {"shared/network", {"shared/model", "shared/compute"}},
+      {"shared/weights", {"shared/model", "shared/wire", "shared/transport"}},
+      {"client",
+       {"shared/model", "shared/experience", "shared/transport", "shared/wire", "shared/weights",
+        "shared/compute", "shared/network"}},
+      {"client/environments", {"client", "shared/model"}},
+      {"server/ingest", {"shared/model", "shared/experience", "shared/wire", "shared/transport"}},
+      {"server/parameters", {"shared/model", "shared/compute", "shared/wire", "shared/transport"}},
+      {"server/learn",
+       {"server/parameters", "shared/network", "shared/experience", "shared/weights"}},
+      {"server/operate", {"shared/model", "shared/transport", "shared/wire"}},
+      {"server",
+       {"server/ingest", "server/learn", "server/operate", "server/parameters", "client",
+        "client/environments", "shared/weights", "shared/network"}},
+  };
+  return kPlan;
+}
+
+/// Sockets are transport and wire: rooms that must never see them, whatever they reach through
+/// others.
+const Rooms& NoSockets() {
+  static const Rooms kRooms = {"shared/model", "shared/experience", "shared/compute",
+                               "shared/network", "server/learn"};
+  return kRooms;
+}
+
+/// Third-party includes and the only rooms that may have them.
+const std::map<std::string, Rooms>& Libraries() {
+  static const std::map<std::string, Rooms> kLibraries = {
+      {"zmq.h", {"shared/transport"}},
+      {"zmq.hpp", {"shared/transport"}},
+      {"boost/", {"shared/transport"}},
+      {"flatbuffers/", {"shared/wire"}},
+      {"dnnl", {"shared/compute"}},
+      {"xxhash.h", {"shared/weights", "shared/wire"}},
+      {"toml++/", {"server"}},
+      {"spdlog/", {"server"}},
+      {"CLI/", {"server"}},
+      {"nlohmann/", {"server", "server/operate"}},
+  };
+  return kLibraries;
+}
+
+std::string RoomOf(const std::string& path) {
+  std::string best;
+  for (const auto& [room, uses] : FloorPlan()) {
+    if (path.starts_with(room + "/") && room.size() > best.size()) best = room;
+  }
+  return best;
+}
+
+/// "murmurate/x.h" is a public header of whichever room keeps it.
+std::string Resolve(const std::string& include) {
+  if (!include.starts_with("murmurate/")) return include;
+  for (const char* room : {"shared/core", "shared/model", "client"}) {
+    const std::string path = std::string(room) + "/include/" + include;
+    if (fs::exists(fs::path(MURMURATE_SOURCE_DIR) / path)) return path;
+  }
+  return include;
+}
+
+Rooms Reachable(const std::string& room) {
+  Rooms reached = {room, "shared/core"};
+  std::vector<std::string> open = {room};
+  while (!open.empty()) {
+    const std::string next = open.back();
+    open.pop_back();
+    const auto found = FloorPlan().find(next);
+    if (found == FloorPlan().end()) continue;
+    for (const std::string& use : found->second) {
+      if (reached.insert(use).second) open.push_back(use);
+    }
+  }
+  return reached;
+}
+
+struct Include {
+  std::string file, target;
+  int line;
+};
+
+std::vector<Include> ReadIncludes() {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  std::vector<Include> includes;
+  for (const char* top : {"shared", "client", "server", "schemas"}) {
+    const fs::path folder = fs::path(MURMURATE_SOURCE_DIR) / top;
+    if (!fs::exists(folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cc" && extension != ".cu" && extension != ".inc") {
+        continue;
+      }
+      const std::string file = fs::relative(entry.path(), MURMURATE_SOURCE_DIR);
+      std::ifstream stream(entry.path());
+      std::string text;
+      for (int line = 1; std::getline(stream, text); ++line) {
+        std::smatch match;
+        if (std::regex_search(text, match, kInclude)) includes.push_back({file, match[1], line});
+      }
+    }
+  }
+  return includes;
+}
+
+TEST(FloorPlan, EveryFileLiesInARoom) {
+  for (const Include& include : ReadIncludes()) {
+    EXPECT_NE(RoomOf(include.file), "") << include.file << " lies in no room of the floor plan";
+  }
+}
+
+TEST(FloorPlan, NoIncludePointsUp) {
+  int checked = 0;
+  for (const Include& include : ReadIncludes()) {
+    const std::string room = RoomOf(include.file);
+    const std::string target = RoomOf(Resolve(include.target));
+    if (target.empty() || target == room) continue;
+    ++checked;
+    EXPECT_TRUE(Reachable(room).contains(target))
+        << include.file << ":" << include.line << " includes " << include.target << ": " << room
+        << " must not know " << target;
+  }
+  EXPECT_GT(checked, 50) << "the include reader found too little to be right";
+}
+
+TEST(FloorPlan, RoomsWithoutSocketsIncludeNone) {
+  for (const Include& include : ReadIncludes()) {
+    if (!NoSockets().contains(RoomOf(include.file))) continue;
+    const std::string target = RoomOf(Resolve(include.target));
+    EXPECT_TRUE(target != "shared/transport" && target != "shared/wire")
+        << include.file << ":" << include.line << " must not know sockets";
+  }
+}
+
+TEST(FloorPlan, EachLibraryIsIncludedInItsOwnRoomOnly) {
+  for (const Include& include : ReadIncludes()) {
+    for (const auto& [library, rooms] : Libraries()) {
+      if (!include.target.starts_with(library)) continue;
+      EXPECT_TRUE(rooms.contains(RoomOf(include.file)))
+          << include.file << ":" << include.line << " includes " << include.target;
+    }
+  }
+}
+
+TEST(FloorPlan, PublicHeadersIncludeNoLibraryAndHaveNoIfdef) {
+  for (const auto& entry : fs::recursive_directory_iterator(MURMURATE_SOURCE_DIR)) {
+    const std::string path = fs::relative(entry.path(), MURMURATE_SOURCE_DIR);
+    if (path.starts_with("build") || path.find("/include/murmurate/") == std::string::npos)
+      continue;
+    std::ifstream stream(entry.path());
+    std::string text;
+    for (int line = 1; std::getline(stream, text); ++line) {
+      EXPECT_FALSE(text.starts_with("#if")) << path << ":" << line;
+      if (text.starts_with("#include \"")) {
+        EXPECT_TRUE(text.starts_with("#include \"murmurate/")) << path << ":" << line;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace murmurate
