@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing, and only then touches the network.
+#   scripts/install-packages.sh build|ci
+# build: what ./run and ./test need.  ci: also the checkers.
+set -euo pipefail
+
+build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libflatbuffers-dev
+       flatbuffers-compiler libboost-dev libcli11-dev libtomlplusplus-dev libspdlog-dev
+       nlohmann-json3-dev libxxhash-dev libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev)
+ci=(clang-format git)
+
+case "${1:-build}" in
+  build) wanted=("${build[@]}") ;;
+  ci) wanted=("${build[@]}" "${ci[@]}") ;;
+  *) echo "usage: scripts/install-packages.sh build|ci" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "murmurate: missing packages (${missing[*]}); run this as root or install sudo" >&2; exit 5; }
+  as_root=(sudo)
+fi
+echo "murmurate: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 </dev/null
+}
+if ! install; then
+  { "${as_root[@]}" apt-get update >"$log" 2>&1 </dev/null && install; } || {
+    reason=$(grep -m1 -E '^(E:|W:|dpkg:)' "$log" || tail -n1 "$log")
+    echo "murmurate: could not install ${missing[*]}: $reason; check the network, the disk and the" \
+         "package sources (Debian 12 main), then try again" >&2
+    exit 5
+  }
+fi

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Builds with AddressSanitizer and UndefinedBehaviorSanitizer and runs the suite under them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/install-packages.sh build
+scripts/build.sh asan
+exec ctest --preset asan -j "$(nproc)" "$@"
