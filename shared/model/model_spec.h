@@ -1,5 +1,5 @@
-// ModelSpec: everything two processes must agree on before they exchange parameters, and the one flat
-// block those parameters lie in.
+// ModelSpec: everything two processes must agree on before they exchange parameters, and the one
+// flat block those parameters lie in.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct ModelSpec {
   bool normalize_observation = false;  ///< (x - mean) / sqrt(variance + 1e-8), clipped to +-10
 
   std::string ToText() const;
-  /// Bounded and strict: at most 16 KiB, 64 layers, 65536 units a layer; an unknown line is an error.
+  /// Bounded and strict: at most 16 KiB, 64 layers, 65536 units a layer, 2^28 parameters (1 GiB);
+  /// an unknown line is an error.
   static Result<ModelSpec> Parse(std::string_view text);
   /// SHA-256 of ToText().
   Sha256Digest Hash() const;
@@ -52,11 +53,11 @@ struct ModelSpec {
 enum class Section : std::uint8_t { kPolicy, kCritic, kStatistics };
 
 struct TensorSlot {
-  std::string name;         ///< "policy.0.weight", "critic.head.bias", "statistics.observation.mean"
+  std::string name;  ///< "policy.0.weight", "critic.head.bias", "statistics.observation.mean"
   Section section;
-  std::vector<int> shape;   ///< weights [in, out], biases [out]
-  std::size_t offset = 0;   ///< floats from the start of the block; a multiple of 16 (64 bytes)
-  std::size_t count = 0;    ///< floats, without padding
+  std::vector<int> shape;  ///< weights [in, out], biases [out]
+  std::size_t offset = 0;  ///< floats from the start of the block; a multiple of 16 (64 bytes)
+  std::size_t count = 0;   ///< floats, without padding
 };
 
 struct SectionRange {

@@ -1,5 +1,6 @@
-// safetensors: u64 header size, JSON header, raw little-endian bytes. Read here with every size checked
-// (header <= 16 MiB, no overlap, no hole, float32 only), written so that other tools open it.
+// safetensors: u64 header size, JSON header, raw little-endian bytes. Read here with every size
+// checked (header <= 16 MiB, no overlap, no hole, float32 only), written so that other tools open
+// it.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,8 @@ std::string FormatSafetensors(const std::map<std::string, std::string>& metadata
 /// Never reads outside `bytes`; the status names the tensor and what is wrong with it.
 Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes);
 
-/// Whole files: write to `PATH.tmp-PID`, fsync, rename; so a reader sees the old file or the new one.
+/// Whole files: write to `PATH.tmp-PID`, fsync, rename; so a reader sees the old file or the new
+/// one.
 Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes);
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 

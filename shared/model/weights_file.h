@@ -1,5 +1,5 @@
-// The weights file: a safetensors file with the spec in its metadata. Checkpoints hold every tensor of
-// the block; a policy file only what is published (policy and statistics), so it can be played.
+// The weights file: a safetensors file with the spec in its metadata. Checkpoints hold every tensor
+// of the block; a policy file only what is published (policy and statistics), so it can be played.
 #pragma once
 
 #include <cstdint>
