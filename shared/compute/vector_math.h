@@ -15,8 +15,9 @@ struct AdamSettings {
   float weight_decay = 0.0f;  ///< decoupled (AdamW, arXiv 1711.05101); 0: plain Adam
 };
 
-/// One step of Adam (arXiv 1412.6980) with bias correction, t = 1, 2, 3...; `gradient` is first scaled
-/// by `gradient_scale` (clipping). All spans have the same size; first and second are the moments.
+/// One step of Adam (arXiv 1412.6980) with bias correction, t = 1, 2, 3...; `gradient` is first
+/// scaled by `gradient_scale` (clipping). All spans have the same size; first and second are the
+/// moments.
 void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scale,
               std::span<const float> gradient, std::span<float> first, std::span<float> second,
               std::span<float> parameters);
