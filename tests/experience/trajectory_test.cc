@@ -68,6 +68,13 @@ TEST(CheckTrajectory, WantsOneFinalObservationPerTruncation) {
   EXPECT_EQ(Complaint(sample), "");
 }
 
+TEST(CheckTrajectory, RefusesMoreTruncationsThanABatchHasRoomFor) {
+  SampleTrajectory sample(4, 1);
+  sample.flags = {0, kTruncatedFlag, kFirst | kTruncatedFlag, kFirst};
+  sample.final_observation = {7, 8, 9, 10};
+  EXPECT_THAT(Complaint(sample), HasSubstr("at most 1 truncated steps in one trajectory, got 2"));
+}
+
 TEST(CheckTrajectory, WantsFirstExactlyAfterAnEnd) {
   SampleTrajectory sample(4, 1);
   sample.flags = {0, kTerminatedFlag, 0, 0};
