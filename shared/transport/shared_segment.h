@@ -17,8 +17,8 @@ namespace murmurate {
 class SharedSegment {
  public:
   /// The writer: exclusive creation, mode 0600, posix_fallocate before the first touch (a sparse
-  /// segment would die by SIGBUS later); the message of a failure names the size needed, what is free
-  /// in /dev/shm, and the remedy. Unlinked by the destructor. Zero-filled.
+  /// segment would die by SIGBUS later); the message of a failure names the size needed, what is
+  /// free in /dev/shm, and the remedy. Unlinked by the destructor. Zero-filled.
   static Result<SharedSegment> Create(const std::string& name, std::size_t bytes);
   /// A reader: read-only mapping of the whole segment.
   static Result<SharedSegment> OpenReadOnly(const std::string& name);
@@ -51,8 +51,8 @@ struct ProcessIdentity {
 ProcessIdentity ThisProcess();
 bool IsAlive(const ProcessIdentity& identity);
 
-/// Unlinks this user's "/murmurate-UID-*" segments in /dev/shm whose recorded owner is dead. The owner
-/// is read at `owner_offset` of each (see shared/weights). Returns how many were removed.
+/// Unlinks this user's "/murmurate-UID-*" segments in /dev/shm whose recorded owner is dead. The
+/// owner is read at `owner_offset` of each (see shared/weights). Returns how many were removed.
 int SweepDeadSegments(std::size_t owner_offset);
 
 /// Identifies the machine and its /dev/shm: equal for two processes that can share a segment.

@@ -1,9 +1,10 @@
-// Sockets: whole messages of bytes in, whole messages of bytes out. The only place that includes zmq.
+// Sockets: whole messages of bytes in, whole messages of bytes out. The only place that includes
+// zmq.
 //
-// No call here waits: sends and receives return at once, Poller is what waits. One thread per socket.
-// A Socket is set up as the fault model wants it: ROUTER_MANDATORY, ZMTP heartbeats 1 s / 3 s,
-// MAXMSGSIZE, HANDSHAKE_IVL 5 s, IMMEDIATE on clients, reconnecting from 2 ms with back-off to 5 s,
-// LINGER 0 unless said, no HANDOVER.
+// No call here waits: sends and receives return at once, Poller is what waits. One thread per
+// socket. A Socket is set up as the fault model wants it: ROUTER_MANDATORY, ZMTP heartbeats 1 s / 3
+// s, MAXMSGSIZE, HANDSHAKE_IVL 5 s, IMMEDIATE on clients, reconnecting from 2 ms with back-off to 5
+// s, LINGER 0 unless said, no HANDOVER.
 #pragma once
 
 #include <cstddef>
@@ -57,12 +58,12 @@ struct SocketOptions {
   std::size_t max_message_bytes = 16u << 20;  ///< larger frames disconnect the peer
   int high_water_mark = 64;                   ///< messages, a backstop only: credit bounds memory
   int linger_ms = 0;
-  bool conflate = false;                      ///< kSubscriber: keep only the newest message
-  std::string subscription;                   ///< kSubscriber: the prefix
+  bool conflate = false;     ///< kSubscriber: keep only the newest message
+  std::string subscription;  ///< kSubscriber: the prefix
 };
 
-/// Owns libzmq's context (its two threads). Must outlive its sockets. Destruction waits for nothing:
-/// every socket lingers 0 unless told otherwise.
+/// Owns libzmq's context (its two threads). Must outlive its sockets. Destruction waits for
+/// nothing: every socket lingers 0 unless told otherwise.
 class SocketContext {
  public:
   SocketContext();
@@ -77,27 +78,37 @@ class SocketContext {
 
 class Socket {
  public:
-  static Result<Socket> Open(SocketContext& context, SocketKind kind, const SocketOptions& options = {});
+  static constexpr std::size_t kMaxFrames = 8;
+
+  static Result<Socket> Open(SocketContext& context, SocketKind kind,
+                             const SocketOptions& options = {});
   Socket(Socket&&) noexcept;
   Socket& operator=(Socket&&) noexcept;
   ~Socket();
 
-  /// `address` is tcp://HOST:PORT (PORT may be * to let the system choose) or ipc://PATH (at most 107
-  /// bytes; a left-over socket file that nobody listens on is replaced, a live one is an error).
-  /// The message of a failure names the address and what to do (another program on it: kAlreadyRunning).
+  /// `address` is tcp://HOST:PORT (PORT may be * to let the system choose) or ipc://PATH (at most
+  /// 107 bytes; a left-over socket file that nobody listens on is replaced, a live one is an
+  /// error). The message of a failure names the address and what to do (another program on it:
+  /// kAlreadyRunning). May be called for several addresses; socket files are 0600 and removed by
+  /// the destructor. A tcp port in use is tried again for 100 ms, since libzmq closes its ports
+  /// after the Socket is gone.
   Status Bind(const std::string& address);
   Status Connect(const std::string& address);
-  /// The address really bound, with the chosen port.
+  /// The address really bound by the last Bind, with the chosen port.
   std::string BoundAddress() const;
 
+  /// kSent: the frames are libzmq's now and the message is empty. Otherwise it is untouched.
   SendOutcome TrySend(Message& message);
-  /// False when there is none waiting.
+  /// False when there is none waiting. At most kMaxFrames frames are kept, the rest is thrown away
+  /// (no message of the protocol has as many).
   bool TryReceive(Message* message);
 
  private:
   friend class Poller;
-  explicit Socket(void* handle);
-  void* handle_ = nullptr;
+  struct State;
+  explicit Socket(std::unique_ptr<State> state);
+  Status BindIpc(const std::string& address, const std::string& path);
+  std::unique_ptr<State> state_;
 };
 
 /// An eventfd: wakes a Poller from any thread (and from a game's thread, in one system call).
@@ -120,27 +131,28 @@ class WakeSignal {
 class Poller {
  public:
   explicit Poller(const WakeSignal* signal) : signal_(signal) {}
-  /// Returns after `timeout_ms`, a readable socket, or a signal (which it clears), whichever is first.
-  /// Null entries are skipped. True when any was ready.
+  /// Returns after `timeout_ms`, a readable socket, or a signal (which it clears), whichever is
+  /// first. Null entries are skipped. True when any was ready.
   bool Wait(std::span<Socket* const> sockets, int timeout_ms);
 
  private:
   const WakeSignal* signal_;
 };
 
-/// How an address is taken apart and its sisters made (design 4): tcp: main P, announce P+1, weights
-/// P+2; ipc: PATH, PATH.announce, PATH.weights.
+/// How an address is taken apart and its sisters made (design 4): tcp: main P, announce P+1,
+/// weights P+2; ipc: PATH, PATH.announce, PATH.weights.
 struct AddressFamily {
   std::string main, announce, weights;
 };
-/// kInvalidArgument with an example when `main` is neither tcp://HOST:PORT nor ipc://PATH, or too long.
+/// kInvalidArgument with an example when `main` is neither tcp://HOST:PORT nor ipc://PATH, or too
+/// long.
 Result<AddressFamily> SisterAddresses(const std::string& main);
 /// True for ipc and for tcp addresses whose host resolves to loopback only.
 bool IsLocalAddress(const std::string& address);
 
-/// `$XDG_RUNTIME_DIR/murmurate-UID/PID/` (or in the temporary folder), mode 0700, made on first use of
-/// the process, and removed with what is in it by RemoveRuntimeFolder. Folders of dead processes of
-/// this user are swept when a new one is made.
+/// `$XDG_RUNTIME_DIR/murmurate-UID/PID/` (or in the temporary folder), mode 0700, made on first use
+/// of the process, and removed with what is in it by RemoveRuntimeFolder. Folders of dead processes
+/// of this user are swept when a new one is made.
 Result<std::string> RuntimeFolder();
 void RemoveRuntimeFolder();
 

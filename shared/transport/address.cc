@@ -1,0 +1,116 @@
+#include "shared/transport/address.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <charconv>
+#include <memory>
+#include <string_view>
+
+#include "shared/transport/socket.h"
+#include "shared/transport/unix_listener.h"
+
+namespace murmurate {
+namespace {
+
+constexpr char kExpected[] =
+    "expected tcp://HOST:PORT or ipc://PATH, e.g. tcp://127.0.0.1:7420 or "
+    "ipc:///tmp/murmurate/main";
+constexpr int kMaxPort = 65535;
+
+Status Unreadable(const std::string& address, const std::string& why) {
+  return InvalidArgument("address '" + address + "': " + why + "; " + kExpected);
+}
+
+bool IsLoopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (address->sa_family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
+    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<ParsedAddress> ParseAddress(const std::string& address) {
+  const std::string_view text = address;
+  ParsedAddress parsed;
+  if (text.find('\0') != text.npos) return Unreadable("", "holds a zero byte");
+  if (text.starts_with("ipc://")) {
+    parsed.ipc = true;
+    parsed.path = text.substr(6);
+    if (parsed.path.empty() || parsed.path[0] != '/') {
+      return Unreadable(address, "the path is not absolute");
+    }
+    if (parsed.path.size() > kMaxSocketPath) {
+      return Unreadable(address, "the path has " + std::to_string(parsed.path.size()) +
+                                     " bytes and a socket's path at most 107");
+    }
+    return parsed;
+  }
+  if (!text.starts_with("tcp://")) return Unreadable(address, "is neither tcp nor ipc");
+  const std::string_view rest = text.substr(6);
+  const std::size_t colon = rest.rfind(':');
+  if (colon == rest.npos || colon == 0) return Unreadable(address, "has no port");
+  parsed.host = rest.substr(0, colon);
+  if (parsed.host.find(':') != std::string::npos &&
+      (parsed.host.front() != '[' || parsed.host.back() != ']')) {
+    return Unreadable(address, "an IPv6 host is written in brackets, [::1]");
+  }
+  const std::string_view port = rest.substr(colon + 1);
+  if (port == "*") return parsed;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), parsed.port);
+  if (error != std::errc() || end != port.data() + port.size() || parsed.port < 1 ||
+      parsed.port > kMaxPort) {
+    return Unreadable(address, "the port is not a number from 1 to 65535");
+  }
+  return parsed;
+}
+
+Result<AddressFamily> SisterAddresses(const std::string& main) {
+  Result<ParsedAddress> parsed = ParseAddress(main);
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->ipc) {
+    const AddressFamily family{main, main + ".announce", main + ".weights"};
+    if (parsed->path.size() + strlen(".announce") > kMaxSocketPath) {
+      return Unreadable(main, "with '.announce' the path is longer than 107 bytes");
+    }
+    return family;
+  }
+  const std::string base = "tcp://" + parsed->host + ":";
+  if (parsed->port == 0) return AddressFamily{main, base + "*", base + "*"};
+  if (parsed->port + 2 > kMaxPort) {
+    return Unreadable(main, "the port must leave room for two more (announce and weights)");
+  }
+  return AddressFamily{main, base + std::to_string(parsed->port + 1),
+                       base + std::to_string(parsed->port + 2)};
+}
+
+bool IsLocalAddress(const std::string& address) {
+  Result<ParsedAddress> parsed = ParseAddress(address);
+  if (!parsed.ok()) return false;
+  if (parsed->ipc) return true;
+  std::string host = parsed->host;
+  if (host == "*") return false;
+  if (host.front() == '[') host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    if (!IsLoopback(each->ai_addr)) return false;
+  }
+  return found != nullptr;
+}
+
+}  // namespace murmurate
