@@ -11,7 +11,8 @@ namespace murmurate {
 
 /// Called on the learning thread; must return at once (post to a mailbox, wake somebody).
 struct LearnCallbacks {
-  std::function<void(std::shared_ptr<const Snapshot>)> on_snapshot;  ///< the first: the initial weights
+  std::function<void(std::shared_ptr<const Snapshot>)>
+      on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
@@ -21,13 +22,16 @@ class LearnLoop {
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
             LearnCallbacks callbacks);
 
-  /// Waits up to `timeout` for a batch and trains on it. The order per batch: learn, hand out the
-  /// snapshot, give the batch back, count it done, wake ingest, report. True when it trained.
+  /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
+  /// weights before it waits. The order per batch: learn, hand out the snapshot, give the batch
+  /// back (cleared), count it done, wake ingest, report. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   const Learner& learner() const { return *learner_; }
 
  private:
+  void Publish();
+
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;

@@ -25,14 +25,16 @@ struct Schedule {
   double At(std::uint64_t environment_steps) const;
 };
 
+/// What is done about late experience. Over `max_staleness` it is dropped in any case; in both, the
+/// loss takes r = pi_theta/mu.
 enum class StalenessPolicy : std::uint8_t {
-  kVtrace,  ///< keep it, corrected by pi/mu (trajectories over the limit are dropped)
-  kDrop,    ///< drop trajectories over the limit
+  kVtrace,  ///< value targets corrected by pi/mu (V-trace)
+  kDrop,    ///< value targets as if it were fresh (plain lambda returns)
 };
 
 struct PpoSettings {
-  int trajectory_length = 128;   ///< T
-  int batch_steps = 2048;        ///< a multiple of T
+  int trajectory_length = 128;  ///< T
+  int batch_steps = 2048;       ///< a multiple of T
   int minibatch = 256;
   int epochs = 10;
   double gamma = 0.99, lambda = 0.95;
@@ -43,9 +45,9 @@ struct PpoSettings {
   double value_weight = 0.5;
   double max_grad_norm = 0.5;
   double adam_epsilon = 1e-5, weight_decay = 0.0;
-  int max_staleness = 16;        ///< versions
+  int max_staleness = 16;  ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
-  double target_kl = 0.0;        ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+  double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
 };
 
 /// What came of one batch; the names follow Stable-Baselines3.
@@ -54,8 +56,9 @@ struct LearnReport {
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up
-  std::uint64_t stale_trajectories = 0;  ///< dropped for their age
-  std::vector<EpisodeRecord> episodes;   ///< finished, as the actors counted them
+  std::uint64_t stale_trajectories = 0;                             ///< dropped for their age
+  std::uint64_t skipped_updates = 0;    ///< left out: the gradient was not finite
+  std::vector<EpisodeRecord> episodes;  ///< finished, as the actors counted them
 };
 
 class Learner {

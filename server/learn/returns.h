@@ -16,14 +16,15 @@ struct VtraceSettings {
 ///   rho_t = min(rho_bar, pi/mu), c_t = lambda min(c_bar, pi/mu)
 ///   delta_t = rho_t (r_t + gamma_t V(x_{t+1}) - V(x_t))
 ///   v_s - V(x_s) = delta_s + gamma_s k_s c_s (v_{s+1} - V(x_{s+1}))
-///   A_s = r_s + gamma_s (lambda v_{s+1} + (1 - lambda) V(x_{s+1})) - V(x_s)   [no rho: it enters the
+///   A_s = r_s + gamma_s (lambda v_{s+1} + (1 - lambda) V(x_{s+1})) - V(x_s)   [no rho: it enters
+///   the
 ///         loss once, as r = pi_theta/mu; V(x_{s+1}) stands for v_{s+1} where k_s = 0]
 /// With pi = mu, A is GAE(gamma, lambda) and v = V + A.
 /// `value` [n] is V(x_t); `next_value` [n] is V of each step's successor (the next row, the final
 /// observation of a truncation, the observation after the last step; ignored where terminated).
 void Vtrace(const VtraceSettings& settings, std::span<const float> log_ratio,
             std::span<const float> reward, std::span<const std::uint8_t> flags,
-            std::span<const float> value, std::span<const float> next_value, std::span<float> target,
-            std::span<float> advantage);
+            std::span<const float> value, std::span<const float> next_value,
+            std::span<float> target, std::span<float> advantage);
 
 }  // namespace murmurate

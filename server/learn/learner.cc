@@ -1,0 +1,128 @@
+#include "server/learn/learner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/learn/ppo.h"
+#include "server/parameters/local_store.h"
+
+namespace murmurate {
+namespace {
+
+AdamSettings OptimizerSettings(const PpoSettings& settings) {
+  return {.learning_rate = static_cast<float>(settings.learning_rate.from),
+          .epsilon = static_cast<float>(settings.adam_epsilon),
+          .weight_decay = static_cast<float>(settings.weight_decay)};
+}
+
+void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
+  std::fill_n(batch.weight.data() + place * batch.length, batch.length, 0.0f);
+  ++report->stale_trajectories;
+}
+
+}  // namespace
+
+struct Learner::State {
+  State(const ModelSpec& model_spec, const PpoSettings& ppo_settings, std::uint64_t seed)
+      : spec(model_spec),
+        settings(ppo_settings),
+        algorithm(spec, settings, DeriveSeed(seed, 1)),
+        parameters(algorithm.layout().total),
+        gradient(algorithm.layout().trained_count()),
+        store(gradient.size(), OptimizerSettings(settings), settings.max_grad_norm) {
+    InitializeParameters(spec, DeriveSeed(seed, 0), parameters);
+  }
+
+  std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
+  void WeighByAge(TrainingBatch& batch, LearnReport* report) const;
+  void Train(std::uint64_t environment_steps, LearnReport* report);
+  void UpdateStatistics(const TrainingBatch& batch);
+
+  const ModelSpec spec;
+  const PpoSettings settings;
+  Ppo algorithm;
+  AlignedFloats parameters, gradient;
+  LocalStore store;
+  std::uint64_t version = 1;
+};
+
+void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const {
+  double sum = 0.0;
+  int counted = 0;
+  for (std::size_t place = 0; place < batch.trajectories.size(); ++place) {
+    const BatchTrajectory& trajectory = batch.trajectories[place];
+    if (trajectory.steps == 0) continue;
+    if (trajectory.version > version) {  // of another life of this model: its age means nothing
+      Drop(batch, place, report);
+      continue;
+    }
+    const std::uint64_t age = version - trajectory.version;
+    report->staleness_min = counted == 0 ? age : std::min<double>(report->staleness_min, age);
+    report->staleness_max = std::max<double>(report->staleness_max, age);
+    sum += static_cast<double>(age);
+    ++counted;
+    if (age > static_cast<std::uint64_t>(settings.max_staleness)) {
+      Drop(batch, place, report);
+    } else {
+      report->trained_steps += trajectory.steps;
+    }
+  }
+  if (counted > 0) report->staleness_mean = sum / counted;
+}
+
+void Learner::State::Train(std::uint64_t environment_steps, LearnReport* report) {
+  report->learning_rate = settings.learning_rate.At(environment_steps);
+  double norms = 0.0;
+  while (algorithm.NextGradient(parameters, gradient)) {
+    const double norm = store.Step(report->learning_rate, gradient, trained());
+    if (!std::isfinite(norm)) {
+      ++report->skipped_updates;
+      continue;
+    }
+    norms += norm;
+    ++report->updates;
+  }
+  if (report->updates > 0) report->grad_norm = norms / static_cast<double>(report->updates);
+}
+
+void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
+  if (!spec.normalize_observation) return;
+  const std::size_t length = static_cast<std::size_t>(batch.length);
+  const std::size_t width = static_cast<std::size_t>(batch.observation_count);
+  for (const int place : algorithm.places()) {
+    UpdateObservationStatistics(
+        spec, std::span(batch.observation.data() + place * length * width, length * width),
+        std::span(batch.weight.data() + place * length, length), parameters);
+  }
+}
+
+Learner::Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
+    : state_(std::make_unique<State>(spec, settings, seed)) {}
+
+Learner::~Learner() = default;
+
+LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
+  LearnReport report;
+  state_->WeighByAge(batch, &report);
+  state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
+  state_->Train(environment_steps, &report);
+  state_->UpdateStatistics(batch);
+  state_->algorithm.Report(&report);
+  report.version = ++state_->version;
+  report.episodes.assign(batch.episodes.begin(), batch.episodes.end());
+  return report;
+}
+
+std::shared_ptr<const Snapshot> Learner::TakeSnapshot() const {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->version = state_->version;
+  snapshot->parameters = AlignedFloats(state_->parameters.size());
+  std::copy(state_->parameters.begin(), state_->parameters.end(), snapshot->parameters.begin());
+  return snapshot;
+}
+
+std::uint64_t Learner::version() const { return state_->version; }
+const ModelSpec& Learner::spec() const { return state_->spec; }
+const ParameterLayout& Learner::layout() const { return state_->algorithm.layout(); }
+
+}  // namespace murmurate

@@ -1,0 +1,25 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "server/learn/learner.h"
+
+namespace murmurate {
+
+double Schedule::At(std::uint64_t environment_steps) const {
+  if (steps == 0) return from;
+  const double done =
+      std::min(1.0, static_cast<double>(environment_steps) / static_cast<double>(steps));
+  switch (shape) {
+    case Shape::kCosine:
+      return to + (from - to) * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+    case Shape::kExponential:
+      if (from > 0.0 && to > 0.0) return from * std::pow(to / from, done);
+      break;
+    case Shape::kLinear:
+      break;
+  }
+  return from + (to - from) * done;
+}
+
+}  // namespace murmurate

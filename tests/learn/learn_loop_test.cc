@@ -1,0 +1,92 @@
+#include "server/learn/learn_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/learn/example_batches.h"
+
+namespace murmurate {
+namespace {
+
+class LearnLoopTest : public testing::Test {
+ protected:
+  LearnLoopTest() : channel_(std::make_shared<ExperienceChannel>(ExampleSpec(), 8, 4)) {}
+
+  LearnLoop MakeLoop() {
+    LearnCallbacks callbacks;
+    callbacks.on_snapshot = [this](std::shared_ptr<const Snapshot> snapshot) {
+      events_.push_back("snapshot " + std::to_string(snapshot->version));
+    };
+    callbacks.wake_ingest = [this] {
+      events_.push_back("wake " + std::to_string(channel_->version.load()) + " " +
+                        std::to_string(channel_->trajectories_done.load()) + " " +
+                        std::to_string(channel_->empty.size()));
+    };
+    callbacks.on_report = [this](const LearnReport& report) {
+      events_.push_back("report " + std::to_string(report.version));
+      report_ = report;
+    };
+    return LearnLoop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1),
+                     std::move(callbacks));
+  }
+
+  void Fill(std::uint64_t version) {
+    auto batch = *channel_->empty.TryPop();
+    for (std::uint32_t agent = 0; agent < 4; ++agent) {
+      batch->Add(ExampleTrajectory(agent, version, 8).view());
+    }
+    ASSERT_TRUE(channel_->ready.TryPush(std::move(batch)));
+  }
+
+  std::shared_ptr<ExperienceChannel> channel_;
+  std::vector<std::string> events_;
+  LearnReport report_;
+};
+
+TEST_F(LearnLoopTest, TheInitialWeightsGoOutBeforeAnyExperienceComes) {
+  LearnLoop loop = MakeLoop();
+  EXPECT_EQ(channel_->version.load(), 0u);
+  EXPECT_FALSE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_FALSE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 1", "wake 1 0 3"}));
+}
+
+TEST_F(LearnLoopTest, HandsOverInOrderSnapshotBatchCountWakeReport) {
+  LearnLoop loop = MakeLoop();
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  events_.clear();
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 2", "wake 2 4 3", "report 2"}));
+  EXPECT_FALSE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(loop.learner().version(), 2u);
+}
+
+TEST_F(LearnLoopTest, BatchesComeBackEmptyAndGoRound) {
+  LearnLoop loop = MakeLoop();
+  for (std::uint64_t version = 1; version <= 5; ++version) {
+    Fill(version);
+    EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+    EXPECT_EQ(report_.trained_steps, 32u);
+  }
+  EXPECT_EQ(channel_->trajectories_done.load(), 20u);
+  ASSERT_EQ(channel_->empty.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    const auto batch = *channel_->empty.TryPop();
+    EXPECT_TRUE(batch->trajectories.empty());
+    EXPECT_TRUE(batch->episodes.empty());
+  }
+}
+
+TEST_F(LearnLoopTest, SchedulesFollowTheActorsOwnCount) {
+  LearnLoop loop = MakeLoop();
+  channel_->environment_steps = 5000;
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_NEAR(report_.learning_rate, 1e-2, 1e-12);
+}
+
+}  // namespace
+}  // namespace murmurate

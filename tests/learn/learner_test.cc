@@ -1,0 +1,255 @@
+#include "server/learn/learner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "shared/compute/losses.h"
+#include "shared/network/actor_critic.h"
+#include "shared/network/policy.h"
+#include "tests/learn/allocation_count.h"
+#include "tests/learn/example_batches.h"
+
+namespace murmurate {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(LearnerTest, TheFirstVersionIsOneAndEachBatchMakesTheNext) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 1);
+  EXPECT_EQ(learner.version(), 1u);
+  EXPECT_EQ(learner.TakeSnapshot()->version, 1u);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_EQ(report.version, 2u);
+  EXPECT_EQ(learner.version(), 2u);
+  EXPECT_EQ(report.trained_steps, 32u);
+  EXPECT_EQ(report.updates, 12u);  // 32 rows in four minibatches of eight, three epochs
+  EXPECT_EQ(report.episodes.size(), 8u);
+  EXPECT_GT(report.grad_norm, 0.0);
+  EXPECT_GT(report.entropy, 0.0);
+}
+
+TEST(LearnerTest, ASnapshotNeverChanges) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 1);
+  const auto before = learner.TakeSnapshot();
+  const std::vector<float> copy(before->parameters.begin(), before->parameters.end());
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  (void)learner.Learn(batch, 32);
+  EXPECT_TRUE(std::equal(copy.begin(), copy.end(), before->parameters.begin()));
+  EXPECT_NE(copy, ParametersOf(learner));
+}
+
+TEST(LearnerTest, TheSameSeedGivesTheSameBits) {
+  const auto train = [](std::uint64_t seed) {
+    Learner learner(ExampleSpec(true), ExamplePpo(), seed);
+    for (int i = 0; i < 3; ++i) {
+      TrainingBatch batch = FullBatch(1, 1, 1, 1);
+      (void)learner.Learn(batch, 32);
+    }
+    return ParametersOf(learner);
+  };
+  EXPECT_EQ(train(4), train(4));
+  EXPECT_NE(train(4), train(5));
+}
+
+TEST(LearnerTest, TheOrderOfArrivalDoesNotMatter) {
+  const auto train = [](const std::vector<ExampleTrajectory>& arrived, bool sort) {
+    Learner learner(ExampleSpec(true), ExamplePpo(), 3);
+    for (int i = 0; i < 2; ++i) {
+      TrainingBatch batch = MakeBatch(arrived);
+      if (sort) batch.Sort();
+      (void)learner.Learn(batch, 32);
+    }
+    return ParametersOf(learner);
+  };
+  const ExampleTrajectory a(0, 1, 8), b(1, 1, 7), c(2, 0, 3), d(3, 1, 8);
+  const std::vector<float> expected = train({a, b, c, d}, false);
+  EXPECT_EQ(train({d, b, c, a}, true), expected);
+  EXPECT_EQ(train({d, b, c, a}, false), expected);
+  EXPECT_EQ(train({c, a, d, b}, false), expected);
+}
+
+void Spoil(TrainingBatch* batch, std::size_t row) {
+  std::fill_n(batch->observation.data() + 3 * row, 3, kNan);
+  batch->log_prob[row] = batch->reward[row] = kNan;
+  batch->action[row] = 1'000'000;
+  batch->flags[row] = 0xff;
+}
+
+TEST(LearnerTest, PaddingHasNoInfluence) {
+  Learner clean(ExampleSpec(true), ExamplePpo(), 3), spoiled(ExampleSpec(true), ExamplePpo(), 3);
+  for (int i = 0; i < 2; ++i) {
+    TrainingBatch batch = MakeBatch({{0, 1, 8}, {1, 1, 5}, {2, 1, 1}});
+    (void)clean.Learn(batch, 32);
+    batch = MakeBatch({{0, 1, 8}, {1, 1, 5}, {2, 1, 1}});
+    for (int row = 0; row < batch.rows(); ++row) {
+      if (batch.weight[row] == 0.0f) Spoil(&batch, row);
+    }
+    const LearnReport report = spoiled.Learn(batch, 32);
+    EXPECT_EQ(report.trained_steps, 14u);
+    EXPECT_TRUE(std::isfinite(report.value_loss));
+  }
+  EXPECT_EQ(ParametersOf(clean), ParametersOf(spoiled));
+  EXPECT_THAT(ParametersOf(spoiled), testing::Each(testing::Not(testing::IsNan())));
+}
+
+TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3), fresh_only(ExampleSpec(), ExamplePpo(), 3);
+  for (int i = 0; i < 3; ++i) {
+    TrainingBatch batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
+    (void)learner.Learn(batch, 32);
+    batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
+    (void)fresh_only.Learn(batch, 32);
+  }
+  ASSERT_EQ(learner.version(), 4u);
+  TrainingBatch batch = FullBatch(4, 1, 2, 0);  // limit 2: versions 1 and 0 are too old
+  const LearnReport report = learner.Learn(batch, 160);
+  EXPECT_EQ(report.stale_trajectories, 2u);
+  EXPECT_EQ(report.trained_steps, 16u);
+  EXPECT_EQ(report.staleness_min, 0.0);
+  EXPECT_EQ(report.staleness_max, 4.0);
+  EXPECT_DOUBLE_EQ(report.staleness_mean, (0.0 + 3.0 + 2.0 + 4.0) / 4.0);
+  EXPECT_EQ(report.episodes.size(), 8u) << "their episodes still count";
+  TrainingBatch rest = MakeBatch({{0, 4, 8}, {2, 2, 8}});
+  (void)fresh_only.Learn(rest, 160);
+  EXPECT_EQ(ParametersOf(learner), ParametersOf(fresh_only));
+}
+
+TEST(LearnerTest, ABatchWithNoWeightMakesAVersionButNoUpdate) {
+  PpoSettings settings = ExamplePpo();
+  settings.max_staleness = 0;
+  Learner learner(ExampleSpec(true), settings, 3);
+  const std::vector<float> before = ParametersOf(learner);
+  TrainingBatch batch = FullBatch(0, 0, 0, 0);
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_EQ(report.updates, 0u);
+  EXPECT_EQ(report.trained_steps, 0u);
+  EXPECT_EQ(report.stale_trajectories, 4u);
+  EXPECT_EQ(report.version, 2u);
+  EXPECT_EQ(ParametersOf(learner), before);
+}
+
+TEST(LearnerTest, AVersionThatWasNeverMadeIsDropped) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  TrainingBatch batch = FullBatch(1, 1'000'000, 1, 1);
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_EQ(report.stale_trajectories, 1u);
+  EXPECT_EQ(report.trained_steps, 24u);
+  EXPECT_EQ(report.staleness_max, 0.0);
+}
+
+TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  batch.reward[1] = 3e38f;
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_THAT(ParametersOf(learner), testing::Each(testing::Not(testing::IsNan())));
+  EXPECT_EQ(report.updates + report.skipped_updates, 12u);
+}
+
+TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
+  PpoSettings settings = ExamplePpo();
+  settings.learning_rate.from = 1e-2;
+  settings.learning_rate.to = 0.0;
+  settings.learning_rate.steps = 1000;
+  settings.clip.from = 0.3;
+  settings.clip.to = 0.1;
+  settings.clip.steps = 1000;
+  Learner learner(ExampleSpec(), settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  LearnReport report = learner.Learn(batch, 500);
+  EXPECT_NEAR(report.learning_rate, 5e-3, 1e-12);
+  EXPECT_NEAR(report.clip_range, 0.2, 1e-7);
+  const std::vector<float> before = ParametersOf(learner);
+  batch = FullBatch(2, 2, 2, 2);
+  report = learner.Learn(batch, 1000);
+  EXPECT_EQ(report.learning_rate, 0.0);
+  EXPECT_EQ(ParametersOf(learner), before);
+}
+
+TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
+  PpoSettings settings = ExamplePpo();
+  settings.epochs = 20;
+  settings.learning_rate = 0.05;
+  settings.target_kl = 1e9;
+  Learner patient(ExampleSpec(), settings, 3);
+  settings.target_kl = 1e-3;
+  Learner careful(ExampleSpec(), settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  EXPECT_EQ(patient.Learn(batch, 32).updates, 80u);
+  batch = FullBatch(1, 1, 1, 1);
+  EXPECT_LT(careful.Learn(batch, 32).updates, 80u);
+}
+
+TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
+  const auto train = [](StalenessPolicy policy, float shift) {
+    PpoSettings settings = ExamplePpo();
+    settings.staleness = policy;
+    settings.max_grad_norm = 0.0;
+    settings.epochs = 1;
+    settings.minibatch = 32;
+    Learner learner(ExampleSpec(), settings, 3);
+    TrainingBatch batch = FullBatch(1, 1, 1, 1);
+    for (float& x : batch.log_prob) x += shift;
+    return learner.Learn(batch, 32).value_loss;
+  };
+  EXPECT_EQ(train(StalenessPolicy::kDrop, 0.0f), train(StalenessPolicy::kDrop, 3.0f));
+  EXPECT_NE(train(StalenessPolicy::kVtrace, 0.0f), train(StalenessPolicy::kVtrace, 3.0f));
+}
+
+TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  (void)learner.Learn(batch, 32);
+  for (const bool with_episodes : {true, false}) {
+    batch = FullBatch(2, 2, 2, 2);
+    if (!with_episodes) batch.episodes.clear();
+    const std::uint64_t before = AllocationCount();
+    (void)learner.Learn(batch, 64);
+    EXPECT_EQ(AllocationCount() - before, with_episodes ? 1u : 0u)
+        << "the report's episodes, nothing else";
+  }
+}
+
+// Statistics change once per batch, after its updates, and travel with the version.
+TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
+  for (const bool normalize : {false, true}) {
+    const ModelSpec spec = ExampleSpec(normalize);
+    Learner learner(spec, ExamplePpo(), 3);
+    for (int i = 0; i < 3; ++i) {
+      TrainingBatch batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
+      (void)learner.Learn(batch, 32);
+    }
+    const auto snapshot = learner.TakeSnapshot();
+    const ParameterLayout layout(spec);
+    const auto part = [&](const SectionRange& range) {
+      return std::span<const float>(snapshot->parameters).subspan(range.offset, range.count);
+    };
+    Policy policy(spec);
+    policy.Pack(part(layout.policy), part(layout.statistics));
+    ActorCritic network(spec, 32);
+    const TrainingBatch batch = FullBatch(4, 4, 4, 4);
+    std::vector<float> logits(64), values(32), log_prob(32), scratch(policy.ScratchFloats(1));
+    std::vector<std::int32_t> actions(32);
+    std::vector<float> played(32);
+    Random random(9);
+    for (int row = 0; row < 32; ++row) {
+      std::array<float, 2> one;
+      policy.Logits(batch.observation.data() + 3 * row, 1, one.data(), scratch.data());
+      const ActionChoice choice = ChooseAction(one, ActSettings{}, random);
+      actions[row] = choice.action;
+      played[row] = choice.log_prob;
+    }
+    network.Forward(snapshot->parameters, batch.observation.data(), 32, logits.data(),
+                    values.data());
+    LogProbabilities(32, 2, logits.data(), actions.data(), log_prob.data());
+    for (int row = 0; row < 32; ++row) {
+      EXPECT_NEAR(std::exp(log_prob[row] - played[row]), 1.0, 1e-5) << row << " " << normalize;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,103 @@
+#include "server/learn/ppo.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/learn/example_batches.h"
+
+namespace murmurate {
+namespace {
+
+// A linear model on one-number observations: with the heads' weights set by hand every V, pi,
+// target and advantage of three steps can be worked out on paper.
+//   trunk: none; policy logits (0, b); V(x) = 2 x
+class LinearPpoTest : public testing::Test {
+ protected:
+  LinearPpoTest() {
+    spec_ = {.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
+    settings_.trajectory_length = 4;
+    settings_.batch_steps = 4;
+    settings_.minibatch = 4;
+    settings_.epochs = 1;
+    settings_.gamma = 0.5;
+    settings_.lambda = 0.8;
+    settings_.value_weight = 0.5;
+  }
+
+  ModelSpec spec_;
+  PpoSettings settings_;
+};
+
+TEST_F(LinearPpoTest, TheGradientIsThatOfTheFormulas) {
+  Ppo ppo(spec_, settings_, 1);
+  const ParameterLayout& layout = ppo.layout();
+  std::vector<float> parameters(layout.total, 0.0f), gradient(layout.trained_count());
+  parameters[layout.Find("critic.head.weight").offset] = 2.0f;
+
+  // Values 2 x: 2, 4, -2; after the last step 2. pi = 1/2 each; mu = 1/2, 0.4, 0.55.
+  const std::vector<float> observation = {1, 2, -1}, reward = {1, 0, 2}, next = {1};
+  const std::vector<float> log_prob = {std::log(0.5f), std::log(0.4f), std::log(0.55f)};
+  const std::vector<std::int32_t> action = {0, 1, 1};
+  const std::vector<std::uint8_t> flags = {kFirst, kTerminatedFlag, kFirst};
+  TrajectoryView view;
+  view.steps = 3;
+  view.version = 1;
+  view.observation = observation;
+  view.action = action;
+  view.log_prob = log_prob;
+  view.reward = reward;
+  view.flags = flags;
+  view.next_observation = next;
+  TrainingBatch batch(TrajectoryLayout(spec_.spaces, 4), 1);
+  batch.Add(view);
+
+  ppo.TakeUp(parameters, batch, 0);
+  ASSERT_TRUE(ppo.NextGradient(parameters, gradient));
+
+  // errors: 1 + 0.5 * 4 - 2 = 1; 0 - 4 = -4; 2 + 0.5 * 2 + 2 = 5.
+  // ratios 1, 1.25, 0.909: v - V = {1 + 0.4 * -4 = -0.6, -4, 0.909 * 5}; A = {-0.6, -4, 5}.
+  const double ratio[] = {1.0, 1.25, 0.5 / 0.55};
+  const double correction[] = {-0.6, -4.0, 5.0 * ratio[2]};
+  const double advantage[] = {-0.6, -4.0, 5.0};
+  const double mean = 0.4 / 3.0;
+  double variance = 0.0;
+  for (const double a : advantage) variance += (a - mean) * (a - mean) / 3.0;
+  // d L / d logit_1 = -1/3 sum r A (1[a = 1] - 1/2). Row 1 has r = 1.25 and A < 0: not clipped
+  // there.
+  double policy_bias = 0.0, value_bias = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    const double normalized = (advantage[i] - mean) / std::sqrt(variance);
+    policy_bias -= ratio[i] * normalized * (action[i] == 1 ? 0.5 : -0.5) / 3.0;
+    value_bias += 0.5 * -correction[i] / 3.0;
+  }
+  EXPECT_NEAR(gradient[layout.Find("policy.head.bias").offset + 1], policy_bias, 1e-6);
+  EXPECT_NEAR(gradient[layout.Find("policy.head.bias").offset], -policy_bias, 1e-6);
+  EXPECT_NEAR(gradient[layout.Find("critic.head.bias").offset], value_bias, 1e-6);
+
+  EXPECT_FALSE(ppo.NextGradient(parameters, gradient)) << "one epoch of one minibatch";
+  LearnReport report;
+  ppo.Report(&report);
+  EXPECT_NEAR(report.entropy, std::log(2.0), 1e-6);
+}
+
+TEST_F(LinearPpoTest, EveryEpochVisitsEveryRowOnce) {
+  settings_.trajectory_length = 8;
+  settings_.batch_steps = 32;
+  settings_.minibatch = 5;
+  settings_.epochs = 3;
+  spec_.spaces.observation = Box({3});
+  Ppo ppo(spec_, settings_, 1);
+  std::vector<float> parameters(ppo.layout().total, 0.0f), gradient(ppo.layout().trained_count());
+  const TrainingBatch batch = MakeBatch({{0, 1, 8}, {1, 1, 8}, {2, 1, 6}});
+  ppo.TakeUp(parameters, batch, 0);
+  int minibatches = 0;
+  while (ppo.NextGradient(parameters, gradient)) ++minibatches;
+  EXPECT_EQ(minibatches, 3 * 5);  // 22 rows: five pieces of four or five
+  LearnReport report;
+  ppo.Report(&report);
+  EXPECT_NEAR(report.entropy, std::log(2.0), 1e-6);
+}
+
+}  // namespace
+}  // namespace murmurate
