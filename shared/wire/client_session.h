@@ -5,7 +5,8 @@
 //   kIdle ---------> kGreeting ----------------> kLive <-------------------> kDegraded
 //                      ^   |  ERROR(spaces...)     |                             | 10 s
 //                      |   +-----> kRefused        | GOAWAY, other incarnation   v
-//                      +---------------------------+----------------------- kLost (reopen the socket)
+//                      +---------------------------+----------------------- kLost (reopen the
+//                      socket)
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,12 @@ class ClientSession {
   /// What the owner must act on, in order.
   struct Event {
     enum class Kind : std::uint8_t {
-      kWelcome,       ///< HELLO_OK taken: read hello_ok(); sequence numbers restart at 1
-      kCredit,        ///< totals or at_version changed: read credit()
-      kNewVersion,    ///< the learner has published something newer
-      kGoaway,        ///< read reason()
-      kRefused,       ///< read reason(); asked again after 5 s (the learner may be restarted otherwise)
-      kLost,          ///< close and reopen the socket; HELLO follows
+      kWelcome,     ///< HELLO_OK taken: read hello_ok(); sequence numbers restart at 1
+      kCredit,      ///< totals or at_version changed: read credit()
+      kNewVersion,  ///< the learner has published something newer
+      kGoaway,      ///< read reason()
+      kRefused,  ///< read reason(); asked again after 5 s (the learner may be restarted otherwise)
+      kLost,     ///< close and reopen the socket; HELLO follows
     };
     Kind kind;
   };
@@ -43,7 +44,8 @@ class ClientSession {
   /// (Re)states who we are; in a live session HELLO goes out again with the full list.
   Output Introduce(Hello hello, std::int64_t now_ns);
   Output OnMessage(const Decoded& message, std::int64_t now_ns);
-  /// Call at least every 100 ms: HELLO retries (2 ms, doubling to 1 s), PING every heartbeat, silence.
+  /// Call at least every 100 ms: HELLO retries (2 ms, doubling to 1 s), PING every heartbeat,
+  /// silence.
   Output OnTick(const Ping& progress, std::int64_t now_ns);
   /// The number for the next EXPERIENCE.
   std::uint64_t NextSequence() { return ++sequence_; }

@@ -1,10 +1,12 @@
 // Messages: structs <-> bytes. The protocol is written here once, for both ends; schemas/README.md
 // draws it. Nothing here has a socket or a clock.
 //
-// A message is two frames, EXPERIENCE and CHUNK three: a 32-byte little-endian header, one FlatBuffer
-// (schemas/murmurate.fbs, < 4 KiB), and one raw block. Decoding never reads outside its input and
-// never accepts what it did not check: size, magic, version, type, Verifier (max_depth 16, max_tables
-// 4096), required fields, names ([A-Za-z0-9._-]{1,64}), counts.
+// A message is two frames, EXPERIENCE and CHUNK three: a 32-byte little-endian header, one
+// FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of HELLO, HELLO_OK, ADMIN and ADMIN_OK < 256 KiB),
+// and one raw block. Decoding never reads outside its input and never accepts what it did not
+// check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required fields,
+// names
+// ([A-Za-z0-9._-]{1,64}), counts, and that the copied parts are no larger than the bytes that came.
 #pragma once
 
 #include <array>
@@ -26,18 +28,46 @@ inline constexpr std::uint8_t kMajor = 1;
 inline constexpr std::uint8_t kMinor = 0;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kMaxMetadataBytes = 4096;
+/// HELLO and HELLO_OK list agents and specs, ADMIN_OK holds a report: rare ones may be larger.
+inline constexpr std::size_t kMaxGreetingBytes = 256 * 1024;
+inline constexpr std::size_t kMaxModels = 64;    ///< of one client
+inline constexpr std::size_t kMaxAgents = 4096;  ///< of one client, all its models together
 inline constexpr std::size_t kChunkBytes = 256 * 1024;
 
 enum class MessageType : std::uint16_t {
-  kHello = 1, kHelloOk = 2, kExperience = 3, kAccepted = 4, kCommitted = 5, kPing = 6, kPong = 7,
-  kGoaway = 8, kError = 9, kBye = 10, kPull = 11, kChunk = 12, kInfer = 13, kInferOk = 14,
-  kAdmin = 15, kAdminOk = 16,
+  kHello = 1,
+  kHelloOk = 2,
+  kExperience = 3,
+  kAccepted = 4,
+  kCommitted = 5,
+  kPing = 6,
+  kPong = 7,
+  kGoaway = 8,
+  kError = 9,
+  kBye = 10,
+  kPull = 11,
+  kChunk = 12,
+  kInfer = 13,
+  kInferOk = 14,
+  kAdmin = 15,
+  kAdminOk = 16,
 };  // 5, 13 and 14 are reserved: answered with kUnknownType
 
 /// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
 enum class Refusal : std::uint16_t {
-  kNone = 0, kMalformed = 1, kVersion = 2, kUnknownType = 3, kNotRegistered = 4, kSpaces = 5,
-  kCredit = 6, kSequence = 7, kMeaning = 8, kNotFinite = 9, kStale = 10, kBusy = 11, kTooLarge = 12,
+  kNone = 0,
+  kMalformed = 1,
+  kVersion = 2,
+  kUnknownType = 3,
+  kNotRegistered = 4,
+  kSpaces = 5,
+  kCredit = 6,
+  kSequence = 7,
+  kMeaning = 8,
+  kNotFinite = 9,
+  kStale = 10,
+  kBusy = 11,
+  kTooLarge = 12,
   kIncarnation = 13,
 };
 inline constexpr int kRefusalCount = 14;
@@ -55,8 +85,8 @@ struct Header {
 
 struct HelloModel {
   std::string name;
-  std::string spaces;                  ///< Spaces::ToText()
-  std::vector<std::uint32_t> agents;   ///< this client's own numbers of its live agents, 0..
+  std::string spaces;                   ///< Spaces::ToText()
+  std::vector<std::uint32_t> agents;    ///< this client's own numbers of its live agents, 0..
   std::uint64_t holds_incarnation = 0;  ///< of the weights it holds; 0: none
   std::uint64_t holds_version = 0;
 };
@@ -72,59 +102,60 @@ struct Hello {
 
 struct HelloOkModel {
   std::string name;
-  std::array<std::uint8_t, 16> id{};   ///< first 16 bytes of SHA-256 of the name: announcement prefix
-  std::uint32_t member = 0;            ///< of a population; 0
-  std::string spec;                    ///< ModelSpec::ToText()
-  std::uint64_t version = 0;           ///< newest published
+  std::array<std::uint8_t, 16>
+      id{};                   ///< first 16 bytes of SHA-256 of the name: announcement prefix
+  std::uint32_t member = 0;   ///< of a population; 0
+  std::string spec;           ///< ModelSpec::ToText()
+  std::uint64_t version = 0;  ///< newest published
   std::uint32_t trajectory_length = 0;  ///< T
   std::uint32_t max_trajectory_ms = 0;
-  std::string segment;                 ///< shared-memory name; "" when the host differs or shm is off
+  std::string segment;  ///< shared-memory name; "" when the host differs or shm is off
   std::vector<std::uint32_t> agent_indices;  ///< learner-wide index of each of HelloModel::agents
   std::vector<std::uint64_t> agent_seeds;
-  std::uint64_t steps_total = 0;       ///< step credit granted so far in this session
-  std::uint64_t at_version = 0;        ///< kLockstep: the credit is for play under this version
+  std::uint64_t steps_total = 0;  ///< step credit granted so far in this session
+  std::uint64_t at_version = 0;   ///< kLockstep: the credit is for play under this version
 };
 struct HelloOk {
   std::uint64_t incarnation = 0;
-  bool resumed = false;                ///< the run goes on from a checkpoint of an earlier incarnation
+  bool resumed = false;  ///< the run goes on from a checkpoint of an earlier incarnation
   std::uint32_t heartbeat_ms = 1000;
   std::uint32_t max_message_bytes = 16u << 20;
-  std::uint64_t bytes_total = 0;       ///< byte credit granted so far in this session
+  std::uint64_t bytes_total = 0;  ///< byte credit granted so far in this session
   std::string announce_address, weights_address;
-  std::vector<HelloOkModel> models;    ///< in the order of Hello::models
+  std::vector<HelloOkModel> models;  ///< in the order of Hello::models
 };
 
 /// Metadata of one trajectory; its columns are the third frame.
 struct Experience {
-  std::uint32_t model = 0;             ///< index into Hello::models
-  std::uint32_t agent = 0;             ///< the client's own number
-  std::uint64_t incarnation = 0;       ///< whose weights it was played under; 0: none
+  std::uint32_t model = 0;        ///< index into Hello::models
+  std::uint32_t agent = 0;        ///< the client's own number
+  std::uint64_t incarnation = 0;  ///< whose weights it was played under; 0: none
   std::uint64_t version = 0;
   std::uint64_t first_step = 0;
   std::uint32_t steps = 0;
-  std::uint64_t agent_steps = 0;       ///< this agent's steps so far, dropped ones included
+  std::uint64_t agent_steps = 0;  ///< this agent's steps so far, dropped ones included
   std::array<ColumnRange, kColumnCount> columns{};  ///< as filled, in the order of Column
 };
 
 struct ModelCredit {
   std::uint64_t steps_total = 0;
-  std::uint64_t at_version = 0;        ///< kLockstep: wait for this version before using it
-  std::uint64_t version = 0;           ///< newest published
+  std::uint64_t at_version = 0;  ///< kLockstep: wait for this version before using it
+  std::uint64_t version = 0;     ///< newest published
 };
 /// Sent when any total changes; totals count from HELLO_OK and never fall.
 struct Accepted {
-  std::uint64_t sequence = 0;          ///< highest EXPERIENCE dealt with (accepted or refused)
+  std::uint64_t sequence = 0;  ///< highest EXPERIENCE dealt with (accepted or refused)
   std::uint64_t bytes_total = 0;
   std::vector<ModelCredit> models;
 };
 
 struct PingModel {
-  std::uint64_t steps = 0;             ///< environment steps taken by this client's agents
-  std::uint64_t dropped_steps = 0;     ///< of them, in trajectories never sent
-  std::uint64_t version = 0;           ///< acted under
+  std::uint64_t steps = 0;          ///< environment steps taken by this client's agents
+  std::uint64_t dropped_steps = 0;  ///< of them, in trajectories never sent
+  std::uint64_t version = 0;        ///< acted under
 };
 struct Ping {
-  std::int64_t sent_ns = 0;            ///< the sender's monotonic clock, echoed
+  std::int64_t sent_ns = 0;  ///< the sender's monotonic clock, echoed
   std::vector<PingModel> models;
 };
 struct Pong {
@@ -141,16 +172,16 @@ struct Goaway {
 struct Error {
   Refusal refusal = Refusal::kMalformed;
   std::string sentence;
-  std::uint64_t sequence = 0;          ///< of the refused message
+  std::uint64_t sequence = 0;  ///< of the refused message
 };
 struct Bye {};
 
 /// Asks for chunks of the newest version (or goes on with `version` from `offset`).
 struct Pull {
   std::array<std::uint8_t, 16> model{};
-  std::uint64_t version = 0;           ///< 0: the newest
-  std::uint64_t offset = 0;            ///< bytes
-  std::uint32_t credit = 10;           ///< chunks the server may send without another PULL
+  std::uint64_t version = 0;  ///< 0: the newest
+  std::uint64_t offset = 0;   ///< bytes
+  std::uint32_t credit = 10;  ///< chunks the server may send without another PULL
 };
 /// Metadata of a CHUNK; its bytes are the third frame.
 struct Chunk {
@@ -159,20 +190,25 @@ struct Chunk {
   std::uint64_t version = 0;
   std::uint64_t total_bytes = 0;
   std::uint64_t offset = 0;
-  std::uint64_t hash = 0;              ///< xxh3-64 of the whole payload
+  std::uint64_t hash = 0;  ///< xxh3-64 of the whole payload
 };
 
 /// The CLI's questions to a live learner: "status" (answer: JSON), "stop".
-struct Admin { std::string command; };
-struct AdminOk { bool ok = true; std::string text; };
+struct Admin {
+  std::string command;
+};
+struct AdminOk {
+  bool ok = true;
+  std::string text;
+};
 
-using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye, Pull,
-                          Chunk, Admin, AdminOk>;
+using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye,
+                          Pull, Chunk, Admin, AdminOk>;
 
 struct Decoded {
   Header header;
   Body body;
-  std::span<const std::byte> block;    ///< EXPERIENCE and CHUNK: the third frame, not yet looked at
+  std::span<const std::byte> block;  ///< EXPERIENCE and CHUNK: the third frame, not yet looked at
 };
 
 /// What could not be decoded, and why: what goes back in an ERROR.
@@ -182,7 +218,8 @@ struct DecodeFailure {
   std::uint64_t sender = 0, sequence = 0;  ///< when the header could be read
 };
 
-/// Header and metadata frames of a message; the block, if any, is sent as a third frame.
+/// Header and metadata frames of a message; the block, if any, is sent as a third frame. Sentences
+/// and texts too long for their message are cut; names and counts must be good (the caller's own).
 struct Encoded {
   std::array<std::byte, kHeaderBytes> header;
   std::vector<std::byte> metadata;
@@ -193,6 +230,7 @@ Encoded Encode(const Body& body, std::uint64_t sender, std::uint64_t sequence,
 std::variant<Decoded, DecodeFailure> Decode(std::span<const std::span<const std::byte>> frames);
 
 /// The packed announcement on PUB/SUB, 64 bytes little-endian; its first 16 bytes are the model id.
+/// schemas/README.md draws it.
 struct Announcement {
   std::array<std::uint8_t, 16> model{};
   std::uint64_t incarnation = 0, version = 0, bytes = 0, hash = 0;
@@ -206,7 +244,8 @@ bool IsGoodName(std::string_view name);
 
 /// Cuts the third frame into columns as the metadata declares them, checking offsets, alignment,
 /// overlap and sizes against `layout`. Copies nothing: the spans point into `block`, which must be
-/// 4-byte aligned (the caller copies it otherwise).
+/// 8-byte aligned (small ZeroMQ payloads are not: the caller copies those, or gets a failure).
+/// view->agent is the client's own number: whoever knows the learner-wide one puts it in.
 Status ViewTrajectory(const Experience& metadata, std::span<const std::byte> block,
                       const TrajectoryLayout& layout, TrajectoryView* view);
 

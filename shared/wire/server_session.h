@@ -1,13 +1,13 @@
-// ServerSession: the learner's half of the protocol for all its peers, as a pure state machine with an
-// injected clock. It decides who is registered, what is in order, and who may send how much; its owner
-// (server/ingest) holds the sockets, the models and the batches.
+// ServerSession: the learner's half of the protocol for all its peers, as a pure state machine with
+// an injected clock. It decides who is registered, what is in order, and who may send how much; its
+// owner (server/ingest) holds the sockets, the models and the batches.
 //
 // Credit (design 4). A sender needs both units. Bytes bound memory: one budget; every sender gets a
-// reserve of one trajectory, the rest is shared; bytes return when the block is dealt with. Steps bound
-// learning: each model states how many trajectories may be outstanding (granted and not yet returned by
-// ReleaseTrajectories); grants go one trajectory at a time to the live sender with the fewest
-// outstanding per agent. What a stalled or gone sender holds is taken back; what it sends later is
-// still accepted while bytes allow, and staleness rules decide its worth.
+// reserve of one trajectory, the rest is shared; bytes return when the block is dealt with. Steps
+// bound learning: each model states how many trajectories may be outstanding (granted and not yet
+// returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender with the
+// fewest outstanding per agent. What a stalled or gone sender holds is taken back; what it sends
+// later is still accepted while bytes allow, and staleness rules decide its worth.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace murmurate::wire {
 
 /// What the session needs to know of one model.
 struct SessionModel {
-  HelloOkModel welcome;           ///< all but version, agent_*, steps_total: filled per sender
-  std::size_t block_bytes = 0;    ///< one trajectory on the wire at most
-  int outstanding_limit = 0;      ///< trajectories granted at once over all senders (two batches; a
-                                  ///< lock-step client in the room: one)
+  HelloOkModel welcome;         ///< all but version, agent_*, steps_total: filled per sender
+  std::size_t block_bytes = 0;  ///< one trajectory on the wire at most
+  int outstanding_limit = 0;    ///< trajectories granted at once over all senders (two batches; a
+                                ///< lock-step client in the room: one)
   int batch_trajectories = 0;
 };
 
@@ -34,9 +34,9 @@ class ServerSession {
     std::uint64_t ingest_budget_bytes = 256u << 20;
     int max_actors = 4096;
     std::uint32_t heartbeat_ms = 1000;
-    std::int64_t stalled_after_ns = 3'000'000'000;   ///< nothing heard: credit taken back
-    std::int64_t gone_after_ns = 30'000'000'000;     ///< forgotten
-    int rejects_per_minute = 20;                     ///< then muted (ignored) for 60 s
+    std::int64_t stalled_after_ns = 3'000'000'000;  ///< nothing heard: credit taken back
+    std::int64_t gone_after_ns = 30'000'000'000;    ///< forgotten
+    int rejects_per_minute = 20;                    ///< then muted (ignored) for 60 s
   };
   struct Reply {
     std::string peer;
@@ -50,8 +50,8 @@ class ServerSession {
     std::uint32_t model = 0;        ///< index into the models added
     std::uint32_t agent_index = 0;  ///< learner-wide
   };
-  /// Looks a model up for a HELLO, making it if the learner takes new ones: the index for AddModel's
-  /// order, or the sentence for the refusal.
+  /// Looks a model up for a HELLO, making it if the learner takes new ones: the index for
+  /// AddModel's order, or the sentence for the refusal.
   class Models {
    public:
     virtual ~Models() = default;
@@ -64,16 +64,19 @@ class ServerSession {
   void SetAddresses(std::string announce, std::string weights);
 
   /// Any decoded message but EXPERIENCE.
-  void OnMessage(const std::string& peer, const Decoded& message, Models& models, std::int64_t now_ns);
+  void OnMessage(const std::string& peer, const Decoded& message, Models& models,
+                 std::int64_t now_ns);
   /// Session state, credit, sequence of an EXPERIENCE; refusals are queued as replies.
   Verdict OnExperience(const std::string& peer, const Decoded& message, std::int64_t now_ns);
-  /// The block was copied (`refused` kNone) or refused for what is in it: bytes and sequence go back.
+  /// The block was copied (`refused` kNone) or refused for what is in it: bytes and sequence go
+  /// back.
   void Dealt(const std::string& peer, const Decoded& message, Refusal refused, std::string sentence,
              std::int64_t now_ns);
   void OnUndecodable(const std::string& peer, const DecodeFailure& failure, std::int64_t now_ns);
   /// `count` trajectories of `model` have left the pool (their batch was trained on, or they were
   /// refused): that much may be granted again. `version`: newest published.
-  void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version, std::int64_t now_ns);
+  void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version,
+                           std::int64_t now_ns);
   void SetVersion(std::uint32_t model, std::uint64_t version);
   void OnTick(std::int64_t now_ns);
   /// GOAWAY to everybody.

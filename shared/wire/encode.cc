@@ -1,0 +1,158 @@
+#include <flatbuffers/flatbuffers.h>
+
+#include <cstring>
+
+#include "murmurate_generated.h"
+#include "shared/wire/limits.h"
+#include "shared/wire/little_endian.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate::wire {
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <typename T>
+using Offset = flatbuffers::Offset<T>;
+
+Offset<flatbuffers::String> Cut(Builder& builder, const std::string& text, std::size_t limit) {
+  return builder.CreateString(text.data(), std::min(text.size(), limit));
+}
+
+fb::Id ToId(const std::array<std::uint8_t, 16>& id) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(id.data());
+  return {GetLittleEndian<std::uint64_t>(bytes), GetLittleEndian<std::uint64_t>(bytes + 8)};
+}
+
+auto Credits(Builder& builder, const std::vector<ModelCredit>& models) {
+  std::vector<fb::ModelCredit> credits;
+  for (const ModelCredit& m : models) credits.emplace_back(m.steps_total, m.at_version, m.version);
+  return builder.CreateVectorOfStructs(credits);
+}
+
+struct Writer {
+  Builder& builder;
+
+  MessageType operator()(const Hello& hello) {
+    std::vector<Offset<fb::HelloModel>> models;
+    for (const HelloModel& m : hello.models) {
+      models.push_back(fb::CreateHelloModel(
+          builder, builder.CreateString(m.name), builder.CreateString(m.spaces),
+          builder.CreateVector(m.agents), m.holds_incarnation, m.holds_version));
+    }
+    builder.Finish(fb::CreateHello(builder, hello.min_major, hello.max_major,
+                                   builder.CreateString(hello.actor_name), hello.host_identity,
+                                   static_cast<std::uint8_t>(hello.pace), hello.accept_reset,
+                                   hello.pid, builder.CreateVector(models)));
+    return MessageType::kHello;
+  }
+
+  MessageType operator()(const HelloOk& ok) {
+    std::vector<Offset<fb::HelloOkModel>> models;
+    for (const HelloOkModel& m : ok.models) {
+      const fb::Id id = ToId(m.id);
+      models.push_back(fb::CreateHelloOkModel(
+          builder, builder.CreateString(m.name), &id, m.member, builder.CreateString(m.spec),
+          m.version, m.trajectory_length, m.max_trajectory_ms, builder.CreateString(m.segment),
+          builder.CreateVector(m.agent_indices), builder.CreateVector(m.agent_seeds), m.steps_total,
+          m.at_version));
+    }
+    builder.Finish(fb::CreateHelloOk(
+        builder, ok.incarnation, ok.resumed, ok.heartbeat_ms, ok.max_message_bytes, ok.bytes_total,
+        builder.CreateString(ok.announce_address), builder.CreateString(ok.weights_address),
+        builder.CreateVector(models)));
+    return MessageType::kHelloOk;
+  }
+
+  MessageType operator()(const Experience& e) {
+    std::array<fb::ColumnRange, kColumnCount> columns;
+    for (int i = 0; i < kColumnCount; ++i) {
+      columns[i] = fb::ColumnRange(e.columns[i].offset, e.columns[i].bytes);
+    }
+    builder.Finish(fb::CreateExperience(
+        builder, e.model, e.agent, e.incarnation, e.version, e.first_step, e.steps, e.agent_steps,
+        builder.CreateVectorOfStructs(columns.data(), columns.size())));
+    return MessageType::kExperience;
+  }
+
+  MessageType operator()(const Accepted& accepted) {
+    builder.Finish(fb::CreateAccepted(builder, accepted.sequence, accepted.bytes_total,
+                                      Credits(builder, accepted.models)));
+    return MessageType::kAccepted;
+  }
+
+  MessageType operator()(const Ping& ping) {
+    std::vector<fb::PingModel> models;
+    for (const PingModel& m : ping.models) models.emplace_back(m.steps, m.dropped_steps, m.version);
+    builder.Finish(fb::CreatePing(builder, ping.sent_ns, builder.CreateVectorOfStructs(models)));
+    return MessageType::kPing;
+  }
+
+  MessageType operator()(const Pong& pong) {
+    builder.Finish(
+        fb::CreatePong(builder, pong.sent_ns, pong.incarnation, Credits(builder, pong.models)));
+    return MessageType::kPong;
+  }
+
+  MessageType operator()(const Goaway& goaway) {
+    builder.Finish(fb::CreateGoaway(builder, Cut(builder, goaway.reason, kMaxSentence),
+                                    goaway.deadline_ms, goaway.restart_expected));
+    return MessageType::kGoaway;
+  }
+
+  MessageType operator()(const Error& error) {
+    builder.Finish(fb::CreateError(builder, static_cast<std::uint16_t>(error.refusal),
+                                   Cut(builder, error.sentence, kMaxSentence), error.sequence));
+    return MessageType::kError;
+  }
+
+  MessageType operator()(const Bye&) {
+    builder.Finish(fb::CreateBye(builder));
+    return MessageType::kBye;
+  }
+
+  MessageType operator()(const Pull& pull) {
+    const fb::Id id = ToId(pull.model);
+    builder.Finish(fb::CreatePull(builder, &id, pull.version, pull.offset, pull.credit));
+    return MessageType::kPull;
+  }
+
+  MessageType operator()(const Chunk& chunk) {
+    const fb::Id id = ToId(chunk.model);
+    builder.Finish(fb::CreateChunk(builder, &id, chunk.incarnation, chunk.version,
+                                   chunk.total_bytes, chunk.offset, chunk.hash));
+    return MessageType::kChunk;
+  }
+
+  MessageType operator()(const Admin& admin) {
+    builder.Finish(fb::CreateAdmin(builder, Cut(builder, admin.command, kMaxSentence)));
+    return MessageType::kAdmin;
+  }
+
+  MessageType operator()(const AdminOk& ok) {
+    builder.Finish(fb::CreateAdminOk(builder, ok.ok, Cut(builder, ok.text, kMaxReport)));
+    return MessageType::kAdminOk;
+  }
+};
+
+}  // namespace
+
+Encoded Encode(const Body& body, std::uint64_t sender, std::uint64_t sequence,
+               std::size_t block_bytes) {
+  Builder builder(512);
+  const MessageType type = std::visit(Writer{builder}, body);
+  Encoded encoded;
+  const auto* start = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  encoded.metadata.assign(start, start + builder.GetSize());
+  std::byte* header = encoded.header.data();
+  PutLittleEndian(header, kMagic);
+  PutLittleEndian(header + 4, kMajor);
+  PutLittleEndian(header + 5, kMinor);
+  PutLittleEndian(header + 6, static_cast<std::uint16_t>(type));
+  PutLittleEndian(header + 8, std::uint32_t{0});
+  PutLittleEndian(header + 12, static_cast<std::uint32_t>(encoded.metadata.size() + block_bytes));
+  PutLittleEndian(header + 16, sender);
+  PutLittleEndian(header + 24, sequence);
+  return encoded;
+}
+
+}  // namespace murmurate::wire

@@ -1,0 +1,307 @@
+#include "shared/wire/read_body.h"
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <algorithm>
+#include <set>
+
+#include "murmurate_generated.h"
+#include "shared/wire/limits.h"
+#include "shared/wire/little_endian.h"
+
+namespace murmurate::wire {
+namespace {
+
+constexpr flatbuffers::uoffset_t kMaxDepth = 16, kMaxTables = 4096;
+constexpr std::uint64_t kMaxWeightsBytes = 4ull << 30;
+constexpr std::uint32_t kMaxPullCredit = 1024;
+
+/// Copies fields out of a verified buffer and remembers the first thing wrong. References may share
+/// bytes, so what is copied is counted: never more than came.
+class Reader {
+ public:
+  explicit Reader(std::size_t budget) : budget_(budget) {}
+
+  bool ok() const { return complaint_.refusal == Refusal::kNone; }
+  Complaint TakeComplaint() { return std::move(complaint_); }
+
+  void Expect(bool good, const char* field, const char* expected,
+              Refusal refusal = Refusal::kMeaning) {
+    if (good || !ok()) return;
+    complaint_ = {refusal, std::string(field) + ": expected " + expected};
+  }
+
+  std::string Text(const flatbuffers::String* text, const char* field, std::size_t limit) {
+    Expect(text != nullptr, field, "a text, got none", Refusal::kMalformed);
+    if (!ok()) return "";
+    Expect(text->size() <= limit, field, "a shorter text", Refusal::kTooLarge);
+    Spend(text->size());
+    if (!ok()) return "";
+    std::string copy = text->str();
+    Expect(copy.find('\0') == copy.npos, field, "a text without zero bytes", Refusal::kMalformed);
+    return copy;
+  }
+
+  std::string Name(const flatbuffers::String* text, const char* field) {
+    std::string name = Text(text, field, kMaxSentence);
+    Expect(IsGoodName(name), field, "1 to 64 letters, digits, '.', '_' or '-'");
+    return name;
+  }
+
+  /// For people's eyes: no control characters reach a terminal.
+  std::string Sentence(const flatbuffers::String* text, const char* field) {
+    std::string sentence = Text(text, field, kMaxSentence);
+    std::replace_if(
+        sentence.begin(), sentence.end(),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+    return sentence;
+  }
+
+  template <typename Vector>
+  std::size_t Count(const Vector* vector, const char* field, std::size_t limit,
+                    std::size_t element_bytes) {
+    Expect(vector != nullptr, field, "a list, got none", Refusal::kMalformed);
+    if (!ok()) return 0;
+    Expect(vector->size() <= limit, field, "a shorter list", Refusal::kTooLarge);
+    Spend(vector->size() * element_bytes);
+    return ok() ? vector->size() : 0;
+  }
+
+  template <typename Number>
+  std::vector<Number> Numbers(const flatbuffers::Vector<Number>* vector, const char* field) {
+    std::vector<Number> numbers(Count(vector, field, kMaxAgents, sizeof(Number)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = vector->Get(static_cast<flatbuffers::uoffset_t>(i));
+    }
+    return numbers;
+  }
+
+  std::array<std::uint8_t, 16> Id(const fb::Id* id) {
+    std::array<std::uint8_t, 16> bytes{};
+    Expect(id != nullptr, "model id", "16 bytes, got none", Refusal::kMalformed);
+    if (!ok()) return bytes;
+    auto* to = reinterpret_cast<std::byte*>(bytes.data());
+    PutLittleEndian(to, id->low());
+    PutLittleEndian(to + 8, id->high());
+    return bytes;
+  }
+
+ private:
+  void Spend(std::size_t bytes) {
+    Expect(bytes <= budget_, "metadata", "no more than the bytes that came", Refusal::kMalformed);
+    if (ok()) budget_ -= bytes;
+  }
+
+  std::size_t budget_;
+  Complaint complaint_;
+};
+
+/// Calls `read(element)` for each of a list while all is well.
+template <typename Vector, typename Read>
+void ForEach(Reader& in, const Vector* vector, std::size_t element_bytes, Read read) {
+  const std::size_t count = in.Count(vector, "models", kMaxModels, element_bytes);
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    read(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  }
+}
+
+bool Distinct(std::vector<std::uint32_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+
+Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
+  Hello hello;
+  hello.min_major = from.min_major();
+  hello.max_major = from.max_major();
+  in.Expect(hello.min_major <= hello.max_major, "protocol range", "min <= max");
+  hello.actor_name = in.Name(from.actor_name(), "actor name");
+  hello.host_identity = from.host_identity();
+  in.Expect(from.pace() <= static_cast<std::uint8_t>(Pace::kLockstep), "pace", "0 to 2");
+  hello.pace = static_cast<Pace>(from.pace());
+  hello.accept_reset = from.accept_reset();
+  hello.pid = from.pid();
+  std::set<std::string> names;
+  std::size_t agents = 0;
+  ForEach(in, from.models(), 4, [&](const fb::HelloModel& model) {
+    HelloModel& m = hello.models.emplace_back();
+    m.name = in.Name(model.name(), "model name");
+    in.Expect(names.insert(m.name).second, "model names", "each one once");
+    m.spaces = in.Text(model.spaces(), "spaces", kMaxSpaces);
+    m.agents = in.Numbers(model.agents(), "agents");
+    in.Expect(Distinct(m.agents), "agents", "each one once");
+    agents += m.agents.size();
+    in.Expect(agents <= kMaxAgents, "agents", "at most 4096 of one client", Refusal::kTooLarge);
+    m.holds_incarnation = model.holds_incarnation();
+    m.holds_version = model.holds_version();
+  });
+  return hello;
+}
+
+HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
+  HelloOk ok;
+  ok.incarnation = from.incarnation();
+  ok.resumed = from.resumed();
+  ok.heartbeat_ms = from.heartbeat_ms();
+  in.Expect(ok.heartbeat_ms >= 1 && ok.heartbeat_ms <= 60'000, "heartbeat", "1 to 60000 ms");
+  ok.max_message_bytes = from.max_message_bytes();
+  ok.bytes_total = from.bytes_total();
+  ok.announce_address = in.Text(from.announce_address(), "announce address", kMaxAddress);
+  ok.weights_address = in.Text(from.weights_address(), "weights address", kMaxAddress);
+  ForEach(in, from.models(), 4, [&](const fb::HelloOkModel& model) {
+    HelloOkModel& m = ok.models.emplace_back();
+    m.name = in.Name(model.name(), "model name");
+    m.id = in.Id(model.id());
+    m.member = model.member();
+    m.spec = in.Text(model.spec(), "spec", kMaxSpec);
+    m.version = model.version();
+    m.trajectory_length = model.trajectory_length();
+    in.Expect(m.trajectory_length >= 1 && m.trajectory_length <= 65'536, "trajectory length",
+              "1 to 65536");
+    m.max_trajectory_ms = model.max_trajectory_ms();
+    m.segment = in.Text(model.segment(), "segment name", kMaxSegmentName);
+    m.agent_indices = in.Numbers(model.agent_indices(), "agent indices");
+    m.agent_seeds = in.Numbers(model.agent_seeds(), "agent seeds");
+    in.Expect(m.agent_seeds.size() == m.agent_indices.size(), "agent seeds", "one for each agent");
+    m.steps_total = model.steps_total();
+    m.at_version = model.at_version();
+  });
+  return ok;
+}
+
+Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
+  Experience e;
+  e.model = from.model();
+  in.Expect(e.model < kMaxModels, "model", "an index of HELLO's list");
+  e.agent = from.agent();
+  e.incarnation = from.incarnation();
+  e.version = from.version();
+  e.first_step = from.first_step();
+  e.steps = from.steps();
+  e.agent_steps = from.agent_steps();
+  const std::size_t columns =
+      in.Count(from.columns(), "columns", kColumnCount, sizeof(ColumnRange));
+  in.Expect(columns == kColumnCount, "columns", "8", Refusal::kMalformed);
+  if (!in.ok()) return e;
+  for (int i = 0; i < kColumnCount; ++i) {
+    const fb::ColumnRange* range = from.columns()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    e.columns[i] = {range->offset(), range->bytes()};
+  }
+  return e;
+}
+
+using CreditVector = flatbuffers::Vector<const fb::ModelCredit*>;
+
+std::vector<ModelCredit> ReadCredits(Reader& in, const CreditVector* from) {
+  std::vector<ModelCredit> models;
+  ForEach(in, from, sizeof(fb::ModelCredit), [&](const fb::ModelCredit& m) {
+    models.push_back({m.steps_total(), m.at_version(), m.version()});
+  });
+  return models;
+}
+
+Accepted ReadTable(Reader& in, const fb::Accepted& from, std::size_t) {
+  return {from.sequence(), from.bytes_total(), ReadCredits(in, from.models())};
+}
+
+Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
+  Ping ping{from.sent_ns(), {}};
+  ForEach(in, from.models(), sizeof(fb::PingModel), [&](const fb::PingModel& m) {
+    ping.models.push_back({m.steps(), m.dropped_steps(), m.version()});
+  });
+  return ping;
+}
+
+Pong ReadTable(Reader& in, const fb::Pong& from, std::size_t) {
+  return {from.sent_ns(), from.incarnation(), ReadCredits(in, from.models())};
+}
+
+Goaway ReadTable(Reader& in, const fb::Goaway& from, std::size_t) {
+  return {in.Sentence(from.reason(), "reason"), from.deadline_ms(), from.restart_expected()};
+}
+
+Error ReadTable(Reader& in, const fb::Error& from, std::size_t) {
+  // A newer peer may know more reasons; its sentence says which.
+  const bool known = from.refusal() < kRefusalCount;
+  return {known ? static_cast<Refusal>(from.refusal()) : Refusal::kMalformed,
+          in.Sentence(from.sentence(), "sentence"), from.sequence()};
+}
+
+Bye ReadTable(Reader&, const fb::Bye&, std::size_t) { return {}; }
+
+Pull ReadTable(Reader& in, const fb::Pull& from, std::size_t) {
+  in.Expect(from.credit() >= 1 && from.credit() <= kMaxPullCredit, "credit", "1 to 1024 chunks");
+  return {in.Id(from.model()), from.version(), from.offset(), from.credit()};
+}
+
+Chunk ReadTable(Reader& in, const fb::Chunk& from, std::size_t block_bytes) {
+  in.Expect(block_bytes <= kChunkBytes, "chunk", "at most 262144 bytes", Refusal::kTooLarge);
+  in.Expect(from.total_bytes() <= kMaxWeightsBytes, "weights", "at most 4 GiB", Refusal::kTooLarge);
+  in.Expect(
+      from.offset() <= from.total_bytes() && block_bytes <= from.total_bytes() - from.offset(),
+      "chunk", "an end inside the weights");
+  return {in.Id(from.model()), from.incarnation(), from.version(),
+          from.total_bytes(),  from.offset(),      from.hash()};
+}
+
+Admin ReadTable(Reader& in, const fb::Admin& from, std::size_t) {
+  return {in.Sentence(from.command(), "command")};
+}
+
+AdminOk ReadTable(Reader& in, const fb::AdminOk& from, std::size_t) {
+  return {from.ok(), in.Text(from.text(), "text", kMaxReport)};
+}
+
+template <typename Table>
+Complaint ReadRoot(std::span<const std::byte> metadata, std::size_t block_bytes, Body* body) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(metadata.data());
+  flatbuffers::Verifier verifier(bytes, metadata.size(), kMaxDepth, kMaxTables);
+  if (!verifier.VerifyBuffer<Table>(nullptr)) {
+    return {Refusal::kMalformed, "the metadata frame is no valid FlatBuffer of its type"};
+  }
+  Reader in(metadata.size());
+  Body read = ReadTable(in, *flatbuffers::GetRoot<Table>(bytes), block_bytes);
+  if (in.ok()) *body = std::move(read);
+  return in.TakeComplaint();
+}
+
+}  // namespace
+
+Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::size_t block_bytes,
+                   Body* body) {
+  switch (type) {
+    case MessageType::kHello:
+      return ReadRoot<fb::Hello>(metadata, block_bytes, body);
+    case MessageType::kHelloOk:
+      return ReadRoot<fb::HelloOk>(metadata, block_bytes, body);
+    case MessageType::kExperience:
+      return ReadRoot<fb::Experience>(metadata, block_bytes, body);
+    case MessageType::kAccepted:
+      return ReadRoot<fb::Accepted>(metadata, block_bytes, body);
+    case MessageType::kPing:
+      return ReadRoot<fb::Ping>(metadata, block_bytes, body);
+    case MessageType::kPong:
+      return ReadRoot<fb::Pong>(metadata, block_bytes, body);
+    case MessageType::kGoaway:
+      return ReadRoot<fb::Goaway>(metadata, block_bytes, body);
+    case MessageType::kError:
+      return ReadRoot<fb::Error>(metadata, block_bytes, body);
+    case MessageType::kBye:
+      return ReadRoot<fb::Bye>(metadata, block_bytes, body);
+    case MessageType::kPull:
+      return ReadRoot<fb::Pull>(metadata, block_bytes, body);
+    case MessageType::kChunk:
+      return ReadRoot<fb::Chunk>(metadata, block_bytes, body);
+    case MessageType::kAdmin:
+      return ReadRoot<fb::Admin>(metadata, block_bytes, body);
+    case MessageType::kAdminOk:
+      return ReadRoot<fb::AdminOk>(metadata, block_bytes, body);
+    case MessageType::kCommitted:
+    case MessageType::kInfer:
+    case MessageType::kInferOk:
+      break;
+  }
+  return {Refusal::kUnknownType, "this message type is reserved"};
+}
+
+}  // namespace murmurate::wire
