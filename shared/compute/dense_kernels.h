@@ -29,6 +29,9 @@ struct GemmCall {
   std::ptrdiff_t a_row_stride = 0, a_column_stride = 1;
   const float* b = nullptr;
   std::ptrdiff_t b_row_stride = 0;
+  /// Instead of b: [columns][depth], contiguous. For few columns, packed once (a head, one row at a
+  /// time).
+  const float* b_transposed = nullptr;
   float* c = nullptr;
   std::ptrdiff_t c_row_stride = 0;
   const float* bias = nullptr;  ///< [columns] or none
@@ -55,7 +58,9 @@ struct DenseKernels {
 };
 
 /// The fastest set this processor runs, chosen once; MURMURATE_KERNELS=plain|avx2|avx512 in the
-/// environment asks for another (ignored when the processor cannot run it).
+/// environment asks for another (plain when the processor cannot run it).
+KernelSet BestKernelSet();
+bool ProcessorRuns(KernelSet set);
 const DenseKernels& BestDenseKernels();
 
 /// One set by name, or null when this processor or this build cannot run it.

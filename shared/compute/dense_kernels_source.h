@@ -1,0 +1,292 @@
+// The one source of the dense kernels. dense_kernels_SET.cc includes vector_SET.h, then this file,
+// and names the table it gives; nothing here is visible outside that file, and nothing of the
+// standard library is used, so that no function compiled for one processor can stand in for
+// another's.
+#pragma once
+
+#include "shared/compute/dense_kernels.h"
+
+namespace murmurate {
+namespace {
+
+using Stride = std::ptrdiff_t;
+
+/// x P(x^2) / Q(x^2), the form of Eigen's generic_fast_tanh_float; coefficients refitted by
+/// weighted least squares over |x| <= 8.2, where tanh is 1 - 1.5e-7. Error below 3e-7, nearly all
+/// of it rounding.
+inline Vector Tanh(Vector x) {
+  x = Max(Min(x, Splat(8.2f)), Splat(-8.2f));
+  const Vector z = x * x;
+  Vector p = MulAdd(z, Splat(1.4840448869790634e-08f), Splat(2.163719545933418e-05f));
+  p = MulAdd(z, p, Splat(0.003556681564077735f));
+  p = MulAdd(z, p, Splat(0.1343211829662323f));
+  p = MulAdd(z, p, Splat(1.0f));
+  Vector q = MulAdd(z, Splat(8.370558930437255e-07f), Splat(0.00033864332363009453f));
+  q = MulAdd(z, q, Splat(0.026108279824256897f));
+  q = MulAdd(z, q, Splat(0.46765443682670593f));
+  q = MulAdd(z, q, Splat(1.0f));
+  return x * p / q;
+}
+
+template <Epilogue kKind>
+inline Vector Apply(Vector x, Vector y) {
+  const Vector zero = Splat(0.0f), one = Splat(1.0f);
+  if constexpr (kKind == Epilogue::kTanh) return Tanh(x);
+  if constexpr (kKind == Epilogue::kRelu) return Max(x, zero);
+  if constexpr (kKind == Epilogue::kTanhGradient) return x * (one - y * y);
+  if constexpr (kKind == Epilogue::kReluGradient) return Select(Greater(y, zero), x, zero);
+  return x;
+}
+
+/// A second pass over a tile that still lies in the first cache.
+template <Epilogue kKind>
+void Finish(const GemmCall& call, int row, int rows, int column, int columns) {
+  constexpr bool kReadsOutput =
+      kKind == Epilogue::kTanhGradient || kKind == Epilogue::kReluGradient;
+  for (int i = row; i < row + rows; ++i) {
+    float* const c = call.c + i * call.c_row_stride + column;
+    const float* const y =
+        kReadsOutput ? call.output + i * call.output_row_stride + column : nullptr;
+    int j = 0;
+    for (; j + kLanes <= columns; j += kLanes)
+      Store(c + j, Apply<kKind>(Load(c + j), kReadsOutput ? Load(y + j) : Splat(0.0f)));
+    if (j == columns) continue;
+    const Mask part = FirstLanes(columns - j);
+    const Vector last = kReadsOutput ? LoadPart(y + j, part) : Splat(0.0f);
+    StorePart(c + j, part, Apply<kKind>(LoadPart(c + j, part), last));
+  }
+}
+
+void FinishTile(const GemmCall& call, int row, int rows, int column, int columns) {
+  switch (call.epilogue) {
+    case Epilogue::kNone:
+      return;
+    case Epilogue::kTanh:
+      return Finish<Epilogue::kTanh>(call, row, rows, column, columns);
+    case Epilogue::kRelu:
+      return Finish<Epilogue::kRelu>(call, row, rows, column, columns);
+    case Epilogue::kTanhGradient:
+      return Finish<Epilogue::kTanhGradient>(call, row, rows, column, columns);
+    case Epilogue::kReluGradient:
+      return Finish<Epilogue::kReluGradient>(call, row, rows, column, columns);
+  }
+}
+
+template <bool kPart>
+inline Vector LoadColumns(const float* p, bool last, Mask part) {
+  return kPart && last ? LoadPart(p, part) : Load(p);
+}
+
+/// kRows x kVectors sums in registers over the whole depth; kSplit > 1 takes several steps of the
+/// depth at once into sums of their own, so that a small tile still fills the adders' pipeline.
+/// With kPart, only the lanes of `part` exist in the last vector.
+template <int kRows, int kVectors, bool kPart>
+void Tile(const GemmCall& call, int row, int column, Mask part) {
+  constexpr int kSplit = kRows * kVectors >= 6 ? 1 : kRows * kVectors >= 3 ? 2 : 4;
+  Vector sum[kSplit][kRows][kVectors];
+  for (auto& split : sum)
+    for (auto& line : split)
+      for (Vector& x : line) x = Splat(0.0f);
+  const float* a = call.a + row * call.a_row_stride;
+  const float* b = call.b + column;
+  const Stride a_row = call.a_row_stride, a_column = call.a_column_stride,
+               b_row = call.b_row_stride;
+  const auto step = [&](Vector(&into)[kRows][kVectors]) __attribute__((always_inline)) {
+    Vector x[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v)
+      x[v] = LoadColumns<kPart>(b + v * kLanes, v == kVectors - 1, part);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const Vector factor = Splat(a[r * a_row]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) into[r][v] = MulAdd(factor, x[v], into[r][v]);
+    }
+    a += a_column;
+    b += b_row;
+  };
+  int k = 0;
+  for (; k + kSplit <= call.depth; k += kSplit) {
+#pragma GCC unroll 8
+    for (int s = 0; s < kSplit; ++s) step(sum[s]);
+  }
+  for (; k < call.depth; ++k) step(sum[0]);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* const c = call.c + (row + r) * call.c_row_stride + column;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const bool last = v == kVectors - 1;
+      Vector x = sum[0][r][v];
+#pragma GCC unroll 8
+      for (int s = 1; s < kSplit; ++s) x = x + sum[s][r][v];
+      if (call.bias) x = x + LoadColumns<kPart>(call.bias + column + v * kLanes, last, part);
+      if (call.accumulate) x = x + LoadColumns<kPart>(c + v * kLanes, last, part);
+      if (kPart && last)
+        StorePart(c + v * kLanes, part, x);
+      else
+        Store(c + v * kLanes, x);
+    }
+  }
+}
+
+using TileFunction = void (*)(const GemmCall&, int, int, Mask);
+
+struct TileTable {
+  TileFunction entry[kTileRows][kTileVectors][2];
+
+  template <int kRows, int kVectors>
+  constexpr void Fill() {
+    entry[kRows - 1][kVectors - 1][0] = Tile<kRows, kVectors, false>;
+    entry[kRows - 1][kVectors - 1][1] = Tile<kRows, kVectors, true>;
+    if constexpr (kVectors > 1)
+      Fill<kRows, kVectors - 1>();
+    else if constexpr (kRows > 1)
+      Fill<kRows - 1, kTileVectors>();
+  }
+  constexpr TileTable() : entry{} { Fill<kTileRows, kTileVectors>(); }
+};
+
+constexpr TileTable kTiles;
+
+void WideGemm(const GemmCall& call) {
+  constexpr int kPanel = kTileVectors * kLanes;
+  for (int column = 0; column < call.columns; column += kPanel) {
+    const int columns = call.columns - column < kPanel ? call.columns - column : kPanel;
+    const int vectors = (columns + kLanes - 1) / kLanes, rest = columns % kLanes;
+    const Mask part = FirstLanes(rest);
+    for (int row = 0; row < call.rows; row += kTileRows) {
+      const int rows = call.rows - row < kTileRows ? call.rows - row : kTileRows;
+      kTiles.entry[rows - 1][vectors - 1][rest != 0](call, row, column, part);
+      FinishTile(call, row, rows, column, columns);
+    }
+  }
+}
+
+constexpr int kNarrow = 4, kNarrowDepth = 512;
+
+/// Few columns and contiguous rows of A (a head going forward): each element of C is one dot
+/// product along the depth, so that no lane is idle. `b` is transposed: [columns][depth] with
+/// `b_stride`.
+template <int kRows>
+void DotRows(const GemmCall& call, int row, const float* b, Stride b_stride) {
+  for (int column = 0; column < call.columns; ++column) {
+    const float* const x = b + column * b_stride;
+    const float* const a = call.a + row * call.a_row_stride;
+    Vector sum[kRows];
+    for (Vector& s : sum) s = Splat(0.0f);
+    int k = 0;
+    for (; k + kLanes <= call.depth; k += kLanes)
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r)
+        sum[r] = MulAdd(Load(a + r * call.a_row_stride + k), Load(x + k), sum[r]);
+    if (k < call.depth) {
+      const Mask part = FirstLanes(call.depth - k);
+      const Vector last = LoadPart(x + k, part);
+      for (int r = 0; r < kRows; ++r)
+        sum[r] = MulAdd(LoadPart(a + r * call.a_row_stride + k, part), last, sum[r]);
+    }
+    for (int r = 0; r < kRows; ++r) {
+      float* const c = call.c + (row + r) * call.c_row_stride + column;
+      const float base = (call.bias ? call.bias[column] : 0.0f) + (call.accumulate ? *c : 0.0f);
+      *c = base + Sum(sum[r]);
+    }
+  }
+}
+
+void DotGemm(const GemmCall& call, const float* b, Stride b_stride) {
+  int row = 0;
+  for (; row + 4 <= call.rows; row += 4) DotRows<4>(call, row, b, b_stride);
+  for (; row < call.rows; ++row) DotRows<1>(call, row, b, b_stride);
+  FinishTile(call, 0, call.rows, 0, call.columns);
+}
+
+/// Few columns and A a transposed view (a head's weight gradient): C^T = B^T A^T has long rows.
+void SwappedGemm(const GemmCall& call) {
+  constexpr int kRows = 256;
+  float turned[kNarrow * kRows];
+  for (int row = 0; row < call.rows; row += kRows) {
+    const int rows = call.rows - row < kRows ? call.rows - row : kRows;
+    GemmCall swapped;
+    swapped.rows = call.columns;
+    swapped.columns = rows;
+    swapped.depth = call.depth;
+    swapped.a = call.b;
+    swapped.a_row_stride = 1;
+    swapped.a_column_stride = call.b_row_stride;
+    swapped.b = call.a + row;
+    swapped.b_row_stride = call.a_column_stride;
+    swapped.c = turned;
+    swapped.c_row_stride = rows;
+    WideGemm(swapped);
+    for (int i = 0; i < rows; ++i) {
+      float* const c = call.c + (row + i) * call.c_row_stride;
+      for (int j = 0; j < call.columns; ++j) {
+        const float base = (call.bias ? call.bias[j] : 0.0f) + (call.accumulate ? c[j] : 0.0f);
+        c[j] = base + turned[j * rows + i];
+      }
+    }
+  }
+  FinishTile(call, 0, call.rows, 0, call.columns);
+}
+
+void RunGemm(const GemmCall& call) {
+  if (call.b_transposed != nullptr) return DotGemm(call, call.b_transposed, call.depth);
+  if (call.columns > kNarrow || call.depth < kLanes) return WideGemm(call);
+  if (call.a_row_stride == 1 && call.rows > call.columns) return SwappedGemm(call);
+  if (call.a_column_stride != 1 || call.depth > kNarrowDepth) return WideGemm(call);
+  float turned[kNarrow * kNarrowDepth];
+  for (int k = 0; k < call.depth; ++k)
+    for (int j = 0; j < call.columns; ++j)
+      turned[j * call.depth + k] = call.b[k * call.b_row_stride + j];
+  DotGemm(call, turned, call.depth);
+}
+
+void AddColumnSums(int rows, int columns, const float* values, Stride row_stride, float* sums) {
+  int column = 0;
+  for (; column + kLanes <= columns; column += kLanes) {
+    Vector even = Load(sums + column), odd = Splat(0.0f);
+    const float* p = values + column;
+    int row = 0;
+    for (; row + 2 <= rows; row += 2, p += 2 * row_stride) {
+      even = even + Load(p);
+      odd = odd + Load(p + row_stride);
+    }
+    if (row < rows) even = even + Load(p);
+    Store(sums + column, even + odd);
+  }
+  for (; column < columns; ++column) {
+    float sum[4] = {};
+    for (int row = 0; row < rows; ++row) sum[row % 4] += values[row * row_stride + column];
+    sums[column] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
+}
+
+void TransposeMatrix(int rows, int columns, const float* from, float* to) {
+  const int whole_rows = rows / kBlock * kBlock, whole_columns = columns / kBlock * kBlock;
+  for (int i = 0; i < whole_rows; i += kBlock)
+    for (int j = 0; j < whole_columns; j += kBlock)
+      TransposeBlock(from + Stride{i} * columns + j, columns, to + Stride{j} * rows + i, rows);
+  for (int i = 0; i < rows; ++i)
+    for (int j = i < whole_rows ? whole_columns : 0; j < columns; ++j)
+      to[Stride{j} * rows + i] = from[Stride{i} * columns + j];
+}
+
+void Normalize(int rows, int columns, const float* x, const float* mean, const float* scale,
+               float* y) {
+  const Vector least = Splat(-10.0f), most = Splat(10.0f);
+  for (int row = 0; row < rows; ++row, x += columns, y += columns) {
+    for (int j = 0; j < columns; j += kLanes) {
+      const Mask part = FirstLanes(columns - j < kLanes ? columns - j : kLanes);
+      const Vector centred = LoadPart(x + j, part) - LoadPart(mean + j, part);
+      StorePart(y + j, part, Max(Min(centred * LoadPart(scale + j, part), most), least));
+    }
+  }
+}
+
+constexpr DenseKernels MakeDenseKernels(KernelSet set, std::string_view name) {
+  return {set, name, kLanes, RunGemm, AddColumnSums, TransposeMatrix, Normalize};
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,61 @@
+// Vectors of 16 floats: what dense_kernels_source.h and learner_kernels_source.h need of AVX-512.
+// Everything is local to the file that includes it: code for one processor must never be merged
+// with code for another.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace murmurate {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kTileRows = 6, kTileVectors = 4;  // 24 sums, 4 columns and 1 factor in 32 registers
+constexpr int kBlock = 8;                       // side of the square that TransposeBlock turns
+using Vector = __m512;
+using Mask = __mmask16;
+
+inline Mask FirstLanes(int count) { return static_cast<Mask>((1u << count) - 1); }
+inline Vector Splat(float x) { return _mm512_set1_ps(x); }
+inline Vector Load(const float* p) { return _mm512_loadu_ps(p); }
+inline Vector LoadPart(const float* p, Mask mask) { return _mm512_maskz_loadu_ps(mask, p); }
+inline void Store(float* p, Vector x) { _mm512_storeu_ps(p, x); }
+inline void StorePart(float* p, Mask mask, Vector x) { _mm512_mask_storeu_ps(p, mask, x); }
+inline Vector MulAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vector Min(Vector a, Vector b) { return _mm512_min_ps(a, b); }
+inline Vector Max(Vector a, Vector b) { return _mm512_max_ps(a, b); }
+inline Vector Sqrt(Vector x) { return _mm512_sqrt_ps(x); }
+inline float Sum(Vector x) { return _mm512_reduce_add_ps(x); }
+inline Mask Greater(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+inline Mask Equal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+inline Vector Select(Mask mask, Vector yes, Vector no) {
+  return _mm512_mask_blend_ps(mask, no, yes);
+}
+inline Vector Round(Vector x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+/// x 2^n for integral n in [-126, 127].
+inline Vector ScaleByPower(Vector x, Vector n) {
+  const __m512i exponent = _mm512_slli_epi32(_mm512_cvtps_epi32(n), 23);
+  return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), exponent));
+}
+/// Lane i: p[i * stride]; lanes beyond the mask are 0.
+inline Vector Gather(const float* p, int stride, Mask mask) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), mask,
+                                  _mm512_mullo_epi32(lane, _mm512_set1_epi32(stride)), p, 4);
+}
+inline void Scatter(float* p, int stride, Mask mask, Vector x) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  _mm512_mask_i32scatter_ps(p, mask, _mm512_mullo_epi32(lane, _mm512_set1_epi32(stride)), x, 4);
+}
+/// Integers to floats (exact below 2^24).
+inline Vector LoadIntegers(const std::int32_t* p, Mask mask) {
+  return _mm512_cvtepi32_ps(_mm512_maskz_loadu_epi32(mask, p));
+}
+
+}  // namespace
+}  // namespace murmurate
+
+#include "shared/compute/transpose_avx.h"
