@@ -17,15 +17,14 @@ std::uint32_t RoundUp(std::size_t bytes) {
   return static_cast<std::uint32_t>((bytes + kLine - 1) / kLine * kLine);
 }
 
-/// Infinities and NaN have every exponent bit set. One pass without a branch, which any vector unit
-/// runs eight or sixteen numbers at a time.
+/// Infinities and NaN have every exponent bit set, so one more carries into the sign bit. Three
+/// operations a number and no branch: any vector unit runs it as fast as memory delivers.
 bool AllFinite(std::span<const float> values) {
-  constexpr std::uint32_t kExponent = 0x7f800000u;
-  std::uint32_t bad = 0;
+  std::uint32_t carried = 0;
   for (const float value : values) {
-    bad |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1u : 0u;
+    carried |= (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) + 0x00800000u;
   }
-  return bad == 0;
+  return (carried & 0x80000000u) == 0;
 }
 
 Status NotFinite(const char* column, std::span<const float> values, std::size_t row_width) {
