@@ -1,9 +1,19 @@
-// Weights over the network: a 64-byte announcement on PUB/SUB (CONFLATE), the body pulled in 256 KiB
-// chunks on credit from ROUTER `weights`. A version in transfer is finished even when a newer one
-// appears (the server keeps two); slow players skip versions; nothing is ever queued for them.
+// Weights over the network: a 64-byte announcement on PUB/SUB (CONFLATE), the body pulled in 256
+// KiB chunks on credit from ROUTER `weights`. A version in transfer is finished even when newer
+// ones appear: the server keeps the newest and at most three older ones that somebody still pulls
+// (beyond that the oldest transfers begin again with the newest). Slow players skip versions;
+// nothing is ever queued for them.
+//
+//   player                                       learner
+//   PULL version 0, credit 10        ------->    a transfer of the newest version begins
+//                                    <-------    CHUNK 0 ... CHUNK 9
+//   (five arrived) PULL V, offset 5, credit 10   the window's end moves to chunk 15
+//                                    <-------    CHUNK 10 ... CHUNK 14
+//   ... the last arrived: size, hash and preamble are right? then mmr-weights may have it
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,18 +24,24 @@
 
 namespace murmurate {
 
-/// The learner's sockets for all its models; one thread.
+/// The learner's sockets for all its models; one thread, but for AddModel.
 class NetworkWeightServer {
  public:
+  /// Told the name of a model before a PULL for its newest version is answered: a chance to
+  /// publish.
+  using BeforePull = std::function<void(const std::string& model)>;
+
   static Result<std::unique_ptr<NetworkWeightServer>> Open(SocketContext& context,
                                                            const std::string& announce_address,
                                                            const std::string& weights_address,
                                                            std::uint64_t incarnation);
   ~NetworkWeightServer();
-  /// A publisher for one model; the server must outlive it. Same thread.
+  /// A publisher for one model, used by the server's thread; the server must outlive it. Any
+  /// thread.
   std::unique_ptr<WeightPublisher> AddModel(const std::string& name, const ModelSpec& spec);
-  /// Answers PULLs; bounded. Returns after `timeout_ms`, a message, or `signal`.
-  void PollOnce(int timeout_ms, const WakeSignal* signal);
+  /// Answers PULLs, and announces each model again every second for those who came late; bounded.
+  /// Returns after `timeout_ms`, a message, or `signal`.
+  void PollOnce(int timeout_ms, const WakeSignal* signal, const BeforePull& before_pull = {});
   std::string announce_address() const;
   std::string weights_address() const;
 
@@ -41,15 +57,18 @@ class NetworkWeightFetcher {
  public:
   NetworkWeightFetcher(SocketContext& context, std::uint64_t sender);
   ~NetworkWeightFetcher();
-  /// (Re)connects to the addresses of HELLO_OK.
+  /// (Re)connects to the addresses of HELLO_OK; does nothing when none of the three changed.
   Status Connect(const std::string& announce_address, const std::string& weights_address,
                  std::uint64_t incarnation);
+  /// The same subscriber again for the same name and spec; for another spec a new one.
   std::shared_ptr<WeightSubscriber> AddModel(const std::string& name, const ModelSpec& spec);
   void RemoveModel(const std::string& name);
   /// ACCEPTED or PONG said so: works without any announcement.
   void NoteVersion(const std::string& name, std::uint64_t version);
-  std::vector<Socket*> sockets();  ///< to wait on
+  std::vector<Socket*> sockets();      ///< to wait on
   void PollOnce(std::int64_t now_ns);  ///< bounded; retries a silent transfer after 1 s
+  /// Messages and whole versions that were not what was asked for (size, order, hash, preamble).
+  std::uint64_t refused() const;
 
  private:
   struct State;

@@ -1,8 +1,9 @@
 // Weights: how published parameters get from the learner to whoever plays with them.
 //
-// Two ways behind one interface: shared memory on the same host (shared_memory_weights.h), and over the
-// network (network_weights.h: announcement on PUB/SUB, the body pulled in chunks). Both carry the same
-// payload: a 64-byte preamble (act settings, counts), then the policy section, then the statistics.
+// Two ways behind one interface: shared memory on the same host (shared_memory_weights.h), and over
+// the network (network_weights.h: announcement on PUB/SUB, the body pulled in chunks). Both carry
+// the same payload: a 64-byte preamble (act settings, counts), then the policy section, then the
+// statistics.
 #pragma once
 
 #include <cstddef>
@@ -39,14 +40,15 @@ struct VersionStamp {
 struct ReceivedWeights {
   VersionStamp stamp;
   ActSettings act;
-  AlignedFloats payload;             ///< preamble and floats as they came; reused between receptions
-  std::span<const float> policy;     ///< into payload
-  std::span<const float> statistics; ///< into payload
+  AlignedFloats payload;          ///< preamble and floats as they came; reused between receptions
+  std::span<const float> policy;  ///< into payload
+  std::span<const float> statistics;  ///< into payload
 };
 
 std::size_t PayloadBytes(const ParameterLayout& layout);
 /// Writes preamble, policy and statistics of `snapshot` into `payload` (PayloadBytes long).
-void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot, std::span<std::byte> payload);
+void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
+                  std::span<std::byte> payload);
 /// Checks the preamble against `layout` and points policy and statistics into received->payload.
 Status ReadPayload(const ParameterLayout& layout, ReceivedWeights* received);
 
@@ -62,7 +64,8 @@ class WeightSubscriber {
  public:
   virtual ~WeightSubscriber() = default;
   /// Copies the newest whole version into `into` if it is not `known`; false when there is nothing
-  /// newer, or none could be copied whole in three tries (the caller keeps what it has). Never waits.
+  /// newer, or none could be copied whole in three tries (the caller keeps what it has). Never
+  /// waits.
   virtual bool TakeNewer(const VersionStamp& known, ReceivedWeights* into) = 0;
   /// Changes and is woken (WakeAll) whenever something newer may be there.
   virtual const FutexWord* word() const = 0;

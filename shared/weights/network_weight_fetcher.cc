@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <map>
+
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/weights/network_subscriber.h"
+#include "shared/weights/network_weights.h"
+#include "shared/weights/weight_assembly.h"
+#include "shared/weights/weight_transfers.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kMessagesPerRound = 64;
+constexpr std::uint32_t kCredit = 10;  // chunks
+constexpr std::size_t kTopUpBytes = kCredit / 2 * wire::kChunkBytes;
+constexpr std::int64_t kSilentNs = kNanosecondsPerSecond;
+constexpr std::int64_t kNotYetNs = 20 * kNanosecondsPerMillisecond;
+
+struct Model {
+  explicit Model(const ModelSpec& model) : spec(model), assembly(model) {}
+
+  ModelSpec spec;
+  std::shared_ptr<NetworkSubscriber> subscriber = std::make_shared<NetworkSubscriber>();
+  WeightAssembly assembly;
+  std::optional<Socket> announce;
+  std::uint64_t newest = 0, have = 0;  // versions of this incarnation
+  bool pulling = false;
+  std::size_t window_end = 0;
+  std::int64_t last_chunk_ns = 0, not_before_ns = 0;
+};
+
+}  // namespace
+
+struct NetworkWeightFetcher::State {
+  State(SocketContext& sockets, std::uint64_t client) : context(sockets), sender(client) {}
+
+  SocketContext& context;
+  const std::uint64_t sender;
+  std::string announce_address, weights_address;
+  std::uint64_t incarnation = 0;
+  std::optional<Socket> weights;
+  std::map<ModelKey, Model> models;
+  std::uint64_t refused = 0;
+
+  Status Subscribe(const ModelKey& key, Model* model);
+  bool SendPull(const ModelKey& key, std::uint64_t version, std::size_t offset);
+  void HearAnnouncements(const ModelKey& key, Model& model);
+  void OnMessage(const Message& message, std::int64_t now_ns);
+  void OnChunk(const wire::Chunk& chunk, std::span<const std::byte> block, std::int64_t now_ns);
+  void Pull(const ModelKey& key, Model& model, std::int64_t now_ns);
+};
+
+Status NetworkWeightFetcher::State::Subscribe(const ModelKey& key, Model* model) {
+  SocketOptions options;
+  options.max_message_bytes = 256;
+  options.conflate = true;
+  options.subscription.assign(key.begin(), key.end());
+  Result<Socket> socket = Socket::Open(context, SocketKind::kSubscriber, options);
+  if (!socket.ok()) return socket.status();
+  MURMURATE_RETURN_IF_ERROR(socket->Connect(announce_address));
+  model->announce.emplace(*std::move(socket));
+  return Status();
+}
+
+bool NetworkWeightFetcher::State::SendPull(const ModelKey& key, std::uint64_t version,
+                                           std::size_t offset) {
+  const wire::Encoded encoded = wire::Encode(wire::Pull{key, version, offset, kCredit}, sender, 0);
+  Message message;
+  message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+  message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+  return weights->TrySend(message) == SendOutcome::kSent;
+}
+
+void NetworkWeightFetcher::State::HearAnnouncements(const ModelKey& key, Model& model) {
+  Message message;
+  for (int i = 0; i < 4 && model.announce && model.announce->TryReceive(&message); ++i) {
+    wire::Announcement announcement;
+    if (message.frames.size() != 1 ||
+        !wire::DecodeAnnouncement(message.frames[0].bytes(), &announcement).ok() ||
+        announcement.model != key) {
+      ++refused;
+    } else if (announcement.incarnation == incarnation) {
+      model.newest = std::max(model.newest, announcement.version);
+    }
+  }
+}
+
+void NetworkWeightFetcher::State::OnMessage(const Message& message, std::int64_t now_ns) {
+  std::vector<std::span<const std::byte>> frames;
+  for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+  const auto decoded = wire::Decode(frames);
+  const auto* good = std::get_if<wire::Decoded>(&decoded);
+  const auto* chunk = good ? std::get_if<wire::Chunk>(&good->body) : nullptr;
+  if (chunk == nullptr) {
+    ++refused;
+    return;
+  }
+  OnChunk(*chunk, good->block, now_ns);
+}
+
+void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk,
+                                          std::span<const std::byte> block, std::int64_t now_ns) {
+  const auto found = models.find(chunk.model);
+  if (found == models.end() || chunk.incarnation != incarnation) {
+    ++refused;
+    return;
+  }
+  Model& model = found->second;
+  switch (model.assembly.Add(chunk, block, model.have)) {
+    case WeightAssembly::Outcome::kStored:
+      model.last_chunk_ns = now_ns;
+      if (model.window_end < model.assembly.total() &&
+          model.window_end < model.assembly.received() + kTopUpBytes + 1 &&
+          SendPull(found->first, chunk.version, model.assembly.received())) {
+        model.window_end = model.assembly.received() + kCredit * wire::kChunkBytes;
+      }
+      break;
+    case WeightAssembly::Outcome::kWhole:
+      model.have = chunk.version;
+      model.newest = std::max(model.newest, model.have);
+      model.pulling = false;
+      model.subscriber->Deliver(model.assembly.whole());
+      break;
+    case WeightAssembly::Outcome::kOld:
+      if (!model.pulling || model.assembly.version() != 0) break;
+      model.pulling = false;
+      model.not_before_ns = now_ns + kNotYetNs;
+      break;
+    case WeightAssembly::Outcome::kRefused:
+      ++refused;
+      break;
+  }
+}
+
+void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::int64_t now_ns) {
+  if (model.subscriber->TakeLost()) model.have = 0;
+  if (model.pulling && now_ns - model.last_chunk_ns >= kSilentNs) model.pulling = false;
+  if (model.pulling || model.newest <= model.have || now_ns < model.not_before_ns) return;
+  model.assembly.Abort();
+  if (!SendPull(key, 0, 0)) return;  // not connected: the next round tries again
+  model.pulling = true;
+  model.last_chunk_ns = now_ns;
+  model.window_end = kCredit * wire::kChunkBytes;
+}
+
+NetworkWeightFetcher::NetworkWeightFetcher(SocketContext& context, std::uint64_t sender)
+    : state_(std::make_unique<State>(context, sender)) {}
+
+NetworkWeightFetcher::~NetworkWeightFetcher() {
+  for (auto& [key, model] : state_->models) model.subscriber->Close();
+}
+
+Status NetworkWeightFetcher::Connect(const std::string& announce_address,
+                                     const std::string& weights_address,
+                                     std::uint64_t incarnation) {
+  State& state = *state_;
+  if (state.weights && announce_address == state.announce_address &&
+      weights_address == state.weights_address && incarnation == state.incarnation) {
+    return Status();
+  }
+  state.weights.reset();
+  SocketOptions options;
+  options.max_message_bytes = wire::kChunkBytes + wire::kMaxMetadataBytes;
+  Result<Socket> weights = Socket::Open(state.context, SocketKind::kDealer, options);
+  if (!weights.ok()) return weights.status();
+  MURMURATE_RETURN_IF_ERROR(weights->Connect(weights_address));
+  state.announce_address = announce_address;
+  state.weights_address = weights_address;
+  const bool same_learner = incarnation == state.incarnation;
+  state.incarnation = incarnation;
+  for (auto& [key, model] : state.models) {
+    model.assembly.Abort();
+    model.pulling = false;
+    model.not_before_ns = 0;
+    if (!same_learner) model.newest = model.have = 0;
+    MURMURATE_RETURN_IF_ERROR(state.Subscribe(key, &model));
+  }
+  state.weights.emplace(*std::move(weights));
+  return Status();
+}
+
+std::shared_ptr<WeightSubscriber> NetworkWeightFetcher::AddModel(const std::string& name,
+                                                                 const ModelSpec& spec) {
+  const ModelKey key = wire::ModelId(name);
+  const auto found = state_->models.find(key);
+  if (found != state_->models.end() && found->second.spec == spec) return found->second.subscriber;
+  RemoveModel(name);
+  Model& model = state_->models.try_emplace(key, spec).first->second;
+  // Without announcements (no descriptor left) versions still come by NoteVersion.
+  if (state_->weights && !state_->Subscribe(key, &model).ok()) model.announce.reset();
+  return model.subscriber;
+}
+
+void NetworkWeightFetcher::RemoveModel(const std::string& name) {
+  const auto found = state_->models.find(wire::ModelId(name));
+  if (found == state_->models.end()) return;
+  found->second.subscriber->Close();
+  state_->models.erase(found);
+}
+
+void NetworkWeightFetcher::NoteVersion(const std::string& name, std::uint64_t version) {
+  const auto found = state_->models.find(wire::ModelId(name));
+  if (found == state_->models.end()) return;
+  found->second.newest = std::max(found->second.newest, version);
+}
+
+std::vector<Socket*> NetworkWeightFetcher::sockets() {
+  std::vector<Socket*> all;
+  if (state_->weights) all.push_back(&*state_->weights);
+  for (auto& [key, model] : state_->models) {
+    if (model.announce) all.push_back(&*model.announce);
+  }
+  return all;
+}
+
+void NetworkWeightFetcher::PollOnce(std::int64_t now_ns) {
+  if (!state_->weights) return;
+  for (auto& [key, model] : state_->models) state_->HearAnnouncements(key, model);
+  Message message;
+  for (int i = 0; i < kMessagesPerRound && state_->weights->TryReceive(&message); ++i) {
+    state_->OnMessage(message, now_ns);
+  }
+  for (auto& [key, model] : state_->models) state_->Pull(key, model, now_ns);
+}
+
+std::uint64_t NetworkWeightFetcher::refused() const { return state_->refused; }
+
+}  // namespace murmurate

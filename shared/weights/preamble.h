@@ -1,0 +1,26 @@
+// The first 64 bytes of a published payload.
+//
+//    0  magic u64 "MMRWEIG1"      32  epsilon f32
+//    8  policy floats u64         36  sigma f32
+//   16  statistics floats u64     40  temperature f32
+//   24  act mode u32, zero u32    44  zeros
+#pragma once
+
+#include <cstdint>
+
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+struct Preamble {
+  std::uint64_t magic = 0x3147494557524d4d;
+  std::uint64_t policy_count = 0, statistics_count = 0;
+  std::uint32_t mode = 0, zero = 0;
+  float epsilon = 0.0f, sigma = 0.0f, temperature = 0.0f;
+  std::uint32_t zeros[5] = {};
+};
+static_assert(sizeof(Preamble) == 64);
+
+Preamble MakePreamble(const ParameterLayout& layout, const ActSettings& act);
+
+}  // namespace murmurate

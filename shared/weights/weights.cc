@@ -1,0 +1,72 @@
+#include "shared/weights/weights.h"
+
+#include <cstring>
+
+#include "shared/core/check.h"
+#include "shared/weights/preamble.h"
+
+namespace murmurate {
+
+std::size_t PayloadBytes(const ParameterLayout& layout) {
+  return sizeof(Preamble) + (layout.policy.count + layout.statistics.count) * sizeof(float);
+}
+
+Preamble MakePreamble(const ParameterLayout& layout, const ActSettings& act) {
+  Preamble preamble;
+  preamble.policy_count = layout.policy.count;
+  preamble.statistics_count = layout.statistics.count;
+  preamble.mode = static_cast<std::uint32_t>(act.mode);
+  preamble.epsilon = act.epsilon;
+  preamble.sigma = act.sigma;
+  preamble.temperature = act.temperature;
+  return preamble;
+}
+
+void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
+                  std::span<std::byte> payload) {
+  MURMURATE_CHECK(payload.size() == PayloadBytes(layout), "the payload has the layout's size");
+  MURMURATE_CHECK(snapshot.parameters.size() == layout.total, "the snapshot has the layout's size");
+  const Preamble preamble = MakePreamble(layout, snapshot.act);
+  std::byte* at = payload.data();
+  std::memcpy(at, &preamble, sizeof(preamble));
+  at += sizeof(preamble);
+  for (const SectionRange& range : {layout.policy, layout.statistics}) {
+    if (range.count == 0) continue;
+    std::memcpy(at, snapshot.parameters.data() + range.offset, range.count * sizeof(float));
+    at += range.count * sizeof(float);
+  }
+}
+
+Status ReadPayload(const ParameterLayout& layout, ReceivedWeights* received) {
+  const std::size_t bytes = received->payload.size() * sizeof(float);
+  if (bytes != PayloadBytes(layout)) {
+    return InvalidData("published weights have " + std::to_string(bytes) + " bytes where " +
+                       std::to_string(PayloadBytes(layout)) +
+                       " were expected: learner and client disagree about the model");
+  }
+  Preamble preamble;
+  std::memcpy(static_cast<void*>(&preamble), received->payload.data(), sizeof(preamble));
+  if (preamble.magic != Preamble().magic || preamble.policy_count != layout.policy.count ||
+      preamble.statistics_count != layout.statistics.count) {
+    return InvalidData(
+        "published weights begin with another preamble than the model's: learner and client are "
+        "of different versions");
+  }
+  const bool act_fine = preamble.mode <= static_cast<std::uint32_t>(ActSettings::Mode::kUniform) &&
+                        preamble.epsilon >= 0.0f && preamble.epsilon <= 1.0f &&
+                        preamble.sigma >= 0.0f && preamble.temperature > 0.0f;
+  if (!act_fine) {
+    return InvalidData("published weights carry act settings out of range (mode " +
+                       std::to_string(preamble.mode) + ", epsilon " +
+                       std::to_string(preamble.epsilon) + ", temperature " +
+                       std::to_string(preamble.temperature) + "): the learner is at fault");
+  }
+  received->act = {static_cast<ActSettings::Mode>(preamble.mode), preamble.epsilon, preamble.sigma,
+                   preamble.temperature};
+  const std::span<const float> floats(received->payload);
+  received->policy = floats.subspan(sizeof(Preamble) / sizeof(float), layout.policy.count);
+  received->statistics = floats.subspan(sizeof(Preamble) / sizeof(float) + layout.policy.count);
+  return Status();
+}
+
+}  // namespace murmurate
