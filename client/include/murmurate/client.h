@@ -165,6 +165,7 @@ class AgentGroup {
  private:
   friend class Client;
   std::vector<Agent> agents_;
+  std::vector<AgentCore*> cores_;  // scratch of Act
 };
 
 /// One connection to one learner, with any number of agents of any number of models.

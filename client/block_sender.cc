@@ -1,0 +1,190 @@
+#include "client/block_sender.h"
+
+#include <algorithm>
+
+namespace murmurate {
+namespace {
+
+constexpr int kMostSends = 64;  // a round
+
+/// What libzmq does when it needs a block no more: any thread, perhaps after the client is gone.
+struct ReleaseBlock {
+  std::shared_ptr<TrajectoryRing> ring;
+  TrajectoryBlock* block;
+  void operator()() const { ring->Release(block); }
+};
+
+}  // namespace
+
+void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
+                               const std::vector<RosterModel>& models, bool fresh) {
+  in_session_ = true;
+  resumed_ = hello_ok.resumed;
+  incarnation_ = hello_ok.incarnation;
+  bytes_total_ = hello_ok.bytes_total;
+  if (fresh) EndSession(models);
+  in_session_ = true;
+  const std::size_t known = std::min(models.size(), hello_ok.models.size());
+  credit_.resize(known);
+  counts_.resize(std::max(counts_.size(), known));
+  for (std::size_t i = 0; i < known; ++i) {
+    const wire::HelloOkModel& welcome = hello_ok.models[i];
+    credit_[i].steps_total = welcome.steps_total;
+    credit_[i].trajectory_length = welcome.trajectory_length;
+    credit_[i].block_bytes =
+        TrajectoryLayout(models[i].model->spaces, static_cast<int>(welcome.trajectory_length))
+            .block_bytes;
+  }
+}
+
+void BlockSender::EndSession(const std::vector<RosterModel>& models) {
+  in_session_ = false;
+  bytes_sent_ = 0;
+  for (std::size_t i = 0; i < credit_.size(); ++i) {
+    models[i].model->started.fetch_sub(credit_[i].sent, std::memory_order_acq_rel);
+    credit_[i].sent = 0;
+  }
+  if (!pending_.has_value()) return;
+  Drop(*models[pending_->model].model, pending_->model, pending_->steps);
+  pending_.reset();
+}
+
+void BlockSender::SetCredit(std::uint64_t bytes_total,
+                            const std::vector<wire::ModelCredit>& credit) {
+  bytes_total_ = std::max(bytes_total_, bytes_total);
+  for (std::size_t i = 0; i < std::min(credit.size(), credit_.size()); ++i) {
+    credit_[i].steps_total = std::max(credit_[i].steps_total, credit[i].steps_total);
+  }
+}
+
+bool BlockSender::MaySend(const Credit& credit) const {
+  if (!in_session_ || bytes_sent_ + credit.block_bytes > bytes_total_) return false;
+  const std::uint64_t needed =
+      static_cast<std::uint64_t>(credit.sent + 1) * credit.trajectory_length;
+  return needed <= credit.steps_total;
+}
+
+bool BlockSender::MaySend() const {
+  return !blocked() && std::any_of(credit_.begin(), credit_.end(),
+                                   [this](const Credit& c) { return MaySend(c); });
+}
+
+void BlockSender::Drop(ClientModel& model, std::size_t index, int steps) {
+  if (steps == 0) return;
+  model.started.fetch_sub(1, std::memory_order_acq_rel);
+  ++counts_[index].trajectories_dropped;
+  counts_[index].steps_dropped += static_cast<std::uint64_t>(steps);
+}
+
+void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
+  counts_.resize(std::max(counts_.size(), model + 1));
+  for (const auto& ring : agent.rings()) {
+    while (TrajectoryBlock* block = ring->TakeReady()) {
+      Drop(*agent.model(), model, block->steps);
+      ring->Release(block);
+    }
+  }
+}
+
+/// Of the layout the learner asked for, and played under its weights or none.
+bool BlockSender::Readable(const TrajectoryRing& ring, const TrajectoryBlock& block,
+                           std::size_t model) const {
+  if (ring.layout().length != static_cast<int>(credit_[model].trajectory_length)) return false;
+  return block.stamp.incarnation == 0 || block.stamp.incarnation == incarnation_ || resumed_;
+}
+
+bool BlockSender::AnyReady(const std::vector<RosterModel>& models) {
+  for (const RosterModel& entry : models) {
+    for (const auto& agent : entry.agents) {
+      for (const auto& ring : agent->rings()) {
+        if (ring->HasReady()) return true;
+      }
+    }
+  }
+  return false;
+}
+
+BlockSender::Totals BlockSender::totals() const {
+  Totals all;
+  for (const Totals& one : counts_) {
+    all.sent += one.sent;
+    all.trajectories_dropped += one.trajectories_dropped;
+    all.steps_dropped += one.steps_dropped;
+  }
+  return all;
+}
+
+Message BlockSender::Pack(const std::shared_ptr<TrajectoryRing>& ring, TrajectoryBlock* block,
+                          std::size_t model, const AgentCore& agent, wire::ClientSession& session) {
+  wire::Experience metadata;
+  metadata.model = static_cast<std::uint32_t>(model);
+  metadata.agent = agent.number();
+  metadata.incarnation = block->stamp.incarnation;
+  metadata.version = block->stamp.version;
+  metadata.first_step = block->first_step;
+  metadata.steps = static_cast<std::uint32_t>(block->steps);
+  metadata.agent_steps = block->agent_steps;
+  std::size_t bytes = 0;
+  metadata.columns = ring->FilledColumns(block, &bytes);
+  const wire::Encoded encoded =
+      wire::Encode(metadata, session.sender(), session.NextSequence(), bytes);
+  bytes_sent_ += bytes;
+  Message message;
+  message.frames.emplace_back(encoded.header);
+  message.frames.emplace_back(encoded.metadata);
+  message.frames.emplace_back(std::span<const std::byte>(block->data, bytes),
+                              ReleaseBlock{ring, block});
+  return message;
+}
+
+bool BlockSender::TrySend(Pending pending, Socket& socket) {
+  if (socket.TrySend(pending.message) != SendOutcome::kSent) {
+    pending_ = std::move(pending);
+    return false;
+  }
+  if (pending.steps == 0) return true;
+  ++counts_[pending.model].sent;
+  ++credit_[pending.model].sent;
+  return true;
+}
+
+bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore& agent,
+                          wire::ClientSession& session, Socket& socket) {
+  if (!MaySend(credit_[model])) return false;
+  for (const auto& ring : agent.rings()) {
+    TrajectoryBlock* block = ring->TakeReady();
+    if (block == nullptr) continue;
+    if (!Readable(*ring, *block, model)) {
+      Drop(*entry.model, model, block->steps);
+      ring->Release(block);
+      return true;
+    }
+    const int steps = block->steps;
+    return TrySend({Pack(ring, block, model, agent, session), model, steps}, socket);
+  }
+  return false;
+}
+
+void BlockSender::SendSome(const std::vector<RosterModel>& models, wire::ClientSession& session,
+                           Socket& socket) {
+  if (!in_session_) return;
+  if (pending_.has_value()) {
+    Pending pending = std::move(*pending_);
+    pending_.reset();
+    if (!TrySend(std::move(pending), socket)) return;
+  }
+  const std::size_t known = std::min(models.size(), credit_.size());
+  int sends = 0;
+  for (bool any = true; any && sends < kMostSends && !blocked();) {
+    any = false;
+    for (std::size_t i = 0; i < known; ++i) {
+      for (const auto& agent : models[i].agents) {
+        if (blocked() || !SendOne(models[i], i, *agent, session, socket)) continue;
+        any = true;
+        ++sends;
+      }
+    }
+  }
+}
+
+}  // namespace murmurate

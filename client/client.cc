@@ -1,0 +1,163 @@
+#include "murmurate/client.h"
+
+#include "client/client_core.h"
+#include "shared/core/check.h"
+#include "shared/model/weights_file.h"
+
+namespace murmurate {
+namespace {
+
+constexpr const char* kNoAgent = "this Agent is not valid: Client::last_error() says why";
+
+/// From a file, or from memory when there is no path.
+Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes) {
+  if (path.empty()) return ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)));
+  return ReadWeightsFile(path);
+}
+
+}  // namespace
+
+const char* ToString(ClientState state) {
+  switch (state) {
+    case ClientState::kNoLearner:
+      return "no learner";
+    case ClientState::kWaitingForWeights:
+      return "waiting for weights";
+    case ClientState::kLive:
+      return "live";
+    case ClientState::kDegraded:
+      return "degraded";
+    case ClientState::kRefused:
+      return "refused";
+  }
+  return "unknown";
+}
+
+PolicySource PolicySource::FromFile(std::string path) {
+  PolicySource source;
+  source.path_ = std::move(path);
+  return source;
+}
+
+PolicySource PolicySource::FromMemory(std::string bytes) {
+  PolicySource source;
+  source.bytes_ = std::move(bytes);
+  return source;
+}
+
+Agent::Agent(std::shared_ptr<AgentCore> core) : core_(std::move(core)) {}
+Agent::Agent(Agent&&) noexcept = default;
+
+Agent& Agent::operator=(Agent&& other) noexcept {
+  if (this == &other) return *this;
+  if (core_ != nullptr) core_->Close();
+  core_ = std::move(other.core_);
+  return *this;
+}
+
+Agent::~Agent() {
+  if (core_ != nullptr) core_->Close();
+}
+
+int Agent::Act(std::span<const float> observation) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  return core_->Act(observation);
+}
+
+void Agent::Reward(double reward) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Reward(reward);
+}
+
+void Agent::End(EndKind kind, std::span<const float> final_observation) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->End(kind, final_observation);
+}
+
+void Agent::Took(int action) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Took(action);
+}
+
+void Agent::Discard() {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Discard();
+}
+
+void Agent::Report(std::string_view name, double value) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Report(name, value);
+}
+
+void Agent::Mode(PlayMode mode) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->SetMode(mode);
+}
+
+void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t> actions) {
+  MURMURATE_CHECK(actions.size() == agents_.size(), "AgentGroup::Act: one action for each agent");
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    MURMURATE_CHECK(agents_[i].core_ != nullptr, kNoAgent);
+    cores_[i] = agents_[i].core_.get();
+  }
+  AgentCore::ActTogether(cores_, observations, actions);
+}
+
+Client::Client(std::unique_ptr<ClientCore> core) : core_(std::move(core)) {}
+Client::~Client() = default;
+
+Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, ClientOptions options) {
+  if (const auto family = SisterAddresses(address); !family.ok()) return family.status();
+  if (!wire::IsGoodName(options.name)) {
+    return InvalidArgument("client name \"" + options.name +
+                           "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
+  }
+  std::optional<WeightsFile> policy;
+  if (!options.policy.empty()) {
+    auto read = ReadPolicy(options.policy.path_, options.policy.bytes_);
+    if (!read.ok()) return read.status();
+    policy = std::move(*read);
+  }
+  return std::unique_ptr<Client>(
+      new Client(std::make_unique<ClientCore>(address, std::move(options), std::move(policy))));
+}
+
+Result<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
+  if (options.policy.empty()) {
+    return InvalidArgument(
+        "Client::Open plays a policy: set ClientOptions::policy to PolicySource::FromFile(path)");
+  }
+  auto policy = ReadPolicy(options.policy.path_, options.policy.bytes_);
+  if (!policy.ok()) return policy.status();
+  return std::unique_ptr<Client>(
+      new Client(std::make_unique<ClientCore>("", std::move(options), std::move(*policy))));
+}
+
+Agent Client::NewAgent(const AgentOptions& options) {
+  auto core = core_->NewAgent(options, 1);
+  core_->last_error = core.status();
+  return core.ok() ? Agent(std::move(*core)) : Agent();
+}
+
+AgentGroup Client::NewAgentGroup(const AgentOptions& options, int size) {
+  AgentGroup group;
+  for (int i = 0; i < size; ++i) {
+    auto core = core_->NewAgent(options, i == 0 ? size : 1);
+    core_->last_error = core.status();
+    if (!core.ok()) return AgentGroup();
+    group.agents_.push_back(Agent(std::move(*core)));
+  }
+  group.cores_.resize(group.agents_.size());
+  return group;
+}
+
+const Status& Client::last_error() const { return core_->last_error; }
+StateReport Client::State() const { return core_->State(); }
+ClientStats Client::Stats() const { return core_->Stats(); }
+bool Client::should_stop() const { return core_->should_stop(); }
+
+Status Client::Save(const std::string& path, const std::string& model) const {
+  return core_->Save(path, model);
+}
+
+}  // namespace murmurate

@@ -1,0 +1,45 @@
+// ClientCore: one client put together: the roster, the two threads, and a policy file if there is
+// one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/learner_link.h"
+#include "client/roster.h"
+#include "client/weights_receiver.h"
+#include "shared/core/loop.h"
+#include "shared/model/weights_file.h"
+
+namespace murmurate {
+
+class ClientCore {
+ public:
+  /// `address` empty: no socket, no thread.
+  ClientCore(std::string address, ClientOptions options, std::optional<WeightsFile> policy);
+  /// Wakes whoever waits, says goodbye, joins.
+  ~ClientCore();
+
+  Result<std::shared_ptr<AgentCore>> NewAgent(const AgentOptions& options, int rows);
+  StateReport State() const;
+  ClientStats Stats() const;
+  bool should_stop() const { return link_ != nullptr && link_->should_stop(); }
+  Status Save(const std::string& path, const std::string& model) const;
+
+  Status last_error;
+
+ private:
+  Status PlayPolicy(ClientModel& model);
+
+  const ClientOptions options_;
+  const std::optional<WeightsFile> policy_;
+  const std::shared_ptr<SenderBell> bell_;
+  Roster roster_;
+  WeightsReceiver receiver_;
+  std::unique_ptr<SocketContext> context_;
+  std::unique_ptr<LearnerLink> link_;
+  std::unique_ptr<Loop> weights_loop_, client_loop_;
+};
+
+}  // namespace murmurate

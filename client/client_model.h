@@ -1,0 +1,99 @@
+// ClientModel: what the agents of one model share with the two threads that serve them. Nothing but
+// atomics on the game's side; it outlives the client while an agent holds it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/policy_set.h"
+#include "murmurate/client.h"
+#include "shared/transport/shared_segment.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+/// How a game's thread reaches mmr-client: one for all agents of a client.
+struct SenderBell {
+  WakeSignal wake;
+  /// True while mmr-client sleeps and could send a block if there were one. It is set before the
+  /// last look at the rings, and read after a block is handed over: one of the two sees the other.
+  std::atomic<bool> wanted{false};
+  std::atomic<bool> roster_changed{false};  ///< an agent came or closed
+  std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
+
+  void Ring() {
+    if (!wanted.load(std::memory_order_seq_cst)) return;
+    if (wanted.exchange(false, std::memory_order_seq_cst)) wake.Set();
+  }
+};
+
+class ClientModel {
+ public:
+  ClientModel(std::string model_name, Spaces model_spaces, const ClientOptions& options,
+              std::shared_ptr<SenderBell> sender_bell)
+      : name(std::move(model_name)),
+        spaces(std::move(model_spaces)),
+        pace(options.pace),
+        without_policy(options.without_policy),
+        bell(std::move(sender_bell)),
+        pins(std::make_shared<PolicyPins>()) {}
+
+  const std::string name;
+  const Spaces spaces;
+  const Pace pace;
+  const WithoutPolicy without_policy;
+  const std::shared_ptr<SenderBell> bell;
+  const std::shared_ptr<PolicyPins> pins;
+
+  // Written by mmr-client, read by agents.
+  std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold
+  std::atomic<bool> given_up{false};  ///< refused, or goodbye for good: kWait ends
+  std::atomic<std::uint64_t> steps_total{0}, at_version{0};
+  std::atomic<std::int64_t> max_trajectory_ns{5'000'000'000};
+
+  /// Trajectories that need credit of this session: begun or waiting, and sent in it. Agents add
+  /// one as they begin and take it back when they drop one; a new session takes off what the last
+  /// one sent.
+  std::atomic<std::int64_t> started{0};
+
+  /// Changes, and is woken, whenever a waiting agent should look again.
+  FutexWord progress{0};
+  void Progress() {
+    progress.fetch_add(1, std::memory_order_release);
+    WakeAll(&progress);
+  }
+  /// Takes credit for one trajectory of T steps if there is any.
+  bool Reserve(int trajectory_length) {
+    std::int64_t begun = started.load(std::memory_order_acquire);
+    do {
+      const std::uint64_t needed =
+          static_cast<std::uint64_t>(begun + 1) * static_cast<std::uint64_t>(trajectory_length);
+      if (needed > steps_total.load(std::memory_order_acquire)) return false;
+    } while (!started.compare_exchange_weak(begun, begun + 1, std::memory_order_acq_rel));
+    return true;
+  }
+
+  /// The newest weights held; null before any spec is known.
+  std::shared_ptr<PolicySet> policies() const {
+    std::lock_guard lock(mutex_);
+    return policies_;
+  }
+  void set_policies(std::shared_ptr<PolicySet> set) {
+    std::lock_guard lock(mutex_);
+    policies_ = std::move(set);
+  }
+  bool has_weights() const {
+    const auto set = policies();
+    return set != nullptr && !set->empty();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<PolicySet> policies_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,48 @@
+// Environment: a built-in game, for `murmurate train`, `actor` and `eval`. Not part of the library.
+//
+//   observation() is what the player sees now; Step leaves the next one there. When a step says
+//   terminated or truncated, observation() is the final one, and Reset begins the next episode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "murmurate/spaces.h"
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+struct StepOutcome {
+  double reward = 0.0;
+  bool terminated = false;  ///< the episode is over
+  bool truncated = false;   ///< the episode was cut by its time limit
+};
+
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  virtual const Spaces& spaces() const = 0;
+  /// Begins an episode with a seed of its own: the same seed gives the same episode.
+  virtual void Reset(std::uint64_t seed) = 0;
+  /// Begins the next episode of the present stream of random numbers.
+  virtual void Reset() = 0;
+  virtual StepOutcome Step(int action) = 0;
+  virtual std::span<const float> observation() const = 0;
+};
+
+/// For "random": how large its spaces are.
+struct EnvironmentOptions {
+  int observation = 8;
+  int action = 4;
+};
+
+/// "cartpole" or "random". Another name: kInvalidArgument that lists these.
+Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
+                                                     const EnvironmentOptions& options = {});
+std::vector<std::string> EnvironmentNames();
+
+}  // namespace murmurate

@@ -1,0 +1,242 @@
+#include "client/learner_link.h"
+
+#include <algorithm>
+
+#include "client/platform.h"
+#include "shared/core/clock.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kLongestSleepMs = 100;
+constexpr int kMostMessages = 64;  // a round
+
+using Kind = wire::ClientSession::Event::Kind;
+using Session = wire::ClientSession::State;
+
+}  // namespace
+
+LearnerLink::LearnerLink(SocketContext& context, std::string address, ClientOptions options,
+                         Roster& roster, WeightsReceiver& receiver,
+                         std::shared_ptr<SenderBell> bell)
+    : context_(context),
+      address_(std::move(address)),
+      options_(std::move(options)),
+      roster_(roster),
+      receiver_(receiver),
+      bell_(std::move(bell)),
+      session_(RandomIdentity()),
+      fetcher_(context, session_.sender()),
+      started_ns_(MonotonicNs()) {
+  OpenSocket();
+}
+
+void LearnerLink::Log(LogLevel level, const std::string& text) const {
+  if (options_.log) options_.log(level, text);
+}
+
+void LearnerLink::OpenSocket() {
+  socket_.reset();
+  Result<Socket> opened = Socket::Open(context_, SocketKind::kDealer, {.linger_ms = 200});
+  Status status = opened.status();
+  if (opened.ok()) {
+    socket_ = std::move(*opened);
+    status = socket_->Connect(address_);
+  }
+  if (status.ok()) return;
+  socket_.reset();
+  trouble_ = status.message();
+  Log(LogLevel::kError, trouble_);
+}
+
+void LearnerLink::PollOnce() {
+  const std::int64_t now_ns = MonotonicNs();
+  if (!socket_.has_value()) OpenSocket();
+  const bool came = bell_->roster_changed.exchange(false, std::memory_order_acq_rel);
+  const bool gone = roster_.RemoveClosed([this](const AgentCore& agent, std::size_t model) {
+    if (!live_) sender_.DropReady(agent, model);
+    const auto rings = agent.rings();
+    return std::none_of(rings.begin(), rings.end(), [](const auto& r) { return r->HasReady(); });
+  });
+  if (came || gone) Introduce(now_ns);
+  ReceiveSome(now_ns);
+  Apply(session_.OnTick(Progress(), now_ns), now_ns);
+  if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
+  if (adopted_ && socket_.has_value()) sender_.SendSome(roster_.models(), session_, *socket_);
+  UpdateState(now_ns);
+  Sleep();
+}
+
+void LearnerLink::Sleep() {
+  const bool may_send = adopted_ && sender_.MaySend();
+  bell_->wanted.store(may_send, std::memory_order_seq_cst);
+  // An agent that handed over before it could see `wanted` is seen here.
+  if (may_send && BlockSender::AnyReady(roster_.models())) {
+    bell_->wanted.store(false, std::memory_order_relaxed);
+    return;
+  }
+  const bool quiet = session_.state() == Session::kLive || roster_.empty();
+  sleep_ms_ = quiet ? kLongestSleepMs : std::min(sleep_ms_ * 2, kLongestSleepMs);
+  std::vector<Socket*> sockets = fetcher_.sockets();
+  if (socket_.has_value()) sockets.push_back(&*socket_);
+  Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : sleep_ms_);
+  bell_->wanted.store(false, std::memory_order_relaxed);
+}
+
+void LearnerLink::Introduce(std::int64_t now_ns) {
+  introduced_ = roster_.HelloModels();
+  if (introduced_.empty()) return;
+  wire::Hello hello;
+  hello.actor_name = options_.name;
+  hello.host_identity = HostIdentity();
+  hello.pace = options_.pace;
+  hello.accept_reset = options_.accept_reset;
+  hello.pid = ProcessId();
+  hello.models = introduced_;
+  sleep_ms_ = 1;
+  Apply(session_.Introduce(std::move(hello), now_ns), now_ns);
+}
+
+void LearnerLink::ReceiveSome(std::int64_t now_ns) {
+  Message message;
+  for (int i = 0; i < kMostMessages && socket_.has_value(); ++i) {
+    if (!socket_->TryReceive(&message)) return;
+    Take(message, now_ns);
+  }
+}
+
+void LearnerLink::Take(const Message& message, std::int64_t now_ns) {
+  std::vector<std::span<const std::byte>> frames;
+  for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+  const auto decoded = wire::Decode(frames);
+  if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
+    Log(LogLevel::kWarning,
+        "a message from " + address_ + " was not understood: " + failure->sentence);
+    return;
+  }
+  const auto& good = std::get<wire::Decoded>(decoded);
+  if (const auto* error = std::get_if<wire::Error>(&good.body); error && error->sequence > 0) {
+    std::lock_guard lock(state_mutex_);
+    ++numbers_.refused;
+  }
+  if (const auto* error = std::get_if<wire::Error>(&good.body)) {
+    Log(LogLevel::kWarning, "the learner refused: " + error->sentence);
+  }
+  Apply(session_.OnMessage(good, now_ns), now_ns);
+}
+
+void LearnerLink::Send(const wire::Body& body) {
+  if (!socket_.has_value()) return;
+  const wire::Encoded encoded = wire::Encode(body, session_.sender(), 0);
+  Message message;
+  message.frames.emplace_back(encoded.header);
+  message.frames.emplace_back(encoded.metadata);
+  (void)socket_->TrySend(message);  // nobody there: the session asks again
+}
+
+void LearnerLink::Apply(const wire::ClientSession::Output& output, std::int64_t) {
+  for (const wire::Body& body : output.send) Send(body);
+  for (const auto& event : output.events) OnEvent(event.kind);
+}
+
+void LearnerLink::OnEvent(Kind kind) {
+  switch (kind) {
+    case Kind::kWelcome:
+      return OnWelcome();
+    case Kind::kCredit:
+      return OnCredit();
+    case Kind::kNewVersion:
+      return OnNewVersion();
+    case Kind::kGoaway:
+      if (!session_.restart_expected()) should_stop_.store(true, std::memory_order_release);
+      Log(LogLevel::kInfo, "the learner said goodbye: " + session_.reason());
+      break;
+    case Kind::kRefused:
+      break;
+    case Kind::kLost: {
+      OpenSocket();
+      std::lock_guard lock(state_mutex_);
+      ++numbers_.reconnects;
+      break;
+    }
+  }
+  sender_.EndSession(roster_.models());
+  fresh_ = true;
+  adopted_ = false;
+  SetLive(false);
+}
+
+void LearnerLink::SetLive(bool live) {
+  live_ = live;
+  const bool given_up = should_stop() || session_.state() == Session::kRefused;
+  for (const RosterModel& entry : roster_.models()) {
+    ClientModel& model = *entry.model;
+    const bool was = model.live.exchange(live, std::memory_order_acq_rel);
+    const bool gave_up = model.given_up.exchange(given_up, std::memory_order_acq_rel);
+    if (was != live || gave_up != given_up) model.Progress();
+  }
+}
+
+void LearnerLink::OnCredit() {
+  const auto models = roster_.models();
+  const auto& credit = session_.credit();
+  sender_.SetCredit(session_.bytes_total(), credit);
+  for (std::size_t i = 0; i < std::min(models.size(), credit.size()); ++i) {
+    ClientModel& model = *models[i].model;
+    model.at_version.store(credit[i].at_version, std::memory_order_release);
+    model.steps_total.store(credit[i].steps_total, std::memory_order_release);
+    model.Progress();
+  }
+}
+
+void LearnerLink::OnNewVersion() {
+  const auto models = roster_.models();
+  const auto& credit = session_.credit();
+  for (std::size_t i = 0; i < std::min({models.size(), credit.size(), outfits_.size()}); ++i) {
+    if (outfits_[i].over_network) fetcher_.NoteVersion(models[i].model->name, credit[i].version);
+  }
+}
+
+wire::Ping LearnerLink::Progress() {
+  wire::Ping ping;
+  const std::size_t count = introduced_.size();
+  const auto models = roster_.models();
+  baseline_.resize(std::max(baseline_.size(), count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const RosterCounts counts = roster_.Counts(i);
+    const std::uint64_t dropped = counts.steps_dropped + sender_.totals(i).steps_dropped;
+    const auto policies = models[i].model->policies();
+    ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
+                           policies == nullptr ? 0 : policies->version()});
+  }
+  return ping;
+}
+
+void LearnerLink::SayGoodbye() {
+  const std::int64_t deadline = MonotonicNs() + 200 * kNanosecondsPerMillisecond;
+  if (session_.state() != Session::kLive || !socket_.has_value()) return;
+  for (;;) {
+    const std::int64_t now_ns = MonotonicNs();
+    ReceiveSome(now_ns);
+    if (!adopted_ || !socket_.has_value() || now_ns >= deadline) break;
+    const auto models = roster_.models();
+    sender_.SendSome(models, session_, *socket_);
+    if (!BlockSender::AnyReady(models) && !sender_.blocked()) break;
+    Socket* sockets[] = {&*socket_};
+    Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : 20);
+  }
+  Send(wire::Bye{});
+}
+
+LearnerLink::Numbers LearnerLink::numbers() const {
+  std::lock_guard lock(state_mutex_);
+  return numbers_;
+}
+
+StateReport LearnerLink::State() const {
+  std::lock_guard lock(state_mutex_);
+  return state_;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,110 @@
+// LearnerLink: what mmr-client repeats: the session with the learner, sending what agents hand
+// over, weights over the network when there is no segment, and starting again whenever the learner
+// is gone.
+//
+//   PollOnce: roster changed? HELLO again -> receive -> time -> fetch weights -> send blocks ->
+//   sleep
+//
+// It sleeps in one poll over its sockets and the agents' bell.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/block_sender.h"
+#include "client/roster.h"
+#include "client/weights_receiver.h"
+#include "shared/transport/socket.h"
+#include "shared/weights/network_weights.h"
+#include "shared/wire/client_session.h"
+
+namespace murmurate {
+
+/// Gear to play `policies` with and record nothing.
+void FitToPlay(AgentCore& agent, std::shared_ptr<PolicySet> policies);
+
+class LearnerLink {
+ public:
+  LearnerLink(SocketContext& context, std::string address, ClientOptions options, Roster& roster,
+              WeightsReceiver& receiver, std::shared_ptr<SenderBell> bell);
+
+  void PollOnce();  ///< mmr-client: one bounded round, at most 100 ms
+  /// When mmr-client has ended: sends what credit allows (at most 200 ms), and BYE.
+  void SayGoodbye();
+
+  // Any thread.
+  StateReport State() const;
+  bool should_stop() const { return should_stop_.load(std::memory_order_acquire); }
+  struct Numbers {
+    BlockSender::Totals totals;
+    std::uint64_t refused = 0, reconnects = 0;
+  };
+  Numbers numbers() const;
+
+ private:
+  /// What each model has been set up with, so that the same again changes nothing.
+  struct Outfit {
+    std::string spec_text, segment;
+    std::uint64_t incarnation = 0;
+    bool over_network = false;
+  };
+
+  void OpenSocket();
+  void Introduce(std::int64_t now_ns);
+  void ReceiveSome(std::int64_t now_ns);
+  void Take(const Message& message, std::int64_t now_ns);
+  void Apply(const wire::ClientSession::Output& output, std::int64_t now_ns);
+  void Send(const wire::Body& body);
+  void OnEvent(wire::ClientSession::Event::Kind kind);
+  void OnWelcome();
+  bool MayAdopt(const wire::HelloOk& hello_ok);
+  bool ReadSpecs(const std::vector<RosterModel>& models, std::vector<ModelSpec>* specs);
+  void TakeBaseline(const std::vector<RosterModel>& models);
+  void FitModel(const RosterModel& entry, std::size_t index, const ModelSpec& spec);
+  void FitAgents(const RosterModel& entry, const wire::HelloOkModel& welcome, std::size_t index,
+                 const std::shared_ptr<PolicySet>& policies);
+  void SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
+                        const std::shared_ptr<PolicySet>& policies, Outfit& outfit);
+  void OnCredit();
+  void OnNewVersion();
+  void SetLive(bool live);
+  wire::Ping Progress();
+  void UpdateState(std::int64_t now_ns);
+  void Announce(StateReport report, std::int64_t now_ns);
+  void Sleep();
+  void Log(LogLevel level, const std::string& text) const;
+
+  SocketContext& context_;
+  const std::string address_;
+  const ClientOptions options_;
+  Roster& roster_;
+  WeightsReceiver& receiver_;
+  const std::shared_ptr<SenderBell> bell_;
+
+  std::optional<Socket> socket_;
+  wire::ClientSession session_;
+  NetworkWeightFetcher fetcher_;
+  BlockSender sender_;
+  std::vector<Outfit> outfits_;               ///< in the order of Hello::models
+  std::vector<wire::HelloModel> introduced_;  ///< as last sent
+  std::vector<RosterCounts> baseline_;        ///< what had been played before this incarnation
+  std::uint64_t incarnation_ = 0;
+  std::string fetching_from_;
+  bool adopted_ = false, fresh_ = true, ever_live_ = false, live_ = false;
+  std::string trouble_;  ///< why a welcome was not followed
+  int sleep_ms_ = 2;
+  std::int64_t started_ns_;
+  bool said_nobody_ = false;
+
+  std::atomic<bool> should_stop_{false};
+  mutable std::mutex state_mutex_;
+  StateReport state_;
+  Numbers numbers_;
+};
+
+}  // namespace murmurate

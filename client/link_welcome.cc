@@ -1,0 +1,235 @@
+// What follows from HELLO_OK: whether to adopt this learner, gear for the agents, where weights
+// come from; and what State() says.
+#include <algorithm>
+
+#include "client/learner_link.h"
+#include "shared/core/clock.h"
+#include "shared/weights/shared_memory_weights.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kPatienceNs = 3 * kNanosecondsPerSecond;
+constexpr std::size_t kMostRingBytes = std::size_t{1} << 30;  // of one agent
+
+using Session = wire::ClientSession::State;
+
+Status CheckWelcome(const wire::HelloOkModel& welcome, const ModelSpec& spec,
+                    const ClientModel& model, std::uint32_t max_message_bytes) {
+  if (const auto difference = FirstDifference(model.spaces, spec.spaces); !difference.empty()) {
+    return InvalidData("model " + model.name +
+                       ": the learner's spec has other spaces: " + difference);
+  }
+  if (welcome.trajectory_length < 1 || welcome.trajectory_length > (1u << 20)) {
+    return InvalidData("model " + model.name +
+                       ": expected trajectories of 1 to 1048576 steps, got " +
+                       std::to_string(welcome.trajectory_length));
+  }
+  const TrajectoryLayout layout(spec.spaces, static_cast<int>(welcome.trajectory_length));
+  const std::size_t limit =
+      std::min<std::size_t>(max_message_bytes, kMostRingBytes / TrajectoryRing::kBlocks);
+  if (layout.block_bytes <= limit) return {};
+  return InvalidData("model " + model.name + ": a trajectory of " +
+                     std::to_string(layout.block_bytes) + " bytes, but a message has at most " +
+                     std::to_string(limit) + "; use a smaller algorithm.trajectory_length");
+}
+
+std::unique_ptr<AgentGear> MakeGear(const AgentCore& agent, std::shared_ptr<PolicySet> policies,
+                                    int trajectory_length) {
+  auto gear = std::make_unique<AgentGear>();
+  const ModelSpec& spec = policies->spec();
+  const Policy shape(spec);
+  const std::size_t rows = static_cast<std::size_t>(std::min(agent.rows(), 64));
+  gear->logits = AlignedFloats(static_cast<std::size_t>(shape.action_count()));
+  gear->group_logits = AlignedFloats(rows * static_cast<std::size_t>(shape.action_count()));
+  gear->scratch = AlignedFloats(shape.ScratchFloats(static_cast<int>(rows)));
+  gear->policies = std::move(policies);
+  if (trajectory_length == 0) return gear;
+  const TrajectoryLayout layout(spec.spaces, trajectory_length);
+  gear->ring = std::make_shared<TrajectoryRing>(layout);
+  gear->episodes.resize(static_cast<std::size_t>(layout.max_episodes));
+  return gear;
+}
+
+}  // namespace
+
+void FitToPlay(AgentCore& agent, std::shared_ptr<PolicySet> policies) {
+  agent.Fit(MakeGear(agent, std::move(policies), 0));
+}
+
+bool LearnerLink::MayAdopt(const wire::HelloOk& hello_ok) {
+  if (hello_ok.resumed || options_.accept_reset) return true;
+  for (const wire::HelloModel& model : roster_.HelloModels()) {
+    if (model.holds_incarnation == 0 || model.holds_incarnation == hello_ok.incarnation) continue;
+    trouble_ = "the learner at " + address_ +
+               " started afresh, and this client holds weights of an earlier one: playing on with "
+               "them and "
+               "sending nothing; set ClientOptions::accept_reset to follow the new one";
+    return false;
+  }
+  return true;
+}
+
+void LearnerLink::OnWelcome() {
+  const wire::HelloOk& hello_ok = *session_.hello_ok();
+  auto models = roster_.models();
+  models.resize(std::min({models.size(), hello_ok.models.size(), introduced_.size()}));
+  const bool same = !fresh_ && incarnation_ == hello_ok.incarnation;
+  trouble_.clear();
+  std::vector<ModelSpec> specs;
+  adopted_ = MayAdopt(hello_ok) && ReadSpecs(models, &specs);
+  if (!adopted_) return sender_.EndSession(models);
+  if (incarnation_ != hello_ok.incarnation) TakeBaseline(models);
+  incarnation_ = hello_ok.incarnation;
+  fresh_ = false;
+  sender_.BeginSession(hello_ok, models, !same);
+  OnCredit();
+  // Live before the first weights can come: a game that waits for them is under its pace at once.
+  SetLive(true);
+  outfits_.resize(std::max(outfits_.size(), models.size()));
+  for (std::size_t i = 0; i < models.size(); ++i) FitModel(models[i], i, specs[i]);
+}
+
+bool LearnerLink::ReadSpecs(const std::vector<RosterModel>& models, std::vector<ModelSpec>* specs) {
+  const wire::HelloOk& hello_ok = *session_.hello_ok();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    Result<ModelSpec> spec = ModelSpec::Parse(hello_ok.models[i].spec);
+    Status status = spec.status();
+    if (status.ok()) {
+      status =
+          CheckWelcome(hello_ok.models[i], *spec, *models[i].model, hello_ok.max_message_bytes);
+    }
+    if (!status.ok()) {
+      trouble_ = status.message();
+      return false;
+    }
+    specs->push_back(std::move(*spec));
+  }
+  return true;
+}
+
+/// A learner counts what is played for it, not what was played before it came.
+void LearnerLink::TakeBaseline(const std::vector<RosterModel>& models) {
+  baseline_.clear();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    baseline_.push_back(roster_.Counts(i));
+    baseline_.back().steps_dropped += sender_.totals(i).steps_dropped;
+  }
+}
+
+void LearnerLink::FitModel(const RosterModel& entry, std::size_t index, const ModelSpec& spec) {
+  const wire::HelloOkModel& welcome = session_.hello_ok()->models[index];
+  ClientModel& model = *entry.model;
+  auto policies = model.policies();
+  if (policies == nullptr || policies->spec() != spec) {
+    policies = std::make_shared<PolicySet>(spec, model.pins);
+    model.set_policies(policies);
+  }
+  model.max_trajectory_ns.store(
+      std::max(1u, welcome.max_trajectory_ms) * kNanosecondsPerMillisecond,
+      std::memory_order_relaxed);
+  FitAgents(entry, welcome, index, policies);
+  Outfit& outfit = outfits_[index];
+  if (outfit.incarnation == incarnation_ && outfit.spec_text == welcome.spec &&
+      outfit.segment == welcome.segment) {
+    return;
+  }
+  if (outfit.incarnation != incarnation_) policies->ForgetVersion();
+  outfit.incarnation = incarnation_;
+  outfit.spec_text = welcome.spec;
+  outfit.segment = welcome.segment;
+  SubscribeWeights(entry, welcome, policies, outfit);
+}
+
+/// Blocks and scratch memory for every agent that has none of this shape yet.
+void LearnerLink::FitAgents(const RosterModel& entry, const wire::HelloOkModel& welcome,
+                            std::size_t index, const std::shared_ptr<PolicySet>& policies) {
+  const int length = static_cast<int>(welcome.trajectory_length);
+  const std::vector<std::uint32_t>& listed = introduced_[index].agents;
+  for (const auto& agent : entry.agents) {
+    const AgentGear* worn = agent->gear();
+    if (worn != nullptr && worn->policies == policies && worn->ring != nullptr &&
+        worn->ring->layout().length == length) {
+      continue;
+    }
+    const auto found = std::find(listed.begin(), listed.end(), agent->number());
+    const std::size_t place = static_cast<std::size_t>(found - listed.begin());
+    if (found == listed.end()) continue;  // came after this HELLO: another is on its way
+    auto gear = MakeGear(*agent, policies, length);
+    gear->reseed = place < welcome.agent_seeds.size();
+    if (gear->reseed) gear->seed = welcome.agent_seeds[place];
+    agent->Fit(std::move(gear));
+  }
+}
+
+void LearnerLink::SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
+                                   const std::shared_ptr<PolicySet>& policies, Outfit& outfit) {
+  const wire::HelloOk& hello_ok = *session_.hello_ok();
+  const ClientModel& model = *entry.model;
+  if (outfit.over_network) fetcher_.RemoveModel(model.name);
+  outfit.over_network = false;
+  if (!welcome.segment.empty()) {
+    auto opened = SharedMemorySubscriber::Open(welcome.segment, policies->spec(), incarnation_);
+    if (opened.ok()) {
+      return receiver_.Subscribe(entry.model, policies, std::move(*opened));
+    }
+    Log(LogLevel::kInfo,
+        "model " + model.name + ": weights come over the network: " + opened.status().message());
+  }
+  const std::string from = hello_ok.announce_address + " " + std::to_string(incarnation_);
+  if (fetching_from_ != from) {
+    const Status status =
+        fetcher_.Connect(hello_ok.announce_address, hello_ok.weights_address, incarnation_);
+    if (!status.ok()) return Log(LogLevel::kError, status.message());
+    fetching_from_ = from;
+  }
+  outfit.over_network = true;
+  receiver_.Subscribe(entry.model, policies, fetcher_.AddModel(model.name, policies->spec()));
+  fetcher_.NoteVersion(model.name, welcome.version);
+}
+
+void LearnerLink::UpdateState(std::int64_t now_ns) {
+  const Session session = session_.state();
+  const bool live = adopted_ && session == Session::kLive;
+  if (live != live_) SetLive(live);
+  ever_live_ |= live;
+  StateReport report{ClientState::kLive, ""};
+  const auto models = roster_.models();
+  const bool waiting = std::any_of(models.begin(), models.end(), [](const RosterModel& entry) {
+    return !entry.model->has_weights();
+  });
+  if (session == Session::kRefused) {
+    report = {ClientState::kRefused, session_.reason()};
+  } else if (!trouble_.empty()) {
+    report = {ClientState::kDegraded, trouble_};
+  } else if (!live && ever_live_) {
+    report = {ClientState::kDegraded, "the learner at " + address_ +
+                                          " is silent or gone: playing on, and trying to reach it"};
+  } else if (!live) {
+    report = {ClientState::kNoLearner,
+              "no learner answers at " + address_ + "; start one with `murmurate serve`"};
+  } else if (waiting) {
+    report = {ClientState::kWaitingForWeights, "in session, no weights have come yet"};
+  }
+  Announce(std::move(report), now_ns);
+}
+
+/// Keeps the state for State(), and logs a change; that nobody answers only after a while.
+void LearnerLink::Announce(StateReport report, std::int64_t now_ns) {
+  const bool nobody = report.state == ClientState::kNoLearner;
+  const bool due = nobody && !said_nobody_ && now_ns - started_ns_ >= kPatienceNs;
+  bool changed = false;
+  {
+    std::lock_guard lock(state_mutex_);
+    changed = report.state != state_.state || report.reason != state_.reason;
+    state_ = report;
+  }
+  if (due) said_nobody_ = true;
+  if (!due && (!changed || nobody)) return;
+  const bool fine =
+      report.state == ClientState::kLive || report.state == ClientState::kWaitingForWeights;
+  Log(fine ? LogLevel::kInfo : LogLevel::kWarning,
+      std::string(ToString(report.state)) + (report.reason.empty() ? "" : ": " + report.reason));
+}
+
+}  // namespace murmurate

@@ -1,0 +1,109 @@
+#include "client/roster.h"
+
+#include <algorithm>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+void RosterCounts::Add(const AgentCounts& counts) {
+  steps += counts.steps.load(std::memory_order_relaxed);
+  evaluation_steps += counts.evaluation_steps.load(std::memory_order_relaxed);
+  steps_dropped += counts.steps_dropped.load(std::memory_order_relaxed);
+  trajectories_dropped += counts.trajectories_dropped.load(std::memory_order_relaxed);
+}
+
+Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows) {
+  const Spaces spaces{options.observation, options.action};
+  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
+  if (!wire::IsGoodName(options.model)) {
+    return InvalidArgument("model name \"" + options.model +
+                           "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
+  }
+  if (options.default_action < 0 || options.default_action >= spaces.action.n) {
+    return InvalidArgument("default_action: expected 0 to " + std::to_string(spaces.action.n - 1) +
+                           ", got " + std::to_string(options.default_action));
+  }
+  std::lock_guard lock(mutex_);
+  auto found = std::find_if(models_.begin(), models_.end(), [&](const RosterModel& entry) {
+    return entry.model->name == options.model;
+  });
+  if (found == models_.end()) {
+    if (models_.size() == kMaxModels) {
+      return InvalidArgument("a client plays at most " + std::to_string(kMaxModels) +
+                             " models: connect a second client for more");
+    }
+    models_.push_back(
+        {std::make_shared<ClientModel>(options.model, spaces, options_, bell_), {}, {}});
+    found = std::prev(models_.end());
+  }
+  if (const std::string difference = FirstDifference(found->model->spaces, spaces);
+      !difference.empty()) {
+    return InvalidArgument("model " + options.model + " of this client has other spaces: " +
+                           difference + "; give this agent another AgentOptions::model");
+  }
+  found->agents.push_back(std::make_shared<AgentCore>(found->model, next_number_++,
+                                                      options.default_action, std::max(rows, 1)));
+  return found->agents.back();
+}
+
+std::vector<RosterModel> Roster::models() const {
+  std::lock_guard lock(mutex_);
+  return models_;
+}
+
+std::shared_ptr<ClientModel> Roster::Find(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  for (const RosterModel& entry : models_) {
+    if (entry.model->name == name) return entry.model;
+  }
+  return nullptr;
+}
+
+std::vector<wire::HelloModel> Roster::HelloModels() const {
+  std::vector<wire::HelloModel> hello;
+  for (const RosterModel& entry : models()) {
+    wire::HelloModel& model = hello.emplace_back();
+    model.name = entry.model->name;
+    model.spaces = entry.model->spaces.ToText();
+    for (const auto& agent : entry.agents) model.agents.push_back(agent->number());
+    const auto policies = entry.model->policies();
+    if (policies == nullptr || policies->empty()) continue;
+    const VersionStamp stamp = policies->stamp();
+    if (stamp.incarnation == 0) continue;
+    model.holds_incarnation = stamp.incarnation;
+    model.holds_version = stamp.version;
+  }
+  return hello;
+}
+
+RosterCounts Roster::CountsOf(const RosterModel& entry) {
+  RosterCounts counts = entry.closed;
+  for (const auto& agent : entry.agents) counts.Add(agent->counts());
+  return counts;
+}
+
+RosterCounts Roster::Counts(std::size_t model) const {
+  std::lock_guard lock(mutex_);
+  return CountsOf(models_[model]);
+}
+
+RosterCounts Roster::AllCounts() const {
+  std::lock_guard lock(mutex_);
+  RosterCounts all;
+  for (const RosterModel& entry : models_) {
+    const RosterCounts counts = CountsOf(entry);
+    all.steps += counts.steps;
+    all.evaluation_steps += counts.evaluation_steps;
+    all.steps_dropped += counts.steps_dropped;
+    all.trajectories_dropped += counts.trajectories_dropped;
+  }
+  return all;
+}
+
+bool Roster::empty() const {
+  std::lock_guard lock(mutex_);
+  return models_.empty();
+}
+
+}  // namespace murmurate

@@ -1,0 +1,76 @@
+// Roster: who plays: the models of one client and their agents. NewAgent adds from the game's
+// thread, mmr-client reads; locked for moments, never inside Act.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "client/agent_core.h"
+#include "client/client_model.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+/// Sums over a model's agents, closed ones included.
+struct RosterCounts {
+  std::uint64_t steps = 0, evaluation_steps = 0, steps_dropped = 0, trajectories_dropped = 0;
+  void Add(const AgentCounts& counts);
+};
+
+struct RosterModel {
+  std::shared_ptr<ClientModel> model;
+  std::vector<std::shared_ptr<AgentCore>> agents;
+  RosterCounts closed;  ///< of agents that are gone
+};
+
+class Roster {
+ public:
+  static constexpr std::size_t kMaxModels = 64;
+
+  Roster(ClientOptions options, std::shared_ptr<SenderBell> bell)
+      : options_(std::move(options)), bell_(std::move(bell)) {}
+
+  /// An agent of options.model, which is made if it is new. Bad or other spaces: kInvalidArgument.
+  Result<std::shared_ptr<AgentCore>> Add(const AgentOptions& options, int rows);
+  /// Forgets closed agents of whom done(agent, index of the model) says that nothing is left to
+  /// send; true when there were any.
+  template <typename Predicate>
+  bool RemoveClosed(Predicate done);
+
+  /// A copy: agents and models stay alive while somebody looks.
+  std::vector<RosterModel> models() const;
+  std::shared_ptr<ClientModel> Find(const std::string& name) const;
+  /// HELLO's list.
+  std::vector<wire::HelloModel> HelloModels() const;
+  RosterCounts Counts(std::size_t model) const;
+  RosterCounts AllCounts() const;
+  bool empty() const;
+
+ private:
+  static RosterCounts CountsOf(const RosterModel& entry);
+
+  const ClientOptions options_;
+  const std::shared_ptr<SenderBell> bell_;
+  mutable std::mutex mutex_;
+  std::vector<RosterModel> models_;
+  std::uint32_t next_number_ = 0;
+};
+
+template <typename Predicate>
+bool Roster::RemoveClosed(Predicate done) {
+  std::lock_guard lock(mutex_);
+  bool any = false;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    RosterModel& entry = models_[i];
+    any |= std::erase_if(entry.agents, [&](const std::shared_ptr<AgentCore>& agent) {
+             if (!agent->closed() || !done(*agent, i)) return false;
+             entry.closed.Add(agent->counts());
+             return true;
+           }) > 0;
+  }
+  return any;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,101 @@
+// TrajectoryRecorder: writes what one agent lives into the blocks of its ring, and counts what is
+// lost.
+//
+//   Start -> Record, Settle, Record, Settle, ... -> HandOver | Drop
+//
+// The reward of a step is final when Settle is called (at the next Act, or End). Finished episodes
+// and reported numbers wait here until a block leaves; those of a block that is taken back unsent
+// come back and leave with the next, so a dropped trajectory falsifies no return. The game's
+// thread; no lock, no allocation after Attach.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "client/client_model.h"
+#include "client/trajectory_ring.h"
+
+namespace murmurate {
+
+/// Counts of one agent, written by its thread alone, read by any.
+struct AgentCounts {
+  std::atomic<std::uint64_t> steps{0};             ///< taken to be learned from
+  std::atomic<std::uint64_t> evaluation_steps{0};  ///< taken in the other modes
+  std::atomic<std::uint64_t> steps_dropped{0}, trajectories_dropped{0};
+  static void Add(std::atomic<std::uint64_t>& count, std::uint64_t n) {
+    count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+};
+
+class TrajectoryRecorder {
+ public:
+  TrajectoryRecorder(ClientModel* model, AgentCounts* counts) : model_(model), counts_(counts) {}
+
+  /// Blocks for a layout, or none: nothing is recorded then. `episodes` has room for what waits.
+  void Attach(TrajectoryRing* ring, std::span<EpisodeRecord> episodes);
+  bool attached() const { return ring_ != nullptr; }
+
+  /// False when libzmq holds every block: this one will not be recorded. The caller has counted it
+  /// in model.started; on false it is taken back.
+  bool Start(const VersionStamp& stamp, std::uint64_t first_step);
+  bool open() const { return block_ != nullptr; }
+  int steps() const { return block_->steps; }
+  bool full() const { return block_->steps == length_; }
+  void Restamp(const VersionStamp& stamp) { block_->stamp = stamp; }
+
+  void Record(std::span<const float> observation, std::int32_t action, float log_prob, bool first) {
+    const int t = block_->steps;
+    std::copy(observation.begin(), observation.end(),
+              observation_ + static_cast<std::size_t>(t) * observation.size());
+    action_[t] = action;
+    log_prob_[t] = log_prob;
+    flags_[t] = first ? kFirst : 0;
+    if (first) episode_start_ = t;
+    block_->steps = t + 1;
+  }
+  void Settle(double reward) { reward_[block_->steps - 1] = static_cast<float>(reward); }
+  void Replace(std::int32_t action, float log_prob);
+  void EndEpisode(EndKind kind, std::span<const float> final_observation);
+  bool finals_used_up() const { return block_->finals == ring_->layout().max_finals; }
+
+  /// `next_observation` is what followed the last step; empty when that step ended its episode.
+  void HandOver(std::span<const float> next_observation, std::uint64_t agent_steps);
+  /// The agent closes and will never see what follows: a last step inside an episode gives its
+  /// observation as what followed the step before it.
+  void HandOverUnfinished(std::uint64_t agent_steps);
+  void Drop();
+  /// Takes back the steps of the unfinished episode that are in the open block.
+  void ForgetEpisode();
+
+  void AddEpisode(const EpisodeRecord& episode);
+  void AddReport(int name, double value);
+  bool has_news() const { return episode_count_ > 0; }
+  /// A block with no steps: what waits of episodes and reports.
+  void HandOverNews(std::uint64_t agent_steps);
+
+ private:
+  bool TakeBlock();
+  void Reclaim(TrajectoryBlock* block);
+  void Leave(std::uint64_t agent_steps);
+  std::size_t Slot(std::size_t i) const { return (episode_first_ + i) % episodes_.size(); }
+
+  ClientModel* const model_;
+  AgentCounts* const counts_;
+  TrajectoryRing* ring_ = nullptr;
+  TrajectoryBlock* block_ = nullptr;
+  int length_ = 0;
+  int episode_start_ = 0;  ///< where the running episode begins in the open block
+  float* observation_ = nullptr;
+  std::int32_t* action_ = nullptr;
+  float *log_prob_ = nullptr, *reward_ = nullptr;
+  std::uint8_t* flags_ = nullptr;
+
+  std::span<EpisodeRecord> episodes_;  ///< a ring: the oldest give way
+  std::size_t episode_first_ = 0, episode_count_ = 0;
+  ReportSums reports_{};
+};
+
+}  // namespace murmurate

@@ -1,0 +1,81 @@
+#include "client/weights_receiver.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace murmurate {
+namespace {
+
+constexpr int kLongestSleepMs = 1000;
+
+bool CanPlay(const ActSettings& act) {
+  const bool numbers = std::isfinite(act.temperature) && act.temperature > 0.0f &&
+                       act.epsilon >= 0.0f && act.epsilon <= 1.0f;
+  return numbers && act.mode <= ActSettings::Mode::kUniform &&
+         act.mode != ActSettings::Mode::kGaussian;
+}
+
+}  // namespace
+
+void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
+                                std::shared_ptr<PolicySet> policies,
+                                std::shared_ptr<WeightSubscriber> subscriber) {
+  auto source = std::make_shared<Source>();
+  source->known = policies->stamp();
+  source->model = std::move(model);
+  source->policies = std::move(policies);
+  source->subscriber = std::move(subscriber);
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(sources_, [&](const auto& held) { return held->model == source->model; });
+    sources_.push_back(std::move(source));
+  }
+  Wake();
+}
+
+void WeightsReceiver::Wake() {
+  wake_.fetch_add(1, std::memory_order_release);
+  WakeAll(&wake_);
+}
+
+void WeightsReceiver::Stop() {
+  stopping_.store(true, std::memory_order_release);
+  Wake();
+}
+
+void WeightsReceiver::PollOnce() {
+  std::vector<FutexWait> waits{{&wake_, wake_.load(std::memory_order_acquire)}};
+  std::vector<std::shared_ptr<Source>> sources;
+  {
+    std::lock_guard lock(mutex_);
+    sources = sources_;
+  }
+  for (const auto& source : sources) {
+    const FutexWord* word = source->subscriber->word();
+    if (word != nullptr) waits.push_back({word, word->load(std::memory_order_acquire)});
+    Take(*source);
+  }
+  if (!stopping_.load(std::memory_order_acquire)) WaitForAny(waits, kLongestSleepMs);
+}
+
+void WeightsReceiver::Take(Source& source) {
+  if (!source.subscriber->TakeNewer(source.known, &source.weights)) return;
+  source.known = source.weights.stamp;
+  if (!CanPlay(source.weights.act)) {
+    if (log_ && !source.complained) {
+      log_(LogLevel::kWarning, "version " + std::to_string(source.known.version) + " of model " +
+                                   source.model->name +
+                                   " has act settings that this client cannot play: kept the last "
+                                   "ones; use a client as new as the learner");
+    }
+    source.complained = true;
+    return;
+  }
+  source.policies->Publish(source.weights.stamp, source.weights.act, source.weights.policy,
+                           source.weights.statistics);
+  received_.fetch_add(1, std::memory_order_relaxed);
+  source.model->Progress();
+}
+
+}  // namespace murmurate

@@ -1,0 +1,50 @@
+// WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, copy them, pack
+// them for the kernels, make them the latest. The game pays for none of it, whatever the size.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "client/client_model.h"
+#include "murmurate/log.h"
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+class WeightsReceiver {
+ public:
+  explicit WeightsReceiver(LogCallback log) : log_(std::move(log)) {}
+
+  /// mmr-client: from now on `model` takes its weights from `subscriber` into `policies`.
+  void Subscribe(std::shared_ptr<ClientModel> model, std::shared_ptr<PolicySet> policies,
+                 std::shared_ptr<WeightSubscriber> subscriber);
+  /// mmr-weights: one round; sleeps by futex until something newer may be there, at most 1 s.
+  void PollOnce();
+  void Wake();  ///< any thread
+  void Stop();  ///< any thread: PollOnce sleeps no more
+
+  std::uint64_t received() const { return received_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Source {
+    std::shared_ptr<ClientModel> model;
+    std::shared_ptr<PolicySet> policies;
+    std::shared_ptr<WeightSubscriber> subscriber;
+    VersionStamp known;
+    ReceivedWeights weights;
+    bool complained = false;
+  };
+  void Take(Source& source);
+
+  const LogCallback log_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Source>> sources_;
+  FutexWord wake_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint64_t> received_{0};
+};
+
+}  // namespace murmurate
