@@ -1,0 +1,10 @@
+# Writes OUTPUT, a C++ file with the text of each of FILES (TOML) by its stem: see server/examples.h.
+set(code "#include \"server/examples.h\"\n\nnamespace murmurate {\nnamespace {\n\nconstexpr Example kExamples[] = {\n")
+string(REPLACE "|" ";" files "${FILES}")
+foreach(file IN LISTS files)
+  file(READ ${file} text)
+  cmake_path(GET file STEM name)
+  string(APPEND code "    {\"${name}\", R\"toml(${text})toml\"},\n")
+endforeach()
+string(APPEND code "};\n\n}  // namespace\n\nstd::span<const Example> Examples() { return kExamples; }\n\n}  // namespace murmurate\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -1,0 +1,284 @@
+#include "server/config.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "server/config_rules.h"
+#include "server/examples.h"
+#include "shared/core/check.h"
+#include "shared/model/safetensors.h"
+#include "shared/transport/socket.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMaxConfigBytes = 1 << 20;
+
+template <typename T>
+std::optional<T> As(const ConfigValue& value) {
+  if (const auto* held = std::get_if<T>(&value)) return *held;
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> AsCount(const ConfigValue& value) {
+  const auto number = As<std::int64_t>(value);
+  return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+}
+
+int AsInt(const ConfigValue& value) { return static_cast<int>(std::get<std::int64_t>(value)); }
+
+/// The path an entry has in a file: [model.NAME] for model keys, [model.NAME.algorithm] for others.
+std::string PathOf(const std::string& section, const std::string& key, const std::string& model) {
+  if (model.empty()) return section + '.' + key;
+  return "model." + model + '.' + (section == "model" ? "" : section + '.') + key;
+}
+
+Status NoSuchConfig(const std::string& name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Example& example : Examples()) {
+    names.push_back(example.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const std::string nearest = Nearest(name, names);
+  return InvalidArgument(name + ": no such file or example; " +
+                         (nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") +
+                         "give a TOML file or one of the examples: " + list);
+}
+
+}  // namespace
+
+Result<ConfigSource> FindConfig(const std::string& name) {
+  std::error_code error;
+  const bool path = name.find('/') != std::string::npos || name.ends_with(".toml");
+  if (!path && !fs::is_regular_file(name, error)) {
+    for (const Example& example : Examples())
+      if (name == example.name) return ConfigSource{name + " (built in)", name, example.text};
+    return NoSuchConfig(name);
+  }
+  if (fs::is_directory(name, error))
+    return InvalidArgument(name + ": is a folder, expected a TOML file; name the file in it");
+  if (!fs::exists(name, error)) return NoSuchConfig(name);
+  auto text = ReadFile(name, kMaxConfigBytes);
+  if (!text.ok()) return InvalidArgument(text.status().message());
+  return ConfigSource{name, fs::path(name).stem().string(), std::move(*text)};
+}
+
+Result<Config> Config::Load(const ConfigSource& source,
+                            const std::vector<ConfigOverride>& overrides) {
+  Config config;
+  MURMURATE_RETURN_IF_ERROR(ReadText(source, &config.entries_));
+  for (const ConfigOverride& change : overrides)
+    MURMURATE_RETURN_IF_ERROR(ReadOverride(change, &config.entries_));
+  config.Settle(source.stem);
+  if (!wire::IsGoodName(config.run_.name))
+    return InvalidArgument(
+        config.Get("run", "name").origin + ": run.name: got \"" + config.run_.name +
+        "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = \"cartpole\"");
+  MURMURATE_RETURN_IF_ERROR(config.CheckListen());
+  std::set<std::string> models = config.entries_.models;
+  models.insert("");
+  for (const std::string& model : models) {
+    MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
+    MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
+  }
+  return config;
+}
+
+const ConfigEntry& Config::Get(const std::string& section, const std::string& key,
+                               const std::string& model) const {
+  if (!model.empty()) {
+    const auto own = entries_.values.find(PathOf(section, key, model));
+    if (own != entries_.values.end()) return own->second;
+  }
+  const auto found = entries_.values.find(section + '.' + key);
+  MURMURATE_CHECK(found != entries_.values.end(), "a key that is not in the table");
+  return found->second;
+}
+
+void Config::Settle(const std::string& stem) {
+  for (const ConfigRule& rule : ConfigRules())
+    entries_.values.try_emplace(rule.section + '.' + rule.key,
+                                ConfigEntry{rule.standard, "default"});
+  const auto get = [this](const char* section, const char* key) -> const ConfigValue& {
+    return Get(section, key).value;
+  };
+  ConfigEntry& name = entries_.values["run.name"];
+  if (!As<std::string>(name.value)) name = {stem, "the config's name"};
+  run_.name = std::get<std::string>(name.value);
+  run_.dir = std::get<std::string>(get("run", "dir"));
+  run_.environment = As<std::string>(get("run", "environment")).value_or("");
+  run_.seed = *AsCount(get("run", "seed"));
+  run_.actors = AsInt(get("run", "actors"));
+  run_.agents = AsInt(get("run", "agents"));
+  run_.steps = AsCount(get("run", "steps"));
+  run_.stop_at_steps = AsCount(get("run", "stop_at_steps"));
+  run_.stop_at_return = As<double>(get("run", "stop_at_return"));
+  run_.log_interval_s = std::get<double>(get("run", "log_interval_s"));
+  server_.listen = std::get<std::vector<std::string>>(get("server", "listen"));
+  server_.shm = std::get<std::string>(get("server", "shm"));
+  server_.ingest_budget_bytes = *AsCount(get("server", "ingest_budget_bytes"));
+  server_.max_actors = AsInt(get("server", "max_actors"));
+  server_.insecure = std::get<bool>(get("server", "insecure"));
+}
+
+void Config::ListenPrivately() {
+  server_.listen = {"ipc"};
+  entries_.values["server.listen"] = {server_.listen, "train"};
+}
+
+Status Config::CheckListen() const {
+  const std::string& origin = Get("server", "listen").origin;
+  for (const std::string& address : server_.listen) {
+    if (address == "ipc") continue;
+    auto family = SisterAddresses(address);
+    if (!family.ok())
+      return InvalidArgument(origin + ": server.listen: " + family.status().message());
+    if (!IsLocalAddress(address) && !server_.insecure)
+      return InvalidArgument(
+          origin + ": server.listen: " + address +
+          " can be reached from other hosts, and without keys anybody there could train or read "
+          "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
+  }
+  return {};
+}
+
+Status Config::CheckSchedules(const std::string& model) const {
+  for (const ConfigRule& rule : ConfigRules()) {
+    if (rule.kind != ValueKind::kSchedule) continue;
+    const ConfigEntry& entry = Get(rule.section, rule.key, model);
+    const auto schedule = As<ConfigSchedule>(entry.value);
+    if (!schedule) continue;
+    if (!schedule->steps && !run_.steps)
+      return InvalidArgument(
+          entry.origin + ": " + rule.section + '.' + rule.key +
+          ": a schedule without a horizon; write steps = N in it, or set run.steps");
+    if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
+      return InvalidArgument(
+          entry.origin + ": " + rule.section + '.' + rule.key +
+          ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
+  }
+  return {};
+}
+
+Status Config::CheckBatch(const std::string& model) const {
+  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
+  const ConfigEntry& batch = Get("algorithm", "batch_steps", model);
+  const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
+  const int steps = AsInt(batch.value);
+  if (steps % length != 0) {
+    const ConfigEntry& blame =
+        batch.origin == "default" ? Get("algorithm", "trajectory_length", model) : batch;
+    return InvalidArgument(
+        blame.origin + ": " + PathOf("algorithm", "batch_steps", model) + ": got " +
+        std::to_string(steps) + ", expected a multiple of trajectory_length (" +
+        std::to_string(length) +
+        "); write for example batch_steps = " + std::to_string((steps / length + 1) * length));
+  }
+  if (AsInt(minibatch.value) > steps) {
+    const ConfigEntry& blame = minibatch.origin == "default" ? batch : minibatch;
+    return InvalidArgument(blame.origin + ": " + PathOf("algorithm", "minibatch", model) +
+                           ": got " + std::to_string(AsInt(minibatch.value)) +
+                           ", expected at most batch_steps (" + std::to_string(steps) +
+                           "); write for example minibatch = " + std::to_string(steps));
+  }
+  return {};
+}
+
+Schedule Config::ScheduleOf(const std::string& section, const std::string& key,
+                            const std::string& model) const {
+  const ConfigValue& value = Get(section, key, model).value;
+  if (const auto number = As<double>(value)) return Schedule(*number);
+  const auto& written = std::get<ConfigSchedule>(value);
+  Schedule schedule;
+  schedule.from = written.from;
+  schedule.to = written.to;
+  schedule.steps = written.steps ? static_cast<std::uint64_t>(*written.steps) : *run_.steps;
+  schedule.shape = written.shape == "cosine"        ? Schedule::Shape::kCosine
+                   : written.shape == "exponential" ? Schedule::Shape::kExponential
+                                                    : Schedule::Shape::kLinear;
+  return schedule;
+}
+
+PpoSettings Config::AlgorithmFor(const std::string& model) const {
+  const auto integer = [&](const char* key) { return AsInt(Get("algorithm", key, model).value); };
+  const auto number = [&](const char* key, const char* section = "algorithm") {
+    return std::get<double>(Get(section, key, model).value);
+  };
+  PpoSettings settings;
+  settings.trajectory_length = integer("trajectory_length");
+  settings.batch_steps = integer("batch_steps");
+  settings.minibatch = integer("minibatch");
+  settings.epochs = integer("epochs");
+  settings.gamma = number("gamma");
+  settings.lambda = number("lambda");
+  settings.clip = ScheduleOf("algorithm", "clip", model);
+  settings.entropy = ScheduleOf("algorithm", "entropy", model);
+  settings.learning_rate = ScheduleOf("optimizer", "learning_rate", model);
+  settings.value_weight = number("value_weight");
+  settings.max_grad_norm = number("max_grad_norm");
+  settings.adam_epsilon = number("epsilon", "optimizer");
+  settings.weight_decay = number("weight_decay", "optimizer");
+  settings.max_staleness = integer("max_staleness");
+  settings.staleness = std::get<std::string>(Get("algorithm", "staleness", model).value) == "drop"
+                           ? StalenessPolicy::kDrop
+                           : StalenessPolicy::kVtrace;
+  settings.target_kl = number("target_kl");
+  return settings;
+}
+
+ModelSettings Config::ModelFor(const std::string& model, const Spaces& spaces) const {
+  ModelSettings settings;
+  settings.algorithm = AlgorithmFor(model);
+  settings.spec.spaces = spaces;
+  const bool relu = std::get<std::string>(Get("model", "activation", model).value) == "relu";
+  for (const std::int64_t units :
+       std::get<std::vector<std::int64_t>>(Get("model", "layers", model).value))
+    settings.spec.trunk.push_back(
+        {static_cast<int>(units), relu ? Activation::kRelu : Activation::kTanh});
+  settings.spec.separate_value = std::get<bool>(Get("model", "separate_value", model).value);
+  settings.spec.normalize_observation =
+      std::get<bool>(Get("model", "normalize_observation", model).value);
+  settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
+  settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
+  return settings;
+}
+
+std::vector<Config::Line> Config::Explain() const {
+  std::vector<Line> lines;
+  for (const ConfigRule& rule : ConfigRules()) {
+    const ConfigEntry& entry = Get(rule.section, rule.key);
+    lines.push_back(
+        {rule.section + '.' + rule.key, ToToml(entry.value), entry.origin, rule.meaning});
+  }
+  for (const std::string& model : entries_.models)
+    for (const auto& [path, entry] : entries_.values)
+      if (path.starts_with("model." + model + '.'))
+        lines.push_back({path, ToToml(entry.value), entry.origin, ""});
+  return lines;
+}
+
+std::string Config::Resolved() const {
+  std::string text, section;
+  const auto write = [&](const std::string& in, const std::string& key, const ConfigValue& value) {
+    if (in != section) text += (text.empty() ? "[" : "\n[") + in + "]\n";
+    section = in;
+    const bool unset = std::holds_alternative<std::monostate>(value);
+    text += unset ? "# " + key + " is not set\n" : key + " = " + ToToml(value) + '\n';
+  };
+  for (const ConfigRule& rule : ConfigRules())
+    write(rule.section, rule.key, Get(rule.section, rule.key).value);
+  for (const std::string& model : entries_.models)
+    for (const char* in : {"model", "algorithm", "optimizer"})
+      for (const std::string& key : KeysOf(in)) {
+        const std::string path = PathOf(in, key, model);
+        const auto own = entries_.values.find(path);
+        if (own != entries_.values.end())
+          write(path.substr(0, path.rfind('.')), key, own->second.value);
+      }
+  return text;
+}
+
+}  // namespace murmurate

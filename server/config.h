@@ -1,0 +1,86 @@
+// Config: what a run is told: TOML text and --set, checked against the one table of keys.
+//
+// Precedence: --set (and shortcuts like --seed) over the file over the default. [model.NAME],
+// [model.NAME.algorithm] and [model.NAME.optimizer] override [model], [algorithm], [optimizer] for
+// the model of that name. Every error is one sentence: file:line, key, got, expected, what to do.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "server/config_reader.h"
+#include "server/learn/learner.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+/// `name` is a path (it contains a slash, ends in .toml, or is a file here) or the name of an
+/// example.
+Result<ConfigSource> FindConfig(const std::string& name);
+
+struct RunSettings {
+  std::string name, dir, environment;
+  std::uint64_t seed = 1;
+  int actors = 4, agents = 2;
+  std::optional<std::uint64_t> steps, stop_at_steps;
+  std::optional<double> stop_at_return;
+  double log_interval_s = 5.0;
+};
+
+struct ServerSettings {
+  std::vector<std::string> listen;
+  std::string shm;
+  std::uint64_t ingest_budget_bytes = 0;
+  int max_actors = 0;
+  bool insecure = false;
+};
+
+/// Everything that makes a model of given spaces and teaches it.
+struct ModelSettings {
+  ModelSpec spec;
+  PpoSettings algorithm;
+  double max_trajectory_s = 5.0, max_batch_s = 10.0;
+};
+
+class Config {
+ public:
+  static Result<Config> Load(const ConfigSource& source,
+                             const std::vector<ConfigOverride>& overrides);
+  /// Listens on one private ipc endpoint, whatever the file says: what `train` does.
+  void ListenPrivately();
+
+  const RunSettings& run() const { return run_; }
+  const ServerSettings& server() const { return server_; }
+  /// For the model an actor named.
+  ModelSettings ModelFor(const std::string& model, const Spaces& spaces) const;
+  /// Models that have a section of their own.
+  const std::set<std::string>& named_models() const { return entries_.models; }
+
+  /// Effective value and where it comes from, by "section.key" in the order of the table.
+  struct Line {
+    std::string path, value, origin, meaning;
+  };
+  std::vector<Line> Explain() const;
+  /// TOML that loads to the same configuration.
+  std::string Resolved() const;
+
+ private:
+  const ConfigEntry& Get(const std::string& section, const std::string& key,
+                         const std::string& model = "") const;
+  Schedule ScheduleOf(const std::string& section, const std::string& key,
+                      const std::string& model) const;
+  PpoSettings AlgorithmFor(const std::string& model) const;
+  Status CheckSchedules(const std::string& model) const;
+  Status CheckBatch(const std::string& model) const;
+  Status CheckListen() const;
+  void Settle(const std::string& stem);
+
+  ConfigEntries entries_;
+  RunSettings run_;
+  ServerSettings server_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,221 @@
+#include "server/config_reader.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+#include "server/config_rules.h"
+#include "shared/core/check.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+namespace {
+
+/// Names the place of a node: "cartpole.toml:7", or "--set a.b=c" whatever the node.
+using Where = std::function<std::string(const toml::node&)>;
+
+struct Section {
+  std::string name;    ///< of the rules: "algorithm"
+  std::string prefix;  ///< of the keys: "algorithm.", "model.npc.algorithm."
+};
+
+std::string Show(const toml::node& node) {
+  std::ostringstream text;
+  node.visit([&](const auto& value) { text << value; });
+  std::string shown = text.str();
+  std::replace(shown.begin(), shown.end(), '\n', ' ');
+  if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
+  static const std::map<toml::node_type, std::string> kNames{
+      {toml::node_type::string, "string"},   {toml::node_type::integer, "integer"},
+      {toml::node_type::boolean, "boolean"}, {toml::node_type::floating_point, "number"},
+      {toml::node_type::array, "list"},      {toml::node_type::table, "table"}};
+  const auto name = kNames.find(node.type());
+  return shown + " (a" +
+         (name == kNames.end() ? " date" : (name->second[0] == 'i' ? "n " : " ") + name->second) +
+         ')';
+}
+
+std::optional<double> AsNumber(const toml::node* node) {
+  if (node == nullptr || !node->is_number()) return std::nullopt;
+  return node->value<double>();
+}
+
+/// Not set when the table is no schedule.
+ConfigValue AsSchedule(const toml::table& table) {
+  ConfigSchedule schedule;
+  const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
+  if (!from || !to) return {};
+  schedule.from = *from;
+  schedule.to = *to;
+  for (const auto& [key, node] : table) {
+    if (key == "from" || key == "to") continue;
+    if (key == "steps" && node.is_integer() && *node.value<std::int64_t>() > 0)
+      schedule.steps = node.value<std::int64_t>();
+    else if (key == "shape" && node.is_string())
+      schedule.shape = *node.value<std::string>();
+    else
+      return {};
+  }
+  static const std::set<std::string> kShapes{"linear", "cosine", "exponential"};
+  return kShapes.count(schedule.shape) ? ConfigValue(schedule) : ConfigValue();
+}
+
+template <typename T>
+ConfigValue AsList(const toml::array& array) {
+  std::vector<T> values;
+  for (const toml::node& node : array) {
+    const auto value = node.value_exact<T>();
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
+  if (const auto value = node.value_exact<bool>()) return *value;
+  if (const auto value = node.value_exact<std::int64_t>()) return *value;
+  if (const auto value = node.value_exact<double>()) return *value;
+  if (const auto value = node.value_exact<std::string>()) return *value;
+  if (const auto* table = node.as_table()) return AsSchedule(*table);
+  const auto* array = node.as_array();
+  if (array == nullptr) return {};
+  return rule.kind == ValueKind::kIntegers ? AsList<std::int64_t>(*array)
+                                           : AsList<std::string>(*array);
+}
+
+class Reader {
+ public:
+  Reader(Where where, ConfigEntries* entries) : where_(std::move(where)), entries_(entries) {}
+
+  Status ReadRoot(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      const std::string name(key.str());
+      const auto sections = SectionNames();
+      if (std::find(sections.begin(), sections.end(), name) == sections.end())
+        return Unknown(
+            node,
+            node.is_table() ? "section [" + name + "]" : "key \"" + name + "\" outside a section",
+            name, sections);
+      if (!node.is_table())
+        return InvalidArgument(where_(node) + ": " + name + ": got " + Show(node) +
+                               ", expected a section; write [" + name + "]");
+      MURMURATE_RETURN_IF_ERROR(name == "model"
+                                    ? ReadModel(*node.as_table(), {"model", "model."}, "")
+                                    : ReadSection(*node.as_table(), {name, name + '.'}));
+    }
+    return {};
+  }
+
+ private:
+  Status ReadSection(const toml::table& table, const Section& section) {
+    for (const auto& [key, node] : table)
+      MURMURATE_RETURN_IF_ERROR(ReadKey(std::string(key.str()), node, section));
+    return {};
+  }
+
+  /// [model] (`name` empty: tables in it are models) or [model.NAME] (algorithm and optimizer are).
+  Status ReadModel(const toml::table& table, const Section& section, const std::string& name) {
+    for (const auto& [key, node] : table) {
+      const std::string word(key.str());
+      const auto* inner = node.as_table();
+      if (inner == nullptr || FindRule("model", word) != nullptr) {
+        MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, section));
+      } else if (!name.empty()) {
+        if (word != "algorithm" && word != "optimizer")
+          return Unknown(node, "section [" + section.prefix + word + ']', word,
+                         {"algorithm", "optimizer"});
+        MURMURATE_RETURN_IF_ERROR(ReadSection(*inner, {word, section.prefix + word + '.'}));
+      } else {
+        if (!wire::IsGoodName(word))
+          return InvalidArgument(
+              where_(node) + ": [model." + word +
+              "]: a model's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+        entries_->models.insert(word);
+        MURMURATE_RETURN_IF_ERROR(ReadModel(*inner, {"model", "model." + word + '.'}, word));
+      }
+    }
+    return {};
+  }
+
+  Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {
+    const std::string path = section.prefix + key;
+    const ConfigRule* rule = FindRule(section.name, key);
+    if (rule == nullptr)
+      return Unknown(
+          node,
+          "key \"" + key + "\" in [" + section.prefix.substr(0, section.prefix.size() - 1) + ']',
+          key, KeysOf(section.name));
+    ConfigValue value = ToValue(node, *rule);
+    const std::string expected = Fit(*rule, &value);
+    if (!expected.empty())
+      return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) + ", expected " +
+                             expected + "; write for example " + key + " = " + rule->example);
+    entries_->values[path] = {std::move(value), where_(node)};
+    return {};
+  }
+
+  Status Unknown(const toml::node& node, const std::string& what, const std::string& got,
+                 const std::vector<std::string>& known) const {
+    const std::string nearest = Nearest(got, known);
+    std::string advice = "did you mean \"" + nearest + "\"?";
+    if (nearest.empty()) {
+      advice = "expected one of";
+      for (const std::string& name : known) advice += (&name == &known.front() ? " " : ", ") + name;
+    }
+    return InvalidArgument(where_(node) + ": unknown " + what + "; " + advice);
+  }
+
+  Where where_;
+  ConfigEntries* entries_;
+};
+
+Status ParseInto(const std::string& text, const std::string& label, const Where& where,
+                 ConfigEntries* entries) {
+  try {
+    const toml::table root = toml::parse(std::string_view(text), std::string_view(label));
+    return Reader(where, entries).ReadRoot(root);
+  } catch (const toml::parse_error& error) {
+    return InvalidArgument(label + ':' + std::to_string(error.source().begin.line) +
+                           ": not TOML (" + std::string(error.description()) +
+                           "); correct that line");
+  }
+}
+
+bool IsToml(const std::string& value) {
+  try {
+    const toml::table parsed = toml::parse(std::string_view(value), std::string_view("value"));
+    return parsed.size() == 1;
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
+  const auto where = [&](const toml::node& node) {
+    return source.label + ':' + std::to_string(node.source().begin.line);
+  };
+  return ParseInto(source.text, source.label, where, entries);
+}
+
+Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
+  const std::string named =
+      change.origin + ' ' + (change.origin == "--set" ? change.path + '=' : "") + change.value;
+  const std::size_t dot = change.path.rfind('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == change.path.size())
+    return InvalidArgument(
+        named + ": got the key \"" + change.path +
+        "\", expected section.key=value; write for example --set algorithm.epochs=4");
+  const std::string key = change.path.substr(dot + 1);
+  std::string line = key + " = " + change.value;
+  if (change.value.find('\n') != std::string::npos || !IsToml(line))
+    line = key + " = " + ToToml(ConfigValue(change.value));
+  const std::string text = '[' + change.path.substr(0, dot) + "]\n" + line + '\n';
+  return ParseInto(
+      text, named, [&](const toml::node&) { return named; }, entries);
+}
+
+}  // namespace murmurate

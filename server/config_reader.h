@@ -1,0 +1,39 @@
+// Reading a configuration: TOML text and --set into entries, each checked against its rule.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "murmurate/status.h"
+#include "server/config_value.h"
+
+namespace murmurate {
+
+/// Where TOML comes from: a file, or one of the examples built into the executable.
+struct ConfigSource {
+  std::string label;  ///< "cartpole.toml", or "cartpole (built in)"
+  std::string stem;   ///< the run's name when none is set: "cartpole"
+  std::string text;
+};
+
+/// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed").
+struct ConfigOverride {
+  std::string path, value;
+  std::string origin = "--set";
+};
+
+struct ConfigEntry {
+  ConfigValue value;
+  std::string origin;  ///< "default", "cartpole.toml:7", "--set algorithm.epochs=4"
+};
+
+struct ConfigEntries {
+  std::map<std::string, ConfigEntry> values;  ///< by "section.key" or "model.NAME[.algorithm].key"
+  std::set<std::string> models;               ///< NAMEs of [model.NAME]
+};
+
+Status ReadText(const ConfigSource& source, ConfigEntries* entries);
+Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries);
+
+}  // namespace murmurate

@@ -1,0 +1,221 @@
+#include "server/config_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace murmurate {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
+constexpr auto kUnset = std::monostate();
+constexpr double kMany = 9e15;
+constexpr double kTiny = 1e-12;
+
+std::vector<ConfigRule> MakeRules() {
+  using enum ValueKind;
+  const auto i = [](std::int64_t value) { return ConfigValue(value); };
+  const auto s = [](const char* value) { return ConfigValue(std::string(value)); };
+  return {
+      {"run", "name", kString, kUnset, "\"cartpole\"", "the run's folder; the config's file name"},
+      {"run", "dir", kString, s("runs"), "\"runs\"", "where run folders lie"},
+      {"run", "seed", kInteger, i(1), "1", "of initial weights, minibatches and actors", 0, kMany},
+      {"run", "environment", kString, kUnset, "\"cartpole\"", "what `train` and `eval` play"},
+      {"run", "actors", kInteger, i(4), "4", "actor processes that `train` starts", 1, 4096},
+      {"run", "agents", kInteger, i(2), "2", "agents in each of them", 1, 4096},
+      {"run", "steps", kInteger, kUnset, "100000", "budget and horizon of schedules", 1, kMany},
+      {"run", "stop_at_return", kNumber, kUnset, "475", "end at this mean of 100 episodes"},
+      {"run", "stop_at_steps", kInteger, kUnset, "50000", "end here, schedules unchanged", 1,
+       kMany},
+      {"run", "log_interval_s", kNumber, 5.0, "5", "seconds between rows of progress.csv", 0.001,
+       86400},
+
+      {"server", "listen", kStrings, Strings{"tcp://127.0.0.1:7420", "ipc"},
+       "[\"tcp://127.0.0.1:7420\"]", "addresses; \"ipc\" is one in the runtime folder"},
+      {"server",
+       "shm",
+       kString,
+       s("auto"),
+       "\"auto\"",
+       "weights by shared memory on the same host",
+       -1,
+       1,
+       {"auto", "on", "off"}},
+      {"server", "ingest_budget_bytes", kInteger, i(256 << 20), "268435456",
+       "memory for experience on its way", 1 << 20, kMany},
+      {"server", "max_actors", kInteger, i(4096), "4096", "actor processes at once", 1, 65536},
+      {"server", "insecure", kBool, false, "true", "listen beyond this host without keys"},
+
+      {"model", "trunk", kString, s("mlp"), "\"mlp\"", "dense layers", -1, 1, {"mlp"}},
+      {"model", "layers", kIntegers, Integers{64, 64}, "[64, 64]", "units of each layer", 1, 65536},
+      {"model",
+       "activation",
+       kString,
+       s("tanh"),
+       "\"tanh\"",
+       "after each layer",
+       -1,
+       1,
+       {"tanh", "relu"}},
+      {"model", "separate_value", kBool, true, "true", "the critic has a trunk of its own"},
+      {"model", "normalize_observation", kBool, true, "true", "by running mean and variance"},
+
+      {"algorithm", "name", kString, s("ppo"), "\"ppo\"", "", -1, 1, {"ppo"}},
+      {"algorithm", "trajectory_length", kInteger, i(128), "128", "T, steps", 1, 65536},
+      {"algorithm", "batch_steps", kInteger, i(2048), "2048", "steps of a batch, a multiple of T",
+       1, 1 << 24},
+      {"algorithm", "minibatch", kInteger, i(256), "256", "steps of an update", 1, 1 << 24},
+      {"algorithm", "epochs", kInteger, i(10), "10", "passes over a batch", 1, 1000},
+      {"algorithm", "gamma", kNumber, 0.99, "0.99", "discount", 0, 1},
+      {"algorithm", "lambda", kNumber, 0.95, "0.95", "of advantages and value targets", 0, 1},
+      {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio", kTiny, 100},
+      {"algorithm", "entropy", kSchedule, 0.0, "0.01", "weight of the entropy bonus", 0, 100},
+      {"algorithm", "value_weight", kNumber, 0.5, "0.5", "weight of the value loss", 0, 1000},
+      {"algorithm", "max_grad_norm", kNumber, 0.5, "0.5", "clip gradients to this length", kTiny,
+       1e12},
+      {"algorithm", "max_staleness", kInteger, i(16), "16", "versions; older play is dropped", 0,
+       1 << 30},
+      {"algorithm",
+       "staleness",
+       kString,
+       s("vtrace"),
+       "\"vtrace\"",
+       "what becomes of late play",
+       -1,
+       1,
+       {"vtrace", "drop"}},
+      {"algorithm", "target_kl", kNumber, 0.0, "0.03", "end the epochs early beyond it; 0: never",
+       0, 1000},
+      {"algorithm", "max_trajectory_s", kNumber, 5.0, "5", "hand shorter ones over after this",
+       0.001, 86400},
+      {"algorithm", "max_batch_s", kNumber, 10.0, "10", "train on a partial batch after this",
+       0.001, 86400},
+
+      {"optimizer", "name", kString, s("adam"), "\"adam\"", "", -1, 1, {"adam"}},
+      {"optimizer", "learning_rate", kSchedule, 3e-4, "3e-4", "step size", kTiny, 100},
+      {"optimizer", "weight_decay", kNumber, 0.0, "0.01", "decoupled", 0, 100},
+      {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "Adam's", kTiny, 1},
+  };
+}
+
+std::string Number(double value) {
+  std::string text = ToToml(ConfigValue(value));
+  if (std::abs(value) < 1e15 && value == std::floor(value))
+    text = std::to_string(static_cast<long long>(value));
+  return text;
+}
+
+std::string Range(const ConfigRule& rule) {
+  const bool low = std::isfinite(rule.low), high = std::isfinite(rule.high) && rule.high < kMany;
+  if (!low && !high) return "";
+  if (low && !high) return rule.low == kTiny ? " above 0" : " of at least " + Number(rule.low);
+  return rule.low == kTiny ? " above 0 and at most " + Number(rule.high)
+                           : " from " + Number(rule.low) + " to " + Number(rule.high);
+}
+
+bool InRange(const ConfigRule& rule, double value) {
+  return std::isfinite(value) && value >= rule.low && value <= rule.high;
+}
+
+std::string FitNumber(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* whole = std::get_if<std::int64_t>(value)) *value = static_cast<double>(*whole);
+  const auto* number = std::get_if<double>(value);
+  return number && InRange(rule, *number) ? "" : Expectation(rule);
+}
+
+std::string FitSchedule(const ConfigRule& rule, ConfigValue* value) {
+  const auto* schedule = std::get_if<ConfigSchedule>(value);
+  if (schedule == nullptr) return FitNumber(rule, value);
+  const bool good = InRange(rule, schedule->from) && InRange(rule, schedule->to);
+  return good ? "" : Expectation(rule);
+}
+
+std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || text->empty()) return Expectation(rule);
+  const auto& choices = rule.choices;
+  const bool good =
+      choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end();
+  return good ? "" : Expectation(rule);
+}
+
+std::string FitIntegers(const ConfigRule& rule, const ConfigValue& value) {
+  const auto* numbers = std::get_if<Integers>(&value);
+  if (numbers == nullptr || numbers->size() > 64) return Expectation(rule);
+  const auto good = [&](std::int64_t n) { return InRange(rule, static_cast<double>(n)); };
+  return std::all_of(numbers->begin(), numbers->end(), good) ? "" : Expectation(rule);
+}
+
+}  // namespace
+
+const std::vector<ConfigRule>& ConfigRules() {
+  static const std::vector<ConfigRule> kRules = MakeRules();
+  return kRules;
+}
+
+const ConfigRule* FindRule(const std::string& section, const std::string& key) {
+  for (const ConfigRule& rule : ConfigRules())
+    if (rule.section == section && rule.key == key) return &rule;
+  return nullptr;
+}
+
+std::vector<std::string> KeysOf(const std::string& section) {
+  std::vector<std::string> keys;
+  for (const ConfigRule& rule : ConfigRules())
+    if (rule.section == section) keys.push_back(rule.key);
+  return keys;
+}
+
+std::vector<std::string> SectionNames() {
+  return {"run", "server", "model", "algorithm", "optimizer"};
+}
+
+std::string Expectation(const ConfigRule& rule) {
+  switch (rule.kind) {
+    case ValueKind::kBool:
+      return "true or false";
+    case ValueKind::kInteger:
+      return "an integer" + Range(rule);
+    case ValueKind::kNumber:
+      return "a number" + Range(rule);
+    case ValueKind::kSchedule:
+      return "a number" + Range(rule) + " or {from, to, steps, shape}";
+    case ValueKind::kIntegers:
+      return "a list of at most 64 integers" + Range(rule);
+    case ValueKind::kStrings:
+      return "a list of strings";
+    case ValueKind::kString:
+      break;
+  }
+  if (rule.choices.empty()) return "a string that is not empty";
+  std::string text;
+  for (const std::string& choice : rule.choices)
+    text += (text.empty() ? "" : " or ") + ToToml(ConfigValue(choice));
+  return text;
+}
+
+std::string Fit(const ConfigRule& rule, ConfigValue* value) {
+  switch (rule.kind) {
+    case ValueKind::kBool:
+      return std::holds_alternative<bool>(*value) ? "" : Expectation(rule);
+    case ValueKind::kNumber:
+      return FitNumber(rule, value);
+    case ValueKind::kSchedule:
+      return FitSchedule(rule, value);
+    case ValueKind::kString:
+      return FitString(rule, *value);
+    case ValueKind::kIntegers:
+      return FitIntegers(rule, *value);
+    case ValueKind::kInteger: {
+      const auto* number = std::get_if<std::int64_t>(value);
+      return number && InRange(rule, static_cast<double>(*number)) ? "" : Expectation(rule);
+    }
+    case ValueKind::kStrings: {
+      const auto* list = std::get_if<Strings>(value);
+      return list && !list->empty() ? "" : Expectation(rule);
+    }
+  }
+  return "";
+}
+
+}  // namespace murmurate

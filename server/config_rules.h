@@ -1,0 +1,40 @@
+// ConfigRules: every key of the configuration in one table, with its default. The table drives
+// parsing,
+// --set, the resolved config.toml, and `murmurate check`.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "server/config_value.h"
+
+namespace murmurate {
+
+enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kIntegers, kStrings };
+
+struct ConfigRule {
+  std::string section;
+  std::string key;
+  ValueKind kind;
+  ConfigValue standard;  ///< the default; std::monostate: not set
+  std::string example;   ///< what a message proposes to write
+  std::string meaning;   ///< half a line for `check`
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};  ///< kString: nothing else is accepted
+};
+
+const std::vector<ConfigRule>& ConfigRules();
+/// Null when there is none.
+const ConfigRule* FindRule(const std::string& section, const std::string& key);
+std::vector<std::string> KeysOf(const std::string& section);
+std::vector<std::string> SectionNames();
+
+/// "an integer from 1 to 4096", "one of \"on\", \"off\"".
+std::string Expectation(const ConfigRule& rule);
+/// "" when `value` suits the rule, else what was expected; integers become numbers where a number
+/// is due.
+std::string Fit(const ConfigRule& rule, ConfigValue* value);
+
+}  // namespace murmurate

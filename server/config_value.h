@@ -1,0 +1,31 @@
+// ConfigValue: one setting as it stands in a TOML file, after --set, or in the table of defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace murmurate {
+
+/// {from, to, steps, shape}; without steps the horizon is run.steps.
+struct ConfigSchedule {
+  double from = 0, to = 0;
+  std::optional<std::int64_t> steps;
+  std::string shape = "linear";
+  friend bool operator==(const ConfigSchedule&, const ConfigSchedule&) = default;
+};
+
+/// std::monostate: not set.
+using ConfigValue =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                 std::vector<std::string>, ConfigSchedule>;
+
+/// As TOML: what `config.toml (resolved)` and `murmurate check` show.
+std::string ToToml(const ConfigValue& value);
+
+/// The name nearest to `name` (edit distance), "" when none is near.
+std::string Nearest(const std::string& name, const std::vector<std::string>& names);
+
+}  // namespace murmurate

@@ -1,0 +1,46 @@
+// Admin: how `murmurate status` and `murmurate stop` reach a live learner: one question, one
+// answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin, which only the same user can open. Metadata is
+// at most 4 KiB, so a long answer comes in pieces: each text starts with '+' (ask "more") or '.'
+// (the last piece).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "shared/transport/socket.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+/// The learner's end; one thread.
+class AdminServer {
+ public:
+  using Answer = std::function<wire::AdminOk(const std::string& command)>;
+  static Result<AdminServer> Open(SocketContext& context, const std::string& address,
+                                  Answer answer);
+
+  Socket* socket() { return &socket_; }  ///< to wait on
+  void PollOnce();                       ///< answers what has come, at most 16; never waits
+
+ private:
+  AdminServer(Socket socket, Answer answer)
+      : socket_(std::move(socket)), answer_(std::move(answer)) {}
+  wire::AdminOk AnswerTo(const PeerId& peer, const wire::Admin& admin);
+  wire::AdminOk NextPiece(const PeerId& peer);
+
+  Socket socket_;
+  Answer answer_;
+  std::map<PeerId, std::string> rest_;  ///< of long answers; at most 16
+};
+
+/// The asker's end: waits at most `timeout_ms`. kUnavailable when nobody answers.
+Result<std::string> AskAdmin(const std::string& address, const std::string& command,
+                             int timeout_ms);
+
+/// The admin address of every live learner of this user, by process id.
+std::vector<std::string> LiveAdminAddresses();
+
+}  // namespace murmurate

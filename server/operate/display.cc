@@ -1,0 +1,140 @@
+#include "server/operate/display.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kNameWidth = 14, kValueWidth = 30;
+
+std::string Format(const char* format, double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string Row(const std::string& name, const std::string& value) {
+  const std::string shown = value.substr(0, kValueWidth);
+  return "| " + name + std::string(kNameWidth - std::min(kNameWidth, name.size()), ' ') + " | " +
+         std::string(kValueWidth - shown.size(), ' ') + shown + " |";
+}
+
+std::string Border() {
+  return '+' + std::string(kNameWidth + 2, '-') + '+' + std::string(kValueWidth + 2, '-') + '+';
+}
+
+std::string Steps(const ProgressView& view) {
+  if (!view.budget) return WithCommas(view.steps);
+  return WithCommas(view.steps) + " of " + WithCommas(*view.budget);
+}
+
+std::string Return(const ProgressView& view) {
+  if (!view.mean_return) return "-";
+  std::string text = Format("%.1f", *view.mean_return);
+  if (view.target) text += " of " + Format("%g", *view.target);
+  return text;
+}
+
+std::string Rate(double steps_per_second) {
+  return steps_per_second >= 1e4 ? Format("%.0f k", steps_per_second / 1e3)
+                                 : Format("%.0f", steps_per_second);
+}
+
+}  // namespace
+
+std::string WithCommas(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string ShortDuration(double seconds) {
+  if (seconds < 9.95) return Format("%.1f s", seconds);
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole / 60 % 60) + " min";
+}
+
+Display::Mode Display::Suitable(std::FILE* out) {
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  return isatty(fileno(out)) && !dumb ? Mode::kTable : Mode::kLines;
+}
+
+std::int64_t Display::interval_ns(double log_interval_s) const {
+  const double seconds = mode_ == Mode::kTable ? 0.2 : std::max(1.0, log_interval_s);
+  return static_cast<std::int64_t>(seconds * 1e9);
+}
+
+std::vector<std::string> Display::TableLines(const ProgressView& view) {
+  std::vector<std::string> lines{Border(), Row("run", view.run), Border()};
+  lines.push_back(Row("steps", Steps(view)));
+  lines.push_back(Row("return", Return(view)));
+  lines.push_back(Row("episodes", WithCommas(view.episodes)));
+  lines.push_back(Row("steps/s", Rate(view.steps_per_second)));
+  lines.push_back(Row("staleness", Format("%.1f versions", view.staleness)));
+  lines.push_back(Row("version", WithCommas(view.version)));
+  lines.push_back(
+      Row("actors", std::to_string(view.actors) + " (" + std::to_string(view.agents) + " agents)"));
+  lines.push_back(Row("time", ShortDuration(view.elapsed_s)));
+  lines.push_back(Row("eta", view.eta_s ? "at most " + ShortDuration(*view.eta_s) : "-"));
+  lines.push_back(Border());
+  if (!view.waiting.empty()) lines.push_back(view.waiting);
+  return lines;
+}
+
+std::string Display::OneLine(const ProgressView& view) {
+  std::string line = "steps " + Steps(view) + "  return " + Return(view) + "  episodes " +
+                     WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
+                     " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
+                     WithCommas(view.version) + "  actors " + std::to_string(view.actors);
+  if (view.eta_s) line += "  eta " + ShortDuration(*view.eta_s);
+  if (!view.waiting.empty()) line += "  (" + view.waiting + ')';
+  return line;
+}
+
+void Display::Show(const ProgressView& view) {
+  std::lock_guard lock(mutex_);
+  if (mode_ == Mode::kQuiet) return;
+  if (mode_ == Mode::kLines) {
+    std::fprintf(out_, "%s\n", OneLine(view).c_str());
+    std::fflush(out_);
+    return;
+  }
+  Erase();
+  table_ = TableLines(view);
+  Redraw();
+}
+
+void Display::Print(const std::string& line, std::FILE* to) {
+  std::lock_guard lock(mutex_);
+  Erase();
+  std::fprintf(to, "%s\n", line.c_str());
+  std::fflush(to);
+  Redraw();
+}
+
+void Display::Erase() {
+  if (drawn_) std::fprintf(out_, "\x1b[%zuA\x1b[J", table_.size());
+  std::fflush(out_);
+  drawn_ = false;
+}
+
+void Display::Redraw() {
+  if (table_.empty()) return;
+  for (const std::string& line : table_) std::fprintf(out_, "%s\n", line.c_str());
+  std::fflush(out_);
+  drawn_ = true;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,217 @@
+#include "server/operate/operate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "server/operate/checkpoint.h"
+#include "server/operate/learning_curve.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/model/safetensors.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
+
+}  // namespace
+
+Operate::Operate(OperateOptions options) : options_(std::move(options)) {
+  next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
+  next_show_ns_ = options_.start_ns;
+  next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
+  if (options_.display->mode() != Display::Mode::kTable)
+    next_show_ns_ += options_.display->interval_ns(options_.log_interval_s);
+}
+
+Result<std::unique_ptr<Operate>> Operate::Open(SocketContext& context, OperateOptions options) {
+  std::unique_ptr<Operate> operate(new Operate(std::move(options)));
+  auto admin =
+      AdminServer::Open(context, operate->options_.admin_address,
+                        [self = operate.get()](const std::string& c) { return self->AnswerTo(c); });
+  if (!admin.ok()) return admin.status();
+  operate->admin_.emplace(std::move(*admin));
+  if (Status status = operate->AddModel("default"); !status.ok()) return status;
+  return operate;
+}
+
+Status Operate::AddModel(const std::string& name) {
+  auto model = std::make_unique<Model>();
+  model->name = name;
+  model->folder = options_.directory->path();
+  if (!models_.empty()) {
+    auto folder = options_.directory->ModelFolder(name);
+    if (!folder.ok()) return folder.status();
+    model->folder = *folder;
+  }
+  auto file = ProgressFile::Create(model->folder + "/progress.csv");
+  if (!file.ok()) return file.status();
+  model->file.emplace(std::move(*file));
+  model->progress = std::make_unique<Progress>(options_.start_ns);
+  models_.push_back(std::move(model));
+  return {};
+}
+
+Operate::Model* Operate::Find(const std::string& name) {
+  if (!named_) {
+    named_ = true;
+    models_.front()->name = name;
+  }
+  for (const auto& model : models_)
+    if (model->name == name) return model.get();
+  if (Status status = AddModel(name); !status.ok()) {
+    if (options_.log) options_.log(LogLevel::kError, status.message());
+    return nullptr;
+  }
+  return models_.back().get();
+}
+
+void Operate::Post(TrainingUpdate update) {
+  {
+    std::lock_guard lock(mutex_);
+    mail_.push_back(std::move(update));
+  }
+  wake_.Set();
+}
+
+void Operate::PollOnce(int timeout_ms) {
+  Socket* const sockets[] = {admin_->socket()};
+  Poller(&wake_).Wait(sockets, timeout_ms);
+  TakeMail();
+  admin_->PollOnce();
+  const std::int64_t now_ns = MonotonicNs();
+  if (now_ns >= next_row_ns_) WriteRows(now_ns);
+  if (now_ns >= next_show_ns_) Show(now_ns);
+}
+
+void Operate::TakeMail() {
+  std::vector<TrainingUpdate> mail;
+  {
+    std::lock_guard lock(mutex_);
+    mail.swap(mail_);
+  }
+  for (const TrainingUpdate& update : mail) {
+    Model* model = Find(update.model);
+    if (model == nullptr) continue;
+    const bool first = model == models_.front().get();
+    if (!first || !frozen_) model->progress->Take(update);
+    if (first) CheckStop(*model->progress);
+  }
+}
+
+void Operate::CheckStop(const Progress& progress) {
+  if (ended_) return;
+  const StopRules& stop = options_.stop;
+  const std::uint64_t limit =
+      std::min(stop.at_steps.value_or(UINT64_MAX), stop.budget.value_or(UINT64_MAX));
+  std::optional<RunEnd> end;
+  if (progress.steps() >= limit)
+    end = stop.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
+  if (stop.at_return && progress.window_full() && *progress.mean_return() >= *stop.at_return)
+    end = RunEnd::kSolved;
+  if (!end) return;
+  ended_ = frozen_ = true;
+  options_.on_end(*end);
+}
+
+void Operate::WriteRows(std::int64_t now_ns) {
+  for (const auto& model : models_) {
+    Status status = model->file->Append(ProgressFile::Row(*model->progress, now_ns));
+    if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
+    if (now_ns >= next_curve_ns_) DrawCurve(*model);
+  }
+  if (now_ns >= next_curve_ns_) next_curve_ns_ = now_ns + kCurveIntervalNs;
+  next_row_ns_ = now_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
+}
+
+void Operate::DrawCurve(const Model& model) {
+  const std::string folder = model.folder + "/plots";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  CurveDrawing drawing{options_.title, {}};
+  if (models_.size() > 1) drawing.title += ", model " + model.name;
+  if (&model == models_.front().get()) drawing.target = options_.stop.at_return;
+  const std::string svg = DrawLearningCurve(drawing, model.progress->curve());
+  Status status = WriteFileAtomically(folder + "/learning.svg",
+                                      std::as_bytes(std::span(svg.data(), svg.size())));
+  if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
+}
+
+void Operate::Show(std::int64_t now_ns) {
+  next_show_ns_ = now_ns + options_.display->interval_ns(options_.log_interval_s);
+  if (options_.display->mode() == Display::Mode::kQuiet) return;
+  Progress& progress = *models_.front()->progress;
+  ProgressView view;
+  view.run = options_.directory->path();
+  view.steps = progress.steps();
+  view.budget = options_.stop.budget;
+  view.mean_return = progress.mean_return();
+  view.target = options_.stop.at_return;
+  view.episodes = progress.episodes();
+  view.updates = progress.last().updates;
+  view.version = progress.last().version;
+  view.dropped_steps = progress.last().dropped_steps;
+  view.steps_per_second = progress.steps_per_second(now_ns);
+  view.staleness = progress.last().staleness_mean;
+  view.elapsed_s = progress.elapsed_s(now_ns);
+  if (view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
+    view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
+  const ActorsView actors = options_.actors();
+  for (const auto& actor : actors.actors) {
+    if (actor.health != wire::ServerSession::ActorReport::Health::kLive) continue;
+    ++view.actors;
+    view.agents += actor.agents;
+  }
+  if (!actors.waiting.empty()) view.waiting = actors.waiting.front();
+  options_.display->Show(view);
+}
+
+wire::AdminOk Operate::AnswerTo(const std::string& command) {
+  if (command == "status") return {true, Report().ToJson()};
+  if (command != "stop")
+    return {false, "unknown question \"" + command + "\": expected status or stop"};
+  if (!std::exchange(ended_, true)) options_.on_end(RunEnd::kAsked);
+  return {true, "stopping " + options_.directory->path()};
+}
+
+StatusReport Operate::Report() {
+  const std::int64_t now_ns = MonotonicNs();
+  StatusReport report;
+  report.run = options_.directory->name();
+  std::error_code error;
+  report.directory = std::filesystem::absolute(options_.directory->path(), error).string();
+  report.pid = getpid();
+  report.uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9;
+  report.listen = options_.listen;
+  report.actors = options_.actors();
+  if (!named_) return report;
+  for (const auto& model : models_) {
+    const TrainingUpdate& last = model->progress->last();
+    report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
+                             last.version, model->progress->episodes(), last.dropped_steps,
+                             model->progress->mean_return(),
+                             model->progress->steps_per_second(now_ns), last.staleness_mean});
+  }
+  return report;
+}
+
+void Operate::Finish() {
+  TakeMail();
+  const std::int64_t now_ns = MonotonicNs();
+  next_curve_ns_ = 0;
+  WriteRows(now_ns);
+  if (options_.display->mode() == Display::Mode::kTable) Show(now_ns);
+}
+
+Status Operate::SaveWeights(const std::string& model, const WeightsFile& weights) {
+  const Model* found = Find(model);
+  if (found == nullptr) return InvalidData("model " + model + ": its folder could not be made");
+  auto written = WriteCheckpoint(found->folder, weights);
+  return written.ok() ? Status() : written.status();
+}
+
+}  // namespace murmurate

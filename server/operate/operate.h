@@ -1,0 +1,102 @@
+// Operate: what mmr-operate repeats: take what the learning threads report, keep the run's files
+// and its display up to date, answer `murmurate status` and `stop`, and say when the run is over.
+//
+//   mmr-learn --Post--> mailbox --PollOnce--> progress.csv, display, stop rules
+//   `murmurate status` --admin socket--> PollOnce --> JSON
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "server/operate/admin.h"
+#include "server/operate/display.h"
+#include "server/operate/progress.h"
+#include "server/operate/run_directory.h"
+#include "server/operate/status_report.h"
+#include "shared/model/weights_file.h"
+
+namespace murmurate {
+
+/// When a run ends by itself; all read the first model that came.
+struct StopRules {
+  std::optional<double> at_return;        ///< rollout mean, over 100 episodes
+  std::optional<std::uint64_t> at_steps;  ///< environment steps, earlier than the budget
+  std::optional<std::uint64_t> budget;    ///< environment steps
+};
+
+enum class RunEnd {
+  kAsked,         ///< a signal or `murmurate stop`
+  kSolved,        ///< at_return was reached
+  kStepsReached,  ///< at_steps or, without at_return, the budget
+  kBudgetSpent,   ///< the budget or at_steps is spent and at_return was not reached
+};
+
+struct OperateOptions {
+  std::string title;  ///< over the learning curve
+  const RunDirectory* directory = nullptr;
+  Display* display = nullptr;
+  StopRules stop;
+  double log_interval_s = 5.0;
+  std::int64_t start_ns = 0;
+  std::vector<std::string> listen;
+  std::string admin_address;
+  std::function<ActorsView()> actors;
+  std::function<void(RunEnd)> on_end;  ///< called once
+  LogCallback log;
+};
+
+class Operate {
+ public:
+  static Result<std::unique_ptr<Operate>> Open(SocketContext& context, OperateOptions options);
+
+  void Post(TrainingUpdate update);  ///< any thread; returns at once
+  /// The operating thread: waits up to `timeout_ms` for an update or a question; bounded.
+  void PollOnce(int timeout_ms);
+  void Wake() { wake_.Set(); }
+
+  /// After the operating thread has ended: the last rows, the curves, the last line of the display.
+  void Finish();
+  /// A checkpoint of `model`; after or before Finish.
+  Status SaveWeights(const std::string& model, const WeightsFile& weights);
+
+  /// The first model's progress; after the operating thread has ended.
+  const Progress& progress() const { return *models_.front()->progress; }
+
+ private:
+  struct Model {
+    std::string name, folder;
+    std::unique_ptr<Progress> progress;
+    std::optional<ProgressFile> file;
+  };
+
+  explicit Operate(OperateOptions options);
+  Status AddModel(const std::string& name);
+  Model* Find(const std::string& name);
+  void TakeMail();
+  void CheckStop(const Progress& progress);
+  void WriteRows(std::int64_t now_ns);
+  void DrawCurve(const Model& model);
+  void Show(std::int64_t now_ns);
+  wire::AdminOk AnswerTo(const std::string& command);
+  StatusReport Report();
+
+  OperateOptions options_;
+  WakeSignal wake_;
+  std::mutex mutex_;
+  std::vector<TrainingUpdate> mail_;
+  std::optional<AdminServer> admin_;
+  std::vector<std::unique_ptr<Model>> models_;  ///< the first is there from the start
+  bool named_ = false;                          ///< the first model is known by name
+  bool ended_ = false;
+  bool frozen_ =
+      false;  ///< ended by its own rules: the first model's numbers stay as they were then
+  std::int64_t next_row_ns_ = 0, next_show_ns_ = 0, next_curve_ns_ = 0;
+};
+
+}  // namespace murmurate

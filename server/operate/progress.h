@@ -1,0 +1,97 @@
+// Progress: what one model's training has come to, and the file that says so row by row.
+//
+// Two numbers are never mixed: rollout/ep_rew_mean is the mean raw return of the last 100 finished
+// training episodes, exploration on, and empty before the first; eval/mean_reward belongs to frozen
+// weights and is empty until somebody evaluates. x is environment steps taken by actors, dropped
+// ones included; train/trained_steps counts the rest.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "shared/experience/trajectory.h"
+
+namespace murmurate {
+
+/// What came of one training batch, as the learning thread hands it to mmr-operate.
+struct TrainingUpdate {
+  std::string model = "default";
+  std::int64_t at_ns = 0;  ///< monotonic
+  std::uint64_t environment_steps = 0, dropped_steps = 0;
+  std::uint64_t trained_steps = 0, updates = 0, version = 0;
+  double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
+  double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
+  double staleness_mean = 0;  ///< versions
+  std::vector<EpisodeRecord> episodes;
+};
+
+/// A point of the learning curve.
+struct CurvePoint {
+  std::uint64_t steps = 0;
+  double mean_return = 0;
+};
+
+/// One model's progress. One thread.
+class Progress {
+ public:
+  static constexpr std::size_t kWindow = 100;  ///< episodes
+
+  explicit Progress(std::int64_t start_ns) : start_ns_(start_ns), rate_ns_(start_ns) {}
+
+  void Take(const TrainingUpdate& update);
+
+  std::uint64_t steps() const { return last_.environment_steps; }
+  std::uint64_t episodes() const { return episodes_; }
+  const TrainingUpdate& last() const { return last_; }
+  std::optional<double> mean_return() const;
+  std::optional<double> mean_length() const;
+  /// True when the mean is over kWindow episodes: only then may it end a run.
+  bool window_full() const { return window_.size() == kWindow; }
+  /// Environment steps a second over about the last second.
+  double steps_per_second(std::int64_t now_ns);
+  double elapsed_s(std::int64_t now_ns) const {
+    return static_cast<double>(now_ns - start_ns_) * 1e-9;
+  }
+  const std::vector<CurvePoint>& curve() const { return curve_; }
+  /// Mean staleness of the batches since the last call; empty when there were none.
+  std::optional<double> TakeLag();
+
+ private:
+  const std::int64_t start_ns_;
+  TrainingUpdate last_;
+  std::uint64_t episodes_ = 0;
+  std::deque<EpisodeRecord> window_;
+  std::vector<CurvePoint> curve_;
+  std::uint64_t curve_stride_ = 1;  ///< steps between points: doubled when there are too many
+  double lag_sum_ = 0;
+  int lag_count_ = 0;
+  std::int64_t rate_ns_;
+  std::uint64_t rate_steps_ = 0;
+  double rate_ = 0;
+};
+
+/// progress.csv: a header fixed at start, one row a log interval, flushed. Names follow
+/// Stable-Baselines3; a number that does not exist yet is an empty field.
+class ProgressFile {
+ public:
+  static Result<ProgressFile> Create(const std::string& path);
+  static std::string Header();
+  static std::string Row(Progress& progress, std::int64_t now_ns);
+  Status Append(const std::string& row);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  ProgressFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace murmurate

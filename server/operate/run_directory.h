@@ -1,0 +1,47 @@
+// RunDirectory: runs/NAME, held by one process at a time.
+//
+//   config.toml (resolved)  address.json (while it runs)  lock (while it runs, flock)  command.txt
+//   version.json  progress.csv  log.txt  plots/  checkpoints/  models/NAME/ (a second model's
+//   files)
+//
+// Never overwritten silently: a taken name is refused, moved aside (`--fresh`), or avoided
+// (NAME-2).
+#pragma once
+
+#include <string>
+
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+class RunDirectory {
+ public:
+  enum class WhenTaken {
+    kRefuse,    ///< kInvalidArgument that says what to do
+    kNextName,  ///< NAME-2, NAME-3, ...
+    kFresh,     ///< the earlier run becomes NAME.1, NAME.2, ...
+  };
+  /// Makes DIR/NAME and takes its lock; kAlreadyRunning names the process that holds it.
+  static Result<RunDirectory> Open(const std::string& dir, const std::string& name,
+                                   WhenTaken when_taken);
+
+  RunDirectory(RunDirectory&& other) noexcept;
+  RunDirectory& operator=(RunDirectory&&) = delete;
+  /// Removes address.json and the lock.
+  ~RunDirectory();
+
+  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }  ///< with the number it got
+  /// Whole files, atomically.
+  Status Write(const std::string& file, const std::string& text) const;
+  /// The folder of a further model's files, made when missing: models/NAME.
+  Result<std::string> ModelFolder(const std::string& model) const;
+
+ private:
+  RunDirectory(std::string path, std::string name, int lock_fd)
+      : path_(std::move(path)), name_(std::move(name)), lock_fd_(lock_fd) {}
+  std::string path_, name_;
+  int lock_fd_ = -1;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,126 @@
+#include "server/operate/status_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "server/operate/display.h"
+
+namespace murmurate {
+namespace {
+
+using Json = nlohmann::json;
+
+const char* HealthName(wire::ServerSession::ActorReport::Health health) {
+  using Health = wire::ServerSession::ActorReport::Health;
+  return health == Health::kLive ? "live" : health == Health::kStalled ? "stalled" : "gone";
+}
+
+Json ModelJson(const ModelStatus& model) {
+  return {{"name", model.name},
+          {"steps", model.steps},
+          {"trained_steps", model.trained_steps},
+          {"updates", model.updates},
+          {"version", model.version},
+          {"episodes", model.episodes},
+          {"dropped_steps", model.dropped_steps},
+          {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
+          {"steps_per_second", model.steps_per_second},
+          {"staleness", model.staleness}};
+}
+
+Json ActorJson(const wire::ServerSession::ActorReport& actor) {
+  return {{"name", actor.name},
+          {"health", HealthName(actor.health)},
+          {"agents", actor.agents},
+          {"steps", actor.steps},
+          {"dropped_steps", actor.dropped_steps},
+          {"trajectories", actor.trajectories},
+          {"refused", actor.refused},
+          {"silent_s", static_cast<double>(actor.silent_ns) * 1e-9}};
+}
+
+std::string Number(const Json& number, const char* format) {
+  if (!number.is_number()) return "-";
+  char text[48];
+  std::snprintf(text, sizeof text, format, number.get<double>());
+  return text;
+}
+
+std::string ModelLine(const Json& model) {
+  return "model " + model.value("name", "?") + ": " +
+         WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
+         Number(model.value("mean_return", Json()), "%.1f") + " over the last episodes (" +
+         WithCommas(model.value("episodes", std::uint64_t{0})) + " finished), " +
+         Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
+         WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
+         Number(model.value("staleness", Json()), "%.1f") + '\n';
+}
+
+std::string ActorLine(const Json& actor) {
+  std::string line = "actor " + actor.value("name", "?") + ": " + actor.value("health", "?") +
+                     ", " + std::to_string(actor.value("agents", 0)) + " agents, " +
+                     WithCommas(actor.value("steps", std::uint64_t{0})) + " steps";
+  if (const auto dropped = actor.value("dropped_steps", std::uint64_t{0}); dropped > 0)
+    line += ", " + WithCommas(dropped) + " never sent";
+  if (const auto refused = actor.value("refused", std::uint64_t{0}); refused > 0)
+    line += ", " + WithCommas(refused) + " trajectories refused";
+  if (actor.value("health", "") != "live")
+    line += ", silent for " + ShortDuration(actor.value("silent_s", 0.0));
+  return line + '\n';
+}
+
+std::string Lines(const Json& report) {
+  std::string text = "run " + report.value("run", "?") + " (" + report.value("directory", "?") +
+                     "), process " + std::to_string(report.value("pid", 0)) + ", up " +
+                     ShortDuration(report.value("uptime_s", 0.0)) + '\n';
+  for (const auto& address : report.value("listen", Json::array()))
+    text += "listening on " + address.get<std::string>() + '\n';
+  for (const auto& model : report.value("models", Json::array())) text += ModelLine(model);
+  if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
+  for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
+  for (const auto& [name, count] : report.value("refusals", Json::object()).items())
+    text += "refused messages (" + name + "): " + count.dump() + '\n';
+  for (const auto& sentence : report.value("waiting", Json::array()))
+    text += "waiting: " + sentence.get<std::string>() + '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string StatusReport::ToJson() const {
+  Json refusals = Json::object();
+  for (int i = 1; i < wire::kRefusalCount; ++i)
+    if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
+      refusals[wire::RefusalName(static_cast<wire::Refusal>(i))] = count;
+  Json json{{"run", run},
+            {"directory", directory},
+            {"pid", pid},
+            {"uptime_s", uptime_s},
+            {"listen", listen},
+            {"refusals", refusals},
+            {"duplicates", actors.duplicates},
+            {"messages", actors.messages},
+            {"bytes", actors.bytes},
+            {"waiting", actors.waiting},
+            {"models", Json::array()},
+            {"actors", Json::array()}};
+  for (const auto& model : models) json["models"].push_back(ModelJson(model));
+  for (const auto& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::string> StatusText(const std::string& json) {
+  try {
+    return Lines(Json::parse(json));
+  } catch (const Json::exception& error) {
+    return InvalidData(std::string("the learner's status cannot be read (") + error.what() +
+                       "); use the same version of murmurate on both sides");
+  }
+}
+
+std::string StatusField(const std::string& json, const std::string& key) {
+  const Json report = Json::parse(json, nullptr, false);
+  if (!report.is_object() || !report.contains(key) || !report[key].is_string()) return "";
+  return report[key].get<std::string>();
+}
+
+}  // namespace murmurate
