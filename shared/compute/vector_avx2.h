@@ -47,6 +47,12 @@ inline Vector ScaleByPower(Vector x, Vector n) {
   const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
   return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(x), exponent));
 }
+inline Vector Mantissa(Vector x, Vector* exponent) {
+  const __m256i bits = _mm256_castps_si256(x);
+  const __m256i n = _mm256_srai_epi32(_mm256_sub_epi32(bits, _mm256_set1_epi32(0x3f3504f3)), 23);
+  *exponent = _mm256_cvtepi32_ps(n);
+  return _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32(n, 23)));
+}
 inline Vector Gather(const float* p, int stride, Mask mask) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p,

@@ -40,6 +40,13 @@ inline Vector ScaleByPower(Vector x, Vector n) {
   const __m512i exponent = _mm512_slli_epi32(_mm512_cvtps_epi32(n), 23);
   return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), exponent));
 }
+/// x = mantissa 2^exponent with the mantissa in [sqrt(1/2), sqrt(2)), for normal x > 0.
+inline Vector Mantissa(Vector x, Vector* exponent) {
+  const __m512i bits = _mm512_castps_si512(x);
+  const __m512i n = _mm512_srai_epi32(_mm512_sub_epi32(bits, _mm512_set1_epi32(0x3f3504f3)), 23);
+  *exponent = _mm512_cvtepi32_ps(n);
+  return _mm512_castsi512_ps(_mm512_sub_epi32(bits, _mm512_slli_epi32(n, 23)));
+}
 /// Lane i: p[i * stride]; lanes beyond the mask are 0.
 inline Vector Gather(const float* p, int stride, Mask mask) {
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

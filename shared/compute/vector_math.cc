@@ -2,29 +2,33 @@
 
 #include <cmath>
 
+#include "shared/compute/learner_kernels.h"
+#include "shared/core/check.h"
+
 namespace murmurate {
 
 float Norm(std::span<const float> values) {
-  double sum = 0;
-  for (const float v : values) sum += double{v} * v;
-  return static_cast<float>(std::sqrt(sum));
+  return static_cast<float>(
+      std::sqrt(BestLearnerKernels().sum_of_squares(values.size(), values.data())));
 }
 
 void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scale,
               std::span<const float> gradient, std::span<float> first, std::span<float> second,
               std::span<float> parameters) {
-  const double correction1 = 1 - std::pow(double{settings.beta1}, t);
-  const double correction2 = 1 - std::pow(double{settings.beta2}, t);
-  const float step = static_cast<float>(settings.learning_rate / correction1);
-  const float root = static_cast<float>(1 / std::sqrt(correction2));
-  const float keep = 1 - settings.learning_rate * settings.weight_decay;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const float g = gradient[i] * gradient_scale;
-    first[i] += (1 - settings.beta1) * (g - first[i]);
-    second[i] += (1 - settings.beta2) * (g * g - second[i]);
-    parameters[i] =
-        keep * parameters[i] - step * first[i] / (std::sqrt(second[i]) * root + settings.epsilon);
-  }
+  MURMURATE_CHECK(first.size() == gradient.size() && second.size() == gradient.size() &&
+                      parameters.size() == gradient.size(),
+                  "one moment and one parameter for each gradient");
+  const double correction1 = 1 - std::pow(double{settings.beta1}, static_cast<double>(t));
+  const double correction2 = 1 - std::pow(double{settings.beta2}, static_cast<double>(t));
+  const AdamFactors factors{.gradient_scale = gradient_scale,
+                            .keep1 = 1 - settings.beta1,
+                            .keep2 = 1 - settings.beta2,
+                            .step = static_cast<float>(settings.learning_rate / correction1),
+                            .root = static_cast<float>(1 / std::sqrt(correction2)),
+                            .epsilon = settings.epsilon,
+                            .decay = 1 - settings.learning_rate * settings.weight_decay};
+  BestLearnerKernels().adam(factors, gradient.size(), gradient.data(), first.data(), second.data(),
+                            parameters.data());
 }
 
 }  // namespace murmurate

@@ -52,6 +52,16 @@ inline Vector ScaleByPower(Vector x, Vector n) {
   __builtin_memcpy(&power, &bits, sizeof(power));
   return x * power;
 }
+/// x = mantissa 2^exponent with the mantissa in [sqrt(1/2), sqrt(2)), for normal x > 0.
+inline Vector Mantissa(Vector x, Vector* exponent) {
+  Mask bits;
+  __builtin_memcpy(&bits, &x, sizeof(bits));
+  const Mask n = (bits - 0x3f3504f3) >> 23;
+  *exponent = __builtin_convertvector(n, Vector);
+  bits -= n << 23;
+  __builtin_memcpy(&x, &bits, sizeof(bits));
+  return x;
+}
 inline Vector Gather(const float* p, int stride, Mask mask) {
   Vector x{};
   for (int i = 0; i < kLanes; ++i)
