@@ -1,0 +1,115 @@
+#include <signal.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "server/commands.h"
+#include "server/operate/admin.h"
+#include "server/operate/status_report.h"
+#include "shared/core/clock.h"
+#include "shared/model/safetensors.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kAnswerMs = 2000;
+
+struct Learner {
+  std::string name, admin;
+  int pid = 0;
+};
+
+bool Lives(int pid) { return kill(pid, 0) == 0 || errno == EPERM; }
+
+Result<Learner> LearnerOf(const std::string& folder) {
+  const Status none =
+      InvalidArgument(folder +
+                      ": no learner is running here; start one with `murmurate serve`, or see "
+                      "what runs with `murmurate status`");
+  auto text = ReadFile(folder + "/address.json", 1 << 16);
+  if (!text.ok()) return none;
+  const auto address = nlohmann::json::parse(*text, nullptr, false);
+  if (!address.is_object() || !address.contains("admin") || !address["admin"].is_string() ||
+      !address.contains("pid") || !address["pid"].is_number_integer())
+    return InvalidData(folder +
+                       "/address.json: cannot be read; remove it when no learner runs here");
+  Learner learner{folder, address["admin"], address["pid"]};
+  return Lives(learner.pid) ? Result<Learner>(learner) : Result<Learner>(none);
+}
+
+/// Process ids are the folder names of runtime folders: ipc://.../PID/admin.
+int PidOf(const std::string& admin) {
+  return std::atoi(fs::path(admin.substr(6)).parent_path().filename().c_str());
+}
+
+Result<Learner> TheOnlyLearner() {
+  const auto addresses = LiveAdminAddresses();
+  if (addresses.empty())
+    return InvalidArgument("no learner is running; start one with `murmurate serve`");
+  if (addresses.size() == 1)
+    return Learner{"process " + std::to_string(PidOf(addresses[0])), addresses[0],
+                   PidOf(addresses[0])};
+  std::string list;
+  for (const std::string& address : addresses) {
+    const auto status = AskAdmin(address, "status", kAnswerMs);
+    if (status.ok()) list += (list.empty() ? "" : ", ") + StatusField(*status, "directory");
+  }
+  return InvalidArgument("several learners are running; name one of " + list);
+}
+
+Result<Learner> FindLearner(const CommonArguments& common, const std::string& run) {
+  if (run.empty()) return TheOnlyLearner();
+  auto folder = FindRun(common, run);
+  if (!folder.ok()) return folder.status();
+  return LearnerOf(*folder);
+}
+
+}  // namespace
+
+Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
+  std::string dir = "runs";
+  for (const ConfigOverride& change : common.overrides)
+    if (change.path == "run.dir") dir = change.value;
+  std::error_code error;
+  for (const std::string& folder : {run, dir + '/' + run})
+    if (fs::is_directory(folder, error)) return folder;
+  return InvalidArgument(run + ": no such run, neither as a folder here nor in " + dir +
+                         "; see ls " + dir + ", or set --set run.dir=DIR");
+}
+
+Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments) {
+  auto learner = FindLearner(common, arguments.run);
+  if (!learner.ok()) return learner.status();
+  auto answer = AskAdmin(learner->admin, "status", kAnswerMs);
+  if (!answer.ok()) return ResourceError(answer.status().message());
+  if (arguments.json) {
+    std::printf("%s\n", answer->c_str());
+    return 0;
+  }
+  auto text = StatusText(*answer);
+  if (!text.ok()) return text.status();
+  std::fputs(text->c_str(), stdout);
+  return 0;
+}
+
+Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments) {
+  auto learner = FindLearner(common, arguments.run);
+  if (!learner.ok()) return learner.status();
+  auto answer = AskAdmin(learner->admin, "stop", kAnswerMs);
+  if (!answer.ok()) return ResourceError(answer.status().message());
+  const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
+  while (Lives(learner->pid) && MonotonicNs() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (Lives(learner->pid))
+    return ResourceError(learner->name + ": process " + std::to_string(learner->pid) +
+                         " has not stopped within 10 s; end it with kill " +
+                         std::to_string(learner->pid));
+  if (!common.quiet) std::printf("stopped %s\n", learner->name.c_str());
+  return 0;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,206 @@
+#include "server/cli.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+
+#include "server/commands.h"
+#include "server/examples.h"
+#include "server/version.h"
+#include "shared/core/clock.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+namespace {
+
+/// Everything CLI11 writes into, and the command it chose.
+struct CommandLine {
+  CommonArguments common;
+  LearnArguments learn;
+  ActorArguments actor;
+  EvalArguments eval;
+  AskArguments ask;
+  std::string check;
+  std::function<Result<int>()> chosen;
+};
+
+std::string ExampleNames() {
+  std::string names;
+  for (const Example& example : Examples())
+    names += (names.empty() ? "" : ", ") + std::string(example.name);
+  return names;
+}
+
+/// An option that is short for a --set.
+void AddShortcut(CLI::App* command, CommandLine* line, const std::string& option,
+                 const std::string& path, const std::string& help) {
+  command->add_option_function<std::string>(
+      option,
+      [line, option, path](const std::string& value) {
+        line->common.overrides.push_back({path, value, option});
+      },
+      help + " (short for --set " + path + "=...)");
+}
+
+void AddSet(CLI::App* app, CommandLine* line) {
+  app->add_option_function<std::vector<std::string>>(
+         "--set",
+         [line](const std::vector<std::string>& settings) {
+           for (const std::string& setting : settings) {
+             const std::size_t equals = setting.find('=');
+             if (equals == std::string::npos)
+               throw CLI::ValidationError("--set",
+                                          "got \"" + setting + "\", expected section.key=value");
+             line->common.overrides.push_back(
+                 {setting.substr(0, equals), setting.substr(equals + 1)});
+           }
+         },
+         "Override a key of the config, e.g. --set algorithm.epochs=4; may be repeated")
+      ->type_name("SECTION.KEY=VALUE")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_flag("--quiet", line->common.quiet, "No progress, only warnings and errors");
+}
+
+void AddInsecure(CLI::App* command, CommandLine* line) {
+  command->add_flag_callback(
+      "--insecure",
+      [line] {
+        line->common.overrides.push_back({"server.insecure", "true", "--insecure"});
+      },
+      "Listen beyond this host without keys: anybody who reaches the port may train and read the "
+      "model");
+}
+
+void AddServe(CLI::App* app, CommandLine* line) {
+  auto* serve = app->add_subcommand("serve", "The learner daemon: learns from whatever attaches");
+  serve->add_option("CONFIG", line->learn.config,
+                    "TOML file or example (" + ExampleNames() +
+                        "); without one it takes what comes, on "
+                        "tcp://127.0.0.1:7420 and ipc");
+  serve->add_flag("--fresh", line->learn.fresh,
+                  "Start afresh where an earlier run lies; that one is kept as NAME.1");
+  AddInsecure(serve, line);
+  AddShortcut(serve, line, "--seed", "run.seed", "Seed");
+  AddShortcut(serve, line, "--steps", "run.steps", "Budget in environment steps");
+  serve->callback(
+      [line] { line->chosen = [line] { return RunServe(line->common, line->learn); }; });
+}
+
+void AddTrain(CLI::App* app, CommandLine* line) {
+  auto* train = app->add_subcommand("train", "A learner and local actors, until solved");
+  train->add_option("CONFIG", line->learn.config, "TOML file or example (" + ExampleNames() + ")")
+      ->required();
+  AddShortcut(train, line, "--actors", "run.actors", "Actor processes");
+  AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
+  AddShortcut(train, line, "--seed", "run.seed", "Seed");
+  AddShortcut(train, line, "--steps", "run.steps", "Budget in environment steps");
+  train->callback(
+      [line] { line->chosen = [line] { return RunTrain(line->common, line->learn); }; });
+}
+
+void AddActor(CLI::App* app, CommandLine* line) {
+  auto* actor = app->add_subcommand("actor", "A built-in environment as an actor of a learner");
+  ActorArguments& given = line->actor;
+  actor->add_option("ENV", given.environment, "cartpole, or random: a dry client to try a server")
+      ->required();
+  actor->add_option("--connect", given.connect, "The learner's address")->capture_default_str();
+  actor->add_option("--agents", given.agents, "Agents that play at once")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  static const std::map<std::string, Pace> kPaces{
+      {"never", Pace::kNever}, {"credit", Pace::kCredit}, {"lockstep", Pace::kLockstep}};
+  actor->add_option("--pace", given.pace, "What it waits for: never, credit (default) or lockstep")
+      ->transform(CLI::CheckedTransformer(kPaces))
+      ->type_name("PACE");
+  actor->add_option("--steps", given.steps, "End after so many steps");
+  actor->add_option("--seed", given.seed, "Of the environments; without it another each time");
+  actor->add_option("--name", given.name, "How the learner shows it")->capture_default_str();
+  actor->add_option("--model", given.model, "Which model it plays")->capture_default_str();
+  actor->add_option("--observation", given.observation, "random: numbers it sees")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  actor->add_option("--action", given.action, "random: actions it may choose from")
+      ->check(CLI::Range(2, 4096))
+      ->capture_default_str();
+  actor->callback(
+      [line] { line->chosen = [line] { return RunActor(line->common, line->actor); }; });
+}
+
+void AddOthers(CLI::App* app, CommandLine* line) {
+  auto* eval = app->add_subcommand(
+      "eval", "Score a run's newest weights, greedily, on seeds it never trained on");
+  eval->add_option("RUN", line->eval.run, "A run directory, or a name under run.dir")->required();
+  eval->add_option("--episodes", line->eval.episodes, "Episodes")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  eval->callback([line] { line->chosen = [line] { return RunEval(line->common, line->eval); }; });
+  auto* status = app->add_subcommand("status", "Ask a live learner how it is");
+  status->add_option("RUN", line->ask.run, "Which; without it the only live one");
+  status->add_flag("--json", line->ask.json, "As JSON");
+  status->callback(
+      [line] { line->chosen = [line] { return RunStatus(line->common, line->ask); }; });
+  auto* stop = app->add_subcommand("stop", "Stop a live learner cleanly");
+  stop->add_option("RUN", line->ask.run, "Which; without it the only live one");
+  stop->callback([line] { line->chosen = [line] { return RunStop(line->common, line->ask); }; });
+  auto* check =
+      app->add_subcommand("check", "Explain a config: every value and where it comes from");
+  check->add_option("CONFIG", line->check, "TOML file or example (" + ExampleNames() + ")");
+  check->callback(
+      [line] { line->chosen = [line] { return RunCheck(line->common, line->check); }; });
+}
+
+int Report(const Status& status) {
+  std::cerr << status.message() << '\n';
+  return static_cast<int>(status.code());
+}
+
+int Run(CommandLine* line) try {
+  const Result<int> code = line->chosen();
+  return code.ok() ? *code : Report(code.status());
+} catch (const std::bad_alloc&) {
+  return Report(
+      ResourceError("no memory; lower algorithm.batch_steps, model.layers or run.agents"));
+} catch (const std::exception& error) {
+  return Report(Status(StatusCode::kInternal, std::string("a fault inside murmurate: ") +
+                                                  error.what() +
+                                                  "; please report it with the command line"));
+}
+
+}  // namespace
+
+int RunCommandLine(int argument_count, const char* const* arguments) {
+  CommandLine line;
+  line.common.start_ns = MonotonicNs();
+  for (int i = 0; i < argument_count; ++i)
+    line.common.command += (i ? " " : "") + std::string(arguments[i]);
+  CLI::App app(
+      "murmurate: attach any running game or simulator to a live learner.\n"
+      "Start with `murmurate train cartpole`, or `murmurate serve` and a game.",
+      "murmurate");
+  app.set_version_flag("--version", VersionLine());
+  app.require_subcommand(1);
+  app.fallthrough();
+  AddSet(&app, &line);
+  AddServe(&app, &line);
+  AddTrain(&app, &line);
+  AddActor(&app, &line);
+  AddOthers(&app, &line);
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  app.footer(
+      "Exit codes: 0 clean, 1 budget spent without reaching stop_at_return, 2 usage or config,\n"
+      "3 data or checkpoint invalid, 5 resource, 6 already running, 70 internal.");
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return Report(InvalidArgument(std::string(error.what()) + "; see murmurate --help"));
+  }
+  const int code = Run(&line);
+  RemoveRuntimeFolder();
+  return code;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,59 @@
+// The subcommands of `murmurate`, as cli.cc has parsed them. Each gives the exit code (0, or 1 when
+// a budget is spent without reaching the target), or the Status whose code it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "murmurate/pace.h"
+#include "murmurate/status.h"
+#include "server/config.h"
+
+namespace murmurate {
+
+/// Said once, before or after the subcommand.
+struct CommonArguments {
+  std::vector<ConfigOverride> overrides;  ///< --set and the shortcuts, in order
+  bool quiet = false;
+  std::string command;        ///< the command line, for command.txt
+  std::int64_t start_ns = 0;  ///< of the process
+};
+
+/// serve [CONFIG] and train EXAMPLE|CONFIG.
+struct LearnArguments {
+  std::string config;  ///< "" for a bare serve
+  bool fresh = false;
+};
+Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments);
+Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments);
+
+struct ActorArguments {
+  std::string environment, connect = "tcp://127.0.0.1:7420", name = "actor", model = "default";
+  int agents = 1;
+  Pace pace = Pace::kCredit;
+  std::optional<std::uint64_t> steps, seed;
+  int observation = 8, action = 4;  ///< of the environment "random"
+};
+Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);
+
+struct EvalArguments {
+  std::string run;
+  int episodes = 100;
+};
+Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments);
+
+struct AskArguments {
+  std::string run;  ///< "": the only live one
+  bool json = false;
+};
+Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments);
+Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments);
+
+Result<int> RunCheck(const CommonArguments& common, const std::string& config);
+
+/// The folder of RUN: a path, or a name under run.dir ("runs", or as --set run.dir says).
+Result<std::string> FindRun(const CommonArguments& common, const std::string& run);
+
+}  // namespace murmurate

@@ -1,0 +1,312 @@
+#include "server/daemon.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/ingest/ingest.h"
+#include "server/learn/learn_loop.h"
+#include "server/log.h"
+#include "server/version.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+#include "shared/core/random.h"
+#include "shared/weights/publishing.h"
+#include "shared/weights/shared_memory_weights.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
+
+TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
+                        const LearnReport& report) {
+  TrainingUpdate update;
+  update.model = model;
+  update.at_ns = MonotonicNs();
+  update.environment_steps = channel.environment_steps.load();
+  update.dropped_steps = channel.dropped_steps.load();
+  update.trained_steps = report.trained_steps;
+  update.updates = report.updates;
+  update.version = report.version;
+  update.policy_loss = report.policy_loss;
+  update.value_loss = report.value_loss;
+  update.entropy = report.entropy;
+  update.approx_kl = report.approx_kl;
+  update.clip_fraction = report.clip_fraction;
+  update.explained_variance = report.explained_variance;
+  update.grad_norm = report.grad_norm;
+  update.learning_rate = report.learning_rate;
+  update.clip_range = report.clip_range;
+  update.staleness_mean = report.staleness_mean;
+  update.episodes = report.episodes;
+  return update;
+}
+
+/// What one model needs while the daemon lives.
+struct LiveModel {
+  std::string name;
+  std::shared_ptr<ExperienceChannel> channel;
+  std::unique_ptr<LearnLoop> learning;
+  std::mutex mutex;
+  std::shared_ptr<const Snapshot> newest;
+  std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
+};
+
+}  // namespace
+
+struct Daemon::State {
+  State(const Config& given, DaemonOptions given_options, Signals* given_signals,
+        RunDirectory given_directory)
+      : config(given),
+        options(std::move(given_options)),
+        signals(given_signals),
+        directory(std::move(given_directory)),
+        display(options.display) {}
+
+  Status Open();
+  Status OpenSockets(const std::string& folder);
+  Status WriteFiles() const;
+  void StartLoops();
+  Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  void StartLearning(LiveModel* model, const ModelSettings& settings, std::uint64_t seed);
+  ActorsView Actors() const;
+  void SayGoodbye(const std::string& reason, const std::function<bool()>& actors_gone);
+  std::string SaveWeights();
+
+  const Config config;
+  const DaemonOptions options;
+  Signals* const signals;
+  RunDirectory directory;
+  Display display;
+  LogCallback log;
+  const std::uint64_t incarnation = RandomIdentity();
+  std::string admin_address;
+  SocketContext context;
+  std::unique_ptr<Ingest> ingest;
+  std::unique_ptr<Publishing> publishing;
+  std::unique_ptr<Operate> operate;
+  std::vector<std::string> addresses;
+  std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
+  std::vector<std::unique_ptr<LiveModel>> models;
+  std::unique_ptr<Loop> publish_loop, operate_loop, ingest_loop;
+  bool stopped = false;
+};
+
+Status Daemon::State::Open() {
+  auto opened = Log::Open(directory.path() + "/log.txt", &display, options.console);
+  if (!opened.ok()) return opened.status();
+  log = opened->callback();
+  MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
+  if (const int swept = SweepDeadWeightSegments(); swept > 0)
+    log(LogLevel::kInfo,
+        "removed " + std::to_string(swept) + " shared-memory segments of dead learners");
+  auto folder = RuntimeFolder();
+  if (!folder.ok()) return folder.status();
+  MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
+  MURMURATE_RETURN_IF_ERROR(WriteFiles());
+  StartLoops();
+  return {};
+}
+
+Status Daemon::State::OpenSockets(const std::string& folder) {
+  IngestOptions in;
+  for (const std::string& address : config.server().listen)
+    in.listen.push_back(address == "ipc" ? "ipc://" + folder + "main" : address);
+  in.incarnation = incarnation;
+  in.seed = config.run().seed;
+  in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
+  in.limits.max_actors = config.server().max_actors;
+  in.shm = config.server().shm != "off";
+  in.log = log;
+  auto made_ingest = Ingest::Open(
+      context, in,
+      [this](const std::string& name, const Spaces& spaces) { return Offer(name, spaces); });
+  if (!made_ingest.ok()) return made_ingest.status();
+  ingest = std::move(*made_ingest);
+  addresses = ingest->addresses();
+  auto family = SisterAddresses(addresses.front());
+  if (!family.ok()) return family.status();
+  auto made_publishing = Publishing::Open(
+      context, {family->announce, family->weights, directory.name(), incarnation, in.shm, log});
+  if (!made_publishing.ok()) return made_publishing.status();
+  publishing = std::move(*made_publishing);
+  OperateOptions op;
+  op.title = directory.name() + ": ppo";
+  op.directory = &directory;
+  op.display = &display;
+  op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
+  op.log_interval_s = config.run().log_interval_s;
+  op.start_ns = options.start_ns;
+  op.listen = addresses;
+  op.admin_address = admin_address = "ipc://" + folder + "admin";
+  op.actors = [this] { return Actors(); };
+  op.on_end = [this](RunEnd end) { signals->Request(end); };
+  op.log = log;
+  auto made_operate = Operate::Open(context, std::move(op));
+  if (!made_operate.ok()) return made_operate.status();
+  operate = std::move(*made_operate);
+  return {};
+}
+
+Status Daemon::State::WriteFiles() const {
+  MURMURATE_RETURN_IF_ERROR(directory.Write("config.toml", config.Resolved()));
+  MURMURATE_RETURN_IF_ERROR(directory.Write("command.txt", options.command + '\n'));
+  MURMURATE_RETURN_IF_ERROR(directory.Write("version.json", VersionJson()));
+  const nlohmann::json address{{"pid", getpid()},
+                               {"incarnation", std::to_string(incarnation)},
+                               {"listen", addresses},
+                               {"announce", publishing->announce_address()},
+                               {"weights", publishing->weights_address()},
+                               {"admin", admin_address}};
+  return directory.Write("address.json", address.dump(2) + '\n');
+}
+
+void Daemon::State::StartLoops() {
+  publish_loop = std::make_unique<Loop>(
+      "mmr-publish", [this] { publishing->PollOnce(200); }, [this] { publishing->Wake(); });
+  operate_loop = std::make_unique<Loop>(
+      "mmr-operate", [this] { operate->PollOnce(20); }, [this] { operate->Wake(); });
+  ingest_loop = std::make_unique<Loop>(
+      "mmr-ingest", [this] { ingest->PollOnce(20); }, [this] { ingest->Wake(); });
+}
+
+Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) try {
+  const ModelSettings settings = config.ModelFor(name, spaces);
+  auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
+  if (!segment.ok()) {
+    if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
+    return segment.status();
+  }
+  const int length = settings.algorithm.trajectory_length;
+  auto model = std::make_unique<LiveModel>();
+  model->name = name;
+  model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
+                                                       settings.algorithm.batch_steps / length);
+  const OfferedModel offered{model->channel, *segment, settings.max_trajectory_s,
+                             settings.max_batch_s};
+  std::lock_guard lock(models_mutex);
+  StartLearning(model.get(), settings, DeriveSeed(config.run().seed, models.size()));
+  models.push_back(std::move(model));
+  log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
+  return offered;
+} catch (const std::bad_alloc&) {
+  return ResourceError("model " + name +
+                       ": no memory for its batches; lower algorithm.batch_steps or model.layers");
+}
+
+void Daemon::State::StartLearning(LiveModel* model, const ModelSettings& settings,
+                                  std::uint64_t seed) {
+  LearnCallbacks callbacks;
+  callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
+    {
+      std::lock_guard lock(model->mutex);
+      model->newest = snapshot;
+    }
+    publishing->Post(model->name, std::move(snapshot));
+    publishing->Wake();
+  };
+  callbacks.on_report = [this, model](const LearnReport& report) {
+    operate->Post(ToUpdate(model->name, *model->channel, report));
+  };
+  callbacks.wake_ingest = [this] { ingest->Wake(); };
+  model->learning = std::make_unique<LearnLoop>(
+      model->channel, std::make_unique<Learner>(settings.spec, settings.algorithm, seed),
+      std::move(callbacks));
+  const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
+  model->loop = std::make_unique<Loop>(
+      "mmr-learn" + number, [model] { model->learning->PollOnce(std::chrono::milliseconds(100)); },
+      [model] { model->channel->ready.Close(); });
+}
+
+ActorsView Daemon::State::Actors() const {
+  Ingest::Report report = ingest->TakeReport();
+  return {std::move(report.actors), report.refusals, report.duplicates,
+          report.messages,          report.bytes,    std::move(report.waiting)};
+}
+
+void Daemon::State::SayGoodbye(const std::string& reason,
+                               const std::function<bool()>& actors_gone) {
+  ingest->SayGoaway({reason, 2000, false});
+  const std::int64_t deadline = MonotonicNs() + kGoodbyeNs;
+  do {
+    ingest->PollOnce(5);
+  } while (!actors_gone() && MonotonicNs() < deadline);
+}
+
+std::string Daemon::State::SaveWeights() {
+  std::string saved;
+  for (const auto& model : models) {
+    const ModelSpec& spec = model->learning->learner().spec();
+    if (!model->newest) continue;
+    WeightsFile file{spec, model->newest->version, model->channel->environment_steps.load(), {}};
+    file.parameters = AlignedFloats(model->newest->parameters.size());
+    std::copy(model->newest->parameters.begin(), model->newest->parameters.end(),
+              file.parameters.begin());
+    Status status = operate->SaveWeights(model->name, file);
+    if (!status.ok()) log(LogLevel::kError, status.message());
+    if (status.ok() && saved.empty()) saved = directory.path() + "/checkpoints/latest";
+  }
+  return saved;
+}
+
+Daemon::Daemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Daemon::~Daemon() {
+  if (!state_->stopped && state_->operate_loop)
+    (void)Stop("the learner stops", [] { return true; });
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOptions options,
+                                              Signals* signals) {
+  auto directory = RunDirectory::Open(config.run().dir, config.run().name, options.when_taken);
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<Daemon> daemon(new Daemon(
+      std::make_unique<State>(config, std::move(options), signals, std::move(*directory))));
+  if (Status status = daemon->state_->Open(); !status.ok()) return status;
+  return daemon;
+}
+
+const std::vector<std::string>& Daemon::addresses() const { return state_->addresses; }
+const std::string& Daemon::directory() const { return state_->directory.path(); }
+const LogCallback& Daemon::log() const { return state_->log; }
+int Daemon::actors_left() const {
+  int left = 0;
+  for (const auto& actor : state_->ingest->TakeReport().actors)
+    left += actor.health == wire::ServerSession::ActorReport::Health::kLive;
+  return left;
+}
+void Daemon::Print(const std::string& line) { state_->display.Print(line, stdout); }
+
+Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool()>& actors_gone) {
+  State& state = *state_;
+  state.stopped = true;
+  state.ingest_loop.reset();
+  for (const auto& model : state.models) model->loop->RequestStop();
+  state.SayGoodbye(reason, actors_gone);
+  for (const auto& model : state.models) model->loop.reset();
+  state.operate_loop.reset();
+  state.publish_loop.reset();
+  state.operate->Finish();
+  const Progress& progress = state.operate->progress();
+  const std::int64_t last_ns = progress.last().at_ns;
+  Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
+                  progress.mean_return(), state.SaveWeights()};
+  state.log(LogLevel::kInfo, "stopped: " + reason);
+  return outcome;
+}
+
+Status RaiseFileLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max >= 1024) return {};
+  return ResourceError(
+      "at most " + std::to_string(limit.rlim_max) +
+      " files may be open, expected at least 1024; raise the limit with ulimit -Hn 4096");
+}
+
+}  // namespace murmurate

@@ -1,0 +1,65 @@
+// Daemon: one learner: puts ingest, learning, publishing and operating together, each on its
+// thread.
+//
+//   mmr-ingest  --full batch-->  mmr-learn(.N)  --Snapshot-->  mmr-publish
+//                                     `--------TrainingUpdate-->  mmr-operate
+//
+// Models are made when an actor first names them. Stop goes in the reverse order of start and
+// leaves no thread, segment, socket file or lock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "server/config.h"
+#include "server/operate/display.h"
+#include "server/operate/operate.h"
+#include "server/operate/run_directory.h"
+#include "server/signals.h"
+
+namespace murmurate {
+
+struct DaemonOptions {
+  RunDirectory::WhenTaken when_taken = RunDirectory::WhenTaken::kRefuse;
+  Display::Mode display = Display::Mode::kLines;
+  LogLevel console = LogLevel::kInfo;
+  std::string command;        ///< for command.txt
+  std::int64_t start_ns = 0;  ///< of the process: times are counted from here
+};
+
+class Daemon {
+ public:
+  /// `signals` is told when the run is over or cannot go on; it must outlive the daemon.
+  static Result<std::unique_ptr<Daemon>> Start(const Config& config, DaemonOptions options,
+                                               Signals* signals);
+  ~Daemon();  ///< as Stop, if that was not called
+
+  const std::vector<std::string>& addresses() const;
+  const std::string& directory() const;
+  const LogCallback& log() const;
+  int actors_left() const;  ///< that have not said goodbye
+  void Print(const std::string& line);
+
+  struct Outcome {
+    std::uint64_t steps = 0;
+    double seconds = 0;
+    std::optional<double> mean_return;
+    std::string checkpoint;  ///< "" when no model was ever made
+  };
+  /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
+  /// until the goodbye is out), ends the threads, writes the last row, the curve and the weights.
+  Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone);
+
+ private:
+  struct State;
+  explicit Daemon(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// RLIMIT_NOFILE up to what is allowed; kResource when even that is below 1024.
+Status RaiseFileLimit();
+
+}  // namespace murmurate

@@ -1,0 +1,41 @@
+// Signals: what the main thread waits for: SIGINT and SIGTERM, the end of a child, or a request of
+// another thread. Made before any other thread, so that no thread but main ever sees a signal.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "murmurate/status.h"
+#include "server/operate/operate.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+class Signals {
+ public:
+  enum class Event { kTimeout, kSignal, kChild, kRequest };
+
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  /// Waits at most `timeout_ms` (-1: for ever). After the first kSignal a second SIGINT or SIGTERM
+  /// ends the process at once, whatever it is doing.
+  Event Wait(int timeout_ms);
+
+  /// Any thread: the run is over. The first request stays.
+  void Request(RunEnd end);
+  void RequestFailure(Status status);  ///< the run cannot go on
+  std::optional<RunEnd> requested() const;
+  Status failure() const;
+
+ private:
+  int signal_fd_;
+  WakeSignal wake_;
+  mutable std::mutex mutex_;
+  std::optional<RunEnd> end_;
+  Status failure_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,102 @@
+#include <signal.h>
+
+#include <cstdio>
+
+#include "client/environments/environment.h"
+#include "server/children.h"
+#include "server/commands.h"
+#include "server/daemon.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+Status CheckEnvironment(const Config& config, const ConfigSource& source) {
+  const std::string& name = config.run().environment;
+  if (name.empty())
+    return InvalidArgument(
+        source.label +
+        ": run.environment is not set, and train must know what its actors play; write "
+        "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
+  auto environment = MakeEnvironment(name);
+  return environment.ok() ? Status() : environment.status();
+}
+
+Status StartActors(const Config& config, Children* children) {
+  auto folder = RuntimeFolder();
+  if (!folder.ok()) return folder.status();
+  for (int i = 0; i < config.run().actors; ++i) {
+    Status status = children->Start({"murmurate", "actor", config.run().environment, "--connect",
+                                     "ipc://" + *folder + "main", "--agents",
+                                     std::to_string(config.run().agents), "--pace", "credit",
+                                     "--name", "actor-" + std::to_string(i), "--quiet"});
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+/// Waits for the end of the run; kAsked for a signal.
+RunEnd Await(Signals* signals, Children* children, const LogCallback& log) {
+  while (true) {
+    const Signals::Event event = signals->Wait(-1);
+    if (event == Signals::Event::kSignal) return RunEnd::kAsked;
+    if (const auto end = signals->requested()) return *end;
+    for (const std::string& sentence : children->TakeEnded())
+      log(LogLevel::kWarning, sentence + "; " + std::to_string(children->alive()) + " are left");
+    if (children->alive() > 0) continue;
+    signals->RequestFailure(ResourceError(
+        "no actor process is left, so nothing more can be learned; run `murmurate actor ENV "
+        "--connect ADDRESS` by hand to see why"));
+  }
+}
+
+std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
+  char numbers[160];
+  const std::string steps = WithCommas(outcome.steps) + " steps in ";
+  std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %.1f over the last 100 episodes",
+                steps.c_str(), outcome.seconds, outcome.mean_return.value_or(0.0));
+  const std::string what = outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds);
+  if (end == RunEnd::kSolved) return "Solved: " + what + '.';
+  if (end == RunEnd::kAsked) return "Stopped: " + what + '.';
+  if (end == RunEnd::kStepsReached) return "Done: " + what + '.';
+  char target[32];
+  std::snprintf(target, sizeof target, "%g", *run.stop_at_return);
+  return "Not solved: " + what + " (stop_at_return is " + target +
+         "); raise run.steps or change the [algorithm] and try again.";
+}
+
+}  // namespace
+
+Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
+  auto source = FindConfig(arguments.config);
+  if (!source.ok()) return source.status();
+  auto config = Config::Load(*source, common.overrides);
+  if (!config.ok()) return config.status();
+  config->ListenPrivately();
+  if (Status status = CheckEnvironment(*config, *source); !status.ok()) return status;
+  Signals signals;
+  Children children;  // first of all: they start up while the learner does
+  if (Status status = StartActors(*config, &children); !status.ok()) return status;
+  DaemonOptions options;
+  options.when_taken = RunDirectory::WhenTaken::kNextName;
+  options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
+  options.console = LogLevel::kWarning;
+  options.command = common.command;
+  options.start_ns = common.start_ns;
+  auto daemon = Daemon::Start(*config, std::move(options), &signals);
+  if (!daemon.ok()) return daemon.status();
+  const RunEnd end = Await(&signals, &children, (*daemon)->log());
+  const auto gone = [&] {
+    (void)children.TakeEnded();
+    return children.alive() == 0;
+  };
+  const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
+  if (!signals.failure().ok()) return signals.failure();
+  (*daemon)->Print(Sentence(end, outcome, config->run()));
+  (*daemon)->Print("Run directory: " + (*daemon)->directory());
+  if (!outcome.checkpoint.empty())
+    (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());
+  return end == RunEnd::kBudgetSpent ? 1 : 0;
+}
+
+}  // namespace murmurate
