@@ -12,6 +12,7 @@ namespace murmurate {
 namespace {
 
 constexpr int kRowsAtOnce = 64;
+constexpr int kNarrow = 8;  // a head of so few actions is packed transposed: one dot product each
 
 int RoundUp(int n) { return (n + 15) / 16 * 16; }
 
@@ -23,6 +24,7 @@ Epilogue ToEpilogue(Activation activation) {
 struct PackedLayer {
   int inputs, outputs;
   Epilogue epilogue;
+  bool transposed;
   std::size_t weight_source, bias_source;  // floats from the start of the policy section
   std::size_t weight, bias;                // floats from the start of the packed block
 };
@@ -48,11 +50,11 @@ Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>()) {
   std::size_t size = 0;
   int inputs = p.observations;
   const auto add = [&](const std::string& name, int outputs, Epilogue epilogue) {
-    PackedLayer layer{inputs, outputs, epilogue, 0, 0, 0, 0};
+    PackedLayer layer{inputs, outputs, epilogue, outputs <= kNarrow, 0, 0, 0, 0};
     layer.weight_source = layout.Find(name + ".weight").offset - layout.policy.offset;
     layer.bias_source = layout.Find(name + ".bias").offset - layout.policy.offset;
     layer.weight = size;
-    layer.bias = size += static_cast<std::size_t>(inputs) * RoundUp(outputs);
+    layer.bias = size += static_cast<std::size_t>(RoundUp(inputs)) * RoundUp(outputs);
     size += RoundUp(outputs);
     p.widest = std::max(p.widest, RoundUp(outputs));
     p.layers.push_back(layer);
@@ -79,9 +81,11 @@ void Policy::Pack(std::span<const float> policy, std::span<const float> statisti
   MURMURATE_CHECK(statistics.size() == p.statistics_count, "another layout's statistics section");
   for (const PackedLayer& layer : p.layers) {
     const float* weight = policy.data() + layer.weight_source;
-    for (int i = 0; i < layer.inputs; ++i)
+    float* const packed = p.block.data() + layer.weight;
+    if (layer.transposed) p.kernels->transpose(layer.inputs, layer.outputs, weight, packed);
+    for (int i = 0; i < layer.inputs && !layer.transposed; ++i)
       std::copy_n(weight + std::ptrdiff_t{i} * layer.outputs, layer.outputs,
-                  p.block.data() + layer.weight + std::ptrdiff_t{i} * RoundUp(layer.outputs));
+                  packed + std::ptrdiff_t{i} * RoundUp(layer.outputs));
     std::copy_n(policy.data() + layer.bias_source, layer.outputs, p.block.data() + layer.bias);
   }
   for (std::size_t i = 0; i < p.mean.size(); ++i) {
@@ -113,12 +117,13 @@ void Policy::Logits(const float* observations, int rows, float* logits, float* s
     for (const PackedLayer& layer : p.layers) {
       const bool head = &layer == &p.layers.back();
       GemmCall call{.rows = count,
-                    .columns = head ? layer.outputs : RoundUp(layer.outputs),
+                    .columns = head || layer.transposed ? layer.outputs : RoundUp(layer.outputs),
                     .depth = layer.inputs,
                     .a = x,
                     .a_row_stride = x_stride,
-                    .b = p.block.data() + layer.weight,
+                    .b = layer.transposed ? nullptr : p.block.data() + layer.weight,
                     .b_row_stride = RoundUp(layer.outputs),
+                    .b_transposed = layer.transposed ? p.block.data() + layer.weight : nullptr,
                     .c = head ? logits + std::ptrdiff_t{first} * p.actions : y,
                     .c_row_stride = head ? p.actions : RoundUp(layer.outputs),
                     .bias = p.block.data() + layer.bias,
