@@ -21,7 +21,8 @@ std::string WeightTransfers::OnPull(const PeerId& peer, const wire::Pull& pull,
   const bool goes_on =
       pull.version != 0 && transfer.payload && transfer.payload->version == pull.version;
   if (!goes_on) transfer = {newest, 0, 0, now_ns};
-  const bool from_there = goes_on || pull.version == newest->version;
+  // A version that is gone begins anew with the newest.
+  const bool from_there = goes_on || pull.version == 0 || pull.version == newest->version;
   const std::size_t offset = from_there ? pull.offset : 0;
   if (offset % wire::kChunkBytes != 0 || offset >= transfer.payload->bytes().size()) {
     transfers_.erase({peer, pull.model});

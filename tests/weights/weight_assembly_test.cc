@@ -1,0 +1,128 @@
+#include "shared/weights/weight_assembly.h"
+
+#include "shared/weights/payload_hash.h"
+#include "tests/weights/sample_weights.h"
+
+namespace murmurate {
+namespace {
+
+using Outcome = WeightAssembly::Outcome;
+
+/// The chunks a learner would send of one version.
+struct Sent {
+  explicit Sent(const ModelSpec& spec, std::uint64_t version) {
+    const ParameterLayout layout(spec);
+    bytes.resize(PayloadBytes(layout));
+    WritePayload(layout, SampleSnapshot(spec, version), bytes);
+    chunk.version = version;
+    chunk.incarnation = 5;
+    chunk.total_bytes = bytes.size();
+    chunk.hash = PayloadHash(bytes);
+  }
+  std::span<const std::byte> Block(std::size_t i) const {
+    const std::size_t at = i * wire::kChunkBytes;
+    return std::span(bytes).subspan(at, std::min(wire::kChunkBytes, bytes.size() - at));
+  }
+  wire::Chunk Chunk(std::size_t i) const {
+    wire::Chunk made = chunk;
+    made.offset = i * wire::kChunkBytes;
+    return made;
+  }
+  std::size_t count() const { return (bytes.size() + wire::kChunkBytes - 1) / wire::kChunkBytes; }
+
+  std::vector<std::byte> bytes;
+  wire::Chunk chunk;
+};
+
+ModelSpec TwoChunkSpec() {
+  ModelSpec spec = SmallSpec();
+  spec.trunk = {{256, Activation::kTanh}, {256, Activation::kTanh}};
+  return spec;
+}
+
+class Assembly : public testing::Test {
+ protected:
+  Outcome Add(const Sent& sent, std::size_t i, std::uint64_t have = 0) {
+    return assembly_.Add(sent.Chunk(i), sent.Block(i), have);
+  }
+  const ModelSpec spec_ = TwoChunkSpec();
+  const Sent one_{spec_, 1}, two_{spec_, 2};
+  WeightAssembly assembly_{spec_};
+};
+
+TEST_F(Assembly, ChunksInOrderMakeAWholeVersion) {
+  ASSERT_EQ(one_.count(), 2u);
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
+  EXPECT_TRUE(IsWhole(spec_, *assembly_.whole()));
+  EXPECT_EQ(assembly_.whole()->stamp, (VersionStamp{5, 1}));
+}
+
+TEST_F(Assembly, ChunksOfTwoVersionsAreNeverMixed) {
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(two_, 1), Outcome::kRefused);
+  EXPECT_EQ(Add(one_, 1), Outcome::kWhole) << "the version in transfer is finished";
+}
+
+TEST_F(Assembly, AnotherVersionFromItsStartReplacesTheOneBegun) {
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(two_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
+  EXPECT_EQ(Add(two_, 1), Outcome::kWhole);
+  EXPECT_TRUE(IsWhole(spec_, *assembly_.whole()));
+}
+
+TEST_F(Assembly, ChunkThatWasSkippedOrRepeatedIsRefused) {
+  EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 0), Outcome::kRefused);
+  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
+}
+
+TEST_F(Assembly, WrongHashIsRefusedAndTheNextTransferIsFine) {
+  Sent damaged = one_;
+  damaged.bytes[1000] ^= std::byte{1};
+  EXPECT_EQ(Add(damaged, 0), Outcome::kStored);
+  EXPECT_EQ(Add(damaged, 1), Outcome::kRefused);
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
+}
+
+TEST_F(Assembly, WrongTotalIsRefusedBeforeAnythingIsAllocated) {
+  for (const std::uint64_t total : {std::uint64_t{0}, one_.chunk.total_bytes - 1,
+                                    one_.chunk.total_bytes + 1, std::uint64_t{1} << 62}) {
+    wire::Chunk chunk = one_.Chunk(0);
+    chunk.total_bytes = total;
+    EXPECT_EQ(assembly_.Add(chunk, one_.Block(0), 0), Outcome::kRefused);
+  }
+  EXPECT_EQ(assembly_.whole()->payload.size(), 0u);
+}
+
+TEST_F(Assembly, WrongBlockSizeIsRefused) {
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), one_.Block(0).first(100), 0), Outcome::kRefused);
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), {}, 0), Outcome::kRefused);
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), one_.bytes, 0), Outcome::kRefused);
+}
+
+TEST_F(Assembly, VersionNotNewerThanWhatIsHadIsOld) {
+  EXPECT_EQ(Add(one_, 0, 1), Outcome::kOld);
+  EXPECT_EQ(Add(one_, 0, 2), Outcome::kOld);
+  EXPECT_EQ(Add(two_, 0, 1), Outcome::kStored);
+}
+
+TEST_F(Assembly, PayloadWithAForeignPreambleIsRefusedDespiteItsHash) {
+  Sent foreign = one_;
+  foreign.bytes[0] ^= std::byte{1};
+  foreign.chunk.hash = PayloadHash(foreign.bytes);
+  EXPECT_EQ(Add(foreign, 0), Outcome::kStored);
+  EXPECT_EQ(Add(foreign, 1), Outcome::kRefused);
+}
+
+TEST_F(Assembly, AbortedTransferDoesNotGoOn) {
+  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  assembly_.Abort();
+  EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
+}
+
+}  // namespace
+}  // namespace murmurate
