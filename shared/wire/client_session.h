@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/core/random.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate::wire {
@@ -39,7 +40,8 @@ class ClientSession {
     std::vector<Event> events;
   };
 
-  explicit ClientSession(std::uint64_t sender) : sender_(sender) {}
+  /// `sender` also seeds the jitter of the retries, so that a session can be played again.
+  explicit ClientSession(std::uint64_t sender) : sender_(sender), random_(sender) {}
 
   /// (Re)states who we are; in a live session HELLO goes out again with the full list.
   Output Introduce(Hello hello, std::int64_t now_ns);
@@ -57,18 +59,38 @@ class ClientSession {
   const std::vector<ModelCredit>& credit() const { return credit_; }
   std::uint64_t bytes_total() const { return bytes_total_; }
   std::uint64_t acknowledged() const { return acknowledged_; }  ///< highest ACCEPTED sequence
-  const std::string& reason() const { return reason_; }         ///< why it is not live
-  bool restart_expected() const { return restart_expected_; }   ///< of the last GOAWAY
+  /// Whether the last kWelcome began a new session: sequence numbers restart at 1, totals at 0. A
+  /// HELLO in a live session goes on with both.
+  bool fresh_session() const { return fresh_session_; }
+  /// EXPERIENCE the learner refused for what it was (credit, meaning, numbers, staleness, order),
+  /// and its sentence for the last one. The session goes on.
+  std::uint64_t refused_trajectories() const { return refused_trajectories_; }
+  const std::string& last_refusal() const { return last_refusal_; }
+  const std::string& reason() const { return reason_; }        ///< why it is not live
+  bool restart_expected() const { return restart_expected_; }  ///< of the last GOAWAY
 
  private:
+  void SendHello(std::int64_t now_ns, Output* out);
+  void Ask(std::int64_t now_ns, Output* out);
+  void Heard(std::int64_t now_ns);
+  void OnHelloOk(const HelloOk& ok, Output* out);
+  void OnCredit(const std::vector<ModelCredit>& models, std::uint64_t bytes_total, Output* out);
+  void OnError(const Error& error, std::int64_t now_ns, Output* out);
+  void OnGoaway(const std::string& reason, bool restart_expected, std::int64_t now_ns, Output* out);
+  void OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Output* out);
+  bool Answers(const HelloOk& ok) const;
+  bool in_session() const { return state_ == State::kLive || state_ == State::kDegraded; }
+
   std::uint64_t sender_;
+  Random random_;
   State state_ = State::kIdle;
   std::optional<Hello> hello_;
   std::optional<HelloOk> hello_ok_;
   std::vector<ModelCredit> credit_;
-  std::uint64_t bytes_total_ = 0, sequence_ = 0, acknowledged_ = 0;
-  std::string reason_;
-  bool restart_expected_ = false;
+  std::uint64_t bytes_total_ = 0, sequence_ = 0, acknowledged_ = 0, refused_trajectories_ = 0;
+  std::string reason_, last_refusal_;
+  bool restart_expected_ = false, fresh_session_ = true;
+  bool hello_open_ = false;  ///< a HELLO is not answered yet
   std::int64_t last_heard_ns_ = 0, last_ping_ns_ = 0, next_hello_ns_ = 0, hello_backoff_ns_ = 0;
 };
 

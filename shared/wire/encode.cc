@@ -42,7 +42,7 @@ struct Writer {
     builder.Finish(fb::CreateHello(builder, hello.min_major, hello.max_major,
                                    builder.CreateString(hello.actor_name), hello.host_identity,
                                    static_cast<std::uint8_t>(hello.pace), hello.accept_reset,
-                                   hello.pid, builder.CreateVector(models)));
+                                   hello.pid, builder.CreateVector(models), hello.number));
     return MessageType::kHello;
   }
 
@@ -59,7 +59,7 @@ struct Writer {
     builder.Finish(fb::CreateHelloOk(
         builder, ok.incarnation, ok.resumed, ok.heartbeat_ms, ok.max_message_bytes, ok.bytes_total,
         builder.CreateString(ok.announce_address), builder.CreateString(ok.weights_address),
-        builder.CreateVector(models)));
+        builder.CreateVector(models), ok.session, ok.number));
     return MessageType::kHelloOk;
   }
 

@@ -98,6 +98,7 @@ struct Hello {
   bool accept_reset = false;
   std::uint32_t pid = 0;
   std::vector<HelloModel> models;
+  std::uint32_t number = 0;  ///< counts this client's HELLOs; ClientSession sets it
 };
 
 struct HelloOkModel {
@@ -123,6 +124,9 @@ struct HelloOk {
   std::uint64_t bytes_total = 0;  ///< byte credit granted so far in this session
   std::string announce_address, weights_address;
   std::vector<HelloOkModel> models;  ///< in the order of Hello::models
+  /// Another one than last time: sequence numbers and totals begin anew. 0: not said.
+  std::uint64_t session = 0;
+  std::uint32_t number = 0;  ///< of the HELLO that is answered; 0: not said
 };
 
 /// Metadata of one trajectory; its columns are the third frame.

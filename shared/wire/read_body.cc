@@ -121,6 +121,7 @@ Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
   hello.pace = static_cast<Pace>(from.pace());
   hello.accept_reset = from.accept_reset();
   hello.pid = from.pid();
+  hello.number = from.number();
   std::set<std::string> names;
   std::size_t agents = 0;
   ForEach(in, from.models(), 4, [&](const fb::HelloModel& model) {
@@ -142,6 +143,8 @@ HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
   HelloOk ok;
   ok.incarnation = from.incarnation();
   ok.resumed = from.resumed();
+  ok.session = from.session();
+  ok.number = from.number();
   ok.heartbeat_ms = from.heartbeat_ms();
   in.Expect(ok.heartbeat_ms >= 1 && ok.heartbeat_ms <= 60'000, "heartbeat", "1 to 60000 ms");
   ok.max_message_bytes = from.max_message_bytes();

@@ -10,8 +10,9 @@
 // later is still accepted while bytes allow, and staleness rules decide its worth.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ namespace murmurate::wire {
 struct SessionModel {
   HelloOkModel welcome;         ///< all but version, agent_*, steps_total: filled per sender
   std::size_t block_bytes = 0;  ///< one trajectory on the wire at most
-  int outstanding_limit = 0;    ///< trajectories granted at once over all senders (two batches; a
-                                ///< lock-step client in the room: one)
+  int outstanding_limit = 0;    ///< trajectories granted at once over all senders (two batches);
+                                ///< with a lock-step client in the room: batch_trajectories
   int batch_trajectories = 0;
+  int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
 };
 
 class ServerSession {
@@ -35,6 +37,7 @@ class ServerSession {
     int max_actors = 4096;
     std::uint32_t heartbeat_ms = 1000;
     std::int64_t stalled_after_ns = 3'000'000'000;  ///< nothing heard: credit taken back
+    std::int64_t idle_after_ns = 10'000'000'000;    ///< no step played: credit counts no more
     std::int64_t gone_after_ns = 30'000'000'000;    ///< forgotten
     int rejects_per_minute = 20;                    ///< then muted (ignored) for 60 s
   };
@@ -60,7 +63,11 @@ class ServerSession {
 
   ServerSession(std::uint64_t incarnation, bool resumed, std::uint64_t seed, Limits limits);
 
+  ~ServerSession();
+
   std::uint32_t AddModel(SessionModel model);
+  /// HostIdentity() of this machine: others are not told of shared memory. 0 (not said): all are.
+  void SetHost(std::uint64_t host_identity);
   void SetAddresses(std::string announce, std::string weights);
 
   /// Any decoded message but EXPERIENCE.
@@ -96,8 +103,8 @@ class ServerSession {
     std::int64_t silent_ns = 0;
   };
   std::vector<ActorReport> Actors(std::int64_t now_ns) const;
-  const std::array<std::uint64_t, kRefusalCount>& refusals() const { return refusals_; }
-  std::uint64_t duplicates() const { return duplicates_; }
+  const std::array<std::uint64_t, kRefusalCount>& refusals() const;
+  std::uint64_t duplicates() const;
   /// Environment steps taken by all actors ever, by their own count (dropped ones included).
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   std::uint64_t DroppedSteps(std::uint32_t model) const;
@@ -105,8 +112,8 @@ class ServerSession {
   bool any_lockstep() const;
 
  private:
-  std::array<std::uint64_t, kRefusalCount> refusals_{};
-  std::uint64_t duplicates_ = 0;
+  struct Book;
+  std::unique_ptr<Book> book_;
 };
 
 }  // namespace murmurate::wire

@@ -1,0 +1,89 @@
+// Sender: what the learner knows of one Client; the room's own business.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "murmurate/pace.h"
+#include "shared/wire/server_session.h"
+
+namespace murmurate::wire {
+
+inline constexpr std::uint32_t kNoIndex = ~0u;
+
+/// One agent's place: the client's own number, and the learner-wide index.
+struct Seat {
+  std::uint32_t number = 0;
+  std::uint32_t index = 0;
+  bool heard = false;
+  std::uint64_t first_steps = 0;  ///< its own count before its first trajectory here
+  std::uint64_t last_steps = 0;   ///< its own count, the newest
+};
+
+/// One sender's part of one model. Trajectories are counted from the start of the session.
+struct Share {
+  std::uint32_t model = 0;
+  std::vector<Seat> seats;     ///< in the order of HELLO
+  std::uint64_t granted = 0;   ///< may be sent
+  std::uint64_t received = 0;  ///< have come
+  std::uint64_t settled = 0;   ///< have come and were dealt with
+  std::uint64_t at_version = 0;
+  std::uint64_t last_grant = 0;  ///< number of the pool's grant
+  std::int64_t progress_ns = 0;  ///< last sign that its agents play
+  bool idle = false;             ///< holds credit and shows no such sign
+  // Over the sender's life:
+  std::map<std::uint32_t, std::uint32_t> former;  ///< indices of agents that left, by their number
+  std::uint64_t left_steps = 0;                   ///< of agents that are gone
+  std::uint64_t pinged_steps = 0, pinged_dropped = 0;
+
+  std::uint64_t held() const { return granted - settled; }
+  Seat* Find(std::uint32_t number);
+  std::uint64_t trajectory_steps() const;  ///< as the trajectories' own counts say
+};
+
+struct Sender {
+  using Health = ServerSession::ActorReport::Health;
+
+  std::uint64_t id = 0;
+  std::string peer, name;
+  Pace pace = Pace::kNever;
+  Health health = Health::kGone;
+  std::uint64_t session = 0;
+  std::int64_t last_heard_ns = 0;
+  std::int64_t claimed_ns = -1;           ///< when another connection said it were this one
+  std::map<std::uint32_t, Share> shares;  ///< by model, over the sender's life
+  std::vector<std::uint32_t> models;      ///< in the order of HELLO: the learner's numbers
+
+  std::uint64_t last_sequence = 0, acknowledged = 0;
+  std::map<std::uint64_t, std::size_t> undealt;  ///< bytes of what was handed on, by sequence
+  std::uint64_t bytes_granted = 0, bytes_received = 0, bytes_dealt = 0;
+  std::size_t reserve_bytes = 0;  ///< its largest trajectory
+  std::size_t wanted_bytes = 0;   ///< all it could have outstanding
+  bool told = true;               ///< knows its totals
+  bool queued = false;            ///< stands in the list of those to be told
+  std::uint64_t trajectories = 0, refused = 0;
+
+  bool gone() const { return health == Health::kGone; }
+  bool live() const { return health == Health::kLive; }
+  std::uint64_t window() const { return bytes_granted - bytes_dealt; }
+  /// Its share of HELLO's `model`-th model; null when it named fewer.
+  Share* ShareOf(std::uint32_t model);
+  int agents() const;
+  std::uint64_t Steps(const Share& share) const;
+};
+
+/// Gives out the lowest free number.
+class AgentIndices {
+ public:
+  std::uint32_t Take();
+  /// `index` itself when it is free, else the lowest.
+  std::uint32_t TakeAgain(std::uint32_t index);
+  void Free(std::uint32_t index) { used_[index] = false; }
+
+ private:
+  std::vector<bool> used_;
+};
+
+}  // namespace murmurate::wire

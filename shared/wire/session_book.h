@@ -1,0 +1,84 @@
+// What a ServerSession is made of; the room's own business.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "shared/wire/credit_pool.h"
+#include "shared/wire/reject_ledger.h"
+#include "shared/wire/sender.h"
+#include "shared/wire/server_session.h"
+
+namespace murmurate::wire {
+
+struct ServerSession::Book {
+  Book(std::uint64_t incarnation_id, bool was_resumed, std::uint64_t run_seed, Limits given)
+      : incarnation(incarnation_id),
+        resumed(was_resumed),
+        seed(run_seed),
+        limits(given),
+        rejects(given.rejects_per_minute) {}
+
+  // server_session.cc
+  void Refuse(const std::string& peer, Refusal refusal, std::string sentence,
+              std::uint64_t sequence, std::int64_t now_ns);
+  void RefuseStranger(const std::string& peer, std::uint64_t sequence);
+  Sender* Registered(const std::string& peer, const Header& header, std::int64_t now_ns);
+  void OnPing(Sender& sender, const Ping& ping, std::int64_t now_ns);
+  Verdict Examine(Sender& sender, const Decoded& message, std::int64_t now_ns);
+  void Settle(Sender& sender, Share* share, std::uint64_t sequence, std::size_t bytes, bool steps);
+  void CountSteps(Share& share, Seat& seat, const Experience& experience, std::int64_t now_ns);
+  std::vector<ModelCredit> Credits(const Sender& sender) const;
+  void Untell(Sender& sender);
+  void Progress(Share& share, std::int64_t now_ns);
+
+  // session_hello.cc
+  void OnHello(const std::string& peer, const Header& header, const Hello& hello, Models& lookup,
+               std::int64_t now_ns);
+  bool MayClaim(const std::string& peer, std::uint64_t id, std::int64_t now_ns);
+  bool LookUp(const std::string& peer, const Hello& hello, Models& lookup,
+              std::vector<std::uint32_t>* models, std::int64_t now_ns);
+  Sender& Enter(const std::string& peer, std::uint64_t id, const Hello& hello);
+  void TakeSeats(Share& share, const std::vector<std::uint32_t>& numbers);
+  void TakeModels(Sender& sender, const Hello& hello, const std::vector<std::uint32_t>& models);
+  HelloOk Welcome(const Sender& sender, const Hello& hello) const;
+  void Heard(Sender& sender, std::int64_t now_ns);
+  void Leave(Sender& sender);
+  void FreeSeats(Share& share);
+  void FitBytes(Sender& sender);
+  std::size_t ReserveFor(const std::vector<std::uint32_t>& models) const;
+  void GrantAll(std::int64_t now_ns);
+  void Tick(std::int64_t now_ns);
+  void ForgetOldest();
+
+  const std::uint64_t incarnation;
+  const bool resumed;
+  const std::uint64_t seed;
+  const Limits limits;
+  std::uint64_t host = 0;
+  std::string announce_address, weights_address;
+
+  std::deque<CreditPool> pools;                       ///< by the learner's model number
+  std::vector<std::uint64_t> old_steps, old_dropped;  ///< by model, of senders forgotten
+  std::map<std::uint64_t, Sender> senders;            ///< gone ones too, for their counts
+  std::unordered_map<std::string, std::uint64_t> peers;
+  AgentIndices indices;
+  RejectLedger rejects;
+  std::uint64_t sessions = 0;
+  std::uint64_t reserves = 0, windows = 0;  ///< bytes, over all present
+  int present = 0;                          ///< senders not gone
+  bool leaving = false;
+  std::int64_t last_ns = 0;
+
+  std::vector<Reply> replies;
+  std::vector<std::uint64_t> untold;
+  std::set<std::string> strangers;  ///< told so since the last TakeReplies
+  std::array<std::uint64_t, kRefusalCount> refusals{};
+  std::uint64_t duplicates = 0;
+};
+
+}  // namespace murmurate::wire

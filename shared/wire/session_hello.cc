@@ -1,0 +1,297 @@
+#include <algorithm>
+
+#include "shared/core/random.h"
+#include "shared/wire/session_book.h"
+
+namespace murmurate::wire {
+namespace {
+
+constexpr std::size_t kMostGone = 4096;
+constexpr int kLeastShares = 8;  ///< the byte budget is divided by no less
+
+}  // namespace
+
+void ServerSession::Book::OnHello(const std::string& peer, const Header& header, const Hello& hello,
+                                  Models& lookup, std::int64_t now) {
+  if (leaving) return;
+  if (hello.min_major > kMajor || hello.max_major < kMajor) {
+    return Refuse(peer, Refusal::kVersion,
+                  "the learner speaks protocol version " + std::to_string(kMajor) +
+                      ", this client " + std::to_string(hello.min_major) + " to " +
+                      std::to_string(hello.max_major) + ": update the older of the two programs",
+                  0, now);
+  }
+  if (!MayClaim(peer, header.sender, now)) return;
+  std::vector<std::uint32_t> models;
+  const auto known = peers.find(peer);
+  if (!LookUp(peer, hello, lookup, &models, now)) {
+    if (known != peers.end()) Leave(senders.at(known->second));
+    return;
+  }
+  const std::size_t own = known == peers.end() ? 0 : senders.at(known->second).reserve_bytes;
+  if (reserves - own + ReserveFor(models) > limits.ingest_budget_bytes) {
+    return Refuse(peer, Refusal::kBusy,
+                  "no memory is left for another actor: server.ingest_budget_bytes is " +
+                      std::to_string(limits.ingest_budget_bytes) + "; raise it",
+                  0, now);
+  }
+  Sender& sender = Enter(peer, header.sender, hello);
+  Heard(sender, now);
+  TakeModels(sender, hello, models);
+  FitBytes(sender);
+  GrantAll(now);
+  sender.told = true;
+  replies.push_back({peer, Welcome(sender, hello), header.sequence});
+}
+
+/// Whether `id` may have a session on this connection; says no, or asks the other connection.
+bool ServerSession::Book::MayClaim(const std::string& peer, std::uint64_t id, std::int64_t now) {
+  const auto other = peers.find(peer);
+  if (other != peers.end() && other->second != id) {
+    Refuse(peer, Refusal::kMalformed, "this connection is registered as another sender", 0, now);
+    return false;
+  }
+  const auto found = senders.find(id);
+  if (found == senders.end() || found->second.gone()) {
+    if (present < limits.max_actors) return true;
+    Refuse(peer, Refusal::kBusy,
+           "the learner has its " + std::to_string(limits.max_actors) +
+               " actors already: raise server.max_actors",
+           0, now);
+    return false;
+  }
+  Sender& sender = found->second;
+  if (sender.peer == peer) return true;
+  if (!sender.live() || now - sender.last_heard_ns > limits.stalled_after_ns) {
+    Leave(sender);
+    return true;
+  }
+  if (sender.claimed_ns < 0) {
+    // If that connection is dead, this shows it, and the next HELLO is welcome.
+    sender.claimed_ns = now;
+    replies.push_back({sender.peer, Pong{0, incarnation, Credits(sender)}, 0});
+    ++refusals[static_cast<int>(Refusal::kBusy)];
+  } else if (sender.last_heard_ns > sender.claimed_ns) {
+    sender.claimed_ns = -1;
+    Refuse(peer, Refusal::kBusy, "another connection is registered as this sender", 0, now);
+  }
+  return false;
+}
+
+bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Models& lookup,
+                                 std::vector<std::uint32_t>* models, std::int64_t now) {
+  for (const HelloModel& model : hello.models) {
+    const Result<std::uint32_t> number = lookup.Lookup(model.name, model.spaces);
+    if (!number.ok()) {
+      const bool full = number.status().code() == StatusCode::kResource;
+      Refuse(peer, full ? Refusal::kBusy : Refusal::kSpaces, number.status().message(), 0, now);
+      return false;
+    }
+    if (std::find(models->begin(), models->end(), *number) != models->end()) {
+      Refuse(peer, Refusal::kSpaces, "model " + model.name + " is named twice", 0, now);
+      return false;
+    }
+    models->push_back(*number);
+  }
+  return true;
+}
+
+std::size_t ServerSession::Book::ReserveFor(const std::vector<std::uint32_t>& models) const {
+  std::size_t bytes = 0;
+  for (const std::uint32_t model : models) bytes = std::max(bytes, pools[model].model.block_bytes);
+  return bytes;
+}
+
+Sender& ServerSession::Book::Enter(const std::string& peer, std::uint64_t id, const Hello& hello) {
+  Sender& sender = senders[id];
+  sender.name = hello.actor_name;
+  sender.pace = hello.pace;
+  if (!sender.gone()) return sender;
+  sender.id = id;
+  sender.peer = peer;
+  sender.health = Sender::Health::kLive;
+  sender.session = ++sessions;
+  sender.last_sequence = sender.acknowledged = 0;
+  sender.claimed_ns = -1;
+  peers[peer] = id;
+  ++present;
+  return sender;
+}
+
+/// Agents that are still there keep their places; those of the others are free again.
+void ServerSession::Book::TakeSeats(Share& share, const std::vector<std::uint32_t>& numbers) {
+  std::vector<Seat> seats;
+  for (const std::uint32_t number : numbers) {
+    Seat* kept = share.Find(number);
+    seats.push_back(kept == nullptr ? Seat{.number = number, .index = kNoIndex} : *kept);
+    if (kept != nullptr) share.seats.erase(share.seats.begin() + (kept - share.seats.data()));
+  }
+  FreeSeats(share);
+  for (Seat& seat : seats) {
+    if (seat.index != kNoIndex) continue;
+    const auto former = share.former.find(seat.number);
+    seat.index = former == share.former.end() ? indices.Take() : indices.TakeAgain(former->second);
+  }
+  share.seats = std::move(seats);
+}
+
+void ServerSession::Book::TakeModels(Sender& sender, const Hello& hello,
+                                     const std::vector<std::uint32_t>& models) {
+  for (auto& [model, share] : sender.shares) {
+    if (std::find(models.begin(), models.end(), model) == models.end()) FreeSeats(share);
+  }
+  sender.models = models;
+  sender.wanted_bytes = 0;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    Share& share = sender.shares[models[i]];
+    share.model = models[i];
+    TakeSeats(share, hello.models[i].agents);
+    const SessionModel& model = pools[models[i]].model;
+    sender.wanted_bytes += static_cast<std::size_t>(model.outstanding_limit) * model.block_bytes;
+  }
+  reserves -= sender.reserve_bytes;
+  sender.reserve_bytes = ReserveFor(models);
+  reserves += sender.reserve_bytes;
+}
+
+HelloOk ServerSession::Book::Welcome(const Sender& sender, const Hello& hello) const {
+  HelloOk ok;
+  ok.incarnation = incarnation;
+  ok.resumed = resumed;
+  ok.heartbeat_ms = limits.heartbeat_ms;
+  ok.bytes_total = sender.bytes_granted;
+  ok.announce_address = announce_address;
+  ok.weights_address = weights_address;
+  ok.session = sender.session;
+  ok.number = hello.number;
+  for (const std::uint32_t model : sender.models) {
+    const Share& share = sender.shares.at(model);
+    HelloOkModel welcome = pools[model].model.welcome;
+    if (host != 0 && hello.host_identity != host) welcome.segment.clear();
+    welcome.version = pools[model].version;
+    welcome.steps_total = share.granted * welcome.trajectory_length;
+    welcome.at_version = share.at_version;
+    for (const Seat& seat : share.seats) {
+      welcome.agent_indices.push_back(seat.index);
+      welcome.agent_seeds.push_back(DeriveSeed(seed, seat.index));
+    }
+    ok.models.push_back(std::move(welcome));
+  }
+  return ok;
+}
+
+void ServerSession::Book::Heard(Sender& sender, std::int64_t now) {
+  sender.last_heard_ns = now;
+  if (sender.live()) return;
+  sender.health = Sender::Health::kLive;
+  for (const std::uint32_t model : sender.models) pools[model].dirty = true;
+}
+
+void ServerSession::Book::FreeSeats(Share& share) {
+  for (const Seat& seat : share.seats) {
+    share.left_steps += seat.last_steps - seat.first_steps;
+    indices.Free(seat.index);
+  }
+  share.seats.clear();
+  pools[share.model].dirty = true;
+}
+
+/// Ends the session: nothing of it is owed to anybody. What was played stays counted.
+void ServerSession::Book::Leave(Sender& sender) {
+  if (sender.gone()) return;
+  sender.health = Sender::Health::kGone;
+  peers.erase(sender.peer);
+  windows -= sender.window();
+  reserves -= sender.reserve_bytes;
+  --present;
+  sender.reserve_bytes = 0;
+  sender.bytes_granted = sender.bytes_received = sender.bytes_dealt = 0;
+  sender.undealt.clear();
+  for (auto& [model, share] : sender.shares) {
+    share.former.clear();
+    for (const Seat& seat : share.seats) share.former[seat.number] = seat.index;
+    FreeSeats(share);
+    share.granted = share.received = share.settled = share.at_version = 0;
+    share.idle = false;
+  }
+}
+
+/// Byte credit up to this sender's part of the budget, but never less than one trajectory.
+void ServerSession::Book::FitBytes(Sender& sender) {
+  const std::uint64_t budget = limits.ingest_budget_bytes;
+  const std::uint64_t spare = budget - std::min(budget, reserves);
+  const std::uint64_t extra = spare / static_cast<std::uint64_t>(std::max(present, kLeastShares));
+  const std::uint64_t reserve = sender.reserve_bytes;
+  const std::uint64_t more =
+      sender.wanted_bytes - std::min(sender.wanted_bytes, sender.reserve_bytes);
+  const std::uint64_t room = budget - std::min(budget, windows);
+  const std::uint64_t target = std::min(reserve + std::min(more, extra), sender.window() + room);
+  const std::uint64_t window = std::max({sender.window(), target, reserve});
+  if (window == sender.window()) return;
+  windows += window - sender.window();
+  sender.bytes_granted += window - sender.window();
+  Untell(sender);
+}
+
+void ServerSession::Book::GrantAll(std::int64_t now) {
+  if (leaving) return;
+  for (std::uint32_t model = 0; model < pools.size(); ++model) {
+    if (!pools[model].dirty) continue;
+    std::vector<CreditPool::Holder> holders;
+    for (auto& [id, sender] : senders) {
+      if (!sender.live() || rejects.Muted(sender.peer, now)) continue;
+      const auto share = sender.shares.find(model);
+      if (share == sender.shares.end() || share->second.seats.empty() || share->second.idle)
+        continue;
+      holders.push_back({&sender, &share->second});
+    }
+    pools[model].Grant(holders, now);
+    for (const CreditPool::Holder& holder : holders) {
+      if (!holder.sender->told) Untell(*holder.sender);
+    }
+  }
+}
+
+void ServerSession::Book::Tick(std::int64_t now) {
+  rejects.ForgetOld(now);
+  std::size_t gone = 0;
+  for (auto& [id, sender] : senders) {
+    if (sender.gone()) {
+      ++gone;
+      continue;
+    }
+    const std::int64_t silent = now - sender.last_heard_ns;
+    if (silent > limits.gone_after_ns) {
+      Leave(sender);
+      continue;
+    }
+    if (silent > limits.stalled_after_ns && sender.live()) {
+      sender.health = Sender::Health::kStalled;
+      for (const std::uint32_t model : sender.models) pools[model].dirty = true;
+    }
+    for (const std::uint32_t model : sender.models) {
+      Share& share = sender.shares.at(model);
+      if (share.idle || share.held() == 0 || sender.pace == Pace::kLockstep) continue;
+      share.idle = now - share.progress_ns > limits.idle_after_ns;
+      pools[model].dirty |= share.idle;
+    }
+  }
+  if (gone > kMostGone) ForgetOldest();
+}
+
+void ServerSession::Book::ForgetOldest() {
+  auto oldest = senders.end();
+  for (auto each = senders.begin(); each != senders.end(); ++each) {
+    if (!each->second.gone()) continue;
+    if (oldest == senders.end() || each->second.last_heard_ns < oldest->second.last_heard_ns) {
+      oldest = each;
+    }
+  }
+  for (const auto& [model, share] : oldest->second.shares) {
+    old_steps[model] += oldest->second.Steps(share);
+    old_dropped[model] += share.pinged_dropped;
+  }
+  senders.erase(oldest);
+}
+
+}  // namespace murmurate::wire

@@ -1,0 +1,63 @@
+#include "shared/wire/session_book.h"
+
+namespace murmurate::wire {
+
+std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
+  std::vector<ActorReport> reports;
+  for (const auto& [id, sender] : book_->senders) {
+    ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
+    report.agents = sender.agents();
+    report.trajectories = sender.trajectories;
+    report.refused = sender.refused;
+    for (const auto& [model, share] : sender.shares) {
+      report.steps += sender.Steps(share);
+      report.dropped_steps += share.pinged_dropped;
+    }
+    report.silent_ns = now_ns - sender.last_heard_ns;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+const std::array<std::uint64_t, kRefusalCount>& ServerSession::refusals() const {
+  return book_->refusals;
+}
+
+std::uint64_t ServerSession::duplicates() const { return book_->duplicates; }
+
+std::uint64_t ServerSession::EnvironmentSteps(std::uint32_t model) const {
+  std::uint64_t steps = book_->old_steps[model];
+  for (const auto& [id, sender] : book_->senders) {
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end()) steps += sender.Steps(share->second);
+  }
+  return steps;
+}
+
+std::uint64_t ServerSession::DroppedSteps(std::uint32_t model) const {
+  std::uint64_t steps = book_->old_dropped[model];
+  for (const auto& [id, sender] : book_->senders) {
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end()) steps += share->second.pinged_dropped;
+  }
+  return steps;
+}
+
+int ServerSession::live_agents(std::uint32_t model) const {
+  std::size_t agents = 0;
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.live()) continue;
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats.size();
+  }
+  return static_cast<int>(agents);
+}
+
+bool ServerSession::any_lockstep() const {
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.gone() && sender.pace == Pace::kLockstep) return true;
+  }
+  return false;
+}
+
+}  // namespace murmurate::wire
