@@ -22,14 +22,17 @@ namespace murmurate {
 /// What the daemon answers when an actor names a model: makes it on first sight.
 struct OfferedModel {
   std::shared_ptr<ExperienceChannel> channel;
-  std::string segment;              ///< shared memory, "" when off
+  std::string segment;  ///< shared memory, "" when off
   double max_trajectory_s = 5.0;
   double max_batch_s = 10.0;
+  int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
 };
-using OfferModel = std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;
+using OfferModel =
+    std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;
 
 struct IngestOptions {
-  std::vector<std::string> listen;  ///< main addresses, bound in order; the first is the family's base
+  std::vector<std::string>
+      listen;  ///< main addresses, bound in order; the first is the family's base
   std::uint64_t incarnation = 0;
   std::uint64_t seed = 1;
   bool resumed = false;

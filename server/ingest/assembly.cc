@@ -1,0 +1,91 @@
+#include "server/ingest/assembly.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/ingest/chronicle.h"
+#include "shared/core/clock.h"
+
+namespace murmurate {
+Assembly::Assembly(std::string name, OfferedModel model, std::int64_t now_ns)
+    : name_(std::move(name)),
+      model_(std::move(model)),
+      last_added_ns_(now_ns),
+      last_handed_ns_(now_ns) {}
+
+bool Assembly::TakeBatch(std::int64_t now_ns) {
+  if (batch_ != nullptr) return true;
+  std::optional<std::unique_ptr<TrainingBatch>> free = model_.channel->empty.TryPop();
+  if (!free) return false;
+  batch_ = std::move(*free);
+  batch_->Clear();
+  steps_given_.clear();
+  batch_since_ns_ = now_ns;
+  return true;
+}
+
+Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_ns) {
+  if (!TakeBatch(now_ns) || batch_->full()) return Outcome::kNoRoom;
+  if (view.steps == 0) {
+    const std::size_t limit = static_cast<std::size_t>(batch_->capacity) *
+                              static_cast<std::size_t>(model_.channel->layout.max_episodes);
+    if (batch_->episodes.size() + view.episodes.size() > limit) return Outcome::kTooManyEpisodes;
+    batch_->episodes.insert(batch_->episodes.end(), view.episodes.begin(), view.episodes.end());
+    return Outcome::kAdded;
+  }
+  if (batch_->trajectories.empty()) batch_since_ns_ = now_ns;
+  batch_->Add(view);
+  steps_given_[view.agent] += view.steps;
+  model_.channel->received_trajectories.fetch_add(1, std::memory_order_relaxed);
+  last_added_ns_ = now_ns;
+  return Outcome::kAdded;
+}
+
+void Assembly::Settle(std::int64_t now_ns,
+                      const std::function<void(WaitingBlock&, Outcome)>& added) {
+  while (!waiting_.empty()) {
+    const Outcome outcome = TryAdd(waiting_.front()->view, now_ns);
+    if (outcome == Outcome::kNoRoom) return;
+    const std::unique_ptr<WaitingBlock> block = std::move(waiting_.front());
+    waiting_.pop_front();
+    added(*block, outcome);
+  }
+}
+
+bool Assembly::old(int live_agents, std::int64_t now_ns) const {
+  if (batch_ == nullptr || batch_->trajectories.empty() || live_agents == 0) return false;
+  if (static_cast<double>(now_ns - batch_since_ns_) * 1e-9 < model_.max_batch_s) return false;
+  int given = 0;
+  for (const auto& [agent, steps] : steps_given_)
+    given += steps >= 2 * model_.channel->layout.length;
+  return given >= live_agents;
+}
+
+void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
+  if (sorted) batch_->Sort();
+  if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: nobody learns
+  last_handed_ns_ = now_ns;
+}
+
+std::string Assembly::Waiting(int live_agents, std::int64_t now_ns) const {
+  const std::int64_t waited = now_ns - std::max(last_added_ns_, last_handed_ns_);
+  if (waited < kNanosecondsPerSecond) return "";
+  const std::string subject = "model " + name_;
+  const int at_home = static_cast<int>(model_.channel->empty.size()) + (batch_ != nullptr);
+  const int with_learner = ExperienceChannel::kBatches - at_home;
+  if (with_learner > 0) {
+    return subject + ": its actors wait for the learner, which has had " +
+           std::to_string(with_learner) + (with_learner == 1 ? " full batch" : " full batches") +
+           " for " + SecondsInWords(waited);
+  }
+  if (live_agents == 0) {
+    return subject + " waits for an actor: none has played for " + SecondsInWords(waited);
+  }
+  const std::size_t have = batch_ == nullptr ? 0 : batch_->trajectories.size();
+  return subject + " waits for experience: " + std::to_string(have) + " of " +
+         std::to_string(model_.channel->batch_trajectories) + " trajectories, none for " +
+         SecondsInWords(waited) + ", from " + std::to_string(live_agents) + " live " +
+         (live_agents == 1 ? "agent" : "agents");
+}
+
+}  // namespace murmurate

@@ -1,0 +1,78 @@
+// Assembly: one model's checked trajectories on their way into the batch being assembled.
+//
+//   TryAdd --room--> place in the batch --full, or HandOverIfOld--> channel.ready --> learning
+//   thread
+//      | no batch free                                                                     |
+//      +--> Keep: a list in order of arrival --Settle--> place in the next batch <-- channel.empty
+//
+// Nothing here waits, and nothing that was accepted is lost. The list is bounded by the byte credit
+// its senders do not get back, and by kMaxWaiting. Owner and thread: Ingest.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "server/ingest/ingest.h"
+#include "shared/core/aligned_floats.h"
+
+namespace murmurate {
+
+/// A received block that no batch had room for yet. The view points into `message` or `aligned`.
+struct WaitingBlock {
+  Message message;
+  AlignedFloats aligned;
+  wire::Decoded decoded;
+  TrajectoryView view;
+};
+
+class Assembly {
+ public:
+  static constexpr std::size_t kMaxWaiting = 4096;
+
+  Assembly(std::string name, OfferedModel model, std::int64_t now_ns);
+
+  enum class Outcome : std::uint8_t {
+    kAdded,
+    kNoRoom,           ///< no batch is free: Keep it
+    kTooManyEpisodes,  ///< a block of episodes only, and the batch holds as many as it may
+  };
+  /// Copies a checked trajectory into its place, or the episodes of a block without steps.
+  Outcome TryAdd(const TrajectoryView& view, std::int64_t now_ns);
+  void Keep(std::unique_ptr<WaitingBlock> block) { waiting_.push_back(std::move(block)); }
+  /// Adds what waits, oldest first, while there is room; `added` is called for each.
+  void Settle(std::int64_t now_ns, const std::function<void(WaitingBlock&, Outcome)>& added);
+
+  bool full() const { return batch_ != nullptr && batch_->full(); }
+  /// It is max_batch_s old and each of `live_agents` agents has given 2 T steps.
+  bool old(int live_agents, std::int64_t now_ns) const;
+  /// Hands the batch to the learning thread; sorted when a run must be repeatable.
+  void HandOver(bool sorted, std::int64_t now_ns);
+
+  /// Who waits for whom and why, when anything has waited for over a second; "" otherwise.
+  std::string Waiting(int live_agents, std::int64_t now_ns) const;
+
+  ExperienceChannel& channel() { return *model_.channel; }
+  const OfferedModel& model() const { return model_; }
+  const std::string& name() const { return name_; }
+  std::size_t waiting() const { return waiting_.size(); }
+
+  /// What has been passed on to the session of the channel's counters.
+  std::uint64_t done_seen = 0, version_seen = 0;
+
+ private:
+  bool TakeBatch(std::int64_t now_ns);
+
+  const std::string name_;
+  const OfferedModel model_;
+  std::unique_ptr<TrainingBatch> batch_;
+  std::deque<std::unique_ptr<WaitingBlock>> waiting_;
+  std::map<std::uint32_t, int> steps_given_;  ///< by agent, into this batch
+  std::int64_t batch_since_ns_ = 0;           ///< first trajectory of this batch
+  std::int64_t last_added_ns_, last_handed_ns_;
+};
+
+}  // namespace murmurate

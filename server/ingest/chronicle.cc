@@ -1,0 +1,103 @@
+#include "server/ingest/chronicle.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "shared/core/clock.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kLookNs = kNanosecondsPerSecond / 4;
+constexpr std::int64_t kForgetNs = 60 * kNanosecondsPerSecond;
+constexpr std::int64_t kWaitingLineNs = 60 * kNanosecondsPerSecond;
+constexpr std::size_t kMaxPeers = 4096;
+
+std::string Agents(int count) {
+  return std::to_string(count) + (count == 1 ? " agent" : " agents");
+}
+
+}  // namespace
+
+std::string SecondsInWords(std::int64_t ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) * 1e-9);
+  return text;
+}
+
+Chronicle::Peer& Chronicle::Find(const std::string& peer, std::int64_t now_ns) {
+  if (peers_.size() >= kMaxPeers && !peers_.contains(peer)) {
+    std::erase_if(peers_,
+                  [&](const auto& entry) { return now_ns - entry.second.last_ns > kForgetNs; });
+    if (peers_.size() >= kMaxPeers) peers_.clear();
+  }
+  Peer& found = peers_[peer];
+  found.last_ns = now_ns;
+  return found;
+}
+
+void Chronicle::Name(const std::string& peer, const std::string& actor, std::int64_t now_ns) {
+  if (log_) Find(peer, now_ns).name = actor;
+}
+
+void Chronicle::NoteReply(const wire::ServerSession::Reply& reply, std::int64_t now_ns) {
+  const auto* error = std::get_if<wire::Error>(&reply.body);
+  if (error == nullptr || !log_) return;
+  Peer& peer = Find(reply.peer, now_ns);
+  if (now_ns < peer.next_line_ns) {
+    ++peer.held_back;
+    return;
+  }
+  std::string line = peer.name.empty() ? "a stranger" : "actor " + peer.name;
+  line +=
+      " was refused (" + std::string(wire::RefusalName(error->refusal)) + "): " + error->sentence;
+  if (peer.held_back > 0) line += " (and " + std::to_string(peer.held_back) + " more)";
+  log_(LogLevel::kWarning, line);
+  peer.held_back = 0;
+  peer.next_line_ns = now_ns + kNanosecondsPerSecond;
+}
+
+void Chronicle::NoteChange(const Actor& known, const wire::ServerSession::ActorReport& now) {
+  const std::string subject = "actor " + now.name;
+  if (!known.seen) {
+    if (now.health == Health::kGone) return;
+    log_(LogLevel::kInfo, subject + " joined with " + Agents(now.agents));
+  } else if (known.health == now.health) {
+    return;
+  } else if (now.health == Health::kLive) {
+    log_(LogLevel::kInfo, subject + " is heard again");
+  } else if (now.health == Health::kStalled) {
+    log_(LogLevel::kWarning, subject + " is silent for " + SecondsInWords(now.silent_ns) +
+                                 "; its share goes to the others");
+  } else {
+    log_(LogLevel::kInfo, subject + " left");
+  }
+}
+
+void Chronicle::NoteActors(const std::vector<wire::ServerSession::ActorReport>& actors,
+                           std::int64_t now_ns) {
+  next_look_ns_ = now_ns + kLookNs;
+  std::map<std::uint64_t, Actor> seen;
+  for (const auto& actor : actors) {
+    const auto known = actors_.find(actor.sender);
+    NoteChange(known == actors_.end() ? Actor{} : known->second, actor);
+    seen[actor.sender] = {actor.name, actor.health, true};
+    if (known != actors_.end()) actors_.erase(known);
+  }
+  for (const auto& [sender, actor] : actors_) {
+    if (actor.health != Health::kGone) log_(LogLevel::kInfo, "actor " + actor.name + " left");
+  }
+  actors_ = std::move(seen);
+}
+
+void Chronicle::NoteWaiting(const std::string& model, const std::string& sentence,
+                            std::int64_t now_ns) {
+  if (sentence.empty() || !log_) return;
+  std::int64_t& next_ns = next_waiting_line_ns_[model];
+  if (now_ns < next_ns) return;
+  log_(LogLevel::kInfo, sentence);
+  next_ns = now_ns + kWaitingLineNs;
+}
+
+}  // namespace murmurate

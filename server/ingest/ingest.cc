@@ -1,0 +1,379 @@
+#include "server/ingest/ingest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "server/ingest/assembly.h"
+#include "server/ingest/chronicle.h"
+#include "server/ingest/outbox.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/transport/shared_segment.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kMessagesARound = 256;
+constexpr std::size_t kBytesARound = 8u << 20;
+constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
+constexpr std::size_t kMaxModels = 256;
+constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding beside a block
+
+/// Why a block is not taken.
+struct BlockRefusal {
+  wire::Refusal refusal = wire::Refusal::kNone;
+  std::string sentence;
+};
+
+bool Finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+bool Finite(const TrajectoryView& view) {
+  return Finite(view.observation) && Finite(view.log_prob) && Finite(view.reward) &&
+         Finite(view.final_observation) && Finite(view.next_observation) &&
+         std::all_of(view.episodes.begin(), view.episodes.end(),
+                     [](const EpisodeRecord& e) { return std::isfinite(e.raw_return); });
+}
+
+/// `block` itself, or a copy in `storage` where its floats lie on their borders.
+std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage) {
+  if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(EpisodeRecord) == 0) return block;
+  const std::size_t floats = (block.size() + sizeof(float) - 1) / sizeof(float);
+  if (storage->size() < floats) *storage = AlignedFloats(floats);
+  std::memcpy(storage->data(), block.data(), block.size());
+  return std::as_bytes(std::span<const float>(*storage)).first(block.size());
+}
+
+/// Columns and their meaning, cheapest check first.
+BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
+                     const ExperienceChannel& channel, TrajectoryView* view) {
+  const auto& metadata = std::get<wire::Experience>(decoded.body);
+  const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
+  // One ahead: a version is handed out a moment before it is counted here.
+  if (metadata.version > newest + 1) {
+    return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
+                                         ", the newest published, got " +
+                                         std::to_string(metadata.version)};
+  }
+  Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
+  if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};
+  status = CheckTrajectory(*view, channel.layout, channel.spec.spaces);
+  if (status.ok()) return {};
+  return {Finite(*view) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite, status.message()};
+}
+
+}  // namespace
+
+struct Ingest::State : wire::ServerSession::Models {
+  State(Socket main, IngestOptions given, OfferModel offer_model)
+      : options(std::move(given)),
+        offer(std::move(offer_model)),
+        socket(std::move(main)),
+        poller(&wake),
+        session(options.incarnation, options.resumed, options.seed, options.limits),
+        outbox(&socket, options.incarnation),
+        chronicle(options.log) {}
+
+  Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
+  Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
+  void TakeReturned(std::int64_t now_ns);
+  void OnMessage(Message message, std::int64_t now_ns);
+  void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
+  void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
+               Assembly::Outcome outcome, std::int64_t now_ns);
+  void CountSteps(std::uint32_t model);
+  void HandOver(std::uint32_t model, std::int64_t now_ns);
+  void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
+  void Answer(std::int64_t now_ns);
+  void Round(std::int64_t now_ns);
+  void Chronicled(std::int64_t now_ns);
+
+  const IngestOptions options;
+  const OfferModel offer;
+  std::vector<std::string> addresses;
+  WakeSignal wake;
+  Socket socket;
+  Poller poller;
+
+  mutable std::mutex mutex;  ///< all below: a round against TakeReport and SayGoaway
+  wire::ServerSession session;
+  Outbox outbox;
+  Chronicle chronicle;
+  std::vector<std::unique_ptr<Assembly>> assemblies;
+  std::map<std::string, std::uint32_t> model_numbers;
+  AlignedFloats scratch;
+  std::uint64_t messages = 0, bytes = 0;
+  std::int64_t next_tick_ns = 0;
+};
+
+Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::string& text) {
+  Result<Spaces> spaces = Spaces::Parse(text);
+  if (!spaces.ok()) return InvalidArgument("model " + name + ": " + spaces.status().message());
+  const auto known = model_numbers.find(name);
+  if (known == model_numbers.end()) return MakeModel(name, *spaces);
+  const Spaces& expected = assemblies[known->second]->channel().spec.spaces;
+  const std::string difference = FirstDifference(expected, *spaces);
+  if (difference.empty()) return known->second;
+  return InvalidArgument("model " + name + ": " + difference +
+                         "; give this game's model another name, or the game these spaces");
+}
+
+Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Spaces& spaces) {
+  if (Status status = CheckSpaces(spaces); !status.ok()) {
+    return InvalidArgument("model " + name + ": " + status.message());
+  }
+  if (assemblies.size() >= kMaxModels) {
+    return ResourceError("model " + name + ": this learner has its " + std::to_string(kMaxModels) +
+                         " models already; use one of their names");
+  }
+  Result<OfferedModel> offered = offer(name, spaces);
+  if (!offered.ok()) return offered.status();
+  const ExperienceChannel& channel = *offered->channel;
+  const std::size_t limit = SocketOptions{}.max_message_bytes - kMetadataRoom;
+  if (channel.layout.block_bytes > limit) {
+    return InvalidArgument("model " + name + ": a trajectory takes " +
+                           std::to_string(channel.layout.block_bytes) + " bytes and a message " +
+                           std::to_string(limit) + " at most; lower algorithm.trajectory_length");
+  }
+  wire::SessionModel model;
+  model.welcome.name = name;
+  model.welcome.id = wire::ModelId(name);
+  model.welcome.spec = channel.spec.ToText();
+  model.welcome.trajectory_length = static_cast<std::uint32_t>(channel.layout.length);
+  model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered->max_trajectory_s * 1000.0);
+  model.welcome.segment = options.shm ? offered->segment : "";
+  model.block_bytes = channel.layout.block_bytes;
+  model.outstanding_limit = 2 * channel.batch_trajectories;
+  model.batch_trajectories = channel.batch_trajectories;
+  model.lockstep_agents = offered->lockstep_agents;
+  const std::uint32_t number = session.AddModel(std::move(model));
+  assemblies.push_back(std::make_unique<Assembly>(name, *std::move(offered), MonotonicNs()));
+  model_numbers.emplace(name, number);
+  session.SetVersion(number, assemblies.back()->channel().version.load(std::memory_order_acquire));
+  return number;
+}
+
+void Ingest::State::TakeReturned(std::int64_t now_ns) {
+  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
+    Assembly& assembly = *assemblies[model];
+    const std::uint64_t done = assembly.channel().trajectories_done.load(std::memory_order_acquire);
+    const std::uint64_t version = assembly.channel().version.load(std::memory_order_acquire);
+    if (done != assembly.done_seen) {
+      const int count = static_cast<int>(done - assembly.done_seen);
+      session.ReleaseTrajectories(model, count, version, now_ns);
+    } else if (version != assembly.version_seen) {
+      session.SetVersion(model, version);
+    }
+    assembly.done_seen = done;
+    assembly.version_seen = version;
+    SettleWaiting(model, now_ns);
+  }
+}
+
+void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
+  std::array<std::span<const std::byte>, 4> frames;
+  const std::size_t count = std::min(message.frames.size(), frames.size());
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    frames[i] = message.frames[i].bytes();
+    size += frames[i].size();
+  }
+  ++messages;
+  bytes += size;
+  auto decoded = wire::Decode(std::span(frames).first(count));
+  if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
+    session.OnUndecodable(message.peer, *failure, now_ns);
+    return;
+  }
+  auto& good = std::get<wire::Decoded>(decoded);
+  if (std::holds_alternative<wire::Experience>(good.body)) {
+    OnExperience(std::move(message), std::move(good), now_ns);
+    return;
+  }
+  if (const auto* hello = std::get_if<wire::Hello>(&good.body)) {
+    chronicle.Name(message.peer, hello->actor_name, now_ns);
+  }
+  session.OnMessage(message.peer, good, *this, now_ns);
+}
+
+void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns) {
+  const wire::ServerSession::Verdict verdict = session.OnExperience(message.peer, decoded, now_ns);
+  if (!verdict.accept) return;
+  Assembly& assembly = *assemblies[verdict.model];
+  TrajectoryView view;
+  BlockRefusal refused =
+      Examine(decoded, Aligned(decoded.block, &scratch), assembly.channel(), &view);
+  if (refused.refusal == wire::Refusal::kNone && assembly.waiting() >= Assembly::kMaxWaiting) {
+    refused = {wire::Refusal::kBusy, "the learner is " + std::to_string(Assembly::kMaxWaiting) +
+                                         " blocks behind; send less often"};
+  }
+  if (refused.refusal != wire::Refusal::kNone) {
+    session.Dealt(message.peer, decoded, refused.refusal, std::move(refused.sentence), now_ns);
+    return;
+  }
+  view.agent = verdict.agent_index;
+  if (assembly.waiting() == 0) {
+    const Assembly::Outcome outcome = assembly.TryAdd(view, now_ns);
+    if (outcome != Assembly::Outcome::kNoRoom) {
+      Settled(verdict.model, message.peer, decoded, outcome, now_ns);
+      if (assembly.full()) HandOver(verdict.model, now_ns);
+      return;
+    }
+  }
+  auto block = std::make_unique<WaitingBlock>();
+  block->message = std::move(message);
+  block->decoded = std::move(decoded);
+  block->decoded.block = block->message.frames.back().bytes();
+  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), assembly.channel(),
+                &block->view);
+  block->view.agent = verdict.agent_index;
+  assembly.Keep(std::move(block));
+}
+
+void Ingest::State::Settled(std::uint32_t model, const std::string& peer,
+                            const wire::Decoded& decoded, Assembly::Outcome outcome,
+                            std::int64_t now_ns) {
+  if (outcome == Assembly::Outcome::kAdded) {
+    session.Dealt(peer, decoded, wire::Refusal::kNone, "", now_ns);
+    return;
+  }
+  session.Dealt(peer, decoded, wire::Refusal::kBusy,
+                "model " + assemblies[model]->name() +
+                    ": more finished episodes than a batch may report; send them with steps",
+                now_ns);
+}
+
+void Ingest::State::SettleWaiting(std::uint32_t model, std::int64_t now_ns) {
+  Assembly& assembly = *assemblies[model];
+  while (assembly.waiting() > 0) {
+    assembly.Settle(now_ns, [&](WaitingBlock& block, Assembly::Outcome outcome) {
+      Settled(model, block.message.peer, block.decoded, outcome, now_ns);
+    });
+    if (!assembly.full()) return;
+    HandOver(model, now_ns);
+  }
+}
+
+void Ingest::State::CountSteps(std::uint32_t model) {
+  ExperienceChannel& channel = assemblies[model]->channel();
+  channel.environment_steps.store(session.EnvironmentSteps(model), std::memory_order_relaxed);
+  channel.dropped_steps.store(session.DroppedSteps(model), std::memory_order_relaxed);
+}
+
+void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
+  CountSteps(model);  // before the batch: a lock-step learner reads its schedules from them
+  assemblies[model]->HandOver(session.any_lockstep(), now_ns);
+}
+
+void Ingest::State::Answer(std::int64_t now_ns) {
+  std::vector<wire::ServerSession::Reply> replies = session.TakeReplies();
+  for (const auto& reply : replies) chronicle.NoteReply(reply, now_ns);
+  for (const std::string& peer : outbox.Send(std::move(replies))) {
+    session.OnUnreachable(peer, now_ns);
+  }
+}
+
+void Ingest::State::Round(std::int64_t now_ns) {
+  TakeReturned(now_ns);
+  const std::uint64_t bytes_before = bytes;
+  for (int i = 0; i < kMessagesARound && bytes - bytes_before < kBytesARound; ++i) {
+    Message message;
+    if (!socket.TryReceive(&message)) break;
+    OnMessage(std::move(message), now_ns);
+  }
+  const bool lockstep = session.any_lockstep();
+  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
+    CountSteps(model);
+    if (lockstep || !assemblies[model]->old(session.live_agents(model), now_ns)) continue;
+    HandOver(model, now_ns);
+    SettleWaiting(model, now_ns);
+  }
+  if (now_ns >= next_tick_ns) {
+    session.OnTick(now_ns);
+    next_tick_ns = now_ns + kTickNs;
+  }
+  Answer(now_ns);
+  if (chronicle.due(now_ns)) Chronicled(now_ns);
+}
+
+void Ingest::State::Chronicled(std::int64_t now_ns) {
+  chronicle.NoteActors(session.Actors(now_ns), now_ns);
+  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
+    const Assembly& assembly = *assemblies[model];
+    chronicle.NoteWaiting(assembly.name(), assembly.Waiting(session.live_agents(model), now_ns),
+                          now_ns);
+  }
+}
+
+Result<std::unique_ptr<Ingest>> Ingest::Open(SocketContext& context, IngestOptions options,
+                                             OfferModel offer) {
+  if (options.listen.empty()) {
+    return InvalidArgument(
+        "server.listen: expected at least one address, such as "
+        "\"tcp://127.0.0.1:7420\", got none");
+  }
+  Result<Socket> socket = Socket::Open(context, SocketKind::kRouter);
+  if (!socket.ok()) return socket.status();
+  std::vector<std::string> bound;
+  for (const std::string& address : options.listen) {
+    MURMURATE_RETURN_IF_ERROR(socket->Bind(address));
+    bound.push_back(socket->BoundAddress());
+  }
+  Result<AddressFamily> family = SisterAddresses(bound.front());
+  if (!family.ok()) return family.status();
+  auto state = std::make_unique<State>(*std::move(socket), std::move(options), std::move(offer));
+  state->addresses = std::move(bound);
+  state->session.SetHost(HostIdentity());
+  state->session.SetAddresses(family->announce, family->weights);
+  return std::unique_ptr<Ingest>(new Ingest(std::move(state)));
+}
+
+Ingest::Ingest(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Ingest::~Ingest() = default;
+
+void Ingest::PollOnce(int timeout_ms) {
+  Socket* const sockets[] = {&state_->socket};
+  state_->poller.Wait(sockets, timeout_ms);
+  const std::lock_guard lock(state_->mutex);
+  state_->Round(MonotonicNs());
+}
+
+void Ingest::Wake() { state_->wake.Set(); }
+
+void Ingest::SayGoaway(const wire::Goaway& goaway) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->session.SayGoaway(goaway);
+  }
+  Wake();
+}
+
+std::vector<std::string> Ingest::addresses() const { return state_->addresses; }
+
+Ingest::Report Ingest::TakeReport() const {
+  const std::int64_t now_ns = MonotonicNs();
+  const std::lock_guard lock(state_->mutex);
+  Report report;
+  report.actors = state_->session.Actors(now_ns);
+  report.refusals = state_->session.refusals();
+  report.duplicates = state_->session.duplicates();
+  report.messages = state_->messages;
+  report.bytes = state_->bytes;
+  for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {
+    std::string waiting =
+        state_->assemblies[model]->Waiting(state_->session.live_agents(model), now_ns);
+    if (!waiting.empty()) report.waiting.push_back(std::move(waiting));
+  }
+  for (const auto& actor : report.actors) {
+    if (actor.health != wire::ServerSession::ActorReport::Health::kStalled) continue;
+    report.waiting.push_back("actor " + actor.name + " is silent for " +
+                             SecondsInWords(actor.silent_ns) + "; its share goes to the others");
+  }
+  return report;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,67 @@
+#include "server/ingest/outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace murmurate {
+namespace {
+
+bool IsAccepted(const wire::ServerSession::Reply& reply) {
+  return std::holds_alternative<wire::Accepted>(reply.body);
+}
+
+bool IsPong(const wire::ServerSession::Reply& reply) {
+  return std::holds_alternative<wire::Pong>(reply.body);
+}
+
+}  // namespace
+
+SendOutcome Outbox::TrySend(const Reply& reply) {
+  const wire::Encoded encoded = wire::Encode(reply.body, sender_, reply.sequence);
+  Message message;
+  message.peer = reply.peer;
+  message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+  message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+  return socket_->TrySend(message);
+}
+
+bool Outbox::Park(Reply reply) {
+  const auto slot = slots_.find(reply.peer);
+  if (slot == slots_.end()) {
+    std::string peer = reply.peer;
+    slots_.emplace(std::move(peer), std::move(reply));
+    return true;
+  }
+  if (IsPong(reply)) return true;
+  if (!(IsAccepted(reply) && IsAccepted(slot->second)) && !IsPong(slot->second)) return false;
+  slot->second = std::move(reply);
+  return true;
+}
+
+void Outbox::RetrySlots(std::vector<std::string>* unreachable) {
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    const SendOutcome outcome = TrySend(slot->second);
+    if (outcome == SendOutcome::kNoPeer) unreachable->push_back(slot->first);
+    slot = outcome == SendOutcome::kWouldBlock ? std::next(slot) : slots_.erase(slot);
+  }
+}
+
+std::vector<std::string> Outbox::Send(std::vector<Reply> replies) {
+  std::vector<std::string> unreachable;
+  RetrySlots(&unreachable);
+  for (Reply& reply : replies) {
+    if (std::find(unreachable.begin(), unreachable.end(), reply.peer) != unreachable.end()) {
+      continue;
+    }
+    SendOutcome outcome = SendOutcome::kWouldBlock;
+    if (!slots_.contains(reply.peer)) outcome = TrySend(reply);
+    if (outcome == SendOutcome::kSent) continue;
+    std::string peer = reply.peer;
+    if (outcome == SendOutcome::kWouldBlock && Park(std::move(reply))) continue;
+    slots_.erase(peer);
+    unreachable.push_back(std::move(peer));
+  }
+  return unreachable;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,41 @@
+// Outbox: answers to peers through a ROUTER, never waiting for any of them.
+//
+// A peer whose queue is full gets one pending slot. Totals never fall, so a newer ACCEPTED makes an
+// older one in the slot needless, and a PONG is not worth keeping. Anything more: the peer does not
+// read, and is given up; it greets again when it lives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shared/transport/socket.h"
+#include "shared/wire/server_session.h"
+
+namespace murmurate {
+
+class Outbox {
+ public:
+  /// `sender`: what the headers carry, the incarnation. The socket must outlive the outbox.
+  Outbox(Socket* socket, std::uint64_t sender) : socket_(socket), sender_(sender) {}
+
+  /// Sends in order, what waited in slots first. Returns the peers that cannot be reached.
+  std::vector<std::string> Send(std::vector<wire::ServerSession::Reply> replies);
+
+  std::size_t pending() const { return slots_.size(); }
+
+ private:
+  using Reply = wire::ServerSession::Reply;
+
+  SendOutcome TrySend(const Reply& reply);
+  void RetrySlots(std::vector<std::string>* unreachable);
+  /// False: there is no room for it in the peer's slot.
+  bool Park(Reply reply);
+
+  Socket* socket_;
+  std::uint64_t sender_;
+  std::map<std::string, Reply> slots_;
+};
+
+}  // namespace murmurate

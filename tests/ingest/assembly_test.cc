@@ -1,0 +1,90 @@
+#include "server/ingest/assembly.h"
+
+#include <gmock/gmock.h>
+
+#include "shared/core/clock.h"
+#include "tests/experience/sample_trajectory.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSecond = kNanosecondsPerSecond;
+
+OfferedModel SampleModel(int trajectories, double max_batch_s = 10.0) {
+  ModelSpec spec;
+  spec.spaces = SampleSpaces();
+  OfferedModel model;
+  model.channel = std::make_shared<ExperienceChannel>(spec, 4, trajectories);
+  model.max_batch_s = max_batch_s;
+  return model;
+}
+
+SampleTrajectory Of(std::uint32_t agent, int steps = 4) {
+  SampleTrajectory sample(steps, 1);
+  sample.agent = agent;
+  return sample;
+}
+
+TEST(Assembly, ABatchIsOldOnlyWhenTheSlowestAgentHasGivenItsShare) {
+  Assembly assembly("default", SampleModel(16), 0);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(assembly.TryAdd(Of(0).View(), 3 * kSecond), Assembly::Outcome::kAdded);
+  }
+  EXPECT_FALSE(assembly.old(2, 100 * kSecond));
+  (void)assembly.TryAdd(Of(1, 4).View(), 4 * kSecond);
+  (void)assembly.TryAdd(Of(1, 3).View(), 5 * kSecond);
+  EXPECT_FALSE(assembly.old(2, 100 * kSecond)) << "agent 1 has given 7 of 8 steps";
+  (void)assembly.TryAdd(Of(1, 1).View(), 6 * kSecond);
+  EXPECT_TRUE(assembly.old(2, 13 * kSecond)) << "ten seconds after its first trajectory";
+  EXPECT_FALSE(assembly.old(2, 12 * kSecond));
+  EXPECT_FALSE(assembly.old(0, 100 * kSecond)) << "nobody plays: nobody waits for it";
+}
+
+TEST(Assembly, EpisodesWithoutStepsAreBoundedSoThatNobodyFillsTheMemory) {
+  const OfferedModel model = SampleModel(2);
+  Assembly assembly("default", model, 0);
+  SampleTrajectory idle(0, 0);
+  idle.episodes.resize(2 * static_cast<std::size_t>(model.channel->layout.max_episodes));
+  TrajectoryView view = idle.View();
+  view.next_observation = {};
+  EXPECT_EQ(assembly.TryAdd(view, 0), Assembly::Outcome::kAdded);
+  idle.episodes.resize(1);
+  view.episodes = idle.episodes;
+  EXPECT_EQ(assembly.TryAdd(view, 0), Assembly::Outcome::kTooManyEpisodes);
+  EXPECT_EQ(assembly.TryAdd(Of(0).View(), 0), Assembly::Outcome::kAdded) << "steps still count";
+}
+
+TEST(Assembly, SaysThatItWaitsForExperience) {
+  Assembly assembly("npc", SampleModel(8), 0);
+  for (int i = 0; i < 3; ++i) (void)assembly.TryAdd(Of(0).View(), kSecond);
+  EXPECT_EQ(assembly.Waiting(2, kSecond + kSecond / 2), "");
+  EXPECT_EQ(assembly.Waiting(2, 5 * kSecond + kSecond / 10),
+            "model npc waits for experience: 3 of 8 trajectories, none for 4.1 s, from 2 live "
+            "agents");
+  EXPECT_THAT(assembly.Waiting(0, 5 * kSecond), HasSubstr("model npc waits for an actor"));
+}
+
+TEST(Assembly, SaysThatActorsWaitForTheLearner) {
+  const OfferedModel model = SampleModel(1);
+  Assembly assembly("npc", model, 0);
+  (void)assembly.TryAdd(Of(0).View(), kSecond);
+  ASSERT_TRUE(assembly.full());
+  assembly.HandOver(false, kSecond);
+  EXPECT_EQ(assembly.Waiting(1, kSecond + 1), "");
+  EXPECT_EQ(assembly.Waiting(1, 4 * kSecond),
+            "model npc: its actors wait for the learner, which has had 1 full batch for 3.0 s");
+}
+
+TEST(Assembly, ALearnerThatIsGoneCostsTheBatchAndNothingElse) {
+  const OfferedModel model = SampleModel(1);
+  Assembly assembly("npc", model, 0);
+  model.channel->ready.Close();
+  (void)assembly.TryAdd(Of(0).View(), 0);
+  assembly.HandOver(false, 0);
+  EXPECT_EQ(assembly.TryAdd(Of(0).View(), 0), Assembly::Outcome::kAdded);
+}
+
+}  // namespace
+}  // namespace murmurate

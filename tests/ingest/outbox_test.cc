@@ -1,0 +1,95 @@
+#include "server/ingest/outbox.h"
+
+#include "tests/ingest/stage.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Reply = wire::ServerSession::Reply;
+
+/// A ROUTER and a peer that never reads.
+struct DeafPeer {
+  DeafPeer() {
+    SocketOptions options;
+    options.high_water_mark = 4;
+    router.emplace(*Socket::Open(context, SocketKind::kRouter, options));
+    EXPECT_TRUE(router->Bind("tcp://127.0.0.1:*").ok());
+    dealer.emplace(*Socket::Open(context, SocketKind::kDealer, options));
+    EXPECT_TRUE(dealer->Connect(router->BoundAddress()).ok());
+    Message hello;
+    const std::byte byte{1};
+    hello.frames.emplace_back(std::span(&byte, 1));
+    const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
+    while (dealer->TrySend(hello) != SendOutcome::kSent && MonotonicNs() < deadline) {
+    }
+    Message heard;
+    while (!router->TryReceive(&heard) && MonotonicNs() < deadline) {
+    }
+    peer = heard.peer;
+    outbox.emplace(&*router, 77);
+  }
+
+  /// Sends until the peer's queues are full and one reply is parked.
+  bool FillUp(const wire::Body& body) {
+    for (int i = 0; i < 200000 && outbox->pending() == 0; ++i) {
+      EXPECT_THAT(outbox->Send({Reply{peer, body, 0}}), IsEmpty());
+    }
+    return outbox->pending() == 1;
+  }
+
+  SocketContext context;
+  std::optional<Socket> router, dealer;
+  std::optional<Outbox> outbox;
+  std::string peer;
+};
+
+wire::Accepted AcceptedUpTo(std::uint64_t sequence) {
+  wire::Accepted accepted;
+  accepted.sequence = sequence;
+  return accepted;
+}
+
+wire::Body LongError() { return wire::Error{wire::Refusal::kBusy, std::string(2000, 'x'), 1}; }
+
+TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
+  DeafPeer deaf;
+  ASSERT_TRUE(deaf.FillUp(AcceptedUpTo(1)));
+  for (std::uint64_t i = 2; i < 100; ++i) {
+    EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, AcceptedUpTo(i), 0}}), IsEmpty());
+  }
+  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, wire::Pong{}, 0}}), IsEmpty());
+  EXPECT_EQ(deaf.outbox->pending(), 1u);
+
+  std::uint64_t newest = 0;
+  const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
+  while (newest != 99 && MonotonicNs() < deadline) {
+    (void)deaf.outbox->Send({});
+    Message message;
+    if (!deaf.dealer->TryReceive(&message)) continue;
+    const std::span<const std::byte> frames[] = {message.frames[0].bytes(),
+                                                 message.frames[1].bytes()};
+    const auto decoded = wire::Decode(frames);
+    const auto* accepted = std::get_if<wire::Accepted>(&std::get<wire::Decoded>(decoded).body);
+    ASSERT_NE(accepted, nullptr);
+    EXPECT_GE(accepted->sequence, newest);
+    newest = accepted->sequence;
+  }
+  EXPECT_EQ(newest, 99u);
+}
+
+TEST(Outbox, APeerThatReadsNothingIsGivenUpAndStopsNobody) {
+  DeafPeer deaf;
+  ASSERT_TRUE(deaf.FillUp(LongError()));
+  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}}), ElementsAre(deaf.peer));
+  EXPECT_EQ(deaf.outbox->pending(), 0u);
+}
+
+TEST(Outbox, APeerThatIsGoneIsNamed) {
+  DeafPeer deaf;
+  EXPECT_THAT(deaf.outbox->Send({Reply{"nobody", wire::Pong{}, 0}}), ElementsAre("nobody"));
+}
+
+}  // namespace
+}  // namespace murmurate
