@@ -169,7 +169,9 @@ bool AgentCore::Wait() {
     const bool record = WantsToRecord();
     if (MayBegin(record)) return record;
     const FutexWait wait{&model_->progress, seen};
+    model_->waiting.fetch_add(1, std::memory_order_relaxed);
     WaitForAny({&wait, 1}, kLookAgainMs);
+    model_->waiting.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 

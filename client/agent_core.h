@@ -17,23 +17,12 @@
 #include <string_view>
 #include <vector>
 
+#include "client/agent_gear.h"
 #include "client/client_model.h"
 #include "client/trajectory_recorder.h"
 #include "shared/core/random.h"
 
 namespace murmurate {
-
-/// All the memory an agent needs for one spec and trajectory length. Made by mmr-client, kept until
-/// the agent dies: the game's thread never frees.
-struct AgentGear {
-  std::shared_ptr<PolicySet> policies;   ///< null: no spec is known
-  std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
-  std::vector<EpisodeRecord> episodes;
-  AlignedFloats logits;                 ///< of the last step
-  AlignedFloats scratch, group_logits;  ///< for `rows` rows
-  bool reseed = false;
-  std::uint64_t seed = 0;
-};
 
 class AgentCore {
  public:

@@ -62,7 +62,7 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
   // Until the learner says what it wants recorded; agents that keep its pace wait for that.
   const auto policies = model.policies();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
-  if (policies != nullptr && at_once) FitToPlay(**agent, policies);
+  if (policies != nullptr && at_once) (*agent)->Fit(MakeGear(policies, rows, 0));
   bell_->roster_changed.store(true, std::memory_order_release);
   bell_->wake.Set();
   return agent;

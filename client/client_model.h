@@ -25,6 +25,15 @@ struct SenderBell {
   std::atomic<bool> roster_changed{false};  ///< an agent came or closed
   std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
 
+  /// mmr-client, before it sleeps: false when something is ready after all.
+  template <typename AnyReady>
+  bool MaySleep(bool could_send, AnyReady any_ready) {
+    wanted.store(could_send, std::memory_order_seq_cst);
+    if (!could_send || !any_ready()) return true;
+    wanted.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  /// An agent, after it handed over a block.
   void Ring() {
     if (!wanted.load(std::memory_order_seq_cst)) return;
     if (wanted.exchange(false, std::memory_order_seq_cst)) wake.Set();
@@ -66,6 +75,8 @@ class ClientModel {
     progress.fetch_add(1, std::memory_order_release);
     WakeAll(&progress);
   }
+  /// How many agents sleep for `progress` just now.
+  std::atomic<int> waiting{0};
   /// Takes credit for one trajectory of T steps if there is any.
   bool Reserve(int trajectory_length) {
     std::int64_t begun = started.load(std::memory_order_acquire);

@@ -10,6 +10,7 @@ namespace murmurate {
 namespace {
 
 constexpr int kLongestSleepMs = 100;
+constexpr int kLingerMs = 200;
 constexpr int kMostMessages = 64;  // a round
 
 using Kind = wire::ClientSession::Event::Kind;
@@ -38,7 +39,9 @@ void LearnerLink::Log(LogLevel level, const std::string& text) const {
 
 void LearnerLink::OpenSocket() {
   socket_.reset();
-  Result<Socket> opened = Socket::Open(context_, SocketKind::kDealer, {.linger_ms = 200});
+  SocketOptions socket_options;
+  socket_options.linger_ms = kLingerMs;
+  Result<Socket> opened = Socket::Open(context_, SocketKind::kDealer, socket_options);
   Status status = opened.status();
   if (opened.ok()) {
     socket_ = std::move(*opened);
@@ -69,13 +72,8 @@ void LearnerLink::PollOnce() {
 }
 
 void LearnerLink::Sleep() {
-  const bool may_send = adopted_ && sender_.MaySend();
-  bell_->wanted.store(may_send, std::memory_order_seq_cst);
-  // An agent that handed over before it could see `wanted` is seen here.
-  if (may_send && BlockSender::AnyReady(roster_.models())) {
-    bell_->wanted.store(false, std::memory_order_relaxed);
-    return;
-  }
+  const bool could_send = adopted_ && sender_.MaySend();
+  if (!bell_->MaySleep(could_send, [&] { return BlockSender::AnyReady(roster_.models()); })) return;
   const bool quiet = session_.state() == Session::kLive || roster_.empty();
   sleep_ms_ = quiet ? kLongestSleepMs : std::min(sleep_ms_ * 2, kLongestSleepMs);
   std::vector<Socket*> sockets = fetcher_.sockets();
@@ -116,14 +114,12 @@ void LearnerLink::Take(const Message& message, std::int64_t now_ns) {
     return;
   }
   const auto& good = std::get<wire::Decoded>(decoded);
-  if (const auto* error = std::get_if<wire::Error>(&good.body); error && error->sequence > 0) {
-    std::lock_guard lock(state_mutex_);
-    ++numbers_.refused;
-  }
   if (const auto* error = std::get_if<wire::Error>(&good.body)) {
     Log(LogLevel::kWarning, "the learner refused: " + error->sentence);
   }
   Apply(session_.OnMessage(good, now_ns), now_ns);
+  std::lock_guard lock(state_mutex_);
+  numbers_.refused = session_.refused_trajectories();
 }
 
 void LearnerLink::Send(const wire::Body& body) {
@@ -154,15 +150,12 @@ void LearnerLink::OnEvent(Kind kind) {
       break;
     case Kind::kRefused:
       break;
-    case Kind::kLost: {
+    case Kind::kLost:
+      CountReconnect();
       OpenSocket();
-      std::lock_guard lock(state_mutex_);
-      ++numbers_.reconnects;
       break;
-    }
   }
   sender_.EndSession(roster_.models());
-  fresh_ = true;
   adopted_ = false;
   SetLive(false);
 }
@@ -214,7 +207,7 @@ wire::Ping LearnerLink::Progress() {
 }
 
 void LearnerLink::SayGoodbye() {
-  const std::int64_t deadline = MonotonicNs() + 200 * kNanosecondsPerMillisecond;
+  const std::int64_t deadline = MonotonicNs() + kLingerMs * kNanosecondsPerMillisecond;
   if (session_.state() != Session::kLive || !socket_.has_value()) return;
   for (;;) {
     const std::int64_t now_ns = MonotonicNs();
@@ -227,6 +220,11 @@ void LearnerLink::SayGoodbye() {
     Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : 20);
   }
   Send(wire::Bye{});
+}
+
+void LearnerLink::CountReconnect() {
+  std::lock_guard lock(state_mutex_);
+  ++numbers_.reconnects;
 }
 
 LearnerLink::Numbers LearnerLink::numbers() const {

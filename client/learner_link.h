@@ -25,9 +25,6 @@
 
 namespace murmurate {
 
-/// Gear to play `policies` with and record nothing.
-void FitToPlay(AgentCore& agent, std::shared_ptr<PolicySet> policies);
-
 class LearnerLink {
  public:
   LearnerLink(SocketContext& context, std::string address, ClientOptions options, Roster& roster,
@@ -71,6 +68,7 @@ class LearnerLink {
   void SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
                         const std::shared_ptr<PolicySet>& policies, Outfit& outfit);
   void OnCredit();
+  void CountReconnect();
   void OnNewVersion();
   void SetLive(bool live);
   wire::Ping Progress();
@@ -95,7 +93,7 @@ class LearnerLink {
   std::vector<RosterCounts> baseline_;        ///< what had been played before this incarnation
   std::uint64_t incarnation_ = 0;
   std::string fetching_from_;
-  bool adopted_ = false, fresh_ = true, ever_live_ = false, live_ = false;
+  bool adopted_ = false, ever_live_ = false, live_ = false;
   std::string trouble_;  ///< why a welcome was not followed
   int sleep_ms_ = 2;
   std::int64_t started_ns_;

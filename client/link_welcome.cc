@@ -34,28 +34,7 @@ Status CheckWelcome(const wire::HelloOkModel& welcome, const ModelSpec& spec,
                      std::to_string(limit) + "; use a smaller algorithm.trajectory_length");
 }
 
-std::unique_ptr<AgentGear> MakeGear(const AgentCore& agent, std::shared_ptr<PolicySet> policies,
-                                    int trajectory_length) {
-  auto gear = std::make_unique<AgentGear>();
-  const ModelSpec& spec = policies->spec();
-  const Policy shape(spec);
-  const std::size_t rows = static_cast<std::size_t>(std::min(agent.rows(), 64));
-  gear->logits = AlignedFloats(static_cast<std::size_t>(shape.action_count()));
-  gear->group_logits = AlignedFloats(rows * static_cast<std::size_t>(shape.action_count()));
-  gear->scratch = AlignedFloats(shape.ScratchFloats(static_cast<int>(rows)));
-  gear->policies = std::move(policies);
-  if (trajectory_length == 0) return gear;
-  const TrajectoryLayout layout(spec.spaces, trajectory_length);
-  gear->ring = std::make_shared<TrajectoryRing>(layout);
-  gear->episodes.resize(static_cast<std::size_t>(layout.max_episodes));
-  return gear;
-}
-
 }  // namespace
-
-void FitToPlay(AgentCore& agent, std::shared_ptr<PolicySet> policies) {
-  agent.Fit(MakeGear(agent, std::move(policies), 0));
-}
 
 bool LearnerLink::MayAdopt(const wire::HelloOk& hello_ok) {
   if (hello_ok.resumed || options_.accept_reset) return true;
@@ -74,15 +53,13 @@ void LearnerLink::OnWelcome() {
   const wire::HelloOk& hello_ok = *session_.hello_ok();
   auto models = roster_.models();
   models.resize(std::min({models.size(), hello_ok.models.size(), introduced_.size()}));
-  const bool same = !fresh_ && incarnation_ == hello_ok.incarnation;
   trouble_.clear();
   std::vector<ModelSpec> specs;
   adopted_ = MayAdopt(hello_ok) && ReadSpecs(models, &specs);
   if (!adopted_) return sender_.EndSession(models);
   if (incarnation_ != hello_ok.incarnation) TakeBaseline(models);
   incarnation_ = hello_ok.incarnation;
-  fresh_ = false;
-  sender_.BeginSession(hello_ok, models, !same);
+  sender_.BeginSession(hello_ok, models, session_.fresh_session());
   OnCredit();
   // Live before the first weights can come: a game that waits for them is under its pace at once.
   SetLive(true);
@@ -155,7 +132,7 @@ void LearnerLink::FitAgents(const RosterModel& entry, const wire::HelloOkModel& 
     const auto found = std::find(listed.begin(), listed.end(), agent->number());
     const std::size_t place = static_cast<std::size_t>(found - listed.begin());
     if (found == listed.end()) continue;  // came after this HELLO: another is on its way
-    auto gear = MakeGear(*agent, policies, length);
+    auto gear = MakeGear(policies, agent->rows(), length);
     gear->reseed = place < welcome.agent_seeds.size();
     if (gear->reseed) gear->seed = welcome.agent_seeds[place];
     agent->Fit(std::move(gear));

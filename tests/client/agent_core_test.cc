@@ -1,0 +1,535 @@
+#include "client/agent_core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+
+#include "shared/core/clock.h"
+#include "tests/client/workbench.h"
+
+namespace murmurate {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Runs `until` on this thread's time until it is true or two seconds are over.
+template <typename Condition>
+bool Soon(Condition until) {
+  const std::int64_t deadline = MonotonicNs() + 2 * kNanosecondsPerSecond;
+  while (!until()) {
+    if (MonotonicNs() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(AgentCore, ATrajectoryHoldsWhatWasPlayed) {
+  Workbench bench(8);
+  bench.Publish(5);
+  std::vector<int> actions;
+  for (int step = 0; step < 20; ++step) {
+    actions.push_back(bench.Act(step));
+    for (int i = 0; i < step % 3; ++i) bench.agent->Reward(step + 0.25 * i);
+  }
+  const AlignedFloats parameters = SomeParameters(bench.spec, 5);
+  for (int part = 0; part < 2; ++part) {
+    const auto received = bench.Take();
+    ASSERT_NE(received.block, nullptr);
+    const TrajectoryView& view = received.view;
+    EXPECT_EQ(view.steps, 8);
+    EXPECT_EQ(view.version, 5u);
+    EXPECT_EQ(received.block->stamp.incarnation, 7u);
+    EXPECT_EQ(view.first_step, 8u * part);
+    EXPECT_TRUE(view.episodes.empty());
+    for (int t = 0; t < 8; ++t) {
+      const int step = 8 * part + t;
+      const auto observation = bench.Observation(step);
+      EXPECT_TRUE(
+          std::equal(observation.begin(), observation.end(), view.observation.data() + 3 * t));
+      EXPECT_EQ(view.action[t], actions[step]);
+      const int calls = step % 3;
+      EXPECT_EQ(view.reward[t], calls * step + (calls == 2 ? 0.25f : 0.0f));
+      EXPECT_EQ(view.flags[t], step == 0 ? kFirst : 0);
+      EXPECT_NEAR(view.log_prob[t],
+                  LogProbabilities(bench.spec, parameters, observation)[actions[step]], 2e-5);
+    }
+    const auto next = bench.Observation(8 * part + 8);
+    EXPECT_TRUE(std::equal(next.begin(), next.end(), view.next_observation.begin()));
+    bench.ring->Release(received.block);
+  }
+  EXPECT_EQ(bench.Take().block, nullptr);
+}
+
+TEST(AgentCore, TerminatedAndTruncatedAreKeptApart) {
+  Workbench bench(16);
+  bench.Publish(1);
+  bench.Act(0), bench.agent->Reward(1), bench.Act(1), bench.agent->Reward(2);
+  bench.agent->End(kTerminated, {});
+  bench.Act(2), bench.agent->Reward(3), bench.Act(3), bench.agent->Reward(4);
+  bench.agent->End(kTruncated, bench.Observation(77));
+  bench.Act(4), bench.agent->Reward(5), bench.Act(5), bench.agent->Reward(6);
+  for (int step = 6; step < 16; ++step) bench.Act(step);
+  EXPECT_EQ(bench.Take().block, nullptr) << "the last reward is not final yet";
+  bench.Act(16);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_THAT(received.view.flags.first(7),
+              ElementsAre(kFirst, kTerminatedFlag, kFirst, kTruncatedFlag, kFirst, 0, 0));
+  EXPECT_THAT(received.view.reward.first(7), ElementsAre(1, 2, 3, 4, 5, 6, 0));
+  const auto final = bench.Observation(77);
+  EXPECT_THAT(received.view.final_observation, testing::ElementsAreArray(final));
+  ASSERT_EQ(received.view.episodes.size(), 2u);
+  EXPECT_EQ(received.view.episodes[0].raw_return, 3.0);
+  EXPECT_EQ(received.view.episodes[0].length, 2u);
+  EXPECT_EQ(received.view.episodes[0].mode, 0u);
+  EXPECT_EQ(received.view.episodes[1].raw_return, 7.0);
+}
+
+TEST(AgentCore, AnEpisodeThatEndsOnTheLastStepHandsOverAtOnce) {
+  Workbench bench(2);
+  bench.Publish(1);
+  bench.Act(0), bench.Act(1);
+  bench.agent->Reward(4);
+  bench.agent->End(kTerminated, {});
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_THAT(received.view.flags, ElementsAre(kFirst, kTerminatedFlag));
+  EXPECT_THAT(received.view.reward, ElementsAre(0, 4));
+}
+
+TEST(AgentCore, WhenItsFinalsAreUsedUpATrajectoryLeavesShort) {
+  Workbench bench(16);  // room for two final observations
+  ASSERT_EQ(bench.ring->layout().max_finals, 2);
+  bench.Publish(1);
+  for (int i = 0; i < 2; ++i) {
+    bench.Act(i);
+    bench.agent->End(kTruncated, bench.Observation(50 + i));
+  }
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.steps, 2);
+  EXPECT_EQ(received.view.final_observation.size(), 6u);
+}
+
+TEST(AgentCore, WithNobodyToTakeThemTheOldestIsDroppedAndCountedAndEpisodesSurvive) {
+  Workbench bench(4);
+  bench.Publish(1);
+  // Ten trajectories of two episodes each; eight blocks.
+  for (int step = 0; step < 40; ++step) {
+    bench.Act(step);
+    bench.agent->Reward(step);
+    if (step % 2 == 1) bench.agent->End(kTerminated, {});
+  }
+  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 2u);
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 8u);
+  std::vector<double> returns;
+  std::vector<std::uint64_t> first_steps;
+  for (auto received = bench.Take(); received.block != nullptr; received = bench.Take()) {
+    first_steps.push_back(received.view.first_step);
+    for (const EpisodeRecord& episode : received.view.episodes)
+      returns.push_back(episode.raw_return);
+    bench.ring->Release(received.block);
+  }
+  EXPECT_THAT(first_steps, ElementsAre(8, 12, 16, 20, 24, 28, 32, 36));
+  std::sort(returns.begin(), returns.end());
+  std::vector<double> expected;
+  for (int i = 0; i < 20; ++i) expected.push_back(4 * i + 1);
+  EXPECT_EQ(returns, expected);
+  EXPECT_EQ(bench.model->started.load(), 8) << "two of ten gave their credit back";
+}
+
+TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
+  Workbench bench(2);
+  bench.Publish(1);
+  std::vector<TrajectoryBlock*> sending;
+  for (int i = 0; i < TrajectoryRing::kBlocks; ++i) {
+    bench.ring->HandOver(bench.ring->TakeFree());
+    sending.push_back(bench.ring->TakeReady());
+  }
+  for (int step = 0; step < 5; ++step) bench.Act(step);
+  EXPECT_EQ(bench.agent->counts().steps.load(), 5u);
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 5u);
+  EXPECT_EQ(bench.model->started.load(), 0);
+  for (TrajectoryBlock* block : sending) bench.ring->Release(block);
+  for (int step = 5; step < 8; ++step) bench.Act(step);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.first_step, 5u);
+  EXPECT_EQ(received.view.flags[0], 0) << "the episode began earlier";
+}
+
+TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
+  Workbench bench(8);
+  AgentCore other(bench.model, 1, 0, 1);
+  other.Fit(MakeGear(bench.policies, 1, 8));
+  bench.Publish(1);
+  bench.Act(0), bench.Act(1);
+  bench.Publish(2);
+  other.Act(bench.Observation(0));
+  bench.Act(2);
+  bench.Publish(3);
+  bench.Act(3);
+  EXPECT_EQ(bench.Take().block, nullptr) << "version 1 is still there";
+  bench.Publish(4);  // 3 is the latest, 2 and 1 are played: the oldest gives way
+  bench.Act(4);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.steps, 4);
+  EXPECT_EQ(received.view.version, 1u);
+  const auto next = bench.Observation(4);
+  EXPECT_TRUE(std::equal(next.begin(), next.end(), received.view.next_observation.begin()));
+  for (int step = 5; step < 13; ++step) bench.Act(step);
+  const auto after = bench.Take();
+  ASSERT_NE(after.block, nullptr);
+  EXPECT_EQ(after.view.version, 4u);
+  EXPECT_EQ(after.view.first_step, 4u);
+}
+
+TEST(AgentCore, ObservationsThatAreNotFiniteDropTheTrajectoryAndStillGetAnAction) {
+  Workbench bench(8);
+  bench.Publish(1);
+  bench.Act(0), bench.Act(1);
+  const std::vector<float> bad = {0.0f, kNaN, 0.0f};
+  const int action = bench.agent->Act(bad);
+  EXPECT_GE(action, 0);
+  EXPECT_LT(action, 4);
+  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 3u);
+  for (int step = 3; step < 12; ++step) bench.Act(step);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.first_step, 3u);
+  EXPECT_EQ(received.view.flags[0], 0) << "the episode went on";
+}
+
+TEST(AgentCore, RewardsThatAreNotFiniteDropTheTrajectoryAndSpoilOnlyTheirEpisode) {
+  for (const double bad : {double{kNaN}, std::numeric_limits<double>::infinity(), 1e300}) {
+    Workbench bench(2);
+    bench.Publish(1);
+    bench.Act(0);
+    bench.agent->Reward(bad);
+    bench.agent->End(kTerminated, {});
+    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+    bench.Act(1), bench.agent->Reward(2), bench.Act(2), bench.agent->Reward(3);
+    bench.agent->End(kTerminated, {});
+    const auto received = bench.Take();
+    ASSERT_NE(received.block, nullptr);
+    ASSERT_EQ(received.view.episodes.size(), 1u);
+    EXPECT_EQ(received.view.episodes[0].raw_return, 5.0);
+  }
+}
+
+TEST(AgentCore, AFinalObservationThatIsNotFiniteDropsTheTrajectory) {
+  Workbench bench(4);
+  bench.Publish(1);
+  bench.Act(0);
+  bench.agent->End(kTruncated, std::vector<float>{kNaN, 0, 0});
+  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.model->started.load(), 0);
+  for (int step = 1; step < 6; ++step) bench.Act(step);
+  EXPECT_EQ(bench.Take().view.flags[0], kFirst);
+}
+
+TEST(AgentCore, TookIsRecordedWithTheProbabilityThePolicyGivesIt) {
+  Workbench bench(2);
+  bench.Publish(3);
+  const int acted = bench.Act(0);
+  const int took = (acted + 1) % 4;
+  bench.agent->Took(took);
+  bench.Act(1), bench.Act(2);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.action[0], took);
+  EXPECT_NEAR(
+      received.view.log_prob[0],
+      LogProbabilities(bench.spec, SomeParameters(bench.spec, 3), bench.Observation(0))[took],
+      2e-5);
+}
+
+TEST(AgentCore, TookUnderEpsilonKnowsTheMixture) {
+  Workbench bench(1);
+  bench.Publish(3, {.mode = ActSettings::Mode::kEpsilon, .epsilon = 0.2f});
+  const auto log_probs =
+      LogProbabilities(bench.spec, SomeParameters(bench.spec, 3), bench.Observation(0));
+  const int best =
+      static_cast<int>(std::max_element(log_probs.begin(), log_probs.end()) - log_probs.begin());
+  bench.Act(0);
+  bench.agent->Took((best + 1) % 4);
+  bench.Act(1);
+  bench.agent->Took(best);
+  EXPECT_NEAR(bench.Take().view.log_prob[0], std::log(0.05), 1e-6);
+  bench.Act(2);
+  // The second observation has a best action of its own.
+  const auto second =
+      LogProbabilities(bench.spec, SomeParameters(bench.spec, 3), bench.Observation(1));
+  const bool still = std::max_element(second.begin(), second.end()) - second.begin() == best;
+  EXPECT_NEAR(bench.Take().view.log_prob[0], std::log(still ? 0.85 : 0.05), 1e-6);
+}
+
+TEST(AgentCore, DiscardForgetsTheUnfinishedEpisodeOnly) {
+  Workbench bench(4);
+  bench.Publish(1);
+  bench.Act(0), bench.agent->Reward(1);
+  bench.agent->End(kTerminated, {});
+  bench.Act(1), bench.agent->Reward(10), bench.Act(2), bench.agent->Reward(10);
+  bench.agent->Discard();
+  for (int step = 3; step < 7; ++step) bench.Act(step), bench.agent->Reward(step);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_THAT(received.view.flags, ElementsAre(kFirst | kTerminatedFlag, kFirst, 0, 0));
+  EXPECT_THAT(received.view.reward, ElementsAre(1, 3, 4, 5));
+  EXPECT_EQ(received.view.episodes.size(), 1u);
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 2u);
+}
+
+TEST(AgentCore, ReportsAreSummedByEpisodeAndSurviveADroppedBlock) {
+  Workbench bench(1);
+  bench.Publish(1);
+  for (int episode = 0; episode < 10; ++episode) {
+    bench.Act(episode);
+    bench.agent->Report("kills", 1);
+    bench.agent->Report("kills", episode);
+    if (episode == 3) bench.agent->Report("odd name!", 0.5);
+    bench.agent->End(kTerminated, {});
+  }
+  EXPECT_THAT(bench.agent->report_names(), ElementsAre("kills", "odd_name_"));
+  double kills = 0, odd = 0;
+  std::uint32_t kills_count = 0, odd_count = 0;
+  for (auto received = bench.Take(); received.block; received = bench.Take()) {
+    kills += received.block->reports[0].sum;
+    kills_count += received.block->reports[0].count;
+    odd += received.block->reports[1].sum;
+    odd_count += received.block->reports[1].count;
+  }
+  EXPECT_EQ(kills, 55.0);
+  EXPECT_EQ(kills_count, 10u);
+  EXPECT_EQ(odd, 0.5);
+  EXPECT_EQ(odd_count, 1u);
+}
+
+TEST(AgentCore, EvaluationIsGreedyReportsReturnsAndRecordsNoStep) {
+  Workbench bench(8);
+  bench.Publish(2);
+  bench.Act(0), bench.agent->Reward(1);
+  bench.agent->SetMode(PlayMode::kEvaluate);
+  bench.Act(1), bench.agent->Reward(1);
+  bench.agent->End(kTerminated, {});
+  for (int step = 2; step < 6; ++step) {
+    const auto log_probs =
+        LogProbabilities(bench.spec, SomeParameters(bench.spec, 2), bench.Observation(step));
+    EXPECT_EQ(bench.Act(step),
+              std::max_element(log_probs.begin(), log_probs.end()) - log_probs.begin());
+    bench.agent->Reward(10);
+  }
+  bench.agent->End(kTerminated, {});
+  const auto training = bench.Take();
+  ASSERT_NE(training.block, nullptr);
+  EXPECT_EQ(training.view.steps, 2);
+  EXPECT_EQ(training.view.episodes.size(), 1u);
+  EXPECT_EQ(training.view.episodes[0].mode, 0u);
+  const auto evaluation = bench.Take();
+  ASSERT_NE(evaluation.block, nullptr);
+  EXPECT_EQ(evaluation.view.steps, 0);
+  ASSERT_EQ(evaluation.view.episodes.size(), 1u);
+  EXPECT_EQ(evaluation.view.episodes[0].mode, 1u);
+  EXPECT_EQ(evaluation.view.episodes[0].raw_return, 40.0);
+  EXPECT_EQ(evaluation.view.episodes[0].length, 4u);
+  EXPECT_EQ(bench.agent->counts().steps.load(), 2u) << "evaluation is not counted as training";
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 0u);
+}
+
+TEST(AgentCore, SilentPlayLeavesNoTrace) {
+  Workbench bench(2);
+  bench.Publish(1);
+  bench.agent->SetMode(PlayMode::kSilent);
+  for (int step = 0; step < 6; ++step) bench.Act(step), bench.agent->Reward(1);
+  bench.agent->End(kTerminated, {});
+  bench.agent->Close();
+  EXPECT_EQ(bench.Take().block, nullptr);
+}
+
+TEST(AgentCore, BeforeWeightsItPlaysAtRandomAndIsRecordedAsVersionZero) {
+  Workbench bench(64);
+  std::array<int, 4> seen{};
+  for (int step = 0; step < 60; ++step) ++seen[bench.Act(step)];
+  for (const int count : seen) EXPECT_GT(count, 2);
+  bench.Publish(1);
+  bench.Act(60);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr) << "weights end the random trajectory";
+  EXPECT_EQ(received.view.steps, 60);
+  EXPECT_EQ(received.view.version, 0u);
+  for (const float log_prob : received.view.log_prob) EXPECT_FLOAT_EQ(log_prob, std::log(0.25f));
+}
+
+TEST(AgentCore, WithADefaultActionNothingIsRecordedBeforeWeights) {
+  Workbench bench(2, {.without_policy = WithoutPolicy::kDefault});
+  for (int step = 0; step < 6; ++step) EXPECT_EQ(bench.Act(step), 0);
+  EXPECT_EQ(bench.Take().block, nullptr);
+  EXPECT_EQ(bench.model->started.load(), 0);
+  bench.Publish(1);
+  for (int step = 6; step < 9; ++step) bench.Act(step);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.first_step, 6u);
+}
+
+TEST(AgentCore, ClosingHandsOverAndTheLastObservationIsWhatFollowed) {
+  Workbench bench(8);
+  bench.Publish(1);
+  for (int step = 0; step < 4; ++step) bench.Act(step), bench.agent->Reward(step);
+  bench.agent->Close();
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.steps, 3);
+  EXPECT_THAT(received.view.reward, ElementsAre(0, 1, 2));
+  const auto next = bench.Observation(3);
+  EXPECT_TRUE(std::equal(next.begin(), next.end(), received.view.next_observation.begin()));
+}
+
+TEST(AgentCore, ATrajectoryThatIsTooOldLeavesShort) {
+  Workbench bench(64);
+  bench.Publish(1);
+  bench.model->max_trajectory_ns.store(0);
+  for (int step = 0; step <= 16; ++step) bench.Act(step);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.steps, 16) << "the clock is read every 16 steps";
+}
+
+TEST(AgentCore, NewBlocksDropWhatWasOpenAndTakeTheNewSeed) {
+  Workbench bench(4);
+  bench.Publish(1);
+  bench.Act(0);
+  auto gear = MakeGear(bench.policies, 1, 6);
+  const auto ring = gear->ring;
+  gear->reseed = true;
+  gear->seed = 11;
+  bench.agent->Fit(std::move(gear));
+  std::vector<int> actions;
+  for (int step = 0; step < 7; ++step) actions.push_back(bench.Act(step));
+  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+  ASSERT_TRUE(ring->HasReady());
+  Workbench again(6);
+  again.Publish(1);
+  auto same = MakeGear(again.policies, 1, 6);
+  same->reseed = true;
+  same->seed = 11;
+  again.agent->Fit(std::move(same));
+  for (int step = 0; step < 7; ++step) EXPECT_EQ(again.Act(step), actions[step]);
+}
+
+TEST(AgentCore, CreditPaceWaitsAtTheFirstStepOnlyAndGoesOnWhenCreditComes) {
+  Workbench bench(4, {.pace = Pace::kCredit});
+  bench.Publish(1);
+  bench.model->steps_total.store(4);
+  bench.model->live.store(true);
+  std::atomic<int> played{0};
+  std::thread game([&] {
+    for (int step = 0; step < 9; ++step) bench.Act(step), ++played;
+  });
+  EXPECT_TRUE(Soon([&] { return played.load() == 4; }));
+  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  EXPECT_EQ(played.load(), 4);
+  bench.model->steps_total.store(8);
+  bench.model->Progress();
+  EXPECT_TRUE(Soon([&] { return played.load() == 8; }));
+  bench.model->live.store(false);  // the learner is lost: play on
+  bench.model->Progress();
+  EXPECT_TRUE(Soon([&] { return played.load() == 9; }));
+  game.join();
+}
+
+TEST(AgentCore, LockstepWaitsForTheVersionItsCreditIsFor) {
+  Workbench bench(2, {.pace = Pace::kLockstep});
+  bench.Publish(1);
+  bench.model->steps_total.store(2);
+  bench.model->at_version.store(1);
+  bench.model->live.store(true);
+  std::atomic<int> played{0};
+  std::thread game([&] {
+    for (int step = 0; step < 3; ++step) bench.Act(step), ++played;
+  });
+  EXPECT_TRUE(Soon([&] { return played.load() == 2; }));
+  bench.model->at_version.store(2);
+  bench.model->steps_total.store(4);
+  bench.model->Progress();
+  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  EXPECT_EQ(played.load(), 2) << "credit alone is not enough";
+  bench.Publish(2);
+  EXPECT_TRUE(Soon([&] { return played.load() == 3; }));
+  game.join();
+  bench.agent->Close();
+  EXPECT_EQ(bench.Take().view.version, 1u);
+}
+
+TEST(AgentCore, WaitingForWeightsEndsWhenTheyComeOrTheClientCloses) {
+  for (const bool weights : {true, false}) {
+    Workbench bench(0, {.without_policy = WithoutPolicy::kWait});
+    std::atomic<bool> played{false};
+    std::thread game([&] { bench.Act(0), played = true; });
+    EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+    EXPECT_FALSE(played.load());
+    if (weights) {
+      bench.Fit();
+      bench.Publish(1);
+    } else {
+      bench.bell->closed.store(true);
+      bench.model->Progress();
+    }
+    EXPECT_TRUE(Soon([&] { return played.load(); }));
+    game.join();
+  }
+}
+
+TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
+  Workbench bench(4);
+  bench.Publish(2);
+  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<AgentCore*> group;
+  std::vector<std::shared_ptr<TrajectoryRing>> rings;
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(std::make_unique<AgentCore>(bench.model, i, 0, i == 0 ? 5 : 1));
+    group.push_back(agents.back().get());
+    auto gear = MakeGear(bench.policies, agents.back()->rows(), 4);
+    rings.push_back(gear->ring);
+    agents.back()->Fit(std::move(gear));
+  }
+  std::vector<std::int32_t> actions(5), first_actions;
+  for (int step = 0; step < 5; ++step) {
+    std::vector<float> observations;
+    for (int i = 0; i < 5; ++i) {
+      const auto row = bench.Observation(10 * step + i);
+      observations.insert(observations.end(), row.begin(), row.end());
+    }
+    AgentCore::ActTogether(group, observations, actions);
+    if (step == 0) first_actions = actions;
+  }
+  const AlignedFloats parameters = SomeParameters(bench.spec, 2);
+  for (int i = 0; i < 5; ++i) {
+    bench.ring = rings[i];
+    const auto received = bench.Take();
+    ASSERT_NE(received.block, nullptr) << i;
+    EXPECT_EQ(received.view.action[0], first_actions[i]);
+    for (int t = 0; t < 4; ++t) {
+      EXPECT_NEAR(received.view.log_prob[t],
+                  LogProbabilities(bench.spec, parameters,
+                                   bench.Observation(10 * t + i))[received.view.action[t]],
+                  2e-5);
+    }
+  }
+}
+
+TEST(AgentCoreDeathTest, AnObservationOfAnotherSizeAbortsWithBothNumbers) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Workbench bench(2);
+  EXPECT_DEATH(bench.agent->Act(std::vector<float>(2)),
+               "observation of 2 numbers, but the space has 3");
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,206 @@
+// What the game's thread may never do: allocate, lock, or call the system. Each of these is
+// replaced for the whole program by one that counts, on the thread that asked for counting.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "client/platform.h"
+#include "tests/client/workbench.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local std::uint64_t allocations = 0, locks = 0, calls = 0;
+
+template <typename Function>
+Function* Real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+void* Allocate(std::size_t size, std::size_t alignment) {
+  allocations += counting;
+  void* memory = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
+                                : std::aligned_alloc(
+                                      alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size, 0); }
+void* operator new[](std::size_t size) { return Allocate(size, 0); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  allocations += counting;
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept { operator delete(memory); }
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { operator delete(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { operator delete(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  operator delete(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  operator delete(memory);
+}
+
+extern "C" {
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static const auto real = Real<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  locks += counting;
+  return real(mutex);
+}
+
+ssize_t write(int fd, const void* bytes, size_t size) {
+  static const auto real = Real<ssize_t(int, const void*, size_t)>("write");
+  calls += counting;
+  return real(fd, bytes, size);
+}
+
+// Futexes have no function of their own: whoever wants one comes by here.
+long syscall(long number, ...) {
+  using SystemCall = long(long, long, long, long, long, long, long);
+  static const auto real = Real<SystemCall>("syscall");
+  calls += counting;
+  va_list arguments;
+  va_start(arguments, number);
+  long a[6];
+  for (long& argument : a) argument = va_arg(arguments, long);
+  va_end(arguments);
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+}  // extern "C"
+
+namespace murmurate {
+namespace {
+
+struct Counted {
+  Counted() {
+    allocations = locks = calls = 0;
+    counting = true;
+  }
+  ~Counted() { counting = false; }
+};
+
+TEST(HotPath, TheCountersCount) {
+  {
+    const Counted counted;
+    delete new int(1);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    syscall(SYS_getpid);
+  }
+  EXPECT_EQ(allocations, 2u);
+  EXPECT_EQ(locks, 1u);
+  EXPECT_EQ(calls, 1u);
+}
+
+/// A million steps while weights come a hundred times a second and blocks are taken away.
+TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
+  Workbench bench(128);
+  bench.Publish(1);
+  const auto first = bench.Observation(0);
+  bench.agent->Act(first);
+  std::atomic<bool> over{false};
+  std::uint64_t sent = 0, published = 1;
+  std::thread weights([&] {
+    while (!over.load()) {
+      bench.Publish(++published);
+      Nap(10000);
+    }
+  });
+  std::thread sender([&] {
+    while (!over.load()) {
+      TrajectoryBlock* block = bench.ring->TakeReady();
+      if (block == nullptr) {
+        Nap(50);
+        continue;
+      }
+      bench.ring->Release(block);
+      ++sent;
+    }
+  });
+  std::vector<std::vector<float>> observations;
+  for (int i = 0; i < 64; ++i) observations.push_back(bench.Observation(i));
+  {
+    const Counted counted;
+    for (int step = 0; step < 1'000'000; ++step) {
+      bench.agent->Act(observations[step % 64]);
+      bench.agent->Reward(1.0);
+      if (step % 50 == 7) bench.agent->Report("kills", 1);
+      if (step % 100 == 42) bench.agent->End(kTerminated, {});
+      if (step % 1000 == 99) bench.agent->End(kTruncated, observations[0]);
+      if (step % 5000 == 77) bench.agent->Took(1);
+      if (step % 7000 == 13) bench.agent->Discard();
+    }
+  }
+  over.store(true);
+  weights.join();
+  sender.join();
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(calls, 0u);
+  EXPECT_GT(sent, 10u);
+  EXPECT_GT(published, 3u);
+}
+
+TEST(HotPath, AHandOverToASleepingSenderIsOneSystemCall) {
+  Workbench bench(4);
+  bench.Publish(1);
+  const auto observation = bench.Observation(0);
+  for (int step = 0; step < 4; ++step) bench.agent->Act(observation);
+  ASSERT_TRUE(bench.bell->MaySleep(true, [] { return false; }));
+  {
+    const Counted counted;
+    for (int step = 0; step < 9; ++step) bench.agent->Act(observation);
+  }
+  EXPECT_EQ(calls, 1u) << "three blocks, one wake";
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(allocations, 0u);
+}
+
+TEST(HotPath, AGroupNeitherAllocatesNorLocks) {
+  Workbench bench(16);
+  bench.Publish(1);
+  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<AgentCore*> group;
+  for (int i = 0; i < 8; ++i) {
+    agents.push_back(std::make_unique<AgentCore>(bench.model, i, 0, i == 0 ? 8 : 1));
+    agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 16));
+    group.push_back(agents.back().get());
+  }
+  std::vector<float> observations(8 * 3, 0.25f);
+  std::vector<std::int32_t> actions(8);
+  {
+    const Counted counted;
+    for (int step = 0; step < 1000; ++step) {
+      AgentCore::ActTogether(group, observations, actions);
+      for (const auto& agent : agents) agent->Reward(1);
+    }
+  }
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(calls, 0u);
+}
+
+}  // namespace
+}  // namespace murmurate

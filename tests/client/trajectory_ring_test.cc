@@ -1,0 +1,164 @@
+#include "client/trajectory_ring.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <thread>
+#include <vector>
+
+#include "client/client_model.h"
+#include "shared/core/clock.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+TrajectoryLayout SmallLayout() { return {{Box({2}), Discrete(2)}, 4}; }
+
+TEST(TrajectoryRing, BlocksLieOn64ByteBordersAndApart) {
+  TrajectoryRing ring(SmallLayout());
+  std::vector<std::byte*> places;
+  for (int i = 0; i < TrajectoryRing::kBlocks; ++i) {
+    TrajectoryBlock* block = ring.TakeFree();
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block->data) % 64, 0u);
+    places.push_back(block->data);
+  }
+  EXPECT_EQ(ring.TakeFree(), nullptr);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    EXPECT_GE(places[i] - places[i - 1], static_cast<std::ptrdiff_t>(ring.layout().block_bytes));
+  }
+}
+
+TEST(TrajectoryRing, BlocksLeaveInTheOrderTheyWereHandedOver) {
+  TrajectoryRing ring(SmallLayout());
+  TrajectoryBlock* first = ring.TakeFree();
+  TrajectoryBlock* second = ring.TakeFree();
+  ring.HandOver(second);
+  ring.HandOver(first);
+  EXPECT_EQ(ring.TakeReady(), second);
+  EXPECT_EQ(ring.TakeBackOldest(), first);
+  EXPECT_EQ(ring.TakeReady(), nullptr);
+}
+
+/// A game that hands over and takes back as fast as it can, a sender that takes. Every block handed
+/// over must end in exactly one pair of hands, and those the sender gets come in order.
+struct Hammer {
+  TrajectoryRing ring{SmallLayout()};
+  std::atomic<bool> over{false};
+  std::uint64_t handed_over = 0, dropped = 0, sent = 0, misplaced = 0, torn = 0;
+
+  static void Fill(TrajectoryBlock* block, std::uint64_t number) {
+    block->first_step = number;
+    for (int i = 0; i < 8; ++i) reinterpret_cast<std::uint64_t*>(block->data)[i] = number;
+  }
+  static bool Whole(const TrajectoryBlock* block) {
+    for (int i = 0; i < 8; ++i) {
+      if (reinterpret_cast<const std::uint64_t*>(block->data)[i] != block->first_step) return false;
+    }
+    return true;
+  }
+  void Play() {
+    const std::int64_t end = MonotonicNs() + kNanosecondsPerSecond / 2;
+    Random random(1);
+    for (std::uint64_t number = 1; MonotonicNs() < end; ++number) {
+      // Bursts that use up the ring, and pauses that let the sender empty it.
+      const std::uint32_t pause = random.UniformInt(number % 16 == 0 ? 20000 : 100);
+      for (std::uint32_t i = 0; i < pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+      TrajectoryBlock* block = ring.TakeFree();
+      if (block == nullptr) {
+        block = ring.TakeBackOldest();
+        if (block == nullptr) continue;
+        ++dropped;
+      }
+      Fill(block, number);
+      ring.HandOver(block);
+      ++handed_over;
+    }
+    over.store(true);
+  }
+  void Send() {
+    std::uint64_t last = 0;
+    for (;;) {
+      const bool last_round = over.load();
+      TrajectoryBlock* block = ring.TakeReady();
+      if (block == nullptr) {
+        if (last_round) return;
+        continue;
+      }
+      ++sent;
+      misplaced += block->first_step <= last;
+      torn += !Whole(block);
+      last = block->first_step;
+      ring.Release(block);
+    }
+  }
+};
+
+TEST(TrajectoryRing, UnderHammeringNothingIsLostDoubledTornOrOutOfOrder) {
+  Hammer hammer;
+  std::thread sender([&] { hammer.Send(); });
+  hammer.Play();
+  sender.join();
+  EXPECT_EQ(hammer.sent + hammer.dropped, hammer.handed_over);
+  EXPECT_EQ(hammer.misplaced, 0u);
+  EXPECT_EQ(hammer.torn, 0u);
+  EXPECT_GT(hammer.sent, 1000u);
+  EXPECT_GT(hammer.dropped, 100u);
+}
+
+/// One block at a time: the next is handed over only when the sender has taken the last. A wake
+/// that is lost shows as a sleep to the end.
+TEST(TrajectoryRing, NoHandOverIsSleptThrough) {
+  TrajectoryRing ring(SmallLayout());
+  SenderBell bell;
+  constexpr std::uint64_t kRounds = 30'000;
+  std::atomic<std::uint64_t> taken{0};
+  int slept_through = 0;
+  std::thread sender([&] {
+    while (taken.load(std::memory_order_acquire) < kRounds) {
+      if (TrajectoryBlock* block = ring.TakeReady()) {
+        ring.Release(block);
+        taken.fetch_add(1, std::memory_order_release);
+        continue;
+      }
+      if (!bell.MaySleep(true, [&] { return ring.HasReady(); })) continue;
+      pollfd bell_fd{bell.wake.fd(), POLLIN, 0};
+      slept_through += poll(&bell_fd, 1, 300) == 0;
+      bell.wake.Clear();
+    }
+  });
+  const std::int64_t deadline = MonotonicNs() + 20 * kNanosecondsPerSecond;
+  for (std::uint64_t round = 0; round < kRounds && MonotonicNs() < deadline; ++round) {
+    TrajectoryBlock* block = ring.TakeFree();
+    while (block == nullptr) block = ring.TakeFree();
+    ring.HandOver(block);
+    bell.Ring();
+    while (taken.load(std::memory_order_acquire) <= round) {
+    }
+  }
+  taken.store(kRounds);
+  bell.wake.Set();
+  sender.join();
+  EXPECT_EQ(slept_through, 0);
+}
+
+TEST(SenderBell, AHandOverWakesNobodyWhoDoesNotSleepOrCannotSend) {
+  SenderBell bell;
+  const auto awake = [&] {
+    pollfd bell_fd{bell.wake.fd(), POLLIN, 0};
+    return poll(&bell_fd, 1, 0) == 1;
+  };
+  bell.Ring();
+  EXPECT_FALSE(awake()) << "the sender is busy: no system call";
+  EXPECT_TRUE(bell.MaySleep(false, [] { return true; })) << "no credit: nothing to wake for";
+  bell.Ring();
+  EXPECT_FALSE(awake());
+  EXPECT_FALSE(bell.MaySleep(true, [] { return true; }));
+  EXPECT_TRUE(bell.MaySleep(true, [] { return false; }));
+  bell.Ring();
+  EXPECT_TRUE(awake());
+}
+
+}  // namespace
+}  // namespace murmurate

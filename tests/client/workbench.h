@@ -1,0 +1,128 @@
+// An agent on a workbench: its model, weights and blocks, with no client, socket or thread around
+// it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "client/agent_core.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+inline ModelSpec SmallSpec(int observations = 3, int actions = 4) {
+  ModelSpec spec;
+  spec.spaces = {Box({observations}), Discrete(actions)};
+  spec.trunk = {{8, Activation::kTanh}};
+  return spec;
+}
+
+/// Numbers that differ from version to version and from place to place.
+inline AlignedFloats SomeParameters(const ModelSpec& spec, std::uint64_t seed) {
+  AlignedFloats parameters(ParameterLayout(spec).total);
+  Random random(seed);
+  for (const TensorSlot& slot : ParameterLayout(spec).tensors) {
+    for (std::size_t i = 0; i < slot.count; ++i)
+      parameters[slot.offset + i] = random.Uniform() - 0.5f;
+  }
+  return parameters;
+}
+
+/// log pi(action | observation) of SmallSpec's network in double precision, from the flat block
+/// alone.
+inline std::vector<double> LogProbabilities(const ModelSpec& spec, const AlignedFloats& parameters,
+                                            std::span<const float> observation) {
+  const ParameterLayout layout(spec);
+  std::vector<double> x(observation.begin(), observation.end());
+  const auto dense = [&](const std::string& name, int units, bool tanh) {
+    const float* weight = parameters.data() + layout.Find(name + ".weight").offset;
+    const float* bias = parameters.data() + layout.Find(name + ".bias").offset;
+    std::vector<double> y(static_cast<std::size_t>(units));
+    for (int j = 0; j < units; ++j) {
+      double sum = bias[j];
+      for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * weight[i * units + j];
+      y[j] = tanh ? std::tanh(sum) : sum;
+    }
+    x = y;
+  };
+  for (std::size_t i = 0; i < spec.trunk.size(); ++i) {
+    dense("policy." + std::to_string(i), spec.trunk[i].units, true);
+  }
+  dense("policy.head", spec.spaces.action.n, false);
+  double sum = 0;
+  for (const double logit : x) sum += std::exp(logit);
+  for (double& logit : x) logit -= std::log(sum);
+  return x;
+}
+
+struct Workbench {
+  explicit Workbench(int trajectory_length, ClientOptions options = {},
+                     ModelSpec model_spec = SmallSpec())
+      : spec(std::move(model_spec)),
+        bell(std::make_shared<SenderBell>()),
+        model(std::make_shared<ClientModel>("default", spec.spaces, options, bell)),
+        policies(std::make_shared<PolicySet>(spec, model->pins)),
+        agent(std::make_shared<AgentCore>(model, 0, 0, 1)),
+        length(trajectory_length) {
+    if (length > 0) Fit();
+  }
+  void Fit() {
+    auto gear = MakeGear(policies, 1, length);
+    ring = gear->ring;
+    agent->Fit(std::move(gear));
+  }
+  void Publish(std::uint64_t version, ActSettings act = {}) {
+    const AlignedFloats all = SomeParameters(spec, version);
+    const std::span<const float> flat = all;
+    const ParameterLayout layout(spec);
+    policies->Publish({7, version}, act, flat.subspan(layout.policy.offset, layout.policy.count),
+                      flat.subspan(layout.statistics.offset, layout.statistics.count));
+    model->Progress();
+  }
+  std::vector<float> Observation(int step) const {
+    std::vector<float> observation(static_cast<std::size_t>(spec.spaces.observation.shape[0]));
+    for (std::size_t i = 0; i < observation.size(); ++i) {
+      observation[i] = static_cast<float>(std::sin(0.7 * step + static_cast<double>(i)));
+    }
+    return observation;
+  }
+  int Act(int step) { return agent->Act(Observation(step)); }
+
+  /// The next block as the learner will read it: decoded from its columns and checked. It stays
+  /// with the sender until Release.
+  struct Received {
+    TrajectoryBlock* block = nullptr;
+    TrajectoryView view;
+    std::vector<std::byte> bytes;
+  };
+  Received Take() const {
+    Received received;
+    received.block = ring->TakeReady();
+    if (received.block == nullptr) return received;
+    wire::Experience metadata;
+    metadata.steps = static_cast<std::uint32_t>(received.block->steps);
+    metadata.version = received.block->stamp.version;
+    metadata.first_step = received.block->first_step;
+    std::size_t bytes = 0;
+    metadata.columns = ring->FilledColumns(received.block, &bytes);
+    const std::span<const std::byte> whole(received.block->data, bytes);
+    const Status viewed = wire::ViewTrajectory(metadata, whole, ring->layout(), &received.view);
+    EXPECT_TRUE(viewed.ok()) << viewed;
+    const Status checked = CheckTrajectory(received.view, ring->layout(), spec.spaces);
+    EXPECT_TRUE(checked.ok()) << checked;
+    return received;
+  }
+
+  const ModelSpec spec;
+  const std::shared_ptr<SenderBell> bell;
+  const std::shared_ptr<ClientModel> model;
+  const std::shared_ptr<PolicySet> policies;
+  std::shared_ptr<AgentCore> agent;
+  std::shared_ptr<TrajectoryRing> ring;
+  const int length;
+};
+
+}  // namespace murmurate
