@@ -15,8 +15,9 @@ double MeasureFmaPeak();
 /// Bytes a second of one core's memcpy over a block of that size (read and written counted once).
 double MeasureCopyBandwidth(std::size_t bytes);
 
-/// Seconds of one call: the shortest of `rounds` rounds, each of as many calls as fill `round_s`.
-double SecondsPerCall(const std::function<void()>& call, int rounds = 5, double round_s = 2e-3);
+/// Seconds of processor time that one call of a computation takes on this thread: the shortest of
+/// `rounds` rounds, each of as many calls as fill `round_s`.
+double SecondsPerCall(const std::function<void()>& call, int rounds = 40, double round_s = 2.5e-4);
 
 /// One line of a bench: "name: OURS unit, limit LIMIT unit, ratio R, target T: met|MISSED".
 struct BenchRow {

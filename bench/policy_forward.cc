@@ -38,7 +38,7 @@ void MeasureLogits(const Case& c) {
   double seconds = 1e9, peak = 0;
   for (int turn = 0; turn < 5; ++turn) {
     peak = std::max(peak, MeasureFmaPeak());
-    seconds = std::min(seconds, SecondsPerCall(call, 3));
+    seconds = std::min(seconds, SecondsPerCall(call));
   }
   const double units = c.units, flops = 2 * units * (c.observations + units + c.actions) * c.rows;
   const bool single = c.rows == 1;

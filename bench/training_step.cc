@@ -72,7 +72,7 @@ void Measure(int observations, int units, int actions, int rows, double target) 
   double seconds = 1e9, peak = 0;
   for (int turn = 0; turn < 5; ++turn) {
     peak = std::max(peak, MeasureFmaPeak());
-    seconds = std::min(seconds, SecondsPerCall([&] { step.Run(); }, 3));
+    seconds = std::min(seconds, SecondsPerCall([&] { step.Run(); }));
   }
   const std::string shape = std::to_string(observations) + "-" + std::to_string(units) + "-" +
                             std::to_string(units) + "-" + std::to_string(actions);

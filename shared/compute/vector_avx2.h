@@ -37,6 +37,12 @@ inline float Sum(Vector x) {
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+inline void SumEach(const Vector (&x)[4], float* sums) {
+  const Vector a = _mm256_unpacklo_ps(x[0], x[1]) + _mm256_unpackhi_ps(x[0], x[1]);
+  const Vector b = _mm256_unpacklo_ps(x[2], x[3]) + _mm256_unpackhi_ps(x[2], x[3]);
+  const Vector c = _mm256_shuffle_ps(a, b, 0x44) + _mm256_shuffle_ps(a, b, 0xEE);
+  _mm_storeu_ps(sums, _mm256_castps256_ps128(c) + _mm256_extractf128_ps(c, 1));
+}
 inline Mask Greater(Vector a, Vector b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 inline Mask Equal(Vector a, Vector b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 inline Vector Select(Mask mask, Vector yes, Vector no) { return _mm256_blendv_ps(no, yes, mask); }

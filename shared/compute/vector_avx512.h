@@ -27,6 +27,14 @@ inline Vector Min(Vector a, Vector b) { return _mm512_min_ps(a, b); }
 inline Vector Max(Vector a, Vector b) { return _mm512_max_ps(a, b); }
 inline Vector Sqrt(Vector x) { return _mm512_sqrt_ps(x); }
 inline float Sum(Vector x) { return _mm512_reduce_add_ps(x); }
+/// Four sums at once: the lanes of each are added by the same shuffles.
+inline void SumEach(const Vector (&x)[4], float* sums) {
+  const Vector a = _mm512_unpacklo_ps(x[0], x[1]) + _mm512_unpackhi_ps(x[0], x[1]);
+  const Vector b = _mm512_unpacklo_ps(x[2], x[3]) + _mm512_unpackhi_ps(x[2], x[3]);
+  const Vector c = _mm512_shuffle_ps(a, b, 0x44) + _mm512_shuffle_ps(a, b, 0xEE);
+  const __m256 half = _mm512_castps512_ps256(c) + _mm512_extractf32x8_ps(c, 1);
+  _mm_storeu_ps(sums, _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1));
+}
 inline Mask Greater(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 inline Mask Equal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 inline Vector Select(Mask mask, Vector yes, Vector no) {

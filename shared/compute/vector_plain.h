@@ -40,6 +40,9 @@ inline Vector Sqrt(Vector x) {
                 __builtin_sqrtf(x[3])};
 }
 inline float Sum(Vector x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+inline void SumEach(const Vector (&x)[4], float* sums) {
+  for (int i = 0; i < 4; ++i) sums[i] = Sum(x[i]);
+}
 inline Mask Greater(Vector a, Vector b) { return a > b; }
 inline Mask Equal(Vector a, Vector b) { return a == b; }
 inline Vector Select(Mask mask, Vector yes, Vector no) { return mask ? yes : no; }
