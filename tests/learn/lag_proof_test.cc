@@ -1,0 +1,87 @@
+// The lag proof: experience that is L batches late must cost little (L = 4: 1.3 x the steps of L =
+// 0, L = 16: 1.6 x) and never the run. bench/lag_proof prints the same seed by seed.
+//
+// CartPole at L <= 4 cannot tell right from wrong handling by itself: returns_test and ppo_test
+// hold the hand-worked numbers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "tests/learn/in_process_training.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kSeeds = 15;
+
+bool Slow() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
+double MedianSteps(int lag) {
+  InProcessSettings settings = CartPoleSettings();
+  settings.lag = lag;
+  std::vector<double> steps;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    const TrainingOutcome outcome = TrainInProcess(settings, seed);
+    EXPECT_TRUE(outcome.solved) << "lag " << lag << ", seed " << seed << ": never";
+    steps.push_back(static_cast<double>(outcome.steps));
+  }
+  std::nth_element(steps.begin(), steps.begin() + kSeeds / 2, steps.end());
+  std::printf("lag %2d: median %.0f steps to 475\n", lag, steps[kSeeds / 2]);
+  return steps[kSeeds / 2];
+}
+
+TEST(LagProofTest, LateExperienceCostsLittle) {
+  if (Slow()) GTEST_SKIP() << "45 whole trainings: run it in an optimized build without sanitizers";
+  const double fresh = MedianSteps(0);
+  EXPECT_LE(MedianSteps(4), 1.3 * fresh);
+  EXPECT_LE(MedianSteps(16), 1.6 * fresh);
+}
+
+TEST(LagProofTest, TheLagIsWhatTheLearnerSees) {
+  InProcessSettings settings = CartPoleSettings();
+  settings.lag = 3;
+  settings.max_steps = 10 * settings.ppo.batch_steps;
+  const TrainingOutcome outcome = TrainInProcess(settings, 1);
+  EXPECT_FALSE(outcome.solved);
+  EXPECT_EQ(outcome.steps, settings.max_steps);
+  EXPECT_EQ(outcome.last.staleness_min, 3.0);
+  EXPECT_EQ(outcome.last.staleness_max, 3.0);
+  EXPECT_EQ(outcome.snapshot->version, 11u);
+}
+
+TEST(LagProofTest, TheSameSeedGivesTheSameBits) {
+  InProcessSettings settings = CartPoleSettings();
+  settings.lag = 2;
+  settings.normalize_observation = true;
+  settings.max_steps = 5 * settings.ppo.batch_steps;
+  const TrainingOutcome a = TrainInProcess(settings, 7), b = TrainInProcess(settings, 7);
+  EXPECT_TRUE(std::equal(a.snapshot->parameters.begin(), a.snapshot->parameters.end(),
+                         b.snapshot->parameters.begin()));
+}
+
+TEST(LagProofTest, FreshExperienceIsOnPolicyToRounding) {
+  InProcessSettings settings = CartPoleSettings();
+  settings.normalize_observation = true;
+  settings.ppo.epochs = 1;
+  settings.ppo.minibatch =
+      settings.ppo.batch_steps;  // its only gradient is taken before any update
+  settings.max_steps = 10 * settings.ppo.batch_steps;
+  const TrainingOutcome outcome = TrainInProcess(settings, 1);
+  EXPECT_EQ(outcome.last.staleness_max, 0.0);
+  EXPECT_LT(outcome.last.approx_kl, 1e-9);
+  EXPECT_EQ(outcome.last.clip_fraction, 0.0);
+}
+
+}  // namespace
+}  // namespace murmurate
