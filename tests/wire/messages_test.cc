@@ -1,0 +1,355 @@
+#include "shared/wire/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/wire/samples.h"
+
+namespace murmurate::wire {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::byte> Bytes(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+template <typename T>
+T DecodedAs(const WireMessage& message) {
+  const auto decoded = message.Decode();
+  if (const auto* failure = std::get_if<DecodeFailure>(&decoded)) {
+    ADD_FAILURE() << failure->sentence;
+    return T{};
+  }
+  return std::get<T>(std::get<Decoded>(decoded).body);
+}
+
+DecodeFailure FailureOf(const WireMessage& message) {
+  const auto decoded = message.Decode();
+  if (std::holds_alternative<Decoded>(decoded)) {
+    ADD_FAILURE() << "it was accepted";
+    return {};
+  }
+  return std::get<DecodeFailure>(decoded);
+}
+
+TEST(Header, LiesAsDrawn) {
+  const Encoded encoded = Encode(Pull{}, 0x1122334455667788, 0x0102030405060708, 0);
+  const int size = static_cast<int>(encoded.metadata.size());
+  EXPECT_THAT(std::vector<std::byte>(encoded.header.begin(), encoded.header.end()),
+              testing::ElementsAreArray(Bytes({
+                  'M',  'M',  'R',  '1',                           // magic
+                  1,    0,                                         // major, minor
+                  11,   0,                                         // PULL
+                  0,    0,    0,    0,                             // flags
+                  size, 0,    0,    0,                             // body
+                  0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,  // sender
+                  8,    7,    6,    5,    4,    3,    2,    1,     // sequence
+              })));
+}
+
+TEST(Header, CountsTheBlock) {
+  const Encoded encoded = Encode(SampleExperience(), 1, 1, 0x10000);
+  const std::size_t body = encoded.metadata.size() + 0x10000;
+  EXPECT_EQ(encoded.header[12], static_cast<std::byte>(body));
+  EXPECT_EQ(encoded.header[13], static_cast<std::byte>(body >> 8));
+  EXPECT_EQ(encoded.header[14], std::byte{1});
+}
+
+TEST(Announcement, LiesAsDrawn) {
+  // printf default | sha256sum
+  const std::vector<std::byte> expected = Bytes({
+      0x37, 0xa8, 0xee, 0xc1, 0xce, 0x19, 0x68, 0x7d,  // model id
+      0x13, 0x2f, 0xe2, 0x90, 0x51, 0xdc, 0xa6, 0x29,  //
+      'M',  'M',  'R',  'A',  1,    0,    0,    0,     // magic, layout version
+      8,    7,    6,    5,    4,    3,    2,    1,     // incarnation
+      0x39, 0x30, 0,    0,    0,    0,    0,    0,     // version 12345
+      0,    0,    1,    0,    0,    0,    0,    0,     // 65536 bytes
+      0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01,  // hash
+      0,    0,    0,    0,    0,    0,    0,    0,     // reserved
+  });
+  const Announcement announcement{ModelId("default"), 0x0102030405060708, 12345, 65536,
+                                  0x0123456789abcdef};
+  const auto bytes = EncodeAnnouncement(announcement);
+  EXPECT_THAT(std::vector<std::byte>(bytes.begin(), bytes.end()),
+              testing::ElementsAreArray(expected));
+  Announcement back;
+  ASSERT_TRUE(DecodeAnnouncement(expected, &back).ok());
+  EXPECT_EQ(back.model, announcement.model);
+  EXPECT_EQ(back.incarnation, 0x0102030405060708u);
+  EXPECT_EQ(back.version, 12345u);
+  EXPECT_EQ(back.bytes, 65536u);
+  EXPECT_EQ(back.hash, 0x0123456789abcdefu);
+}
+
+TEST(Announcement, OfAnotherSizeOrProgramIsRefused) {
+  const auto bytes = EncodeAnnouncement({});
+  Announcement announcement;
+  EXPECT_FALSE(DecodeAnnouncement(std::span(bytes).first(63), &announcement).ok());
+  EXPECT_FALSE(DecodeAnnouncement({}, &announcement).ok());
+  auto foreign = bytes;
+  foreign[16] = std::byte{'X'};
+  EXPECT_FALSE(DecodeAnnouncement(foreign, &announcement).ok());
+  auto newer = bytes;
+  newer[20] = std::byte{2};
+  EXPECT_FALSE(DecodeAnnouncement(newer, &announcement).ok());
+}
+
+/// The metadata frame under a header of the given type.
+WireMessage Under(MessageType type, const std::vector<std::byte>& metadata) {
+  WireMessage message = ToWire(Bye{}, 99, 7);
+  message.frames[1] = metadata;
+  message.frames[0][6] = static_cast<std::byte>(type);
+  message.frames[0][12] = static_cast<std::byte>(metadata.size());
+  message.frames[0][13] = static_cast<std::byte>(metadata.size() >> 8);
+  return message;
+}
+
+TEST(Decode, ReadsWhatFlatcWrote) {
+  // flatc --binary of {"sent_ns": 1234567890123, "models": [{"steps": 1000, "dropped_steps": 24,
+  // "version": 7}]} with Ping as the root type.
+  const Ping ping = DecodedAs<Ping>(
+      Under(MessageType::kPing,
+            Bytes({0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x14, 0x00, 0x08,
+                   0x00, 0x04, 0x00, 0x08, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0xcb, 0x04,
+                   0xfb, 0x71, 0x1f, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00,
+                   0x00, 0xe8, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00,
+                   0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00})));
+  EXPECT_EQ(ping.sent_ns, 1234567890123);
+  ASSERT_EQ(ping.models.size(), 1u);
+  EXPECT_EQ(ping.models[0].steps, 1000u);
+  EXPECT_EQ(ping.models[0].dropped_steps, 24u);
+  EXPECT_EQ(ping.models[0].version, 7u);
+}
+
+TEST(Decode, ReadsHelloAsFlatcWroteIt) {
+  const Hello hello = DecodedAs<Hello>(Under(
+      MessageType::kHello,
+      Bytes({0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x16, 0x00, 0x20, 0x00,
+             0x04, 0x00, 0x05, 0x00, 0x08, 0x00, 0x18, 0x00, 0x06, 0x00, 0x07, 0x00, 0x0c, 0x00,
+             0x10, 0x00, 0x14, 0x00, 0x16, 0x00, 0x00, 0x00, 0x01, 0x01, 0x01, 0x01, 0x94, 0x00,
+             0x00, 0x00, 0x92, 0x10, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00,
+             0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01, 0x01, 0x00, 0x00, 0x00, 0x14, 0x00,
+             0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x20, 0x00, 0x04, 0x00, 0x08, 0x00, 0x0c, 0x00,
+             0x10, 0x00, 0x18, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x58, 0x00, 0x00, 0x00, 0x24, 0x00,
+             0x00, 0x00, 0x14, 0x00, 0x00, 0x00, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+             0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
+             0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x28, 0x00, 0x00, 0x00, 0x6f, 0x62, 0x73, 0x65,
+             0x72, 0x76, 0x61, 0x74, 0x69, 0x6f, 0x6e, 0x20, 0x66, 0x6c, 0x6f, 0x61, 0x74, 0x33,
+             0x32, 0x20, 0x34, 0x0a, 0x61, 0x63, 0x74, 0x69, 0x6f, 0x6e, 0x20, 0x64, 0x69, 0x73,
+             0x63, 0x72, 0x65, 0x74, 0x65, 0x20, 0x32, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00,
+             0x00, 0x00, 0x6e, 0x70, 0x63, 0x00, 0x06, 0x00, 0x00, 0x00, 0x67, 0x61, 0x6d, 0x65,
+             0x2d, 0x37, 0x00, 0x00})));
+  EXPECT_EQ(hello.min_major, 1);
+  EXPECT_EQ(hello.max_major, 1);
+  EXPECT_EQ(hello.actor_name, "game-7");
+  EXPECT_EQ(hello.host_identity, 81985529216486895u);
+  EXPECT_EQ(hello.pace, Pace::kCredit);
+  EXPECT_TRUE(hello.accept_reset);
+  EXPECT_EQ(hello.pid, 4242u);
+  EXPECT_EQ(hello.number, 3u);
+  ASSERT_EQ(hello.models.size(), 1u);
+  EXPECT_EQ(hello.models[0].name, "npc");
+  EXPECT_EQ(hello.models[0].spaces, "observation float32 4\naction discrete 2\n");
+  EXPECT_THAT(hello.models[0].agents, ElementsAre(0, 5));
+  EXPECT_EQ(hello.models[0].holds_incarnation, 9u);
+  EXPECT_EQ(hello.models[0].holds_version, 11u);
+}
+
+TEST(RoundTrip, EveryMessageComesBackWithItsHeader) {
+  std::set<int> types;
+  for (const WireMessage& message : EveryMessage()) {
+    const auto result = message.Decode();
+    ASSERT_TRUE(std::holds_alternative<Decoded>(result))
+        << std::get<DecodeFailure>(result).sentence;
+    const Decoded& decoded = std::get<Decoded>(result);
+    types.insert(static_cast<int>(decoded.header.type));
+    EXPECT_EQ(decoded.header.sender, 99u);
+    EXPECT_EQ(decoded.header.sequence, 7u);
+    EXPECT_EQ(Encode(decoded.body, 99, 7, decoded.block.size()).metadata, message.frames[1]);
+  }
+  EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 15, 16));
+}
+
+TEST(RoundTrip, HelloOkKeepsItsFields) {
+  const HelloOk ok = DecodedAs<HelloOk>(EveryMessage()[1]);
+  EXPECT_EQ(ok.incarnation, 77u);
+  EXPECT_TRUE(ok.resumed);
+  EXPECT_EQ(ok.heartbeat_ms, 500u);
+  EXPECT_EQ(ok.max_message_bytes, 1u << 20);
+  EXPECT_EQ(ok.bytes_total, 4096u);
+  EXPECT_EQ(ok.announce_address, "tcp://127.0.0.1:7421");
+  EXPECT_EQ(ok.weights_address, "tcp://127.0.0.1:7422");
+  EXPECT_EQ(ok.session, 12u);
+  EXPECT_EQ(ok.number, 3u);
+  ASSERT_EQ(ok.models.size(), 1u);
+  const HelloOkModel& model = ok.models[0];
+  EXPECT_EQ(model.id, ModelId("npc"));
+  EXPECT_EQ(model.member, 1u);
+  EXPECT_EQ(model.spec, "murmurate-model 1\n");
+  EXPECT_EQ(model.version, 8u);
+  EXPECT_EQ(model.trajectory_length, 8u);
+  EXPECT_EQ(model.max_trajectory_ms, 5000u);
+  EXPECT_EQ(model.segment, "/murmurate-0-run-npc-77");
+  EXPECT_THAT(model.agent_indices, ElementsAre(2, 3));
+  EXPECT_THAT(model.agent_seeds, ElementsAre(1111, 2222));
+  EXPECT_EQ(model.steps_total, 64u);
+  EXPECT_EQ(model.at_version, 7u);
+}
+
+TEST(RoundTrip, SmallMessagesKeepTheirFields) {
+  const std::vector<WireMessage> all = EveryMessage();
+  const auto accepted = DecodedAs<Accepted>(all[3]);
+  EXPECT_EQ(accepted.sequence, 7u);
+  EXPECT_EQ(accepted.bytes_total, 1000u);
+  ASSERT_EQ(accepted.models.size(), 2u);
+  EXPECT_EQ(accepted.models[1].steps_total, 128u);
+  EXPECT_EQ(accepted.models[0].at_version, 2u);
+  EXPECT_EQ(accepted.models[0].version, 3u);
+  EXPECT_EQ(DecodedAs<Ping>(all[4]).sent_ns, -5);
+  EXPECT_EQ(DecodedAs<Pong>(all[5]).incarnation, 77u);
+  const auto goaway = DecodedAs<Goaway>(all[6]);
+  EXPECT_EQ(goaway.reason, "stopped by the user");
+  EXPECT_EQ(goaway.deadline_ms, 3000u);
+  EXPECT_TRUE(goaway.restart_expected);
+  const auto error = DecodedAs<Error>(all[7]);
+  EXPECT_EQ(error.refusal, Refusal::kSpaces);
+  EXPECT_EQ(error.sentence, "action: expected discrete 2, got discrete 3");
+  EXPECT_EQ(error.sequence, 7u);
+  const auto pull = DecodedAs<Pull>(all[9]);
+  EXPECT_EQ(pull.model, ModelId("npc"));
+  EXPECT_EQ(pull.version, 8u);
+  EXPECT_EQ(pull.offset, 4096u);
+  EXPECT_EQ(pull.credit, 3u);
+  const auto chunk = DecodedAs<Chunk>(all[10]);
+  EXPECT_EQ(chunk.incarnation, 77u);
+  EXPECT_EQ(chunk.total_bytes, 1000u);
+  EXPECT_EQ(chunk.offset, 900u);
+  EXPECT_EQ(chunk.hash, 0xfeedu);
+  EXPECT_EQ(DecodedAs<Admin>(all[11]).command, "status");
+  EXPECT_FALSE(DecodedAs<AdminOk>(all[12]).ok);
+  EXPECT_EQ(DecodedAs<AdminOk>(all[12]).text, "{\"a\":1}\n");
+}
+
+TEST(Decode, NewerMajorVersionIsNamedWithBothNumbers) {
+  WireMessage message = EveryMessage()[0];
+  message.frames[0][4] = std::byte{2};
+  const DecodeFailure failure = FailureOf(message);
+  EXPECT_EQ(failure.refusal, Refusal::kVersion);
+  EXPECT_THAT(failure.sentence, HasSubstr("version 1"));
+  EXPECT_THAT(failure.sentence, HasSubstr("has 2"));
+  EXPECT_EQ(failure.sender, 99u);
+  EXPECT_EQ(failure.sequence, 7u);
+}
+
+TEST(Decode, NewerMinorVersionIsRead) {
+  WireMessage message = EveryMessage()[0];
+  message.frames[0][5] = std::byte{9};
+  EXPECT_EQ(DecodedAs<Hello>(message).actor_name, "game-7");
+}
+
+TEST(Decode, UnknownAndReservedTypesAreNamed) {
+  for (const int type : {0, 5, 13, 14, 17, 255}) {
+    WireMessage message = ToWire(Bye{}, 99, 7);
+    message.frames[0][6] = static_cast<std::byte>(type);
+    const DecodeFailure failure = FailureOf(message);
+    EXPECT_EQ(failure.refusal, Refusal::kUnknownType) << type;
+    EXPECT_THAT(failure.sentence, HasSubstr(std::to_string(type)));
+  }
+}
+
+TEST(Decode, WrongFrameCountsAreRefused) {
+  EXPECT_EQ(FailureOf({}).refusal, Refusal::kMalformed);
+  for (WireMessage message : EveryMessage()) {
+    WireMessage more = message;
+    more.frames.emplace_back(4);
+    EXPECT_EQ(FailureOf(more).refusal, Refusal::kMalformed);
+    message.frames.pop_back();
+    EXPECT_EQ(FailureOf(message).refusal, Refusal::kMalformed);
+  }
+}
+
+TEST(Decode, HeaderThatCountsWrongIsRefused) {
+  WireMessage message = EveryMessage()[2];
+  message.frames[2].pop_back();
+  EXPECT_EQ(FailureOf(message).refusal, Refusal::kMalformed);
+}
+
+TEST(Decode, MetadataBeyondItsLimitIsRefusedUnread) {
+  EXPECT_EQ(FailureOf(Under(MessageType::kPing, std::vector<std::byte>(4097))).refusal,
+            Refusal::kTooLarge);
+  WireMessage greeting = Under(MessageType::kHello, std::vector<std::byte>(256 * 1024 + 1));
+  EXPECT_EQ(FailureOf(greeting).refusal, Refusal::kTooLarge);
+}
+
+TEST(Decode, HelloWithFourThousandAgentsFits) {
+  Hello hello = SampleHello();
+  hello.models.resize(1);
+  hello.models[0].agents.clear();
+  for (std::uint32_t i = 0; i < kMaxAgents; ++i) hello.models[0].agents.push_back(i);
+  EXPECT_EQ(DecodedAs<Hello>(ToWire(hello, 1, 0)).models[0].agents.size(), kMaxAgents);
+  hello.models.push_back({"one-more", "x", {0}, 0, 0});
+  EXPECT_EQ(FailureOf(ToWire(hello, 1, 0)).refusal, Refusal::kTooLarge);
+}
+
+TEST(Decode, BadNamesAndListsAreRefused) {
+  for (const std::string& bad :
+       {std::string(""), std::string("two words"), std::string("a/b"), std::string("\x1b[2J"),
+        std::string(65, 'x'), std::string("a\0b", 3)}) {
+    Hello hello = SampleHello();
+    hello.actor_name = bad;
+    EXPECT_NE(FailureOf(ToWire(hello, 1, 0)).refusal, Refusal::kNone) << bad;
+    hello = SampleHello();
+    hello.models[0].name = bad;
+    EXPECT_NE(FailureOf(ToWire(hello, 1, 0)).refusal, Refusal::kNone) << bad;
+  }
+  Hello twice = SampleHello();
+  twice.models[0].agents = {4, 4};
+  EXPECT_EQ(FailureOf(ToWire(twice, 1, 0)).refusal, Refusal::kMeaning);
+  twice = SampleHello();
+  twice.models[1].name = "npc";
+  EXPECT_EQ(FailureOf(ToWire(twice, 1, 0)).refusal, Refusal::kMeaning);
+  Hello backwards = SampleHello();
+  backwards.min_major = 3;
+  EXPECT_EQ(FailureOf(ToWire(backwards, 1, 0)).refusal, Refusal::kMeaning);
+}
+
+TEST(Decode, ChunkOutsideItsWeightsIsRefused) {
+  const std::vector<std::byte> bytes(101);
+  const Chunk chunk{ModelId("npc"), 77, 8, 1000, 900, 0};
+  EXPECT_EQ(FailureOf(ToWire(chunk, 1, 0, &bytes)).refusal, Refusal::kMeaning);
+  const std::vector<std::byte> huge(kChunkBytes + 1);
+  const Chunk large{ModelId("npc"), 77, 8, 1 << 30, 0, 0};
+  EXPECT_EQ(FailureOf(ToWire(large, 1, 0, &huge)).refusal, Refusal::kTooLarge);
+}
+
+TEST(Decode, SentencesReachTheTerminalWithoutControlCharacters) {
+  EXPECT_EQ(DecodedAs<Goaway>(ToWire(Goaway{"a\x1b[2Jb\n", 0, false}, 1, 0)).reason, "a?[2Jb?");
+}
+
+TEST(Encode, LongSentencesAreCut) {
+  const Error error{Refusal::kMeaning, std::string(10'000, 'x'), 1};
+  EXPECT_EQ(DecodedAs<Error>(ToWire(error, 1, 0)).sentence.size(), 1024u);
+}
+
+TEST(Names, AreLettersDigitsAndThreeSigns) {
+  EXPECT_TRUE(IsGoodName("Game_7.b-2"));
+  EXPECT_TRUE(IsGoodName(std::string(64, 'a')));
+  EXPECT_FALSE(IsGoodName(std::string(65, 'a')));
+  EXPECT_FALSE(IsGoodName("\xc3\xa4"));
+}
+
+TEST(Names, EveryRefusalHasOneOfItsOwn) {
+  std::set<std::string> names;
+  for (int i = 0; i < kRefusalCount; ++i) names.insert(RefusalName(static_cast<Refusal>(i)));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kRefusalCount));
+  EXPECT_STREQ(RefusalName(Refusal::kNotFinite), "not-finite");
+}
+
+}  // namespace
+}  // namespace murmurate::wire
