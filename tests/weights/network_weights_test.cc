@@ -1,6 +1,9 @@
 // What only the network path has: a peer that lies, is silent, or asks for nonsense.
 #include "shared/weights/network_weights.h"
 
+#include <atomic>
+#include <thread>
+
 #include "shared/weights/payload_hash.h"
 #include "tests/weights/sample_weights.h"
 
@@ -276,6 +279,44 @@ TEST_F(Server, AnnouncementsAloneAreEnoughForALateJoiner) {
     return subscriber->TakeNewer({}, &got);
   }));
   EXPECT_EQ(got.stamp, (VersionStamp{5, 3}));
+}
+
+TEST_F(Server, VersionsPassWholeFromTheThreadThatFetchesToTheThreadThatTakes) {
+  constexpr std::uint64_t kLast = 40;
+  NetworkWeightFetcher fetcher(context_, 78);
+  const auto subscriber = fetcher.AddModel(kModel, spec_);
+  ASSERT_TRUE(fetcher.Connect(server_->announce_address(), server_->weights_address(), 5).ok());
+  std::atomic<bool> done{false};
+  std::atomic<std::uint64_t> published{0};
+  std::thread fetching([&] {  // mmr-client
+    while (!done) {
+      fetcher.NoteVersion(kModel, published);
+      fetcher.PollOnce(MonotonicNs());
+    }
+  });
+  std::thread taking([&] {  // mmr-weights
+    ReceivedWeights got;
+    EXPECT_TRUE(Eventually([&] {
+      const std::uint32_t seen = subscriber->word()->load();
+      if (!subscriber->TakeNewer(got.stamp, &got)) {
+        const FutexWait wait{subscriber->word(), seen};
+        WaitForAny(std::span(&wait, 1), 100);
+        return false;
+      }
+      EXPECT_TRUE(IsWhole(spec_, got));
+      return got.stamp.version == kLast;
+    }));
+    done = true;
+  });
+  while (!done) {
+    if (published < kLast) {
+      EXPECT_TRUE(publisher_->Publish(SampleSnapshot(spec_, published + 1)).ok());
+      ++published;
+    }
+    server_->PollOnce(0, nullptr);
+  }
+  fetching.join();
+  taking.join();
 }
 
 TEST_F(Server, PlayerThatNeverReadsDoesNotStopAnother) {

@@ -161,6 +161,37 @@ TEST_F(SharedMemory, LatestThatNamesNoSlotIsIgnored) {
   EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
 }
 
+TEST_F(SharedMemory, SlotOfAnotherSizeOrOfNoVersionIsIgnored) {
+  const auto publisher = NewPublisher();
+  const auto subscriber = NewSubscriber();
+  Publish(*publisher, 1);
+  Meddler meddler(name_);
+  meddler.latest_slot().bytes -= 4;
+  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  meddler.latest_slot().bytes += 4;
+  meddler.latest_slot().version = 0;
+  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  meddler.latest_slot().version = 1;
+  EXPECT_TRUE(subscriber->TakeNewer({}, &got_));
+}
+
+TEST_F(SharedMemory, WriterMarksItsSlotAndNeverTheOneReadersAreSentTo) {
+  const auto publisher = NewPublisher();
+  Publish(*publisher, 1);
+  Meddler meddler(name_);
+  for (std::uint64_t version = 2; version <= 10; ++version) {
+    SlotHeader& newest = meddler.latest_slot();
+    const std::uint64_t newest_sequence = newest.sequence;
+    std::array<std::uint64_t, kSlotCount> before;
+    for (std::size_t i = 0; i < kSlotCount; ++i) before[i] = meddler.slot(i).sequence;
+    Publish(*publisher, version);
+    EXPECT_EQ(newest.sequence, newest_sequence) << "a reader may still be copying it";
+    const std::uint64_t slot = meddler.header().latest & 0xff;
+    EXPECT_EQ(meddler.slot(slot).sequence, before[slot] + 2);
+    EXPECT_EQ(meddler.header().latest >> 8, version);
+  }
+}
+
 /// A child process that publishes until it is killed.
 pid_t ForkBusyWriter(const std::string& name, const ModelSpec& spec) {
   const pid_t child = fork();
