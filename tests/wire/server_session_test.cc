@@ -1,0 +1,461 @@
+#include "shared/wire/server_session.h"
+
+#include <gmock/gmock.h>
+
+#include "shared/core/random.h"
+#include "tests/wire/session_fixture.h"
+
+namespace murmurate::wire {
+namespace {
+
+using Health = ServerSession::ActorReport::Health;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(ServerSessionTest, HelloIsAnsweredWithTheFullState) {
+  AddNpc();
+  session_.SetVersion(0, 3);
+  session_.SetAddresses("tcp://127.0.0.1:7421", "tcp://127.0.0.1:7422");
+  Client a = MakeClient("a", 11, {0, 4});
+  Join(a);
+  ASSERT_EQ(a.welcomes, 1);
+  EXPECT_EQ(a.ok.incarnation, 77u);
+  EXPECT_EQ(a.ok.number, 1u);
+  EXPECT_NE(a.ok.session, 0u);
+  EXPECT_EQ(a.ok.announce_address, "tcp://127.0.0.1:7421");
+  EXPECT_EQ(a.ok.weights_address, "tcp://127.0.0.1:7422");
+  ASSERT_EQ(a.ok.models.size(), 1u);
+  EXPECT_EQ(a.ok.models[0].version, 3u);
+  EXPECT_EQ(a.ok.models[0].segment, "/segment");
+  EXPECT_THAT(a.ok.models[0].agent_indices, ElementsAre(0, 1));
+  EXPECT_THAT(a.ok.models[0].agent_seeds, ElementsAre(DeriveSeed(1, 0), DeriveSeed(1, 1)));
+  EXPECT_EQ(a.granted(), 8);
+  EXPECT_GE(a.bytes_total, kBlockBytes);
+  EXPECT_EQ(session_.live_agents(0), 2);
+}
+
+TEST_F(ServerSessionTest, OnlyThisHostIsToldOfSharedMemory) {
+  AddNpc();
+  session_.SetHost(1234);
+  Client near = MakeClient("near", 11), far = MakeClient("far", 12);
+  near.hello.host_identity = 1234;
+  far.hello.host_identity = 4321;
+  Join(near);
+  Join(far);
+  EXPECT_EQ(near.ok.models[0].segment, "/segment");
+  EXPECT_EQ(far.ok.models[0].segment, "");
+}
+
+TEST_F(ServerSessionTest, OtherSpacesAreRefusedInWords) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  a.hello.models[0].spaces = "other";
+  Join(a);
+  ASSERT_EQ(a.errors.size(), 1u);
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kSpaces);
+  EXPECT_EQ(a.errors[0].sentence, "action: expected discrete 2, got discrete 3");
+  EXPECT_EQ(a.errors[0].sequence, 0u);
+  EXPECT_TRUE(session_.Actors(now_).empty());
+}
+
+TEST_F(ServerSessionTest, ProtocolRangeThatLeavesOneOutIsRefused) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  a.hello.min_major = 2;
+  a.hello.max_major = 3;
+  Join(a);
+  ASSERT_EQ(a.errors.size(), 1u);
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kVersion);
+  EXPECT_THAT(a.errors[0].sentence, HasSubstr("version 1"));
+  EXPECT_THAT(a.errors[0].sentence, HasSubstr("2 to 3"));
+}
+
+TEST_F(ServerSessionTest, NothingButHelloIsTakenBeforeHello) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  EXPECT_FALSE(Send(a).accept);
+  Say(a, Ping{});
+  Deliver({&a});
+  ASSERT_EQ(a.errors.size(), 1u) << "one answer is enough";
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kNotRegistered);
+  EXPECT_EQ(Refused(Refusal::kNotRegistered), 2u);
+}
+
+TEST_F(ServerSessionTest, TrajectoriesInOrderAreAcceptedAndAcknowledged) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {7});
+  Join(a);
+  const auto verdict = Send(a, 7);
+  EXPECT_TRUE(verdict.accept);
+  EXPECT_EQ(verdict.model, 0u);
+  EXPECT_EQ(verdict.agent_index, 0u);
+  EXPECT_EQ(Deliver({&a})["a"], 1);
+  EXPECT_EQ(a.acknowledged, 1u);
+  EXPECT_TRUE(Send(a, 7).accept);
+  EXPECT_TRUE(Send(a, 7).accept);
+  EXPECT_EQ(Deliver({&a})["a"], 1) << "one ACCEPTED for all of a round";
+  EXPECT_EQ(a.acknowledged, 3u);
+  EXPECT_EQ(Report(a).trajectories, 3u);
+  EXPECT_EQ(Deliver({&a})["a"], 0);
+}
+
+TEST_F(ServerSessionTest, DuplicateIsAcknowledgedAgainAndNotTakenTwice) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  const Decoded first = Trajectory(a, 1);
+  ASSERT_TRUE(session_.OnExperience("a", first, now_).accept);
+  session_.Dealt("a", first, Refusal::kNone, "", now_);
+  Deliver({&a});
+  a.acknowledged = 0;
+  const auto again = session_.OnExperience("a", first, now_);
+  EXPECT_FALSE(again.accept);
+  EXPECT_TRUE(again.duplicate);
+  Deliver({&a});
+  EXPECT_EQ(a.acknowledged, 1u);
+  EXPECT_EQ(session_.duplicates(), 1u);
+  EXPECT_EQ(Report(a).trajectories, 1u);
+}
+
+TEST_F(ServerSessionTest, GapEndsTheSessionAndHelloBeginsANewOne) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  EXPECT_TRUE(Send(a).accept);
+  a.sequence = 4;
+  EXPECT_FALSE(Send(a).accept);
+  Deliver({&a});
+  ASSERT_EQ(a.errors.size(), 1u);
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kSequence);
+  EXPECT_EQ(a.errors[0].sequence, 5u);
+  EXPECT_THAT(a.errors[0].sentence, HasSubstr("expected 2, got 5"));
+  EXPECT_FALSE(Send(a).accept);
+  Deliver({&a});
+  EXPECT_EQ(a.errors.back().refusal, Refusal::kNotRegistered);
+  const std::uint64_t before = a.ok.session;
+  Join(a);
+  EXPECT_NE(a.ok.session, before);
+  EXPECT_EQ(a.sequence, 0u);
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, RefusedContentGivesBytesAndSequenceBack) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  const std::uint64_t bytes_before = a.bytes_total;
+  const Decoded bad = Trajectory(a, ++a.sequence);
+  ASSERT_TRUE(session_.OnExperience("a", bad, now_).accept);
+  session_.Dealt("a", bad, Refusal::kNotFinite, "observation of step 3: got nan", now_);
+  Deliver({&a});
+  ASSERT_EQ(a.errors.size(), 1u);
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kNotFinite);
+  EXPECT_EQ(a.errors[0].sequence, 1u);
+  EXPECT_EQ(a.acknowledged, 1u);
+  EXPECT_EQ(a.bytes_total, bytes_before + kBlockBytes);
+  EXPECT_EQ(a.granted(), 9) << "what was refused is not in the pool: it may be played again";
+  EXPECT_EQ(Report(a).refused, 1u);
+  EXPECT_EQ(Report(a).trajectories, 0u);
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, UnknownModelOrAgentIsRefusedByName) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1});
+  Join(a);
+  EXPECT_FALSE(Send(a, 9).accept);
+  Decoded other = Trajectory(a, ++a.sequence);
+  std::get<Experience>(other.body).model = 1;
+  EXPECT_FALSE(session_.OnExperience("a", other, now_).accept);
+  Deliver({&a});
+  ASSERT_EQ(a.errors.size(), 2u);
+  EXPECT_EQ(a.errors[0].refusal, Refusal::kMeaning);
+  EXPECT_THAT(a.errors[0].sentence, HasSubstr("agent 9"));
+  EXPECT_THAT(a.errors[1].sentence, HasSubstr("model 1"));
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, WeightsOfAnotherLearnerAreRefusedUnlessTheRunWasResumed) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  Decoded old = Trajectory(a, ++a.sequence);
+  std::get<Experience>(old.body).incarnation = 76;
+  EXPECT_FALSE(session_.OnExperience("a", old, now_).accept);
+  EXPECT_EQ(Refused(Refusal::kIncarnation), 1u);
+  old = Trajectory(a, ++a.sequence);
+  std::get<Experience>(old.body).incarnation = 77;
+  EXPECT_TRUE(session_.OnExperience("a", old, now_).accept);
+}
+
+TEST_F(ServerSessionTest, RehelloKeepsIndicesAndFreesThoseOfClosedAgents) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1, 2}), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  EXPECT_THAT(a.ok.models[0].agent_indices, ElementsAre(0, 1, 2));
+  EXPECT_THAT(b.ok.models[0].agent_indices, ElementsAre(3));
+  const std::uint64_t session = a.ok.session;
+  EXPECT_TRUE(Send(a, 2).accept);
+  a.hello.models[0].agents = {0, 2};
+  Join(a);
+  EXPECT_THAT(a.ok.models[0].agent_indices, ElementsAre(0, 2));
+  EXPECT_EQ(a.ok.session, session);
+  EXPECT_TRUE(Send(a, 2).accept) << "sequence numbers go on";
+  a.hello.models[0].agents = {2, 0, 5};
+  Join(a);
+  EXPECT_THAT(a.ok.models[0].agent_indices, ElementsAre(2, 0, 1));
+  EXPECT_EQ(session_.live_agents(0), 4);
+}
+
+TEST_F(ServerSessionTest, ModelAddedInTheSessionLeavesTheOthersCreditAlone) {
+  AddNpc();
+  SessionModel boss;
+  boss.welcome.name = "boss";
+  boss.welcome.trajectory_length = 16;
+  boss.block_bytes = 3000;
+  boss.outstanding_limit = 2;
+  boss.batch_trajectories = 1;
+  models_["boss"] = session_.AddModel(std::move(boss));
+  Client a = MakeClient("a", 11);
+  Join(a);
+  EXPECT_TRUE(Send(a).accept);
+  a.hello.models.push_back({"boss", "good", {3}, 0, 0});
+  Join(a);
+  ASSERT_EQ(a.ok.models.size(), 2u);
+  EXPECT_EQ(a.ok.models[0].steps_total, 8u * kLength);
+  EXPECT_EQ(a.ok.models[1].steps_total, 2u * 16);
+  EXPECT_THAT(a.ok.models[1].agent_indices, ElementsAre(1)) << "indices are learner-wide";
+  Decoded message = Trajectory(a, ++a.sequence, 3);
+  std::get<Experience>(message.body).model = 1;
+  EXPECT_EQ(session_.OnExperience("a", message, now_).model, 1u);
+}
+
+TEST_F(ServerSessionTest, SecondConnectionOfALiveSenderIsRefused) {
+  AddNpc();
+  Client a = MakeClient("a", 11), thief = MakeClient("thief", 11);
+  Join(a);
+  SayHello(thief);
+  Deliver({&a, &thief});
+  EXPECT_EQ(thief.welcomes, 0);
+  EXPECT_EQ(a.pongs, 1) << "the first connection is asked whether it is there";
+  now_ += 100 * kMs;
+  Say(a, Ping{});
+  now_ += 100 * kMs;
+  SayHello(thief);
+  Deliver({&a, &thief});
+  EXPECT_EQ(thief.welcomes, 0);
+  ASSERT_EQ(thief.errors.size(), 1u);
+  EXPECT_EQ(thief.errors[0].refusal, Refusal::kBusy);
+  EXPECT_TRUE(Send(a).accept);
+  EXPECT_FALSE(session_.OnExperience("thief", Trajectory(thief, 2), now_).accept);
+}
+
+TEST_F(ServerSessionTest, SenderIsWelcomeOnANewConnectionOnceTheOldOneIsDead) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1});
+  Join(a);
+  EXPECT_TRUE(Send(a).accept);
+  Deliver({&a});
+  Client again = MakeClient("a2", 11, {0, 1});
+  SayHello(again);
+  EXPECT_EQ(Deliver({&again})["a"], 1);
+  session_.OnUnreachable("a", now_);
+  Join(again);
+  EXPECT_EQ(again.welcomes, 1);
+  EXPECT_NE(again.ok.session, a.ok.session);
+  EXPECT_THAT(again.ok.models[0].agent_indices, ElementsAre(0, 1));
+  EXPECT_TRUE(Send(again).accept);
+  Deliver({&again});
+  EXPECT_EQ(session_.Actors(now_).size(), 1u);
+}
+
+TEST_F(ServerSessionTest, SenderIsWelcomeOnANewConnectionOnceTheOldOneIsSilent) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  now_ += 3 * kSecond + kMs;
+  Client again = MakeClient("a2", 11);
+  Join(again);
+  EXPECT_EQ(again.welcomes, 1);
+}
+
+TEST_F(ServerSessionTest, ConnectionBelongsToOneSender) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  Client other = MakeClient("a", 12);
+  Join(other);
+  EXPECT_EQ(other.welcomes, 0);
+  EXPECT_EQ(other.errors.at(0).refusal, Refusal::kMalformed);
+  EXPECT_FALSE(session_.OnExperience("a", Trajectory(other, 1), now_).accept);
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, HealthFollowsSilence) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(3 * kSecond);
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(kMs);
+  EXPECT_EQ(Report(a).health, Health::kStalled);
+  EXPECT_EQ(Report(a).silent_ns, 3 * kSecond + kMs);
+  EXPECT_EQ(session_.live_agents(0), 0);
+  Say(a, Ping{});
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(30 * kSecond + kMs);
+  EXPECT_EQ(Report(a).health, Health::kGone);
+  EXPECT_FALSE(Send(a).accept);
+  EXPECT_EQ(Report(a).agents, 0);
+}
+
+TEST_F(ServerSessionTest, ByeFreesTheAgentsAtOnce) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  Join(a);
+  Say(a, Bye{});
+  EXPECT_EQ(Report(a).health, Health::kGone);
+  Join(b);
+  EXPECT_THAT(b.ok.models[0].agent_indices, ElementsAre(0));
+}
+
+TEST_F(ServerSessionTest, PingIsAnsweredWithTheNewestVersionAndCredit) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  session_.SetVersion(0, 9);
+  Say(a, Ping{1234, {{100, 0, 8}}});
+  const auto replies = session_.TakeReplies();
+  ASSERT_EQ(replies.size(), 1u);
+  const auto& pong = std::get<Pong>(replies[0].body);
+  EXPECT_EQ(pong.sent_ns, 1234);
+  EXPECT_EQ(pong.incarnation, 77u);
+  EXPECT_EQ(pong.models.at(0).version, 9u);
+  EXPECT_EQ(pong.models.at(0).steps_total, a.steps_total);
+}
+
+TEST_F(ServerSessionTest, StepsAreCountedByPingsAndByTrajectoriesWhicheverIsMore) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1}), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  Send(a, 0);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 8u);
+  Say(a, Ping{0, {{100, 30, 0}}});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 100u);
+  EXPECT_EQ(session_.DroppedSteps(0), 30u);
+  Say(a, Ping{0, {{90, 20, 0}}});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 100u);
+  Send(b);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 108u);
+  Say(b, Bye{});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 108u) << "who leaves keeps its count";
+  EXPECT_EQ(Report(a).steps, 100u);
+}
+
+TEST_F(ServerSessionTest, StepsBeforeTheFirstTrajectoryHereAreAnotherLearners) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  a.agent_steps = 1'000'000;
+  Join(a);
+  Send(a);
+  Send(a);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 16u);
+}
+
+TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  Say(a, Pull{});
+  Deliver({&a});
+  EXPECT_EQ(a.errors.at(0).refusal, Refusal::kUnknownType);
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, UndecodableMessagesAreAnsweredWithTheirReason) {
+  AddNpc();
+  session_.OnUndecodable("x", {Refusal::kUnknownType, "message type 13", 5, 9}, now_);
+  const auto replies = session_.TakeReplies();
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].peer, "x");
+  EXPECT_EQ(std::get<Error>(replies[0].body).refusal, Refusal::kUnknownType);
+  EXPECT_EQ(std::get<Error>(replies[0].body).sequence, 9u);
+}
+
+TEST_F(ServerSessionTest, WhoSendsMuchNonsenseIsMutedForAMinuteAndOthersAreNot) {
+  AddNpc();
+  Client honest = MakeClient("honest", 12);
+  Join(honest);
+  int answers = 0;
+  for (int i = 0; i < 100; ++i) {
+    session_.OnUndecodable("x", {Refusal::kMalformed, "noise", 0, 0}, now_);
+    answers += Deliver({&honest})["x"];
+  }
+  EXPECT_EQ(answers, 21) << "twenty answers and one that says why there are no more";
+  EXPECT_EQ(Refused(Refusal::kMalformed), 100u);
+  Client x = MakeClient("x", 13);
+  Join(x);
+  EXPECT_EQ(x.welcomes, 0);
+  EXPECT_TRUE(Send(honest).accept);
+  Pass(61 * kSecond);
+  Join(x);
+  EXPECT_EQ(x.welcomes, 1);
+}
+
+TEST_F(ServerSessionTest, MutedClientIsKeptButItsTrajectoriesAreThrownAway) {
+  AddNpc(64, 32);
+  Client a = MakeClient("a", 11);
+  Join(a);
+  for (int i = 0; i < 21; ++i) {
+    session_.OnUndecodable("a", {Refusal::kMalformed, "noise", 11, 0}, now_);
+  }
+  EXPECT_FALSE(Send(a).accept);
+  Say(a, Ping{});
+  Deliver({&a});
+  EXPECT_EQ(a.pongs, 1);
+  EXPECT_EQ(a.acknowledged, 1u);
+  for (int i = 0; i < 61; ++i) {
+    Pass(kSecond);
+    Say(a, Ping{});
+  }
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, GoawayReachesEverybodyAndNobodyNewIsWelcome) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12), c = MakeClient("c", 13);
+  Join(a);
+  Join(b);
+  session_.SayGoaway({"stopped by the user", 5000, true});
+  SayHello(c);
+  Deliver({&a, &b, &c});
+  EXPECT_EQ(a.goaways, 1);
+  EXPECT_EQ(b.goaways, 1);
+  EXPECT_EQ(c.welcomes, 0);
+  EXPECT_TRUE(Send(a).accept) << "what is under way is still taken";
+}
+
+class TwoActorsAtMost : public ServerSessionTest {
+ protected:
+  TwoActorsAtMost() : ServerSessionTest({.max_actors = 2}) {}
+};
+
+TEST_F(TwoActorsAtMost, ThirdIsBusyUntilOneLeaves) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12), c = MakeClient("c", 13);
+  Join(a);
+  Join(b);
+  Join(c);
+  ASSERT_EQ(c.errors.size(), 1u);
+  EXPECT_EQ(c.errors[0].refusal, Refusal::kBusy);
+  EXPECT_THAT(c.errors[0].sentence, HasSubstr("2 actors"));
+  Say(a, Bye{});
+  Join(c);
+  EXPECT_EQ(c.welcomes, 1);
+}
+
+}  // namespace
+}  // namespace murmurate::wire
