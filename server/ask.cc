@@ -102,9 +102,13 @@ Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments
   auto answer = AskAdmin(learner->admin, "stop", kAnswerMs);
   if (!answer.ok()) return ResourceError(answer.status().message());
   const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
-  while (Lives(learner->pid) && MonotonicNs() < deadline)
+  const auto there = [&] {
+    std::error_code error;  // the socket's folder is the last thing a learner removes
+    return Lives(learner->pid) && fs::exists(learner->admin.substr(6), error);
+  };
+  while (there() && MonotonicNs() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  if (Lives(learner->pid))
+  if (there())
     return ResourceError(learner->name + ": process " + std::to_string(learner->pid) +
                          " has not stopped within 10 s; end it with kill " +
                          std::to_string(learner->pid));

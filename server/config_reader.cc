@@ -25,6 +25,7 @@ std::string Show(const toml::node& node) {
   std::ostringstream text;
   node.visit([&](const auto& value) { text << value; });
   std::string shown = text.str();
+  if (const auto string = node.value_exact<std::string>()) shown = ToToml(ConfigValue(*string));
   std::replace(shown.begin(), shown.end(), '\n', ' ');
   if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
   static const std::map<toml::node_type, std::string> kNames{

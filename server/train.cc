@@ -6,10 +6,13 @@
 #include "server/children.h"
 #include "server/commands.h"
 #include "server/daemon.h"
+#include "shared/core/clock.h"
 #include "shared/core/random.h"
 
 namespace murmurate {
 namespace {
+
+constexpr std::int64_t kReminderNs = 30 * kNanosecondsPerMillisecond;
 
 Status CheckEnvironment(const Config& config, const ConfigSource& source) {
   const std::string& name = config.run().environment;
@@ -86,8 +89,14 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   auto daemon = Daemon::Start(*config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   const RunEnd end = Await(&signals, &children, (*daemon)->log());
+  const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
+  bool reminded = false;
   const auto gone = [&] {
     (void)children.TakeEnded();
+    if (!reminded && MonotonicNs() > reminder_ns) {
+      children.Send(SIGTERM);  // for those that had not yet found the learner
+      reminded = true;
+    }
     return children.alive() == 0;
   };
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);

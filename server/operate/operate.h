@@ -25,9 +25,9 @@ namespace murmurate {
 
 /// When a run ends by itself; all read the first model that came.
 struct StopRules {
-  std::optional<double> at_return;        ///< rollout mean, over 100 episodes
-  std::optional<std::uint64_t> at_steps;  ///< environment steps, earlier than the budget
-  std::optional<std::uint64_t> budget;    ///< environment steps
+  std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
+  std::optional<std::uint64_t> at_steps = {};  ///< environment steps, earlier than the budget
+  std::optional<std::uint64_t> budget = {};    ///< environment steps
 };
 
 enum class RunEnd {

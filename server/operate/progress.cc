@@ -23,7 +23,10 @@ std::string Number(const std::optional<double>& value) { return value ? Number(*
 }  // namespace
 
 void Progress::Take(const TrainingUpdate& update) {
+  const std::uint64_t trained_steps = last_.trained_steps, updates = last_.updates;
   last_ = update;
+  last_.trained_steps += trained_steps;
+  last_.updates += updates;
   last_.episodes.clear();
   for (const EpisodeRecord& episode : update.episodes) {
     if (episode.mode != 0) continue;

@@ -24,7 +24,8 @@ struct TrainingUpdate {
   std::string model = "default";
   std::int64_t at_ns = 0;  ///< monotonic
   std::uint64_t environment_steps = 0, dropped_steps = 0;
-  std::uint64_t trained_steps = 0, updates = 0, version = 0;
+  std::uint64_t trained_steps = 0, updates = 0;  ///< of this batch
+  std::uint64_t version = 0;
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_mean = 0;  ///< versions
@@ -48,6 +49,7 @@ class Progress {
 
   std::uint64_t steps() const { return last_.environment_steps; }
   std::uint64_t episodes() const { return episodes_; }
+  /// The last update, but trained_steps and updates are sums over all of them.
   const TrainingUpdate& last() const { return last_; }
   std::optional<double> mean_return() const;
   std::optional<double> mean_length() const;

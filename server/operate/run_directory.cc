@@ -113,7 +113,7 @@ Result<RunDirectory> RunDirectory::Open(const std::string& dir, const std::strin
                            ": holds an earlier run; start afresh with --fresh (the earlier one is "
                            "kept as " +
                            path + ".1) or choose another name with --set run.name=NAME");
-  unlink((path + "/lock").c_str());
+  for (const char* left : {"/lock", "/address.json"}) unlink((path + left).c_str());
   if (MoveAside(path).empty()) return Failed(path, errno);
   close(run.lock_fd_);
   run.lock_fd_ = -1;

@@ -1,0 +1,92 @@
+#include "server/operate/display.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace murmurate {
+namespace {
+
+ProgressView Example() {
+  ProgressView view;
+  view.run = "runs/cartpole";
+  view.steps = 61952;
+  view.budget = 150000;
+  view.mean_return = 431.25;
+  view.target = 475;
+  view.episodes = 812;
+  view.steps_per_second = 152300;
+  view.staleness = 1.04;
+  view.version = 121;
+  view.actors = 4;
+  view.agents = 8;
+  view.eta_s = 0.58;
+  return view;
+}
+
+/// What a Display writes to a file, in order.
+struct Written {
+  explicit Written(Display::Mode mode) : file(open_memstream(&text, &size)), display(mode, file) {}
+  ~Written() {
+    std::fclose(file);
+    std::free(text);
+  }
+  std::string Text() {
+    std::fflush(file);
+    return {text, size};
+  }
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* file;
+  Display display;
+};
+
+TEST(Display, LineHasEveryNumber) {
+  EXPECT_EQ(
+      Display::OneLine(Example()),
+      "steps 61,952 of 150,000  return 431.2 of 475  episodes 812  152 k steps/s  staleness 1.0  "
+      "version 121  actors 4  eta 0.6 s");
+}
+
+TEST(Display, TableLinesAreEquallyWide) {
+  const auto lines = Display::TableLines(Example());
+  for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size()) << line;
+}
+
+TEST(Display, TableIsRedrawnInPlace) {
+  Written written(Display::Mode::kTable);
+  written.display.Show(Example());
+  const std::string first = written.Text();
+  written.display.Show(Example());
+  const std::string second = written.Text().substr(first.size());
+  EXPECT_EQ(second,
+            "\x1b[" + std::to_string(Display::TableLines(Example()).size()) + "A\x1b[J" + first);
+}
+
+TEST(Display, AMessageGoesAboveTheTable) {
+  Written written(Display::Mode::kTable);
+  written.display.Show(Example());
+  const std::string table = written.Text();
+  written.display.Print("actor a-1 has left", written.file);
+  EXPECT_THAT(written.Text().substr(table.size()),
+              ::testing::EndsWith("actor a-1 has left\n" + table));
+}
+
+TEST(Display, QuietShowsNothingButMessages) {
+  Written written(Display::Mode::kQuiet);
+  written.display.Show(Example());
+  written.display.Print("done", written.file);
+  EXPECT_EQ(written.Text(), "done\n");
+}
+
+TEST(Display, NumbersAreMadeForReading) {
+  EXPECT_EQ(WithCommas(7), "7");
+  EXPECT_EQ(WithCommas(1234567), "1,234,567");
+  EXPECT_EQ(ShortDuration(0.44), "0.4 s");
+  EXPECT_EQ(ShortDuration(200), "3 min 20 s");
+  EXPECT_EQ(ShortDuration(7500), "2 h 5 min");
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,102 @@
+#include "server/operate/operate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "shared/core/clock.h"
+#include "shared/model/safetensors.h"
+#include "tests/operate/temporary_folder.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// An Operate without thread or learner.
+struct Fixture {
+  explicit Fixture(StopRules stop) {
+    OperateOptions options;
+    options.title = "test";
+    options.directory = &directory;
+    options.display = &display;
+    options.stop = stop;
+    options.log_interval_s = 3600;
+    options.start_ns = MonotonicNs();
+    options.admin_address = "ipc://" + folder.path() + "/admin";
+    options.actors = [] { return ActorsView{}; };
+    options.on_end = [this](RunEnd end) { ends.push_back(end); };
+    operate = std::move(*Operate::Open(context, std::move(options)));
+  }
+  /// `count` episodes of the same return.
+  void Post(std::uint64_t steps, double episode_return, int count,
+            const std::string& model = "default") {
+    TrainingUpdate update;
+    update.model = model;
+    update.environment_steps = steps;
+    update.episodes.assign(static_cast<std::size_t>(count), {episode_return, 10, 0});
+    operate->Post(std::move(update));
+    operate->PollOnce(0);
+  }
+  std::string Read(const std::string& file) {
+    return *ReadFile(directory.path() + '/' + file, 1 << 20);
+  }
+
+  TemporaryFolder folder;
+  SocketContext context;
+  RunDirectory directory =
+      *RunDirectory::Open(folder.path(), "run", RunDirectory::WhenTaken::kRefuse);
+  Display display{Display::Mode::kQuiet};
+  std::vector<RunEnd> ends;
+  std::unique_ptr<Operate> operate;
+};
+
+TEST(Operate, StopsWhenAHundredEpisodesReachTheReturn) {
+  Fixture fixture({.at_return = 475.0});
+  fixture.Post(1000, 500, 99);
+  EXPECT_TRUE(fixture.ends.empty());  // 99 are not 100
+  fixture.Post(2000, 500, 1);
+  ASSERT_EQ(fixture.ends.size(), 1u);
+  EXPECT_EQ(fixture.ends[0], RunEnd::kSolved);
+}
+
+TEST(Operate, NumbersStayAsTheyWereWhenItStopped) {
+  Fixture fixture({.at_return = 475.0});
+  fixture.Post(2000, 500, 100);
+  fixture.Post(3000, 0, 100);
+  EXPECT_EQ(fixture.ends.size(), 1u);
+  EXPECT_EQ(fixture.operate->progress().steps(), 2000u);
+  EXPECT_DOUBLE_EQ(*fixture.operate->progress().mean_return(), 500.0);
+}
+
+TEST(Operate, ASpentBudgetIsAFailureOnlyWithATarget) {
+  Fixture with({.at_return = 475.0, .budget = 1000});
+  with.Post(1000, 10, 1);
+  EXPECT_THAT(with.ends, ::testing::ElementsAre(RunEnd::kBudgetSpent));
+  Fixture without({.budget = 1000});
+  without.Post(999, 10, 1);
+  EXPECT_TRUE(without.ends.empty());
+  without.Post(1000, 10, 1);
+  EXPECT_THAT(without.ends, ::testing::ElementsAre(RunEnd::kStepsReached));
+}
+
+TEST(Operate, EveryStopHasALastRow) {
+  Fixture fixture({});
+  EXPECT_EQ(fixture.Read("progress.csv"), ProgressFile::Header());
+  fixture.Post(777, 12, 3);
+  fixture.operate->Finish();
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n777,"));
+  EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("</svg>"));
+}
+
+TEST(Operate, ASecondModelHasFilesOfItsOwn) {
+  Fixture fixture({.at_return = 5.0});
+  fixture.Post(100, 1, 100, "hero");
+  fixture.Post(200, 9, 100, "npc");  // only the first model can end the run
+  EXPECT_TRUE(fixture.ends.empty());
+  fixture.operate->Finish();
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n100,"));
+  EXPECT_THAT(fixture.Read("models/npc/progress.csv"), HasSubstr("\n200,"));
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,119 @@
+#include "server/operate/progress.h"
+
+#include <gtest/gtest.h>
+
+#include "shared/model/safetensors.h"
+#include "tests/operate/temporary_folder.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TrainingUpdate UpdateWith(std::uint64_t steps, std::vector<EpisodeRecord> episodes) {
+  TrainingUpdate update;
+  update.environment_steps = steps;
+  update.episodes = std::move(episodes);
+  return update;
+}
+
+std::vector<std::string> Fields(const std::string& row) {
+  std::vector<std::string> fields(1);
+  for (const char c : row) {
+    if (c == '\n') break;
+    if (c == ',')
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  return fields;
+}
+
+TEST(Progress, MeanReturnIsEmptyBeforeTheFirstEpisode) {
+  Progress progress(0);
+  progress.Take(UpdateWith(512, {}));
+  EXPECT_FALSE(progress.mean_return().has_value());
+  EXPECT_FALSE(progress.window_full());
+}
+
+TEST(Progress, MeanReturnIsOfTheLastHundredTrainingEpisodes) {
+  Progress progress(0);
+  for (int i = 0; i < 150; ++i)
+    progress.Take(UpdateWith(static_cast<std::uint64_t>(i), {{1.0 * i, 2, 0}}));
+  EXPECT_TRUE(progress.window_full());
+  EXPECT_EQ(progress.episodes(), 150u);
+  EXPECT_DOUBLE_EQ(*progress.mean_return(), (50 + 149) / 2.0);
+  EXPECT_DOUBLE_EQ(*progress.mean_length(), 2.0);
+}
+
+TEST(Progress, EvaluationEpisodesAreNotMixedIn) {
+  Progress progress(0);
+  progress.Take(UpdateWith(10, {{7.0, 3, 0}, {1000.0, 500, 1}}));
+  EXPECT_EQ(progress.episodes(), 1u);
+  EXPECT_DOUBLE_EQ(*progress.mean_return(), 7.0);
+}
+
+TEST(Progress, CurveStaysBounded) {
+  Progress progress(0);
+  for (std::uint64_t i = 1; i <= 100'000; ++i) progress.Take(UpdateWith(i * 10, {{1.0, 1, 0}}));
+  EXPECT_LE(progress.curve().size(), 4096u);
+  EXPECT_GE(progress.curve().size(), 1024u);
+  EXPECT_GE(progress.curve().back().steps, 990'000u);
+}
+
+TEST(Progress, UpdatesAndTrainedStepsAreSummed) {
+  Progress progress(0);
+  TrainingUpdate update;
+  update.updates = 32;
+  update.trained_steps = 512;
+  progress.Take(update);
+  progress.Take(update);
+  EXPECT_EQ(progress.last().updates, 64u);
+  EXPECT_EQ(progress.last().trained_steps, 1024u);
+}
+
+TEST(Progress, RateIsOfTheLastSecondNotOfTheWholeRun) {
+  Progress progress(0);
+  progress.Take(UpdateWith(1000, {}));
+  EXPECT_DOUBLE_EQ(progress.steps_per_second(1 * kSecond), 1000.0);
+  progress.Take(UpdateWith(6000, {}));
+  EXPECT_DOUBLE_EQ(progress.steps_per_second(3 * kSecond), 2500.0);
+}
+
+TEST(ProgressFile, RowHasAFieldForEveryColumn) {
+  Progress progress(0);
+  const auto columns = Fields(ProgressFile::Header());
+  EXPECT_EQ(Fields(ProgressFile::Row(progress, kSecond)).size(), columns.size());
+  TrainingUpdate update = UpdateWith(4096, {{20.0, 20, 0}});
+  update.updates = 3;
+  update.entropy = 0.5;
+  progress.Take(update);
+  const auto row = Fields(ProgressFile::Row(progress, 2 * kSecond));
+  ASSERT_EQ(row.size(), columns.size());
+  std::map<std::string, std::string> named;
+  for (std::size_t i = 0; i < row.size(); ++i) named[columns[i]] = row[i];
+  EXPECT_EQ(named["time/total_timesteps"], "4096");
+  EXPECT_EQ(named["time/time_elapsed"], "2");
+  EXPECT_EQ(named["time/fps"], "2048");
+  EXPECT_EQ(named["rollout/ep_rew_mean"], "20");
+  EXPECT_EQ(named["eval/mean_reward"], "");
+  EXPECT_EQ(named["train/entropy_loss"], "-0.5");
+}
+
+TEST(ProgressFile, RowsAreOnDiskAtOnce) {
+  TemporaryFolder folder;
+  auto file = ProgressFile::Create(folder.path() + "/progress.csv");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->Append("1,2,3\n").ok());
+  EXPECT_EQ(*ReadFile(folder.path() + "/progress.csv", 10000), ProgressFile::Header() + "1,2,3\n");
+}
+
+TEST(ProgressFile, AFolderThatIsNotThereIsNamed) {
+  const auto file = ProgressFile::Create("/nowhere/at/all.csv");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), StatusCode::kResource);
+  EXPECT_NE(file.status().message().find("/nowhere/at/all.csv"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace murmurate

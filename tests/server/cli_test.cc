@@ -1,0 +1,88 @@
+// The command line as a user meets it: one line of error, the right exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CommandLine, HelpNamesEverySubcommand) {
+  Workplace place;
+  const Ran ran = RunMurmurate(place.path(), {"--help"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check", "--set"})
+    EXPECT_THAT(ran.output, HasSubstr(name));
+}
+
+TEST(CommandLine, EverySubcommandHasHelp) {
+  Workplace place;
+  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check"}) {
+    const Ran ran = RunMurmurate(place.path(), {name, "--help"});
+    EXPECT_EQ(ran.code, 0) << name;
+    EXPECT_THAT(ran.output, HasSubstr("Usage")) << name;
+  }
+}
+
+TEST(CommandLine, UsageErrorsAreOneLineAndTwo) {
+  Workplace place;
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"dance"},
+                                             {"train"},
+                                             {"serve", "--nonsense"},
+                                             {"actor", "chess"},
+                                             {"serve", "--set", "epochs"},
+                                             {"actor", "cartpole", "--pace", "never2"},
+                                             {"eval", "nothing"},
+                                             {"status", "nothing"},
+                                             {"stop"},
+                                             {"train", "nope"},
+                                             {"serve", "missing.toml"},
+                                             {"check", "/tmp"}}) {
+    const Ran ran = RunMurmurate(place.path(), arguments);
+    EXPECT_EQ(ran.code, 2) << ::testing::PrintToString(arguments) << ran.output;
+    EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
+  }
+}
+
+TEST(CommandLine, UnknownKeyNamesFileLineAndNearest) {
+  Workplace place;
+  place.Write("c.toml", "[run]\nsed = 1\n");
+  const Ran ran = RunMurmurate(place.path(), {"serve", "c.toml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.errors, "c.toml:2: unknown key \"sed\" in [run]; did you mean \"seed\"?\n");
+  EXPECT_FALSE(place.Has("runs"));
+}
+
+TEST(CommandLine, TrainWithoutAnEnvironmentSaysWhatToWrite) {
+  Workplace place;
+  place.Write("c.toml", "[run]\nseed = 1\n");
+  const Ran ran = RunMurmurate(place.path(), {"train", "c.toml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("run.environment is not set"));
+}
+
+TEST(CommandLine, CheckShowsValuesWithTheirOrigins) {
+  Workplace place;
+  place.Write("c.toml", "[run]\nenvironment = \"cartpole\"\n[algorithm]\nepochs = 5\n");
+  const Ran ran = RunMurmurate(place.path(), {"check", "c.toml", "--set", "run.seed=9"});
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("algorithm.epochs +5 +c.toml:4"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("run.seed +9 +--set run.seed=9"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("algorithm.gamma +0.99 +default"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("policy.0.weight +policy +4 x 64 +256 +1,024"));
+}
+
+TEST(CommandLine, BeyondThisHostIsRefusedWithoutInsecure) {
+  Workplace place;
+  place.Write("c.toml", "[server]\nlisten = [\"tcp://0.0.0.0:1\"]\n");
+  const Ran ran = RunMurmurate(place.path(), {"serve", "c.toml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("--insecure"));
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,249 @@
+#include "server/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/examples.h"
+
+namespace murmurate {
+namespace {
+
+Result<Config> Load(const std::string& text, std::vector<ConfigOverride> overrides = {}) {
+  return Config::Load({"c.toml", "c", text}, overrides);
+}
+
+std::string Complaint(const std::string& text, std::vector<ConfigOverride> overrides = {}) {
+  const auto config = Load(text, std::move(overrides));
+  if (config.ok()) return "(it was accepted)";
+  EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
+  return config.status().message();
+}
+
+const Spaces kSpaces{Box({4}), Discrete(2)};
+
+TEST(Config, BareDefaultsAreThoseOfTheDesign) {
+  const auto config = Config::Load({"defaults", "serve", ""}, {});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->run().name, "serve");
+  EXPECT_EQ(config->server().listen, (std::vector<std::string>{"tcp://127.0.0.1:7420", "ipc"}));
+  const ModelSettings model = config->ModelFor("default", kSpaces);
+  EXPECT_EQ(model.spec.trunk, (std::vector<DenseLayer>(2, {64, Activation::kTanh})));
+  EXPECT_TRUE(model.spec.separate_value);
+  EXPECT_TRUE(model.spec.normalize_observation);
+  EXPECT_EQ(model.algorithm.trajectory_length, 128);
+  EXPECT_EQ(model.algorithm.batch_steps, 2048);
+  EXPECT_EQ(model.algorithm.epochs, 10);
+  EXPECT_EQ(model.algorithm.minibatch, 256);
+  EXPECT_DOUBLE_EQ(model.algorithm.learning_rate.At(0), 3e-4);
+  EXPECT_DOUBLE_EQ(model.algorithm.gamma, 0.99);
+  EXPECT_DOUBLE_EQ(model.algorithm.lambda, 0.95);
+}
+
+TEST(ConfigError, UnknownKeyNamesTheNearest) {
+  EXPECT_EQ(Complaint("[algorithm]\nepoch = 4\n"),
+            "c.toml:2: unknown key \"epoch\" in [algorithm]; did you mean \"epochs\"?");
+}
+
+TEST(ConfigError, UnknownSectionNamesTheNearest) {
+  EXPECT_EQ(Complaint("[modle]\nlayers = [3]\n"),
+            "c.toml:1: unknown section [modle]; did you mean \"model\"?");
+  EXPECT_EQ(Complaint("seed = 3\n"),
+            "c.toml:1: unknown key \"seed\" outside a section; expected one of run, server, model, "
+            "algorithm, optimizer");
+}
+
+TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
+  EXPECT_EQ(Complaint("[model.npc.algoritm]\nepochs = 4\n"),
+            "c.toml:1: unknown section [model.npc.algoritm]; did you mean \"algorithm\"?");
+}
+
+TEST(ConfigError, WrongTypeSaysGotAndExpected) {
+  EXPECT_EQ(Complaint("[algorithm]\nepochs = \"ten\"\n"),
+            "c.toml:2: algorithm.epochs: got \"ten\" (a string), expected an integer from 1 to "
+            "1000; write "
+            "for example epochs = 10");
+  EXPECT_EQ(Complaint("[algorithm]\nepochs = 4.5\n"),
+            "c.toml:2: algorithm.epochs: got 4.5 (a number), expected an integer from 1 to 1000; "
+            "write for "
+            "example epochs = 10");
+  EXPECT_EQ(Complaint("[model]\nlayers = 64\n"),
+            "c.toml:2: model.layers: got 64 (an integer), expected a list of at most 64 integers "
+            "from 1 to "
+            "65536; write for example layers = [64, 64]");
+}
+
+TEST(ConfigError, OutOfRangeSaysTheRange) {
+  EXPECT_EQ(Complaint("[algorithm]\ngamma = 1.5\n"),
+            "c.toml:2: algorithm.gamma: got 1.5 (a number), expected a number from 0 to 1; write "
+            "for example "
+            "gamma = 0.99");
+  EXPECT_EQ(Complaint("[run]\nsteps = 0\n"),
+            "c.toml:2: run.steps: got 0 (an integer), expected an integer of at least 1; write for "
+            "example "
+            "steps = 100000");
+}
+
+TEST(ConfigError, AChoiceListsWhatThereIs) {
+  EXPECT_EQ(Complaint("[server]\nshm = \"maybe\"\n"),
+            "c.toml:2: server.shm: got \"maybe\" (a string), expected \"auto\" or \"on\" or "
+            "\"off\"; write for "
+            "example shm = \"auto\"");
+}
+
+TEST(ConfigError, NotTomlNamesTheLine) {
+  EXPECT_THAT(Complaint("[run]\nseed = \n"), ::testing::StartsWith("c.toml:2: not TOML ("));
+  EXPECT_THAT(Complaint("[run]\nseed = 1\nseed = 2\n"),
+              ::testing::StartsWith("c.toml:3: not TOML ("));
+}
+
+TEST(ConfigError, BatchIsAMultipleOfTheTrajectory) {
+  EXPECT_EQ(Complaint("[algorithm]\nbatch_steps = 1000\n"),
+            "c.toml:2: algorithm.batch_steps: got 1000, expected a multiple of trajectory_length "
+            "(128); write "
+            "for example batch_steps = 1024");
+  EXPECT_EQ(Complaint("[model.npc.algorithm]\ntrajectory_length = 100\n"),
+            "c.toml:2: model.npc.algorithm.batch_steps: got 2048, expected a multiple of "
+            "trajectory_length "
+            "(100); write for example batch_steps = 2100");
+}
+
+TEST(ConfigError, MinibatchFitsTheBatch) {
+  EXPECT_EQ(Complaint("[algorithm]\nminibatch = 4096\n"),
+            "c.toml:2: algorithm.minibatch: got 4096, expected at most batch_steps (2048); write "
+            "for example "
+            "minibatch = 2048");
+}
+
+TEST(ConfigError, AScheduleWithoutAHorizonIsRefused) {
+  EXPECT_EQ(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, to = 0.0001}\n"),
+            "c.toml:2: optimizer.learning_rate: a schedule without a horizon; write steps = N in "
+            "it, or set "
+            "run.steps");
+  EXPECT_THAT(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, two = 0}\n"),
+              ::testing::HasSubstr(
+                  "expected a number above 0 and at most 100 or {from, to, steps, shape}"));
+}
+
+TEST(ConfigError, ListeningBeyondThisHostNeedsASentence) {
+  const std::string text = "[server]\nlisten = [\"tcp://0.0.0.0:7420\"]\n";
+  EXPECT_EQ(Complaint(text),
+            "c.toml:2: server.listen: tcp://0.0.0.0:7420 can be reached from other hosts, and "
+            "without keys "
+            "anybody there could train or read the model; listen on 127.0.0.1 or ipc, or accept "
+            "that with "
+            "--insecure");
+  EXPECT_TRUE(Load(text, {{"server.insecure", "true", "--insecure"}}).ok());
+}
+
+TEST(ConfigError, ASetIsNamedAsItWasTyped) {
+  EXPECT_EQ(
+      Complaint("", {{"algorithm.epoch", "4"}}),
+      "--set algorithm.epoch=4: unknown key \"epoch\" in [algorithm]; did you mean \"epochs\"?");
+  EXPECT_EQ(
+      Complaint("", {{"epochs", "4"}}),
+      "--set epochs=4: got the key \"epochs\", expected section.key=value; write for example --set "
+      "algorithm.epochs=4");
+  EXPECT_EQ(
+      Complaint("", {{"run.seed", "abc", "--seed"}}),
+      "--seed abc: run.seed: got \"abc\" (a string), expected an integer of at least 0; write for "
+      "example seed = 1");
+}
+
+TEST(ConfigError, MissingFileNamesTheExamples) {
+  const auto source = FindConfig("cartpol");
+  EXPECT_EQ(
+      source.status().message(),
+      "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
+      "examples: cartpole");
+  EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(FindConfig("/tmp/").status().message(),
+            "/tmp/: is a folder, expected a TOML file; name the file in it");
+}
+
+TEST(Config, SetBeatsTheFileAndTheFileBeatsTheDefault) {
+  const auto config =
+      Load("[algorithm]\nepochs = 5\nminibatch = 128\n", {{"algorithm.epochs", "7"}});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->ModelFor("default", kSpaces).algorithm.epochs, 7);
+  std::map<std::string, std::string> origins;
+  for (const auto& line : config->Explain())
+    origins[line.path] = line.value + " from " + line.origin;
+  EXPECT_EQ(origins["algorithm.epochs"], "7 from --set algorithm.epochs=7");
+  EXPECT_EQ(origins["algorithm.minibatch"], "128 from c.toml:3");
+  EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
+}
+
+TEST(Config, ABareStringNeedsNoQuotes) {
+  const auto config = Load("", {{"run.name", "my-run"}, {"server.listen", "[\"ipc\"]"}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->run().name, "my-run");
+  EXPECT_EQ(config->server().listen, std::vector<std::string>{"ipc"});
+}
+
+TEST(Config, IntegersPassForNumbersAndTheOtherWayDoesNot) {
+  const auto config = Load("[algorithm]\ngamma = 1\n[run]\nstop_at_return = 475\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_DOUBLE_EQ(*config->run().stop_at_return, 475.0);
+}
+
+TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
+  const auto config =
+      Load("[run]\nsteps = 1000\n[optimizer]\nlearning_rate = {from = 2, to = 1}\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const Schedule rate = config->ModelFor("default", kSpaces).algorithm.learning_rate;
+  EXPECT_EQ(rate.steps, 1000u);
+  EXPECT_DOUBLE_EQ(rate.At(500), 1.5);
+}
+
+TEST(Config, AModelOverridesWhatItNames) {
+  const auto config = Load(
+      "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\n"
+      "[model.npc.algorithm]\nepochs = 3\n[model.npc.optimizer]\nlearning_rate = 0.01\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const ModelSettings npc = config->ModelFor("npc", kSpaces),
+                      other = config->ModelFor("hero", kSpaces);
+  EXPECT_EQ(npc.spec.trunk, (std::vector<DenseLayer>(2, {16, Activation::kRelu})));
+  EXPECT_EQ(other.spec.trunk, (std::vector<DenseLayer>(1, {32, Activation::kRelu})));
+  EXPECT_EQ(npc.algorithm.epochs, 3);
+  EXPECT_EQ(other.algorithm.epochs, 10);
+  EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
+}
+
+TEST(Config, ResolvedLoadsToTheSame) {
+  const auto config = Load(
+      "[run]\nsteps = 5000\nstop_at_return = 1e9\nname = \"x\"\n[server]\nlisten = [\"ipc\"]\n"
+      "[model.npc]\nlayers = []\n[model.npc.algorithm]\nclip = {from = 0.2, to = 0.1, shape = "
+      "\"cosine\"}\n"
+      "[optimizer]\nlearning_rate = {from = 1e-3, to = 1e-5, steps = 70, shape = "
+      "\"exponential\"}\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto again = Config::Load({"resolved", "other", config->Resolved()}, {});
+  ASSERT_TRUE(again.ok()) << again.status() << config->Resolved();
+  EXPECT_EQ(again->Resolved(), config->Resolved());
+  std::vector<std::string> first, second;
+  for (const auto& line : config->Explain()) first.push_back(line.path + " = " + line.value);
+  for (const auto& line : again->Explain()) second.push_back(line.path + " = " + line.value);
+  EXPECT_EQ(first, second);
+}
+
+TEST(Config, EveryExampleLoads) {
+  ASSERT_FALSE(Examples().empty());
+  for (const Example& example : Examples())
+    EXPECT_TRUE(Config::Load({example.name, example.name, example.text}, {}).ok()) << example.name;
+}
+
+TEST(ConfigError, HostileTextIsOneSentence) {
+  for (const std::string& text :
+       {std::string("\0\0\0", 3), std::string("[[[[["), std::string("x = 1\xff\n"),
+        std::string(100000, '['), std::string("\xef\xbb\xbf[run]\r\nsed = 1\r\n"),
+        std::string("[run]\nseed = 99999999999999999999\n"), std::string("[run.seed]\nx = 1\n"),
+        std::string("[[run]]\nseed = 1\n"), std::string("run = 7\n"),
+        std::string("[run]\nseed = 1979-05-27\n"), std::string("[run]\nseed = {}\n")}) {
+    const std::string complaint = Complaint(text);
+    EXPECT_EQ(complaint.find('\n'), std::string::npos) << complaint;
+    EXPECT_THAT(complaint, ::testing::StartsWith("c.toml:"));
+  }
+}
+
+}  // namespace
+}  // namespace murmurate

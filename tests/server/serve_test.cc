@@ -1,0 +1,222 @@
+// The daemon as processes see it: start, refusals, a clean end.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kIpc = "server.listen=[\"ipc\"]";
+const std::string kAnyPort = "server.listen=[\"tcp://127.0.0.1:*\",\"ipc\"]";
+
+/// The address of a live learner at `index` of its list.
+std::string AddressOf(const Workplace& place, const std::string& run, std::size_t index = 0) {
+  std::string found;
+  Eventually(20, [&] {
+    const auto json =
+        nlohmann::json::parse(place.Read("runs/" + run + "/address.json"), nullptr, false);
+    if (json.is_object()) found = json["listen"][index];
+    return !found.empty();
+  });
+  return found;
+}
+
+/// A tcp port that somebody listens on while this lives.
+struct BusyPort {
+  BusyPort() : fd(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(fd, 1), 0);
+    getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    port = ntohs(address.sin_port);
+  }
+  ~BusyPort() { close(fd); }
+  int fd;
+  int port = 0;
+};
+
+TEST(Serve, ABusyPortIsSixAndNamed) {
+  Workplace place;
+  BusyPort busy;
+  const std::string address = "tcp://127.0.0.1:" + std::to_string(busy.port);
+  const Ran ran =
+      RunMurmurate(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]"});
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_THAT(ran.errors, HasSubstr(address));
+  EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
+  EXPECT_EQ(place.LeftBehind(), "");
+}
+
+TEST(Serve, ASecondLearnerOnTheRunDirectoryIsSixAndNamesTheFirst) {
+  Workplace place;
+  Process first(place.path(), {"serve", "--set", kIpc});
+  ASSERT_TRUE(first.Says("murmurate serves")) << first.Errors();
+  const Ran second = RunMurmurate(place.path(), {"serve", "--set", kIpc});
+  EXPECT_EQ(second.code, 6);
+  EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(first.pid())));
+  EXPECT_TRUE(first.running());
+}
+
+TEST(Serve, ASecondLearnerOnTheSameEndpointIsSix) {
+  Workplace place;
+  Process first(place.path(), {"serve", "--set", kAnyPort});
+  const std::string address = AddressOf(place, "serve");
+  const Ran second = RunMurmurate(place.path(), {"serve", "--set", "run.name=b", "--set",
+                                                 "server.listen=[\"" + address + "\"]"});
+  EXPECT_EQ(second.code, 6) << second.errors;
+  EXPECT_THAT(second.errors, HasSubstr(address));
+  EXPECT_TRUE(first.running());
+}
+
+TEST(Serve, AnEarlierRunIsKeptUnlessFresh) {
+  Workplace place;
+  {
+    Process first(place.path(), {"serve", "--set", kIpc});
+    ASSERT_TRUE(first.Says("murmurate serves"));
+    first.Send(SIGTERM);
+    EXPECT_EQ(first.Wait(5), 0) << first.Errors();
+  }
+  const Ran again = RunMurmurate(place.path(), {"serve", "--set", kIpc});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.errors, HasSubstr("--fresh"));
+  Process fresh(place.path(), {"serve", "--fresh", "--set", kIpc});
+  EXPECT_TRUE(fresh.Says("murmurate serves"));
+  EXPECT_TRUE(place.Has("runs/serve.1/config.toml"));
+}
+
+class ServeEnds : public ::testing::TestWithParam<int> {};
+
+TEST_P(ServeEnds, ASignalLeavesNothing) {
+  const auto before = Segments();
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kAnyPort, "--set", "run.log_interval_s=1"});
+  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
+  ASSERT_TRUE(Eventually(20, [&] { return Segments().size() > before.size(); })) << serve.Errors();
+  ASSERT_TRUE(serve.Says("  return ")) << serve.Output();  // a progress line: it learns
+  serve.Send(GetParam());
+  EXPECT_EQ(serve.Wait(5), 0) << serve.Errors();
+  EXPECT_EQ(actor.Wait(2), 0) << actor.Errors();
+  EXPECT_EQ(Segments(), before);
+  EXPECT_EQ(place.LeftBehind(), "");
+  EXPECT_TRUE(place.Has("runs/serve/checkpoints/latest/weights.safetensors"));
+  EXPECT_TRUE(place.Has("runs/serve/plots/learning.svg"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, ServeEnds, ::testing::Values(SIGTERM, SIGINT));
+
+TEST(Serve, StatusAnswersAndStopStops) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc});
+  Process actor(place.path(),
+                {"actor", "cartpole", "--connect", AddressOf(place, "serve"), "--name", "a-1"});
+  nlohmann::json status;
+  ASSERT_TRUE(Eventually(20, [&] {
+    status = nlohmann::json::parse(RunMurmurate(place.path(), {"status", "--json"}).output, nullptr,
+                                   false);
+    return status.is_object() && !status["models"].empty() && status["models"][0]["steps"] > 0;
+  }));
+  EXPECT_EQ(status["run"], "serve");
+  EXPECT_EQ(status["pid"], serve.pid());
+  EXPECT_EQ(status["actors"][0]["name"], "a-1");
+  const Ran text = RunMurmurate(place.path(), {"status", "serve"});
+  EXPECT_EQ(text.code, 0) << text.errors;
+  EXPECT_THAT(text.output, HasSubstr("actor a-1: live, 1 agents"));
+  const Ran stop = RunMurmurate(place.path(), {"stop"});
+  EXPECT_EQ(stop.code, 0) << stop.errors;
+  EXPECT_EQ(serve.Wait(5), 0);
+  EXPECT_EQ(actor.Wait(2), 0) << actor.Errors();
+  EXPECT_EQ(place.LeftBehind(), "");
+  const Ran none = RunMurmurate(place.path(), {"status"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("no learner is running"));
+}
+
+TEST(Serve, AnActorWithOtherSpacesIsRefusedAndTheOthersGoOn) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "run.log_interval_s=1"});
+  const std::string address = AddressOf(place, "serve");
+  Process good(place.path(), {"actor", "cartpole", "--connect", address});
+  ASSERT_TRUE(serve.Says("model default"));
+  const Ran bad =
+      RunMurmurate(place.path(), {"actor", "random", "--observation", "8", "--connect", address});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.errors, HasSubstr("expected float32 4, got float32 8"));
+  EXPECT_TRUE(good.running());
+  EXPECT_TRUE(serve.Says("  return ")) << serve.Output();
+}
+
+TEST(Serve, TwoModelsLearnAtOnce) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc});
+  const std::string address = AddressOf(place, "serve");
+  Process hero(place.path(), {"actor", "cartpole", "--model", "hero", "--connect", address});
+  Process npc(place.path(), {"actor", "random", "--model", "npc", "--connect", address});
+  EXPECT_TRUE(Eventually(20, [&] {
+    const auto status = nlohmann::json::parse(
+        RunMurmurate(place.path(), {"status", "--json"}).output, nullptr, false);
+    if (!status.is_object() || status["models"].size() != 2) return false;
+    return status["models"][0]["updates"] > 0 && status["models"][1]["updates"] > 0;
+  })) << serve.Output();
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0);
+  const bool hero_first = !place.Has("runs/serve/models/hero");
+  const std::string second = hero_first ? "npc" : "hero";
+  EXPECT_TRUE(place.Has("runs/serve/models/" + second + "/progress.csv"));
+  EXPECT_TRUE(place.Has("runs/serve/models/" + second + "/checkpoints/latest/weights.safetensors"));
+}
+
+/// murmurate with a /dev/shm of 16 KiB of its own; empty where that is not allowed.
+std::vector<std::string> SmallShm() {
+  const std::string script = "mount -t tmpfs -o size=16k tmpfs /dev/shm && exec \"$0\" \"$@\"";
+  const std::vector<std::string> prefix{"unshare", "-m", "sh", "-c", script};
+  Workplace place;
+  Process trial(place.path(), {"--version"}, prefix);
+  return trial.Wait(10) == 0 ? prefix : std::vector<std::string>{};
+}
+
+TEST(SharedMemory, TooSmallIsFiveWhenItMustBeUsed) {
+  const auto prefix = SmallShm();
+  if (prefix.empty()) GTEST_SKIP() << "no permission for a mount namespace";
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "server.shm=on"}, prefix);
+  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
+  EXPECT_EQ(serve.Wait(10), 5) << serve.Output();
+  EXPECT_THAT(serve.Errors(), HasSubstr("/dev/shm"));
+  EXPECT_EQ(place.LeftBehind(), "");
+}
+
+TEST(SharedMemory, TooSmallFallsBackToTheNetworkAndSaysSo) {
+  const auto prefix = SmallShm();
+  if (prefix.empty()) GTEST_SKIP() << "no permission for a mount namespace";
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "run.log_interval_s=1"}, prefix);
+  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
+  EXPECT_TRUE(serve.Says("  return ")) << serve.Output() << serve.Errors();
+  EXPECT_THAT(serve.Errors(), HasSubstr("/dev/shm"));
+}
+
+TEST(Actor, WithoutALearnerItSaysSoAndWaits) {
+  Workplace place;
+  Process actor(place.path(),
+                {"actor", "cartpole", "--connect", "ipc://" + place.path() + "/nobody"});
+  EXPECT_TRUE(actor.Says("murmurate serve", 10));
+  EXPECT_THAT(actor.Errors(), HasSubstr("ipc://" + place.path() + "/nobody"));
+  EXPECT_TRUE(actor.running());
+  actor.Send(SIGTERM);
+  EXPECT_EQ(actor.Wait(2), 0);
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,208 @@
+// CartPole, end to end: separate processes, real sockets, real shared memory; and what may die
+// meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+double MeanOfEval(const Ran& eval) {
+  double mean = 0;
+  const std::size_t at = eval.output.find("mean ");
+  if (at != std::string::npos) std::sscanf(eval.output.c_str() + at, "mean %lf", &mean);
+  return mean;
+}
+
+/// A config that solves CartPole with actors that the test starts itself.
+std::string ServeConfig(const Workplace& place) {
+  place.Write(
+      "c.toml",
+      "[run]\nenvironment = \"cartpole\"\nsteps = 2_000_000\nstop_at_return = 475\n"
+      "[server]\nlisten = [\"ipc://" +
+          place.path() +
+          "/main\"]\n"
+          "[model]\nnormalize_observation = false\n"
+          "[algorithm]\ntrajectory_length = 64\nbatch_steps = 512\nminibatch = 64\nepochs = 4\n"
+          "[optimizer]\nlearning_rate = {from = 2e-3, to = 2e-4, steps = 100_000}\n");
+  return "ipc://" + place.path() + "/main";
+}
+
+std::vector<std::string> ActorArguments(const std::string& address, int number) {
+  return {"actor",    "cartpole", "--connect", address,
+          "--agents", "2",        "--name",    "a-" + std::to_string(number)};
+}
+
+nlohmann::json Status(const Workplace& place) {
+  return nlohmann::json::parse(RunMurmurate(place.path(), {"status", "--json"}).output, nullptr,
+                               false);
+}
+
+std::uint64_t StepsOf(const Workplace& place) {
+  const auto status = Status(place);
+  if (!status.is_object() || status["models"].empty()) return 0;
+  return status["models"][0]["trained_steps"];
+}
+
+/// A run that does not end by itself.
+std::vector<std::string> EndlessTraining() {
+  return {"train", "cartpole", "--set", "run.stop_at_return=100000", "--steps", "100000000"};
+}
+
+TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
+  const auto before = Segments();
+  Workplace place;
+  const Ran train = RunMurmurate(place.path(), {"train", "cartpole", "--seed", "3"}, 60);
+  ASSERT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(train.output, HasSubstr("Solved: "));
+  EXPECT_THAT(train.output, HasSubstr("Next: murmurate eval runs/cartpole"));
+  for (const char* file : {"config.toml", "command.txt", "version.json", "progress.csv", "log.txt",
+                           "plots/learning.svg", "checkpoints/latest/weights.safetensors"})
+    EXPECT_TRUE(place.Has(std::string("runs/cartpole/") + file)) << file;
+  EXPECT_EQ(place.LeftBehind(), "");
+  EXPECT_EQ(Segments(), before);
+  const Ran eval = RunMurmurate(place.path(), {"eval", "cartpole"});
+  EXPECT_EQ(eval.code, 0) << eval.errors;
+  EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
+  EXPECT_EQ(RunMurmurate(place.path(), {"eval", "cartpole"}).output,
+            eval.output);  // the same episodes every time
+}
+
+TEST(Train, ASpentBudgetIsOne) {
+  Workplace place;
+  const Ran train = RunMurmurate(place.path(), {"train", "cartpole", "--steps", "4000"}, 60);
+  EXPECT_EQ(train.code, 1) << train.output << train.errors;
+  EXPECT_THAT(train.output, HasSubstr("Not solved: "));
+}
+
+TEST(Train, ATakenNameBecomesTheNext) {
+  Workplace place;
+  for (const char* run : {"runs/cartpole", "runs/cartpole-2"}) {
+    const Ran train =
+        RunMurmurate(place.path(), {"train", "cartpole", "--set", "run.stop_at_steps=2000"}, 60);
+    EXPECT_THAT(train.output, HasSubstr(std::string("Run directory: ") + run + "\n"));
+  }
+}
+
+TEST(Train, CtrlCEndsItAndItsActorsWithinFiveSeconds) {
+  const auto before = Segments();
+  Workplace place;
+  Process train(place.path(), EndlessTraining());
+  ASSERT_TRUE(train.Says("  return ")) << train.Errors();
+  train.Send(SIGINT);
+  EXPECT_EQ(train.Wait(5), 0) << train.Errors();
+  EXPECT_THAT(train.Output(), HasSubstr("Stopped: "));
+  EXPECT_EQ(place.LeftBehind(), "");
+  EXPECT_EQ(Segments(), before);
+}
+
+TEST(Train, EndsWhenNoActorIsLeft) {
+  Workplace place;
+  Process train(place.path(), EndlessTraining());
+  ASSERT_TRUE(Eventually(20, [&] { return train.Children().size() == 4 && StepsOf(place) > 0; }));
+  for (const pid_t actor : train.Children()) kill(actor, SIGKILL);
+  EXPECT_EQ(train.Wait(5), 5) << train.Output();
+  EXPECT_THAT(train.Errors(), HasSubstr("was ended by signal 9; 3 are left"));
+  EXPECT_THAT(train.Errors(), HasSubstr("no actor process is left"));
+  EXPECT_EQ(place.LeftBehind(), "");
+}
+
+TEST(Train, KilledItTakesItsActorsAlongAndTheNextStartSweeps) {
+  const auto before = Segments();
+  Workplace place;
+  std::vector<pid_t> actors;
+  {
+    Process train(place.path(), EndlessTraining());
+    ASSERT_TRUE(Eventually(20, [&] { return StepsOf(place) > 0; })) << train.Errors();
+    actors = train.Children();
+    train.Send(SIGKILL);
+    train.Wait(5);
+  }
+  ASSERT_EQ(actors.size(), 4u);
+  for (const pid_t actor : actors)
+    EXPECT_TRUE(Eventually(2, [&] { return !Lives(actor); })) << actor;
+  const Ran next =
+      RunMurmurate(place.path(), {"train", "cartpole", "--set", "run.stop_at_steps=2000"}, 60);
+  EXPECT_THAT(next.output, HasSubstr("Run directory: runs/cartpole-2"));
+  EXPECT_EQ(Segments(), before);
+}
+
+TEST(Serve, LearnsFromActorsThatWereThereFirst) {
+  Workplace place;
+  const std::string address = ServeConfig(place);
+  Process one(place.path(), ActorArguments(address, 1)),
+      two(place.path(), ActorArguments(address, 2));
+  ASSERT_TRUE(one.Says("no learner answers", 10));
+  Process serve(place.path(), {"serve", "c.toml"});
+  EXPECT_EQ(serve.Wait(40), 0) << serve.Output() << serve.Errors();
+  // One that backed off may come too late for a run this short: it then waits on for the next
+  // learner.
+  for (Process* actor : {&one, &two}) actor->Send(SIGTERM);
+  EXPECT_EQ(one.Wait(2), 0);
+  EXPECT_EQ(two.Wait(2), 0);
+  EXPECT_GE(MeanOfEval(RunMurmurate(place.path(), {"eval", "c"})), 450);
+}
+
+TEST(Serve, ActorsKilledAndStartedAgainStillSolveIt) {
+  Workplace place;
+  const std::string address = ServeConfig(place);
+  Process serve(place.path(), {"serve", "c.toml"});
+  Process steady(place.path(), ActorArguments(address, 0));
+  int started = 0;
+  while (serve.running() && started < 200) {
+    Process victim(place.path(), ActorArguments(address, ++started));
+    Eventually(0.15, [&] { return !serve.running(); });
+    victim.Send(SIGKILL);
+    victim.Wait(5);
+  }
+  EXPECT_EQ(serve.Wait(5), 0) << serve.Output() << serve.Errors();
+  EXPECT_EQ(steady.Wait(2), 0);
+  EXPECT_EQ(place.LeftBehind(), "");
+}
+
+TEST(Serve, AStoppedActorDoesNotStopTheOthers) {
+  Workplace place;
+  const std::string address = ServeConfig(place);
+  Process serve(place.path(), {"serve", "c.toml", "--set", "run.stop_at_return=100000"});
+  Process stalled(place.path(), ActorArguments(address, 1)),
+      other(place.path(), ActorArguments(address, 2));
+  ASSERT_TRUE(Eventually(20, [&] { return StepsOf(place) > 5000; }));
+  stalled.Send(SIGSTOP);
+  const std::uint64_t then = StepsOf(place);
+  EXPECT_TRUE(Eventually(15, [&] { return StepsOf(place) > then + 50'000; }))
+      << Status(place).dump(1);
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0);
+  stalled.Send(SIGCONT);  // too late for the goodbye: it would wait for the next learner
+  stalled.Send(SIGTERM);
+  EXPECT_EQ(stalled.Wait(2), 0);
+}
+
+TEST(Serve, KilledAndStartedAgainItsActorsPlayOn) {
+  Workplace place;
+  const std::string address = ServeConfig(place);
+  Process one(place.path(), ActorArguments(address, 1)),
+      two(place.path(), ActorArguments(address, 2));
+  {
+    Process first(place.path(), {"serve", "c.toml", "--set", "run.stop_at_return=100000"});
+    ASSERT_TRUE(Eventually(20, [&] { return StepsOf(place) > 5000; })) << first.Errors();
+    first.Send(SIGKILL);
+    first.Wait(5);
+  }
+  EXPECT_TRUE(one.running());
+  Process second(place.path(), {"serve", "c.toml", "--fresh"});
+  EXPECT_EQ(second.Wait(40), 0) << second.Output() << second.Errors();
+  EXPECT_EQ(one.Wait(2), 0);
+  EXPECT_EQ(two.Wait(2), 0);
+  EXPECT_EQ(place.LeftBehind(), "");
+}
+
+}  // namespace
+}  // namespace murmurate
