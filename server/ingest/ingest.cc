@@ -18,6 +18,9 @@ namespace {
 
 constexpr int kMessagesARound = 256;
 constexpr std::size_t kBytesARound = 8u << 20;
+/// How long an ACCEPTED that only gives bytes back may wait for company: nobody is short of bytes
+/// in that time, and each costs both sides several system calls.
+constexpr std::int64_t kOweNs = kNanosecondsPerMillisecond;
 constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
 constexpr std::size_t kMaxModels = 256;
 constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding beside a block
@@ -89,7 +92,9 @@ struct Ingest::State : wire::ServerSession::Models {
   void HandOver(std::uint32_t model, std::int64_t now_ns);
   void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
   void Answer(std::int64_t now_ns);
-  void Round(std::int64_t now_ns);
+  bool AnswerDue(std::int64_t now_ns) const;
+  int Receive(std::int64_t now_ns);
+  int Round(std::int64_t now_ns);
   void Chronicled(std::int64_t now_ns);
 
   const IngestOptions options;
@@ -108,6 +113,8 @@ struct Ingest::State : wire::ServerSession::Models {
   AlignedFloats scratch;
   std::uint64_t messages = 0, bytes = 0;
   std::int64_t next_tick_ns = 0;
+  bool urgent = false;             ///< somebody waits for an answer
+  std::int64_t owed_since_ns = 0;  ///< of the oldest ACCEPTED held back; 0: none
 };
 
 Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::string& text) {
@@ -168,6 +175,7 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
     } else if (version != assembly.version_seen) {
       session.SetVersion(model, version);
     }
+    if (done != assembly.done_seen || version != assembly.version_seen) urgent = true;
     assembly.done_seen = done;
     assembly.version_seen = version;
     SettleWaiting(model, now_ns);
@@ -187,6 +195,7 @@ void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
   auto decoded = wire::Decode(std::span(frames).first(count));
   if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
     session.OnUndecodable(message.peer, *failure, now_ns);
+    urgent = true;
     return;
   }
   auto& good = std::get<wire::Decoded>(decoded);
@@ -194,6 +203,7 @@ void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
     OnExperience(std::move(message), std::move(good), now_ns);
     return;
   }
+  urgent = true;
   if (const auto* hello = std::get_if<wire::Hello>(&good.body)) {
     chronicle.Name(message.peer, hello->actor_name, now_ns);
   }
@@ -202,7 +212,10 @@ void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
 
 void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns) {
   const wire::ServerSession::Verdict verdict = session.OnExperience(message.peer, decoded, now_ns);
-  if (!verdict.accept) return;
+  if (!verdict.accept) {
+    urgent = true;
+    return;
+  }
   Assembly& assembly = *assemblies[verdict.model];
   TrajectoryView view;
   BlockRefusal refused =
@@ -213,6 +226,7 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   }
   if (refused.refusal != wire::Refusal::kNone) {
     session.Dealt(message.peer, decoded, refused.refusal, std::move(refused.sentence), now_ns);
+    urgent = true;
     return;
   }
   view.agent = verdict.agent_index;
@@ -239,8 +253,10 @@ void Ingest::State::Settled(std::uint32_t model, const std::string& peer,
                             std::int64_t now_ns) {
   if (outcome == Assembly::Outcome::kAdded) {
     session.Dealt(peer, decoded, wire::Refusal::kNone, "", now_ns);
+    if (owed_since_ns == 0) owed_since_ns = now_ns;
     return;
   }
+  urgent = true;
   session.Dealt(peer, decoded, wire::Refusal::kBusy,
                 "model " + assemblies[model]->name() +
                     ": more finished episodes than a batch may report; send them with steps",
@@ -270,6 +286,8 @@ void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
 }
 
 void Ingest::State::Answer(std::int64_t now_ns) {
+  urgent = false;
+  owed_since_ns = 0;
   std::vector<wire::ServerSession::Reply> replies = session.TakeReplies();
   for (const auto& reply : replies) chronicle.NoteReply(reply, now_ns);
   for (const std::string& peer : outbox.Send(std::move(replies))) {
@@ -277,17 +295,28 @@ void Ingest::State::Answer(std::int64_t now_ns) {
   }
 }
 
-void Ingest::State::Round(std::int64_t now_ns) {
-  TakeReturned(now_ns);
+bool Ingest::State::AnswerDue(std::int64_t now_ns) const {
+  return urgent || outbox.pending() > 0 || (owed_since_ns != 0 && now_ns - owed_since_ns >= kOweNs);
+}
+
+/// How many messages there were.
+int Ingest::State::Receive(std::int64_t now_ns) {
   const std::uint64_t bytes_before = bytes;
-  for (int i = 0; i < kMessagesARound && bytes - bytes_before < kBytesARound; ++i) {
+  int count = 0;
+  for (; count < kMessagesARound && bytes - bytes_before < kBytesARound; ++count) {
     Message message;
     if (!socket.TryReceive(&message)) break;
     OnMessage(std::move(message), now_ns);
   }
+  return count;
+}
+
+int Ingest::State::Round(std::int64_t now_ns) {
+  TakeReturned(now_ns);
+  const int count = Receive(now_ns);
   const bool lockstep = session.any_lockstep();
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
-    CountSteps(model);
+    if (count > 0) CountSteps(model);
     if (lockstep || !assemblies[model]->old(session.live_agents(model), now_ns)) continue;
     HandOver(model, now_ns);
     SettleWaiting(model, now_ns);
@@ -295,9 +324,11 @@ void Ingest::State::Round(std::int64_t now_ns) {
   if (now_ns >= next_tick_ns) {
     session.OnTick(now_ns);
     next_tick_ns = now_ns + kTickNs;
+    urgent = true;
   }
-  Answer(now_ns);
+  if (AnswerDue(now_ns)) Answer(now_ns);
   if (chronicle.due(now_ns)) Chronicled(now_ns);
+  return count;
 }
 
 void Ingest::State::Chronicled(std::int64_t now_ns) {
@@ -336,8 +367,13 @@ Ingest::Ingest(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ingest::~Ingest() = default;
 
 void Ingest::PollOnce(int timeout_ms) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->Round(MonotonicNs()) > 0 || timeout_ms == 0) return;
+    if (state_->owed_since_ns != 0) timeout_ms = std::min(timeout_ms, 1);
+  }
   Socket* const sockets[] = {&state_->socket};
-  state_->poller.Wait(sockets, timeout_ms);
+  if (!state_->poller.Wait(sockets, timeout_ms)) return;
   const std::lock_guard lock(state_->mutex);
   state_->Round(MonotonicNs());
 }
