@@ -22,6 +22,10 @@ Epilogue Backwards(Activation activation) {
   return activation == Activation::kRelu ? Epilogue::kReluGradient : Epilogue::kNone;
 }
 
+/// Rows that go through all layers together, so that what one layer wrote the next finds in the
+/// cache; a multiple of every tile height. 96 is 1 % slower at 64 units and 5 % at 1024.
+constexpr int kChunkRows = 192;
+
 struct Layer {
   int inputs = 0, outputs = 0;
   Activation activation = Activation::kNone;
@@ -196,7 +200,7 @@ ActorCritic::ActorCritic(const ModelSpec& spec, int max_rows)
   w.critic_head = w.MakeLayer("critic.head", Activation::kNone, !spec.trunk.empty());
   int widest = 1;
   for (const DenseLayer& layer : spec.trunk) widest = std::max(widest, layer.units);
-  w.chunk_rows = std::min(max_rows, 96);
+  w.chunk_rows = std::min(max_rows, kChunkRows);
   w.d_even = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
   w.d_odd = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
   if (!spec.normalize_observation) return;
