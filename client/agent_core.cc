@@ -12,7 +12,7 @@ namespace murmurate {
 namespace {
 
 constexpr int kStepsBetweenClocks = 16;
-constexpr int kLookAgainMs = 100;
+constexpr int kLookAgainMs = 50;
 
 bool AllFinite(std::span<const float> values) {
   std::uint32_t largest = 0;
@@ -162,17 +162,31 @@ bool AgentCore::WantsToRecord() const {
 
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. True: recorded.
 bool AgentCore::Wait() {
+  bool record = WantsToRecord();
+  if (MayBegin(record)) return record;
+  model_->waiting.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
-    const std::uint32_t seen = model_->progress.load(std::memory_order_acquire);
+    const std::uint32_t seen = model_->progress.load(std::memory_order_seq_cst);
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
-    const bool record = WantsToRecord();
-    if (MayBegin(record)) return record;
+    record = WantsToRecord();
+    if (MayBegin(record)) break;
     const FutexWait wait{&model_->progress, seen};
-    model_->waiting.fetch_add(1, std::memory_order_relaxed);
     WaitForAny({&wait, 1}, kLookAgainMs);
-    model_->waiting.fetch_sub(1, std::memory_order_relaxed);
+    if (model_->progress.load(std::memory_order_seq_cst) == seen && StuckInOneThread(record)) break;
   }
+  model_->waiting.fetch_sub(1, std::memory_order_relaxed);
+  return record;
+}
+
+/// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting
+/// for its turn in this very thread, and the learner for what it holds. Then play on, ahead of
+/// credit.
+bool AgentCore::StuckInOneThread(bool record) {
+  if (!record || model_->pace != Pace::kCredit || model_->finished.load() == 0) return false;
+  if (fitted_->policies->empty() && model_->without_policy == WithoutPolicy::kWait) return false;
+  model_->started.fetch_add(1, std::memory_order_acq_rel);
+  return true;
 }
 
 bool AgentCore::MayBegin(bool record) {
@@ -191,7 +205,8 @@ bool AgentCore::MayBegin(bool record) {
       fitted_->policies->version() < model_->at_version.load(std::memory_order_acquire)) {
     return false;
   }
-  return model_->Reserve(fitted_->ring->layout().length);
+  // With every block on its way, the sender is behind: wait for it rather than drop.
+  return fitted_->ring->HasFree() && model_->Reserve(fitted_->ring->layout().length);
 }
 
 /// Chooses the newest version (Pin pins it again for each step) and opens a block.

@@ -76,6 +76,7 @@ class AgentCore {
   void Begin(bool record);
   bool Wait();
   bool MayBegin(bool record);
+  bool StuckInOneThread(bool record);
   bool WantsToRecord() const;
   bool WeightsAppeared() const;
   bool Aged();

@@ -10,8 +10,12 @@ constexpr int kMostSends = 64;  // a round
 /// What libzmq does when it needs a block no more: any thread, perhaps after the client is gone.
 struct ReleaseBlock {
   std::shared_ptr<TrajectoryRing> ring;
+  std::shared_ptr<ClientModel> model;
   TrajectoryBlock* block;
-  void operator()() const { ring->Release(block); }
+  void operator()() const {
+    ring->Release(block);
+    if (model->waiting.load(std::memory_order_seq_cst) > 0) model->Progress();
+  }
 };
 
 }  // namespace
@@ -133,7 +137,7 @@ Message BlockSender::Pack(const std::shared_ptr<TrajectoryRing>& ring, Trajector
   message.frames.emplace_back(encoded.header);
   message.frames.emplace_back(encoded.metadata);
   message.frames.emplace_back(std::span<const std::byte>(block->data, bytes),
-                              ReleaseBlock{ring, block});
+                              ReleaseBlock{ring, agent.model(), block});
   return message;
 }
 

@@ -69,14 +69,16 @@ class ClientModel {
   /// one sent.
   std::atomic<std::int64_t> started{0};
 
-  /// Changes, and is woken, whenever a waiting agent should look again.
+  /// Changes whenever a waiting agent should look again, and wakes those that wait. An agent counts
+  /// itself before it looks; whoever changes something looks at the count afterwards.
   FutexWord progress{0};
-  void Progress() {
-    progress.fetch_add(1, std::memory_order_release);
-    WakeAll(&progress);
-  }
-  /// How many agents sleep for `progress` just now.
   std::atomic<int> waiting{0};
+  void Progress() {
+    progress.fetch_add(1, std::memory_order_seq_cst);
+    if (waiting.load(std::memory_order_seq_cst) > 0) WakeAll(&progress);
+  }
+  /// Open trajectories that have all their steps and leave at their agent's next Act.
+  std::atomic<int> finished{0};
   /// Takes credit for one trajectory of T steps if there is any.
   bool Reserve(int trajectory_length) {
     std::int64_t begun = started.load(std::memory_order_acquire);

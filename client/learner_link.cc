@@ -66,13 +66,19 @@ void LearnerLink::PollOnce() {
   ReceiveSome(now_ns);
   Apply(session_.OnTick(Progress(), now_ns), now_ns);
   if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
-  if (adopted_ && socket_.has_value()) sender_.SendSome(roster_.models(), session_, *socket_);
+  if (MaySend()) sender_.SendSome(roster_.models(), session_, *socket_);
   UpdateState(now_ns);
   Sleep();
 }
 
+bool LearnerLink::MaySend() const {
+  const Session state = session_.state();
+  return adopted_ && socket_.has_value() &&
+         (state == Session::kLive || state == Session::kDegraded);
+}
+
 void LearnerLink::Sleep() {
-  const bool could_send = adopted_ && sender_.MaySend();
+  const bool could_send = MaySend() && sender_.MaySend();
   if (!bell_->MaySleep(could_send, [&] { return BlockSender::AnyReady(roster_.models()); })) return;
   const bool quiet = session_.state() == Session::kLive || roster_.empty();
   sleep_ms_ = quiet ? kLongestSleepMs : std::min(sleep_ms_ * 2, kLongestSleepMs);
@@ -212,7 +218,7 @@ void LearnerLink::SayGoodbye() {
   for (;;) {
     const std::int64_t now_ns = MonotonicNs();
     ReceiveSome(now_ns);
-    if (!adopted_ || !socket_.has_value() || now_ns >= deadline) break;
+    if (!MaySend() || now_ns >= deadline) break;
     const auto models = roster_.models();
     sender_.SendSome(models, session_, *socket_);
     if (!BlockSender::AnyReady(models) && !sender_.blocked()) break;

@@ -67,6 +67,7 @@ class LearnerLink {
                  const std::shared_ptr<PolicySet>& policies);
   void SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
                         const std::shared_ptr<PolicySet>& policies, Outfit& outfit);
+  bool MaySend() const;
   void OnCredit();
   void CountReconnect();
   void OnNewVersion();

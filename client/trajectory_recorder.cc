@@ -75,6 +75,7 @@ void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const float> final_o
 }
 
 void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
+  MarkFinished(false);
   EpisodeRecord* episodes = ring_->ColumnOf<EpisodeRecord>(block_, Column::kEpisodes);
   for (std::size_t i = 0; i < episode_count_; ++i) episodes[i] = episodes_[Slot(i)];
   block_->episodes = static_cast<int>(episode_count_);
@@ -109,6 +110,7 @@ void TrajectoryRecorder::Drop() {
     AgentCounts::Add(counts_->trajectories_dropped, 1);
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block_->steps));
   }
+  MarkFinished(false);
   model_->started.fetch_sub(1, std::memory_order_acq_rel);
   ring_->GiveBack(block_);
   block_ = nullptr;
@@ -118,6 +120,7 @@ void TrajectoryRecorder::ForgetEpisode() {
   AgentCounts::Add(counts_->steps_dropped,
                    static_cast<std::uint64_t>(block_->steps - episode_start_));
   block_->steps = episode_start_;
+  MarkFinished(full());
 }
 
 void TrajectoryRecorder::AddEpisode(const EpisodeRecord& episode) {

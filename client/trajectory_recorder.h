@@ -55,6 +55,7 @@ class TrajectoryRecorder {
     flags_[t] = first ? kFirst : 0;
     if (first) episode_start_ = t;
     block_->steps = t + 1;
+    if (block_->steps == length_) MarkFinished(true);
   }
   void Settle(double reward) { reward_[block_->steps - 1] = static_cast<float>(reward); }
   void Replace(std::int32_t action, float log_prob);
@@ -78,6 +79,10 @@ class TrajectoryRecorder {
 
  private:
   bool TakeBlock();
+  void MarkFinished(bool finished) {
+    if (finished != finished_) model_->finished.fetch_add(finished ? 1 : -1);
+    finished_ = finished;
+  }
   void Reclaim(TrajectoryBlock* block);
   void Leave(std::uint64_t agent_steps);
   std::size_t Slot(std::size_t i) const { return (episode_first_ + i) % episodes_.size(); }
@@ -87,6 +92,7 @@ class TrajectoryRecorder {
   TrajectoryRing* ring_ = nullptr;
   TrajectoryBlock* block_ = nullptr;
   int length_ = 0;
+  bool finished_ = false;  ///< counted in model.finished
   int episode_start_ = 0;  ///< where the running episode begins in the open block
   float* observation_ = nullptr;
   std::int32_t* action_ = nullptr;

@@ -28,6 +28,12 @@ TrajectoryBlock* TrajectoryRing::TakeFree() {
   return nullptr;
 }
 
+bool TrajectoryRing::HasFree() const {
+  return std::any_of(blocks_.begin(), blocks_.end(), [](const TrajectoryBlock& block) {
+    return PlaceOf(block.word.load(std::memory_order_seq_cst)) == kFree;
+  });
+}
+
 TrajectoryBlock* TrajectoryRing::FindLowestReady(std::uint64_t* word) {
   TrajectoryBlock* lowest = nullptr;
   *word = std::numeric_limits<std::uint64_t>::max();
@@ -78,7 +84,7 @@ int TrajectoryRing::ReadyCount() const {
 bool TrajectoryRing::HasReady() const { return ReadyCount() > 0; }
 
 void TrajectoryRing::Release(TrajectoryBlock* block) {
-  block->word.store(kFree, std::memory_order_release);
+  block->word.store(kFree, std::memory_order_seq_cst);
 }
 
 std::array<ColumnRange, kColumnCount> TrajectoryRing::FilledColumns(const TrajectoryBlock* block,

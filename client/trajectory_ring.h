@@ -56,7 +56,8 @@ class TrajectoryRing {
   explicit TrajectoryRing(const TrajectoryLayout& layout);
 
   // The game's thread.
-  TrajectoryBlock* TakeFree();        ///< null when there is none
+  TrajectoryBlock* TakeFree();  ///< null when there is none
+  bool HasFree() const;
   TrajectoryBlock* TakeBackOldest();  ///< null when none is waiting to be sent
   void HandOver(TrajectoryBlock* block);
   void GiveBack(TrajectoryBlock* block);

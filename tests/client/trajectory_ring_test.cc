@@ -63,6 +63,7 @@ struct Hammer {
     Random random(1);
     for (std::uint64_t number = 1; MonotonicNs() < end; ++number) {
       // Bursts that use up the ring, and pauses that let the sender empty it.
+      if (number % 32 == 0) std::this_thread::yield();
       const std::uint32_t pause = random.UniformInt(number % 16 == 0 ? 20000 : 100);
       for (std::uint32_t i = 0; i < pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
       TrajectoryBlock* block = ring.TakeFree();
@@ -84,6 +85,7 @@ struct Hammer {
       TrajectoryBlock* block = ring.TakeReady();
       if (block == nullptr) {
         if (last_round) return;
+        std::this_thread::yield();
         continue;
       }
       ++sent;
@@ -103,7 +105,7 @@ TEST(TrajectoryRing, UnderHammeringNothingIsLostDoubledTornOrOutOfOrder) {
   EXPECT_EQ(hammer.sent + hammer.dropped, hammer.handed_over);
   EXPECT_EQ(hammer.misplaced, 0u);
   EXPECT_EQ(hammer.torn, 0u);
-  EXPECT_GT(hammer.sent, 1000u);
+  EXPECT_GT(hammer.sent, 500u);
   EXPECT_GT(hammer.dropped, 100u);
 }
 
