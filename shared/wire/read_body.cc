@@ -59,17 +59,20 @@ class Reader {
 
   template <typename Vector>
   std::size_t Count(const Vector* vector, const char* field, std::size_t limit,
-                    std::size_t element_bytes) {
+                    std::size_t element_bytes, std::size_t border) {
     Expect(vector != nullptr, field, "a list, got none", Refusal::kMalformed);
     if (!ok()) return 0;
     Expect(vector->size() <= limit, field, "a shorter list", Refusal::kTooLarge);
+    // The verifier looks at where a list begins, not at whether its elements lie on their border.
+    Expect(reinterpret_cast<std::uintptr_t>(vector->Data()) % border == 0, field,
+           "elements on their border", Refusal::kMalformed);
     Spend(vector->size() * element_bytes);
     return ok() ? vector->size() : 0;
   }
 
   template <typename Number>
   std::vector<Number> Numbers(const flatbuffers::Vector<Number>* vector, const char* field) {
-    std::vector<Number> numbers(Count(vector, field, kMaxAgents, sizeof(Number)));
+    std::vector<Number> numbers(Count(vector, field, kMaxAgents, sizeof(Number), sizeof(Number)));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = vector->Get(static_cast<flatbuffers::uoffset_t>(i));
     }
@@ -98,8 +101,9 @@ class Reader {
 
 /// Calls `read(element)` for each of a list while all is well.
 template <typename Vector, typename Read>
-void ForEach(Reader& in, const Vector* vector, std::size_t element_bytes, Read read) {
-  const std::size_t count = in.Count(vector, "models", kMaxModels, element_bytes);
+void ForEach(Reader& in, const Vector* vector, std::size_t element_bytes, std::size_t border,
+             Read read) {
+  const std::size_t count = in.Count(vector, "models", kMaxModels, element_bytes, border);
   for (std::size_t i = 0; i < count && in.ok(); ++i) {
     read(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
   }
@@ -124,7 +128,7 @@ Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
   hello.number = from.number();
   std::set<std::string> names;
   std::size_t agents = 0;
-  ForEach(in, from.models(), 4, [&](const fb::HelloModel& model) {
+  ForEach(in, from.models(), 4, 4, [&](const fb::HelloModel& model) {
     HelloModel& m = hello.models.emplace_back();
     m.name = in.Name(model.name(), "model name");
     in.Expect(names.insert(m.name).second, "model names", "each one once");
@@ -151,7 +155,7 @@ HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
   ok.bytes_total = from.bytes_total();
   ok.announce_address = in.Text(from.announce_address(), "announce address", kMaxAddress);
   ok.weights_address = in.Text(from.weights_address(), "weights address", kMaxAddress);
-  ForEach(in, from.models(), 4, [&](const fb::HelloOkModel& model) {
+  ForEach(in, from.models(), 4, 4, [&](const fb::HelloOkModel& model) {
     HelloOkModel& m = ok.models.emplace_back();
     m.name = in.Name(model.name(), "model name");
     m.id = in.Id(model.id());
@@ -183,7 +187,7 @@ Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
   e.steps = from.steps();
   e.agent_steps = from.agent_steps();
   const std::size_t columns =
-      in.Count(from.columns(), "columns", kColumnCount, sizeof(ColumnRange));
+      in.Count(from.columns(), "columns", kColumnCount, sizeof(ColumnRange), 4);
   in.Expect(columns == kColumnCount, "columns", "8", Refusal::kMalformed);
   if (!in.ok()) return e;
   for (int i = 0; i < kColumnCount; ++i) {
@@ -197,7 +201,7 @@ using CreditVector = flatbuffers::Vector<const fb::ModelCredit*>;
 
 std::vector<ModelCredit> ReadCredits(Reader& in, const CreditVector* from) {
   std::vector<ModelCredit> models;
-  ForEach(in, from, sizeof(fb::ModelCredit), [&](const fb::ModelCredit& m) {
+  ForEach(in, from, sizeof(fb::ModelCredit), 8, [&](const fb::ModelCredit& m) {
     models.push_back({m.steps_total(), m.at_version(), m.version()});
   });
   return models;
@@ -209,7 +213,7 @@ Accepted ReadTable(Reader& in, const fb::Accepted& from, std::size_t) {
 
 Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
   Ping ping{from.sent_ns(), {}};
-  ForEach(in, from.models(), sizeof(fb::PingModel), [&](const fb::PingModel& m) {
+  ForEach(in, from.models(), sizeof(fb::PingModel), 8, [&](const fb::PingModel& m) {
     ping.models.push_back({m.steps(), m.dropped_steps(), m.version()});
   });
   return ping;
