@@ -78,10 +78,11 @@ inline Vector LoadColumns(const float* p, bool last, Mask part) {
   return kPart && last ? LoadPart(p, part) : Load(p);
 }
 
-/// A full tile of the commonest layer is finished in its registers (2.5 % of a forward pass); all
-/// the others by FinishTile, for a quarter of the code.
-template <int kRows, int kVectors, bool kPart>
-constexpr bool kIsFull = kRows == kTileRows&& kVectors == kTileVectors && !kPart;
+/// Full tiles of the commonest layers are finished in their registers (2.5 % of a forward pass);
+/// all others by FinishTile, for a quarter of the code.
+constexpr bool IsFull(int rows, int columns) {
+  return rows == kTileRows && columns == kTileVectors * kLanes;
+}
 
 inline Vector FinishInTile(const GemmCall& call, int row, int column, Vector x) {
   if (call.epilogue == Epilogue::kTanh) return Tanh(x);
@@ -139,7 +140,7 @@ void Tile(const GemmCall& call, int row, int column, Mask part) {
       for (int s = 1; s < kSplit; ++s) x = x + sum[s][r][v];
       if (call.bias) x = x + LoadColumns<kPart>(call.bias + column + v * kLanes, last, part);
       if (call.accumulate) x = x + LoadColumns<kPart>(c + v * kLanes, last, part);
-      if constexpr (kIsFull<kRows, kVectors, kPart>)
+      if constexpr (!kPart && IsFull(kRows, kVectors * kLanes))
         x = FinishInTile(call, row + r, column + v * kLanes, x);
       if (kPart && last)
         StorePart(c + v * kLanes, part, x);
@@ -177,7 +178,7 @@ void WideGemm(const GemmCall& call) {
     for (int row = 0; row < call.rows; row += kTileRows) {
       const int rows = call.rows - row < kTileRows ? call.rows - row : kTileRows;
       kTiles.entry[rows - 1][vectors - 1][rest != 0](call, row, column, part);
-      if (rows < kTileRows || columns < kPanel || !FinishedInTile(call.epilogue))
+      if (!IsFull(rows, columns) || !FinishedInTile(call.epilogue))
         FinishTile(call, row, rows, column, columns);
     }
   }
