@@ -1,5 +1,6 @@
 #include "client/environments/play.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -10,60 +11,78 @@ namespace {
 
 constexpr std::uint64_t kRoundsBetweenQuestions = 256;
 
-struct Player {
-  std::unique_ptr<Environment> environment;
-  Agent agent;
-  double episode_return = 0.0;
+/// The environments of one process, and their agents as one group: one batched pass a round, and
+/// under the paces that wait nobody waits while another still holds what it has finished.
+struct Table {
+  std::vector<std::unique_ptr<Environment>> environments;
+  AgentGroup agents;
+  std::vector<float> observations;
+  std::vector<std::int32_t> actions;
+  std::vector<double> returns;
+
+  void Look(std::size_t i) {
+    const std::span<const float> seen = environments[i]->observation();
+    std::copy(seen.begin(), seen.end(), observations.begin() + i * seen.size());
+  }
 };
 
-Result<Player> MakePlayer(Client& client, const PlayOptions& options, int index) {
-  auto environment = MakeEnvironment(options.environment, options.sizes);
-  if (!environment.ok()) return environment.status();
-  Player player{std::move(*environment), {}, 0.0};
-  player.environment->Reset(DeriveSeed(options.seed, static_cast<std::uint64_t>(index)));
-  const Spaces& spaces = player.environment->spaces();
-  player.agent = client.NewAgent(
-      {.observation = spaces.observation, .action = spaces.action, .model = options.model});
-  if (!player.agent.valid()) return client.last_error();
-  return player;
+Result<Table> MakeTable(Client& client, const PlayOptions& options) {
+  Table table;
+  const std::size_t count = static_cast<std::size_t>(std::max(1, options.agents));
+  for (std::size_t i = 0; i < count; ++i) {
+    auto environment = MakeEnvironment(options.environment, options.sizes);
+    if (!environment.ok()) return environment.status();
+    table.environments.push_back(std::move(*environment));
+    table.environments.back()->Reset(DeriveSeed(options.seed, i));
+  }
+  const Spaces& spaces = table.environments.front()->spaces();
+  table.agents = client.NewAgentGroup(
+      {.observation = spaces.observation, .action = spaces.action, .model = options.model},
+      static_cast<int>(count));
+  if (table.agents.size() == 0) return client.last_error();
+  table.observations.resize(count * static_cast<std::size_t>(spaces.observation.element_count()));
+  table.actions.resize(count);
+  table.returns.resize(count);
+  for (std::size_t i = 0; i < count; ++i) table.Look(i);
+  return table;
 }
 
 /// True when an episode ended.
-bool PlayStep(Player& player, PlayResult* result) {
-  Environment& environment = *player.environment;
-  const StepOutcome outcome = environment.Step(player.agent.Act(environment.observation()));
-  player.agent.Reward(outcome.reward);
-  player.episode_return += outcome.reward;
+bool PlayStep(Table& table, std::size_t i, PlayResult* result) {
+  Environment& environment = *table.environments[i];
+  Agent& agent = table.agents[static_cast<int>(i)];
+  const StepOutcome outcome = environment.Step(table.actions[i]);
+  agent.Reward(outcome.reward);
+  table.returns[i] += outcome.reward;
   ++result->steps;
-  if (!outcome.terminated && !outcome.truncated) return false;
-  if (outcome.terminated) {
-    player.agent.End(kTerminated);
-  } else {
-    player.agent.End(kTruncated, environment.observation());
+  const bool ended = outcome.terminated || outcome.truncated;
+  if (ended) {
+    if (outcome.terminated) {
+      agent.End(kTerminated);
+    } else {
+      agent.End(kTruncated, environment.observation());
+    }
+    ++result->episodes;
+    result->return_sum += table.returns[i];
+    table.returns[i] = 0.0;
+    environment.Reset();
   }
-  ++result->episodes;
-  result->return_sum += player.episode_return;
-  player.episode_return = 0.0;
-  environment.Reset();
-  return true;
+  table.Look(i);
+  return ended;
 }
 
 }  // namespace
 
 Result<PlayResult> PlayLoop(Client& client, const PlayOptions& options) {
-  std::vector<Player> players;
-  for (int i = 0; i < options.agents; ++i) {
-    auto player = MakePlayer(client, options, i);
-    if (!player.ok()) return player.status();
-    players.push_back(std::move(*player));
-  }
+  auto made = MakeTable(client, options);
+  if (!made.ok()) return made.status();
+  Table table = std::move(*made);
   PlayResult result;
   for (std::uint64_t round = 0;; ++round) {
+    table.agents.Act(table.observations, table.actions);
     bool ask = round % kRoundsBetweenQuestions == 0;
-    for (Player& player : players) {
-      if (options.steps != 0 && result.steps >= options.steps) return result;
-      ask |= PlayStep(player, &result);
-    }
+    for (std::size_t i = 0; i < table.actions.size(); ++i) ask |= PlayStep(table, i, &result);
+    if (options.steps != 0 && result.steps >= options.steps) return result;
     if (ask && (client.should_stop() || (options.stop && options.stop()))) return result;
   }
 }

@@ -17,7 +17,7 @@ struct PlayOptions {
   EnvironmentOptions sizes;
   std::string model = "default";
   int agents = 2;
-  std::uint64_t steps = 0;  ///< of all agents together; 0: no limit
+  std::uint64_t steps = 0;  ///< of all agents together, to a round; 0: no limit
   std::uint64_t seed = 1;   ///< of the environments
   /// Asked every 256 rounds and at every episode's end: true ends the loop. May be empty.
   std::function<bool()> stop;
@@ -28,7 +28,7 @@ struct PlayResult {
   double return_sum = 0.0;  ///< of the finished episodes
 };
 
-/// One thread, round robin over the agents, until `steps`, `stop`, or the learner said goodbye for
+/// One thread, all agents a step at a time, until `steps`, `stop`, or the learner said goodbye for
 /// good.
 Result<PlayResult> PlayLoop(Client& client, const PlayOptions& options);
 

@@ -1,0 +1,324 @@
+// What a game pays: Act with sampling and recording, the call that hands a trajectory over, and the
+// whole CartPole actor loop; beside a live learner (ingest, weights published 100 times a second).
+//
+// The game's thread has one core, everything else the other. Each call is timed by itself, in turns
+// with an empty timed loop, whose tail is what this machine does to anybody.
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "bench/limits.h"
+#include "client/environments/cartpole.h"
+#include "client/environments/play.h"
+#include "murmurate/client.h"
+#include "server/ingest/ingest.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+#include "shared/network/actor_critic.h"
+#include "shared/weights/publishing.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local std::uint64_t allocations = 0;
+
+[[gnu::noinline]] void* Allocate(std::size_t size) {
+  allocations += counting;
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void Release(void* memory) {
+  allocations += counting;
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size); }
+void operator delete(void* memory) noexcept { Release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { Release(memory); }
+
+namespace murmurate {
+namespace {
+
+constexpr int kLength = 128;
+constexpr int kBatch = 64;
+constexpr std::int64_t kPublishEveryNs = 10 * kNanosecondsPerMillisecond;
+
+void PinTo(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
+    std::printf("core %d cannot be had: figures are of threads that share cores\n", core);
+  }
+}
+
+/// Receives, forgets, and publishes; remembers at which of the agent's steps blocks were handed
+/// over.
+class Learner {
+ public:
+  explicit Learner(const std::string& address) {
+    const AddressFamily family = *SisterAddresses(address);
+    spec_.spaces = {Box({4}), Discrete(2)};
+    spec_.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+    parameters_ = AlignedFloats(ParameterLayout(spec_).total);
+    InitializeParameters(spec_, 1, parameters_);
+    channel_ = std::make_shared<ExperienceChannel>(spec_, kLength, kBatch);
+    publishing_ = *Publishing::Open(
+        context_, {family.announce, family.weights, "bench", kIncarnation, true, {}});
+    segment_ = *publishing_->AddModel("default", spec_, true);
+    IngestOptions options;
+    options.listen = {address};
+    options.incarnation = kIncarnation;
+    ingest_ = *Ingest::Open(context_, options, [this](const std::string&, const Spaces&) {
+      OfferedModel offered;
+      offered.channel = channel_;
+      offered.segment = segment_;
+      offered.max_trajectory_s = 60;
+      return Result<OfferedModel>(offered);
+    });
+    loop_ = std::make_unique<Loop>("bench-learner", [this] { Round(); });
+  }
+  ~Learner() { loop_.reset(); }
+
+  std::vector<std::uint64_t> TakeHandOvers() {
+    std::lock_guard lock(mutex_);
+    return std::move(hand_overs_);
+  }
+
+ private:
+  static constexpr std::uint64_t kIncarnation = 99;
+
+  void Round() {
+    ingest_->PollOnce(1);
+    const std::int64_t now_ns = MonotonicNs();
+    if (now_ns >= next_publish_ns_) {
+      next_publish_ns_ = now_ns + kPublishEveryNs;
+      auto snapshot = std::make_shared<Snapshot>();
+      snapshot->version = ++version_;
+      snapshot->parameters = AlignedFloats(parameters_.size());
+      std::copy(parameters_.begin(), parameters_.end(), snapshot->parameters.begin());
+      publishing_->Post("default", std::move(snapshot));
+      channel_->version.store(version_);
+    }
+    publishing_->PollOnce(0);
+    while (auto batch = channel_->ready.TryPop()) {
+      const auto count = (*batch)->trajectories.size();
+      {
+        std::lock_guard lock(mutex_);
+        for (const BatchTrajectory& t : (*batch)->trajectories) {
+          hand_overs_.push_back(t.first_step + static_cast<std::uint64_t>(t.steps));
+        }
+      }
+      (*batch)->Clear();
+      (void)channel_->empty.TryPush(std::move(*batch));
+      channel_->trajectories_done.fetch_add(count);
+    }
+  }
+
+  SocketContext context_;
+  ModelSpec spec_;
+  AlignedFloats parameters_;
+  std::shared_ptr<ExperienceChannel> channel_;
+  std::unique_ptr<Publishing> publishing_;
+  std::string segment_;
+  std::unique_ptr<Ingest> ingest_;
+  std::uint64_t version_ = 0;
+  std::int64_t next_publish_ns_ = 0;
+  std::mutex mutex_;
+  std::vector<std::uint64_t> hand_overs_;
+  std::unique_ptr<Loop> loop_;
+};
+
+double Percentile(std::vector<std::uint32_t>& ns, double part) {
+  if (ns.empty()) return 0;
+  const auto at =
+      ns.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(ns.size() - 1));
+  std::nth_element(ns.begin(), at, ns.end());
+  return *at * 1e-3;
+}
+
+/// What the system takes to wake a thread that sleeps in poll on the other core.
+std::vector<std::uint32_t> TimeWakes() {
+  WakeSignal wake;
+  std::atomic<bool> over{false};
+  std::atomic<int> woken{0};
+  std::thread sleeper([&] {
+    PinTo(1);
+    while (!over.load()) {
+      (void)Poller(&wake).Wait({}, 100);
+      ++woken;
+    }
+  });
+  std::vector<std::uint32_t> ns;
+  for (int i = 0; i < 3000; ++i) {
+    const int before = woken.load();
+    const std::int64_t start = MonotonicNs();
+    while (MonotonicNs() - start < 30'000) {
+    }
+    const std::int64_t set = MonotonicNs();
+    wake.Set();
+    ns.push_back(static_cast<std::uint32_t>(MonotonicNs() - set));
+    const std::int64_t deadline = set + kNanosecondsPerSecond;
+    while (woken.load() == before && MonotonicNs() < deadline) {
+    }
+  }
+  over.store(true);
+  wake.Set();
+  sleeper.join();
+  return ns;
+}
+
+struct Timings {
+  std::vector<std::uint32_t> act, empty;
+  std::uint64_t first_act = 0;  ///< of the agent's life
+};
+
+/// Turns of Act and of nothing, each call timed.
+Timings TimeCalls(Agent& agent, std::uint64_t acted, int turns) {
+  constexpr int kTurn = 10000;
+  Timings timings;
+  timings.first_act = acted;
+  timings.act.reserve(static_cast<std::size_t>(turns) * kTurn);
+  timings.empty.reserve(timings.act.capacity());
+  std::vector<float> observations(4 * 1024);
+  Random random(3);
+  for (float& x : observations) x = static_cast<float>(random.Normal());
+  counting = true;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (int i = 0; i < kTurn; ++i) {
+      const std::int64_t before = MonotonicNs();
+      agent.Act({observations.data() + 4 * (i % 1024), 4});
+      timings.act.push_back(static_cast<std::uint32_t>(MonotonicNs() - before));
+      agent.Reward(1.0);
+      if (i % 200 == 199) agent.End(kTerminated);
+    }
+    for (int i = 0; i < kTurn; ++i) {
+      const std::int64_t before = MonotonicNs();
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      timings.empty.push_back(static_cast<std::uint32_t>(MonotonicNs() - before));
+    }
+  }
+  counting = false;
+  return timings;
+}
+
+void PrintCalls(Timings timings, const std::vector<std::uint64_t>& hand_overs) {
+  std::vector<std::uint32_t> handing, plain;
+  std::vector<bool> hands_over(timings.act.size());
+  for (const std::uint64_t step : hand_overs) {
+    const std::uint64_t at = step - timings.first_act;
+    if (step >= timings.first_act && at < hands_over.size()) hands_over[at] = true;
+  }
+  for (std::size_t i = 0; i < timings.act.size(); ++i) {
+    (hands_over[i] ? handing : plain).push_back(timings.act[i]);
+  }
+  const double tail = Percentile(plain, 0.999), empty_tail = Percentile(timings.empty, 0.999);
+  const double empty = Percentile(timings.empty, 0.5);
+  const bool under = tail <= 2.0;
+  const auto row = [](std::string name, double ours, double limit, double target, bool ratio) {
+    Print({.name = std::move(name),
+           .unit = "us",
+           .ours = ours,
+           .limit = limit,
+           .target = target,
+           .target_is_ratio = ratio,
+           .smaller_is_better = true});
+  };
+  row("Act 4-64-64-2, p50 (limit: an empty timed loop)", Percentile(plain, 0.5), empty, 0.4, false);
+  row("Act 4-64-64-2, p99.9", tail, empty_tail, under ? 2.0 : 1.5, !under);
+  std::vector<std::uint32_t> wakes = TimeWakes();
+  row("hand-over, p50 (limit: waking a thread)", Percentile(handing, 0.5), Percentile(wakes, 0.5),
+      10, false);
+  row("hand-over, p99", Percentile(handing, 0.99), Percentile(wakes, 0.99), 10, false);
+  std::printf("allocations in %zu Acts: %llu, target 0: %s\n", timings.act.size(),
+              static_cast<unsigned long long>(allocations), allocations == 0 ? "met" : "MISSED");
+}
+
+/// Processor time of this thread: the loop never waits, and other programs do not count.
+double ThreadNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
+}
+
+double CartPoleAlone() {
+  CartPole game;
+  game.Reset(1);
+  Random random(2);
+  constexpr int kSteps = 200000;
+  double best = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    const double start = ThreadNs();
+    for (int i = 0; i < kSteps; ++i) {
+      const StepOutcome outcome = game.Step(static_cast<int>(random.UniformInt(2)));
+      if (outcome.terminated || outcome.truncated) game.Reset();
+    }
+    best = std::min(best, (ThreadNs() - start) / kSteps);
+  }
+  return best;
+}
+
+void MeasureLoop(const std::string& address) {
+  auto client = *Client::Connect(address, {.name = "loop", .without_policy = WithoutPolicy::kWait});
+  PinTo(0);
+  double best = 1e9;
+  for (int round = 0; round < 6; ++round) {
+    PlayOptions options;
+    options.steps = 200000;
+    const double start = ThreadNs();
+    const auto played = PlayLoop(*client, options);
+    if (!played.ok()) std::abort();
+    const double ns = (ThreadNs() - start) / static_cast<double>(played->steps);
+    if (round > 0) best = std::min(best, ns);
+  }
+  Print({.name = "CartPole actor loop, a step (limit: the environment alone)",
+         .unit = "ns",
+         .ours = best,
+         .limit = CartPoleAlone(),
+         .target = 500,
+         .target_is_ratio = false,
+         .smaller_is_better = true});
+}
+
+int Main() {
+  PinTo(1);  // whatever threads are made from here on
+  const auto folder = RuntimeFolder();
+  if (!folder.ok()) return 5;
+  const std::string address = "ipc://" + *folder + "/act-bench";
+  {
+    Learner learner(address);
+    {
+      auto client =
+          *Client::Connect(address, {.name = "bench", .without_policy = WithoutPolicy::kWait});
+      PinTo(0);
+      Agent agent = client->NewAgent({.observation = Box({4}), .action = Discrete(2)});
+      const std::vector<float> observation(4);
+      for (int i = 0; i < 10000; ++i) agent.Act(observation), agent.Reward(0);
+      const std::uint64_t acted = client->Stats().steps;
+      Timings timings = TimeCalls(agent, acted, 60);
+      const std::uint64_t dropped = client->Stats().trajectories_dropped;
+      PrintCalls(std::move(timings), learner.TakeHandOvers());
+      if (dropped > 0)
+        std::printf("trajectories dropped: %llu\n", static_cast<unsigned long long>(dropped));
+    }
+    PinTo(1);
+    MeasureLoop(address);
+  }
+  RemoveRuntimeFolder();
+  return 0;
+}
+
+}  // namespace
+}  // namespace murmurate
+
+int main() { return murmurate::Main(); }
