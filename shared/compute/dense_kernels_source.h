@@ -95,6 +95,44 @@ inline bool FinishedInTile(Epilogue epilogue) {
   return epilogue == Epilogue::kTanh || epilogue == Epilogue::kTanhGradient;
 }
 
+/// sum[r][v] += a[r] b[v] for one step of the depth.
+template <bool kPart, int kRows, int kVectors>
+[[gnu::always_inline]] inline void AddOuterProduct(const float* a, Stride a_row, const float* b,
+                                                   Mask part, Vector (&sum)[kRows][kVectors]) {
+  Vector x[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v)
+    x[v] = LoadColumns<kPart>(b + v * kLanes, v == kVectors - 1, part);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const Vector factor = Splat(a[r * a_row]);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = MulAdd(factor, x[v], sum[r][v]);
+  }
+}
+
+template <bool kPart, int kRows, int kVectors>
+[[gnu::always_inline]] inline void StoreTile(const GemmCall& call, int row, int column, Mask part,
+                                             Vector (&sum)[kRows][kVectors]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* const c = call.c + (row + r) * call.c_row_stride + column;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const bool last = v == kVectors - 1;
+      Vector x = sum[r][v];
+      if (call.bias) x = x + LoadColumns<kPart>(call.bias + column + v * kLanes, last, part);
+      if (call.accumulate) x = x + LoadColumns<kPart>(c + v * kLanes, last, part);
+      if constexpr (!kPart && IsFull(kRows, kVectors * kLanes))
+        x = FinishInTile(call, row + r, column + v * kLanes, x);
+      if (kPart && last)
+        StorePart(c + v * kLanes, part, x);
+      else
+        Store(c + v * kLanes, x);
+    }
+  }
+}
+
 /// kRows x kVectors sums in registers over the whole depth; kSplit > 1 takes several steps of the
 /// depth at once into sums of their own, so that a small tile still fills the adders' pipeline.
 /// With kPart, only the lanes of `part` exist in the last vector.
@@ -107,47 +145,20 @@ void Tile(const GemmCall& call, int row, int column, Mask part) {
       for (Vector& x : line) x = Splat(0.0f);
   const float* a = call.a + row * call.a_row_stride;
   const float* b = call.b + column;
-  const Stride a_row = call.a_row_stride, a_column = call.a_column_stride,
-               b_row = call.b_row_stride;
-  const auto step = [&](Vector(&into)[kRows][kVectors]) __attribute__((always_inline)) {
-    Vector x[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      x[v] = LoadColumns<kPart>(b + v * kLanes, v == kVectors - 1, part);
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const Vector factor = Splat(a[r * a_row]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) into[r][v] = MulAdd(factor, x[v], into[r][v]);
-    }
-    a += a_column;
-    b += b_row;
-  };
+  const Stride a_row = call.a_row_stride;
   int k = 0;
   for (; k + kSplit <= call.depth; k += kSplit) {
 #pragma GCC unroll 8
-    for (int s = 0; s < kSplit; ++s) step(sum[s]);
+    for (int s = 0; s < kSplit; ++s, a += call.a_column_stride, b += call.b_row_stride)
+      AddOuterProduct<kPart>(a, a_row, b, part, sum[s]);
   }
-  for (; k < call.depth; ++k) step(sum[0]);
+  for (; k < call.depth; ++k, a += call.a_column_stride, b += call.b_row_stride)
+    AddOuterProduct<kPart>(a, a_row, b, part, sum[0]);
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-    float* const c = call.c + (row + r) * call.c_row_stride + column;
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      const bool last = v == kVectors - 1;
-      Vector x = sum[0][r][v];
-#pragma GCC unroll 8
-      for (int s = 1; s < kSplit; ++s) x = x + sum[s][r][v];
-      if (call.bias) x = x + LoadColumns<kPart>(call.bias + column + v * kLanes, last, part);
-      if (call.accumulate) x = x + LoadColumns<kPart>(c + v * kLanes, last, part);
-      if constexpr (!kPart && IsFull(kRows, kVectors * kLanes))
-        x = FinishInTile(call, row + r, column + v * kLanes, x);
-      if (kPart && last)
-        StorePart(c + v * kLanes, part, x);
-      else
-        Store(c + v * kLanes, x);
-    }
-  }
+  for (int s = 1; s < kSplit; ++s)
+    for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kVectors; ++v) sum[0][r][v] = sum[0][r][v] + sum[s][r][v];
+  StoreTile<kPart>(call, row, column, part, sum[0]);
 }
 
 using TileFunction = void (*)(const GemmCall&, int, int, Mask);

@@ -38,6 +38,49 @@ struct Policy::Packed {
   AlignedFloats mean, scale;  // empty without normalization
   std::size_t policy_count = 0, statistics_count = 0, mean_source = 0, variance_source = 0;
   int observations = 0, actions = 0, widest = 0;
+
+  /// Places a layer after the first `size` floats of the block; gives the size with it.
+  std::size_t AddLayer(const ParameterLayout& layout, const std::string& name, Epilogue epilogue,
+                       std::size_t size) {
+    const TensorSlot& weight = layout.Find(name + ".weight");
+    const int inputs = weight.shape[0], outputs = weight.shape[1];
+    const std::size_t bias = size + static_cast<std::size_t>(inputs) * RoundUp(outputs);
+    layers.push_back({.inputs = inputs,
+                      .outputs = outputs,
+                      .epilogue = epilogue,
+                      .transposed = outputs <= kNarrow,
+                      .weight_source = weight.offset - layout.policy.offset,
+                      .bias_source = layout.Find(name + ".bias").offset - layout.policy.offset,
+                      .weight = size,
+                      .bias = bias});
+    widest = std::max(widest, RoundUp(outputs));
+    return bias + RoundUp(outputs);
+  }
+
+  void PackLayer(const PackedLayer& layer, const float* policy) {
+    float* const weight = block.data() + layer.weight;
+    const float* from = policy + layer.weight_source;
+    if (layer.transposed) {
+      kernels->transpose(layer.inputs, layer.outputs, from, weight);
+    } else {
+      for (int i = 0; i < layer.inputs; ++i, from += layer.outputs)
+        std::copy_n(from, layer.outputs, weight + std::ptrdiff_t{i} * RoundUp(layer.outputs));
+    }
+    std::copy_n(policy + layer.bias_source, layer.outputs, block.data() + layer.bias);
+  }
+
+  GemmCall Call(const PackedLayer& layer, int rows) const {
+    const float* const weight = block.data() + layer.weight;
+    return {.rows = rows,
+            .columns = layer.transposed ? layer.outputs : RoundUp(layer.outputs),
+            .depth = layer.inputs,
+            .b = layer.transposed ? nullptr : weight,
+            .b_row_stride = RoundUp(layer.outputs),
+            .b_transposed = layer.transposed ? weight : nullptr,
+            .c_row_stride = RoundUp(layer.outputs),
+            .bias = block.data() + layer.bias,
+            .epilogue = layer.epilogue};
+  }
 };
 
 Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>()) {
@@ -48,22 +91,10 @@ Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>()) {
   p.policy_count = layout.policy.count;
   p.statistics_count = layout.statistics.count;
   std::size_t size = 0;
-  int inputs = p.observations;
-  const auto add = [&](const std::string& name, int outputs, Epilogue epilogue) {
-    PackedLayer layer{inputs, outputs, epilogue, outputs <= kNarrow, 0, 0, 0, 0};
-    layer.weight_source = layout.Find(name + ".weight").offset - layout.policy.offset;
-    layer.bias_source = layout.Find(name + ".bias").offset - layout.policy.offset;
-    layer.weight = size;
-    layer.bias = size += static_cast<std::size_t>(RoundUp(inputs)) * RoundUp(outputs);
-    size += RoundUp(outputs);
-    p.widest = std::max(p.widest, RoundUp(outputs));
-    p.layers.push_back(layer);
-    inputs = outputs;
-  };
   for (std::size_t i = 0; i < spec.trunk.size(); ++i)
-    add("policy." + std::to_string(i), spec.trunk[i].units, ToEpilogue(spec.trunk[i].activation));
-  add("policy.head", p.actions, Epilogue::kNone);
-  p.block = AlignedFloats(size);
+    size = p.AddLayer(layout, "policy." + std::to_string(i), ToEpilogue(spec.trunk[i].activation),
+                      size);
+  p.block = AlignedFloats(p.AddLayer(layout, "policy.head", Epilogue::kNone, size));
   if (!spec.normalize_observation) return;
   p.mean = AlignedFloats(p.observations);
   p.scale = AlignedFloats(p.observations);
@@ -79,15 +110,7 @@ void Policy::Pack(std::span<const float> policy, std::span<const float> statisti
   Packed& p = *packed_;
   MURMURATE_CHECK(policy.size() == p.policy_count, "another layout's policy section");
   MURMURATE_CHECK(statistics.size() == p.statistics_count, "another layout's statistics section");
-  for (const PackedLayer& layer : p.layers) {
-    const float* weight = policy.data() + layer.weight_source;
-    float* const packed = p.block.data() + layer.weight;
-    if (layer.transposed) p.kernels->transpose(layer.inputs, layer.outputs, weight, packed);
-    for (int i = 0; i < layer.inputs && !layer.transposed; ++i)
-      std::copy_n(weight + std::ptrdiff_t{i} * layer.outputs, layer.outputs,
-                  packed + std::ptrdiff_t{i} * RoundUp(layer.outputs));
-    std::copy_n(policy.data() + layer.bias_source, layer.outputs, p.block.data() + layer.bias);
-  }
+  for (const PackedLayer& layer : p.layers) p.PackLayer(layer, policy.data());
   for (std::size_t i = 0; i < p.mean.size(); ++i) {
     p.mean[i] = statistics[p.mean_source + i];
     p.scale[i] = 1.0f / std::sqrt(statistics[p.variance_source + i] + 1e-8f);
@@ -115,19 +138,14 @@ void Policy::Logits(const float* observations, int rows, float* logits, float* s
     }
     float* y = ping;
     for (const PackedLayer& layer : p.layers) {
-      const bool head = &layer == &p.layers.back();
-      GemmCall call{.rows = count,
-                    .columns = head || layer.transposed ? layer.outputs : RoundUp(layer.outputs),
-                    .depth = layer.inputs,
-                    .a = x,
-                    .a_row_stride = x_stride,
-                    .b = layer.transposed ? nullptr : p.block.data() + layer.weight,
-                    .b_row_stride = RoundUp(layer.outputs),
-                    .b_transposed = layer.transposed ? p.block.data() + layer.weight : nullptr,
-                    .c = head ? logits + std::ptrdiff_t{first} * p.actions : y,
-                    .c_row_stride = head ? p.actions : RoundUp(layer.outputs),
-                    .bias = p.block.data() + layer.bias,
-                    .epilogue = layer.epilogue};
+      GemmCall call = p.Call(layer, count);
+      call.a = x;
+      call.a_row_stride = x_stride;
+      call.c = y;
+      if (&layer == &p.layers.back()) {
+        call.columns = call.c_row_stride = p.actions;
+        call.c = logits + std::ptrdiff_t{first} * p.actions;
+      }
       p.kernels->gemm(call);
       x = y;
       x_stride = RoundUp(layer.outputs);
