@@ -1,6 +1,7 @@
 #include "client/block_sender.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace murmurate {
 namespace {
@@ -17,6 +18,16 @@ struct ReleaseBlock {
     if (model->waiting.load(std::memory_order_seq_cst) > 0) model->Progress();
   }
 };
+
+std::vector<wire::ReportedNumber> ReportsOf(const TrajectoryBlock& block, const AgentCore& agent) {
+  std::vector<wire::ReportedNumber> reports;
+  for (std::size_t i = 0; i < block.reports.size(); ++i) {
+    const ReportSum& report = block.reports[i];
+    if (report.count == 0 || !std::isfinite(report.sum)) continue;
+    reports.push_back({agent.report_names().at(i), report.sum, report.count});
+  }
+  return reports;
+}
 
 }  // namespace
 
@@ -128,6 +139,7 @@ Message BlockSender::Pack(const std::shared_ptr<TrajectoryRing>& ring, Trajector
   metadata.first_step = block->first_step;
   metadata.steps = static_cast<std::uint32_t>(block->steps);
   metadata.agent_steps = block->agent_steps;
+  metadata.reports = ReportsOf(*block, agent);
   std::size_t bytes = 0;
   metadata.columns = ring->FilledColumns(block, &bytes);
   const wire::Encoded encoded =

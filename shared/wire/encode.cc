@@ -68,9 +68,15 @@ struct Writer {
     for (int i = 0; i < kColumnCount; ++i) {
       columns[i] = fb::ColumnRange(e.columns[i].offset, e.columns[i].bytes);
     }
+    std::vector<Offset<fb::Report>> reports;
+    for (const ReportedNumber& r : e.reports) {
+      reports.push_back(fb::CreateReport(builder, builder.CreateString(r.name), r.sum, r.count));
+    }
+    // Absent when there are none: nearly always.
+    const auto reported = reports.empty() ? 0 : builder.CreateVector(reports);
     builder.Finish(fb::CreateExperience(
         builder, e.model, e.agent, e.incarnation, e.version, e.first_step, e.steps, e.agent_steps,
-        builder.CreateVectorOfStructs(columns.data(), columns.size())));
+        builder.CreateVectorOfStructs(columns.data(), columns.size()), reported));
     return MessageType::kExperience;
   }
 

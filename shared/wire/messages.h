@@ -129,6 +129,14 @@ struct HelloOk {
   std::uint32_t number = 0;  ///< of the HELLO that is answered; 0: not said
 };
 
+/// A number the game reported by name, summed over the finished episodes of one message.
+struct ReportedNumber {
+  std::string name;
+  double sum = 0.0;         ///< of the episodes' values
+  std::uint32_t count = 0;  ///< episodes that reported it
+};
+inline constexpr std::size_t kMaxReportedNumbers = 16;
+
 /// Metadata of one trajectory; its columns are the third frame.
 struct Experience {
   std::uint32_t model = 0;        ///< index into Hello::models
@@ -139,6 +147,7 @@ struct Experience {
   std::uint32_t steps = 0;
   std::uint64_t agent_steps = 0;  ///< this agent's steps so far, dropped ones included
   std::array<ColumnRange, kColumnCount> columns{};  ///< as filled, in the order of Column
+  std::vector<ReportedNumber> reports;              ///< at most kMaxReportedNumbers
 };
 
 struct ModelCredit {

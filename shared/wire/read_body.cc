@@ -3,6 +3,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "murmurate_generated.h"
@@ -193,6 +194,14 @@ Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
   for (int i = 0; i < kColumnCount; ++i) {
     const fb::ColumnRange* range = from.columns()->Get(static_cast<flatbuffers::uoffset_t>(i));
     e.columns[i] = {range->offset(), range->bytes()};
+  }
+  const std::size_t reports = from.reports() == nullptr
+                                  ? 0
+                                  : in.Count(from.reports(), "reports", kMaxReportedNumbers, 4, 4);
+  for (std::size_t i = 0; i < reports && in.ok(); ++i) {
+    const fb::Report& report = *from.reports()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    e.reports.push_back({in.Name(report.name(), "report name"), report.sum(), report.count()});
+    in.Expect(std::isfinite(report.sum()), "report", "a finite sum", Refusal::kNotFinite);
   }
   return e;
 }

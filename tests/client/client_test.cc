@@ -400,6 +400,36 @@ TEST(Client, EvaluationEpisodesArriveAsSuch) {
   }
 }
 
+TEST(Client, ReportedNumbersArriveWithTheirNames) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {});
+  auto client = MustConnect(address, {.pace = Pace::kCredit});
+  Agent agent = client->NewAgent({.observation = Box({3}), .action = Discrete(4)});
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  learner.Publish("default", 1);
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->State().state == ClientState::kLive; }));
+  const std::vector<float> observation(3);
+  for (int episode = 0; episode < 4; ++episode) {
+    for (int step = 0; step < 5; ++step) agent.Act(observation);
+    agent.Report("kills", episode);
+    agent.Report("kills", 1);
+    if (episode == 2) agent.Report("gold", 0.5);
+    agent.End(kTerminated);
+  }
+  { const Agent closed = std::move(agent); }
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() == 2; }));
+  std::map<std::string, std::pair<double, std::uint32_t>> numbers;
+  for (const auto& one : learner.received) {
+    for (const wire::ReportedNumber& number : one->metadata.reports) {
+      numbers[number.name].first += number.sum;
+      numbers[number.name].second += number.count;
+    }
+  }
+  EXPECT_EQ(numbers["kills"], std::pair(10.0, 4u));
+  EXPECT_EQ(numbers["gold"], std::pair(0.5, 1u));
+}
+
 TEST(Client, ASavedPolicyPlaysTheSameWithoutALearner) {
   const std::string address = FreshAddress();
   TestLearner learner(address, {});
