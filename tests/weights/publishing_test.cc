@@ -117,14 +117,17 @@ TEST_F(PublishingTest, SegmentThatCannotBeMadeIsLoggedAndTheNetworkServes) {
 TEST_F(PublishingTest, PostWakesTheThreadThatPolls) {
   const auto publishing = Open(true);
   const auto subscriber = Subscribe(Add(*publishing));
-  const std::uint32_t seen = subscriber->word()->load();
   Loop loop(
       "mmr-publish", [&] { publishing->PollOnce(60'000); }, [&] { publishing->Wake(); });
   const std::int64_t start = MonotonicNs();
-  publishing->Post(kModel, Sample(1));
-  const FutexWait wait{subscriber->word(), seen};
-  while (subscriber->word()->load() == seen) WaitForAny(std::span(&wait, 1), 60'000);
-  EXPECT_LT(MonotonicNs() - start, 20 * kNanosecondsPerSecond);
+  for (std::uint64_t version = 1; version <= 10; ++version) {
+    const std::uint32_t seen = subscriber->word()->load();
+    publishing->Post(kModel, Sample(version));
+    const FutexWait wait{subscriber->word(), seen};
+    while (subscriber->word()->load() == seen) WaitForAny(std::span(&wait, 1), 60'000);
+  }
+  EXPECT_LT(MonotonicNs() - start, 2 * kNanosecondsPerSecond)
+      << "not by its heartbeats, 0.5 s each";
 }
 
 TEST_F(PublishingTest, ModelsAreAddedWhileOthersArePublished) {
