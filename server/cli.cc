@@ -1,10 +1,13 @@
 #include "server/cli.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 
 #include "server/commands.h"
+#include "server/daemon.h"
 #include "server/examples.h"
 #include "server/version.h"
 #include "shared/core/clock.h"
@@ -100,6 +103,13 @@ void AddTrain(CLI::App* app, CommandLine* line) {
       [line] { line->chosen = [line] { return RunTrain(line->common, line->learn); }; });
 }
 
+Pace PaceOf(const std::string& word) {
+  if (word == "never") return Pace::kNever;
+  if (word == "credit") return Pace::kCredit;
+  if (word == "lockstep") return Pace::kLockstep;
+  throw CLI::ValidationError("--pace", "got \"" + word + "\", expected never, credit or lockstep");
+}
+
 void AddActor(CLI::App* app, CommandLine* line) {
   auto* actor = app->add_subcommand("actor", "A built-in environment as an actor of a learner");
   ActorArguments& given = line->actor;
@@ -109,11 +119,12 @@ void AddActor(CLI::App* app, CommandLine* line) {
   actor->add_option("--agents", given.agents, "Agents that play at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  static const std::map<std::string, Pace> kPaces{
-      {"never", Pace::kNever}, {"credit", Pace::kCredit}, {"lockstep", Pace::kLockstep}};
-  actor->add_option("--pace", given.pace, "What it waits for: never, credit (default) or lockstep")
-      ->transform(CLI::CheckedTransformer(kPaces))
-      ->type_name("PACE");
+  actor
+      ->add_option_function<std::string>(
+          "--pace", [&given](const std::string& word) { given.pace = PaceOf(word); },
+          "What it waits for: never (drops what the learner cannot take), credit (the default) or "
+          "lockstep (also for each new version)")
+      ->type_name("never|credit|lockstep");
   actor->add_option("--steps", given.steps, "End after so many steps");
   actor->add_option("--seed", given.seed, "Of the environments; without it another each time");
   actor->add_option("--name", given.name, "How the learner shows it")->capture_default_str();
@@ -187,7 +198,10 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   AddTrain(&app, &line);
   AddActor(&app, &line);
   AddOthers(&app, &line);
-  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->fallthrough();
+    command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");
+  }
   app.footer(
       "Exit codes: 0 clean, 1 budget spent without reaching stop_at_return, 2 usage or config,\n"
       "3 data or checkpoint invalid, 5 resource, 6 already running, 70 internal.");
@@ -200,7 +214,9 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   }
   const int code = Run(&line);
   RemoveRuntimeFolder();
-  return code;
+  if (!Daemon::left_a_thread()) return code;
+  std::fflush(nullptr);
+  _exit(code);  // a thread is still inside a long batch: destroy nothing under it
 }
 
 }  // namespace murmurate

@@ -12,91 +12,103 @@ constexpr auto kUnset = std::monostate();
 constexpr double kMany = 9e15;
 constexpr double kTiny = 1e-12;
 
-std::vector<ConfigRule> MakeRules() {
-  using enum ValueKind;
-  const auto i = [](std::int64_t value) { return ConfigValue(value); };
-  const auto s = [](const char* value) { return ConfigValue(std::string(value)); };
-  return {
-      {"run", "name", kString, kUnset, "\"cartpole\"", "the run's folder; the config's file name"},
-      {"run", "dir", kString, s("runs"), "\"runs\"", "where run folders lie"},
-      {"run", "seed", kInteger, i(1), "1", "of initial weights, minibatches and actors", 0, kMany},
-      {"run", "environment", kString, kUnset, "\"cartpole\"", "what `train` and `eval` play"},
-      {"run", "actors", kInteger, i(4), "4", "actor processes that `train` starts", 1, 4096},
-      {"run", "agents", kInteger, i(2), "2", "agents in each of them", 1, 4096},
-      {"run", "steps", kInteger, kUnset, "100000", "budget and horizon of schedules", 1, kMany},
-      {"run", "stop_at_return", kNumber, kUnset, "475", "end at this mean of 100 episodes"},
-      {"run", "stop_at_steps", kInteger, kUnset, "50000", "end here, schedules unchanged", 1,
-       kMany},
-      {"run", "log_interval_s", kNumber, 5.0, "5", "seconds between rows of progress.csv", 0.001,
-       86400},
+const auto kBool = ValueKind::kBool;
+const auto kInteger = ValueKind::kInteger;
+const auto kNumber = ValueKind::kNumber;
+const auto kSchedule = ValueKind::kSchedule;
+const auto kString = ValueKind::kString;
 
-      {"server", "listen", kStrings, Strings{"tcp://127.0.0.1:7420", "ipc"},
-       "[\"tcp://127.0.0.1:7420\"]", "addresses; \"ipc\" is one in the runtime folder"},
-      {"server",
-       "shm",
-       kString,
-       s("auto"),
-       "\"auto\"",
-       "weights by shared memory on the same host",
-       -1,
-       1,
-       {"auto", "on", "off"}},
-      {"server", "ingest_budget_bytes", kInteger, i(256 << 20), "268435456",
-       "memory for experience on its way", 1 << 20, kMany},
-      {"server", "max_actors", kInteger, i(4096), "4096", "actor processes at once", 1, 65536},
-      {"server", "insecure", kBool, false, "true", "listen beyond this host without keys"},
+ConfigValue I(std::int64_t value) { return value; }
+ConfigValue S(const char* value) { return std::string(value); }
 
-      {"model", "trunk", kString, s("mlp"), "\"mlp\"", "dense layers", -1, 1, {"mlp"}},
-      {"model", "layers", kIntegers, Integers{64, 64}, "[64, 64]", "units of each layer", 1, 65536},
-      {"model",
-       "activation",
-       kString,
-       s("tanh"),
-       "\"tanh\"",
-       "after each layer",
-       -1,
-       1,
-       {"tanh", "relu"}},
-      {"model", "separate_value", kBool, true, "true", "the critic has a trunk of its own"},
-      {"model", "normalize_observation", kBool, true, "true", "by running mean and variance"},
+const std::vector<ConfigRule> kRunRules{
+    {"run", "name", kString, kUnset, "\"cartpole\"", "the run's folder; the config's file name"},
+    {"run", "dir", kString, S("runs"), "\"runs\"", "where run folders lie"},
+    {"run", "seed", kInteger, I(1), "1", "of initial weights, minibatches and actors", 0, kMany},
+    {"run", "environment", kString, kUnset, "\"cartpole\"", "what `train` and `eval` play"},
+    {"run", "actors", kInteger, I(4), "4", "actor processes that `train` starts", 1, 4096},
+    {"run", "agents", kInteger, I(2), "2", "agents in each of them", 1, 4096},
+    {"run", "steps", kInteger, kUnset, "100000", "budget and horizon of schedules", 1, kMany},
+    {"run", "stop_at_return", kNumber, kUnset, "475", "end at this mean of 100 episodes"},
+    {"run", "stop_at_steps", kInteger, kUnset, "50000", "end here, schedules unchanged", 1, kMany},
+    {"run", "log_interval_s", kNumber, 5.0, "5", "seconds between rows of progress.csv", 0.001,
+     86400},
+};
 
-      {"algorithm", "name", kString, s("ppo"), "\"ppo\"", "", -1, 1, {"ppo"}},
-      {"algorithm", "trajectory_length", kInteger, i(128), "128", "T, steps", 1, 65536},
-      {"algorithm", "batch_steps", kInteger, i(2048), "2048", "steps of a batch, a multiple of T",
-       1, 1 << 24},
-      {"algorithm", "minibatch", kInteger, i(256), "256", "steps of an update", 1, 1 << 24},
-      {"algorithm", "epochs", kInteger, i(10), "10", "passes over a batch", 1, 1000},
-      {"algorithm", "gamma", kNumber, 0.99, "0.99", "discount", 0, 1},
-      {"algorithm", "lambda", kNumber, 0.95, "0.95", "of advantages and value targets", 0, 1},
-      {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio", kTiny, 100},
-      {"algorithm", "entropy", kSchedule, 0.0, "0.01", "weight of the entropy bonus", 0, 100},
-      {"algorithm", "value_weight", kNumber, 0.5, "0.5", "weight of the value loss", 0, 1000},
-      {"algorithm", "max_grad_norm", kNumber, 0.5, "0.5", "clip gradients to this length", kTiny,
-       1e12},
-      {"algorithm", "max_staleness", kInteger, i(16), "16", "versions; older play is dropped", 0,
-       1 << 30},
-      {"algorithm",
-       "staleness",
-       kString,
-       s("vtrace"),
-       "\"vtrace\"",
-       "what becomes of late play",
-       -1,
-       1,
-       {"vtrace", "drop"}},
-      {"algorithm", "target_kl", kNumber, 0.0, "0.03", "end the epochs early beyond it; 0: never",
-       0, 1000},
-      {"algorithm", "max_trajectory_s", kNumber, 5.0, "5", "hand shorter ones over after this",
-       0.001, 86400},
-      {"algorithm", "max_batch_s", kNumber, 10.0, "10", "train on a partial batch after this",
-       0.001, 86400},
+const std::vector<ConfigRule> kServerRules{
+    {"server", "listen", ValueKind::kStrings, Strings{"tcp://127.0.0.1:7420", "ipc"},
+     "[\"tcp://127.0.0.1:7420\"]", "addresses; \"ipc\" is one in the runtime folder"},
+    {"server",
+     "shm",
+     kString,
+     S("auto"),
+     "\"auto\"",
+     "weights by shared memory on the same host",
+     -1,
+     1,
+     {"auto", "on", "off"}},
+    {"server", "ingest_budget_bytes", kInteger, I(256 << 20), "268435456",
+     "memory for experience on its way", 1 << 20, kMany},
+    {"server", "max_actors", kInteger, I(4096), "4096", "actor processes at once", 1, 65536},
+    {"server", "insecure", kBool, false, "true", "listen beyond this host without keys"},
+};
 
-      {"optimizer", "name", kString, s("adam"), "\"adam\"", "", -1, 1, {"adam"}},
-      {"optimizer", "learning_rate", kSchedule, 3e-4, "3e-4", "step size", kTiny, 100},
-      {"optimizer", "weight_decay", kNumber, 0.0, "0.01", "decoupled", 0, 100},
-      {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "Adam's", kTiny, 1},
-  };
-}
+const std::vector<ConfigRule> kModelRules{
+    {"model", "trunk", kString, S("mlp"), "\"mlp\"", "dense layers", -1, 1, {"mlp"}},
+    {"model", "layers", ValueKind::kIntegers, Integers{64, 64}, "[64, 64]", "units of each layer",
+     1, 65536},
+    {"model",
+     "activation",
+     kString,
+     S("tanh"),
+     "\"tanh\"",
+     "after each layer",
+     -1,
+     1,
+     {"tanh", "relu"}},
+    {"model", "separate_value", kBool, true, "true", "the critic has a trunk of its own"},
+    {"model", "normalize_observation", kBool, true, "true", "by running mean and variance"},
+};
+
+const std::vector<ConfigRule> kAlgorithmRules{
+    {"algorithm", "name", kString, S("ppo"), "\"ppo\"", "", -1, 1, {"ppo"}},
+    {"algorithm", "trajectory_length", kInteger, I(128), "128", "T, steps", 1, 65536},
+    {"algorithm", "batch_steps", kInteger, I(2048), "2048", "steps of a batch, a multiple of T", 1,
+     1 << 24},
+    {"algorithm", "minibatch", kInteger, I(256), "256", "steps of an update", 1, 1 << 24},
+    {"algorithm", "epochs", kInteger, I(10), "10", "passes over a batch", 1, 1000},
+    {"algorithm", "gamma", kNumber, 0.99, "0.99", "discount", 0, 1},
+    {"algorithm", "lambda", kNumber, 0.95, "0.95", "of advantages and value targets", 0, 1},
+    {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio", kTiny, 100},
+    {"algorithm", "entropy", kSchedule, 0.0, "0.01", "weight of the entropy bonus", 0, 100},
+    {"algorithm", "value_weight", kNumber, 0.5, "0.5", "weight of the value loss", 0, 1000},
+    {"algorithm", "max_grad_norm", kNumber, 0.5, "0.5", "clip gradients to this length", kTiny,
+     1e12},
+    {"algorithm", "max_staleness", kInteger, I(16), "16", "versions; older play is dropped", 0,
+     1 << 30},
+    {"algorithm",
+     "staleness",
+     kString,
+     S("vtrace"),
+     "\"vtrace\"",
+     "what becomes of late play",
+     -1,
+     1,
+     {"vtrace", "drop"}},
+    {"algorithm", "target_kl", kNumber, 0.0, "0.03", "end the epochs early beyond it; 0: never", 0,
+     1000},
+    {"algorithm", "max_trajectory_s", kNumber, 5.0, "5", "hand shorter ones over after this", 0.001,
+     86400},
+    {"algorithm", "max_batch_s", kNumber, 10.0, "10", "train on a partial batch after this", 0.001,
+     86400},
+};
+
+const std::vector<ConfigRule> kOptimizerRules{
+    {"optimizer", "name", kString, S("adam"), "\"adam\"", "", -1, 1, {"adam"}},
+    {"optimizer", "learning_rate", kSchedule, 3e-4, "3e-4", "step size", kTiny, 100},
+    {"optimizer", "weight_decay", kNumber, 0.0, "0.01", "decoupled", 0, 100},
+    {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "Adam's", kTiny, 1},
+};
 
 std::string Number(double value) {
   std::string text = ToToml(ConfigValue(value));
@@ -149,7 +161,13 @@ std::string FitIntegers(const ConfigRule& rule, const ConfigValue& value) {
 }  // namespace
 
 const std::vector<ConfigRule>& ConfigRules() {
-  static const std::vector<ConfigRule> kRules = MakeRules();
+  static const std::vector<ConfigRule> kRules = [] {
+    std::vector<ConfigRule> all;
+    for (const auto* some :
+         {&kRunRules, &kServerRules, &kModelRules, &kAlgorithmRules, &kOptimizerRules})
+      all.insert(all.end(), some->begin(), some->end());
+    return all;
+  }();
   return kRules;
 }
 

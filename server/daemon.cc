@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
@@ -20,6 +21,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
+constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
 TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
                         const LearnReport& report) {
@@ -52,8 +54,12 @@ struct LiveModel {
   std::unique_ptr<LearnLoop> learning;
   std::mutex mutex;
   std::shared_ptr<const Snapshot> newest;
+  bool closed = false;  ///< the callbacks do nothing any more
+  std::atomic<bool> busy{false};
   std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
 };
+
+std::atomic<bool> thread_left{false};
 
 }  // namespace
 
@@ -73,6 +79,9 @@ struct Daemon::State {
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
   void StartLearning(LiveModel* model, const ModelSettings& settings, std::uint64_t seed);
   ActorsView Actors() const;
+  void AskLearningToEnd();
+  void EndLearning(std::int64_t deadline_ns);
+  void LeaveBusyModels();
   void SayGoodbye(const std::string& reason, const std::function<bool()>& actors_gone);
   std::string SaveWeights();
 
@@ -201,24 +210,60 @@ void Daemon::State::StartLearning(LiveModel* model, const ModelSettings& setting
                                   std::uint64_t seed) {
   LearnCallbacks callbacks;
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
-    {
-      std::lock_guard lock(model->mutex);
-      model->newest = snapshot;
-    }
+    std::lock_guard lock(model->mutex);
+    if (model->closed) return;
+    model->newest = snapshot;
     publishing->Post(model->name, std::move(snapshot));
     publishing->Wake();
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
-    operate->Post(ToUpdate(model->name, *model->channel, report));
+    std::lock_guard lock(model->mutex);
+    if (!model->closed) operate->Post(ToUpdate(model->name, *model->channel, report));
   };
-  callbacks.wake_ingest = [this] { ingest->Wake(); };
+  callbacks.wake_ingest = [this, model] {
+    std::lock_guard lock(model->mutex);
+    if (!model->closed) ingest->Wake();
+  };
   model->learning = std::make_unique<LearnLoop>(
       model->channel, std::make_unique<Learner>(settings.spec, settings.algorithm, seed),
       std::move(callbacks));
   const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
   model->loop = std::make_unique<Loop>(
-      "mmr-learn" + number, [model] { model->learning->PollOnce(std::chrono::milliseconds(100)); },
+      "mmr-learn" + number,
+      [model] {
+        model->busy = true;
+        model->learning->PollOnce(std::chrono::milliseconds(100));
+        model->busy = false;
+      },
       [model] { model->channel->ready.Close(); });
+}
+
+void Daemon::State::AskLearningToEnd() {
+  for (const auto& model : models) {
+    model->loop->RequestStop();
+    while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
+  }
+}
+
+void Daemon::State::EndLearning(std::int64_t deadline_ns) {
+  for (const auto& model : models) {
+    while (model->busy && MonotonicNs() < deadline_ns)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!model->busy) {
+      model->loop.reset();
+      continue;
+    }
+    std::lock_guard lock(model->mutex);
+    model->closed = true;
+    thread_left = true;
+    log(LogLevel::kWarning,
+        "model " + model->name + ": its last batch takes too long, so its result is lost");
+  }
+}
+
+void Daemon::State::LeaveBusyModels() {
+  for (auto& model : models)
+    if (model->closed) (void)model.release();  // its thread still reads it
 }
 
 ActorsView Daemon::State::Actors() const {
@@ -239,7 +284,7 @@ void Daemon::State::SayGoodbye(const std::string& reason,
 std::string Daemon::State::SaveWeights() {
   std::string saved;
   for (const auto& model : models) {
-    const ModelSpec& spec = model->learning->learner().spec();
+    const ModelSpec& spec = model->channel->spec;
     if (!model->newest) continue;
     WeightsFile file{spec, model->newest->version, model->channel->environment_steps.load(), {}};
     file.parameters = AlignedFloats(model->newest->parameters.size());
@@ -255,8 +300,7 @@ std::string Daemon::State::SaveWeights() {
 Daemon::Daemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Daemon::~Daemon() {
-  if (!state_->stopped && state_->operate_loop)
-    (void)Stop("the learner stops", [] { return true; });
+  if (!state_->stopped && state_->ingest_loop) (void)Stop("the learner stops", [] { return true; });
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOptions options,
@@ -278,15 +322,17 @@ int Daemon::actors_left() const {
     left += actor.health == wire::ServerSession::ActorReport::Health::kLive;
   return left;
 }
+
 void Daemon::Print(const std::string& line) { state_->display.Print(line, stdout); }
 
 Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool()>& actors_gone) {
   State& state = *state_;
   state.stopped = true;
   state.ingest_loop.reset();
-  for (const auto& model : state.models) model->loop->RequestStop();
+  state.AskLearningToEnd();
+  const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye(reason, actors_gone);
-  for (const auto& model : state.models) model->loop.reset();
+  state.EndLearning(deadline_ns);
   state.operate_loop.reset();
   state.publish_loop.reset();
   state.operate->Finish();
@@ -295,8 +341,11 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
                   progress.mean_return(), state.SaveWeights()};
   state.log(LogLevel::kInfo, "stopped: " + reason);
+  state.LeaveBusyModels();
   return outcome;
 }
+
+bool Daemon::left_a_thread() { return thread_left; }
 
 Status RaiseFileLimit() {
   rlimit limit{};

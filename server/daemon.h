@@ -52,6 +52,9 @@ class Daemon {
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, writes the last row, the curve and the weights.
   Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone);
+  /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still
+  /// inside (its result is lost, nothing else is), and the process must end with _exit.
+  static bool left_a_thread();
 
  private:
   struct State;

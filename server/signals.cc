@@ -21,7 +21,10 @@ sigset_t SetOf(std::initializer_list<int> numbers) {
 }  // namespace
 
 Signals::Signals() {
-  const sigset_t set = SetOf({SIGINT, SIGTERM, SIGCHLD});
+  sigset_t set = SetOf({SIGINT, SIGTERM, SIGCHLD});
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // nohup keeps it out
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal_fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -36,7 +39,7 @@ Signals::Event Signals::Wait(int timeout_ms) {
   signalfd_siginfo info;
   if (read(signal_fd_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD) return Event::kChild;
-    const sigset_t set = SetOf({SIGINT, SIGTERM});
+    const sigset_t set = SetOf({SIGINT, SIGTERM, SIGHUP});
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
     return Event::kSignal;
   }

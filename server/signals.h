@@ -1,4 +1,5 @@
-// Signals: what the main thread waits for: SIGINT and SIGTERM, the end of a child, or a request of
+// Signals: what the main thread waits for: SIGINT, SIGTERM and SIGHUP (a closed
+// terminal), the end of a child, or a request of
 // another thread. Made before any other thread, so that no thread but main ever sees a signal.
 #pragma once
 

@@ -124,6 +124,12 @@ void Display::Print(const std::string& line, std::FILE* to) {
   Redraw();
 }
 
+void Display::Release() {
+  std::lock_guard lock(mutex_);
+  table_.clear();
+  drawn_ = false;
+}
+
 void Display::Erase() {
   if (drawn_) std::fprintf(out_, "\x1b[%zuA\x1b[J", table_.size());
   std::fflush(out_);

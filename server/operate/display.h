@@ -40,6 +40,9 @@ class Display {
   /// A whole line to `to` (stdout or stderr), above the table.
   void Print(const std::string& line, std::FILE* to);
 
+  /// Leaves the table where it stands: later messages go below it.
+  void Release();
+
   /// The table's lines, each of the same width; the lines form.
   static std::vector<std::string> TableLines(const ProgressView& view);
   static std::string OneLine(const ProgressView& view);

@@ -158,7 +158,7 @@ void Operate::Show(std::int64_t now_ns) {
   view.steps_per_second = progress.steps_per_second(now_ns);
   view.staleness = progress.last().staleness_mean;
   view.elapsed_s = progress.elapsed_s(now_ns);
-  if (view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
+  if (!ended_ && view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
     view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
   const ActorsView actors = options_.actors();
   for (const auto& actor : actors.actors) {
@@ -205,6 +205,7 @@ void Operate::Finish() {
   next_curve_ns_ = 0;
   WriteRows(now_ns);
   if (options_.display->mode() == Display::Mode::kTable) Show(now_ns);
+  options_.display->Release();
 }
 
 Status Operate::SaveWeights(const std::string& model, const WeightsFile& weights) {

@@ -146,14 +146,17 @@ std::string Workplace::LeftBehind() const {
   return left;
 }
 
-std::vector<std::string> Segments() {
-  std::vector<std::string> names;
+std::string UniqueRun() {
+  static int count = 0;
+  return "t" + std::to_string(getpid()) + "x" + std::to_string(++count);
+}
+
+int SegmentsOf(const std::string& run) {
+  int count = 0;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("murmurate-")) names.push_back(name);
-  }
-  return names;
+  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored))
+    count += entry.path().filename().string().find('-' + run + '-') != std::string::npos;
+  return count;
 }
 
 }  // namespace murmurate

@@ -68,7 +68,9 @@ class Workplace {
   std::string path_;
 };
 
-/// Names in /dev/shm that start with "murmurate-", of living or dead processes of ours.
-std::vector<std::string> Segments();
+/// A run's name that no other test has.
+std::string UniqueRun();
+/// Segments in /dev/shm of the run of that name (and its NAME-2...), of the living or the dead.
+int SegmentsOf(const std::string& run);
 
 }  // namespace murmurate

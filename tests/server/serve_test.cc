@@ -51,8 +51,8 @@ TEST(Serve, ABusyPortIsSixAndNamed) {
   Workplace place;
   BusyPort busy;
   const std::string address = "tcp://127.0.0.1:" + std::to_string(busy.port);
-  const Ran ran =
-      RunMurmurate(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]"});
+  const Ran ran = RunMurmurate(
+      place.path(), {"serve", "--quiet", "--set", "server.listen=[\"" + address + "\"]"});
   EXPECT_EQ(ran.code, 6);
   EXPECT_THAT(ran.errors, HasSubstr(address));
   EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
@@ -99,22 +99,45 @@ TEST(Serve, AnEarlierRunIsKeptUnlessFresh) {
 class ServeEnds : public ::testing::TestWithParam<int> {};
 
 TEST_P(ServeEnds, ASignalLeavesNothing) {
-  const auto before = Segments();
+  const std::string run = UniqueRun();
   Workplace place;
-  Process serve(place.path(), {"serve", "--set", kAnyPort, "--set", "run.log_interval_s=1"});
-  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
-  ASSERT_TRUE(Eventually(20, [&] { return Segments().size() > before.size(); })) << serve.Errors();
+  Process serve(place.path(), {"serve", "--set", kAnyPort, "--set", "run.name=" + run, "--set",
+                               "run.log_interval_s=1"});
+  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, run)});
+  ASSERT_TRUE(Eventually(20, [&] { return SegmentsOf(run) == 1; })) << serve.Errors();
   ASSERT_TRUE(serve.Says("  return ")) << serve.Output();  // a progress line: it learns
   serve.Send(GetParam());
   EXPECT_EQ(serve.Wait(5), 0) << serve.Errors();
   EXPECT_EQ(actor.Wait(2), 0) << actor.Errors();
-  EXPECT_EQ(Segments(), before);
+  EXPECT_EQ(SegmentsOf(run), 0);
   EXPECT_EQ(place.LeftBehind(), "");
-  EXPECT_TRUE(place.Has("runs/serve/checkpoints/latest/weights.safetensors"));
-  EXPECT_TRUE(place.Has("runs/serve/plots/learning.svg"));
+  EXPECT_TRUE(place.Has("runs/" + run + "/checkpoints/latest/weights.safetensors"));
+  EXPECT_TRUE(place.Has("runs/" + run + "/plots/learning.svg"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, ServeEnds, ::testing::Values(SIGTERM, SIGINT));
+
+TEST(Serve, ALongBatchDoesNotHoldUpTheEnd) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "run.name=" + run, "--set",
+                               "model.layers=[512,512]", "--set", "algorithm.batch_steps=8192",
+                               "--set", "algorithm.epochs=1000"});
+  Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, run)});
+  ASSERT_TRUE(Eventually(20, [&] {
+    const auto status = nlohmann::json::parse(
+        RunMurmurate(place.path(), {"status", "--json"}).output, nullptr, false);
+    return status.is_object() && !status["actors"].empty() &&
+           status["actors"][0]["trajectories"] > 64;
+  }));
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0) << serve.Errors();
+  EXPECT_THAT(serve.Errors(), HasSubstr("its last batch takes too long"));
+  EXPECT_EQ(actor.Wait(2), 0) << actor.Errors();
+  EXPECT_EQ(SegmentsOf(run), 0);
+  EXPECT_EQ(place.LeftBehind(), "");
+  EXPECT_TRUE(place.Has("runs/" + run + "/checkpoints/latest/weights.safetensors"));
+}
 
 TEST(Serve, StatusAnswersAndStopStops) {
   Workplace place;
