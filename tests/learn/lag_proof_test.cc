@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 #include "tests/learn/in_process_training.h"
@@ -27,13 +29,26 @@ bool Slow() {
   return false;
 }
 
+/// Trains every seed, as many at once as there are processors.
+std::vector<TrainingOutcome> TrainSeeds(const InProcessSettings& settings) {
+  std::vector<TrainingOutcome> outcomes(kSeeds);
+  std::atomic<int> next{0};
+  const auto work = [&] {
+    for (int i = next++; i < kSeeds; i = next++) outcomes[i] = TrainInProcess(settings, i + 1);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
 double MedianSteps(int lag) {
   InProcessSettings settings = CartPoleSettings();
   settings.lag = lag;
   std::vector<double> steps;
-  for (int seed = 1; seed <= kSeeds; ++seed) {
-    const TrainingOutcome outcome = TrainInProcess(settings, seed);
-    EXPECT_TRUE(outcome.solved) << "lag " << lag << ", seed " << seed << ": never";
+  for (const TrainingOutcome& outcome : TrainSeeds(settings)) {
+    EXPECT_TRUE(outcome.solved) << "lag " << lag << ": never in " << outcome.steps << " steps";
     steps.push_back(static_cast<double>(outcome.steps));
   }
   std::nth_element(steps.begin(), steps.begin() + kSeeds / 2, steps.end());
