@@ -53,7 +53,7 @@ struct ServerSession::Book {
   std::size_t ReserveFor(const std::vector<std::uint32_t>& models) const;
   void GrantAll(std::int64_t now_ns);
   void Tick(std::int64_t now_ns);
-  void ForgetOldest();
+  void ForgetOldest(std::size_t count);
 
   const std::uint64_t incarnation;
   const bool resumed;

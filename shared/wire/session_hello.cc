@@ -276,22 +276,24 @@ void ServerSession::Book::Tick(std::int64_t now) {
       pools[model].dirty |= share.idle;
     }
   }
-  if (gone > kMostGone) ForgetOldest();
+  if (gone > kMostGone) ForgetOldest(gone - kMostGone);
 }
 
-void ServerSession::Book::ForgetOldest() {
-  auto oldest = senders.end();
-  for (auto each = senders.begin(); each != senders.end(); ++each) {
-    if (!each->second.gone()) continue;
-    if (oldest == senders.end() || each->second.last_heard_ns < oldest->second.last_heard_ns) {
-      oldest = each;
+/// Those that have been gone longest; what they played stays counted.
+void ServerSession::Book::ForgetOldest(std::size_t count) {
+  std::vector<std::pair<std::int64_t, std::uint64_t>> gone;
+  for (const auto& [id, sender] : senders) {
+    if (sender.gone()) gone.emplace_back(sender.last_heard_ns, id);
+  }
+  std::sort(gone.begin(), gone.end());
+  for (std::size_t i = 0; i < std::min(count, gone.size()); ++i) {
+    const Sender& sender = senders.at(gone[i].second);
+    for (const auto& [model, share] : sender.shares) {
+      old_steps[model] += sender.Steps(share);
+      old_dropped[model] += share.pinged_dropped;
     }
+    senders.erase(gone[i].second);
   }
-  for (const auto& [model, share] : oldest->second.shares) {
-    old_steps[model] += oldest->second.Steps(share);
-    old_dropped[model] += share.pinged_dropped;
-  }
-  senders.erase(oldest);
 }
 
 }  // namespace murmurate::wire

@@ -365,6 +365,21 @@ TEST_F(ServerSessionTest, StepsBeforeTheFirstTrajectoryHereAreAnotherLearners) {
   EXPECT_EQ(session_.EnvironmentSteps(0), 16u);
 }
 
+TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRightCount) {
+  AddNpc();
+  for (std::uint64_t i = 1; i <= 6000; ++i) {
+    Client a = MakeClient("p" + std::to_string(i), i);
+    Join(a);
+    Send(a);
+    session_.ReleaseTrajectories(0, 1, 1, now_);
+    Say(a, Bye{});
+    (void)session_.TakeReplies();
+  }
+  Pass(kMs);
+  EXPECT_EQ(session_.Actors(now_).size(), 4096u);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 6000u * 8);
+}
+
 TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
   AddNpc();
   Client a = MakeClient("a", 11);
