@@ -6,7 +6,7 @@
 namespace murmurate::wire {
 namespace {
 
-constexpr std::size_t kMostGone = 4096;
+constexpr std::size_t kMostGone = 256;
 constexpr int kLeastShares = 8;  ///< the byte budget is divided by no less
 
 }  // namespace

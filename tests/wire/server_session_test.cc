@@ -367,8 +367,8 @@ TEST_F(ServerSessionTest, StepsBeforeTheFirstTrajectoryHereAreAnotherLearners) {
 
 TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRightCount) {
   AddNpc();
-  for (std::uint64_t i = 1; i <= 6000; ++i) {
-    Client a = MakeClient("p" + std::to_string(i), i);
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    Client a = MakeClient(std::to_string(i), i);
     Join(a);
     Send(a);
     session_.ReleaseTrajectories(0, 1, 1, now_);
@@ -376,8 +376,8 @@ TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRigh
     (void)session_.TakeReplies();
   }
   Pass(kMs);
-  EXPECT_EQ(session_.Actors(now_).size(), 4096u);
-  EXPECT_EQ(session_.EnvironmentSteps(0), 6000u * 8);
+  EXPECT_EQ(session_.Actors(now_).size(), 256u);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 1000u * 8);
 }
 
 TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
