@@ -35,8 +35,8 @@ InProcessSettings CartPoleSettings();
 struct TrainingOutcome {
   bool solved = false;      ///< the last 100 finished episodes returned `stop_at_return` on average
   std::uint64_t steps = 0;  ///< environment steps until then, or until the budget was spent
-  double learn_seconds = 0, play_seconds = 0;
-  std::shared_ptr<const Snapshot> snapshot;  ///< the parameters at the end
+  double learn_seconds = 0, play_seconds = 0;  ///< processor time
+  std::shared_ptr<const Snapshot> snapshot;    ///< the parameters at the end
   ModelSpec spec;
   LearnReport last;  ///< of the last batch
 };
