@@ -30,7 +30,7 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
     const std::size_t limit = static_cast<std::size_t>(batch_->capacity) *
                               static_cast<std::size_t>(model_.channel->layout.max_episodes);
     if (batch_->episodes.size() + view.episodes.size() > limit) return Outcome::kTooManyEpisodes;
-    batch_->episodes.insert(batch_->episodes.end(), view.episodes.begin(), view.episodes.end());
+    batch_->AddEpisodes(view.episodes);
     return Outcome::kAdded;
   }
   if (batch_->trajectories.empty()) batch_since_ns_ = now_ns;

@@ -72,8 +72,14 @@ void TrainingBatch::Add(const TrajectoryView& view) {
   std::fill_n(weight.data() + row, view.steps, 1.0f);
   std::fill_n(weight.data() + row + view.steps, length - view.steps, 0.0f);
   std::fill_n(flags.data() + row + view.steps, length - view.steps, std::uint8_t{0});
-  episodes.insert(episodes.end(), view.episodes.begin(), view.episodes.end());
-  trajectories.push_back({view.agent, view.first_step, view.version, view.steps});
+  trajectories.push_back({view.agent, view.first_step, view.version, view.steps,
+                          static_cast<std::uint32_t>(episodes.size()),
+                          static_cast<std::uint32_t>(view.episodes.size())});
+  AddEpisodes(view.episodes);
+}
+
+void TrainingBatch::AddEpisodes(std::span<const EpisodeRecord> finished) {
+  episodes.insert(episodes.end(), finished.begin(), finished.end());
 }
 
 TrajectoryView TrainingBatch::View(int place) const {
@@ -97,13 +103,11 @@ TrajectoryView TrainingBatch::View(int place) const {
                            width};
   view.final_observation = {final_observation.data() + (first - final_row.begin()) * width,
                             static_cast<std::size_t>(last - first) * width};
+  view.episodes = std::span(episodes).subspan(trajectory.first_episode, trajectory.episode_count);
   return view;
 }
 
 void TrainingBatch::Sort() {
-  std::sort(episodes.begin(), episodes.end(), [](const EpisodeRecord& a, const EpisodeRecord& b) {
-    return std::pair(a.raw_return, a.length) < std::pair(b.raw_return, b.length);
-  });
   const auto in_order = [](const BatchTrajectory& a, const BatchTrajectory& b) {
     return std::pair(a.agent, a.first_step) < std::pair(b.agent, b.first_step);
   };
@@ -115,7 +119,12 @@ void TrainingBatch::Sort() {
             [&](int a, int b) { return in_order(trajectories[a], trajectories[b]); });
   TrainingBatch sorted(*this, kEmptyLike);
   for (const int place : order) sorted.Add(View(place));
-  sorted.episodes = std::move(episodes);
+  std::size_t loose = 0;  // episodes that belong to no trajectory stay last
+  for (const BatchTrajectory& trajectory : trajectories) {
+    sorted.AddEpisodes(std::span(episodes).subspan(loose, trajectory.first_episode - loose));
+    loose = trajectory.first_episode + trajectory.episode_count;
+  }
+  sorted.AddEpisodes(std::span(episodes).subspan(loose));
   *this = std::move(sorted);
 }
 

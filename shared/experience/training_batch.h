@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shared/core/aligned_floats.h"
@@ -16,6 +17,7 @@ struct BatchTrajectory {
   std::uint64_t first_step = 0;
   std::uint64_t version = 0;
   int steps = 0;
+  std::uint32_t first_episode = 0, episode_count = 0;  ///< its part of the batch's episodes
 };
 
 class TrainingBatch {
@@ -25,12 +27,13 @@ class TrainingBatch {
 
   /// Copies one trajectory's columns into the next free place. full() must be false.
   void Add(const TrajectoryView& view);
-  /// Puts the trajectories in order of (agent, first_step), whatever order they arrived in: what
-  /// makes a lock-step run repeatable. Episodes too, by (raw return, length). Allocates when it
-  /// must move.
+  /// Episodes that came without a trajectory.
+  void AddEpisodes(std::span<const EpisodeRecord> finished);
+  /// Puts the trajectories, each with its episodes, in order of (agent, first_step), whatever order
+  /// they arrived in: what makes a lock-step run repeatable. Allocates when it must move.
   void Sort();
   void Clear();
-  /// The trajectory at a filled place, without the batch's episodes.
+  /// The trajectory at a filled place.
   TrajectoryView View(int place) const;
 
   bool full() const { return static_cast<int>(trajectories.size()) == capacity; }

@@ -55,6 +55,23 @@ TEST(TrainingBatch, SortsByAgentAndFirstStepWithAllColumns) {
   EXPECT_EQ(batch.trajectories[1].steps, 3);
 }
 
+TEST(TrainingBatch, EpisodesMoveWithTheirTrajectoriesAndLooseOnesStayLast) {
+  TrainingBatch batch(SampleLayout(), 2);
+  SampleTrajectory late(4, 20), early(4, 10);
+  late.agent = 1;
+  late.episodes = {{21.0, 1, 0}, {20.0, 2, 0}};
+  early.episodes = {{30.0, 3, 0}};
+  batch.Add(late.View());
+  const EpisodeRecord loose{5.0, 4, 0};
+  batch.AddEpisodes({&loose, 1});
+  batch.Add(early.View());
+  batch.Sort();
+  std::vector<double> returns;
+  for (const EpisodeRecord& episode : batch.episodes) returns.push_back(episode.raw_return);
+  EXPECT_THAT(returns, ElementsAre(30.0, 21.0, 20.0, 5.0));
+  EXPECT_EQ(batch.View(1).episodes.size(), 2u);
+}
+
 TEST(TrainingBatch, ClearForgetsTrajectoriesEpisodesAndWeights) {
   TrainingBatch batch(SampleLayout(), 1);
   SampleTrajectory sample(4, 1);
