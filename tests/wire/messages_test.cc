@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "tests/wire/samples.h"
@@ -200,6 +201,35 @@ TEST(RoundTrip, HelloOkKeepsItsFields) {
   EXPECT_THAT(model.agent_seeds, ElementsAre(1111, 2222));
   EXPECT_EQ(model.steps_total, 64u);
   EXPECT_EQ(model.at_version, 7u);
+}
+
+TEST(RoundTrip, ExperienceKeepsItsFields) {
+  const Experience e = DecodedAs<Experience>(EveryMessage()[2]);
+  EXPECT_EQ(e.model, 0u);
+  EXPECT_EQ(e.agent, 5u);
+  EXPECT_EQ(e.incarnation, 77u);
+  EXPECT_EQ(e.version, 3u);
+  EXPECT_EQ(e.first_step, 100u);
+  EXPECT_EQ(e.steps, 2u);
+  EXPECT_EQ(e.agent_steps, 102u);
+  EXPECT_EQ(e.columns[5].offset, 448u);
+  EXPECT_EQ(e.columns[5].bytes, 12u);
+  EXPECT_EQ(e.columns[7].offset, 384u);
+  ASSERT_EQ(e.reports.size(), 1u);
+  EXPECT_EQ(e.reports[0].name, "kills");
+  EXPECT_EQ(e.reports[0].sum, 3.5);
+  EXPECT_EQ(e.reports[0].count, 2u);
+}
+
+TEST(Decode, BadReportsAreRefused) {
+  const std::vector<std::byte> block = SampleBlock();
+  Experience e = SampleExperience();
+  e.reports = {{"two words", 1.0, 1}};
+  EXPECT_EQ(FailureOf(ToWire(e, 1, 1, &block)).refusal, Refusal::kMeaning);
+  e.reports = {{"kills", std::numeric_limits<double>::quiet_NaN(), 1}};
+  EXPECT_EQ(FailureOf(ToWire(e, 1, 1, &block)).refusal, Refusal::kNotFinite);
+  e.reports.assign(kMaxReportedNumbers + 1, {"kills", 1.0, 1});
+  EXPECT_EQ(FailureOf(ToWire(e, 1, 1, &block)).refusal, Refusal::kTooLarge);
 }
 
 TEST(RoundTrip, SmallMessagesKeepTheirFields) {

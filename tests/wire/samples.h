@@ -44,6 +44,7 @@ inline Experience SampleExperience() {
   e.steps = 2;
   e.agent_steps = 102;
   e.columns = {{{0, 24}, {64, 8}, {128, 8}, {192, 8}, {256, 2}, {448, 12}, {320, 12}, {384, 16}}};
+  e.reports = {{"kills", 3.5, 2}};
   return e;
 }
 
