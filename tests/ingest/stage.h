@@ -209,8 +209,9 @@ class Stage {
   void Greet(StageActor& actor, const std::vector<std::pair<std::string, Spaces>>& models,
              int agents = 1, Pace pace = Pace::kNever) {
     // IMMEDIATE sockets send nothing before the connection stands: say hello until it is heard.
+    bool said = false;
     EXPECT_TRUE(Until(actor, [&] {
-      if (!greeted_[&actor]) greeted_[&actor] = actor.SayHello(models, agents, pace);
+      if (!said) said = actor.SayHello(models, agents, pace);
       return actor.welcome.has_value() || !actor.errors.empty();
     }));
   }
@@ -260,7 +261,6 @@ class Stage {
   }
 
   Settings settings_;
-  std::map<const StageActor*, bool> greeted_;
 };
 
 }  // namespace murmurate
