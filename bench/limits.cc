@@ -50,11 +50,11 @@ void FmaPlain(long steps) {
 using Eight = float __attribute__((vector_size(32)));
 using Sixteen = float __attribute__((vector_size(64)));
 
-__attribute__((target("avx2,fma"), optimize("fp-contract=fast"))) void FmaAvx2(long steps) {
+__attribute__((target("avx2,fma"))) void FmaAvx2(long steps) {
   const Eight start[1] = {Eight{} + 0.5f};
   MURMURATE_FMA_LOOP(start, "x")
 }
-__attribute__((target("avx512f,fma"), optimize("fp-contract=fast"))) void FmaAvx512(long steps) {
+__attribute__((target("avx512f,fma"))) void FmaAvx512(long steps) {
   const Sixteen start[1] = {Sixteen{} + 0.5f};
   MURMURATE_FMA_LOOP(start, "v")
 }
