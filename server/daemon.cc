@@ -129,6 +129,9 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
   in.limits.max_actors = config.server().max_actors;
   in.shm = config.server().shm != "off";
+  in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers) {
+    operate->PostReports(model, numbers);
+  };
   in.log = log;
   auto made_ingest = Ingest::Open(
       context, in,

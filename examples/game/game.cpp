@@ -26,6 +26,7 @@ int main(int argument_count, char** arguments) {
     agent.Reward(game.reward());
     if (!game.won() && !game.timed_out()) continue;
     wins += game.won();
+    agent.Report("won", game.won());  // to reports.csv of the run
     if (game.won()) agent.End(mmr::kTerminated);
     if (game.timed_out()) agent.End(mmr::kTruncated, game.observation());
     game.Reset();

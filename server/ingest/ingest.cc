@@ -88,6 +88,7 @@ struct Ingest::State : wire::ServerSession::Models {
   void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
   void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
                Assembly::Outcome outcome, std::int64_t now_ns);
+  void PassReportsOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports) const;
   void CountSteps(std::uint32_t model);
   void HandOver(std::uint32_t model, std::int64_t now_ns);
   void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
@@ -229,6 +230,7 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
     urgent = true;
     return;
   }
+  PassReportsOn(verdict.model, std::get<wire::Experience>(decoded.body).reports);
   view.agent = verdict.agent_index;
   if (assembly.waiting() == 0) {
     const Assembly::Outcome outcome = assembly.TryAdd(view, now_ns);
@@ -246,6 +248,14 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
                 &block->view);
   block->view.agent = verdict.agent_index;
   assembly.Keep(std::move(block));
+}
+
+void Ingest::State::PassReportsOn(std::uint32_t model,
+                                  std::span<const wire::ReportedNumber> reports) const {
+  if (reports.empty() || !options.on_reports) return;
+  for (const auto& [name, number] : model_numbers) {
+    if (number == model) options.on_reports(name, reports);
+  }
 }
 
 void Ingest::State::Settled(std::uint32_t model, const std::string& peer,

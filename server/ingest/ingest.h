@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct IngestOptions {
   bool resumed = false;
   wire::ServerSession::Limits limits;
   bool shm = true;
+  /// Numbers the game reported with an accepted block; called on the polling thread, returns at
+  /// once.
+  std::function<void(const std::string& model, std::span<const wire::ReportedNumber>)> on_reports;
   LogCallback log;
 };
 

@@ -17,6 +17,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
+constexpr std::size_t kMaxReportsWaiting = 100'000;
 
 }  // namespace
 
@@ -78,6 +79,13 @@ void Operate::Post(TrainingUpdate update) {
   wake_.Set();
 }
 
+void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers) {
+  std::lock_guard lock(mutex_);
+  if (reported_.size() > kMaxReportsWaiting)
+    return;  // mmr-operate is stuck: numbers are not worth memory
+  for (const wire::ReportedNumber& number : numbers) reported_.emplace_back(model, number);
+}
+
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
   Poller(&wake_).Wait(sockets, timeout_ms);
@@ -90,10 +98,14 @@ void Operate::PollOnce(int timeout_ms) {
 
 void Operate::TakeMail() {
   std::vector<TrainingUpdate> mail;
+  std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
   {
     std::lock_guard lock(mutex_);
     mail.swap(mail_);
+    reported.swap(reported_);
   }
+  for (const auto& [name, number] : reported)
+    if (Model* model = Find(name)) model->reports.Take({&number, 1});
   for (const TrainingUpdate& update : mail) {
     Model* model = Find(update.model);
     if (model == nullptr) continue;
@@ -121,6 +133,7 @@ void Operate::CheckStop(const Progress& progress) {
 void Operate::WriteRows(std::int64_t now_ns) {
   for (const auto& model : models_) {
     Status status = model->file->Append(ProgressFile::Row(*model->progress, now_ns));
+    if (status.ok()) status = model->reports.Write(model->folder, model->progress->steps());
     if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
     if (now_ns >= next_curve_ns_) DrawCurve(*model);
   }

@@ -17,6 +17,7 @@
 #include "server/operate/admin.h"
 #include "server/operate/display.h"
 #include "server/operate/progress.h"
+#include "server/operate/reports.h"
 #include "server/operate/run_directory.h"
 #include "server/operate/status_report.h"
 #include "shared/model/weights_file.h"
@@ -56,6 +57,8 @@ class Operate {
   static Result<std::unique_ptr<Operate>> Open(SocketContext& context, OperateOptions options);
 
   void Post(TrainingUpdate update);  ///< any thread; returns at once
+  /// Numbers that the game of `model` reported; any thread; returns at once.
+  void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers);
   /// The operating thread: waits up to `timeout_ms` for an update or a question; bounded.
   void PollOnce(int timeout_ms);
   void Wake() { wake_.Set(); }
@@ -73,6 +76,7 @@ class Operate {
     std::string name, folder;
     std::unique_ptr<Progress> progress;
     std::optional<ProgressFile> file;
+    Reports reports;
   };
 
   explicit Operate(OperateOptions options);
@@ -90,6 +94,7 @@ class Operate {
   WakeSignal wake_;
   std::mutex mutex_;
   std::vector<TrainingUpdate> mail_;
+  std::vector<std::pair<std::string, wire::ReportedNumber>> reported_;
   std::optional<AdminServer> admin_;
   std::vector<std::unique_ptr<Model>> models_;  ///< the first is there from the start
   bool named_ = false;                          ///< the first model is known by name

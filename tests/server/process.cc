@@ -33,6 +33,8 @@ void Redirect(const std::string& path, int to) {
 
 }  // namespace
 
+const std::vector<std::string> kGame{MURMURATE_GAME};
+
 bool Eventually(double seconds, const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!condition()) {
@@ -62,7 +64,7 @@ Process::Process(const std::string& folder, std::vector<std::string> arguments,
   const std::string base = folder + "/process-" + std::to_string(++count);
   output_ = base + ".out";
   errors_ = base + ".err";
-  arguments.insert(arguments.begin(), MURMURATE_EXECUTABLE);
+  if (prefix != kGame) arguments.insert(arguments.begin(), MURMURATE_EXECUTABLE);
   arguments.insert(arguments.begin(), prefix.begin(), prefix.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

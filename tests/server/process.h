@@ -14,6 +14,9 @@ namespace murmurate {
 /// Polls `condition` every few milliseconds until it holds or `seconds` have passed.
 bool Eventually(double seconds, const std::function<bool()>& condition);
 
+/// As the prefix of a Process: runs examples/game instead.
+extern const std::vector<std::string> kGame;
+
 /// False when it is gone or a zombie.
 bool Lives(pid_t pid);
 

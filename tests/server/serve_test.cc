@@ -200,6 +200,34 @@ TEST(Serve, TwoModelsLearnAtOnce) {
   EXPECT_TRUE(place.Has("runs/serve/models/" + second + "/checkpoints/latest/weights.safetensors"));
 }
 
+TEST(Serve, TheGameOfTheReadmeLearnsAndReports) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kAnyPort});
+  Process game(place.path(), {AddressOf(place, "serve"), "600"}, kGame);
+  EXPECT_EQ(game.Wait(20), 0) << game.Errors();
+  EXPECT_THAT(game.Output(), HasSubstr("round 600"));
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0);
+  EXPECT_THAT(place.Read("runs/serve/reports.csv"),
+              ::testing::ContainsRegex("[0-9]+,won,[0-9.e-]+,[0-9]+\n"));
+}
+
+TEST(Serve, AGameOutlivesItsLearner) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kAnyPort});
+  Process game(place.path(), {AddressOf(place, "serve"), "1000000"}, kGame);
+  ASSERT_TRUE(game.Says("learner: live"));
+  serve.Send(SIGKILL);
+  serve.Wait(5);
+  const auto rounds = [&] {
+    const std::string text = game.Output();
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto then = rounds();
+  EXPECT_TRUE(Eventually(10, [&] { return rounds() > then + 5; }));
+  EXPECT_TRUE(game.running());
+}
+
 /// murmurate with a /dev/shm of 16 KiB of its own; empty where that is not allowed.
 std::vector<std::string> SmallShm() {
   const std::string script = "mount -t tmpfs -o size=16k tmpfs /dev/shm && exec \"$0\" \"$@\"";
