@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 struct Made {
   std::string path;  // without the final slash
-  pid_t pid = 0;  // a forked child makes its own
-  int lock = -1;  // held for the process's life
+  pid_t pid = 0;     // a forked child makes its own
+  int lock = -1;     // held for the process's life
 };
 
 std::mutex made_mutex;
