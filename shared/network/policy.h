@@ -1,8 +1,10 @@
 // Policy: the policy half of a model, packed for the client's kernels: what Act runs. One source of
-// kernels compiled for AVX-512, AVX2 and plain C++, chosen at run time (shared/compute/dense_kernels.h).
+// kernels compiled for AVX-512, AVX2 and plain C++, chosen at run time
+// (shared/compute/dense_kernels.h).
 //
-// A Policy is one version. Pack() is called by the thread that receives weights; afterwards any number
-// of threads may read it at once. Nothing here allocates after construction, locks, or calls the system.
+// A Policy is one version. Pack() is called by the thread that receives weights; afterwards any
+// number of threads may read it at once. Nothing here allocates after construction, locks, or calls
+// the system.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +46,11 @@ struct ActionChoice {
   float log_prob = 0.0f;  ///< under the distribution it was drawn from
 };
 
-/// One action from one row of logits. Exact: log_prob is log softmax(logits / temperature)[action] for
-/// kSample, log of the epsilon mixture for kEpsilon, -log n for kUniform, and for kGreedy the
+/// One action from one row of logits. Exact: log_prob is log softmax(logits / temperature)[action]
+/// for kSample, log of the epsilon mixture for kEpsilon, -log n for kUniform, and for kGreedy the
 /// log-probability the sampling policy gives the chosen action. Ties go to the lowest index.
-ActionChoice ChooseAction(std::span<const float> logits, const ActSettings& settings, Random& random);
+ActionChoice ChooseAction(std::span<const float> logits, const ActSettings& settings,
+                          Random& random);
 /// kUniform without logits.
 ActionChoice ChooseUniform(int action_count, Random& random);
 
