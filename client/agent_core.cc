@@ -162,21 +162,22 @@ bool AgentCore::WantsToRecord() const {
 
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. True: recorded.
 bool AgentCore::Wait() {
-  bool record = WantsToRecord();
-  if (MayBegin(record)) return record;
-  model_->waiting.fetch_add(1, std::memory_order_seq_cst);
-  for (;;) {
+  for (bool timed_out = false;;) {
     const std::uint32_t seen = model_->progress.load(std::memory_order_seq_cst);
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
-    record = WantsToRecord();
-    if (MayBegin(record)) break;
+    const bool record = WantsToRecord();
+    if (MayBegin(record)) {
+      if (timed_out) model_->missed_wakes.fetch_add(1, std::memory_order_relaxed);
+      return record;
+    }
+    if (timed_out && StuckInOneThread(record)) return record;
     const FutexWait wait{&model_->progress, seen};
+    model_->waiting.fetch_add(1, std::memory_order_relaxed);
     WaitForAny({&wait, 1}, kLookAgainMs);
-    if (model_->progress.load(std::memory_order_seq_cst) == seen && StuckInOneThread(record)) break;
+    model_->waiting.fetch_sub(1, std::memory_order_relaxed);
+    timed_out = model_->progress.load(std::memory_order_seq_cst) == seen;
   }
-  model_->waiting.fetch_sub(1, std::memory_order_relaxed);
-  return record;
 }
 
 /// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting

@@ -15,7 +15,7 @@ struct ReleaseBlock {
   TrajectoryBlock* block;
   void operator()() const {
     ring->Release(block);
-    if (model->waiting.load(std::memory_order_seq_cst) > 0) model->Progress();
+    if (model->pace != Pace::kNever) model->Progress();
   }
 };
 

@@ -69,14 +69,16 @@ class ClientModel {
   /// one sent.
   std::atomic<std::int64_t> started{0};
 
-  /// Changes whenever a waiting agent should look again, and wakes those that wait. An agent counts
-  /// itself before it looks; whoever changes something looks at the count afterwards.
+  /// Changes whenever a waiting agent should look again. An agent reads it before it looks, and
+  /// sleeps only while it is the same.
   FutexWord progress{0};
-  std::atomic<int> waiting{0};
   void Progress() {
     progress.fetch_add(1, std::memory_order_seq_cst);
-    if (waiting.load(std::memory_order_seq_cst) > 0) WakeAll(&progress);
+    WakeAll(&progress);
   }
+  std::atomic<int> waiting{0};  ///< agents that sleep just now: for reports
+  /// Waits that the clock ended though what they waited for had come: 0, or a wake was lost.
+  std::atomic<std::uint64_t> missed_wakes{0};
   /// Open trajectories that have all their steps and leave at their agent's next Act.
   std::atomic<int> finished{0};
   /// Takes credit for one trajectory of T steps if there is any.

@@ -367,6 +367,63 @@ TEST(Client, AgentsThatCloseAreHandedOverAndLeaveTheSession) {
   EXPECT_EQ(last, before - 1) << "all but the step whose end nobody saw";
 }
 
+TEST(Client, AgentsThatComeAndGoInHasteAreAllHeard) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {.outstanding = 1000});
+  auto client =
+      MustConnect(address, {.pace = Pace::kCredit, .without_policy = WithoutPolicy::kWait});
+  constexpr std::size_t kPairs = 30;
+  std::atomic<bool> over{false};
+  std::thread game([&] {
+    const AgentOptions options{.observation = Box({3}), .action = Discrete(4)};
+    const std::vector<float> observation(3);
+    for (std::size_t i = 0; i < kPairs; ++i) {
+      Agent one = client->NewAgent(options);
+      const std::int64_t start = MonotonicNs();
+      while (MonotonicNs() - start < static_cast<std::int64_t>(i) * 3000) {
+      }
+      Agent two = client->NewAgent(options);
+      for (int step = 0; step < 5; ++step) two.Act(observation), one.Act(observation);
+    }
+    over = true;
+  });
+  bool published = false;
+  EXPECT_TRUE(Until(
+      [&] {
+        learner.PollOnce();
+        if (!published && learner.knows("default")) learner.Publish("default", 1);
+        published = learner.knows("default");
+      },
+      [&] { return over.load() && learner.received.size() == 2 * kPairs; }))
+      << learner.received.size();
+  if (!over) learner.SayGoaway(false), learner.PollOnce();
+  for (const auto& one : learner.received) EXPECT_EQ(one->view.steps, 4);
+  EXPECT_EQ(client->Stats().trajectories_dropped, 0u);
+  if (!over) client.reset();
+  game.join();
+}
+
+TEST(Client, NoVersionIsSleptThrough) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {});
+  auto client = MustConnect(address);
+  Game game(*client);
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  std::uint64_t version = 0;
+  std::int64_t slowest_ns = 0;
+  for (int round = 0; round < 300; ++round) {
+    learner.Publish("default", ++version);
+    const std::int64_t start = MonotonicNs();
+    while (MonotonicNs() - start < round % 100 * 400) {
+    }
+    learner.Publish("default", ++version);
+    ASSERT_TRUE(
+        Until([&] { learner.PollOnce(0); }, [&] { return client->Stats().version == version; }));
+    if (round > 0) slowest_ns = std::max(slowest_ns, MonotonicNs() - start);
+  }
+  EXPECT_LT(slowest_ns, 900 * kNanosecondsPerMillisecond) << "a wake was lost: the sleep is 1 s";
+}
+
 TEST(Client, ADestroyedClientLeavesAtOnceAndItsAgentsPlayOn) {
   const std::string address = FreshAddress();
   TestLearner learner(address, {});
