@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -16,6 +17,7 @@ constexpr int kChunksPerRound = 32;
 constexpr std::int64_t kAnnounceEveryNs = kNanosecondsPerSecond;
 
 struct Model {
+  ModelKey key;
   std::string name;
   ParameterLayout layout;
   PayloadPointer newest;
@@ -36,16 +38,17 @@ struct NetworkWeightServer::State {
 
   Socket announce, weights;
   const std::uint64_t incarnation;
-  std::mutex mutex;  // of the map only: a Model itself belongs to the server's thread
-  std::map<ModelKey, Model> models;
+  std::mutex mutex;  // of the list only: a Model itself belongs to the server's thread
+  std::vector<std::unique_ptr<Model>> models;
   WeightTransfers transfers;
   std::optional<WeightTransfers::Key> last_served;
   std::int64_t next_announcement_ns = 0;
 
   Model* Find(const ModelKey& key) {
     std::lock_guard lock(mutex);
-    const auto found = models.find(key);
-    return found == models.end() ? nullptr : &found->second;
+    const auto found = std::find_if(models.begin(), models.end(),
+                                    [&](const auto& model) { return model->key == key; });
+    return found == models.end() ? nullptr : found->get();
   }
   void Publish(const ModelKey& key, const Snapshot& snapshot);
   void Announce(const ModelKey& key, const PublishedPayload& payload);
@@ -98,8 +101,8 @@ void NetworkWeightServer::State::AnnounceAll(std::int64_t now_ns) {
   if (now_ns < next_announcement_ns) return;
   next_announcement_ns = now_ns + kAnnounceEveryNs;
   std::lock_guard lock(mutex);
-  for (const auto& [key, model] : models) {
-    if (model.newest) Announce(key, *model.newest);
+  for (const auto& model : models) {
+    if (model->newest) Announce(model->key, *model->newest);
   }
   transfers.Expire(now_ns);
 }
@@ -204,11 +207,11 @@ NetworkWeightServer::~NetworkWeightServer() = default;
 std::unique_ptr<WeightPublisher> NetworkWeightServer::AddModel(const std::string& name,
                                                                const ModelSpec& spec) {
   const ModelKey key = wire::ModelId(name);
+  MURMURATE_CHECK(state_->Find(key) == nullptr, "a model is added once");
   {
     std::lock_guard lock(state_->mutex);
-    const bool added =
-        state_->models.emplace(key, Model{name, ParameterLayout(spec), nullptr}).second;
-    MURMURATE_CHECK(added, "a model is added once");
+    state_->models.push_back(
+        std::make_unique<Model>(Model{key, name, ParameterLayout(spec), nullptr}));
   }
   return std::make_unique<NetworkWeightPublisher>(
       [state = state_.get(), key](const Snapshot& snapshot) { state->Publish(key, snapshot); });

@@ -284,15 +284,17 @@ TEST_F(Server, AnnouncementsAloneAreEnoughForALateJoiner) {
 }
 
 TEST_F(Server, VersionsPassWholeFromTheThreadThatFetchesToTheThreadThatTakes) {
-  constexpr std::uint64_t kLast = 40;
+  constexpr std::uint64_t kLast = 30;
+  const ModelSpec spec = SmallSpec();
+  const auto publisher = server_->AddModel("small", spec);
   NetworkWeightFetcher fetcher(context_, 78);
-  const auto subscriber = fetcher.AddModel(kModel, spec_);
+  const auto subscriber = fetcher.AddModel("small", spec);
   ASSERT_TRUE(fetcher.Connect(server_->announce_address(), server_->weights_address(), 5).ok());
   std::atomic<bool> done{false};
   std::atomic<std::uint64_t> published{0};
   std::thread fetching([&] {  // mmr-client
     while (!done) {
-      fetcher.NoteVersion(kModel, published);
+      fetcher.NoteVersion("small", published);
       fetcher.PollOnce(MonotonicNs());
     }
   });
@@ -305,20 +307,44 @@ TEST_F(Server, VersionsPassWholeFromTheThreadThatFetchesToTheThreadThatTakes) {
         WaitForAny(std::span(&wait, 1), 100);
         return false;
       }
-      EXPECT_TRUE(IsWhole(spec_, got));
+      EXPECT_TRUE(IsWhole(spec, got));
       return got.stamp.version == kLast;
     }));
     done = true;
   });
   while (!done) {
     if (published < kLast) {
-      EXPECT_TRUE(publisher_->Publish(SampleSnapshot(spec_, published + 1)).ok());
+      EXPECT_TRUE(publisher->Publish(SampleSnapshot(spec, published + 1)).ok());
       ++published;
     }
     server_->PollOnce(0, nullptr);
   }
   fetching.join();
   taking.join();
+}
+
+TEST_F(Server, ModelsAreAddedFromAnotherThreadWhileItPublishes) {
+  constexpr int kModels = 200;
+  const ModelSpec spec = SmallSpec();
+  const auto publisher = server_->AddModel("small", spec);
+  const Snapshot snapshot = SampleSnapshot(spec, 1);
+  std::atomic<bool> added{false};
+  std::thread adder([&] {
+    for (int i = 0; i < kModels; ++i) server_->AddModel("model" + std::to_string(i), spec);
+    added = true;
+  });
+  while (!added) EXPECT_TRUE(publisher->Publish(snapshot).ok());
+  adder.join();
+  bool told = false;
+  Socket player = NewPlayer();
+  Send(player,
+       ToMessage(wire::Pull{wire::ModelId("model" + std::to_string(kModels - 1)), 0, 0, 10}));
+  EXPECT_TRUE(Eventually([&] {
+    server_->PollOnce(0, nullptr, [&](const std::string& name) {
+      told = name == "model" + std::to_string(kModels - 1);
+    });
+    return told;
+  }));
 }
 
 TEST_F(Server, PlayerThatNeverReadsDoesNotStopAnother) {
