@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
 shift
+# Clones in other folders share what the compiler cache knows.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 free_kib=$(df -Pk . | awk 'NR==2 {print $4}')
 if [ "$free_kib" -lt 1048576 ] && [ ! -d "build/$preset" ]; then
   echo "murmurate: the build needs about 1 GiB of disk, $((free_kib / 1024)) MiB are free in $PWD;" \
