@@ -162,7 +162,8 @@ TEST(PolicySet, UnderHammeringEveryPassIsOfOneWholeVersion) {
   Table table;
   table.Publish(1);
   std::atomic<bool> over{false};
-  std::uint64_t passes = 0, cuts = 0, wrong = 0;
+  std::atomic<std::uint64_t> passes{0};
+  std::uint64_t cuts = 0, wrong = 0;
   std::thread agent([&] {
     // Three that stay on one version while they can, and do not say so: buffers are taken from
     // them.
@@ -187,7 +188,7 @@ TEST(PolicySet, UnderHammeringEveryPassIsOfOneWholeVersion) {
   agent.join();
   EXPECT_EQ(wrong, 0u);
   EXPECT_GT(cuts, 100u);
-  EXPECT_GT(passes, 1000u);
+  EXPECT_GT(passes.load(), 1000u);
 }
 
 TEST(PolicySet, WhatIsKeptForSavingIsTheNewestVersion) {
