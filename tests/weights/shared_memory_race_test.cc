@@ -107,12 +107,13 @@ TEST_F(SharedMemoryRaces, CopyThatOverlapsAWriteIsNeverTaken) {
   EXPECT_EQ(torn, 0);
 }
 
-/// Calls a function in the midst of whatever this thread does, every 100 us: it needs no second
-/// core to meet a copy half done. The function touches nothing but the segment.
+/// Calls a function in the midst of whatever this thread does: it needs no second core to meet a
+/// copy half done. The function touches nothing but the segment.
 class Interruptions {
  public:
   explicit Interruptions(void (*function)()) {
     function_ = function;
+    count = 0;
     struct sigaction action = {};
     action.sa_handler = [](int) {
       function_();
@@ -120,20 +121,23 @@ class Interruptions {
     };
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, &before_);
-    count = 0;
-    const itimerval every = {{0, 100}, {0, 100}};
-    setitimer(ITIMER_REAL, &every, nullptr);
   }
   ~Interruptions() {
-    const itimerval never = {};
-    setitimer(ITIMER_REAL, &never, nullptr);
+    Set(0);
     sigaction(SIGALRM, &before_, nullptr);
   }
+  /// Once, 1 to 100 us from now: another delay each time.
+  void Arm() { Set(1 + armed_++ * 7 % 100); }
   static inline volatile int count = 0;
 
  private:
+  static void Set(int us) {
+    const itimerval once = {{0, 0}, {0, us}};
+    setitimer(ITIMER_REAL, &once, nullptr);
+  }
   static inline void (*function_)() = nullptr;
   struct sigaction before_;
+  int armed_ = 0;
 };
 
 /// What an interruption works on.
@@ -172,14 +176,15 @@ TEST_F(SharedMemoryRaces, CopyDuringWhichTheSlotWasRewrittenIsNeverTaken) {
   interrupted = &state;
   int torn = 0, taken = 0;
   {
-    const Interruptions interruptions(RewriteOnce);
+    Interruptions interruptions(RewriteOnce);
     EXPECT_TRUE(Eventually([&] {
+      interruptions.Arm();
       if (subscriber->TakeNewer({}, &got_) && got_.stamp.version >= 2) {
         ++taken;
         got_.stamp.version %= 2;
         if (!IsWhole(spec_, got_)) ++torn;
       }
-      return Interruptions::count >= 300 && taken >= 20;
+      return Interruptions::count >= 500 && taken >= 20;
     }));
   }
   EXPECT_EQ(torn, 0);
@@ -211,8 +216,9 @@ TEST_F(SharedMemoryRaces, SlotHalfWrittenIsMarkedAtEveryInstant) {
               static_cast<float>(i));
   }
   {
-    const Interruptions interruptions(CheckEvenSlots);
+    Interruptions interruptions(CheckEvenSlots);
     EXPECT_TRUE(Eventually([&] {
+      interruptions.Arm();
       for (int i = 0; i < 20; ++i) {
         Snapshot& next = snapshots[++state.version % 2];
         next.version = state.version;
