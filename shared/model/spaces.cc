@@ -25,7 +25,7 @@ std::string SpaceText(const Space& space) {
       break;
   }
   std::string text = "float32";
-  for (const int size : space.shape) text += " " + std::to_string(size);
+  for (const int size : space.shape) text.append(1, ' ').append(std::to_string(size));
   return text;
 }
 
