@@ -73,8 +73,10 @@ std::vector<std::string> Children::TakeEnded() {
   std::vector<std::string> sentences;
   std::erase_if(alive_, [&](pid_t pid) {
     int status = 0;
-    if (waitpid(pid, &status, WNOHANG) != pid) return false;
-    sentences.push_back(HowItEnded(pid, status));
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == 0) return false;
+    sentences.push_back(ended == pid ? HowItEnded(pid, status)
+                                     : "actor process " + std::to_string(pid) + " is gone");
     return true;
   });
   return sentences;

@@ -27,6 +27,7 @@ Signals::Signals() {
   if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // nohup keeps it out
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);  // ignored, our children could not be waited for
   signal_fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   MURMURATE_CHECK(signal_fd_ >= 0, "signalfd");
 }

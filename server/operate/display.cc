@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace murmurate {
 namespace {
@@ -19,13 +20,25 @@ std::string Format(const char* format, double value) {
 }
 
 std::string Row(const std::string& name, const std::string& value) {
-  const std::string shown = value.substr(0, kValueWidth);
+  const std::string shown = value.substr(value.size() - std::min(value.size(), kValueWidth));
   return "| " + name + std::string(kNameWidth - std::min(kNameWidth, name.size()), ' ') + " | " +
          std::string(kValueWidth - shown.size(), ' ') + shown + " |";
 }
 
 std::string Border() {
   return '+' + std::string(kNameWidth + 2, '-') + '+' + std::string(kValueWidth + 2, '-') + '+';
+}
+
+/// `text` in lines no wider than the table, broken between words.
+std::vector<std::string> Wrapped(const std::string& text) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (lines.back().size() + word.size() >= Border().size()) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word.substr(0, Border().size());
+  }
+  return lines;
 }
 
 std::string Steps(const ProgressView& view) {
@@ -89,7 +102,8 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
   lines.push_back(Row("time", ShortDuration(view.elapsed_s)));
   lines.push_back(Row("eta", view.eta_s ? "at most " + ShortDuration(*view.eta_s) : "-"));
   lines.push_back(Border());
-  if (!view.waiting.empty()) lines.push_back(view.waiting);
+  if (!view.waiting.empty())
+    for (std::string& line : Wrapped(view.waiting)) lines.push_back(std::move(line));
   return lines;
 }
 

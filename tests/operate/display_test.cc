@@ -54,6 +54,17 @@ TEST(Display, TableLinesAreEquallyWide) {
   for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size()) << line;
 }
 
+TEST(Display, ALongSentenceNeverWrapsByItself) {
+  ProgressView view = Example();
+  view.run = "/a/rather/long/path/to/the/folder/of/a/run/cartpole";
+  view.waiting =
+      "model default waits for experience: 3 of 8 trajectories, none for 4.1 s; actor a-2 is "
+      "silent for 4.1 s";
+  const auto lines = Display::TableLines(view);
+  for (const auto& line : lines) EXPECT_LE(line.size(), lines.front().size()) << line;
+  EXPECT_THAT(lines.back(), ::testing::EndsWith("4.1 s"));
+}
+
 TEST(Display, TableIsRedrawnInPlace) {
   Written written(Display::Mode::kTable);
   written.display.Show(Example());

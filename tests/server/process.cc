@@ -150,7 +150,10 @@ std::string Workplace::LeftBehind() const {
 
 std::string UniqueRun() {
   static int count = 0;
-  return "t" + std::to_string(getpid()) + "x" + std::to_string(++count);
+  return std::string("t")
+      .append(std::to_string(getpid()))
+      .append("x")
+      .append(std::to_string(++count));
 }
 
 int SegmentsOf(const std::string& run) {
