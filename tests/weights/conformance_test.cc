@@ -268,7 +268,7 @@ void HammerReader(const ModelSpec& spec, Reader& reader, std::uint64_t last, std
 }
 
 TEST_P(Weights, ThreeReadersNeverSeeATornVersionOfABusyWriter) {
-  constexpr std::uint64_t kLast = 300;
+  constexpr std::uint64_t kLast = 100;
   ModelSpec spec = SmallSpec();
   spec.trunk = {{256, Activation::kTanh}, {256, Activation::kTanh}};  // 270 KB: two chunks
   const auto learner = NewLearner(spec, 5);

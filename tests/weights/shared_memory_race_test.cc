@@ -184,7 +184,7 @@ TEST_F(SharedMemoryRaces, CopyDuringWhichTheSlotWasRewrittenIsNeverTaken) {
         got_.stamp.version %= 2;
         if (!IsWhole(spec_, got_)) ++torn;
       }
-      return Interruptions::count >= 500 && taken >= 20;
+      return Interruptions::count >= 250 && taken >= 10;
     }));
   }
   EXPECT_EQ(torn, 0);
@@ -224,7 +224,7 @@ TEST_F(SharedMemoryRaces, SlotHalfWrittenIsMarkedAtEveryInstant) {
         next.version = state.version;
         EXPECT_TRUE(publisher->Publish(next).ok());
       }
-      return Interruptions::count >= 300;
+      return Interruptions::count >= 150;
     }));
   }
   EXPECT_EQ(state.halves, 0);
