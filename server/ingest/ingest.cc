@@ -1,13 +1,12 @@
 #include "server/ingest/ingest.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <map>
 #include <utility>
 
 #include "server/ingest/assembly.h"
 #include "server/ingest/chronicle.h"
+#include "server/ingest/examine.h"
 #include "server/ingest/outbox.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -24,50 +23,6 @@ constexpr std::int64_t kOweNs = kNanosecondsPerMillisecond;
 constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
 constexpr std::size_t kMaxModels = 256;
 constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding beside a block
-
-/// Why a block is not taken.
-struct BlockRefusal {
-  wire::Refusal refusal = wire::Refusal::kNone;
-  std::string sentence;
-};
-
-bool Finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
-
-bool Finite(const TrajectoryView& view) {
-  return Finite(view.observation) && Finite(view.log_prob) && Finite(view.reward) &&
-         Finite(view.final_observation) && Finite(view.next_observation) &&
-         std::all_of(view.episodes.begin(), view.episodes.end(),
-                     [](const EpisodeRecord& e) { return std::isfinite(e.raw_return); });
-}
-
-/// `block` itself, or a copy in `storage` where its floats lie on their borders.
-std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage) {
-  if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(EpisodeRecord) == 0) return block;
-  const std::size_t floats = (block.size() + sizeof(float) - 1) / sizeof(float);
-  if (storage->size() < floats) *storage = AlignedFloats(floats);
-  std::memcpy(storage->data(), block.data(), block.size());
-  return std::as_bytes(std::span<const float>(*storage)).first(block.size());
-}
-
-/// Columns and their meaning, cheapest check first.
-BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
-                     const ExperienceChannel& channel, TrajectoryView* view) {
-  const auto& metadata = std::get<wire::Experience>(decoded.body);
-  const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
-  // One ahead: a version is handed out a moment before it is counted here.
-  if (metadata.version > newest + 1) {
-    return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
-                                         ", the newest published, got " +
-                                         std::to_string(metadata.version)};
-  }
-  Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
-  if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};
-  status = CheckTrajectory(*view, channel.layout, channel.spec.spaces);
-  if (status.ok()) return {};
-  return {Finite(*view) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite, status.message()};
-}
 
 }  // namespace
 

@@ -1,0 +1,49 @@
+#include "server/ingest/examine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace murmurate {
+namespace {
+
+bool Finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+bool Finite(const TrajectoryView& view) {
+  return Finite(view.observation) && Finite(view.log_prob) && Finite(view.reward) &&
+         Finite(view.final_observation) && Finite(view.next_observation) &&
+         std::all_of(view.episodes.begin(), view.episodes.end(),
+                     [](const EpisodeRecord& e) { return std::isfinite(e.raw_return); });
+}
+
+}  // namespace
+
+std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage) {
+  if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(EpisodeRecord) == 0) return block;
+  const std::size_t floats = (block.size() + sizeof(float) - 1) / sizeof(float);
+  if (storage->size() < floats) *storage = AlignedFloats(floats);
+  std::memcpy(storage->data(), block.data(), block.size());
+  return std::as_bytes(std::span<const float>(*storage)).first(block.size());
+}
+
+BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
+                     const ExperienceChannel& channel, TrajectoryView* view) {
+  const auto& metadata = std::get<wire::Experience>(decoded.body);
+  const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
+  // One ahead: a version is handed out a moment before it is counted here.
+  if (metadata.version > newest + 1) {
+    return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
+                                         ", the newest published, got " +
+                                         std::to_string(metadata.version)};
+  }
+  Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
+  if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};
+  status = CheckTrajectory(*view, channel.layout, channel.spec.spaces);
+  if (status.ok()) return {};
+  return {Finite(*view) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite, status.message()};
+}
+
+}  // namespace murmurate

@@ -1,0 +1,29 @@
+// Examine: whether a received block is a trajectory of its model: the last checks before it is
+// copied.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "shared/core/aligned_floats.h"
+#include "shared/experience/experience_channel.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+/// Why a block is not taken.
+struct BlockRefusal {
+  wire::Refusal refusal = wire::Refusal::kNone;
+  std::string sentence;
+};
+
+/// `block` itself, or a copy in `storage` where its numbers lie on their borders (small ZeroMQ
+/// payloads start anywhere).
+std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage);
+
+/// Version, columns and their meaning, cheapest check first. `view` points into `block`.
+BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
+                     const ExperienceChannel& channel, TrajectoryView* view);
+
+}  // namespace murmurate
