@@ -12,7 +12,6 @@ namespace murmurate {
 namespace {
 
 constexpr int kStepsBetweenClocks = 16;
-constexpr int kLookAgainMs = 50;
 
 bool AllFinite(std::span<const float> values) {
   std::uint32_t largest = 0;
@@ -162,22 +161,14 @@ bool AgentCore::WantsToRecord() const {
 
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. True: recorded.
 bool AgentCore::Wait() {
-  for (bool timed_out = false;;) {
-    const std::uint32_t seen = model_->progress.load(std::memory_order_seq_cst);
+  bool record = false;
+  model_->WaitFor([&](bool timed_out) {
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
-    const bool record = WantsToRecord();
-    if (MayBegin(record)) {
-      if (timed_out) model_->missed_wakes.fetch_add(1, std::memory_order_relaxed);
-      return record;
-    }
-    if (timed_out && StuckInOneThread(record)) return record;
-    const FutexWait wait{&model_->progress, seen};
-    model_->waiting.fetch_add(1, std::memory_order_relaxed);
-    WaitForAny({&wait, 1}, kLookAgainMs);
-    model_->waiting.fetch_sub(1, std::memory_order_relaxed);
-    timed_out = model_->progress.load(std::memory_order_seq_cst) == seen;
-  }
+    record = WantsToRecord();
+    return MayBegin(record) || (timed_out && StuckInOneThread(record));
+  });
+  return record;
 }
 
 /// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting

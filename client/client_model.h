@@ -11,6 +11,7 @@
 
 #include "client/policy_set.h"
 #include "murmurate/client.h"
+#include "shared/core/clock.h"
 #include "shared/transport/shared_segment.h"
 #include "shared/transport/socket.h"
 
@@ -77,8 +78,23 @@ class ClientModel {
     WakeAll(&progress);
   }
   std::atomic<int> waiting{0};  ///< agents that sleep just now: for reports
-  /// Waits that the clock ended though what they waited for had come: 0, or a wake was lost.
-  std::atomic<std::uint64_t> missed_wakes{0};
+  /// An agent's thread: look(timed_out) again and again until it is true, asleep between.
+  /// timed_out: nothing has changed for kLookAgainMs.
+  template <typename Look>
+  void WaitFor(Look look) {
+    for (bool timed_out = false;;) {
+      const std::uint32_t seen = progress.load(std::memory_order_seq_cst);
+      if (look(timed_out)) return;
+      const FutexWait wait{&progress, seen};
+      const std::int64_t since_ns = MonotonicNs();
+      waiting.fetch_add(1, std::memory_order_relaxed);
+      WaitForAny({&wait, 1}, kLookAgainMs);
+      waiting.fetch_sub(1, std::memory_order_relaxed);
+      timed_out = progress.load(std::memory_order_seq_cst) == seen &&
+                  MonotonicNs() - since_ns >= kLookAgainMs * kNanosecondsPerMillisecond;
+    }
+  }
+  static constexpr int kLookAgainMs = 50;
   /// Open trajectories that have all their steps and leave at their agent's next Act.
   std::atomic<int> finished{0};
   /// Takes credit for one trajectory of T steps if there is any.

@@ -265,6 +265,7 @@ TEST(Client, ALearnerThatDiesLeavesTheGamePlayingAndItsSuccessorIsFound) {
   for (const auto& one : learner->received) {
     EXPECT_NE(one->metadata.incarnation, 100u) << "played for the dead";
   }
+  EXPECT_EQ(client->Stats().trajectories_refused, 0u);
   EXPECT_EQ(client->State().state, ClientState::kLive);
 }
 
@@ -396,11 +397,11 @@ TEST(Client, AgentsThatComeAndGoInHasteAreAllHeard) {
       },
       [&] { return over.load() && learner.received.size() == 2 * kPairs; }))
       << learner.received.size();
-  if (!over) learner.SayGoaway(false), learner.PollOnce();
+  learner.SayGoaway(false);  // whoever still waits plays on
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return over.load(); }));
+  game.join();
   for (const auto& one : learner.received) EXPECT_EQ(one->view.steps, 4);
   EXPECT_EQ(client->Stats().trajectories_dropped, 0u);
-  if (!over) client.reset();
-  game.join();
 }
 
 TEST(Client, NoVersionIsSleptThrough) {
