@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/experience/sample_trajectory.h"
 
 namespace murmurate {
@@ -82,6 +84,33 @@ TEST(TrainingBatch, ClearForgetsTrajectoriesEpisodesAndWeights) {
   EXPECT_TRUE(batch.trajectories.empty());
   EXPECT_TRUE(batch.episodes.empty());
   EXPECT_EQ(batch.weight[0], 0);
+}
+
+TEST(TrainingBatch, ALargeColumnArrivesWholeOnAndOffItsBorders) {
+  // 4 x 127 rows of 1400 floats: 2.8 MB. With odd widths the second place starts off its border.
+  for (const int width : {1400, 1401, 1402, 1403}) {
+    const Spaces spaces{Box({width}), Discrete(2)};
+    const TrajectoryLayout layout(spaces, 127);
+    TrainingBatch batch(layout, 4);
+    std::vector<float> observation(static_cast<std::size_t>(width) * 127);
+    for (std::size_t i = 0; i < observation.size(); ++i) observation[i] = static_cast<float>(i);
+    const std::vector<std::int32_t> action(127);
+    const std::vector<float> zeros(127), next(static_cast<std::size_t>(width));
+    const std::vector<std::uint8_t> flags(127);
+    TrajectoryView view;
+    view.steps = 127;
+    view.observation = observation;
+    view.action = action;
+    view.log_prob = view.reward = zeros;
+    view.flags = flags;
+    view.next_observation = next;
+    for (int place = 0; place < 3; ++place) batch.Add(view);
+    for (std::size_t place = 0; place < 3; ++place) {
+      const float* column = batch.observation.data() + place * observation.size();
+      EXPECT_TRUE(std::equal(observation.begin(), observation.end(), column)) << width;
+    }
+    EXPECT_EQ(batch.observation[3 * observation.size()], 0.0f) << "not a number further";
+  }
 }
 
 }  // namespace
