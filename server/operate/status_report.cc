@@ -77,7 +77,8 @@ std::string Lines(const Json& report) {
   for (const auto& model : report.value("models", Json::array())) text += ModelLine(model);
   if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
   for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
-  for (const auto& [name, count] : report.value("refusals", Json::object()).items())
+  const Json refusals = report.value("refusals", Json::object());  // items() only points into it
+  for (const auto& [name, count] : refusals.items())
     text += "refused messages (" + name + "): " + count.dump() + '\n';
   for (const auto& sentence : report.value("waiting", Json::array()))
     text += "waiting: " + sentence.get<std::string>() + '\n';
