@@ -51,6 +51,13 @@ class LearnerLink {
     bool over_network = false;
   };
 
+  /// A model whose agents wait while nothing changes.
+  struct Standstill {
+    std::uint32_t progress = 0;
+    std::int64_t since_ns = 0;
+    bool said = false;
+  };
+
   void OpenSocket();
   void Introduce(std::int64_t now_ns);
   void ReceiveSome(std::int64_t now_ns);
@@ -75,6 +82,7 @@ class LearnerLink {
   wire::Ping Progress();
   void UpdateState(std::int64_t now_ns);
   void Announce(StateReport report, std::int64_t now_ns);
+  void NoteWaiting(const std::vector<RosterModel>& models, std::int64_t now_ns);
   void Sleep();
   void Log(LogLevel level, const std::string& text) const;
 
@@ -91,7 +99,8 @@ class LearnerLink {
   BlockSender sender_;
   std::vector<Outfit> outfits_;               ///< in the order of Hello::models
   std::vector<wire::HelloModel> introduced_;  ///< as last sent
-  std::vector<RosterCounts> baseline_;        ///< what had been played before this incarnation
+  std::vector<Standstill> waits_;
+  std::vector<RosterCounts> baseline_;  ///< what had been played before this incarnation
   std::uint64_t incarnation_ = 0;
   std::string fetching_from_;
   bool adopted_ = false, ever_live_ = false, live_ = false;

@@ -189,6 +189,37 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
     report = {ClientState::kWaitingForWeights, "in session, no weights have come yet"};
   }
   Announce(std::move(report), now_ns);
+  NoteWaiting(models, now_ns);
+}
+
+/// Says who waits for what when nothing has moved for a second; once until something moves.
+void LearnerLink::NoteWaiting(const std::vector<RosterModel>& models, std::int64_t now_ns) {
+  waits_.resize(std::max(waits_.size(), models.size()));
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const ClientModel& model = *models[i].model;
+    const std::uint32_t progress = model.progress.load(std::memory_order_relaxed);
+    Standstill& wait = waits_[i];
+    if (model.waiting.load(std::memory_order_relaxed) == 0 || wait.progress != progress) {
+      wait = {progress, now_ns, false};
+      continue;
+    }
+    if (wait.said || now_ns - wait.since_ns < kNanosecondsPerSecond) continue;
+    wait.said = true;
+    std::string what = "weights";
+    if (model.has_weights()) {
+      what = model.pace == Pace::kLockstep ? "version " + std::to_string(model.at_version.load()) +
+                                                 " and the learner's credit"
+                                           : "the learner's credit";
+    }
+    std::string text = "model " + model.name + ": " + std::to_string(model.waiting.load()) +
+                       " agents have waited for " + what + " for a second";
+    if (model.finished.load() > 0) {
+      text += ", and " + std::to_string(model.finished.load()) +
+              " others hold a finished trajectory until their next Act: play agents of one thread "
+              "as an AgentGroup";
+    }
+    Log(LogLevel::kWarning, text);
+  }
 }
 
 /// Keeps the state for State(), and logs a change; that nobody answers only after a while.

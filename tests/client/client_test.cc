@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "client/platform.h"
@@ -550,6 +551,27 @@ TEST(Client, LockstepPlaysEachBatchUnderTheVersionItsCreditIsFor) {
   EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() >= 18; }));
   learner.SayGoaway(false);  // lost: both play on
   EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return client->should_stop(); }));
+  player.join();
+}
+
+TEST(Client, WhoWaitsForMoreThanASecondIsNamedInTheLog) {
+  std::mutex mutex;
+  std::string log;
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {});
+  auto client = MustConnect(address, {.without_policy = WithoutPolicy::kWait,
+                                      .log = [&](LogLevel, std::string_view text) {
+                                        std::lock_guard lock(mutex);
+                                        log += std::string(text) + "\n";
+                                      }});
+  Game game(*client);
+  std::thread player([&] { game.Step(); });
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] {
+                      std::lock_guard lock(mutex);
+                      return log.find("1 agents have waited for weights") != log.npos;
+                    }));
+  learner.Publish("default", 1);
   player.join();
 }
 

@@ -19,22 +19,17 @@ class Interrupter {
  public:
   /// `thread` must outlive this object.
   explicit Interrupter(pthread_t thread) : thread_(thread) {
-    Prepare();
-    interrupting_ = std::thread([this] {
-      Random random(1);
-      while (!over_.load()) {
-        Interrupt(thread_);
-        Doze(20'000 + static_cast<long>(random.UniformInt(60'000)));
-      }
-    });
-  }
-  /// Once, for 30 us; Prepare must have been called.
-  static void Interrupt(pthread_t thread) { pthread_kill(thread, SIGUSR1); }
-  static void Prepare() {
     struct sigaction action {};
     action.sa_handler = [](int) { Doze(30'000); };
     action.sa_flags = SA_RESTART;
     sigaction(SIGUSR1, &action, nullptr);
+    interrupting_ = std::thread([this] {
+      Random random(1);
+      while (!over_.load()) {
+        pthread_kill(thread_, SIGUSR1);
+        Doze(20'000 + static_cast<long>(random.UniformInt(60'000)));
+      }
+    });
   }
   ~Interrupter() {
     over_.store(true);

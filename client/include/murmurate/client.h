@@ -12,8 +12,8 @@
 //   }
 //
 // The promise: Act, Reward and End take no lock, allocate nothing and make no system call (but one
-// eventfd write when a trajectory is handed over and the sender sleeps), whatever the learner does. The
-// exceptions are the paces kCredit and kLockstep, which you ask for. No learner is no error.
+// eventfd write when a trajectory is handed over and the sender sleeps), whatever the learner does.
+// The exceptions are the paces kCredit and kLockstep, which you ask for. No learner is no error.
 //
 // Two threads of ours a client: mmr-client (session, sending) and mmr-weights (receiving, packing);
 // libzmq has its own two. All signals are blocked in them; nothing is written to stdout.
@@ -67,11 +67,11 @@ class PolicySource {
 };
 
 struct ClientOptions {
-  std::string name = "actor";      ///< [A-Za-z0-9._-]{1,64}: how the learner shows this process
+  std::string name = "actor";  ///< [A-Za-z0-9._-]{1,64}: how the learner shows this process
   Pace pace = Pace::kNever;
   WithoutPolicy without_policy = WithoutPolicy::kRandom;
-  PolicySource policy = {};        ///< played until the learner's weights arrive
-  bool accept_reset = false;       ///< adopt a learner that started afresh, though we hold weights
+  PolicySource policy = {};   ///< played until the learner's weights arrive
+  bool accept_reset = false;  ///< adopt a learner that started afresh, though we hold weights
   LogCallback log = {};
 };
 
@@ -79,8 +79,8 @@ enum class ClientState : std::uint8_t {
   kNoLearner,          ///< nobody answers at the address
   kWaitingForWeights,  ///< in session, no weights yet
   kLive,
-  kDegraded,           ///< the learner is silent or started afresh: playing on with what we have
-  kRefused,            ///< the learner will not have us; `reason` says why
+  kDegraded,  ///< the learner is silent or started afresh: playing on with what we have
+  kRefused,   ///< the learner will not have us; `reason` says why
 };
 const char* ToString(ClientState state);
 
@@ -90,7 +90,7 @@ struct StateReport {
 };
 
 struct ClientStats {
-  std::uint64_t steps = 0;                 ///< Act calls recorded or not
+  std::uint64_t steps = 0;  ///< Act calls recorded or not
   std::uint64_t trajectories_sent = 0;
   std::uint64_t trajectories_dropped = 0;  ///< never sent: no credit, no learner, or discarded
   std::uint64_t steps_dropped = 0;
@@ -110,8 +110,8 @@ struct AgentOptions {
 class ClientCore;
 class AgentCore;
 
-/// One player. Used by one thread at a time (any one). Move only; closing hands over what it recorded.
-/// Outlives its Client harmlessly: it then plays on and sends nothing.
+/// One player. Used by one thread at a time (any one). Move only; closing hands over what it
+/// recorded. Outlives its Client harmlessly: it then plays on and sends nothing.
 class Agent {
  public:
   Agent() = default;
@@ -119,22 +119,23 @@ class Agent {
   Agent& operator=(Agent&&) noexcept;
   ~Agent();
 
-  /// The action for what the agent sees now. `observation` has as many numbers as the space; anything
-  /// else aborts with the two numbers. NaN or infinite numbers: the action is still valid, but the
-  /// trajectory is dropped and counted.
+  /// The action for what the agent sees now. `observation` has as many numbers as the space;
+  /// anything else aborts with the two numbers. NaN or infinite numbers: the action is still valid,
+  /// but the trajectory is dropped and counted.
   int Act(std::span<const float> observation);
 
-  /// Adds to the reward of the last action; 0 to n calls between two Acts.
+  /// Adds to the reward of the last action; 0 to n calls between two Acts. After End: ignored.
   void Reward(double reward);
 
   /// The episode is over. kTruncated needs the observation life would have gone on from.
   void End(EndKind kind, std::span<const float> final_observation = {});
 
-  /// The game overrode the last action: `action` is what really happened. That step is recorded with
-  /// the log-probability the policy gives it.
+  /// The game overrode the last action: `action` is what really happened. That step is recorded
+  /// with the log-probability the policy gives it.
   void Took(int action);
 
-  /// Forgets the unfinished episode (quick-load): its steps not yet handed over are not learned from.
+  /// Forgets the unfinished episode (quick-load): its steps not yet handed over are not learned
+  /// from.
   void Discard();
 
   /// A named number of this episode ("kills", 3); averaged by the learner. At most 16 names.
@@ -151,7 +152,9 @@ class Agent {
   std::shared_ptr<AgentCore> core_;
 };
 
-/// `size` agents of one vectorized simulator, played with one batched pass.
+/// `size` agents of one vectorized simulator, played with one batched pass. Under kLockstep all
+/// agents of one thread must be one group: then what each has finished leaves before any of them
+/// waits.
 class AgentGroup {
  public:
   AgentGroup() = default;
@@ -183,16 +186,16 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// A new player. Bad spaces (not supported, or other than this client's earlier agents of the same
-  /// model) give an agent that is not valid(), and last_error() says why.
+  /// A new player. Bad spaces (not supported, or other than this client's earlier agents of the
+  /// same model) give an agent that is not valid(), and last_error() says why.
   Agent NewAgent(const AgentOptions& options);
   AgentGroup NewAgentGroup(const AgentOptions& options, int size);
   const Status& last_error() const;
 
   StateReport State() const;
   ClientStats Stats() const;
-  /// True once the learner said goodbye for good (GOAWAY, no restart expected): a program that exists
-  /// only to play for it may end. A game just plays on.
+  /// True once the learner said goodbye for good (GOAWAY, no restart expected): a program that
+  /// exists only to play for it may end. A game just plays on.
   bool should_stop() const;
 
   /// Writes the policy of `model` as now held to a file that PolicySource::FromFile reads.
