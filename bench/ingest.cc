@@ -123,7 +123,7 @@ void SetRaw(void* socket, int option, int value) {
   MURMURATE_CHECK(zmq_setsockopt(socket, option, &value, sizeof value) == 0, "zmq_setsockopt");
 }
 
-void SendRawFrame(void* socket, const void* data, std::size_t size, bool copy, int flags) {
+bool SendRawFrame(void* socket, const void* data, std::size_t size, bool copy, int flags) {
   zmq_msg_t message;
   if (copy) {
     zmq_msg_init_size(&message, size);
@@ -133,7 +133,9 @@ void SendRawFrame(void* socket, const void* data, std::size_t size, bool copy, i
     zmq_msg_init_data(
         &message, const_cast<void*>(data), size, [](void*, void*) {}, nullptr);
   }
-  if (zmq_msg_send(&message, socket, flags) < 0) zmq_msg_close(&message);
+  if (zmq_msg_send(&message, socket, flags) >= 0) return true;
+  zmq_msg_close(&message);
+  return false;
 }
 
 void SendRaw(const Ring& ring, const std::string& address, const std::atomic<bool>& stop) {
@@ -147,7 +149,9 @@ void SendRaw(const Ring& ring, const std::string& address, const std::atomic<boo
   for (std::uint64_t number = 0; !stop; ++number) {
     const wire::Encoded encoded =
         wire::Encode(ring.Metadata(number, 1), 1, number, ring.block_bytes);
-    SendRawFrame(dealer, encoded.header.data(), encoded.header.size(), true, ZMQ_SNDMORE);
+    if (!SendRawFrame(dealer, encoded.header.data(), encoded.header.size(), true, ZMQ_SNDMORE)) {
+      continue;  // 100 ms without room
+    }
     SendRawFrame(dealer, encoded.metadata.data(), encoded.metadata.size(), true, ZMQ_SNDMORE);
     SendRawFrame(dealer, ring.block(number).data(), ring.block_bytes, false, 0);
   }
@@ -162,8 +166,11 @@ double RawRate(const Ring& ring) {
   SetRaw(router, ZMQ_RCVHWM, 64);
   SetRaw(router, ZMQ_RCVTIMEO, 100);
   MURMURATE_CHECK(zmq_bind(router, address.c_str()) == 0, "zmq_bind");
-  std::atomic<bool> stop{false};
-  std::thread sender([&] { SendRaw(ring, address, stop); });
+  std::atomic<bool> stop{false}, gone{false};
+  std::thread sender([&] {
+    SendRaw(ring, address, stop);
+    gone = true;
+  });
   zmq_msg_t message;
   zmq_msg_init(&message);
   const double rate = Rate(ring.block_bytes, [&]() -> std::uint64_t {
@@ -173,9 +180,10 @@ double RawRate(const Ring& ring) {
     return 1;
   });
   stop = true;
+  while (!gone) (void)zmq_msg_recv(&message, router, 0);  // it may wait for room
+  sender.join();
   zmq_msg_close(&message);
   zmq_close(router);
-  sender.join();
   zmq_ctx_term(context);
   return rate;
 }
