@@ -68,6 +68,10 @@ void LearnerLink::PollOnce() {
   if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
   if (MaySend()) sender_.SendSome(roster_.models(), session_, *socket_);
   UpdateState(now_ns);
+  {
+    std::lock_guard lock(state_mutex_);
+    numbers_.totals = sender_.totals();
+  }
   Sleep();
 }
 

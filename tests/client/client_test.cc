@@ -187,6 +187,8 @@ TEST_P(ClientOverBothPaths, WhatArrivesIsExactlyWhatWasPlayed) {
   ExpectAsLived(learner.received, game, SmallSpec());
   EXPECT_EQ(client->Stats().trajectories_dropped, 0u);
   EXPECT_EQ(client->Stats().trajectories_refused, 0u);
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->Stats().trajectories_sent >= learner.received.size(); }));
 }
 
 TEST(Client, WithoutCreditTheOldestAreDroppedAndEpisodesAreNot) {
