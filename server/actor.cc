@@ -50,14 +50,15 @@ class Playing {
 
 /// Until a signal, the end of play, or a learner that sent us away; what it refused us for.
 Status Watch(const Client& client, const ActorArguments& arguments, const Playing& playing,
-             Signals* signals, std::int64_t start_ns) {
-  bool told = false;
+             Signals* signals, const CommonArguments& common) {
+  bool told = common.quiet;
   while (!playing.ended() && !client.should_stop()) {
     if (signals->Wait(50) == Signals::Event::kSignal) return {};
     const StateReport state = client.State();
     if (state.state == ClientState::kRefused)
       return InvalidArgument(arguments.connect + ": " + state.reason);
-    if (told || state.state != ClientState::kNoLearner || MonotonicNs() - start_ns < kPatienceNs)
+    if (told || state.state != ClientState::kNoLearner ||
+        MonotonicNs() - common.start_ns < kPatienceNs)
       continue;
     std::cerr << "no learner answers at " << arguments.connect
               << "; start one with `murmurate serve` (waiting for it)\n";
@@ -106,7 +107,7 @@ Result<int> RunActor(const CommonArguments& common, const ActorArguments& argume
   auto client = Client::Connect(arguments.connect, std::move(options));
   if (!client.ok()) return client.status();
   Playing playing(client->get(), OptionsOf(arguments), &signals);
-  const Status status = Watch(**client, arguments, playing, &signals, common.start_ns);
+  const Status status = Watch(**client, arguments, playing, &signals, common);
   if (!playing.Stop(&signals)) {
     // It waits inside Act for a learner that has nothing for it: there is nobody to say goodbye to,
     // and nothing of ours outlives the process.

@@ -40,8 +40,9 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   options.start_ns = common.start_ns;
   auto daemon = Daemon::Start(*config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
-  (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
-                   Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
+  if (!common.quiet)
+    (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
+                     Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
   if (config->server().insecure)
     (*daemon)->log()(LogLevel::kWarning,
                      "insecure: whoever reaches these addresses may train and read the model");
