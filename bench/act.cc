@@ -214,13 +214,12 @@ Timings TimeCalls(Agent& agent, std::uint64_t acted, int turns) {
 
 void PrintCalls(Timings timings, const std::vector<std::uint64_t>& hand_overs) {
   std::vector<std::uint32_t> handing, plain;
-  std::vector<bool> hands_over(timings.act.size());
-  for (const std::uint64_t step : hand_overs) {
-    const std::uint64_t at = step - timings.first_act;
-    if (step >= timings.first_act && at < hands_over.size()) hands_over[at] = true;
-  }
+  // Every trajectory here has all its steps: where one was handed over, all were, those too that
+  // were dropped when the other core was late.
+  const std::uint64_t place = hand_overs.empty() ? 0 : hand_overs.back() % kLength;
   for (std::size_t i = 0; i < timings.act.size(); ++i) {
-    (hands_over[i] ? handing : plain).push_back(timings.act[i]);
+    const bool hands_over = (timings.first_act + i) % kLength == place;
+    (hands_over ? handing : plain).push_back(timings.act[i]);
   }
   const double tail = Percentile(plain, 0.999), empty_tail = Percentile(timings.empty, 0.999);
   const double empty = Percentile(timings.empty, 0.5);
