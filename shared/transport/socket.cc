@@ -79,7 +79,7 @@ void SetAll(void* handle, SocketKind kind, const SocketOptions& options) {
   Set(handle, ZMQ_HEARTBEAT_TIMEOUT, 3000);
   Set(handle, ZMQ_HEARTBEAT_TTL, 3000);
   Set(handle, ZMQ_RECONNECT_IVL, 2);
-  Set(handle, ZMQ_RECONNECT_IVL_MAX, 5000);
+  Set(handle, ZMQ_RECONNECT_IVL_MAX, 1000);
   Set(handle, ZMQ_BACKLOG, 1024);
   if (kind == SocketKind::kRouter) Set(handle, ZMQ_ROUTER_MANDATORY, 1);
   if (kind == SocketKind::kDealer) Set(handle, ZMQ_IMMEDIATE, 1);

@@ -42,7 +42,8 @@ struct Spaces {
 /// action of 2 to 4096 choices. The status names what is not supported.
 Status CheckSpaces(const Spaces& spaces);
 
-/// "" when equal, else the first difference in words: "action: expected discrete 2, got discrete 3".
+/// "" when equal, else the first difference in words: "action: expected discrete 2, got discrete
+/// 3".
 std::string FirstDifference(const Spaces& expected, const Spaces& got);
 
 }  // namespace murmurate
