@@ -3,7 +3,7 @@
 //
 // No call here waits: sends and receives return at once, Poller is what waits. One thread per
 // socket. A Socket is set up as the fault model wants it: ROUTER_MANDATORY, ZMTP heartbeats 1 s / 3
-// s, MAXMSGSIZE, HANDSHAKE_IVL 5 s, IMMEDIATE on clients, reconnecting from 2 ms with back-off to 5
+// s, MAXMSGSIZE, HANDSHAKE_IVL 5 s, IMMEDIATE on clients, reconnecting from 2 ms with back-off to 1
 // s, LINGER 0 unless said, no HANDOVER.
 #pragma once
 
