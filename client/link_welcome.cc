@@ -199,7 +199,9 @@ void LearnerLink::NoteWaiting(const std::vector<RosterModel>& models, std::int64
     const ClientModel& model = *models[i].model;
     const std::uint32_t progress = model.progress.load(std::memory_order_relaxed);
     Standstill& wait = waits_[i];
-    if (model.waiting.load(std::memory_order_relaxed) == 0 || wait.progress != progress) {
+    const bool first_look = wait.since_ns == 0;
+    if (first_look || wait.progress != progress ||
+        model.waiting.load(std::memory_order_relaxed) == 0) {
       wait = {progress, now_ns, false};
       continue;
     }
