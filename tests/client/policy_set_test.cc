@@ -64,16 +64,6 @@ struct Reader {
   AlignedFloats scratch{Policy(FlatSpec()).ScratchFloats(1)};
 };
 
-template <typename Condition>
-bool Soon(Condition until) {
-  const std::int64_t deadline = MonotonicNs() + 2 * kNanosecondsPerSecond;
-  while (!until()) {
-    if (MonotonicNs() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 TEST(PolicySet, HasNothingUntilTheFirstVersion) {
   Table table;
   Reader reader(table);

@@ -6,9 +6,11 @@
 
 #include <cmath>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "client/agent_core.h"
+#include "shared/core/clock.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {
@@ -56,6 +58,17 @@ inline std::vector<double> LogProbabilities(const ModelSpec& spec, const Aligned
   for (const double logit : x) sum += std::exp(logit);
   for (double& logit : x) logit -= std::log(sum);
   return x;
+}
+
+/// Waits until `until` is true, at most five seconds.
+template <typename Condition>
+bool Soon(Condition until) {
+  const std::int64_t deadline = MonotonicNs() + 5 * kNanosecondsPerSecond;
+  while (!until()) {
+    if (MonotonicNs() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 struct Workbench {
