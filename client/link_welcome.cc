@@ -106,6 +106,7 @@ void LearnerLink::FitModel(const RosterModel& entry, std::size_t index, const Mo
       std::max(1u, welcome.max_trajectory_ms) * kNanosecondsPerMillisecond,
       std::memory_order_relaxed);
   FitAgents(entry, welcome, index, policies);
+  model.Progress();  // whoever waits has blocks now
   Outfit& outfit = outfits_[index];
   if (outfit.incarnation == incarnation_ && outfit.spec_text == welcome.spec &&
       outfit.segment == welcome.segment) {

@@ -12,12 +12,15 @@
 #include <mutex>
 #include <string>
 
+#include "shared/core/check.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kTries = 20;
 
 struct Made {
   std::string path;  // without the final slash
@@ -79,16 +82,23 @@ void SweepDead(const std::string& parent) {
   }
 }
 
+Status MakeBoth(const std::string& parent, const std::string& path) {
+  MURMURATE_RETURN_IF_ERROR(MakePrivate(parent));
+  SweepDead(parent);
+  return MakePrivate(path);
+}
+
 }  // namespace
 
 Result<std::string> RuntimeFolder() {
   const std::lock_guard lock(made_mutex);
   if (made.pid == getpid()) return made.path + "/";
   const std::string parent = BaseFolder() + "/murmurate-" + std::to_string(geteuid());
-  if (Status status = MakePrivate(parent); !status.ok()) return status;
-  SweepDead(parent);
   const std::string path = parent + "/" + std::to_string(getpid());
-  if (Status status = MakePrivate(path); !status.ok()) return status;
+  Status status = MakeBoth(parent, path);
+  // Between the two steps another process, the last user, may have taken the parent away.
+  for (int i = 1; i < kTries && !status.ok(); ++i) status = MakeBoth(parent, path);
+  if (!status.ok()) return status;
   const int held = TakeLock(path);
   if (held < 0) {
     return ResourceError("the folder " + path +

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "shared/transport/socket.h"
 
@@ -98,6 +99,27 @@ TEST_F(RuntimeFolderTest, FoldersOfDeadProcessesAreSwept) {
   ASSERT_TRUE(std::filesystem::exists(parent + std::to_string(child)));
   ASSERT_TRUE(RuntimeFolder().ok());
   EXPECT_FALSE(std::filesystem::exists(parent + std::to_string(child)));
+}
+
+TEST_F(RuntimeFolderTest, ProcessesComeAndGoWithoutDisturbingEachOther) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    for (int round = 0; round < 500; ++round) {
+      if (!RuntimeFolder().ok()) _exit(1);
+      RemoveRuntimeFolder();
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 TEST_F(RuntimeFolderTest, FolderThatOthersMayEnterIsRefused) {
