@@ -33,8 +33,9 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
     batch_->AddEpisodes(view.episodes);
     return Outcome::kAdded;
   }
-  if (batch_->trajectories.empty()) batch_since_ns_ = now_ns;
-  batch_->Add(view);
+  const bool first = batch_->trajectories.empty();
+  if (!batch_->Add(view)) return Outcome::kNotFinite;
+  if (first) batch_since_ns_ = now_ns;
   steps_given_[view.agent] += view.steps;
   model_.channel->received_trajectories.fetch_add(1, std::memory_order_relaxed);
   last_added_ns_ = now_ns;

@@ -38,9 +38,10 @@ class Assembly {
   enum class Outcome : std::uint8_t {
     kAdded,
     kNoRoom,           ///< no batch is free: Keep it
+    kNotFinite,        ///< an observation is NaN or infinite
     kTooManyEpisodes,  ///< a block of episodes only, and the batch holds as many as it may
   };
-  /// Copies a checked trajectory into its place, or the episodes of a block without steps.
+  /// Copies an examined trajectory into its place, or the episodes of a block without steps.
   Outcome TryAdd(const TrajectoryView& view, std::int64_t now_ns);
   void Keep(std::unique_ptr<WaitingBlock> block) { waiting_.push_back(std::move(block)); }
   /// Adds what waits, oldest first, while there is room; `added` is called for each.

@@ -5,16 +5,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "shared/experience/finite.h"
+
 namespace murmurate {
 namespace {
 
-bool Finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
-
 bool Finite(const TrajectoryView& view) {
-  return Finite(view.observation) && Finite(view.log_prob) && Finite(view.reward) &&
-         Finite(view.final_observation) && Finite(view.next_observation) &&
+  return AllFinite(view.log_prob) && AllFinite(view.reward) && AllFinite(view.final_observation) &&
+         AllFinite(view.next_observation) &&
          std::all_of(view.episodes.begin(), view.episodes.end(),
                      [](const EpisodeRecord& e) { return std::isfinite(e.raw_return); });
 }
@@ -41,9 +39,15 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
   }
   Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
   if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};
-  status = CheckTrajectory(*view, channel.layout, channel.spec.spaces);
+  status = CheckAllButObservations(*view, channel.layout, channel.spec.spaces);
   if (status.ok()) return {};
   return {Finite(*view) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite, status.message()};
+}
+
+BlockRefusal ExamineObservations(const TrajectoryView& view) {
+  const Status status = CheckObservations(view);
+  if (status.ok()) return {};
+  return {wire::Refusal::kNotFinite, status.message()};
 }
 
 }  // namespace murmurate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "server/ingest/assembly.h"
@@ -180,20 +181,24 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
     refused = {wire::Refusal::kBusy, "the learner is " + std::to_string(Assembly::kMaxWaiting) +
                                          " blocks behind; send less often"};
   }
+  auto outcome = Assembly::Outcome::kNoRoom;
+  view.agent = verdict.agent_index;
+  if (refused.refusal == wire::Refusal::kNone) {
+    if (assembly.waiting() == 0) outcome = assembly.TryAdd(view, now_ns);
+    if (outcome == Assembly::Outcome::kNoRoom || outcome == Assembly::Outcome::kNotFinite) {
+      refused = ExamineObservations(view);
+    }
+  }
   if (refused.refusal != wire::Refusal::kNone) {
     session.Dealt(message.peer, decoded, refused.refusal, std::move(refused.sentence), now_ns);
     urgent = true;
     return;
   }
   PassReportsOn(verdict.model, std::get<wire::Experience>(decoded.body).reports);
-  view.agent = verdict.agent_index;
-  if (assembly.waiting() == 0) {
-    const Assembly::Outcome outcome = assembly.TryAdd(view, now_ns);
-    if (outcome != Assembly::Outcome::kNoRoom) {
-      Settled(verdict.model, message.peer, decoded, outcome, now_ns);
-      if (assembly.full()) HandOver(verdict.model, now_ns);
-      return;
-    }
+  if (outcome != Assembly::Outcome::kNoRoom) {
+    Settled(verdict.model, message.peer, decoded, outcome, now_ns);
+    if (assembly.full()) HandOver(verdict.model, now_ns);
+    return;
   }
   auto block = std::make_unique<WaitingBlock>();
   block->message = std::move(message);
@@ -332,11 +337,19 @@ Ingest::Ingest(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Ingest::~Ingest() = default;
 
 void Ingest::PollOnce(int timeout_ms) {
+  int received = 0;
   {
     const std::lock_guard lock(state_->mutex);
-    if (state_->Round(MonotonicNs()) > 0 || timeout_ms == 0) return;
+    received = state_->Round(MonotonicNs());
     if (state_->owed_since_ns != 0) timeout_ms = std::min(timeout_ms, 1);
   }
+  if (received > 0) {
+    // ZeroMQ's thread, where it shares this core, brings more meanwhile: a sleep and a wake for
+    // each message would cost as much as the message.
+    std::this_thread::yield();
+    return;
+  }
+  if (timeout_ms == 0) return;
   Socket* const sockets[] = {&state_->socket};
   if (!state_->poller.Wait(sockets, timeout_ms)) return;
   const std::lock_guard lock(state_->mutex);

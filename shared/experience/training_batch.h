@@ -25,8 +25,10 @@ class TrainingBatch {
   /// Room for `trajectories` x T rows.
   TrainingBatch(const TrajectoryLayout& layout, int trajectories);
 
-  /// Copies one trajectory's columns into the next free place. full() must be false.
-  void Add(const TrajectoryView& view);
+  /// Copies one trajectory's columns into the next free place; full() must be false. The view must
+  /// have passed CheckAllButObservations. False: an observation is not finite, and nothing was
+  /// added.
+  bool Add(const TrajectoryView& view);
   /// Episodes that came without a trajectory.
   void AddEpisodes(std::span<const EpisodeRecord> finished);
   /// Puts the trajectories, each with its episodes, in order of (agent, first_step), whatever order

@@ -1,12 +1,11 @@
 #include "shared/experience/trajectory.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include "shared/core/check.h"
+#include "shared/experience/finite.h"
 
 namespace murmurate {
 namespace {
@@ -15,16 +14,6 @@ constexpr std::size_t kLine = 64;
 
 std::uint32_t RoundUp(std::size_t bytes) {
   return static_cast<std::uint32_t>((bytes + kLine - 1) / kLine * kLine);
-}
-
-/// Infinities and NaN have every exponent bit set, so one more carries into the sign bit. Three
-/// operations a number and no branch: any vector unit runs it as fast as memory delivers.
-bool AllFinite(std::span<const float> values) {
-  std::uint32_t carried = 0;
-  for (const float value : values) {
-    carried |= (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) + 0x00800000u;
-  }
-  return (carried & 0x80000000u) == 0;
 }
 
 Status NotFinite(const char* column, std::span<const float> values, std::size_t row_width) {
@@ -142,11 +131,21 @@ TrajectoryLayout::TrajectoryLayout(const Spaces& spaces, int steps)
 
 Status CheckTrajectory(const TrajectoryView& view, const TrajectoryLayout& layout,
                        const Spaces& spaces) {
+  MURMURATE_RETURN_IF_ERROR(CheckAllButObservations(view, layout, spaces));
+  return CheckObservations(view);
+}
+
+Status CheckObservations(const TrajectoryView& view) {
+  if (AllFinite(view.observation)) return {};
+  return NotFinite("observation", view.observation, view.next_observation.size());
+}
+
+Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayout& layout,
+                               const Spaces& spaces) {
   MURMURATE_RETURN_IF_ERROR(CheckSizes(view, layout));
   const std::size_t width = static_cast<std::size_t>(layout.observation_count);
   MURMURATE_RETURN_IF_ERROR(CheckFlags(view, layout));
   MURMURATE_RETURN_IF_ERROR(CheckActions(view, spaces.action.n));
-  if (!AllFinite(view.observation)) return NotFinite("observation", view.observation, width);
   if (!AllFinite(view.reward)) return NotFinite("reward", view.reward, 1);
   if (!AllFinite(view.log_prob)) return NotFinite("log_prob", view.log_prob, 1);
   if (!AllFinite(view.final_observation)) {

@@ -96,5 +96,10 @@ struct TrajectoryView {
 /// the column, the step, what was expected and what was got.
 Status CheckTrajectory(const TrajectoryView& view, const TrajectoryLayout& layout,
                        const Spaces& spaces);
+/// Its two halves. The observations are by far the largest column: TrainingBatch::Add finds out
+/// whether their numbers are finite as it copies them.
+Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayout& layout,
+                               const Spaces& spaces);
+Status CheckObservations(const TrajectoryView& view);
 
 }  // namespace murmurate

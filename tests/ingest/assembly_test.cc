@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "shared/core/clock.h"
 #include "tests/experience/sample_trajectory.h"
 
@@ -40,6 +42,19 @@ TEST(Assembly, ABatchIsOldOnlyWhenTheSlowestAgentHasGivenItsShare) {
   EXPECT_TRUE(assembly.old(2, 13 * kSecond)) << "ten seconds after its first trajectory";
   EXPECT_FALSE(assembly.old(2, 12 * kSecond));
   EXPECT_FALSE(assembly.old(0, 100 * kSecond)) << "nobody plays: nobody waits for it";
+}
+
+TEST(Assembly, ABadNumberLeavesThePlaceFree) {
+  const OfferedModel model = SampleModel(2);
+  Assembly assembly("default", model, 0);
+  SampleTrajectory bad = Of(0);
+  bad.observation.back() = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(assembly.TryAdd(bad.View(), 0), Assembly::Outcome::kNotFinite);
+  EXPECT_EQ(model.channel->received_trajectories, 0u);
+  EXPECT_EQ(assembly.TryAdd(Of(0).View(), 0), Assembly::Outcome::kAdded);
+  EXPECT_FALSE(assembly.full());
+  EXPECT_EQ(assembly.TryAdd(Of(1).View(), 0), Assembly::Outcome::kAdded);
+  EXPECT_TRUE(assembly.full());
 }
 
 TEST(Assembly, EpisodesWithoutStepsAreBoundedSoThatNobodyFillsTheMemory) {

@@ -1,5 +1,7 @@
 #include "server/ingest/ingest.h"
 
+#include <limits>
+
 #include "tests/ingest/stage.h"
 
 namespace murmurate {
@@ -165,6 +167,29 @@ TEST(Ingest, BlocksWaitInOrderWhileEveryBatchIsWithTheLearner) {
   ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
   EXPECT_THAT(Floats(batch->reward), ElementsAre(0, 10, 20, 30, 100, 110, 120, 130));
   EXPECT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 2; }));
+}
+
+TEST(Ingest, ABadNumberIsRefusedAtOnceEvenWhileEveryBatchIsWithTheLearner) {
+  Stage stage({});
+  auto actor = stage.NewLiveActor(1);
+  ASSERT_TRUE(stage.Until(*actor, [&] { return stage.channels.contains("default"); }));
+  std::vector<std::unique_ptr<TrainingBatch>> held;
+  for (int i = 0; i < ExperienceChannel::kBatches; ++i) {
+    held.push_back(std::move(*stage.channel().empty.TryPop()));
+  }
+  Shipment poisoned = StageShipment(4, 0);
+  poisoned.ColumnAs<float>(Column::kObservation)[3] = std::numeric_limits<float>::infinity();
+  actor->Ship(std::move(poisoned));
+  const auto refused = static_cast<std::size_t>(wire::Refusal::kNotFinite);
+  EXPECT_TRUE(
+      stage.Until(*actor, [&] { return stage.ingest->TakeReport().refusals.at(refused) == 1; }));
+
+  actor->Ship(StageShipment(4, 10));
+  actor->Ship(StageShipment(4, 20));
+  stage.GiveBack(std::move(held.back()));
+  std::unique_ptr<TrainingBatch> batch;
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  EXPECT_THAT(Floats(batch->reward), ElementsAre(100, 110, 120, 130, 200, 210, 220, 230));
 }
 
 TEST(Ingest, TheLearnersProgressIsGrantedAgain) {
