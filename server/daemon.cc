@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
 #include "server/log.h"
@@ -52,9 +53,8 @@ struct LiveModel {
   std::string name;
   std::shared_ptr<ExperienceChannel> channel;
   std::unique_ptr<LearnLoop> learning;
-  std::mutex mutex;
   std::shared_ptr<const Snapshot> newest;
-  bool closed = false;  ///< the callbacks do nothing any more
+  Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
   std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
 };
@@ -213,20 +213,16 @@ void Daemon::State::StartLearning(LiveModel* model, const ModelSettings& setting
                                   std::uint64_t seed) {
   LearnCallbacks callbacks;
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
-    std::lock_guard lock(model->mutex);
-    if (model->closed) return;
-    model->newest = snapshot;
-    publishing->Post(model->name, std::move(snapshot));
-    publishing->Wake();
+    model->gate.Pass([&] {
+      model->newest = snapshot;
+      publishing->Post(model->name, std::move(snapshot));
+      publishing->Wake();
+    });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
-    std::lock_guard lock(model->mutex);
-    if (!model->closed) operate->Post(ToUpdate(model->name, *model->channel, report));
+    model->gate.Pass([&] { operate->Post(ToUpdate(model->name, *model->channel, report)); });
   };
-  callbacks.wake_ingest = [this, model] {
-    std::lock_guard lock(model->mutex);
-    if (!model->closed) ingest->Wake();
-  };
+  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
   model->learning = std::make_unique<LearnLoop>(
       model->channel, std::make_unique<Learner>(settings.spec, settings.algorithm, seed),
       std::move(callbacks));
@@ -256,8 +252,7 @@ void Daemon::State::EndLearning(std::int64_t deadline_ns) {
       model->loop.reset();
       continue;
     }
-    std::lock_guard lock(model->mutex);
-    model->closed = true;
+    model->gate.Shut();
     thread_left = true;
     log(LogLevel::kWarning,
         "model " + model->name + ": its last batch takes too long, so its result is lost");
@@ -266,7 +261,7 @@ void Daemon::State::EndLearning(std::int64_t deadline_ns) {
 
 void Daemon::State::LeaveBusyModels() {
   for (auto& model : models)
-    if (model->closed) (void)model.release();  // its thread still reads it
+    if (model->gate.shut()) (void)model.release();  // its thread still reads it
 }
 
 ActorsView Daemon::State::Actors() const {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "shared/model/safetensors.h"
 #include "tests/operate/temporary_folder.h"
 
@@ -23,6 +26,25 @@ TEST(RunDirectory, SecondHolderIsRefusedAndToldWhoHoldsIt) {
   EXPECT_EQ(second.status().code(), StatusCode::kAlreadyRunning);
   EXPECT_THAT(second.status().message(), HasSubstr("process " + std::to_string(getpid())));
   EXPECT_THAT(second.status().message(), HasSubstr("murmurate stop"));
+}
+
+TEST(RunDirectory, HasOneHolderAtATimeHoweverFastTheyFollowEachOther) {
+  TemporaryFolder folder;
+  std::atomic<int> holders{0}, taken{0}, doubled{0};
+  const auto compete = [&] {
+    for (int i = 0; i < 3000; ++i) {
+      auto run = RunDirectory::Open(folder.path(), "a", WhenTaken::kRefuse);
+      if (!run.ok()) continue;
+      ++taken;
+      doubled += ++holders > 1;
+      std::this_thread::yield();
+      --holders;
+    }
+  };
+  std::thread one(compete), two(compete), three(compete);
+  for (std::thread* thread : {&one, &two, &three}) thread->join();
+  EXPECT_GT(taken, 100);
+  EXPECT_EQ(doubled, 0);
 }
 
 TEST(RunDirectory, LeavesNeitherLockNorAddress) {

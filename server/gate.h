@@ -1,0 +1,30 @@
+// Gate: lets a thread that may have to be left behind into what will be gone by then, until it is
+// shut.
+#pragma once
+
+#include <mutex>
+
+namespace murmurate {
+
+class Gate {
+ public:
+  /// The thread that may be left: runs `visit` unless the gate is shut.
+  template <typename Visit>
+  void Pass(Visit visit) {
+    std::lock_guard lock(mutex_);
+    if (!shut_) visit();
+  }
+  /// On return nobody is inside, and nobody will be.
+  void Shut() {
+    std::lock_guard lock(mutex_);
+    shut_ = true;
+  }
+  /// Of the thread that shuts it.
+  bool shut() const { return shut_; }
+
+ private:
+  std::mutex mutex_;
+  bool shut_ = false;
+};
+
+}  // namespace murmurate
