@@ -15,7 +15,7 @@ void RosterCounts::Add(const AgentCounts& counts) {
 
 Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows) {
   const Spaces spaces{options.observation, options.action};
-  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
+  MURMURATE_RETURN_IF_ERROR(CheckSupported(spaces));
   if (!wire::IsGoodName(options.model)) {
     return InvalidArgument("model name \"" + options.model +
                            "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");

@@ -87,7 +87,7 @@ Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::
 }
 
 Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Spaces& spaces) {
-  if (Status status = CheckSpaces(spaces); !status.ok()) {
+  if (Status status = CheckSupported(spaces); !status.ok()) {
     return InvalidArgument("model " + name + ": " + status.message());
   }
   if (assemblies.size() >= kMaxModels) {

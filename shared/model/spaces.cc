@@ -1,136 +1,242 @@
 #include "murmurate/spaces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "shared/core/check.h"
+#include "shared/model/spaces_text.h"
 #include "shared/model/text.h"
 
 namespace murmurate {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 1024;
-constexpr std::size_t kMaxDimensions = 8;
-constexpr int kMaxObservation = 65536;
-constexpr int kMaxChoices = 4096;
-constexpr std::uint64_t kMaxElements = 1u << 24;
+using Kind = Space::Kind;
 
-std::string SpaceText(const Space& space) {
-  switch (space.kind) {
-    case Space::Kind::kNone:
-      return "none";
-    case Space::Kind::kDiscrete:
-      return "discrete " + std::to_string(space.n);
-    case Space::Kind::kBox:
-      break;
-  }
-  std::string text = "float32";
-  for (const int size : space.shape) text.append(1, ' ').append(std::to_string(size));
-  return text;
+/// A leaf's text for a message: bounds and lists can be long.
+std::string Shown(Side side, const Space& leaf) {
+  constexpr std::size_t kLongest = 160;
+  const std::string text = LeafText(side, leaf);
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-Status BadLine(std::string_view line, std::string_view role) {
-  return InvalidData("the spaces have the line " + Quote(line) + " where \"" + std::string(role) +
-                     " float32 SIZE...\" (sizes of 1 or more, at most 8) or \"" +
-                     std::string(role) +
-                     " discrete N\" (N of 2 or more) was expected: correct the peer or the file");
+bool GoodName(const std::string& name) {
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && name.size() <= 32 && std::all_of(name.begin(), name.end(), good);
 }
 
-Result<Space> ParseLine(std::string_view line, std::string_view role) {
-  const std::vector<std::string_view> words = SplitWords(line);
-  if (words.size() < 3 || words[0] != role) return BadLine(line, role);
-  if (words[1] == "discrete" && words.size() == 3) {
-    const auto n = ParseCount(words[2], kMaxElements);
-    if (!n || *n < 2) return BadLine(line, role);
-    return Discrete(static_cast<int>(*n));
+bool GoodChoices(int n) { return n >= 2 && n <= kMaxSpaceChoices; }
+
+std::string ChoicesFault(const std::vector<int>& choices) {
+  if (choices.size() < 2) return "takes 2 or more variables: use Discrete(n) for one";
+  std::int64_t total = 0;
+  for (const int n : choices) {
+    if (!GoodChoices(n)) return "takes 2 to 4096 choices for each variable";
+    total += n;
   }
-  if (words[1] != "float32" || words.size() > 2 + kMaxDimensions) return BadLine(line, role);
-  std::vector<int> shape;
-  std::uint64_t elements = 1;
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const auto size = ParseCount(words[i], kMaxElements);
-    if (!size || *size == 0 || (elements *= *size) > kMaxElements) return BadLine(line, role);
-    shape.push_back(static_cast<int>(*size));
+  return total <= kMaxSpaceNumbers ? "" : "takes at most 65536 choices in all";
+}
+
+std::string BoundsFault(Side side, const Space& box) {
+  if (box.low.empty() && box.high.empty()) return "";
+  if (side == Side::kObservation) return "has bounds, which only actions have: use Box(shape)";
+  const std::size_t count = static_cast<std::size_t>(box.element_count());
+  if (box.low.size() != count || box.high.size() != count) {
+    return "takes a low and a high for each of its " + std::to_string(count) + " numbers";
   }
-  return Box(std::move(shape));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(box.low[i]) || !std::isfinite(box.high[i]) || box.low[i] >= box.high[i]) {
+      return "takes finite bounds with each low below its high: use Box(shape) for no bounds";
+    }
+  }
+  return "";
+}
+
+std::string BoxFault(Side side, const Space& box) {
+  const bool sizes_fine =
+      std::all_of(box.shape.begin(), box.shape.end(), [](int size) { return size >= 1; });
+  if (!sizes_fine || box.shape.empty() || box.shape.size() > kMaxSpaceDimensions ||
+      box.element_count() > kMaxSpaceNumbers) {
+    return "takes 1 to 8 dimensions of 1 or more and 1 to 65536 numbers in all: use such a shape";
+  }
+  if (side == Side::kAction && box.element == Space::Element::kUint8) {
+    return "is made of bytes, which only observations are: use Box(shape) or MultiDiscrete(...)";
+  }
+  return BoundsFault(side, box);
+}
+
+/// "" or what is wrong, to be put after the leaf and its text.
+std::string LeafFault(Side side, const Space& leaf) {
+  switch (leaf.kind) {
+    case Kind::kNone:
+      return "must be stated: use Box, Image, Discrete, MultiDiscrete, MultiBinary or Dict";
+    case Kind::kDict:
+      return "is a Dict inside a Dict: name its leaves in one Dict";
+    case Kind::kDiscrete:
+      return GoodChoices(leaf.n) ? "" : "takes 2 to 4096 choices";
+    case Kind::kMultiDiscrete:
+      return ChoicesFault(leaf.choices);
+    case Kind::kMultiBinary:
+      return leaf.n >= 1 && leaf.n <= kMaxSpaceNumbers ? "" : "takes 1 to 65536 switches";
+    case Kind::kBox:
+      return BoxFault(side, leaf);
+  }
+  return "is of no known kind";
+}
+
+Status CheckNames(Side side, const Space& dict) {
+  const std::string place = LeafPlace(side, "");
+  if (dict.leaves.empty() || dict.leaves.size() > std::size_t{kMaxSpaceLeaves} ||
+      dict.names.size() != dict.leaves.size()) {
+    return InvalidArgument("the " + place + " space has " + std::to_string(dict.leaves.size()) +
+                           " leaves and " + std::to_string(dict.names.size()) +
+                           " names where 1 to 32 leaves were expected, each with its name");
+  }
+  for (auto name = dict.names.begin(); name != dict.names.end(); ++name) {
+    if (!GoodName(*name) || std::find(dict.names.begin(), name, *name) != name) {
+      return InvalidArgument("a leaf of the " + place + " space is named " + Quote(*name) +
+                             " where 1 to 32 of a-z, 0-9 and _ were expected, each name once: "
+                             "give it another name");
+    }
+  }
+  return Status();
+}
+
+Status CheckSide(Side side, const Space& space) {
+  if (space.kind == Kind::kDict) MURMURATE_RETURN_IF_ERROR(CheckNames(side, space));
+  for (int i = 0; i < space.leaf_count(); ++i) {
+    const std::string fault = LeafFault(side, space.leaf(i));
+    if (fault.empty()) continue;
+    return InvalidArgument("the space " + LeafPlace(side, space.leaf_name(i)) + " is " +
+                           Shown(side, space.leaf(i)) + " but it " + fault);
+  }
+  return Status();
+}
+
+/// The first leaf in which two spaces of one side differ.
+std::string SideDifference(Side side, const Space& expected, const Space& got) {
+  if (expected == got) return "";
+  for (int i = 0; i < std::max(expected.leaf_count(), got.leaf_count()); ++i) {
+    const Space* const one = i < expected.leaf_count() ? &expected.leaf(i) : nullptr;
+    const Space* const other = i < got.leaf_count() ? &got.leaf(i) : nullptr;
+    const std::string place = LeafPlace(side, one ? expected.leaf_name(i) : got.leaf_name(i));
+    const std::string place_got = LeafPlace(side, other ? got.leaf_name(i) : "");
+    if (one && other && place == place_got && *one == *other) continue;
+    return place + ": expected " + (one ? Shown(side, *one) : "nothing") + ", got " +
+           (other && place != place_got ? place_got + " " : "") +
+           (other ? Shown(side, *other) : "nothing");
+  }
+  return LeafPlace(side, "") + ": expected another kind of space";
 }
 
 }  // namespace
 
 int Space::element_count() const {
-  if (kind != Kind::kBox) return kind == Kind::kDiscrete ? 1 : 0;
-  std::int64_t count = 1;
-  for (const int size : shape) {
-    count = std::min<std::int64_t>(count * size, std::numeric_limits<int>::max());
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  std::int64_t count = kind == Kind::kBox || kind == Kind::kDiscrete ? 1 : 0;
+  if (kind == Kind::kBox) {
+    for (const int size : shape) count = std::min(count * size, kMost);
+  } else if (kind == Kind::kMultiDiscrete) {
+    count = static_cast<std::int64_t>(choices.size());
+  } else if (kind == Kind::kMultiBinary) {
+    count = n;
+  } else if (kind == Kind::kDict) {
+    for (const Space& leaf : leaves) count = std::min(count + leaf.element_count(), kMost);
   }
   return static_cast<int>(count);
 }
 
 Space Box(std::vector<int> shape) {
   Space space;
-  space.kind = Space::Kind::kBox;
+  space.kind = Kind::kBox;
   space.shape = std::move(shape);
+  return space;
+}
+
+Space Box(std::vector<int> shape, std::vector<float> low, std::vector<float> high) {
+  Space space = Box(std::move(shape));
+  space.low = std::move(low);
+  space.high = std::move(high);
+  return space;
+}
+
+Space Box(std::vector<int> shape, float low, float high) {
+  Space space = Box(std::move(shape));
+  const int count = std::clamp(space.element_count(), 0, kMaxSpaceNumbers);
+  space.low.assign(static_cast<std::size_t>(count), low);
+  space.high.assign(static_cast<std::size_t>(count), high);
+  return space;
+}
+
+Space Image(std::vector<int> shape) {
+  Space space = Box(std::move(shape));
+  space.element = Space::Element::kUint8;
   return space;
 }
 
 Space Discrete(int n) {
   Space space;
-  space.kind = Space::Kind::kDiscrete;
+  space.kind = Kind::kDiscrete;
   space.n = n;
   return space;
 }
 
-std::string Spaces::ToText() const {
-  return "observation " + SpaceText(observation) + "\naction " + SpaceText(action) + "\n";
+Space MultiDiscrete(std::vector<int> choices) {
+  if (choices.size() == 1) return Discrete(choices[0]);
+  Space space;
+  space.kind = Kind::kMultiDiscrete;
+  space.choices = std::move(choices);
+  return space;
 }
 
-Result<Spaces> Spaces::Parse(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
-    return InvalidData("the spaces take " + std::to_string(text.size()) +
-                       " bytes where at most 1024 were expected: correct the peer or the file");
+Space MultiBinary(int n) {
+  Space space;
+  space.kind = Kind::kMultiBinary;
+  space.n = n;
+  return space;
+}
+
+Space Dict(std::vector<std::pair<std::string, Space>> leaves) {
+  Space space;
+  space.kind = Kind::kDict;
+  for (auto& [name, leaf] : leaves) {
+    space.names.push_back(std::move(name));
+    space.leaves.push_back(std::move(leaf));
   }
-  const std::vector<std::string_view> lines = SplitLines(text);
-  if (lines.size() != 2) {
-    return InvalidData("the spaces have " + std::to_string(lines.size()) +
-                       " lines where two were expected, \"observation ...\" and \"action ...\": "
-                       "correct the peer or the file");
-  }
-  Result<Space> observation = ParseLine(lines[0], "observation");
-  if (!observation.ok()) return observation.status();
-  Result<Space> action = ParseLine(lines[1], "action");
-  if (!action.ok()) return action.status();
-  return Spaces{*observation, *action};
+  return space;
 }
 
 Status CheckSpaces(const Spaces& spaces) {
+  MURMURATE_RETURN_IF_ERROR(CheckSide(Side::kObservation, spaces.observation));
+  MURMURATE_RETURN_IF_ERROR(CheckSide(Side::kAction, spaces.action));
+  const std::size_t bytes = spaces.ToText().size();
+  if (bytes <= kMaxSpacesText) return Status();
+  return InvalidArgument("the spaces take " + std::to_string(bytes) +
+                         " bytes of text where at most 4096 were expected: use fewer bounds, "
+                         "variables or leaves");
+}
+
+Status CheckSupported(const Spaces& spaces) {
+  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   const Space& observation = spaces.observation;
-  const bool sizes_fine =
-      std::all_of(observation.shape.begin(), observation.shape.end(), [](int s) { return s >= 1; });
-  const int count = sizes_fine ? observation.element_count() : 0;
-  if (observation.kind != Space::Kind::kBox || observation.shape.empty() ||
-      observation.shape.size() > kMaxDimensions || count < 1 || count > kMaxObservation) {
-    return InvalidArgument("the observation space is " + SpaceText(observation) +
-                           " but this version supports float32 with 1 to 8 dimensions and 1 to "
-                           "65536 numbers in all: use Box({...}) of such a shape");
+  if (observation.kind != Kind::kBox || observation.element != Space::Element::kFloat32) {
+    return InvalidArgument("the observation space is " + Shown(Side::kObservation, observation) +
+                           " but this version supports float32: use Box({...})");
   }
-  const Space& action = spaces.action;
-  if (action.kind != Space::Kind::kDiscrete || action.n < 2 || action.n > kMaxChoices) {
-    return InvalidArgument("the action space is " + SpaceText(action) +
-                           " but this version supports discrete with 2 to 4096 choices: "
-                           "use Discrete(n)");
+  if (spaces.action.kind != Kind::kDiscrete) {
+    return InvalidArgument("the action space is " + Shown(Side::kAction, spaces.action) +
+                           " but this version supports discrete: use Discrete(n)");
   }
   return Status();
 }
 
 std::string FirstDifference(const Spaces& expected, const Spaces& got) {
-  if (expected.observation != got.observation) {
-    return "observation: expected " + SpaceText(expected.observation) + ", got " +
-           SpaceText(got.observation);
-  }
-  if (expected.action != got.action) {
-    return "action: expected " + SpaceText(expected.action) + ", got " + SpaceText(got.action);
-  }
-  return "";
+  const std::string seen =
+      SideDifference(Side::kObservation, expected.observation, got.observation);
+  return seen.empty() ? SideDifference(Side::kAction, expected.action, got.action) : seen;
 }
 
 }  // namespace murmurate

@@ -1,0 +1,24 @@
+// One line of the text form of Spaces: ToText and the messages of CheckSpaces share it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "murmurate/spaces.h"
+
+namespace murmurate {
+
+enum class Side : std::uint8_t { kObservation, kAction };
+
+inline constexpr std::size_t kMaxSpacesText = 4096;
+inline constexpr std::size_t kMaxSpaceDimensions = 8;
+inline constexpr int kMaxSpaceLeaves = 32;
+inline constexpr int kMaxSpaceNumbers = 65536;
+inline constexpr int kMaxSpaceChoices = 4096;
+
+/// "observation", "action.turn".
+std::string LeafPlace(Side side, std::string_view name);
+/// What follows the place: "float32 4", "discrete 2".
+std::string LeafText(Side side, const Space& leaf);
+
+}  // namespace murmurate
