@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -23,28 +22,7 @@
 #include "shared/core/loop.h"
 #include "shared/network/actor_critic.h"
 #include "shared/weights/publishing.h"
-
-namespace {
-
-thread_local bool counting = false;
-thread_local std::uint64_t allocations = 0;
-
-[[gnu::noinline]] void* Allocate(std::size_t size) {
-  allocations += counting;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void Release(void* memory) {
-  allocations += counting;
-  std::free(memory);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return Allocate(size); }
-void operator delete(void* memory) noexcept { Release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { Release(memory); }
+#include "tests/allocations.h"
 
 namespace murmurate {
 namespace {
@@ -179,6 +157,7 @@ std::vector<std::uint32_t> TimeWakes() {
 }
 
 struct Timings {
+  std::uint64_t allocations = 0;  // and frees, in all turns
   std::vector<std::uint32_t> act, empty;
   std::uint64_t first_act = 0;  ///< of the agent's life
 };
@@ -193,7 +172,7 @@ Timings TimeCalls(Agent& agent, std::uint64_t acted, int turns) {
   std::vector<float> observations(4 * 1024);
   Random random(3);
   for (float& x : observations) x = static_cast<float>(random.Normal());
-  counting = true;
+  const std::uint64_t before_all = Allocations() + Frees();
   for (int turn = 0; turn < turns; ++turn) {
     for (int i = 0; i < kTurn; ++i) {
       const std::int64_t before = MonotonicNs();
@@ -208,7 +187,7 @@ Timings TimeCalls(Agent& agent, std::uint64_t acted, int turns) {
       timings.empty.push_back(static_cast<std::uint32_t>(MonotonicNs() - before));
     }
   }
-  counting = false;
+  timings.allocations = Allocations() + Frees() - before_all;
   return timings;
 }
 
@@ -240,7 +219,8 @@ void PrintCalls(Timings timings, const std::vector<std::uint64_t>& hand_overs) {
       10, false);
   row("hand-over, p99", Percentile(handing, 0.99), Percentile(wakes, 0.99), 10, false);
   std::printf("allocations in %zu Acts: %llu, target 0: %s\n", timings.act.size(),
-              static_cast<unsigned long long>(allocations), allocations == 0 ? "met" : "MISSED");
+              static_cast<unsigned long long>(timings.allocations),
+              timings.allocations == 0 ? "met" : "MISSED");
 }
 
 /// Processor time of this thread: the loop never waits, and other programs do not count.

@@ -8,57 +8,23 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "client/platform.h"
+#include "tests/allocations.h"
 #include "tests/client/workbench.h"
 
 namespace {
 
 thread_local bool counting = false;
-thread_local std::uint64_t allocations = 0, locks = 0, calls = 0;
+thread_local std::uint64_t locks = 0, calls = 0;
 
 template <typename Function>
 Function* Real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-void* Allocate(std::size_t size, std::size_t alignment) {
-  allocations += counting;
-  void* memory = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
-                                : std::aligned_alloc(
-                                      alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
 }  // namespace
-
-void* operator new(std::size_t size) { return Allocate(size, 0); }
-void* operator new[](std::size_t size) { return Allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  allocations += counting;
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept { operator delete(memory); }
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { operator delete(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { operator delete(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  operator delete(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  operator delete(memory);
-}
 
 extern "C" {
 
@@ -92,18 +58,24 @@ long syscall(long number, ...) {
 namespace murmurate {
 namespace {
 
+thread_local std::uint64_t allocations = 0;  // and frees
+
 struct Counted {
-  Counted() {
-    allocations = locks = calls = 0;
+  Counted() : before(Allocations() + Frees()) {
+    locks = calls = 0;
     counting = true;
   }
-  ~Counted() { counting = false; }
+  ~Counted() {
+    counting = false;
+    allocations = Allocations() + Frees() - before;
+  }
+  const std::uint64_t before;
 };
 
 TEST(HotPath, TheCountersCount) {
   {
     const Counted counted;
-    delete new int(1);
+    operator delete(operator new(1));
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&mutex);
     pthread_mutex_unlock(&mutex);

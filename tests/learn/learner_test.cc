@@ -8,7 +8,7 @@
 #include "shared/compute/losses.h"
 #include "shared/network/actor_critic.h"
 #include "shared/network/policy.h"
-#include "tests/learn/allocation_count.h"
+#include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
 
 namespace murmurate {
@@ -206,9 +206,9 @@ TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
   for (const bool with_episodes : {true, false}) {
     batch = FullBatch(2, 2, 2, 2);
     if (!with_episodes) batch.episodes.clear();
-    const std::uint64_t before = AllocationCount();
+    const std::uint64_t before = Allocations();
     (void)learner.Learn(batch, 64);
-    EXPECT_EQ(AllocationCount() - before, with_episodes ? 1u : 0u)
+    EXPECT_EQ(Allocations() - before, with_episodes ? 1u : 0u)
         << "the report's episodes, nothing else";
   }
 }

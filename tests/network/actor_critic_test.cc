@@ -8,7 +8,7 @@
 
 #include "shared/core/aligned_floats.h"
 #include "shared/network/policy.h"
-#include "tests/network/allocations.h"
+#include "tests/allocations.h"
 
 namespace murmurate {
 namespace {
@@ -204,7 +204,7 @@ TEST_P(ActorCriticTest, NothingIsAllocatedAfterConstruction) {
   std::vector<float> gradient(network.layout().trained_count());
   const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
   Random random(1);
-  const long before = Allocations();
+  const std::uint64_t before = Allocations();
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());
   network.Backward(parameters, logits.data(), values.data(), gradient);
   policy.Pack({parameters.data() + section.offset, section.count},

@@ -1,0 +1,12 @@
+// Counts what the calling thread allocates and frees with new and delete, which allocations.cc
+// replaces for the whole program that it is linked into.
+#pragma once
+
+#include <cstdint>
+
+namespace murmurate {
+
+std::uint64_t Allocations();
+std::uint64_t Frees();
+
+}  // namespace murmurate
