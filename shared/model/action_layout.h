@@ -1,0 +1,76 @@
+// ActionLayout: how one action is recorded, and which outputs of a policy's head choose it. The
+// client, the wire, the batch and the losses read the same layout.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "murmurate/spaces.h"
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+/// How a model makes continuous actions: part of its spec, without meaning for other actions.
+struct ContinuousSettings {
+  /// The head has a log standard deviation for each number beside its mean; otherwise they are
+  /// parameters of their own, the same in every state.
+  bool state_dependent_deviation = false;
+  /// The game gets tanh(sample) scaled to [low, high] instead of the sample clipped to it: every
+  /// continuous part needs bounds.
+  bool squashed = false;
+  friend bool operator==(const ContinuousSettings&, const ContinuousSettings&) = default;
+};
+
+/// One leaf of the action space.
+struct ActionPart {
+  enum class Kind : std::uint8_t { kDiscrete, kBinary, kContinuous };
+  std::string name;  ///< empty when the space is no kDict
+  Kind kind = Kind::kDiscrete;
+  std::vector<int> shape;        ///< kContinuous, as the game stated it
+  std::vector<int> choices;      ///< kDiscrete: of each variable
+  int count = 0;                 ///< variables: words of the recorded action
+  std::vector<float> low, high;  ///< kContinuous: both empty, or one for each number
+  int first_word = 0;
+  int first_output = 0;  ///< kContinuous: the means; its log deviations, if any, follow them
+  int outputs = 0;
+  int first_mask_byte = 0;   ///< kDiscrete
+  int first_deviation = -1;  ///< kContinuous, of the free ones; -1: the head gives them
+};
+
+/// A recorded action is words() words of 4 bytes: int32 for choices and switches, float32 (its
+/// bits) for numbers, where it is the sample before clipping or squashing. Code that holds one uses
+/// std::int32_t and std::bit_cast.
+///
+/// A mask is mask_bytes() bytes, one for each choice of each discrete variable, in order: nonzero
+/// means allowed. Switches and numbers have none.
+class ActionLayout {
+ public:
+  /// `action` has passed CheckSpaces, and both have passed CheckContinuous.
+  explicit ActionLayout(const Space& action, const ContinuousSettings& settings = {});
+
+  const std::vector<ActionPart>& parts() const { return parts_; }  ///< in the space's order
+  const ContinuousSettings& settings() const { return settings_; }
+  int words() const { return words_; }
+  /// Width of the policy's head: a logit for each choice, one for each switch, a mean for each
+  /// number (and a log deviation, when they depend on the state).
+  int outputs() const { return outputs_; }
+  int mask_bytes() const { return mask_bytes_; }
+  int free_deviations() const { return free_deviations_; }  ///< log deviations in the parameters
+
+  /// A recorded action from outside: choices that exist (and that `mask` allows, unless null),
+  /// switches of 0 or 1, finite numbers.
+  Status CheckAction(const std::int32_t* words, const std::uint8_t* mask = nullptr) const;
+  /// A mask leaves every variable a choice.
+  Status CheckMask(const std::uint8_t* mask) const;
+
+ private:
+  std::vector<ActionPart> parts_;
+  ContinuousSettings settings_;
+  int words_ = 0, outputs_ = 0, mask_bytes_ = 0, free_deviations_ = 0;
+};
+
+/// Squashing needs bounds on every number.
+Status CheckContinuous(const Space& action, const ContinuousSettings& settings);
+
+}  // namespace murmurate
