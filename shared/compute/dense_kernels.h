@@ -17,8 +17,18 @@ enum class KernelSet : std::uint8_t { kPlain, kAvx2, kAvx512 };
 
 /// What happens to each sum before it is stored. The gradient forms multiply by the derivative of
 /// the activation, told from the activation's own output y (GemmCall::output): tanh: 1 - y^2, relu:
-/// y > 0.
-enum class Epilogue : std::uint8_t { kNone, kTanh, kRelu, kTanhGradient, kReluGradient };
+/// y > 0, elu (x > 0 ? x : exp(x) - 1): y > 0 ? 1 : y + 1, sigmoid: y (1 - y).
+enum class Epilogue : std::uint8_t {
+  kNone,
+  kTanh,
+  kRelu,
+  kTanhGradient,
+  kReluGradient,
+  kElu,
+  kSigmoid,
+  kEluGradient,
+  kSigmoidGradient,
+};
 
 /// C = epilogue(A B + bias), or epilogue(C + A B + bias) when `accumulate`. C [rows][columns], B
 /// [depth][columns] and `output` [rows][columns] have contiguous rows; A [rows][depth] has any
@@ -44,7 +54,8 @@ struct GemmCall {
 struct DenseKernels {
   KernelSet set;
   std::string_view name;
-  int lanes;  ///< floats in one vector
+  int lanes;          ///< floats in one vector
+  int panel_columns;  ///< columns of B that gemm takes at once (packed_weight.h)
 
   void (*gemm)(const GemmCall& call);
   /// sums[j] += sum over rows of values[row][j] (a bias's gradient).

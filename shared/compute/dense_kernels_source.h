@@ -5,45 +5,17 @@
 #pragma once
 
 #include "shared/compute/dense_kernels.h"
+#include "shared/compute/vector_functions.h"
 
 namespace murmurate {
 namespace {
 
 using Stride = std::ptrdiff_t;
 
-/// x P(x^2) / Q(x^2), the form of Eigen's generic_fast_tanh_float; coefficients refitted by
-/// weighted least squares over |x| <= 8.2, where tanh is 1 - 1.5e-7, and scaled so that Q's first
-/// is 1 (an addition instead of a multiply-add: those are what the units are short of). Error
-/// below 3.5e-7, nearly all of it rounding; 5e-8 in the mean.
-inline Vector Tanh(Vector x) {
-  x = Max(Min(x, Splat(8.2f)), Splat(-8.2f));
-  const Vector z = x * x;
-  Vector p = MulAdd(z, Splat(0.017729340121150017f), Splat(25.849163055419922f));
-  p = MulAdd(z, p, Splat(4249.03662109375f));
-  p = MulAdd(z, p, Splat(160468.59375f));
-  p = MulAdd(z, p, Splat(1194663.25f));
-  Vector q = z + Splat(404.56475830078125f);
-  q = MulAdd(z, q, Splat(31190.603515625f));
-  q = MulAdd(z, q, Splat(558689.625f));
-  q = MulAdd(z, q, Splat(1194663.375f));
-  return x * p / q;
-}
-
-template <Epilogue kKind>
-inline Vector Apply(Vector x, Vector y) {
-  const Vector zero = Splat(0.0f), one = Splat(1.0f);
-  if constexpr (kKind == Epilogue::kTanh) return Tanh(x);
-  if constexpr (kKind == Epilogue::kRelu) return Max(x, zero);
-  if constexpr (kKind == Epilogue::kTanhGradient) return x * (one - y * y);
-  if constexpr (kKind == Epilogue::kReluGradient) return Select(Greater(y, zero), x, zero);
-  return x;
-}
-
 /// A second pass over a tile that still lies in the first cache.
 template <Epilogue kKind>
 void Finish(const GemmCall& call, int row, int rows, int column, int columns) {
-  constexpr bool kReadsOutput =
-      kKind == Epilogue::kTanhGradient || kKind == Epilogue::kReluGradient;
+  constexpr bool kReadsOutput = IsGradient(kKind);
   for (int i = row; i < row + rows; ++i) {
     float* const c = call.c + i * call.c_row_stride + column;
     const float* const y =
@@ -66,10 +38,18 @@ void FinishTile(const GemmCall& call, int row, int rows, int column, int columns
       return Finish<Epilogue::kTanh>(call, row, rows, column, columns);
     case Epilogue::kRelu:
       return Finish<Epilogue::kRelu>(call, row, rows, column, columns);
+    case Epilogue::kElu:
+      return Finish<Epilogue::kElu>(call, row, rows, column, columns);
+    case Epilogue::kSigmoid:
+      return Finish<Epilogue::kSigmoid>(call, row, rows, column, columns);
     case Epilogue::kTanhGradient:
       return Finish<Epilogue::kTanhGradient>(call, row, rows, column, columns);
     case Epilogue::kReluGradient:
       return Finish<Epilogue::kReluGradient>(call, row, rows, column, columns);
+    case Epilogue::kEluGradient:
+      return Finish<Epilogue::kEluGradient>(call, row, rows, column, columns);
+    case Epilogue::kSigmoidGradient:
+      return Finish<Epilogue::kSigmoidGradient>(call, row, rows, column, columns);
   }
 }
 
@@ -322,7 +302,8 @@ void Normalize(int rows, int columns, const float* x, const float* mean, const f
 }
 
 constexpr DenseKernels MakeDenseKernels(KernelSet set, std::string_view name) {
-  return {set, name, kLanes, RunGemm, AddColumnSums, TransposeMatrix, Normalize};
+  return {set,     name,          kLanes,          kTileVectors * kLanes,
+          RunGemm, AddColumnSums, TransposeMatrix, Normalize};
 }
 
 }  // namespace

@@ -3,43 +3,12 @@
 #pragma once
 
 #include "shared/compute/learner_kernels.h"
+#include "shared/compute/vector_functions.h"
 
 namespace murmurate {
 namespace {
 
 using Stride = std::ptrdiff_t;
-
-/// Cephes expf (Moshier): 2^n times a polynomial on |r| <= ln(2) / 2. Error below 2 units in the
-/// last place; arguments are held within [-86, 88], so that the result is normal.
-inline Vector Exp(Vector x) {
-  x = Max(Min(x, Splat(88.0f)), Splat(-86.0f));
-  const Vector n = Round(x * Splat(1.44269504088896341f));
-  Vector r = MulAdd(n, Splat(-0.693359375f), x);
-  r = MulAdd(n, Splat(2.12194440e-4f), r);
-  Vector y = MulAdd(r, Splat(1.9875691500e-4f), Splat(1.3981999507e-3f));
-  y = MulAdd(r, y, Splat(8.3334519073e-3f));
-  y = MulAdd(r, y, Splat(4.1665795894e-2f));
-  y = MulAdd(r, y, Splat(1.6666665459e-1f));
-  y = MulAdd(r, y, Splat(5.0000001201e-1f));
-  return ScaleByPower(MulAdd(y, r * r, r) + Splat(1.0f), n);
-}
-
-/// Cephes logf, for normal x > 0.
-inline Vector Log(Vector x) {
-  Vector n;
-  const Vector f = Mantissa(x, &n) - Splat(1.0f), square = f * f;
-  Vector y = MulAdd(f, Splat(7.0376836292e-2f), Splat(-1.1514610310e-1f));
-  y = MulAdd(f, y, Splat(1.1676998740e-1f));
-  y = MulAdd(f, y, Splat(-1.2420140846e-1f));
-  y = MulAdd(f, y, Splat(1.4249322787e-1f));
-  y = MulAdd(f, y, Splat(-1.6668057665e-1f));
-  y = MulAdd(f, y, Splat(2.0000714765e-1f));
-  y = MulAdd(f, y, Splat(-2.4999993993e-1f));
-  y = MulAdd(f, y, Splat(3.3333331174e-1f));
-  y = MulAdd(n, Splat(-2.12194440e-4f), y * f * square);
-  y = MulAdd(square, Splat(-0.5f), y);
-  return MulAdd(n, Splat(0.693359375f), f + y);
-}
 
 double SumOfSquares(std::size_t count, const float* values) {
   constexpr std::size_t kRun = 4096 * kLanes;

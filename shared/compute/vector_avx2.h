@@ -24,6 +24,10 @@ inline Vector Load(const float* p) { return _mm256_loadu_ps(p); }
 inline Vector LoadPart(const float* p, Mask mask) {
   return _mm256_maskload_ps(p, _mm256_castps_si256(mask));
 }
+inline Vector LoadBytes(const std::uint8_t* p) {
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
 inline void Store(float* p, Vector x) { _mm256_storeu_ps(p, x); }
 inline void StorePart(float* p, Mask mask, Vector x) {
   _mm256_maskstore_ps(p, _mm256_castps_si256(mask), x);

@@ -20,6 +20,11 @@ inline Mask FirstLanes(int count) { return static_cast<Mask>((1u << count) - 1);
 inline Vector Splat(float x) { return _mm512_set1_ps(x); }
 inline Vector Load(const float* p) { return _mm512_loadu_ps(p); }
 inline Vector LoadPart(const float* p, Mask mask) { return _mm512_maskz_loadu_ps(mask, p); }
+/// kLanes bytes as floats.
+inline Vector LoadBytes(const std::uint8_t* p) {
+  return _mm512_cvtepi32_ps(
+      _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
 inline void Store(float* p, Vector x) { _mm512_storeu_ps(p, x); }
 inline void StorePart(float* p, Mask mask, Vector x) { _mm512_mask_storeu_ps(p, mask, x); }
 inline Vector MulAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }

@@ -27,6 +27,9 @@ inline Vector LoadPart(const float* p, Mask mask) {
     if (mask[i]) x[i] = p[i];
   return x;
 }
+inline Vector LoadBytes(const std::uint8_t* p) {
+  return __builtin_convertvector(Mask{p[0], p[1], p[2], p[3]}, Vector);
+}
 inline void Store(float* p, Vector x) { __builtin_memcpy(p, &x, sizeof(x)); }
 inline void StorePart(float* p, Mask mask, Vector x) {
   for (int i = 0; i < kLanes; ++i)

@@ -26,6 +26,10 @@ double Expected(const GemmCall& call, int i, int j, double before) {
   const double y = call.output ? call.output[i * call.output_row_stride + j] : 0.0;
   if (call.epilogue == Epilogue::kTanh) return std::tanh(sum);
   if (call.epilogue == Epilogue::kRelu) return std::max(sum, 0.0);
+  if (call.epilogue == Epilogue::kElu) return sum > 0 ? sum : std::expm1(sum);
+  if (call.epilogue == Epilogue::kSigmoid) return 1 / (1 + std::exp(-sum));
+  if (call.epilogue == Epilogue::kEluGradient) return y > 0 ? sum : sum * (y + 1);
+  if (call.epilogue == Epilogue::kSigmoidGradient) return sum * y * (1 - y);
   if (call.epilogue == Epilogue::kTanhGradient) return sum * (1 - y * y);
   if (call.epilogue == Epilogue::kReluGradient) return y > 0 ? sum : 0.0;
   return sum;
@@ -89,8 +93,10 @@ TEST_P(DenseKernelsTest, ProductsOfAllSizesAreRight) {
 TEST_P(DenseKernelsTest, EachEpilogueIsAppliedAfterTheSum) {
   const std::vector<float> a = Normals(33 * 70, 1), b = Normals(70 * 70, 2), bias = Normals(70, 3);
   const std::vector<float> output = Normals(33 * 72, 5);
-  for (const Epilogue epilogue : {Epilogue::kNone, Epilogue::kTanh, Epilogue::kRelu,
-                                  Epilogue::kTanhGradient, Epilogue::kReluGradient})
+  for (const Epilogue epilogue :
+       {Epilogue::kNone, Epilogue::kTanh, Epilogue::kRelu, Epilogue::kElu, Epilogue::kSigmoid,
+        Epilogue::kTanhGradient, Epilogue::kReluGradient, Epilogue::kEluGradient,
+        Epilogue::kSigmoidGradient})
     for (const int columns : {1, 2, 19, 64, 70}) {
       GemmCall call{.rows = 33, .columns = columns, .depth = 40, .a = a.data(), .a_row_stride = 41};
       call.b = b.data();

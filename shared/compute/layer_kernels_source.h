@@ -1,0 +1,219 @@
+// The one source of the layers' forward kernels, included by layer_kernels_SET.cc after
+// vector_SET.h (dense_kernels_source.h says why nothing here is visible outside that file).
+#pragma once
+
+#include "shared/compute/convolution.h"
+#include "shared/compute/gru.h"
+#include "shared/compute/layer_kernels.h"
+#include "shared/compute/layer_norm.h"
+#include "shared/compute/lstm.h"
+#include "shared/compute/max_pool.h"
+#include "shared/compute/vector_functions.h"
+#include "shared/compute/vector_rows.h"
+
+namespace murmurate {
+namespace {
+
+template <Epilogue kKind>
+void ApplyAll(std::size_t count, const float* output, float* values) {
+  constexpr bool kReads = IsGradient(kKind);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    Store(values + i, Apply<kKind>(Load(values + i), kReads ? Load(output + i) : Splat(0.0f)));
+  if (i == count) return;
+  const Mask part = FirstLanes(static_cast<int>(count - i));
+  const Vector y = kReads ? LoadPart(output + i, part) : Splat(0.0f);
+  StorePart(values + i, part, Apply<kKind>(LoadPart(values + i, part), y));
+}
+
+void RunApply(Epilogue epilogue, std::size_t count, const float* output, float* values) {
+  switch (epilogue) {
+    case Epilogue::kNone:
+      return;
+    case Epilogue::kTanh:
+      return ApplyAll<Epilogue::kTanh>(count, output, values);
+    case Epilogue::kRelu:
+      return ApplyAll<Epilogue::kRelu>(count, output, values);
+    case Epilogue::kElu:
+      return ApplyAll<Epilogue::kElu>(count, output, values);
+    case Epilogue::kSigmoid:
+      return ApplyAll<Epilogue::kSigmoid>(count, output, values);
+    case Epilogue::kTanhGradient:
+      return ApplyAll<Epilogue::kTanhGradient>(count, output, values);
+    case Epilogue::kReluGradient:
+      return ApplyAll<Epilogue::kReluGradient>(count, output, values);
+    case Epilogue::kEluGradient:
+      return ApplyAll<Epilogue::kEluGradient>(count, output, values);
+    case Epilogue::kSigmoidGradient:
+      return ApplyAll<Epilogue::kSigmoidGradient>(count, output, values);
+  }
+}
+
+template <typename Element>
+void GatherPatch(const Window& w, const Element* image, const Place& place, float* to) {
+  const int line = w.kernel.width * w.channels;
+  const Span x = Inside(place.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
+  const int top = place.y * w.stride.height - w.padding.height;
+  for (int ky = 0; ky < w.kernel.height; ++ky, to += line) {
+    const int y = top + ky;
+    if (y < 0 || y >= w.height || x.end <= x.begin) {
+      ZeroRow(line, to);
+      continue;
+    }
+    ZeroRow(x.begin * w.channels, to);
+    CopyRow(image + (Stride{y} * w.width + x.start + x.begin) * w.channels,
+            (x.end - x.begin) * w.channels, to + x.begin * w.channels);
+    ZeroRow((w.kernel.width - x.end) * w.channels, to + x.end * w.channels);
+  }
+}
+
+template <typename Element>
+void GatherAll(const PatchCall& call, const Element* input) {
+  const Window& w = call.window;
+  const Stride picture = Stride{w.height} * w.width * w.channels;
+  Place place = PlaceOf(call.first, call.out);
+  float* to = call.patches;
+  for (int i = 0; i < call.count; ++i, to += call.patch_stride) {
+    GatherPatch(w, input + place.image * picture, place, to);
+    Advance(call.out, &place);
+  }
+}
+
+void GatherPatches(const PatchCall& call) {
+  if (call.bytes != nullptr) return GatherAll(call, call.bytes);
+  GatherAll(call, call.input);
+}
+
+/// One position, kLanes channels: greatest number and where it was.
+template <bool kPart>
+inline void PoolChannels(const Window& w, const float* corner, Span y, Span x, Mask part,
+                         float* output, float* winner) {
+  const Stride line = Stride{w.width} * w.channels;
+  Vector best = Splat(0.0f), where = Splat(0.0f);
+  bool any = false;
+  for (int ky = y.begin; ky < y.end; ++ky)
+    for (int kx = x.begin; kx < x.end; ++kx) {
+      const float* const p = corner + ky * line + Stride{kx} * w.channels;
+      const Vector value = kPart ? LoadPart(p, part) : Load(p);
+      const Vector at = Splat(static_cast<float>(ky * w.kernel.width + kx));
+      const Mask greater = Greater(value, best);
+      best = any ? Select(greater, value, best) : value;
+      where = any ? Select(greater, at, where) : at;
+      any = true;
+    }
+  if (kPart)
+    StorePart(output, part, best);
+  else
+    Store(output, best);
+  if (winner == nullptr) return;
+  if (kPart)
+    StorePart(winner, part, where);
+  else
+    Store(winner, where);
+}
+
+void MaxPool(const MaxPoolCall& call) {
+  const Window& w = call.window;
+  const Extent out = OutputExtent(w);
+  const Stride picture = Stride{w.height} * w.width * w.channels;
+  Place place = PlaceOf(0, out);
+  float* output = call.output;
+  float* winner = call.winner;
+  for (int i = call.images * out.height * out.width; i > 0; --i) {
+    const int top = place.y * w.stride.height - w.padding.height;
+    const int left = place.x * w.stride.width - w.padding.width;
+    const Span y = Inside(top, w.kernel.height, w.height),
+               x = Inside(left, w.kernel.width, w.width);
+    const float* const corner =
+        call.input + place.image * picture + (Stride{top} * w.width + left) * w.channels;
+    int c = 0;
+    for (; c + kLanes <= w.channels; c += kLanes)
+      PoolChannels<false>(w, corner + c, y, x, Mask{}, output + c, winner ? winner + c : nullptr);
+    if (c < w.channels)
+      PoolChannels<true>(w, corner + c, y, x, FirstLanes(w.channels - c), output + c,
+                         winner ? winner + c : nullptr);
+    output += w.channels;
+    if (winner != nullptr) winner += w.channels;
+    Advance(out, &place);
+  }
+}
+
+void LayerNorm(const LayerNormCall& call) {
+  const int n = call.columns;
+  const float share = 1.0f / static_cast<float>(n);
+  for (int row = 0; row < call.rows; ++row) {
+    const float* const x = call.input + Stride{row} * n;
+    float* const y = call.output + Stride{row} * n;
+    Vector sum = Splat(0.0f), squares = Splat(0.0f);
+    EachPart(n, [&](int j, Mask part) { sum = sum + LoadPart(x + j, part); });
+    const float mean = Sum(sum) * share;
+    EachPart(n, [&](int j, Mask part) {
+      const Vector d = Select(part, LoadPart(x + j, part) - Splat(mean), Splat(0.0f));
+      squares = MulAdd(d, d, squares);
+    });
+    const float scale = 1.0f / __builtin_sqrtf(Sum(squares) * share + 1e-5f);
+    EachPart(n, [&](int j, Mask part) {
+      const Vector d = (LoadPart(x + j, part) - Splat(mean)) * Splat(scale);
+      StorePart(y + j, part,
+                MulAdd(d, LoadPart(call.gain + j, part), LoadPart(call.shift + j, part)));
+    });
+    if (call.kept == nullptr) continue;
+    call.kept[2 * row] = mean;
+    call.kept[2 * row + 1] = scale;
+  }
+}
+
+void LstmCell(const LstmCellCall& call) {
+  const int n = call.hidden;
+  for (int row = 0; row < call.rows; ++row) {
+    float* const gates = call.gates + Stride{row} * 4 * n;
+    const float* const before = call.cell_before + row * call.cell_before_stride;
+    float* const cell = call.cell + row * call.cell_stride;
+    float* const output = call.output + row * call.output_stride;
+    EachPart(n, [&](int j, Mask part) {
+      const Vector i = Sigmoid(LoadPart(gates + j, part));
+      const Vector f = Sigmoid(LoadPart(gates + n + j, part));
+      const Vector g = Tanh(LoadPart(gates + 2 * n + j, part));
+      const Vector o = Sigmoid(LoadPart(gates + 3 * n + j, part));
+      const Vector c = MulAdd(f, LoadPart(before + j, part), i * g), t = Tanh(c);
+      StorePart(cell + j, part, c);
+      StorePart(output + j, part, o * t);
+      if (!call.keep) return;
+      StorePart(gates + j, part, i);
+      StorePart(gates + n + j, part, f);
+      StorePart(gates + 2 * n + j, part, g);
+      StorePart(gates + 3 * n + j, part, o);
+      StorePart(call.cell_tanh + Stride{row} * n + j, part, t);
+    });
+  }
+}
+
+void GruCell(const GruCellCall& call) {
+  const int n = call.hidden;
+  for (int row = 0; row < call.rows; ++row) {
+    float* const gates = call.gates + Stride{row} * 3 * n;
+    float* const candidate = call.candidate + Stride{row} * 3 * n;
+    const float* const before = call.before + Stride{row} * n;
+    float* const output = call.output + Stride{row} * n;
+    EachPart(n, [&](int j, Mask part) {
+      const Vector r = Sigmoid(LoadPart(gates + j, part) + LoadPart(candidate + j, part));
+      const Vector z = Sigmoid(LoadPart(gates + n + j, part) + LoadPart(candidate + n + j, part));
+      const Vector q = LoadPart(candidate + 2 * n + j, part) + LoadPart(call.hidden_bias + j, part);
+      const Vector m = Tanh(MulAdd(r, q, LoadPart(gates + 2 * n + j, part)));
+      const Vector h = LoadPart(before + j, part);
+      StorePart(output + j, part, MulAdd(z, h - m, m));
+      if (!call.keep) return;
+      StorePart(gates + j, part, r);
+      StorePart(gates + n + j, part, z);
+      StorePart(gates + 2 * n + j, part, m);
+      StorePart(candidate + 2 * n + j, part, q);
+    });
+  }
+}
+
+constexpr LayerKernels MakeLayerKernels(const DenseKernels* dense) {
+  return {dense, RunApply, GatherPatches, MaxPool, LayerNorm, LstmCell, GruCell};
+}
+
+}  // namespace
+}  // namespace murmurate

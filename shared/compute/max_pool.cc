@@ -1,0 +1,9 @@
+#include "shared/compute/max_pool.h"
+
+namespace murmurate {
+
+void MaxPoolForward(const MaxPoolCall& call, const LayerKernels& kernels) {
+  kernels.max_pool(call);
+}
+
+}  // namespace murmurate
