@@ -1,0 +1,235 @@
+#include "shared/network/action_head.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+using Kind = ActionPart::Kind;
+using Mode = ActSettings::Mode;
+
+constexpr float kLog2 = std::numbers::ln2_v<float>;
+constexpr float kHalfLogTwoPi = 0.918938533f;
+constexpr float kNothing = -0.0f;  // -0 + x is x, bit for bit
+constexpr float kFarthest = 1e9f;  // in deviations: its square is still a float
+
+/// One number of a continuous part.
+struct Gaussian {
+  float mean, log_deviation;
+  bool squashed;
+
+  float LogProbability(float sample) const {
+    const float scaled = (sample - mean) * std::exp(-log_deviation);
+    const float z = std::clamp(scaled, -kFarthest, kFarthest);
+    const float log_density = -0.5f * z * z - log_deviation - kHalfLogTwoPi;
+    return squashed ? log_density - LogSlope(sample) : log_density;
+  }
+  /// log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2 u)).
+  static float LogSlope(float u) {
+    u = std::abs(std::clamp(u, -1e6f, 1e6f));  // it is even
+    return 2 * (kLog2 - u - std::log1p(std::exp(-2 * u)));
+  }
+};
+
+/// `temperature` widens the deviation: N^(1/T) has the variance T sigma^2.
+Gaussian GaussianOf(const ActionLayout& layout, const ActionPart& part, const ActionHead::Row& row,
+                    int i, float temperature) {
+  const float* const means = row.outputs + part.first_output;
+  const float log_deviation = part.first_deviation < 0
+                                  ? means[part.count + i]
+                                  : row.log_deviations[part.first_deviation + i];
+  return {
+      means[i],
+      std::clamp(log_deviation, kMinLogDeviation, kMaxLogDeviation) + 0.5f * std::log(temperature),
+      layout.settings().squashed};
+}
+
+const std::uint8_t* MaskOf(const ActionPart& part, const std::uint8_t* mask) {
+  return mask == nullptr ? nullptr : mask + part.first_mask_byte;
+}
+
+float ChooseDiscrete(const ActionPart& part, const ActionHead::Row& row,
+                     const ActSettings& settings, Random& random, std::int32_t* action) {
+  const float* logits = row.outputs + part.first_output;
+  const std::uint8_t* mask = MaskOf(part, row.mask);
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const std::size_t n = static_cast<std::size_t>(part.choices[i]);
+    const ActionChoice choice = ChooseAllowed({logits, n}, mask, settings, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+    logits += n;
+    if (mask != nullptr) mask += n;
+  }
+  return log_prob;
+}
+
+/// A switch is a choice between the logits 0 and l.
+float ChooseBinary(const ActionPart& part, const ActionHead::Row& row, const ActSettings& settings,
+                   Random& random, std::int32_t* action) {
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const float logits[] = {0, row.outputs[part.first_output + i]};
+    const ActionChoice choice = ChooseAction(logits, settings, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+  }
+  return log_prob;
+}
+
+float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
+                       const ActionHead::Row& row, const ActSettings& settings, Random& random,
+                       std::int32_t* action) {
+  MURMURATE_CHECK(settings.mode != Mode::kEpsilon, "epsilon is for choices, not for numbers");
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const Gaussian gaussian = GaussianOf(layout, part, row, i, settings.temperature);
+    float sample = gaussian.mean;
+    if (settings.mode == Mode::kSample)
+      sample += std::exp(gaussian.log_deviation) * static_cast<float>(random.Normal());
+    action[i] = std::bit_cast<std::int32_t>(sample);
+    log_prob += gaussian.LogProbability(sample);
+  }
+  return log_prob;
+}
+
+/// Squashed: so that tanh(sample) is uniform in (-1, 1).
+float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Random& random,
+                        std::int32_t* action) {
+  double log_prob = 0;
+  for (int i = 0; i < part.count; ++i) {
+    double sample;
+    if (layout.settings().squashed) {
+      sample = std::atanh(2 * (random.Uniform() + 0x1p-25) - 1);
+      log_prob -= std::numbers::ln2;
+    } else if (part.low.empty()) {
+      sample = random.Normal();
+      log_prob -= 0.5 * sample * sample + kHalfLogTwoPi;
+    } else {
+      const double width = double{part.high[i]} - part.low[i];
+      sample = part.low[i] + width * random.Uniform();
+      log_prob -= std::log(width);
+    }
+    action[i] = std::bit_cast<std::int32_t>(static_cast<float>(sample));
+  }
+  return static_cast<float>(log_prob);
+}
+
+float UniformPart(const ActionLayout& layout, const ActionPart& part, const std::uint8_t* mask,
+                  Random& random, std::int32_t* action) {
+  if (part.kind == Kind::kContinuous) return UniformContinuous(layout, part, random, action);
+  const std::uint8_t* allowed = part.kind == Kind::kDiscrete ? MaskOf(part, mask) : nullptr;
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const int n = part.kind == Kind::kDiscrete ? part.choices[i] : 2;
+    const ActionChoice choice = ChooseUniformAllowed(n, allowed, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+    if (allowed != nullptr) allowed += n;
+  }
+  return log_prob;
+}
+
+float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
+                         const ActionHead::Row& row, float temperature,
+                         const std::int32_t* action) {
+  const float* logits = row.outputs + part.first_output;
+  const std::uint8_t* mask = MaskOf(part, row.mask);
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    if (part.kind == Kind::kContinuous) {
+      log_prob += GaussianOf(layout, part, row, i, temperature)
+                      .LogProbability(std::bit_cast<float>(action[i]));
+      continue;
+    }
+    if (part.kind == Kind::kBinary) {
+      const float two[] = {0, logits[i]};
+      log_prob += LogProbabilityAllowed(two, nullptr, temperature, action[i]);
+      continue;
+    }
+    const std::size_t n = static_cast<std::size_t>(part.choices[i]);
+    log_prob += LogProbabilityAllowed({logits, n}, mask, temperature, action[i]);
+    logits += n;
+    if (mask != nullptr) mask += n;
+  }
+  return log_prob;
+}
+
+float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
+  if (part.low.empty()) return sample;
+  const float low = part.low[i], high = part.high[i];
+  if (!squashed) return std::clamp(sample, low, high);
+  const double share = 0.5 * (std::tanh(double{sample}) + 1);
+  return std::clamp(static_cast<float>(low + share * (double{high} - low)), low, high);
+}
+
+}  // namespace
+
+ActionHead::ActionHead(ActionLayout layout) : layout_(std::move(layout)) {}
+
+float ActionHead::Choose(const Row& row, const ActSettings& settings, Random& random,
+                         std::int32_t* action) const {
+  if (settings.mode == Mode::kUniform) return ChooseUniform(row.mask, random, action);
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts()) {
+    std::int32_t* const words = action + part.first_word;
+    if (part.kind == Kind::kDiscrete) {
+      log_prob += ChooseDiscrete(part, row, settings, random, words);
+    } else if (part.kind == Kind::kBinary) {
+      log_prob += ChooseBinary(part, row, settings, random, words);
+    } else {
+      log_prob += ChooseContinuous(layout_, part, row, settings, random, words);
+    }
+  }
+  return log_prob;
+}
+
+float ActionHead::ChooseUniform(const std::uint8_t* mask, Random& random,
+                                std::int32_t* action) const {
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts())
+    log_prob += UniformPart(layout_, part, mask, random, action + part.first_word);
+  return log_prob;
+}
+
+float ActionHead::LogProbability(const Row& row, float temperature,
+                                 const std::int32_t* action) const {
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts())
+    log_prob += PartLogProbability(layout_, part, row, temperature, action + part.first_word);
+  return log_prob;
+}
+
+void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
+  const bool squashed = layout_.settings().squashed;
+  for (const ActionPart& part : layout_.parts()) {
+    for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
+      game[word] = part.kind != Kind::kContinuous
+                       ? action[word]
+                       : std::bit_cast<std::int32_t>(
+                             GameNumber(part, i, squashed, std::bit_cast<float>(action[word])));
+    }
+  }
+}
+
+Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings) {
+  const bool continuous = std::ranges::any_of(
+      layout.parts(), [](const auto& p) { return p.kind == Kind::kContinuous; });
+  if (settings.mode == Mode::kGaussian || settings.mode > Mode::kUniform)
+    return InvalidData("the act settings ask for a mode that this version does not play");
+  if (settings.mode == Mode::kEpsilon && continuous)
+    return InvalidData(
+        "the act settings are epsilon-greedy but the action has continuous parts: "
+        "sample them");
+  if (!(settings.epsilon >= 0 && settings.epsilon <= 1))
+    return InvalidData("the act settings have an epsilon outside 0 to 1");
+  if (settings.temperature > 0 && std::isfinite(settings.temperature)) return Status();
+  return InvalidData("the act settings have a temperature that is not above 0");
+}
+
+}  // namespace murmurate

@@ -1,0 +1,194 @@
+// PpoActionLoss: the same as PpoLoss where both apply, and the gradient of its own loss elsewhere.
+#include "shared/network/ppo_action_loss.h"
+
+#include <gtest/gtest.h>
+
+#include "shared/network/action_head_kernels.h"
+#include "shared/network/action_head_rows.h"
+#include "tests/network/action_reference.h"
+
+namespace murmurate {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Everything a loss reads beside the head's outputs; every fifth row weighs nothing.
+struct Minibatch {
+  std::vector<float> values, behaviour, advantage, target, weight;
+
+  Minibatch(const std::vector<float>& log_prob, std::uint64_t seed) {
+    Random random(seed);
+    const auto normal = [&] { return static_cast<float>(random.Normal()); };
+    for (std::size_t i = 0; i < log_prob.size(); ++i) {
+      values.push_back(normal());
+      behaviour.push_back(log_prob[i] + 0.3f * normal());
+      advantage.push_back(normal());
+      target.push_back(normal());
+      weight.push_back(i % 5 == 4 ? 0.0f : 0.5f + random.Uniform());
+    }
+  }
+};
+
+struct Losses {
+  PpoLossSums sums;
+  std::vector<float> d_outputs, d_values, d_log_deviations;
+};
+
+Losses ByParts(const ActionLayout& layout, const PpoLossSettings& settings, const ActionRows& rows,
+               const Minibatch& m, const ActionKernels* kernels) {
+  const std::size_t n = static_cast<std::size_t>(rows.rows);
+  std::vector<float> log_prob(n, kNan), entropy(n, kNan), d_log_prob(n, kNan), d_entropy(n, kNan);
+  Losses out{{},
+             std::vector<float>(n * layout.outputs(), kNan),
+             std::vector<float>(n, kNan),
+             std::vector<float>(layout.free_deviations(), kNan)};
+  const ActionHeadRows head(layout, kernels);
+  head.Evaluate(rows, log_prob.data(), entropy.data());
+  out.sums =
+      PpoActionLoss(settings,
+                    {rows.rows, log_prob.data(), entropy.data(), m.values.data(),
+                     m.behaviour.data(), m.advantage.data(), m.target.data(), m.weight.data()},
+                    d_log_prob.data(), d_entropy.data(), out.d_values.data(), kernels);
+  head.Gradient(rows, d_log_prob.data(), d_entropy.data(), out.d_outputs.data(),
+                out.d_log_deviations.data());
+  return out;
+}
+
+void ExpectSame(const PpoLossSums& got, const PpoLossSums& expected) {
+  const auto near = [](double a, double b) { EXPECT_NEAR(a, b, 1e-5 + 1e-5 * std::abs(b)); };
+  near(got.weight, expected.weight);
+  near(got.policy_loss, expected.policy_loss);
+  near(got.value_loss, expected.value_loss);
+  near(got.entropy, expected.entropy);
+  near(got.approx_kl, expected.approx_kl);
+  near(got.clipped, expected.clipped);
+}
+
+class PpoActionLossTest : public testing::TestWithParam<KernelSet> {
+ protected:
+  void SetUp() override {
+    kernels_ = FindActionKernels(GetParam());
+    if (kernels_ == nullptr) GTEST_SKIP() << "this processor does not run the set";
+  }
+  const ActionKernels* kernels_ = nullptr;
+};
+
+TEST_P(PpoActionLossTest, OneDiscreteIsPpoLoss) {
+  const PpoLossSettings settings{.clip = 0.2f, .entropy = 0.03f, .value_weight = 0.7f};
+  for (const int actions : {2, 3, 18}) {
+    const int n = 133;
+    const ActionLayout layout(Discrete(actions));
+    ActionBatch batch(layout, n, false, actions);
+    std::vector<float> log_prob(n), d_logits(n * actions, kNan), d_values(n, kNan);
+    LogProbabilities(n, actions, batch.outputs.data(), batch.actions.data(), log_prob.data());
+    const Minibatch m(log_prob, actions);
+    for (int j = 0; j < actions; ++j) batch.outputs[4 * actions + j] = kNan;  // a row of no weight
+    const PpoLossSums expected =
+        PpoLoss(settings, n, actions, batch.outputs.data(), m.values.data(), batch.actions.data(),
+                m.behaviour.data(), m.advantage.data(), m.target.data(), m.weight.data(),
+                d_logits.data(), d_values.data());
+    const Losses got =
+        ByParts(layout, settings, {n, batch.outputs.data(), nullptr, batch.actions.data(), nullptr},
+                m, kernels_);
+    ExpectSame(got.sums, expected);
+    EXPECT_GT(expected.clipped, 10);
+    for (int i = 0; i < n * actions; ++i)
+      ASSERT_NEAR(got.d_outputs[i], d_logits[i], 1e-7 + 1e-5 * std::abs(d_logits[i])) << i;
+    for (int i = 0; i < n; ++i) ASSERT_NEAR(got.d_values[i], d_values[i], 1e-7);
+  }
+}
+
+/// The loss as losses.h writes it, by the double-precision reference.
+double ReferenceLoss(const ActionLayout& layout, const PpoLossSettings& settings,
+                     const ActionBatch& batch, const Minibatch& m, const std::vector<double>& x,
+                     const std::vector<double>& s) {
+  double loss = 0, weight = 0;
+  for (std::size_t i = 0; i < m.weight.size(); ++i) {
+    const Likelihood row = ReferenceLikelihood(layout, x.data() + i * layout.outputs(), s.data(),
+                                               batch.actions.data() + i * layout.words(),
+                                               batch.mask.data() + i * layout.mask_bytes());
+    const double r = std::exp(row.log_prob - m.behaviour[i]), a = m.advantage[i];
+    const double clipped = std::clamp(r, 1.0 - settings.clip, 1.0 + settings.clip);
+    const double error = m.values[i] - m.target[i];
+    loss +=
+        m.weight[i] * (-std::min(r * a, clipped * a) + settings.value_weight * 0.5 * error * error -
+                       settings.entropy * row.entropy);
+    weight += m.weight[i];
+  }
+  return loss / weight;
+}
+
+TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
+  const PpoLossSettings settings{.clip = 0.25f, .entropy = 0.05f, .value_weight = 0.5f};
+  for (const ActionLayout& layout : ManyLayouts()) {
+    const int n = 11;
+    const ActionBatch batch(layout, n, true, 21);
+    const ActionRows rows{n, batch.outputs.data(), batch.log_deviations.data(),
+                          batch.actions.data(), batch.mask.data()};
+    std::vector<float> log_prob(n);
+    ActionHeadRows(layout, kernels_).Evaluate(rows, log_prob.data(), nullptr);
+    const Minibatch m(log_prob, 22);
+    const Losses got = ByParts(layout, settings, rows, m, kernels_);
+    std::vector<double> x(batch.outputs.begin(), batch.outputs.end());
+    std::vector<double> s(batch.log_deviations.begin(), batch.log_deviations.end());
+    const auto slope = [&](double* at) {
+      constexpr double kStep = 1e-6;
+      const double middle = *at;
+      *at = middle + kStep;
+      const double above = ReferenceLoss(layout, settings, batch, m, x, s);
+      *at = middle - kStep;
+      const double below = ReferenceLoss(layout, settings, batch, m, x, s);
+      *at = middle;
+      return (above - below) / (2 * kStep);
+    };
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double expected = slope(&x[i]);
+      // Where a log-probability is -800, a float of it is off by 5e-5, and so is its ratio.
+      ASSERT_NEAR(got.d_outputs[i], expected, 3e-6 + 1e-4 * std::abs(expected)) << i;
+    }
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      const double expected = slope(&s[i]);
+      ASSERT_NEAR(got.d_log_deviations[i], expected, 1e-5 + 1e-4 * std::abs(expected)) << i;
+    }
+  }
+}
+
+TEST_P(PpoActionLossTest, AMinibatchWithoutWeightHasNoGradient) {
+  const std::vector<float> zero(3), one(3, kNan);
+  std::vector<float> d_log_prob(3, kNan), d_entropy(3, kNan), d_values(3, kNan);
+  const PpoLossSums sums = PpoActionLoss(
+      {}, {3, one.data(), one.data(), one.data(), one.data(), one.data(), one.data(), zero.data()},
+      d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
+  EXPECT_EQ(sums.weight, 0);
+  EXPECT_EQ(sums.policy_loss, 0);
+  EXPECT_EQ(d_log_prob, zero);
+  EXPECT_EQ(d_entropy, zero);
+  EXPECT_EQ(d_values, zero);
+}
+
+TEST_P(PpoActionLossTest, AnImpossibleActionLeavesTheLossFinite) {
+  const std::vector<float> log_prob = {-1e9f, 0}, behaviour = {-1, -1e9f}, one = {1, 1};
+  for (const float sign : {1.0f, -1.0f}) {
+    const std::vector<float> advantage(2, sign);
+    std::vector<float> d_log_prob(2), d_entropy(2), d_values(2);
+    const PpoLossSums sums =
+        PpoActionLoss({},
+                      {2, log_prob.data(), one.data(), one.data(), behaviour.data(),
+                       advantage.data(), one.data(), one.data()},
+                      d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
+    EXPECT_TRUE(std::isfinite(sums.policy_loss));
+    EXPECT_TRUE(std::isfinite(sums.approx_kl));
+    for (const float d : d_log_prob) EXPECT_TRUE(std::isfinite(d));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, PpoActionLossTest,
+                         testing::Values(KernelSet::kPlain, KernelSet::kAvx2, KernelSet::kAvx512),
+                         [](const auto& test) {
+                           return test.param == KernelSet::kPlain  ? "Plain"
+                                  : test.param == KernelSet::kAvx2 ? "Avx2"
+                                                                   : "Avx512";
+                         });
+
+}  // namespace
+}  // namespace murmurate
