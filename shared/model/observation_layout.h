@@ -22,7 +22,9 @@ struct ObservationInput {
   int elements = 0;              ///< numbers in it
   std::size_t offset_bytes = 0;  ///< from the start of the row; a multiple of 4
 
-  std::size_t size_bytes() const { return elements * (element == Element::kUint8 ? 1u : 4u); }
+  std::size_t size_bytes() const {
+    return std::size_t{element == Element::kUint8 ? 1u : 4u} * elements;
+  }
   /// kInt32: the width of its one-hot form. Otherwise `elements`.
   int encoded_count() const;
 };

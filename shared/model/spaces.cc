@@ -199,12 +199,12 @@ Space MultiBinary(int n) {
   return space;
 }
 
-Space Dict(std::vector<std::pair<std::string, Space>> leaves) {
+Space Dict(const std::vector<std::pair<std::string, Space>>& leaves) {
   Space space;
   space.kind = Kind::kDict;
-  for (auto& [name, leaf] : leaves) {
-    space.names.push_back(std::move(name));
-    space.leaves.push_back(std::move(leaf));
+  for (const auto& [name, leaf] : leaves) {
+    space.names.push_back(name);
+    space.leaves.push_back(leaf);
   }
   return space;
 }

@@ -18,47 +18,56 @@ struct Likelihood {
   double log_prob = 0, entropy = 0;
 };
 
+/// Adds one variable with these probabilities.
+inline void AddChoice(const std::vector<double>& p, int chosen, Likelihood* total) {
+  total->log_prob += std::log(p[chosen]);
+  for (const double x : p) total->entropy -= x > 0 ? x * std::log(x) : 0;
+}
+
+inline std::vector<double> MaskedSoftmax(const double* x, const std::uint8_t* mask, int n,
+                                         double temperature) {
+  std::vector<double> p(n);
+  double top = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (int j = 0; j < n; ++j)
+    if (mask == nullptr || mask[j]) top = std::max(top, x[j]);
+  for (int j = 0; j < n; ++j) {
+    p[j] = mask == nullptr || mask[j] ? std::exp((x[j] - top) / temperature) : 0;
+    sum += p[j];
+  }
+  for (double& q : p) q /= sum;
+  return p;
+}
+
+inline void AddGaussian(double mean, double log_deviation, double u, bool squashed,
+                        Likelihood* total) {
+  const double z = (u - mean) / std::exp(log_deviation), far = std::abs(u);
+  total->log_prob += -0.5 * z * z - log_deviation - 0.5 * std::log(2 * std::numbers::pi);
+  if (squashed) total->log_prob -= 2 * (std::numbers::ln2 - far - std::log1p(std::exp(-2 * far)));
+  total->entropy += log_deviation + 0.5 * std::log(2 * std::numbers::pi * std::numbers::e);
+}
+
 /// One row. `mask`: null, or of the whole row.
 inline Likelihood ReferenceLikelihood(const ActionLayout& layout, const double* outputs,
                                       const double* log_deviations, const std::int32_t* action,
                                       const std::uint8_t* mask, double temperature = 1) {
   Likelihood total;
-  const auto discrete = [&](const std::vector<double>& p, int chosen) {
-    total.log_prob += std::log(p[chosen]);
-    for (const double x : p) total.entropy -= x > 0 ? x * std::log(x) : 0;
-  };
   for (const ActionPart& part : layout.parts()) {
     const double* x = outputs + part.first_output;
     const std::uint8_t* m = mask == nullptr ? nullptr : mask + part.first_mask_byte;
     for (int i = 0; i < part.count; ++i) {
       const std::int32_t word = action[part.first_word + i];
       if (part.kind == ActionPart::Kind::kDiscrete) {
-        std::vector<double> p(part.choices[i]);
-        double top = -std::numeric_limits<double>::infinity(), sum = 0;
-        for (int j = 0; j < part.choices[i]; ++j)
-          if (m == nullptr || m[j]) top = std::max(top, x[j]);
-        for (int j = 0; j < part.choices[i]; ++j) {
-          p[j] = m == nullptr || m[j] ? std::exp((x[j] - top) / temperature) : 0;
-          sum += p[j];
-        }
-        for (double& q : p) q /= sum;
-        discrete(p, word);
+        AddChoice(MaskedSoftmax(x, m, part.choices[i], temperature), word, &total);
         x += part.choices[i];
         if (m != nullptr) m += part.choices[i];
       } else if (part.kind == ActionPart::Kind::kBinary) {
         const double p = 1 / (1 + std::exp(-x[i] / temperature));
-        discrete({1 - p, p}, word);
+        AddChoice({1 - p, p}, word, &total);
       } else {
         const double raw =
             part.first_deviation < 0 ? x[part.count + i] : log_deviations[part.first_deviation + i];
-        const double log_deviation = std::clamp(raw, -20.0, 2.0) + 0.5 * std::log(temperature);
-        const double u = std::bit_cast<float>(word);
-        const double z = (u - x[i]) / std::exp(log_deviation);
-        total.log_prob += -0.5 * z * z - log_deviation - 0.5 * std::log(2 * std::numbers::pi);
-        if (layout.settings().squashed)
-          total.log_prob -=
-              2 * (std::numbers::ln2 - std::abs(u) - std::log1p(std::exp(-2 * std::abs(u))));
-        total.entropy += log_deviation + 0.5 * std::log(2 * std::numbers::pi * std::numbers::e);
+        AddGaussian(x[i], std::clamp(raw, -20.0, 2.0) + 0.5 * std::log(temperature),
+                    std::bit_cast<float>(word), layout.settings().squashed, &total);
       }
     }
   }

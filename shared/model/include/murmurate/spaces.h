@@ -58,7 +58,7 @@ Space Discrete(int n);
 /// A single variable makes the same space as Discrete.
 Space MultiDiscrete(std::vector<int> choices);
 Space MultiBinary(int n);
-Space Dict(std::vector<std::pair<std::string, Space>> leaves);
+Space Dict(const std::vector<std::pair<std::string, Space>>& leaves);
 
 /// One agent's two spaces. Text form, one line a leaf, the observation's first; parsed strictly:
 /// there is one way to write each space, and ToText writes it.
