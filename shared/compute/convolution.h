@@ -65,7 +65,8 @@ struct PatchTile {
 PatchTile TileOf(const Window& window, int images);
 
 /// The patches of `count` output positions from the `first` on (counted over all images): what
-/// LayerKernels::gather_patches does. Row r of `patches` is the patch of position first + r.
+/// LayerKernels::gather_patches does. Row r of `patches` is the patch of position first + r, and
+/// has room for 15 floats more, which change.
 struct PatchCall {
   Window window;
   Extent out;

@@ -13,7 +13,8 @@
 namespace murmurate {
 namespace {
 
-void AddPatch(const Window& w, const float* from, const Place& place, float* image) {
+/// A window that hangs over an edge.
+void AddEdge(const Window& w, const float* from, const Place& place, float* image) {
   const int line = w.kernel.width * w.channels;
   const Span x = Inside(place.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
   if (x.end <= x.begin) return;
@@ -31,8 +32,14 @@ void AddPatches(const PatchSumCall& call) {
   const Stride picture = Stride{w.height} * w.width * w.channels;
   Place place = PlaceOf(call.first, call.out);
   const float* from = call.patches;
+  const Stride across = Stride{w.width} * w.channels;
+  const int line = w.kernel.width * w.channels;
   for (int i = 0; i < call.count; ++i, from += call.patch_stride) {
-    AddPatch(w, from, place, call.sums + place.image * picture);
+    float* const image = call.sums + place.image * picture;
+    float* to = Interior(w, place, image);
+    if (to == nullptr) AddEdge(w, from, place, image);
+    for (int ky = 0; to != nullptr && ky < w.kernel.height; ++ky, to += across)
+      AddRow(from + ky * line, line, to);
     Advance(call.out, &place);
   }
 }

@@ -49,21 +49,20 @@ void RunApply(Epilogue epilogue, std::size_t count, const float* output, float* 
   }
 }
 
+/// A window that hangs over an edge: what lies outside is zero.
 template <typename Element>
-void GatherPatch(const Window& w, const Element* image, const Place& place, float* to) {
+void GatherEdge(const Window& w, const Element* image, const Place& place, float* to) {
   const int line = w.kernel.width * w.channels;
   const Span x = Inside(place.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
   const int top = place.y * w.stride.height - w.padding.height;
   for (int ky = 0; ky < w.kernel.height; ++ky, to += line) {
     const int y = top + ky;
-    if (y < 0 || y >= w.height || x.end <= x.begin) {
-      ZeroRow(line, to);
-      continue;
-    }
-    ZeroRow(x.begin * w.channels, to);
+    ZeroRow(line, to);
+    if (y < 0 || y >= w.height || x.end <= x.begin) continue;
     CopyRow(image + (Stride{y} * w.width + x.start + x.begin) * w.channels,
             (x.end - x.begin) * w.channels, to + x.begin * w.channels);
-    ZeroRow((w.kernel.width - x.end) * w.channels, to + x.end * w.channels);
+    const int rest = (w.kernel.width - x.end) * w.channels;
+    ZeroRow(rest, to + line - rest);  // CopyRow writes whole vectors
   }
 }
 
@@ -73,8 +72,14 @@ void GatherAll(const PatchCall& call, const Element* input) {
   const Stride picture = Stride{w.height} * w.width * w.channels;
   Place place = PlaceOf(call.first, call.out);
   float* to = call.patches;
+  const Stride across = Stride{w.width} * w.channels;
+  const int line = w.kernel.width * w.channels;
   for (int i = 0; i < call.count; ++i, to += call.patch_stride) {
-    GatherPatch(w, input + place.image * picture, place, to);
+    const Element* const image = input + place.image * picture;
+    const Element* from = Interior(w, place, image);
+    if (from == nullptr) GatherEdge(w, image, place, to);
+    for (int ky = 0; from != nullptr && ky < w.kernel.height; ++ky, from += across)
+      CopyRow(from, line, to + ky * line);
     Advance(call.out, &place);
   }
 }
@@ -86,18 +91,17 @@ void GatherPatches(const PatchCall& call) {
 
 /// One position, kLanes channels: greatest number and where it was.
 template <bool kPart>
-inline void PoolChannels(const Window& w, const float* corner, Span y, Span x, Mask part,
+inline void PoolChannels(const Window& w, const float* image, Span y, Span x, Mask part,
                          float* output, float* winner) {
-  const Stride line = Stride{w.width} * w.channels;
   Vector best = Splat(0.0f), where = Splat(0.0f);
   bool any = false;
   for (int ky = y.begin; ky < y.end; ++ky)
     for (int kx = x.begin; kx < x.end; ++kx) {
-      const float* const p = corner + ky * line + Stride{kx} * w.channels;
+      const float* const p = image + (Stride{y.start + ky} * w.width + x.start + kx) * w.channels;
       const Vector value = kPart ? LoadPart(p, part) : Load(p);
       const Vector at = Splat(static_cast<float>(ky * w.kernel.width + kx));
       const Mask greater = Greater(value, best);
-      best = any ? Select(greater, value, best) : value;
+      best = any ? Max(value, best) : value;
       where = any ? Select(greater, at, where) : at;
       any = true;
     }
@@ -124,13 +128,12 @@ void MaxPool(const MaxPoolCall& call) {
     const int left = place.x * w.stride.width - w.padding.width;
     const Span y = Inside(top, w.kernel.height, w.height),
                x = Inside(left, w.kernel.width, w.width);
-    const float* const corner =
-        call.input + place.image * picture + (Stride{top} * w.width + left) * w.channels;
+    const float* const image = call.input + place.image * picture;
     int c = 0;
     for (; c + kLanes <= w.channels; c += kLanes)
-      PoolChannels<false>(w, corner + c, y, x, Mask{}, output + c, winner ? winner + c : nullptr);
+      PoolChannels<false>(w, image + c, y, x, Mask{}, output + c, winner ? winner + c : nullptr);
     if (c < w.channels)
-      PoolChannels<true>(w, corner + c, y, x, FirstLanes(w.channels - c), output + c,
+      PoolChannels<true>(w, image + c, y, x, FirstLanes(w.channels - c), output + c,
                          winner ? winner + c : nullptr);
     output += w.channels;
     if (winner != nullptr) winner += w.channels;

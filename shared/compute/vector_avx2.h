@@ -28,6 +28,11 @@ inline Vector LoadBytes(const std::uint8_t* p) {
   return _mm256_cvtepi32_ps(
       _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
+inline Vector LoadBytesPart(const std::uint8_t* p, int count) {
+  std::uint8_t bytes[kLanes] = {};
+  for (int i = 0; i < count; ++i) bytes[i] = p[i];
+  return LoadBytes(bytes);
+}
 inline void Store(float* p, Vector x) { _mm256_storeu_ps(p, x); }
 inline void StorePart(float* p, Mask mask, Vector x) {
   _mm256_maskstore_ps(p, _mm256_castps_si256(mask), x);

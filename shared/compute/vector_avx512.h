@@ -25,6 +25,10 @@ inline Vector LoadBytes(const std::uint8_t* p) {
   return _mm512_cvtepi32_ps(
       _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
+/// The first `count` bytes, zeros behind them.
+inline Vector LoadBytesPart(const std::uint8_t* p, int count) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(FirstLanes(count), p)));
+}
 inline void Store(float* p, Vector x) { _mm512_storeu_ps(p, x); }
 inline void StorePart(float* p, Mask mask, Vector x) { _mm512_mask_storeu_ps(p, mask, x); }
 inline Vector MulAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }

@@ -30,6 +30,11 @@ inline Vector LoadPart(const float* p, Mask mask) {
 inline Vector LoadBytes(const std::uint8_t* p) {
   return __builtin_convertvector(Mask{p[0], p[1], p[2], p[3]}, Vector);
 }
+inline Vector LoadBytesPart(const std::uint8_t* p, int count) {
+  std::uint8_t bytes[kLanes] = {};
+  for (int i = 0; i < count; ++i) bytes[i] = p[i];
+  return LoadBytes(bytes);
+}
 inline void Store(float* p, Vector x) { __builtin_memcpy(p, &x, sizeof(x)); }
 inline void StorePart(float* p, Mask mask, Vector x) {
   for (int i = 0; i < kLanes; ++i)

@@ -21,19 +21,19 @@ template <typename Body>
   if (j < count) body(j, FirstLanes(count - j));
 }
 
-inline void CopyRow(const float* from, int count, float* to) {
+/// Writes whole vectors: `to` has room for kLanes - 1 floats more, which change.
+[[gnu::always_inline]] inline void CopyRow(const float* from, int count, float* to) {
   int i = 0;
   for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
-  if (i == count) return;
-  const Mask part = FirstLanes(count - i);
-  StorePart(to + i, part, LoadPart(from + i, part));
+  if (i < count) Store(to + i, LoadPart(from + i, FirstLanes(count - i)));
 }
 
-inline void CopyRow(const std::uint8_t* from, int count, float* to) {
-  constexpr float kScale = 1.0f / 255.0f;
+/// The same from bytes, times 1 / 255.
+[[gnu::always_inline]] inline void CopyRow(const std::uint8_t* from, int count, float* to) {
+  const Vector scale = Splat(1.0f / 255.0f);
   int i = 0;
-  for (; i + kLanes <= count; i += kLanes) Store(to + i, LoadBytes(from + i) * Splat(kScale));
-  for (; i < count; ++i) to[i] = static_cast<float>(from[i]) * kScale;
+  for (; i + kLanes <= count; i += kLanes) Store(to + i, LoadBytes(from + i) * scale);
+  if (i < count) Store(to + i, LoadBytesPart(from + i, count - i) * scale);
 }
 
 inline void ZeroRow(int count, float* to) {
@@ -75,6 +75,16 @@ inline Span Inside(int start, int kernel, int size) {
   const int begin = start < 0 ? -start : 0;
   const int end = size - start < kernel ? size - start : kernel;
   return {start, begin < kernel ? begin : kernel, end > 0 ? end : 0};
+}
+
+/// The first number under a window that lies inside the picture, or null.
+template <typename Element>
+inline Element* Interior(const Window& w, const Place& place, Element* image) {
+  const int top = place.y * w.stride.height - w.padding.height;
+  const int left = place.x * w.stride.width - w.padding.width;
+  if (top < 0 || left < 0 || top > w.height - w.kernel.height || left > w.width - w.kernel.width)
+    return nullptr;
+  return image + (Stride{top} * w.width + left) * w.channels;
 }
 
 }  // namespace
