@@ -73,13 +73,7 @@ class NatureCnn {
   }
 
   void Forward(bool packed) {
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      ConvLayer& layer = layers_[i];
-      ConvForward({layer.window, layer.filters, images_,
-                   i == 0 ? nullptr : layers_[i - 1].output.data(),
-                   i == 0 ? pictures_.data() : nullptr, layer.weight.data(), layer.bias.data(),
-                   Epilogue::kRelu, layer.output.data(), scratch_.data()});
-    }
+    ForEachChunk([this](int first, int count) { ConvolveForward(first, count); });
     const GemmCall call = {.rows = images_,
                            .columns = kUnits,
                            .depth = kFlat,
@@ -107,18 +101,12 @@ class NatureCnn {
   void Train() {
     Forward(false);
     DenseBackward();
-    for (std::size_t i = layers_.size(); i-- > 0;) {
-      ConvLayer& layer = layers_[i];
+    for (ConvLayer& layer : layers_) {
       std::ranges::fill(layer.d_weight, 0.0f);
       std::ranges::fill(layer.d_bias, 0.0f);
-      ConvBackward({layer.window, layer.filters, images_,
-                    i == 0 ? nullptr : layers_[i - 1].output.data(),
-                    i == 0 ? pictures_.data() : nullptr, layer.weight.data(), layer.d_sums.data(),
-                    layer.d_weight.data(), layer.d_bias.data(),
-                    i == 0 ? nullptr : layers_[i - 1].d_sums.data(), Epilogue::kReluGradient,
-                    scratch_.data()});
-      Step(layer.d_weight, layer.weight);
     }
+    ForEachChunk([this](int first, int count) { ConvolveBackward(first, count); });
+    for (ConvLayer& layer : layers_) Step(layer.d_weight, layer.weight);
   }
 
   double forward_flops() const {
@@ -135,6 +123,43 @@ class NatureCnn {
   }
 
  private:
+  /// Pictures that go through all convolutions together, so that what one wrote the next finds in
+  /// the cache.
+  template <typename Body>
+  void ForEachChunk(const Body& body) {
+    constexpr int kChunk = 16;
+    for (int first = 0; first < images_; first += kChunk)
+      body(first, std::min(kChunk, images_ - first));
+  }
+
+  const float* InputOf(std::size_t i, int first) const {
+    return i == 0 ? nullptr : layers_[i - 1].output.data() + first * layers_[i - 1].outputs();
+  }
+  const std::uint8_t* BytesOf(std::size_t i, int first) const {
+    return i == 0 ? pictures_.data() + std::ptrdiff_t{first} * kPicture : nullptr;
+  }
+
+  void ConvolveForward(int first, int count) {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      ConvLayer& layer = layers_[i];
+      ConvForward({layer.window, layer.filters, count, InputOf(i, first), BytesOf(i, first),
+                   layer.weight.data(), layer.bias.data(), Epilogue::kRelu,
+                   layer.output.data() + first * layer.outputs(), scratch_.data()});
+    }
+  }
+
+  void ConvolveBackward(int first, int count) {
+    for (std::size_t i = layers_.size(); i-- > 0;) {
+      ConvLayer& layer = layers_[i];
+      float* const below =
+          i == 0 ? nullptr : layers_[i - 1].d_sums.data() + first * layers_[i - 1].outputs();
+      ConvBackward({layer.window, layer.filters, count, InputOf(i, first), BytesOf(i, first),
+                    layer.weight.data(), layer.d_sums.data() + first * layer.outputs(),
+                    layer.d_weight.data(), layer.d_bias.data(), below, Epilogue::kReluGradient,
+                    scratch_.data()});
+    }
+  }
+
   void DenseBackward() {
     const DenseKernels& kernels = BestDenseKernels();
     std::ranges::copy(d_units_, d_sums_.begin());
