@@ -19,9 +19,9 @@ void GruStep(const GruStepCall& call, const LayerKernels& kernels) {
                       .a = call.x,
                       .a_row_stride = call.x_row_stride != 0 ? call.x_row_stride : call.inputs,
                       .b = call.input_weight,
-                      .b_row_stride = 3 * n,
+                      .b_row_stride = std::ptrdiff_t{3} * n,
                       .c = call.scratch,
-                      .c_row_stride = 3 * n,
+                      .c_row_stride = std::ptrdiff_t{3} * n,
                       .bias = call.bias};
   const auto multiply = [&] {
     call.packed ? PackedGemm(product, *kernels.dense) : kernels.dense->gemm(product);

@@ -21,9 +21,9 @@ void RunStep(const GruForwardCall& call, int step, const LayerKernels& kernels) 
                        .a = before,
                        .a_row_stride = n,
                        .b = call.hidden_weight,
-                       .b_row_stride = 3 * n,
+                       .b_row_stride = std::ptrdiff_t{3} * n,
                        .c = call.kept.candidate + 3 * at,
-                       .c_row_stride = 3 * n});
+                       .c_row_stride = std::ptrdiff_t{3} * n});
   kernels.gru_cell({.rows = rows,
                     .hidden = n,
                     .gates = call.kept.gates + 3 * at,
@@ -95,9 +95,9 @@ void GruForward(const GruForwardCall& call, const LayerKernels& kernels) {
                        .a = call.x,
                        .a_row_stride = call.inputs,
                        .b = call.input_weight,
-                       .b_row_stride = 3 * n,
+                       .b_row_stride = std::ptrdiff_t{3} * n,
                        .c = call.kept.gates,
-                       .c_row_stride = 3 * n,
+                       .c_row_stride = std::ptrdiff_t{3} * n,
                        .bias = call.bias});
   for (int step = 0; step < call.steps; ++step) RunStep(call, step, kernels);
   if (call.state != nullptr)
@@ -118,8 +118,8 @@ void GruBackward(const GruBackwardCall& call, const LayerGradientKernels& kernel
   const float* const dq = call.kept.candidate;
   AddOuterProducts(dense, all, call.inputs, 3 * n, call.x, dz, call.d_input_weight);
   AddOuterProducts(dense, all, n, 3 * n, call.kept.hidden_before, dq, call.d_hidden_weight);
-  dense.add_column_sums(all, 3 * n, dz, 3 * n, call.d_bias);
-  dense.add_column_sums(all, n, dq + 2 * n, 3 * n, call.d_hidden_bias);
+  dense.add_column_sums(all, 3 * n, dz, std::ptrdiff_t{3} * n, call.d_bias);
+  dense.add_column_sums(all, n, dq + At(2, 1, n), std::ptrdiff_t{3} * n, call.d_hidden_bias);
   if (call.d_x != nullptr)
     MultiplyByTranspose(dense, all, call.inputs, 3 * n, dz, call.input_weight, s.input_turned,
                         call.d_x);

@@ -22,7 +22,7 @@ void AddEdge(const Window& w, const float* from, const Place& place, float* imag
   for (int ky = 0; ky < w.kernel.height; ++ky, from += line) {
     const int y = top + ky;
     if (y < 0 || y >= w.height) continue;
-    AddRow(from + x.begin * w.channels, (x.end - x.begin) * w.channels,
+    AddRow(from + Stride{x.begin} * w.channels, (x.end - x.begin) * w.channels,
            image + (Stride{y} * w.width + x.start + x.begin) * w.channels);
   }
 }
@@ -39,7 +39,7 @@ void AddPatches(const PatchSumCall& call) {
     float* to = Interior(w, place, image);
     if (to == nullptr) AddEdge(w, from, place, image);
     for (int ky = 0; to != nullptr && ky < w.kernel.height; ++ky, to += across)
-      AddRow(from + ky * line, line, to);
+      AddRow(from + Stride{ky} * line, line, to);
     Advance(call.out, &place);
   }
 }
@@ -85,7 +85,8 @@ void LayerNormGradient(const LayerNormBackwardCall& call) {
     const float* const x = call.input + Stride{row} * n;
     const float* const dy = call.d_output + Stride{row} * n;
     float* const dx = call.d_input + Stride{row} * n;
-    const Vector mean = Splat(call.kept[2 * row]), scale = Splat(call.kept[2 * row + 1]);
+    const float* const kept = call.kept + 2 * Stride{row};
+    const Vector mean = Splat(kept[0]), scale = Splat(kept[1]);
     Vector sum = Splat(0.0f), product = Splat(0.0f);
     EachPart(n, [&](int j, Mask part) {
       const Vector d = (LoadPart(x + j, part) - mean) * scale, dy_j = LoadPart(dy + j, part);
@@ -105,12 +106,12 @@ void LayerNormGradient(const LayerNormBackwardCall& call) {
 }
 
 void LstmCellGradient(const LstmCellGradientCall& call) {
-  const int n = call.hidden;
+  const Stride n = call.hidden;
   const Vector one = Splat(1.0f);
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 4 * n;
-    const Stride at = Stride{row} * n;
-    EachPart(n, [&](int j, Mask part) {
+    const Stride at = row * n;
+    EachPart(call.hidden, [&](int j, Mask part) {
       const auto load = [&](const float* p) { return LoadPart(p + at + j, part); };
       const Vector i = LoadPart(gates + j, part), f = LoadPart(gates + n + j, part);
       const Vector g = LoadPart(gates + 2 * n + j, part), o = LoadPart(gates + 3 * n + j, part);
@@ -126,13 +127,13 @@ void LstmCellGradient(const LstmCellGradientCall& call) {
 }
 
 void GruCellGradient(const GruCellGradientCall& call) {
-  const int n = call.hidden;
+  const Stride n = call.hidden;
   const Vector one = Splat(1.0f);
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 3 * n;
     float* const candidate = call.candidate + Stride{row} * 3 * n;
-    const Stride at = Stride{row} * n;
-    EachPart(n, [&](int j, Mask part) {
+    const Stride at = row * n;
+    EachPart(call.hidden, [&](int j, Mask part) {
       const auto load = [&](const float* p) { return LoadPart(p + at + j, part); };
       const Vector r = LoadPart(gates + j, part), z = LoadPart(gates + n + j, part);
       const Vector m = LoadPart(gates + 2 * n + j, part);

@@ -60,7 +60,7 @@ void GatherEdge(const Window& w, const Element* image, const Place& place, float
     ZeroRow(line, to);
     if (y < 0 || y >= w.height || x.end <= x.begin) continue;
     CopyRow(image + (Stride{y} * w.width + x.start + x.begin) * w.channels,
-            (x.end - x.begin) * w.channels, to + x.begin * w.channels);
+            (x.end - x.begin) * w.channels, to + Stride{x.begin} * w.channels);
     const int rest = (w.kernel.width - x.end) * w.channels;
     ZeroRow(rest, to + line - rest);  // CopyRow writes whole vectors
   }
@@ -79,7 +79,7 @@ void GatherAll(const PatchCall& call, const Element* input) {
     const Element* from = Interior(w, place, image);
     if (from == nullptr) GatherEdge(w, image, place, to);
     for (int ky = 0; from != nullptr && ky < w.kernel.height; ++ky, from += across)
-      CopyRow(from, line, to + ky * line);
+      CopyRow(from, line, to + Stride{ky} * line);
     Advance(call.out, &place);
   }
 }
@@ -161,19 +161,20 @@ void LayerNorm(const LayerNormCall& call) {
                 MulAdd(d, LoadPart(call.gain + j, part), LoadPart(call.shift + j, part)));
     });
     if (call.kept == nullptr) continue;
-    call.kept[2 * row] = mean;
-    call.kept[2 * row + 1] = scale;
+    float* const kept = call.kept + 2 * Stride{row};
+    kept[0] = mean;
+    kept[1] = scale;
   }
 }
 
 void LstmCell(const LstmCellCall& call) {
-  const int n = call.hidden;
+  const Stride n = call.hidden;
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 4 * n;
     const float* const before = call.cell_before + row * call.cell_before_stride;
     float* const cell = call.cell + row * call.cell_stride;
     float* const output = call.output + row * call.output_stride;
-    EachPart(n, [&](int j, Mask part) {
+    EachPart(call.hidden, [&](int j, Mask part) {
       const Vector i = Sigmoid(LoadPart(gates + j, part));
       const Vector f = Sigmoid(LoadPart(gates + n + j, part));
       const Vector g = Tanh(LoadPart(gates + 2 * n + j, part));
@@ -186,19 +187,19 @@ void LstmCell(const LstmCellCall& call) {
       StorePart(gates + n + j, part, f);
       StorePart(gates + 2 * n + j, part, g);
       StorePart(gates + 3 * n + j, part, o);
-      StorePart(call.cell_tanh + Stride{row} * n + j, part, t);
+      StorePart(call.cell_tanh + row * n + j, part, t);
     });
   }
 }
 
 void GruCell(const GruCellCall& call) {
-  const int n = call.hidden;
+  const Stride n = call.hidden;
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 3 * n;
     float* const candidate = call.candidate + Stride{row} * 3 * n;
-    const float* const before = call.before + Stride{row} * n;
-    float* const output = call.output + Stride{row} * n;
-    EachPart(n, [&](int j, Mask part) {
+    const float* const before = call.before + row * n;
+    float* const output = call.output + row * n;
+    EachPart(call.hidden, [&](int j, Mask part) {
       const Vector r = Sigmoid(LoadPart(gates + j, part) + LoadPart(candidate + j, part));
       const Vector z = Sigmoid(LoadPart(gates + n + j, part) + LoadPart(candidate + n + j, part));
       const Vector q = LoadPart(candidate + 2 * n + j, part) + LoadPart(call.hidden_bias + j, part);

@@ -18,9 +18,9 @@ void LstmStep(const LstmStepCall& call, const LayerKernels& kernels) {
                       .a = call.x,
                       .a_row_stride = call.x_row_stride != 0 ? call.x_row_stride : call.inputs,
                       .b = call.input_weight,
-                      .b_row_stride = 4 * n,
+                      .b_row_stride = std::ptrdiff_t{4} * n,
                       .c = call.scratch,
-                      .c_row_stride = 4 * n,
+                      .c_row_stride = std::ptrdiff_t{4} * n,
                       .bias = call.bias};
   const auto multiply = [&] {
     call.packed ? PackedGemm(product, *kernels.dense) : kernels.dense->gemm(product);
@@ -28,7 +28,7 @@ void LstmStep(const LstmStepCall& call, const LayerKernels& kernels) {
   multiply();
   product.depth = n;
   product.a = call.state;
-  product.a_row_stride = 2 * n;
+  product.a_row_stride = std::ptrdiff_t{2} * n;
   product.b = call.hidden_weight;
   product.bias = nullptr;
   product.accumulate = true;
@@ -38,9 +38,9 @@ void LstmStep(const LstmStepCall& call, const LayerKernels& kernels) {
                      .gates = call.scratch,
                      .cell_before = call.state + n,
                      .cell = call.state + n,
-                     .cell_before_stride = 2 * n,
-                     .cell_stride = 2 * n,
-                     .output_stride = 2 * n,
+                     .cell_before_stride = std::ptrdiff_t{2} * n,
+                     .cell_stride = std::ptrdiff_t{2} * n,
+                     .output_stride = std::ptrdiff_t{2} * n,
                      .output = call.state});
   if (call.output == nullptr) return;
   for (int row = 0; row < call.rows; ++row)

@@ -13,7 +13,7 @@ void BeginStep(const LstmForwardCall& call, int step) {
   const int n = call.hidden, rows = call.rows;
   const std::uint8_t* const first = call.first + At(step, rows, 1);
   const float *h = call.state0, *c = h != nullptr ? h + n : nullptr;
-  std::ptrdiff_t stride = 2 * n;
+  std::ptrdiff_t stride = std::ptrdiff_t{2} * n;
   if (step > 0) {
     h = call.output + At(step - 1, rows, n);
     c = call.kept.cell + At(step - 1, rows, n);
@@ -34,9 +34,9 @@ void RunStep(const LstmForwardCall& call, int step, const LayerKernels& kernels)
                        .a = call.kept.hidden_before + at,
                        .a_row_stride = n,
                        .b = call.hidden_weight,
-                       .b_row_stride = 4 * n,
+                       .b_row_stride = std::ptrdiff_t{4} * n,
                        .c = gates,
-                       .c_row_stride = 4 * n,
+                       .c_row_stride = std::ptrdiff_t{4} * n,
                        .accumulate = true});
   kernels.lstm_cell({.rows = rows,
                      .hidden = n,
@@ -70,7 +70,7 @@ void StartBackward(const LstmBackwardCall& call, const Scratch& s, const DenseKe
       if (call.d_state == nullptr)
         std::fill_n(to[half], n, 0.0f);
       else
-        std::copy_n(call.d_state + At(2, row, n) + half * n, n, to[half]);
+        std::copy_n(call.d_state + At(2, row, n) + At(half, 1, n), n, to[half]);
     }
   }
   if (call.rows > kFewRows) dense.transpose(n, 4 * n, call.hidden_weight, s.hidden_turned);
@@ -122,9 +122,9 @@ void LstmForward(const LstmForwardCall& call, const LayerKernels& kernels) {
                        .a = call.x,
                        .a_row_stride = call.inputs,
                        .b = call.input_weight,
-                       .b_row_stride = 4 * n,
+                       .b_row_stride = std::ptrdiff_t{4} * n,
                        .c = call.kept.gates,
-                       .c_row_stride = 4 * n,
+                       .c_row_stride = std::ptrdiff_t{4} * n,
                        .bias = call.bias});
   for (int step = 0; step < call.steps; ++step) {
     BeginStep(call, step);
@@ -152,7 +152,7 @@ void LstmBackward(const LstmBackwardCall& call, const LayerGradientKernels& kern
   const float* const dz = call.kept.gates;
   AddOuterProducts(dense, all, call.inputs, 4 * n, call.x, dz, call.d_input_weight);
   AddOuterProducts(dense, all, n, 4 * n, call.kept.hidden_before, dz, call.d_hidden_weight);
-  dense.add_column_sums(all, 4 * n, dz, 4 * n, call.d_bias);
+  dense.add_column_sums(all, 4 * n, dz, std::ptrdiff_t{4} * n, call.d_bias);
   if (call.d_x != nullptr)
     MultiplyByTranspose(dense, all, call.inputs, 4 * n, dz, call.input_weight, s.input_turned,
                         call.d_x);
