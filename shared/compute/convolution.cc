@@ -11,9 +11,9 @@ constexpr int kTileFloats = 48 * 1024, kRowMultiple = 12;
 /// A convolution of one pixel multiplies the picture as it lies.
 bool IsProduct(const ConvForwardCall& call) {
   const Window& w = call.window;
-  return call.bytes == nullptr && w.kernel.height == 1 && w.kernel.width == 1 &&
-         w.stride.height == 1 && w.stride.width == 1 && w.padding.height == 0 &&
-         w.padding.width == 0;
+  return call.bytes == nullptr && call.image_stride == 0 && w.kernel.height == 1 &&
+         w.kernel.width == 1 && w.stride.height == 1 && w.stride.width == 1 &&
+         w.padding.height == 0 && w.padding.width == 0;
 }
 
 }  // namespace
@@ -24,6 +24,7 @@ PatchTile TileOf(const Window& w, int images) {
   tile.positions = images * tile.out.height * tile.out.width;
   tile.depth = w.kernel.height * w.kernel.width * w.channels;
   tile.stride = (tile.depth + 15) / 16 * 16 + 16;  // columns of a tile spread over the cache's sets
+  tile.picture = std::ptrdiff_t{w.height} * w.width * w.channels;
   const int rows = kTileFloats / static_cast<int>(tile.stride) / kRowMultiple * kRowMultiple;
   tile.rows = std::min(tile.positions, std::max(rows, kRowMultiple));
   return tile;
@@ -41,8 +42,9 @@ void ConvForward(const ConvForwardCall& call, const LayerKernels& kernels) {
     const int count = std::min(tile.rows, tile.positions - first);
     const float* a = call.input + (is_product ? std::ptrdiff_t{first} * tile.depth : 0);
     if (!is_product) {
-      kernels.gather_patches(
-          {call.window, tile.out, call.input, call.bytes, first, count, call.scratch, tile.stride});
+      kernels.gather_patches({call.window, tile.out, call.input, call.bytes, first, count,
+                              call.scratch, tile.stride,
+                              call.image_stride != 0 ? call.image_stride : tile.picture});
       a = call.scratch;
     }
     kernels.dense->gemm({.rows = count,

@@ -27,6 +27,7 @@ struct ConvForwardCall {
   Epilogue epilogue = Epilogue::kNone;
   float* output = nullptr;  ///< [images][out height][out width][filters]
   float* scratch = nullptr;
+  std::ptrdiff_t image_stride = 0;  ///< elements from one input image to the next; 0: contiguous
 };
 
 std::size_t ConvForwardScratchFloats(const Window& window, int images);
@@ -48,6 +49,7 @@ struct ConvBackwardCall {
   /// the sums below.
   Epilogue input_epilogue = Epilogue::kNone;
   float* scratch = nullptr;
+  std::ptrdiff_t image_stride = 0;  ///< of input or bytes, as forward; d_input is contiguous
 };
 
 std::size_t ConvBackwardScratchFloats(const Window& window, int filters, int images);
@@ -57,10 +59,11 @@ void ConvBackward(const ConvBackwardCall& call,
 /// How many patches are in hand at once, and how they lie in the scratch.
 struct PatchTile {
   Extent out;
-  int positions = 0;          ///< output positions of all images
-  int rows = 0;               ///< of them in one tile
-  int depth = 0;              ///< floats of one patch
-  std::ptrdiff_t stride = 0;  ///< from one patch to the next
+  int positions = 0;           ///< output positions of all images
+  int rows = 0;                ///< of them in one tile
+  int depth = 0;               ///< floats of one patch
+  std::ptrdiff_t stride = 0;   ///< from one patch to the next
+  std::ptrdiff_t picture = 0;  ///< elements of one input image
 };
 PatchTile TileOf(const Window& window, int images);
 
@@ -74,7 +77,7 @@ struct PatchCall {
   const std::uint8_t* bytes = nullptr;
   int first = 0, count = 0;
   float* patches = nullptr;
-  std::ptrdiff_t patch_stride = 0;
+  std::ptrdiff_t patch_stride = 0, image_stride = 0;
 };
 
 /// The reverse: adds each patch to where it was taken from.

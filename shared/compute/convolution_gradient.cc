@@ -6,14 +6,18 @@
 namespace murmurate {
 namespace {
 
+std::ptrdiff_t ImageStride(const ConvBackwardCall& call, const PatchTile& tile) {
+  return call.image_stride != 0 ? call.image_stride : tile.picture;
+}
+
 /// Scratch: a tile of patches, then the weight turned, [filters][depth].
 std::ptrdiff_t PatchFloats(const PatchTile& tile) { return tile.rows * tile.stride; }
 
 void AddWeightGradient(const ConvBackwardCall& call, const PatchTile& tile, int first, int count,
                        const LayerKernels& kernels) {
   const float* const dz = call.d_sums + std::ptrdiff_t{first} * call.filters;
-  kernels.gather_patches(
-      {call.window, tile.out, call.input, call.bytes, first, count, call.scratch, tile.stride});
+  kernels.gather_patches({call.window, tile.out, call.input, call.bytes, first, count, call.scratch,
+                          tile.stride, ImageStride(call, tile)});
   kernels.dense->gemm({.rows = tile.depth,
                        .columns = call.filters,
                        .depth = count,
@@ -33,7 +37,7 @@ void AddWeightGradient(const ConvBackwardCall& call, const PatchTile& tile, int 
 void InputGradient(const ConvBackwardCall& call, const PatchTile& tile, int first, int count,
                    const LayerGradientKernels& kernels) {
   const Window& w = call.window;
-  const std::size_t picture = static_cast<std::size_t>(w.height) * w.width * w.channels;
+  const std::size_t picture = tile.picture;
   const int per_image = tile.out.height * tile.out.width;
   for (int i = (first + per_image - 1) / per_image; i * per_image < first + count; ++i)
     std::memset(call.d_input + i * picture, 0, picture * sizeof(float));
@@ -47,8 +51,9 @@ void InputGradient(const ConvBackwardCall& call, const PatchTile& tile, int firs
                                 .c = call.scratch,
                                 .c_row_stride = tile.stride});
   kernels.add_patches({w, tile.out, first, count, call.scratch, tile.stride, call.d_input});
+  if (call.input_epilogue == Epilogue::kNone) return;
   for (int i = first / per_image; (i + 1) * per_image <= first + count; ++i)
-    kernels.forward->apply(call.input_epilogue, picture, call.input + i * picture,
+    kernels.forward->apply(call.input_epilogue, picture, call.input + i * ImageStride(call, tile),
                            call.d_input + i * picture);
 }
 

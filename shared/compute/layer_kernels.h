@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "shared/compute/dense_kernels.h"
 
@@ -22,6 +23,10 @@ struct LayerKernels {
 
   /// values[i] = epilogue(values[i]), for the gradient forms with the activation's output[i].
   void (*apply)(Epilogue epilogue, std::size_t count, const float* output, float* values);
+  /// sums[i] += values[i] (a residual).
+  void (*add)(std::size_t count, const float* values, float* sums);
+  /// values[i] = bytes[i] / 255.
+  void (*widen)(std::size_t count, const std::uint8_t* bytes, float* values);
   void (*gather_patches)(const PatchCall& call);
   void (*max_pool)(const MaxPoolCall& call);
   void (*layer_norm)(const LayerNormCall& call);

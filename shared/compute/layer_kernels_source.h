@@ -14,6 +14,19 @@
 namespace murmurate {
 namespace {
 
+void Add(std::size_t count, const float* values, float* sums) {
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(sums + i, Load(sums + i) + Load(values + i));
+  for (; i < count; ++i) sums[i] += values[i];
+}
+
+void Widen(std::size_t count, const std::uint8_t* bytes, float* values) {
+  constexpr float kScale = 1.0f / 255.0f;
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(values + i, LoadBytes(bytes + i) * Splat(kScale));
+  for (; i < count; ++i) values[i] = static_cast<float>(bytes[i]) * kScale;
+}
+
 template <Epilogue kKind>
 void ApplyAll(std::size_t count, const float* output, float* values) {
   constexpr bool kReads = IsGradient(kKind);
@@ -69,13 +82,12 @@ void GatherEdge(const Window& w, const Element* image, const Place& place, float
 template <typename Element>
 void GatherAll(const PatchCall& call, const Element* input) {
   const Window& w = call.window;
-  const Stride picture = Stride{w.height} * w.width * w.channels;
   Place place = PlaceOf(call.first, call.out);
   float* to = call.patches;
   const Stride across = Stride{w.width} * w.channels;
   const int line = w.kernel.width * w.channels;
   for (int i = 0; i < call.count; ++i, to += call.patch_stride) {
-    const Element* const image = input + place.image * picture;
+    const Element* const image = input + place.image * call.image_stride;
     const Element* from = Interior(w, place, image);
     if (from == nullptr) GatherEdge(w, image, place, to);
     for (int ky = 0; from != nullptr && ky < w.kernel.height; ++ky, from += across)
@@ -216,7 +228,7 @@ void GruCell(const GruCellCall& call) {
 }
 
 constexpr LayerKernels MakeLayerKernels(const DenseKernels* dense) {
-  return {dense, RunApply, GatherPatches, MaxPool, LayerNorm, LstmCell, GruCell};
+  return {dense, RunApply, Add, Widen, GatherPatches, MaxPool, LayerNorm, LstmCell, GruCell};
 }
 
 }  // namespace

@@ -174,6 +174,34 @@ TEST_P(ConvolutionTest, TheGradientGoesOnThroughTheActivationBelow) {
   }
 }
 
+TEST_P(ConvolutionTest, ImagesMayLieApart) {
+  for (const Case& k : Cases()) {
+    const std::size_t picture = k.inputs() / k.images, apart = picture + 5;
+    const std::vector<float> x = Normals(k.inputs(), 1), weight = Normals(k.weights(), 2, 0.3f);
+    const std::vector<float> dy = Normals(k.outputs(), 4);
+    std::vector<float> spread = Poisoned(apart * k.images);
+    for (int i = 0; i < k.images; ++i)
+      std::copy_n(x.data() + i * picture, picture, spread.data() + i * apart);
+    std::vector<float> scratch = Poisoned(ConvBackwardScratchFloats(k.window, k.filters, k.images));
+    std::vector<float> y[2], dx[2], dw[2];
+    for (const int far : {0, 1}) {
+      y[far].resize(k.outputs()), dx[far].resize(k.inputs()), dw[far].resize(k.weights());
+      const float* const input = far ? spread.data() : x.data();
+      const auto stride = static_cast<std::ptrdiff_t>(far ? apart : 0);
+      ConvForward({k.window, k.filters, k.images, input, nullptr, weight.data(), nullptr,
+                   Epilogue::kNone, y[far].data(), scratch.data(), stride},
+                  *forward);
+      ConvBackward(
+          {k.window, k.filters, k.images, input, nullptr, weight.data(), dy.data(), dw[far].data(),
+           nullptr, dx[far].data(), Epilogue::kReluGradient, scratch.data(), stride},
+          *backward);
+    }
+    EXPECT_EQ(y[0], y[1]);
+    EXPECT_EQ(dx[0], dx[1]);
+    EXPECT_EQ(dw[0], dw[1]);
+  }
+}
+
 TEST_P(ConvolutionTest, OneImageAtATimeGivesTheSameAsAllTogether) {
   const Case k = {{20, 20, 4, {8, 8}, {4, 4}, {2, 2}}, 32, 9};
   const std::vector<float> x = Normals(k.inputs(), 1), weight = Normals(k.weights(), 2, 0.3f);

@@ -39,6 +39,27 @@ TEST_P(PackedWeightTest, GivesTheSameProductAsTheWeightAsItLies) {
     }
 }
 
+class ElementsTest : public LayerTest {};
+
+TEST_P(ElementsTest, AddsAndWidensAnyCount) {
+  for (const std::size_t count : {1, 15, 16, 50}) {
+    std::vector<std::uint8_t> bytes(count);
+    std::vector<double> widened, sums;
+    const std::vector<float> values = Normals(count, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      bytes[i] = static_cast<std::uint8_t>(255 - 5 * i);
+      widened.push_back(bytes[i] / 255.0);
+      sums.push_back(bytes[i] / 255.0 + values[i]);
+    }
+    std::vector<float> got = Poisoned(count);
+    forward->widen(count, bytes.data(), got.data());
+    ExpectValues(got, widened, "widened", 1e-7);
+    forward->add(count, values.data(), got.data());
+    ExpectValues(got, sums, "sums", 1e-6);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ElementsTest, EachSet(), SetName);
 INSTANTIATE_TEST_SUITE_P(, PackedWeightTest, EachSet(), SetName);
 
 }  // namespace
