@@ -1,10 +1,13 @@
 #include "shared/model/model_spec.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
 
 #include "shared/core/check.h"
+#include "shared/model/network_plan.h"
+#include "shared/model/observation_layout.h"
 #include "shared/model/text.h"
 
 namespace murmurate {
@@ -12,41 +15,14 @@ namespace {
 
 constexpr std::string_view kFirstLine = "murmurate-model 1";
 constexpr std::size_t kMaxTextBytes = 16 * 1024;
-constexpr std::size_t kMaxLayers = 64;
-constexpr std::uint64_t kMaxUnits = 65536;
-constexpr std::size_t kMaxParameters = std::size_t{1} << 28;  // 1 GiB
-
-const char* ActivationName(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return "none";
-    case Activation::kTanh:
-      return "tanh";
-    case Activation::kRelu:
-      return "relu";
-  }
-  return "none";
-}
-
-std::optional<Activation> ActivationNamed(std::string_view name) {
-  for (const Activation a : {Activation::kNone, Activation::kTanh, Activation::kRelu}) {
-    if (name == ActivationName(a)) return a;
-  }
-  return std::nullopt;
-}
+constexpr std::size_t kMaxLayers = 256;
+constexpr std::uint64_t kMaxStack = 16;
+constexpr std::int64_t kMaxParameters = std::int64_t{1} << 28;  // 1 GiB
+constexpr std::string_view kUnnamed = "-";
 
 Status Unexpected(std::string_view got, const std::string& expected) {
   return InvalidData("the model's text has " + Quote(got) + " where " + expected +
                      " was expected: it was made by another version or is damaged");
-}
-
-std::optional<DenseLayer> ParseDense(std::string_view line) {
-  const std::vector<std::string_view> words = SplitWords(line);
-  if (words.size() != 3 || words[0] != "dense") return std::nullopt;
-  const auto units = ParseCount(words[1], kMaxUnits);
-  const auto activation = ActivationNamed(words[2]);
-  if (!units || *units == 0 || !activation) return std::nullopt;
-  return DenseLayer{static_cast<int>(*units), *activation};
 }
 
 Status ParseFlag(std::string_view line, std::string_view name, bool* flag) {
@@ -58,30 +34,167 @@ Status ParseFlag(std::string_view line, std::string_view name, bool* flag) {
   return Status();
 }
 
-Status ParseTrunk(const std::vector<std::string_view>& lines, std::vector<DenseLayer>* trunk) {
-  const std::size_t layers = lines.size() - 5;
-  if (layers > kMaxLayers) {
-    return InvalidData("the model has " + std::to_string(layers) +
-                       " lines of layers where at most 64 were expected: use fewer layers");
+/// A model's text, line by line.
+class Lines {
+ public:
+  explicit Lines(std::vector<std::string_view> lines) : lines_(std::move(lines)) {}
+
+  bool done() const { return next_ == lines_.size(); }
+  std::string_view peek() const { return done() ? std::string_view() : lines_[next_]; }
+  std::string_view Take() { return done() ? std::string_view() : lines_[next_++]; }
+  Status TakeFlag(std::string_view name, bool* flag) { return ParseFlag(Take(), name, flag); }
+
+ private:
+  const std::vector<std::string_view> lines_;
+  std::size_t next_ = 0;
+};
+
+Status ParseSpaces(Lines* lines, Spaces* spaces) {
+  std::string text;
+  while (lines->peek().starts_with("observation") || lines->peek().starts_with("action")) {
+    text += std::string(lines->Take()) + "\n";
   }
-  for (std::size_t i = 3; i < 3 + layers; ++i) {
-    const auto layer = ParseDense(lines[i]);
-    if (!layer) return Unexpected(lines[i], "\"dense UNITS none|tanh|relu\" of 1 to 65536 units");
-    trunk->push_back(*layer);
+  Result<Spaces> parsed = Spaces::Parse(text);
+  if (!parsed.ok()) return parsed.status();
+  *spaces = *std::move(parsed);
+  return Status();
+}
+
+/// Layers up to the line that is none.
+Status ParseLayers(Lines* lines, std::vector<Layer>* layers) {
+  const auto ends = [](std::string_view line) {
+    return line.empty() || line == "trunk" || line.starts_with("input ") ||
+           line.starts_with("separate_value");
+  };
+  while (!ends(lines->peek())) {
+    Result<Layer> layer = Layer::Parse(lines->Take());
+    if (!layer.ok()) return layer.status();
+    layers->push_back(*layer);
+    if (layers->size() > kMaxLayers) {
+      return InvalidData("the model has more than 256 layers in a row: use fewer");
+    }
   }
   return Status();
 }
 
+Status ParseEncoder(Lines* lines, std::vector<InputEncoder>* encoders) {
+  const std::string_view line = lines->Take();
+  const std::vector<std::string_view> words = SplitWords(line);
+  const bool shaped = words.size() == 4 && words[2] == "stack" && !words[1].empty();
+  const auto stack = shaped ? ParseCount(words[3], kMaxStack) : std::nullopt;
+  if (!stack || *stack == 0) return Unexpected(line, "\"input NAME stack 1..16\"");
+  InputEncoder encoder;
+  if (words[1] != kUnnamed) encoder.input = std::string(words[1]);
+  encoder.stack = static_cast<int>(*stack);
+  MURMURATE_RETURN_IF_ERROR(ParseLayers(lines, &encoder.layers));
+  encoders->push_back(std::move(encoder));
+  return Status();
+}
+
+bool HasNumbers(const Space& action) {
+  for (int i = 0; i < action.leaf_count(); ++i) {
+    if (action.leaf(i).kind == Space::Kind::kBox) return true;
+  }
+  return false;
+}
+
+std::string LayersText(const std::vector<Layer>& layers) {
+  std::string text;
+  for (const Layer& layer : layers) text += layer.ToText() + "\n";
+  return text;
+}
+
+std::string FlagText(const char* name, bool flag) {
+  return std::string(name) + (flag ? " 1\n" : " 0\n");
+}
+
+Status ParseBody(Lines* lines, ModelSpec* spec) {
+  MURMURATE_RETURN_IF_ERROR(ParseSpaces(lines, &spec->spaces));
+  while (lines->peek().starts_with("input ")) {
+    MURMURATE_RETURN_IF_ERROR(ParseEncoder(lines, &spec->encoders));
+  }
+  if (!spec->encoders.empty() && lines->Take() != "trunk") {
+    return InvalidData("the model's text has inputs but no line \"trunk\": it is cut off");
+  }
+  MURMURATE_RETURN_IF_ERROR(ParseLayers(lines, &spec->trunk));
+  MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("separate_value", &spec->separate_value));
+  MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("normalize_observation", &spec->normalize_observation));
+  if (HasNumbers(spec->spaces.action)) {
+    ContinuousSettings& continuous = spec->continuous;
+    MURMURATE_RETURN_IF_ERROR(
+        lines->TakeFlag("state_dependent_deviation", &continuous.state_dependent_deviation));
+    MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("squashed", &continuous.squashed));
+  }
+  return lines->done() ? Status() : Unexpected(lines->peek(), "the end");
+}
+
+Status CheckEncoders(const ModelSpec& spec) {
+  const ObservationLayout observation(spec.spaces.observation);
+  for (std::size_t i = 0; i < spec.encoders.size(); ++i) {
+    const InputEncoder& encoder = spec.encoders[i];
+    const auto& inputs = observation.inputs();
+    const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ObservationInput& one) {
+      return one.name == encoder.input;
+    });
+    const std::string who = "the input " + Quote(encoder.input);
+    if (input == inputs.end()) {
+      return InvalidArgument(who + " has layers, but the observation has no such part");
+    }
+    if (spec.FindEncoder(encoder.input) != &encoder) {
+      return InvalidArgument(who + " is described twice");
+    }
+    if (encoder.stack < 1 || encoder.stack > static_cast<int>(kMaxStack)) {
+      return InvalidArgument(who + ": expected a stack of 1 to 16 frames, got " +
+                             std::to_string(encoder.stack));
+    }
+    if (encoder.stack > 1 && input->element == ObservationInput::Element::kInt32) {
+      return InvalidArgument(who + " holds categories, which cannot be stacked");
+    }
+  }
+  return Status();
+}
+
+std::int64_t CountParameters(const NetworkPlan& plan) {
+  std::int64_t count = 0;
+  for (const PlannedInput& input : plan.inputs) {
+    for (const PlannedLayer& layer : input.layers) count += layer.parameters();
+  }
+  for (const PlannedLayer& layer : plan.trunk) count += layer.parameters();
+  return count;
+}
+
 }  // namespace
+
+const InputEncoder* ModelSpec::FindEncoder(std::string_view input) const {
+  for (const InputEncoder& encoder : encoders) {
+    if (encoder.input == input) return &encoder;
+  }
+  return nullptr;
+}
+
+int ModelSpec::normalized_count() const {
+  if (!normalize_observation) return 0;
+  int count = 0;
+  const ObservationLayout observation(spaces.observation);
+  for (const ObservationInput& input : observation.inputs()) {
+    if (input.element == ObservationInput::Element::kFloat32) count += input.elements;
+  }
+  return count;
+}
 
 std::string ModelSpec::ToText() const {
   std::string text = std::string(kFirstLine) + "\n" + spaces.ToText();
-  for (const DenseLayer& layer : trunk) {
-    text += "dense " + std::to_string(layer.units) + " " + ActivationName(layer.activation) + "\n";
+  for (const InputEncoder& encoder : encoders) {
+    text += "input " + (encoder.input.empty() ? std::string(kUnnamed) : encoder.input) + " stack " +
+            std::to_string(encoder.stack) + "\n" + LayersText(encoder.layers);
   }
-  text += std::string("separate_value ") + (separate_value ? "1" : "0") + "\n";
-  text += std::string("normalize_observation ") + (normalize_observation ? "1" : "0") + "\n";
-  return text;
+  if (!encoders.empty()) text += "trunk\n";
+  text += LayersText(trunk);
+  text += FlagText("separate_value", separate_value);
+  text += FlagText("normalize_observation", normalize_observation);
+  if (!HasNumbers(spaces.action)) return text;
+  text += FlagText("state_dependent_deviation", continuous.state_dependent_deviation);
+  return text + FlagText("squashed", continuous.squashed);
 }
 
 Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
@@ -89,30 +202,49 @@ Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
     return InvalidData("the model's text takes " + std::to_string(text.size()) +
                        " bytes where at most 16384 were expected: it is damaged");
   }
-  const std::vector<std::string_view> lines = SplitLines(text);
-  if (lines.empty() || lines[0] != kFirstLine) {
-    return Unexpected(lines.empty() ? "" : lines[0], Quote(kFirstLine));
+  Lines lines(SplitLines(text));
+  if (const std::string_view first = lines.Take(); first != kFirstLine) {
+    return Unexpected(first, Quote(kFirstLine));
   }
-  if (lines.size() < 5) {
-    return InvalidData("the model's text has " + std::to_string(lines.size()) +
-                       " lines where 5 or more were expected: it is cut off");
-  }
-  Result<Spaces> spaces = Spaces::Parse(std::string(lines[1]) + "\n" + std::string(lines[2]));
-  if (!spaces.ok()) return spaces.status();
-  MURMURATE_RETURN_IF_ERROR(CheckSpaces(*spaces));
   ModelSpec spec;
-  spec.spaces = *spaces;
-  MURMURATE_RETURN_IF_ERROR(ParseTrunk(lines, &spec.trunk));
-  const std::size_t count = lines.size();
-  MURMURATE_RETURN_IF_ERROR(ParseFlag(lines[count - 2], "separate_value", &spec.separate_value));
-  MURMURATE_RETURN_IF_ERROR(
-      ParseFlag(lines[count - 1], "normalize_observation", &spec.normalize_observation));
-  const std::size_t total = ParameterLayout(spec).total;
-  if (total > kMaxParameters) {
-    return InvalidData("the model has " + std::to_string(total) +
-                       " parameters where at most 268435456 were expected: use fewer units");
-  }
+  MURMURATE_RETURN_IF_ERROR(ParseBody(&lines, &spec));
+  MURMURATE_RETURN_IF_ERROR(CheckModel(spec));
   return spec;
+}
+
+Status CheckModel(const ModelSpec& spec) {
+  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spec.spaces));
+  MURMURATE_RETURN_IF_ERROR(CheckContinuous(spec.spaces.action, spec.continuous));
+  MURMURATE_RETURN_IF_ERROR(CheckEncoders(spec));
+  const Result<NetworkPlan> plan = PlanNetwork(spec, "policy");
+  if (!plan.ok()) return plan.status();
+  if (plan->state_floats > 0 && spec.separate_value) {
+    return InvalidArgument(
+        "the trunk recurs and separate_value is 1: a recurrent critic of its own would have a "
+        "state that nobody holds; share the trunk (separate_value = false)");
+  }
+  const int outputs = ActionLayout(spec.spaces.action, spec.continuous).outputs();
+  const std::int64_t heads = std::int64_t{plan->features} * (outputs + 1);
+  const std::int64_t total = CountParameters(*plan) * (spec.separate_value ? 2 : 1) + heads;
+  if (total > kMaxParameters) {
+    return InvalidArgument("the model has " + std::to_string(total) +
+                           " parameters where at most 268435456 were expected: use fewer units, "
+                           "or strides that shrink the picture before it is flattened");
+  }
+  return Status();
+}
+
+Status CheckSupported(const ModelSpec& spec) {
+  MURMURATE_RETURN_IF_ERROR(CheckSupported(spec.spaces));
+  const auto dense = [](const Layer& layer) {
+    return layer.kind == Layer::Kind::kDense && layer.activation <= Activation::kRelu;
+  };
+  if (spec.encoders.empty() && std::all_of(spec.trunk.begin(), spec.trunk.end(), dense)) {
+    return Status();
+  }
+  return InvalidArgument(
+      "the model has other layers than dense ones of none, tanh or relu, which this version "
+      "cannot play: use a newer one");
 }
 
 Sha256Digest ModelSpec::Hash() const { return Sha256(ToText()); }

@@ -11,36 +11,54 @@
 #include "murmurate/spaces.h"
 #include "murmurate/status.h"
 #include "shared/core/sha256.h"
+#include "shared/model/action_layout.h"
+#include "shared/model/layer.h"
 
 namespace murmurate {
 
-enum class Activation : std::uint8_t { kNone, kTanh, kRelu };
-
-/// One dense layer of the trunk: y = activation(x W + b), W row-major [in][units].
-struct DenseLayer {
-  int units = 0;
-  Activation activation = Activation::kTanh;
-  friend bool operator==(const DenseLayer&, const DenseLayer&) = default;
+/// The layers that one input of the observation goes through before the inputs are joined.
+struct InputEncoder {
+  std::string input;  ///< its name; empty when the observation has no parts
+  int stack = 1;      ///< 1 to 16 frames, this one the last, along the channels
+  std::vector<Layer> layers;
+  friend bool operator==(const InputEncoder&, const InputEncoder&) = default;
 };
 
 /// A model in words. The text form is what travels in HELLO_OK, what a weights file carries in its
 /// metadata, and what is hashed; `Parse(ToText())` gives the same spec. Example:
-///   murmurate-model 1
-///   observation float32 4
-///   action discrete 2
-///   dense 64 tanh
-///   dense 64 tanh
-///   separate_value 1
-///   normalize_observation 0
+///   murmurate-model 1                murmurate-model 1
+///   observation float32 4            observation.camera uint8 84 84 1
+///   action discrete 2                observation.speed float32 3
+///   dense 64 tanh                    action continuous 2 low -1 -1 high 1 1
+///   dense 64 tanh                    input camera stack 4
+///   separate_value 1                 conv 32 8 4 0 relu
+///   normalize_observation 0          flatten
+///                                    trunk
+///                                    dense 512 relu
+///                                    lstm 128
+///                                    separate_value 0
+///                                    normalize_observation 1
+///                                    state_dependent_deviation 0
+///                                    squashed 1
+/// An observation without parts is the input "-". The last two lines are there when the action has
+/// numbers in it.
 struct ModelSpec {
   Spaces spaces;
-  std::vector<DenseLayer> trunk;
-  bool separate_value = true;          ///< the critic has a trunk of its own
-  bool normalize_observation = false;  ///< (x - mean) / sqrt(variance + 1e-8), clipped to +-10
+  std::vector<Layer> trunk;
+  bool separate_value = true;  ///< the critic has a trunk of its own
+  /// float32 inputs: (x - mean) / sqrt(variance + 1e-8), clipped to +-10
+  bool normalize_observation = false;
+  std::vector<InputEncoder> encoders = {};  ///< an input without one goes to the trunk as it is
+  ContinuousSettings continuous = {};
+
+  /// Null when the input has no encoder.
+  const InputEncoder* FindEncoder(std::string_view input) const;
+  /// Numbers of an observation that are normalized; 0 without normalize_observation.
+  int normalized_count() const;
 
   std::string ToText() const;
-  /// Bounded and strict: at most 16 KiB, 64 layers, 65536 units a layer, 2^28 parameters (1 GiB);
-  /// an unknown line is an error.
+  /// Bounded and strict: at most 16 KiB, 256 layers, 65536 units a layer, 2^28 parameters (1 GiB);
+  /// an unknown line is an error, and so are shapes that do not fit (network_plan.h).
   static Result<ModelSpec> Parse(std::string_view text);
   /// SHA-256 of ToText().
   Sha256Digest Hash() const;
@@ -49,13 +67,18 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
+/// Whether the model can be made: its layers fit together and its parameters into 1 GiB.
+Status CheckModel(const ModelSpec& spec);
+/// Whether this version can play and learn it: CheckSupported of its spaces, dense layers alone.
+Status CheckSupported(const ModelSpec& spec);
+
 /// Which part of the flat block a tensor belongs to (design 6). Published: kPolicy and kStatistics.
 enum class Section : std::uint8_t { kPolicy, kCritic, kStatistics };
 
 struct TensorSlot {
   std::string name;  ///< "policy.0.weight", "critic.head.bias", "statistics.observation.mean"
   Section section;
-  std::vector<int> shape;  ///< weights [in, out], biases [out]
+  std::vector<int> shape;
   std::size_t offset = 0;  ///< floats from the start of the block; a multiple of 16 (64 bytes)
   std::size_t count = 0;   ///< floats, without padding
 };
@@ -67,10 +90,18 @@ struct SectionRange {
 
 /// Where every tensor of a spec lies in the flat block: policy, then critic, then statistics.
 ///
-/// Policy: each trunk layer's weight and bias, then head (weight [units][n], bias [n]).
-/// Critic: its own trunk when separate_value, then head (weight [units][1], bias [1]).
-/// Statistics, when normalize_observation: count [1], mean [D], variance [D] (variance starts at 1,
-/// count stops growing at 2^24, where float32 counts no further: older data then fade).
+/// Policy: each input's layers, the trunk's, then the head (weight [features][outputs], bias), and
+/// the log standard deviations that no state decides ("policy.log_deviation").
+/// Critic: layers of its own when separate_value, then head (weight [features][1], bias [1]).
+/// Statistics, when normalize_observation: count [1], mean [D], variance [D] over the D float32
+/// numbers of an observation (variance starts at 1, count stops growing at 2^24, where float32
+/// counts no further: older data then fade).
+///
+///   dense       weight [in][units], bias [units]
+///   conv        weight [kernel][kernel][channels][filters], bias [filters]
+///   layer_norm  gain [channels], shift [channels]
+///   lstm        input_weight [in][4 units], hidden_weight [units][4 units], bias [4 units]: i f g
+///   o gru         the same with 3 units: r z n, and hidden_bias [units]: the one inside n's reset
 struct ParameterLayout {
   explicit ParameterLayout(const ModelSpec& spec);
 

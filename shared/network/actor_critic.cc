@@ -26,7 +26,7 @@ Epilogue Backwards(Activation activation) {
 /// cache; a multiple of every tile height. 96 is 1 % slower at 64 units and 5 % at 1024.
 constexpr int kChunkRows = 192;
 
-struct Layer {
+struct DenseStep {
   int inputs = 0, outputs = 0;
   Activation activation = Activation::kNone;
   std::size_t weight = 0, bias = 0;  // floats from the start of the parameters
@@ -35,7 +35,7 @@ struct Layer {
 };
 
 /// C = epilogue(A W + b) for rows of a trunk or head.
-GemmCall ForwardCall(const Layer& layer, int rows, const float* parameters, const float* x,
+GemmCall ForwardCall(const DenseStep& layer, int rows, const float* parameters, const float* x,
                      float* y) {
   return {.rows = rows,
           .columns = layer.outputs,
@@ -57,8 +57,8 @@ struct ActorCritic::Workspace {
   ParameterLayout layout;
   const DenseKernels* kernels = &BestDenseKernels();
   int max_rows, chunk_rows, observations;
-  std::vector<Layer> policy, critic;  // trunks; critic's is empty when shared
-  Layer policy_head, critic_head;
+  std::vector<DenseStep> policy, critic;  // trunks; critic's is empty when shared
+  DenseStep policy_head, critic_head;
   AlignedFloats normalized, scale;
   AlignedFloats d_even, d_odd;  // [chunk_rows][widest]
   const float* input = nullptr;
@@ -66,9 +66,9 @@ struct ActorCritic::Workspace {
 
   Workspace(const ModelSpec& s, int most) : spec(s), layout(s), max_rows(most) {}
 
-  Layer MakeLayer(const std::string& name, Activation activation, bool needs_input_gradient) {
+  DenseStep MakeLayer(const std::string& name, Activation activation, bool needs_input_gradient) {
     const TensorSlot& weight = layout.Find(name + ".weight");
-    Layer layer;
+    DenseStep layer;
     layer.inputs = weight.shape[0];
     layer.outputs = weight.shape[1];
     layer.activation = activation;
@@ -78,8 +78,8 @@ struct ActorCritic::Workspace {
     return layer;
   }
 
-  std::vector<Layer> MakeTrunk(const std::string& name) {
-    std::vector<Layer> trunk;
+  std::vector<DenseStep> MakeTrunk(const std::string& name) {
+    std::vector<DenseStep> trunk;
     for (std::size_t i = 0; i < spec.trunk.size(); ++i) {
       trunk.push_back(MakeLayer(name + "." + std::to_string(i), spec.trunk[i].activation, i > 0));
       trunk.back().output =
@@ -88,7 +88,7 @@ struct ActorCritic::Workspace {
     return trunk;
   }
 
-  const float* InputOf(const std::vector<Layer>& trunk, std::size_t i, int first) const {
+  const float* InputOf(const std::vector<DenseStep>& trunk, std::size_t i, int first) const {
     if (i == 0) return input + std::ptrdiff_t{first} * observations;
     return trunk[i - 1].output.data() + std::ptrdiff_t{first} * trunk[i - 1].outputs;
   }
@@ -102,14 +102,14 @@ struct ActorCritic::Workspace {
     input = normalized.data();
   }
 
-  void RunTrunk(std::vector<Layer>& trunk, const float* parameters, int first, int count) {
+  void RunTrunk(std::vector<DenseStep>& trunk, const float* parameters, int first, int count) {
     for (std::size_t i = 0; i < trunk.size(); ++i)
       Gemm(ForwardCall(trunk[i], count, parameters, InputOf(trunk, i, first),
                        trunk[i].output.data() + std::ptrdiff_t{first} * trunk[i].outputs));
   }
 
   /// Adds a layer's weight and bias gradients for `count` rows.
-  void AddGradient(const Layer& layer, const float* x, const float* dy, int count,
+  void AddGradient(const DenseStep& layer, const float* x, const float* dy, int count,
                    float* gradient) const {
     Gemm({.rows = layer.inputs,
           .columns = layer.outputs,
@@ -127,7 +127,7 @@ struct ActorCritic::Workspace {
 
   /// Gradient of the layer's inputs; `below` (the layer that made them, or none) gives the
   /// epilogue.
-  void InputGradient(const Layer& layer, const Layer& below, const float* y_below, const float* dy,
+  void InputGradient(const DenseStep& layer, const DenseStep& below, const float* y_below, const float* dy,
                      int count, bool accumulate, bool last, float* dx) const {
     Gemm({.rows = count,
           .columns = layer.inputs,
@@ -145,7 +145,7 @@ struct ActorCritic::Workspace {
   }
 
   /// `dy` is the gradient of the top layer's sums, in d_even.
-  void TrunkGradient(const std::vector<Layer>& trunk, int first, int count, float* gradient) {
+  void TrunkGradient(const std::vector<DenseStep>& trunk, int first, int count, float* gradient) {
     float* dy = d_even.data();
     float* dx = d_odd.data();
     for (std::size_t i = trunk.size(); i-- > 0;) {
@@ -172,19 +172,19 @@ struct ActorCritic::Workspace {
     }
     AddGradient(critic_head, top, dv, count, gradient);
     if (flat) return;
-    std::vector<Layer>& trunk = separate ? critic : policy;
+    std::vector<DenseStep>& trunk = separate ? critic : policy;
     InputGradient(critic_head, trunk.back(), top, dv, count, !separate, true, d_even.data());
     TrunkGradient(trunk, first, count, gradient);
   }
 
   void TransposeWeights(const float* parameters) {
-    const auto transpose = [&](Layer& layer) {
+    const auto transpose = [&](DenseStep& layer) {
       if (layer.transposed.size() > 0)
         kernels->transpose(layer.inputs, layer.outputs, parameters + layer.weight,
                            layer.transposed.data());
     };
-    for (Layer& layer : policy) transpose(layer);
-    for (Layer& layer : critic) transpose(layer);
+    for (DenseStep& layer : policy) transpose(layer);
+    for (DenseStep& layer : critic) transpose(layer);
     transpose(policy_head);
     transpose(critic_head);
   }
@@ -199,7 +199,7 @@ ActorCritic::ActorCritic(const ModelSpec& spec, int max_rows)
   w.policy_head = w.MakeLayer("policy.head", Activation::kNone, !spec.trunk.empty());
   w.critic_head = w.MakeLayer("critic.head", Activation::kNone, !spec.trunk.empty());
   int widest = 1;
-  for (const DenseLayer& layer : spec.trunk) widest = std::max(widest, layer.units);
+  for (const Layer& layer : spec.trunk) widest = std::max(widest, layer.units);
   w.chunk_rows = std::min(max_rows, kChunkRows);
   w.d_even = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
   w.d_odd = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
@@ -249,12 +249,12 @@ void ActorCritic::Backward(std::span<const float> parameters, const float* d_log
 double ActorCritic::flops_per_row() const {
   const Workspace& w = *workspace_;
   double flops = 0;
-  const auto add = [&](const Layer& layer) {
+  const auto add = [&](const DenseStep& layer) {
     const double product = 2.0 * layer.inputs * layer.outputs;
     flops += product * (layer.transposed.size() > 0 ? 3 : 2);
   };
-  for (const Layer& layer : w.policy) add(layer);
-  for (const Layer& layer : w.critic) add(layer);
+  for (const DenseStep& layer : w.policy) add(layer);
+  for (const DenseStep& layer : w.critic) add(layer);
   add(w.policy_head);
   add(w.critic_head);
   return flops;

@@ -22,7 +22,7 @@ inline constexpr int kStageLength = 4;  ///< T
 inline ModelSpec StageSpec(const Spaces& spaces) {
   ModelSpec spec;
   spec.spaces = spaces;
-  spec.trunk = {DenseLayer{8, Activation::kTanh}};
+  spec.trunk = {Layer{8, Activation::kTanh}};
   return spec;
 }
 

@@ -20,7 +20,7 @@ namespace murmurate {
 
 struct InProcessSettings {
   PpoSettings ppo;
-  std::vector<DenseLayer> trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+  std::vector<Layer> trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
   bool separate_value = true;
   bool normalize_observation = false;
   int agents = 8;

@@ -1,5 +1,6 @@
 #include "shared/model/model_spec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace murmurate {
@@ -52,7 +53,7 @@ TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
   for (const std::string& text :
        {Replaced("model 1", "model 2"), Replaced("dense 64 tanh", "dense 0 tanh"),
         Replaced("dense 64 tanh", "dense 65537 tanh"), Replaced("dense 64 tanh", "dense 064 tanh"),
-        Replaced("dense 64 tanh", "conv 64 tanh"), Replaced("tanh", "sigmoid"),
+        Replaced("dense 64 tanh", "conv 64 tanh"), Replaced("tanh", "softplus"),
         Replaced("separate_value 1", "separate_value 2"),
         Replaced("separate_value 1\n", "separate_value 1\nseparate_value 1\n"),
         Replaced("discrete 2", "discrete 5000"), Replaced("float32 4", "float32 70000"),
@@ -64,12 +65,83 @@ TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
   EXPECT_NE(bad.status().message().find("\"dense 64 sin\""), std::string::npos) << bad.status();
 }
 
-TEST(ModelSpec, AtMost64Layers) {
+TEST(ModelSpec, AtMost256LayersInARow) {
   ModelSpec spec = Example();
-  spec.trunk.assign(64, {1, Activation::kTanh});
+  spec.trunk.assign(256, {1, Activation::kTanh});
   EXPECT_TRUE(ModelSpec::Parse(spec.ToText()).ok());
   spec.trunk.push_back({1, Activation::kTanh});
   EXPECT_FALSE(ModelSpec::Parse(spec.ToText()).ok());
+}
+
+constexpr char kWholeText[] =
+    "murmurate-model 1\n"
+    "observation.camera uint8 84 84 1\n"
+    "observation.speed float32 3\n"
+    "observation.kind categories 10\n"
+    "action.move discrete 4\n"
+    "action.turn continuous 2 low -1 -1 high 1 1\n"
+    "input camera stack 4\n"
+    "conv 16 3 1 1 none\n"
+    "max_pool 3 2 1\n"
+    "residual\n"
+    "relu\n"
+    "conv 16 3 1 1 relu\n"
+    "add\n"
+    "flatten\n"
+    "input speed stack 1\n"
+    "layer_norm\n"
+    "dense 32 elu\n"
+    "trunk\n"
+    "dense 256 sigmoid\n"
+    "gru 8\n"
+    "lstm 16\n"
+    "separate_value 0\n"
+    "normalize_observation 1\n"
+    "state_dependent_deviation 0\n"
+    "squashed 1\n";
+
+TEST(ModelSpec, EveryKindOfLineIsReadAndWrittenBack) {
+  const Result<ModelSpec> parsed = ModelSpec::Parse(kWholeText);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->ToText(), kWholeText);
+  ASSERT_EQ(parsed->encoders.size(), 2u);
+  EXPECT_EQ(parsed->encoders[0].stack, 4);
+  EXPECT_EQ(parsed->FindEncoder("speed")->layers[1],
+            (Layer{32, Activation::kElu, Layer::Kind::kDense}));
+  EXPECT_EQ(parsed->FindEncoder("kind"), nullptr);
+  EXPECT_EQ(parsed->normalized_count(), 3);
+  EXPECT_TRUE(parsed->continuous.squashed);
+}
+
+TEST(ModelSpec, AnyCutOfTheWholeTextIsRefused) {
+  const std::string text = kWholeText;
+  for (std::size_t size = 0; size + 1 < text.size(); ++size) {
+    EXPECT_FALSE(ModelSpec::Parse(text.substr(0, size)).ok()) << text.substr(0, size);
+  }
+}
+
+std::string WholeReplaced(std::string from, std::string to) {
+  std::string text = kWholeText;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(ModelSpec, WhatCannotBeMadeIsRefusedInWords) {
+  const auto message = [](const std::string& text) {
+    return ModelSpec::Parse(text).status().message();
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(message(WholeReplaced("input speed", "input spede")), HasSubstr("no such part"));
+  EXPECT_THAT(message(WholeReplaced("input speed", "input camera")), HasSubstr("twice"));
+  EXPECT_THAT(message(WholeReplaced("input speed stack 1", "input kind stack 2")),
+              HasSubstr("cannot be stacked"));
+  EXPECT_THAT(message(WholeReplaced("stack 4", "stack 17")), HasSubstr("input NAME stack 1..16"));
+  EXPECT_THAT(message(WholeReplaced("separate_value 0", "separate_value 1")),
+              HasSubstr("share the trunk"));
+  EXPECT_THAT(message(WholeReplaced("action.turn continuous 2 low -1 -1 high 1 1",
+                                    "action.turn continuous 2")),
+              HasSubstr("bounds"));
+  EXPECT_THAT(message(WholeReplaced("dense 256 sigmoid", "dense 65536 none\ndense 65536 relu")),
+              HasSubstr("at most 268435456"));
 }
 
 struct Row {
@@ -134,6 +206,46 @@ TEST(ParameterLayout, SharedTrunkBelongsToThePolicy) {
                          {"critic.head.bias", c, {1}, 144, 1}});
   EXPECT_EQ(layout.statistics.count, 0u);
   EXPECT_EQ(layout.total, 160u);
+}
+
+TEST(ParameterLayout, EveryKindOfLayerHasTheTensorsItsHeaderSays) {
+  ModelSpec spec;
+  spec.spaces = {Dict({{"view", Image({8, 6, 1})}, {"speed", Box({3})}}),
+                 Dict({{"move", Discrete(4)}, {"turn", Box({2})}})};
+  spec.encoders = {
+      {"view",
+       2,
+       {{5, Activation::kRelu, Layer::Kind::kConv, 3, 1, 0}, {.kind = Layer::Kind::kFlatten}}},
+      {"speed", 1, {{.kind = Layer::Kind::kLayerNorm}}}};
+  spec.trunk = {{.units = 7, .kind = Layer::Kind::kLstm}, {.units = 2, .kind = Layer::Kind::kGru}};
+  spec.separate_value = false;
+  spec.normalize_observation = true;
+  ASSERT_TRUE(CheckModel(spec).ok()) << CheckModel(spec);
+  const ParameterLayout layout(spec);
+  std::vector<std::pair<std::string, std::vector<int>>> got;
+  for (const TensorSlot& tensor : layout.tensors) got.emplace_back(tensor.name, tensor.shape);
+  // The view gives 6 x 4 x 5 = 120 numbers, the speed 3.
+  const std::vector<std::pair<std::string, std::vector<int>>> expected = {
+      {"policy.view.0.weight", {3, 3, 2, 5}},
+      {"policy.view.0.bias", {5}},
+      {"policy.speed.0.gain", {3}},
+      {"policy.speed.0.shift", {3}},
+      {"policy.0.input_weight", {123, 28}},
+      {"policy.0.hidden_weight", {7, 28}},
+      {"policy.0.bias", {28}},
+      {"policy.1.input_weight", {7, 6}},
+      {"policy.1.hidden_weight", {2, 6}},
+      {"policy.1.bias", {6}},
+      {"policy.1.hidden_bias", {2}},
+      {"policy.head.weight", {2, 6}},
+      {"policy.head.bias", {6}},
+      {"policy.log_deviation", {2}},
+      {"critic.head.weight", {2, 1}},
+      {"critic.head.bias", {1}},
+      {"statistics.observation.count", {1}},
+      {"statistics.observation.mean", {3}},
+      {"statistics.observation.variance", {3}}};
+  EXPECT_EQ(got, expected);
 }
 
 TEST(ParameterLayoutDeathTest, UnknownTensorIsABrokenPromise) {

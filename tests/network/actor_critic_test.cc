@@ -16,7 +16,7 @@ namespace {
 constexpr Activation kNone = Activation::kNone, kTanh = Activation::kTanh;
 constexpr Activation kRelu = Activation::kRelu;
 
-ModelSpec MakeSpec(int observations, std::vector<DenseLayer> trunk, int actions, bool separate,
+ModelSpec MakeSpec(int observations, std::vector<Layer> trunk, int actions, bool separate,
                    bool normalize) {
   ModelSpec spec;
   spec.spaces = {Box({observations}), Discrete(actions)};

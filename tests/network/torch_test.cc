@@ -13,7 +13,7 @@ namespace {
 
 struct Case {
   std::string name;
-  std::vector<DenseLayer> trunk;
+  std::vector<Layer> trunk;
 };
 
 class TorchTest : public testing::TestWithParam<Case> {

@@ -27,7 +27,7 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config->run().name, "serve");
   EXPECT_EQ(config->server().listen, (std::vector<std::string>{"tcp://127.0.0.1:7420", "ipc"}));
   const ModelSettings model = config->ModelFor("default", kSpaces);
-  EXPECT_EQ(model.spec.trunk, (std::vector<DenseLayer>(2, {64, Activation::kTanh})));
+  EXPECT_EQ(model.spec.trunk, (std::vector<Layer>(2, {64, Activation::kTanh})));
   EXPECT_TRUE(model.spec.separate_value);
   EXPECT_TRUE(model.spec.normalize_observation);
   EXPECT_EQ(model.algorithm.trajectory_length, 128);
@@ -202,8 +202,8 @@ TEST(Config, AModelOverridesWhatItNames) {
   ASSERT_TRUE(config.ok()) << config.status();
   const ModelSettings npc = config->ModelFor("npc", kSpaces),
                       other = config->ModelFor("hero", kSpaces);
-  EXPECT_EQ(npc.spec.trunk, (std::vector<DenseLayer>(2, {16, Activation::kRelu})));
-  EXPECT_EQ(other.spec.trunk, (std::vector<DenseLayer>(1, {32, Activation::kRelu})));
+  EXPECT_EQ(npc.spec.trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
+  EXPECT_EQ(other.spec.trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
   EXPECT_EQ(npc.algorithm.epochs, 3);
   EXPECT_EQ(other.algorithm.epochs, 10);
   EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);

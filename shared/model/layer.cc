@@ -1,0 +1,149 @@
+#include "shared/model/layer.h"
+
+#include <array>
+#include <vector>
+
+#include "shared/model/text.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::uint64_t kMaxUnits = 65536, kMaxWindow = 1024;
+constexpr std::array kActivations = {Activation::kNone, Activation::kTanh, Activation::kRelu,
+                                     Activation::kElu, Activation::kSigmoid};
+
+using Kind = Layer::Kind;
+
+/// What follows a layer's name, in order.
+struct Form {
+  Kind kind;
+  const char* name;
+  bool units, window, activation;
+  const char* words;
+};
+constexpr std::array<Form, 9> kForms = {{
+    {Kind::kDense, "dense", true, false, true, "dense UNITS ACTIVATION"},
+    {Kind::kConv, "conv", true, true, true, "conv FILTERS KERNEL STRIDE PADDING ACTIVATION"},
+    {Kind::kMaxPool, "max_pool", false, true, false, "max_pool KERNEL STRIDE PADDING"},
+    {Kind::kFlatten, "flatten", false, false, false, "flatten"},
+    {Kind::kLayerNorm, "layer_norm", false, false, false, "layer_norm"},
+    {Kind::kResidual, "residual", false, false, false, "residual"},
+    {Kind::kAdd, "add", false, false, false, "add"},
+    {Kind::kLstm, "lstm", true, false, false, "lstm UNITS"},
+    {Kind::kGru, "gru", true, false, false, "gru UNITS"},
+}};
+
+/// The form's words taken one by one; `usual` fills what a config leaves out at the end.
+class Reader {
+ public:
+  Reader(const std::vector<std::string_view>& words, const Activation* usual)
+      : words_(words), usual_(usual) {}
+
+  bool Number(std::uint64_t least, std::uint64_t limit, int* into) {
+    if (next_ == words_.size()) return false;
+    const auto number = ParseCount(words_[next_++], limit);
+    if (!number || *number < least) return false;
+    *into = static_cast<int>(*number);
+    return true;
+  }
+  bool Padding(int* into) {
+    const bool given = next_ < words_.size() && !ActivationNamed(words_[next_]);
+    if (!given) return usual_ != nullptr;
+    return Number(0, kMaxWindow, into);
+  }
+  bool Name(Activation* into) {
+    if (next_ == words_.size()) {
+      if (usual_ != nullptr) *into = *usual_;
+      return usual_ != nullptr;
+    }
+    const auto activation = ActivationNamed(words_[next_++]);
+    if (activation) *into = *activation;
+    return activation.has_value();
+  }
+  bool done() const { return next_ == words_.size(); }
+
+ private:
+  const std::vector<std::string_view>& words_;
+  const Activation* usual_;
+  std::size_t next_ = 1;
+};
+
+bool Read(const Form& form, Reader reader, Layer* layer) {
+  layer->kind = form.kind;
+  if (form.units && !reader.Number(1, kMaxUnits, &layer->units)) return false;
+  if (form.window &&
+      !(reader.Number(1, kMaxWindow, &layer->kernel) &&
+        reader.Number(1, kMaxWindow, &layer->stride) && reader.Padding(&layer->padding))) {
+    return false;
+  }
+  if (form.activation && !reader.Name(&layer->activation)) return false;
+  return reader.done();
+}
+
+Status Unexpected(std::string_view text, const std::string& expected) {
+  return InvalidData("a layer is " + Quote(text) + " where " + expected +
+                     " was expected (1 to 65536 units or filters, kernel and stride 1 to 1024, "
+                     "activation none, tanh, relu, elu or sigmoid)");
+}
+
+}  // namespace
+
+const char* ToString(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return "none";
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kElu:
+      return "elu";
+    case Activation::kSigmoid:
+      return "sigmoid";
+  }
+  return "none";
+}
+
+std::optional<Activation> ActivationNamed(std::string_view name) {
+  for (const Activation activation : kActivations) {
+    if (name == ToString(activation)) return activation;
+  }
+  return std::nullopt;
+}
+
+std::string Layer::ToText() const {
+  if (kind == Kind::kActivation) return ToString(activation);
+  std::string text;
+  for (const Form& form : kForms) {
+    if (form.kind != kind) continue;
+    text = form.name;
+    if (form.units) text += " " + std::to_string(units);
+    if (form.window) {
+      for (const int number : {kernel, stride, padding}) text += " " + std::to_string(number);
+    }
+    if (form.activation) text += std::string(" ") + ToString(activation);
+  }
+  return text;
+}
+
+Result<Layer> Layer::Parse(std::string_view text, const Activation* usual) {
+  const std::vector<std::string_view> words = SplitWords(text);
+  Layer layer;
+  if (words.size() == 1) {
+    if (const auto activation = ActivationNamed(words[0])) {
+      layer.kind = Kind::kActivation;
+      layer.activation = *activation;
+      return layer;
+    }
+  }
+  std::string names;
+  for (const Form& form : kForms) {
+    names += (names.empty() ? "" : ", ") + std::string(form.name);
+    if (words.empty() || words[0] != form.name) continue;
+    if (Read(form, Reader(words, usual), &layer)) return layer;
+    return Unexpected(text, Quote(form.words));
+  }
+  return Unexpected(text, "one of " + names + " or an activation");
+}
+
+}  // namespace murmurate

@@ -1,0 +1,217 @@
+#include "shared/model/network_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "shared/core/check.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+namespace {
+
+using Kind = Layer::Kind;
+
+// What one row may be anywhere in a network: 2^26 numbers, 256 MiB.
+constexpr std::int64_t kMaxRow = std::int64_t{1} << 26;
+
+/// The shape of an observation: {h, w, c}, {h, w}: one channel, {n}: a vector; more dimensions are
+/// a vector too.
+LayerShape ShapeOf(const ObservationInput& input, int stack) {
+  LayerShape shape{1, 1, input.encoded_count()};
+  if (input.element != ObservationInput::Element::kInt32) {
+    if (input.shape.size() == 2) shape = {input.shape[0], input.shape[1], 1};
+    if (input.shape.size() == 3) shape = {input.shape[0], input.shape[1], input.shape[2]};
+  }
+  shape.channels *= stack;
+  return shape;
+}
+
+Status Misfit(const PlannedLayer& planned, const std::string& why) {
+  return InvalidArgument("layer " + planned.name + " (" + planned.layer.ToText() + "): " + why);
+}
+
+int Slide(int size, const Layer& layer) {
+  const int padded = size + 2 * layer.padding;
+  return padded < layer.kernel ? 0 : (padded - layer.kernel) / layer.stride + 1;
+}
+
+Status PlanWindow(PlannedLayer* planned) {
+  const Layer& layer = planned->layer;
+  const LayerShape& in = planned->in;
+  planned->out = {Slide(in.height, layer), Slide(in.width, layer),
+                  layer.kind == Kind::kConv ? layer.units : in.channels};
+  if (planned->out.height == 0 || planned->out.width == 0) {
+    return Misfit(*planned, "the kernel of " + std::to_string(layer.kernel) + " x " +
+                                std::to_string(layer.kernel) + " is larger than its input of " +
+                                in.ToText() +
+                                "; use a smaller one, padding, or fewer layers before it");
+  }
+  if (layer.kind == Kind::kMaxPool && 2 * layer.padding > layer.kernel) {
+    return Misfit(*planned, "padding of a pool is at most half its kernel");
+  }
+  return Status();
+}
+
+/// Follows a shape through a list of layers.
+class Planner {
+ public:
+  Planner(std::string name, LayerShape shape, std::vector<PlannedLayer>* planned)
+      : name_(std::move(name)), shape_(shape), planned_(planned) {}
+
+  Status Add(const Layer& layer, bool may_recur) {
+    PlannedLayer next{layer, name_ + "." + std::to_string(planned_->size()), shape_, shape_};
+    MURMURATE_RETURN_IF_ERROR(Shape(&next, may_recur));
+    if (next.out.count() > kMaxRow) {
+      return Misfit(next, "its output of " + next.out.ToText() + " has more than 67108864 numbers");
+    }
+    shape_ = next.out;
+    planned_->push_back(std::move(next));
+    return Status();
+  }
+  Status End() const {
+    if (!open_) return Status();
+    return InvalidArgument(name_ + ": a \"residual\" has no \"add\" after it");
+  }
+  const LayerShape& shape() const { return shape_; }
+
+ private:
+  Status Shape(PlannedLayer* next, bool may_recur) {
+    switch (next->layer.kind) {
+      case Kind::kConv:
+      case Kind::kMaxPool:
+        return PlanWindow(next);
+      case Kind::kFlatten:
+        next->out = {1, 1, static_cast<int>(shape_.count())};
+        return Status();
+      case Kind::kLayerNorm:
+      case Kind::kActivation:
+        return Status();
+      case Kind::kResidual:
+        if (open_) return Misfit(*next, "one \"residual\" inside another is not supported");
+        open_ = shape_;
+        return Status();
+      case Kind::kAdd:
+        return Close(*next);
+      case Kind::kLstm:
+      case Kind::kGru:
+        if (!may_recur) {
+          return Misfit(*next, "only the trunk may recur: list it after the joined inputs");
+        }
+        if (open_) return Misfit(*next, "a recurrent layer cannot lie inside a \"residual\"");
+        break;
+      case Kind::kDense:
+        break;
+    }
+    if (!shape_.vector()) {
+      return Misfit(*next, "it needs a vector, and " + shape_.ToText() +
+                               " comes to it: put \"flatten\" before it");
+    }
+    next->out = {1, 1, next->layer.units};
+    return Status();
+  }
+  Status Close(const PlannedLayer& add) {
+    if (!open_) return Misfit(add, "there is no \"residual\" before it");
+    if (*open_ != shape_) {
+      return Misfit(add, open_->ToText() + " went into the residual block and " + shape_.ToText() +
+                             " comes out: they must agree");
+    }
+    open_.reset();
+    return Status();
+  }
+
+  const std::string name_;
+  LayerShape shape_;
+  std::vector<PlannedLayer>* planned_;
+  std::optional<LayerShape> open_;  // what went into the residual block
+};
+
+Status PlanInput(const ObservationInput& input, const InputEncoder* encoder,
+                 const std::string& section, PlannedInput* planned) {
+  planned->stack = encoder == nullptr ? 1 : encoder->stack;
+  planned->in = ShapeOf(input, planned->stack);
+  const std::string name = section + "." + (input.name.empty() ? "observation" : input.name);
+  Planner planner(name, planned->in, &planned->layers);
+  if (encoder != nullptr) {
+    for (const Layer& layer : encoder->layers) MURMURATE_RETURN_IF_ERROR(planner.Add(layer, false));
+  }
+  MURMURATE_RETURN_IF_ERROR(planner.End());
+  planned->features = static_cast<int>(planner.shape().count());
+  return Status();
+}
+
+}  // namespace
+
+std::string LayerShape::ToText() const {
+  if (vector()) return std::to_string(channels);
+  return std::to_string(height) + " x " + std::to_string(width) + " x " + std::to_string(channels);
+}
+
+std::int64_t PlannedLayer::parameters() const {
+  const std::int64_t inputs = in.channels, units = layer.units;
+  switch (layer.kind) {
+    case Kind::kDense:
+      return inputs * units + units;
+    case Kind::kConv:
+      return inputs * layer.kernel * layer.kernel * units + units;
+    case Kind::kLayerNorm:
+      return 2 * inputs;
+    case Kind::kLstm:
+      return 4 * units * (inputs + units + 1);
+    case Kind::kGru:
+      return 3 * units * (inputs + units + 1) + units;
+    default:
+      return 0;
+  }
+}
+
+double PlannedLayer::flops() const {
+  const double places = static_cast<double>(out.height) * out.width;
+  switch (layer.kind) {
+    case Kind::kDense:
+    case Kind::kConv:
+    case Kind::kLstm:
+    case Kind::kGru:
+      return 2.0 * places *
+             static_cast<double>(parameters() - (layer.recurrent() ? 0 : layer.units));
+    case Kind::kMaxPool:
+      return places * out.channels * layer.kernel * layer.kernel;
+    case Kind::kLayerNorm:
+      return 7.0 * static_cast<double>(in.count());
+    case Kind::kAdd:
+    case Kind::kActivation:
+      return static_cast<double>(in.count());
+    default:
+      return 0.0;
+  }
+}
+
+Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section) {
+  const ObservationLayout observation(spec.spaces.observation);
+  NetworkPlan plan;
+  std::int64_t joined = 0;
+  for (std::size_t i = 0; i < observation.inputs().size(); ++i) {
+    const ObservationInput& input = observation.inputs()[i];
+    PlannedInput planned;
+    planned.input = static_cast<int>(i);
+    MURMURATE_RETURN_IF_ERROR(PlanInput(input, spec.FindEncoder(input.name), section, &planned));
+    planned.first_feature = static_cast<int>(joined);
+    joined += planned.features;
+    if (joined > kMaxRow) {
+      return InvalidArgument(section + ": the joined inputs have more than 67108864 numbers");
+    }
+    plan.inputs.push_back(std::move(planned));
+  }
+  plan.joined = static_cast<int>(joined);
+  Planner planner(section, {1, 1, plan.joined}, &plan.trunk);
+  for (const Layer& layer : spec.trunk) MURMURATE_RETURN_IF_ERROR(planner.Add(layer, true));
+  MURMURATE_RETURN_IF_ERROR(planner.End());
+  plan.features = static_cast<int>(planner.shape().count());
+  for (const PlannedLayer& layer : plan.trunk) {
+    if (layer.layer.kind == Kind::kLstm) plan.state_floats += 2 * layer.layer.units;
+    if (layer.layer.kind == Kind::kGru) plan.state_floats += layer.layer.units;
+  }
+  return plan;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,63 @@
+// NetworkPlan: what a ModelSpec comes to, layer by layer: the shapes that flow, the names its
+// parameters have, what each layer costs. The layout of the parameters, the learner's network, the
+// client's policy and `murmurate check` all read the same plan.
+//
+//   input 0 -> [its layers] -+
+//   input 1 -> [its layers] -+- joined vector -> [trunk] -> features -> heads
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "shared/model/layer.h"
+#include "shared/model/observation_layout.h"
+
+namespace murmurate {
+
+struct ModelSpec;
+
+/// Height, width, channels; a vector is 1 x 1 x its length.
+struct LayerShape {
+  int height = 1, width = 1, channels = 0;
+
+  std::int64_t count() const { return std::int64_t{height} * width * channels; }
+  bool vector() const { return height == 1 && width == 1; }
+  /// "84 x 84 x 4", "512"
+  std::string ToText() const;
+  friend bool operator==(const LayerShape&, const LayerShape&) = default;
+};
+
+struct PlannedLayer {
+  Layer layer;
+  std::string name;  ///< "policy.0", "critic.camera.2": its tensors are name + ".weight", ...
+  LayerShape in, out;
+
+  /// Of one row forward, multiply and add counted apart.
+  double flops() const;
+  std::int64_t parameters() const;
+};
+
+/// One input of the observation, and the layers of its own.
+struct PlannedInput {
+  int input = 0;  ///< in ObservationLayout::inputs()
+  int stack = 1;  ///< frames, the newest last, along the channels
+  LayerShape in;  ///< as the first layer sees it: categories one-hot, frames stacked
+  std::vector<PlannedLayer> layers;
+  int features = 0;       ///< what it gives to the joined vector
+  int first_feature = 0;  ///< where
+};
+
+struct NetworkPlan {
+  std::vector<PlannedInput> inputs;
+  int joined = 0;
+  std::vector<PlannedLayer> trunk;
+  int features = 0;
+  int state_floats = 0;  ///< of all recurrent layers: what an agent carries from step to step
+};
+
+/// `section`: "policy" or "critic", the first word of the names. The status names the layer, what
+/// came to it and what it needs.
+Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section);
+
+}  // namespace murmurate
