@@ -10,7 +10,7 @@ std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int row
   const ModelSpec& spec = policies->spec();
   const Policy shape(spec);
   const int at_once = std::min(rows, 64);
-  const std::size_t actions = static_cast<std::size_t>(shape.action_count());
+  const std::size_t actions = static_cast<std::size_t>(shape.outputs());
   gear->logits = AlignedFloats(actions);
   gear->group_logits = AlignedFloats(static_cast<std::size_t>(at_once) * actions);
   gear->scratch = AlignedFloats(shape.ScratchFloats(at_once));

@@ -29,7 +29,7 @@ struct Scores {
 };
 
 double PlayEpisode(Environment* environment, const Policy& policy, Random* random) {
-  std::vector<float> logits(static_cast<std::size_t>(policy.action_count()));
+  std::vector<float> logits(static_cast<std::size_t>(policy.outputs()));
   AlignedFloats scratch(policy.ScratchFloats(1));
   const ActSettings greedy{.mode = ActSettings::Mode::kGreedy};
   double score = 0;

@@ -186,6 +186,19 @@ double PlannedLayer::flops() const {
   }
 }
 
+Space StackedObservation(const ModelSpec& spec) {
+  Space stacked = spec.spaces.observation;
+  const bool parts = stacked.kind == Space::Kind::kDict;
+  for (int i = 0; i < stacked.leaf_count(); ++i) {
+    const InputEncoder* encoder = spec.FindEncoder(stacked.leaf_name(i));
+    Space& leaf = parts ? stacked.leaves[static_cast<std::size_t>(i)] : stacked;
+    if (encoder == nullptr || encoder->stack == 1) continue;
+    if (leaf.shape.size() == 2) leaf.shape.push_back(1);
+    leaf.shape.back() *= encoder->stack;
+  }
+  return stacked;
+}
+
 Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section) {
   const ObservationLayout observation(spec.spaces.observation);
   NetworkPlan plan;

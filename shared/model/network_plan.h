@@ -60,4 +60,8 @@ struct NetworkPlan {
 /// came to it and what it needs.
 Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section);
 
+/// The observation space as the network sees it: stacked inputs have `stack` times the channels,
+/// pixel by pixel, those of the oldest frame first.
+Space StackedObservation(const ModelSpec& spec);
+
 }  // namespace murmurate

@@ -127,8 +127,8 @@ struct ActorCritic::Workspace {
 
   /// Gradient of the layer's inputs; `below` (the layer that made them, or none) gives the
   /// epilogue.
-  void InputGradient(const DenseStep& layer, const DenseStep& below, const float* y_below, const float* dy,
-                     int count, bool accumulate, bool last, float* dx) const {
+  void InputGradient(const DenseStep& layer, const DenseStep& below, const float* y_below,
+                     const float* dy, int count, bool accumulate, bool last, float* dx) const {
     Gemm({.rows = count,
           .columns = layer.inputs,
           .depth = layer.outputs,

@@ -2,102 +2,302 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
+#include <cstring>
 
-#include "shared/compute/dense_kernels.h"
+#include "shared/compute/convolution.h"
+#include "shared/compute/gru.h"
+#include "shared/compute/layer_norm.h"
+#include "shared/compute/lstm.h"
+#include "shared/compute/max_pool.h"
+#include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
+#include "shared/network/packed_steps.h"
 
 namespace murmurate {
 namespace {
 
-constexpr int kRowsAtOnce = 64;
-constexpr int kNarrow = 8;  // a head of so few actions is packed transposed: one dot product each
+using Kind = PolicyStep::Kind;
+using Element = ObservationInput::Element;
 
-int RoundUp(int n) { return (n + 15) / 16 * 16; }
+std::size_t RoundUp(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
-Epilogue ToEpilogue(Activation activation) {
-  if (activation == Activation::kTanh) return Epilogue::kTanh;
-  return activation == Activation::kRelu ? Epilogue::kRelu : Epilogue::kNone;
-}
+/// Rows of numbers on their way through the steps; `bytes` instead of x only before a conv.
+struct Flow {
+  const float* x = nullptr;
+  const std::uint8_t* bytes = nullptr;
+  std::ptrdiff_t stride = 0;  ///< elements from one row to the next
+};
 
-struct PackedLayer {
-  int inputs, outputs;
-  Epilogue epilogue;
-  bool transposed;
-  std::size_t weight_source, bias_source;  // floats from the start of the policy section
-  std::size_t weight, bias;                // floats from the start of the packed block
+/// One pass of a few rows; everything lies in the caller's scratch.
+class Pass {
+ public:
+  Pass(const PackedSteps& steps, int rows, float* scratch, float* states)
+      : steps_(steps), rows_(rows), states_(states) {
+    const std::size_t block = BlockFloats(steps, rows) / kBlocks;
+    for (float** place : {&buffers_[0], &buffers_[1], &joined_, &kept_}) {
+      *place = scratch;
+      scratch += block;
+    }
+    scratch_ = scratch;
+  }
+  /// Scratch for what flows; that of the steps follows it.
+  static std::size_t BlockFloats(const PackedSteps& steps, int rows) {
+    return kBlocks * RoundUp(static_cast<std::size_t>(rows) * steps.widest);
+  }
+
+  float* joined() const { return joined_; }
+  /// A buffer that does not hold what flows.
+  float* Other(const Flow& flow) const { return flow.x == buffers_[0] ? buffers_[1] : buffers_[0]; }
+
+  /// Through all of `steps`; the last one writes to `last`, contiguous, unless that is null.
+  void Through(const std::vector<PolicyStep>& steps, Flow* flow, float* last = nullptr) {
+    for (const PolicyStep& step : steps) {
+      float* y = &step == &steps.back() && last != nullptr ? last : Other(*flow);
+      Do(step, flow, y);
+    }
+  }
+  void Copy(const Flow& flow, int count, float* to, std::ptrdiff_t to_stride) const {
+    for (int row = 0; row < rows_; ++row) {
+      std::memcpy(to + row * to_stride, flow.x + row * flow.stride,
+                  static_cast<std::size_t>(count) * sizeof(float));
+    }
+  }
+
+ private:
+  void Do(const PolicyStep& step, Flow* flow, float* y) {
+    switch (step.kind) {
+      case Kind::kProduct:
+        Multiply(step, *flow, y);
+        break;
+      case Kind::kConv:
+        Convolve(step, *flow, y);
+        break;
+      case Kind::kKeep:
+        Copy(*flow, step.inputs, kept_, step.inputs);
+        return;
+      default:
+        if (flow->stride != step.inputs) {
+          Copy(*flow, step.inputs, y, step.inputs);
+          *flow = {y, nullptr, step.inputs};
+          y = Other(*flow);
+        }
+        DoContiguous(step, *flow, y);
+    }
+    *flow = {y, nullptr, step.outputs};
+  }
+
+  void DoContiguous(const PolicyStep& step, const Flow& flow, float* y) {
+    const LayerKernels& kernels = BestLayerKernels();
+    const std::size_t numbers = static_cast<std::size_t>(rows_) * step.inputs;
+    switch (step.kind) {
+      case Kind::kPool:
+        return MaxPoolForward(
+            {.window = step.window, .images = rows_, .input = flow.x, .output = y});
+      case Kind::kNorm: {
+        const int columns = step.tensors[0].columns;
+        return LayerNormForward({.rows = static_cast<int>(numbers) / columns,
+                                 .columns = columns,
+                                 .input = flow.x,
+                                 .gain = steps_.data(step.tensors[0]),
+                                 .shift = steps_.data(step.tensors[1]),
+                                 .output = y});
+      }
+      case Kind::kApply:
+        std::copy_n(flow.x, numbers, y);
+        return kernels.apply(step.epilogue, numbers, nullptr, y);
+      case Kind::kAdd:
+        std::copy_n(flow.x, numbers, y);
+        return kernels.add(numbers, kept_, y);
+      default:
+        return Recur(step, flow, y);
+    }
+  }
+
+  void Multiply(const PolicyStep& step, const Flow& flow, float* y) const {
+    const PackedTensor& weight = step.tensors[0];
+    GemmCall call = {.rows = rows_,
+                     .columns = step.outputs,
+                     .depth = step.inputs,
+                     .a = flow.x,
+                     .a_row_stride = flow.stride,
+                     .c = y,
+                     .c_row_stride = step.outputs,
+                     .bias = steps_.data(step.tensors[1]),
+                     .epilogue = step.epilogue};
+    if (weight.form == PackedTensor::Form::kTransposed) {
+      call.b_transposed = steps_.data(weight);
+      return steps_.kernels->gemm(call);
+    }
+    call.b = steps_.data(weight);
+    call.b_row_stride = step.outputs;
+    if (weight.form == PackedTensor::Form::kAsItIs) return steps_.kernels->gemm(call);
+    PackedGemm(call, *steps_.kernels);
+  }
+
+  void Convolve(const PolicyStep& step, const Flow& flow, float* y) const {
+    ConvForward({.window = step.window,
+                 .filters = step.tensors[0].columns,
+                 .images = rows_,
+                 .input = flow.x,
+                 .bytes = flow.bytes,
+                 .weight = steps_.data(step.tensors[0]),
+                 .bias = steps_.data(step.tensors[1]),
+                 .epilogue = step.epilogue,
+                 .output = y,
+                 .scratch = scratch_,
+                 .image_stride = flow.stride});
+  }
+
+  /// One row at a time where the states of several layers lie between each other.
+  void Recur(const PolicyStep& step, const Flow& flow, float* y) const {
+    MURMURATE_CHECK(states_ != nullptr, "a recurrent model needs its agents' states");
+    const int own = step.kind == Kind::kLstm ? 2 * step.outputs : step.outputs;
+    const int at_once = own == steps_.plan.state_floats ? rows_ : 1;
+    for (int row = 0; row < rows_; row += at_once) {
+      const float* x = flow.x + std::ptrdiff_t{row} * step.inputs;
+      float* state = states_ + std::ptrdiff_t{row} * steps_.plan.state_floats + step.state;
+      RecurRows(step, at_once, x, state, y + std::ptrdiff_t{row} * step.outputs);
+    }
+  }
+  void RecurRows(const PolicyStep& step, int rows, const float* x, float* state, float* y) const {
+    const auto tensor = [&](int i) { return steps_.data(step.tensors[i]); };
+    if (step.kind == Kind::kLstm) {
+      return LstmStep({.rows = rows,
+                       .inputs = step.inputs,
+                       .hidden = step.outputs,
+                       .x = x,
+                       .input_weight = tensor(0),
+                       .hidden_weight = tensor(1),
+                       .packed = true,
+                       .bias = tensor(2),
+                       .state = state,
+                       .output = y,
+                       .scratch = scratch_});
+    }
+    GruStep({.rows = rows,
+             .inputs = step.inputs,
+             .hidden = step.outputs,
+             .x = x,
+             .input_weight = tensor(0),
+             .hidden_weight = tensor(1),
+             .packed = true,
+             .bias = tensor(2),
+             .hidden_bias = tensor(3),
+             .state = state,
+             .output = y,
+             .scratch = scratch_});
+  }
+
+  static constexpr std::size_t kBlocks = 4;
+  const PackedSteps& steps_;
+  const int rows_;
+  float* const states_;
+  float* buffers_[2] = {};
+  float *joined_ = nullptr, *kept_ = nullptr, *scratch_ = nullptr;
 };
 
 }  // namespace
 
 struct Policy::Packed {
-  const DenseKernels* kernels = &BestDenseKernels();
-  std::vector<PackedLayer> layers;
-  AlignedFloats block;
-  AlignedFloats mean, scale;  // empty without normalization
+  explicit Packed(const ModelSpec& model)
+      : spec(model), steps(model), observation(StackedObservation(model)) {}
+
+  std::size_t StepScratch(const PolicyStep& step, int rows) const;
+  void PackStatistics(const float* mean_of, const float* variance_of);
+  Flow Take(const Pass& pass, std::size_t i, const std::byte* row, int rows) const;
+  Flow Join(Pass* pass, const std::byte* row, int rows) const;
+
+  const ModelSpec spec;
+  PackedSteps steps;
+  const ObservationLayout observation;
+  std::vector<AlignedFloats> mean, scale;  ///< of each input; empty where it is not normalized
   std::size_t policy_count = 0, statistics_count = 0, mean_source = 0, variance_source = 0;
-  int observations = 0, actions = 0, widest = 0;
-
-  /// Places a layer after the first `size` floats of the block; gives the size with it.
-  std::size_t AddLayer(const ParameterLayout& layout, const std::string& name, Epilogue epilogue,
-                       std::size_t size) {
-    const TensorSlot& weight = layout.Find(name + ".weight");
-    const int inputs = weight.shape[0], outputs = weight.shape[1];
-    const std::size_t bias = size + static_cast<std::size_t>(inputs) * RoundUp(outputs);
-    layers.push_back({.inputs = inputs,
-                      .outputs = outputs,
-                      .epilogue = epilogue,
-                      .transposed = outputs <= kNarrow,
-                      .weight_source = weight.offset - layout.policy.offset,
-                      .bias_source = layout.Find(name + ".bias").offset - layout.policy.offset,
-                      .weight = size,
-                      .bias = bias});
-    widest = std::max(widest, RoundUp(outputs));
-    return bias + RoundUp(outputs);
-  }
-
-  void PackLayer(const PackedLayer& layer, const float* policy) {
-    float* const weight = block.data() + layer.weight;
-    const float* from = policy + layer.weight_source;
-    if (layer.transposed) {
-      kernels->transpose(layer.inputs, layer.outputs, from, weight);
-    } else {
-      for (int i = 0; i < layer.inputs; ++i, from += layer.outputs)
-        std::copy_n(from, layer.outputs, weight + std::ptrdiff_t{i} * RoundUp(layer.outputs));
-    }
-    std::copy_n(policy + layer.bias_source, layer.outputs, block.data() + layer.bias);
-  }
-
-  GemmCall Call(const PackedLayer& layer, int rows) const {
-    const float* const weight = block.data() + layer.weight;
-    return {.rows = rows,
-            .columns = layer.transposed ? layer.outputs : RoundUp(layer.outputs),
-            .depth = layer.inputs,
-            .b = layer.transposed ? nullptr : weight,
-            .b_row_stride = RoundUp(layer.outputs),
-            .b_transposed = layer.transposed ? weight : nullptr,
-            .c_row_stride = RoundUp(layer.outputs),
-            .bias = block.data() + layer.bias,
-            .epilogue = layer.epilogue};
-  }
 };
 
-Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>()) {
+std::size_t Policy::Packed::StepScratch(const PolicyStep& step, int rows) const {
+  if (step.kind == Kind::kConv) return ConvForwardScratchFloats(step.window, rows);
+  if (step.kind == Kind::kLstm) return LstmStepScratchFloats(rows, step.outputs);
+  return step.kind == Kind::kGru ? GruStepScratchFloats(rows, step.outputs) : 0;
+}
+
+/// The statistics are of one frame; a stacked input has each of them for every frame.
+void Policy::Packed::PackStatistics(const float* mean_of, const float* variance_of) {
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    if (mean[i].size() == 0) continue;
+    const int channels = observation.inputs()[i].shape.back();
+    const int frame = channels / steps.plan.inputs[i].stack;
+    const int count = observation.inputs()[i].elements;
+    for (int j = 0; j < count; ++j) {
+      const int source = j / channels * frame + j % frame;
+      mean[i][j] = mean_of[source];
+      scale[i][j] = 1.0f / std::sqrt(variance_of[source] + 1e-8f);
+    }
+    mean_of += count / channels * frame;
+    variance_of += count / channels * frame;
+  }
+}
+
+/// Input i of some rows, ready for its first step.
+Flow Policy::Packed::Take(const Pass& pass, std::size_t i, const std::byte* row, int rows) const {
+  const ObservationInput& input = observation.inputs()[i];
+  const std::ptrdiff_t row_bytes = static_cast<std::ptrdiff_t>(observation.row_bytes());
+  const std::byte* from = row + input.offset_bytes;
+  const int count = input.encoded_count();
+  float* const to = pass.Other({});
+  if (input.element == Element::kFloat32) {
+    const float* x = reinterpret_cast<const float*>(from);
+    const std::ptrdiff_t stride = row_bytes / std::ptrdiff_t{sizeof(float)};
+    if (mean.empty()) return {x, nullptr, stride};
+    const int at_once = stride == count ? rows : 1;
+    for (int r = 0; r < rows; r += at_once) {
+      steps.kernels->normalize(at_once, count, x + r * stride, mean[i].data(), scale[i].data(),
+                               to + std::ptrdiff_t{r} * count);
+    }
+  } else if (input.element == Element::kUint8) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    const auto& first = steps.inputs[i];
+    if (!first.empty() && first.front().kind == Kind::kConv) return {nullptr, bytes, row_bytes};
+    for (int r = 0; r < rows; ++r) {
+      BestLayerKernels().widen(static_cast<std::size_t>(count), bytes + r * row_bytes,
+                               to + std::ptrdiff_t{r} * count);
+    }
+  } else {
+    std::fill_n(to, std::ptrdiff_t{rows} * count, 0.0f);
+    for (int r = 0; r < rows; ++r) {
+      float* hot = to + std::ptrdiff_t{r} * count;
+      const auto* category = reinterpret_cast<const std::int32_t*>(from + r * row_bytes);
+      for (int j = 0; j < input.elements; hot += input.categories[j++]) hot[category[j]] = 1.0f;
+    }
+  }
+  return {to, nullptr, count};
+}
+
+Flow Policy::Packed::Join(Pass* pass, const std::byte* row, int rows) const {
+  const auto& inputs = steps.plan.inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Flow flow = Take(*pass, i, row, rows);
+    pass->Through(steps.inputs[i], &flow);
+    if (inputs.size() == 1) return flow;
+    pass->Copy(flow, inputs[i].features, pass->joined() + inputs[i].first_feature,
+               steps.plan.joined);
+  }
+  return {pass->joined(), nullptr, steps.plan.joined};
+}
+
+Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>(spec)) {
   const ParameterLayout layout(spec);
   Packed& p = *packed_;
-  p.observations = spec.spaces.observation.element_count();
-  p.actions = spec.spaces.action.n;
   p.policy_count = layout.policy.count;
   p.statistics_count = layout.statistics.count;
-  std::size_t size = 0;
-  for (std::size_t i = 0; i < spec.trunk.size(); ++i)
-    size = p.AddLayer(layout, "policy." + std::to_string(i), ToEpilogue(spec.trunk[i].activation),
-                      size);
-  p.block = AlignedFloats(p.AddLayer(layout, "policy.head", Epilogue::kNone, size));
-  if (!spec.normalize_observation) return;
-  p.mean = AlignedFloats(p.observations);
-  p.scale = AlignedFloats(p.observations);
+  if (spec.normalized_count() == 0) return;
+  p.mean.resize(p.observation.inputs().size());
+  p.scale.resize(p.mean.size());
+  for (std::size_t i = 0; i < p.mean.size(); ++i) {
+    const ObservationInput& input = p.observation.inputs()[i];
+    if (input.element != Element::kFloat32) continue;
+    p.mean[i] = AlignedFloats(input.elements);
+    p.scale[i] = AlignedFloats(input.elements);
+  }
   p.mean_source = layout.Find("statistics.observation.mean").offset - layout.statistics.offset;
   p.variance_source =
       layout.Find("statistics.observation.variance").offset - layout.statistics.offset;
@@ -110,51 +310,45 @@ void Policy::Pack(std::span<const float> policy, std::span<const float> statisti
   Packed& p = *packed_;
   MURMURATE_CHECK(policy.size() == p.policy_count, "another layout's policy section");
   MURMURATE_CHECK(statistics.size() == p.statistics_count, "another layout's statistics section");
-  for (const PackedLayer& layer : p.layers) p.PackLayer(layer, policy.data());
-  for (std::size_t i = 0; i < p.mean.size(); ++i) {
-    p.mean[i] = statistics[p.mean_source + i];
-    p.scale[i] = 1.0f / std::sqrt(statistics[p.variance_source + i] + 1e-8f);
+  p.steps.Pack(policy);
+  if (!p.mean.empty()) {
+    p.PackStatistics(statistics.data() + p.mean_source, statistics.data() + p.variance_source);
   }
 }
 
 std::size_t Policy::ScratchFloats(int rows) const {
-  const std::size_t at_once = std::min(rows, kRowsAtOnce);
-  return at_once * (2 * packed_->widest + RoundUp(static_cast<int>(packed_->mean.size())));
+  const Packed& p = *packed_;
+  const int at_once = std::min(rows, p.steps.rows_at_once);
+  std::size_t largest = 0;
+  const auto look = [&](const std::vector<PolicyStep>& steps) {
+    for (const PolicyStep& step : steps) largest = std::max(largest, p.StepScratch(step, at_once));
+  };
+  for (const auto& steps : p.steps.inputs) look(steps);
+  look(p.steps.trunk);
+  return Pass::BlockFloats(p.steps, at_once) + RoundUp(largest);
 }
 
-void Policy::Logits(const float* observations, int rows, float* logits, float* scratch) const {
+void Policy::Logits(const void* observations, int rows, float* outputs, float* scratch,
+                    float* states) const {
   const Packed& p = *packed_;
-  const int at_once = std::min(rows, kRowsAtOnce);
-  float* const ping = scratch;
-  float* const pong = ping + std::ptrdiff_t{at_once} * p.widest;
-  float* const normalized = pong + std::ptrdiff_t{at_once} * p.widest;
+  const int at_once = std::min(rows, p.steps.rows_at_once);
+  const auto* row = static_cast<const std::byte*>(observations);
   for (int first = 0; first < rows; first += at_once) {
     const int count = std::min(at_once, rows - first);
-    const float* x = observations + std::ptrdiff_t{first} * p.observations;
-    std::ptrdiff_t x_stride = p.observations;
-    if (p.mean.size() > 0) {
-      p.kernels->normalize(count, p.observations, x, p.mean.data(), p.scale.data(), normalized);
-      x = normalized;
-    }
-    float* y = ping;
-    for (const PackedLayer& layer : p.layers) {
-      GemmCall call = p.Call(layer, count);
-      call.a = x;
-      call.a_row_stride = x_stride;
-      call.c = y;
-      if (&layer == &p.layers.back()) {
-        call.columns = call.c_row_stride = p.actions;
-        call.c = logits + std::ptrdiff_t{first} * p.actions;
-      }
-      p.kernels->gemm(call);
-      x = y;
-      x_stride = RoundUp(layer.outputs);
-      y = y == ping ? pong : ping;
-    }
+    Pass pass(p.steps, count, scratch, states);
+    Flow flow = p.Join(&pass, row, count);
+    pass.Through(p.steps.trunk, &flow, outputs);
+    row += static_cast<std::size_t>(count) * p.observation.row_bytes();
+    outputs += std::ptrdiff_t{count} * this->outputs();
+    if (states != nullptr) states += std::ptrdiff_t{count} * state_floats();
   }
 }
 
-int Policy::observation_count() const { return packed_->observations; }
-int Policy::action_count() const { return packed_->actions; }
+int Policy::outputs() const { return packed_->steps.trunk.back().outputs; }
+int Policy::state_floats() const { return packed_->steps.plan.state_floats; }
+const float* Policy::log_deviations() const {
+  const PackedSteps& steps = packed_->steps;
+  return steps.deviations.columns > 0 ? steps.data(steps.deviations) : nullptr;
+}
 
 }  // namespace murmurate

@@ -1,6 +1,6 @@
-// Policy: the policy half of a model, packed for the client's kernels: what Act runs. One source of
-// kernels compiled for AVX-512, AVX2 and plain C++, chosen at run time
-// (shared/compute/dense_kernels.h).
+// Policy: the policy half of a model, any that PlanNetwork can plan, packed for the client's
+// kernels: what Act runs. One source of kernels compiled for AVX-512, AVX2 and plain C++, chosen at
+// run time (shared/compute/dense_kernels.h).
 //
 // A Policy is one version. Pack() is called by the thread that receives weights; afterwards any
 // number of threads may read it at once. Nothing here allocates after construction, locks, or calls
@@ -27,14 +27,21 @@ class Policy {
   /// `policy` and `statistics`: those sections of the flat block, in the layout of the spec.
   void Pack(std::span<const float> policy, std::span<const float> statistics);
 
-  /// Floats of scratch that Logits needs for `rows` rows; owned by the caller, one per thread.
+  /// Floats of scratch that Logits needs for `rows` rows; owned by the caller, one per thread. A
+  /// multiple of 16; faster on a 64-byte border.
   std::size_t ScratchFloats(int rows) const;
 
-  /// observations [rows][D] raw -> logits [rows][n]. Rows 1 to 64 at a time run fused in the cache.
-  void Logits(const float* observations, int rows, float* logits, float* scratch) const;
+  /// observations: `rows` rows of the ObservationLayout of the spec's stacked observation
+  /// (StackedObservation), raw -> outputs [rows][outputs()] of the head. `states` [rows]
+  /// [state_floats()] are replaced by the next ones; null for a model that carries none. Rows 1 to
+  /// 64 at a time run fused in the cache.
+  void Logits(const void* observations, int rows, float* outputs, float* scratch,
+              float* states = nullptr) const;
 
-  int observation_count() const;
-  int action_count() const;
+  int outputs() const;       ///< of the head for one row (ActionLayout::outputs)
+  int state_floats() const;  ///< of one agent; all zero when an episode begins
+  /// The free log deviations of a continuous action, or null.
+  const float* log_deviations() const;
 
  private:
   struct Packed;

@@ -180,8 +180,7 @@ TEST_P(ActorCriticTest, TheClientsPolicyGivesTheLearnersLogits) {
   const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
   policy.Pack({parameters.data() + section.offset, section.count},
               {parameters.data() + statistics.offset, statistics.count});
-  EXPECT_EQ(policy.observation_count(), size);
-  EXPECT_EQ(policy.action_count(), n);
+  EXPECT_EQ(policy.outputs(), n);
   for (const int batch : {1, 7, 64, 150}) {
     std::vector<float> scratch(policy.ScratchFloats(batch));
     for (int row = 0; row < rows; row += batch)

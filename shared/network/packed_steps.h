@@ -1,0 +1,81 @@
+// PackedSteps: the layers of one version of a policy, as Policy runs them: what to call, with
+// weights copied into the order in which the kernels read them.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shared/compute/dense_kernels.h"
+#include "shared/compute/window.h"
+#include "shared/core/aligned_floats.h"
+#include "shared/model/model_spec.h"
+#include "shared/model/network_plan.h"
+
+namespace murmurate {
+
+/// Where a tensor lies in the policy section, and where and how in the packed block.
+struct PackedTensor {
+  enum class Form : std::uint8_t {
+    kAsItIs,
+    kTransposed,  ///< a product of few columns: one dot product each
+    kPanels,      ///< packed_weight.h: a large one, that streams through the cache
+  };
+  Form form = Form::kAsItIs;
+  int depth = 1, columns = 0;
+  std::size_t source = 0, place = 0;  ///< floats
+};
+
+struct PolicyStep {
+  /// kKeep remembers the row for the kAdd that ends a residual block.
+  enum class Kind : std::uint8_t {
+    kProduct,
+    kConv,
+    kPool,
+    kNorm,
+    kApply,
+    kKeep,
+    kAdd,
+    kLstm,
+    kGru
+  };
+  Kind kind = Kind::kProduct;
+  int inputs = 0, outputs = 0;  ///< numbers of one row that come and go
+  Epilogue epilogue = Epilogue::kNone;
+  Window window;
+  /// kProduct, kConv: weight, bias. kNorm: gain, shift. Recurrent: input weight, hidden weight,
+  /// bias, hidden bias.
+  std::array<PackedTensor, 4> tensors;
+  int state = 0;  ///< recurrent: its first float in an agent's state
+};
+
+struct PackedSteps {
+  explicit PackedSteps(const ModelSpec& spec);
+
+  void Pack(std::span<const float> policy);
+  const float* data(const PackedTensor& tensor) const { return block.data() + tensor.place; }
+
+  const DenseKernels* const kernels = &BestDenseKernels();
+  NetworkPlan plan;
+  std::vector<std::vector<PolicyStep>> inputs;  ///< of each input of the plan
+  std::vector<PolicyStep> trunk;                ///< and the head, last
+  AlignedFloats block;
+  PackedTensor deviations;  ///< free log deviations, if columns > 0
+  int widest = 0;           ///< numbers of one row between two steps, at most
+  int rows_at_once = 1;     ///< that stay in the cache between two steps
+
+ private:
+  void AddSteps(const ParameterLayout& layout, const std::vector<PlannedLayer>& layers,
+                std::vector<PolicyStep>* steps);
+  void AddTensor(const ParameterLayout& layout, const std::string& name, PackedTensor::Form form,
+                 PackedTensor* tensor);
+  void AddProduct(const ParameterLayout& layout, const std::string& name, Epilogue epilogue,
+                  std::vector<PolicyStep>* steps);
+  void PackTensor(const PackedTensor& tensor, const float* policy);
+
+  std::size_t size_ = 0;
+  int states_ = 0;
+};
+
+}  // namespace murmurate
