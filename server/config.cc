@@ -229,18 +229,44 @@ PpoSettings Config::AlgorithmFor(const std::string& model) const {
   return settings;
 }
 
-ModelSettings Config::ModelFor(const std::string& model, const Spaces& spaces) const {
+ModelWords Config::WordsFor(const std::string& model) const {
+  const auto get = [&](const char* key) -> const ConfigValue& {
+    return Get("model", key, model).value;
+  };
+  ModelWords words;
+  words.trunk = std::get<std::string>(get("trunk"));
+  if (const auto units = As<std::vector<std::int64_t>>(get("layers"))) {
+    words.layers.emplace();
+    for (const std::int64_t n : *units) words.layers->push_back("dense " + std::to_string(n));
+  } else {
+    words.layers = As<std::vector<std::string>>(get("layers"));
+  }
+  words.inputs = std::get<std::vector<std::string>>(get("inputs"));
+  words.recurrent = As<std::string>(get("recurrent")).value_or("");
+  words.frame_stack = AsInt(get("frame_stack"));
+  if (const auto name = As<std::string>(get("activation"))) {
+    words.activation = ActivationNamed(*name);
+  }
+  words.separate_value = As<bool>(get("separate_value"));
+  words.normalize_observation = std::get<bool>(get("normalize_observation"));
+  words.continuous.squashed = std::get<bool>(get("squashed"));
+  words.continuous.state_dependent_deviation = std::get<bool>(get("state_dependent_deviation"));
+  return words;
+}
+
+Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& spaces) const {
+  Result<ModelSpec> spec = MakeSpec(WordsFor(model), spaces);
+  if (!spec.ok()) {
+    std::string where;
+    for (const char* key : {"trunk", "inputs", "layers"}) {
+      const std::string& origin = Get("model", key, model).origin;
+      if (origin != "default") where = origin + ": model." + key + ": ";
+    }
+    return InvalidArgument(where + spec.status().message());
+  }
   ModelSettings settings;
   settings.algorithm = AlgorithmFor(model);
-  settings.spec.spaces = spaces;
-  const bool relu = std::get<std::string>(Get("model", "activation", model).value) == "relu";
-  for (const std::int64_t units :
-       std::get<std::vector<std::int64_t>>(Get("model", "layers", model).value))
-    settings.spec.trunk.push_back(
-        {static_cast<int>(units), relu ? Activation::kRelu : Activation::kTanh});
-  settings.spec.separate_value = std::get<bool>(Get("model", "separate_value", model).value);
-  settings.spec.normalize_observation =
-      std::get<bool>(Get("model", "normalize_observation", model).value);
+  settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
   return settings;

@@ -13,6 +13,7 @@
 #include "murmurate/status.h"
 #include "server/config_reader.h"
 #include "server/learn/learner.h"
+#include "server/model_words.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -54,8 +55,9 @@ class Config {
 
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
-  /// For the model an actor named.
-  ModelSettings ModelFor(const std::string& model, const Spaces& spaces) const;
+  /// For the model an actor named; the status says where in the config lies what does not suit
+  /// these spaces.
+  Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
   /// Models that have a section of their own.
   const std::set<std::string>& named_models() const { return entries_.models; }
 
@@ -72,6 +74,7 @@ class Config {
                          const std::string& model = "") const;
   Schedule ScheduleOf(const std::string& section, const std::string& key,
                       const std::string& model) const;
+  ModelWords WordsFor(const std::string& model) const;
   PpoSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;

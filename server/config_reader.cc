@@ -74,6 +74,20 @@ ConfigValue AsList(const toml::array& array) {
   return values;
 }
 
+/// Units as numbers when there is nothing else, else everything in words.
+ConfigValue AsLayers(const toml::array& array) {
+  ConfigValue units = AsList<std::int64_t>(array);
+  if (!std::holds_alternative<std::monostate>(units)) return units;
+  std::vector<std::string> layers;
+  for (const toml::node& node : array) {
+    const auto number = node.value_exact<std::int64_t>();
+    const auto words = node.value_exact<std::string>();
+    if (!number && !words) return {};
+    layers.push_back(number ? "dense " + std::to_string(*number) : *words);
+  }
+  return layers;
+}
+
 ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
   if (const auto value = node.value_exact<bool>()) return *value;
   if (const auto value = node.value_exact<std::int64_t>()) return *value;
@@ -82,8 +96,7 @@ ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
   if (const auto* table = node.as_table()) return AsSchedule(*table);
   const auto* array = node.as_array();
   if (array == nullptr) return {};
-  return rule.kind == ValueKind::kIntegers ? AsList<std::int64_t>(*array)
-                                           : AsList<std::string>(*array);
+  return rule.kind == ValueKind::kLayers ? AsLayers(*array) : AsList<std::string>(*array);
 }
 
 class Reader {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/model/layer.h"
+
 namespace murmurate {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
+constexpr std::size_t kMaxLayers = 64;
 using Strings = std::vector<std::string>;
 constexpr auto kUnset = std::monostate();
 constexpr double kMany = 9e15;
@@ -54,19 +57,35 @@ const std::vector<ConfigRule> kServerRules{
 };
 
 const std::vector<ConfigRule> kModelRules{
-    {"model", "trunk", kString, S("mlp"), "\"mlp\"", "dense layers", -1, 1, {"mlp"}},
-    {"model", "layers", ValueKind::kIntegers, Integers{64, 64}, "[64, 64]", "units of each layer",
-     1, 65536},
+    {"model",
+     "trunk",
+     kString,
+     S("mlp"),
+     "\"mlp\"",
+     "what encodes pictures",
+     -1,
+     1,
+     {"mlp", "nature_cnn", "impala_cnn"}},
+    {"model", "layers", ValueKind::kLayers, kUnset, "[64, 64]",
+     "of the trunk; usual: mlp [64, 64], nature_cnn [512], impala_cnn [256]"},
+    {"model", "inputs", ValueKind::kStrings, Strings{}, "[\"camera: conv 32 8 4\"]",
+     "layers of single inputs"},
+    {"model", "recurrent", kString, kUnset, "\"lstm 128\"", "on top of the trunk"},
+    {"model", "frame_stack", kInteger, I(1), "4", "pictures (or numbers) seen at once", 1, 16},
     {"model",
      "activation",
      kString,
-     S("tanh"),
+     kUnset,
      "\"tanh\"",
-     "after each layer",
+     "after each layer; usual: mlp tanh, others relu",
      -1,
      1,
-     {"tanh", "relu"}},
-    {"model", "separate_value", kBool, true, "true", "the critic has a trunk of its own"},
+     {"tanh", "relu", "elu", "sigmoid", "none"}},
+    {"model", "separate_value", kBool, kUnset, "true",
+     "the critic has a trunk of its own; usual: unless it recurs"},
+    {"model", "squashed", kBool, false, "true", "continuous actions by tanh into their bounds"},
+    {"model", "state_dependent_deviation", kBool, false, "true",
+     "the network gives the spread of continuous actions"},
     {"model", "normalize_observation", kBool, true, "true", "by running mean and variance"},
 };
 
@@ -151,11 +170,20 @@ std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
   return good ? "" : Expectation(rule);
 }
 
-std::string FitIntegers(const ConfigRule& rule, const ConfigValue& value) {
-  const auto* numbers = std::get_if<Integers>(&value);
-  if (numbers == nullptr || numbers->size() > 64) return Expectation(rule);
-  const auto good = [&](std::int64_t n) { return InRange(rule, static_cast<double>(n)); };
-  return std::all_of(numbers->begin(), numbers->end(), good) ? "" : Expectation(rule);
+std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
+  if (const auto* units = std::get_if<Integers>(&value)) {
+    const bool good = std::all_of(units->begin(), units->end(),
+                                  [](std::int64_t n) { return n >= 1 && n <= 65536; });
+    return good && units->size() <= kMaxLayers ? "" : Expectation(rule);
+  }
+  const auto* layers = std::get_if<Strings>(&value);
+  if (layers == nullptr || layers->size() > kMaxLayers) return Expectation(rule);
+  const Activation usual = Activation::kTanh;
+  for (const std::string& layer : *layers) {
+    const Result<Layer> parsed = Layer::Parse(layer, &usual);
+    if (!parsed.ok()) return Expectation(rule) + " (" + parsed.status().message() + ")";
+  }
+  return "";
 }
 
 }  // namespace
@@ -198,8 +226,8 @@ std::string Expectation(const ConfigRule& rule) {
       return "a number" + Range(rule);
     case ValueKind::kSchedule:
       return "a number" + Range(rule) + " or {from, to, steps, shape}";
-    case ValueKind::kIntegers:
-      return "a list of at most 64 integers" + Range(rule);
+    case ValueKind::kLayers:
+      return "a list of at most 64 units (1 to 65536) and layers such as \"conv 32 8 4\"";
     case ValueKind::kStrings:
       return "a list of strings";
     case ValueKind::kString:
@@ -222,15 +250,17 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
       return FitSchedule(rule, value);
     case ValueKind::kString:
       return FitString(rule, *value);
-    case ValueKind::kIntegers:
-      return FitIntegers(rule, *value);
+    case ValueKind::kLayers:
+      return FitLayers(rule, *value);
     case ValueKind::kInteger: {
       const auto* number = std::get_if<std::int64_t>(value);
       return number && InRange(rule, static_cast<double>(*number)) ? "" : Expectation(rule);
     }
     case ValueKind::kStrings: {
       const auto* list = std::get_if<Strings>(value);
-      return list && !list->empty() ? "" : Expectation(rule);
+      const auto* usual = std::get_if<Strings>(&rule.standard);
+      const bool may_be_empty = usual != nullptr && usual->empty();
+      return list && (may_be_empty || !list->empty()) ? "" : Expectation(rule);
     }
   }
   return "";

@@ -11,8 +11,10 @@
 
 namespace murmurate {
 
-enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kIntegers, kStrings };
+enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kStrings, kLayers };
 
+/// kLayers: a list of units (64) and layers in words ("conv 32 8 4"); it is held as
+/// std::vector<std::int64_t> when all are units, else as strings.
 struct ConfigRule {
   std::string section;
   std::string key;

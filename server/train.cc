@@ -22,7 +22,9 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source) {
         ": run.environment is not set, and train must know what its actors play; write "
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
   auto environment = MakeEnvironment(name);
-  return environment.ok() ? Status() : environment.status();
+  if (!environment.ok()) return environment.status();
+  const auto model = config.ModelFor("default", (*environment)->spaces());
+  return model.ok() ? CheckSupported(model->spec) : model.status();
 }
 
 Status StartActors(const Config& config, Children* children) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/server/process.h"
 
 namespace murmurate {
@@ -73,7 +75,22 @@ TEST(CommandLine, CheckShowsValuesWithTheirOrigins) {
   EXPECT_THAT(ran.output, ::testing::ContainsRegex("algorithm.epochs +5 +c.toml:4"));
   EXPECT_THAT(ran.output, ::testing::ContainsRegex("run.seed +9 +--set run.seed=9"));
   EXPECT_THAT(ran.output, ::testing::ContainsRegex("algorithm.gamma +0.99 +default"));
-  EXPECT_THAT(ran.output, ::testing::ContainsRegex("policy.0.weight +policy +4 x 64 +256 +1,024"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("dense 64 tanh +64 +320 +1,280 +512"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("policy head +2 +130 +520 +256"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("all +9,155 +36,620 +17,792"));
+  EXPECT_THAT(ran.output, ::testing::ContainsRegex("one Act, measured here: [0-9.]+ us"));
+}
+
+TEST(CommandLine, AModelThatDoesNotSuitTheSpacesIsRefusedBeforeAnythingStarts) {
+  Workplace place;
+  place.Write("c.toml", "[run]\nenvironment = \"cartpole\"\n[model]\ntrunk = \"nature_cnn\"\n");
+  for (const char* command : {"train", "check"}) {
+    const Ran ran = RunMurmurate(place.path(), {command, "c.toml"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.errors, HasSubstr("c.toml:4: model.trunk: trunk nature_cnn encodes pictures"));
+    EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
+  }
+  EXPECT_FALSE(place.Has("runs"));
 }
 
 TEST(CommandLine, BeyondThisHostIsRefusedWithoutInsecure) {

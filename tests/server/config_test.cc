@@ -26,7 +26,7 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->run().name, "serve");
   EXPECT_EQ(config->server().listen, (std::vector<std::string>{"tcp://127.0.0.1:7420", "ipc"}));
-  const ModelSettings model = config->ModelFor("default", kSpaces);
+  const ModelSettings model = *config->ModelFor("default", kSpaces);
   EXPECT_EQ(model.spec.trunk, (std::vector<Layer>(2, {64, Activation::kTanh})));
   EXPECT_TRUE(model.spec.separate_value);
   EXPECT_TRUE(model.spec.normalize_observation);
@@ -66,10 +66,10 @@ TEST(ConfigError, WrongTypeSaysGotAndExpected) {
             "c.toml:2: algorithm.epochs: got 4.5 (a number), expected an integer from 1 to 1000; "
             "write for "
             "example epochs = 10");
-  EXPECT_EQ(Complaint("[model]\nlayers = 64\n"),
-            "c.toml:2: model.layers: got 64 (an integer), expected a list of at most 64 integers "
-            "from 1 to "
-            "65536; write for example layers = [64, 64]");
+  EXPECT_EQ(
+      Complaint("[model]\nlayers = 64\n"),
+      "c.toml:2: model.layers: got 64 (an integer), expected a list of at most 64 units (1 to "
+      "65536) and layers such as \"conv 32 8 4\"; write for example layers = [64, 64]");
 }
 
 TEST(ConfigError, OutOfRangeSaysTheRange) {
@@ -164,7 +164,7 @@ TEST(Config, SetBeatsTheFileAndTheFileBeatsTheDefault) {
   const auto config =
       Load("[algorithm]\nepochs = 5\nminibatch = 128\n", {{"algorithm.epochs", "7"}});
   ASSERT_TRUE(config.ok());
-  EXPECT_EQ(config->ModelFor("default", kSpaces).algorithm.epochs, 7);
+  EXPECT_EQ(config->ModelFor("default", kSpaces)->algorithm.epochs, 7);
   std::map<std::string, std::string> origins;
   for (const auto& line : config->Explain())
     origins[line.path] = line.value + " from " + line.origin;
@@ -190,7 +190,7 @@ TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
   const auto config =
       Load("[run]\nsteps = 1000\n[optimizer]\nlearning_rate = {from = 2, to = 1}\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const Schedule rate = config->ModelFor("default", kSpaces).algorithm.learning_rate;
+  const Schedule rate = config->ModelFor("default", kSpaces)->algorithm.learning_rate;
   EXPECT_EQ(rate.steps, 1000u);
   EXPECT_DOUBLE_EQ(rate.At(500), 1.5);
 }
@@ -200,8 +200,8 @@ TEST(Config, AModelOverridesWhatItNames) {
       "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\n"
       "[model.npc.algorithm]\nepochs = 3\n[model.npc.optimizer]\nlearning_rate = 0.01\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const ModelSettings npc = config->ModelFor("npc", kSpaces),
-                      other = config->ModelFor("hero", kSpaces);
+  const ModelSettings npc = *config->ModelFor("npc", kSpaces),
+                      other = *config->ModelFor("hero", kSpaces);
   EXPECT_EQ(npc.spec.trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
   EXPECT_EQ(other.spec.trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
   EXPECT_EQ(npc.algorithm.epochs, 3);

@@ -1,0 +1,121 @@
+#include "server/model_words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/config.h"
+#include "shared/model/network_plan.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+const Spaces kPixels = {Image({84, 84, 1}), Discrete(6)};
+const Spaces kNumbers = {Box({4}), Discrete(2)};
+
+std::string LayersOf(const std::vector<Layer>& layers) {
+  std::string text;
+  for (const Layer& layer : layers) text += layer.ToText() + "; ";
+  return text;
+}
+
+TEST(ModelWords, NothingSaidIsTwoLayersOf64) {
+  const ModelSpec spec = *MakeSpec({}, kNumbers);
+  EXPECT_EQ(LayersOf(spec.trunk), "dense 64 tanh; dense 64 tanh; ");
+  EXPECT_TRUE(spec.separate_value);
+  EXPECT_TRUE(spec.encoders.empty());
+}
+
+TEST(ModelWords, NatureCnnIsThePapersWithItsStack) {
+  const ModelSpec spec = *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4}, kPixels);
+  ASSERT_EQ(spec.encoders.size(), 1u);
+  EXPECT_EQ(spec.encoders[0].stack, 4);
+  EXPECT_EQ(LayersOf(spec.encoders[0].layers),
+            "conv 32 8 4 0 relu; conv 64 4 2 0 relu; conv 64 3 1 0 relu; flatten; ");
+  EXPECT_EQ(LayersOf(spec.trunk), "dense 512 relu; ");
+}
+
+TEST(ModelWords, ImpalaCnnHasFifteenConvolutions) {
+  const ModelSpec spec = *MakeSpec({.trunk = "impala_cnn", .recurrent = "lstm 256"}, kPixels);
+  int convolutions = 0;
+  for (const Layer& layer : spec.encoders[0].layers)
+    convolutions += layer.kind == Layer::Kind::kConv;
+  EXPECT_EQ(convolutions, 15);
+  // 84 -> 42 -> 21 -> 11, 32 channels
+  EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 11 * 11 * 32);
+  EXPECT_EQ(LayersOf(spec.trunk), "dense 256 relu; lstm 256; ");
+  EXPECT_FALSE(spec.separate_value) << "nobody holds a critic's state";
+}
+
+TEST(ModelWords, InputsAreEncodedEachInItsOwnWay) {
+  const Spaces spaces = {Dict({{"camera", Image({20, 20, 3})}, {"speed", Box({3})}}), Discrete(2)};
+  const ModelSpec spec =
+      *MakeSpec({.trunk = "nature_cnn",
+                 .layers = {{"dense 32", "layer_norm"}},
+                 .inputs = {"speed: dense 16", "camera: conv 8 3 2", "camera: flatten"},
+                 .activation = Activation::kElu,
+                 .frame_stack = 2},
+                spaces);
+  EXPECT_EQ(LayersOf(spec.FindEncoder("speed")->layers), "dense 16 elu; ");
+  EXPECT_EQ(spec.FindEncoder("speed")->stack, 1) << "pictures are stacked";
+  EXPECT_EQ(LayersOf(spec.FindEncoder("camera")->layers), "conv 8 3 2 0 elu; flatten; ");
+  EXPECT_EQ(spec.FindEncoder("camera")->stack, 2);
+  EXPECT_EQ(LayersOf(spec.trunk), "dense 32 elu; layer_norm; ");
+}
+
+TEST(ModelWords, WithoutPicturesNumbersAreStacked) {
+  const ModelSpec spec = *MakeSpec({.frame_stack = 3}, kNumbers);
+  EXPECT_EQ(spec.FindEncoder("")->stack, 3);
+  EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 12);
+}
+
+TEST(ModelWords, WhatDoesNotFitIsSaid) {
+  const auto message = [](const ModelWords& words, const Spaces& spaces = kPixels) {
+    return MakeSpec(words, spaces).status().message();
+  };
+  EXPECT_THAT(message({.trunk = "nature_cnn"}, kNumbers), HasSubstr("use trunk = \"mlp\""));
+  EXPECT_THAT(message({.trunk = "nature_cnn"}, {Image({16, 16, 1}), Discrete(2)}),
+              HasSubstr("larger than its input"));
+  EXPECT_THAT(message({.inputs = {"flatten"}}), HasSubstr("\"NAME: LAYER\" was expected"));
+  EXPECT_THAT(message({.inputs = {"sound: flatten"}}), HasSubstr("no such part"));
+  EXPECT_THAT(message({.recurrent = "dense 8"}), HasSubstr("\"lstm UNITS\""));
+  EXPECT_THAT(message({.recurrent = "gru 8", .separate_value = true}),
+              HasSubstr("share the trunk"));
+}
+
+ConfigSource Text(const std::string& text) { return {"game.toml", "game", text}; }
+
+TEST(ModelWords, AConfigsMistakesAreNamedWithTheirLine) {
+  const auto load = [](const std::string& model) {
+    return Config::Load(Text("[model]\n" + model), {}).status().message();
+  };
+  EXPECT_THAT(load("layers = [64, \"conv 32 8\"]"),
+              AllOf(HasSubstr("game.toml:2: model.layers"), HasSubstr("conv FILTERS KERNEL")));
+  EXPECT_THAT(load("layers = [0]"), HasSubstr("units (1 to 65536)"));
+  EXPECT_THAT(load("trunk = \"resnet\""), HasSubstr("\"mlp\" or \"nature_cnn\""));
+  EXPECT_THAT(load("frame_stack = 17"), HasSubstr("from 1 to 16"));
+  const auto config = Config::Load(Text("[model]\n\ntrunk = \"nature_cnn\""), {});
+  ASSERT_TRUE(config.ok());
+  EXPECT_THAT(config->ModelFor("default", kNumbers).status().message(),
+              AllOf(HasSubstr("game.toml:3: model.trunk: "), EndsWith("use trunk = \"mlp\"")));
+}
+
+TEST(ModelWords, AConfigSaysAllOfIt) {
+  const auto config = Config::Load(
+      Text("[model]\ntrunk = \"nature_cnn\"\nlayers = [128, \"layer_norm\"]\n"
+           "recurrent = \"lstm 32\"\nframe_stack = 4\nnormalize_observation = false\n"),
+      {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto model = config->ModelFor("default", kPixels);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(LayersOf(model->spec.trunk), "dense 128 relu; layer_norm; lstm 32; ");
+  const auto again = Config::Load(Text(config->Resolved()), {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->ModelFor("default", kPixels)->spec, model->spec);
+}
+
+}  // namespace
+}  // namespace murmurate
