@@ -136,6 +136,37 @@ TEST_P(DenseKernelsTest, APackedTransposeOfBGivesTheSameProduct) {
       }
 }
 
+TEST_P(DenseKernelsTest, LargeTransposedProductsAreRightInEveryBlock) {
+  // Two blocks of depth, nine of rows, the last ones neither whole nor of whole tiles.
+  const int rows = 773, columns = 259, depth = 261;
+  const std::vector<float> a = Normals(rows * depth, 1), b = Normals(columns * depth, 2);
+  const std::vector<float> bias = Normals(columns, 3), output = Normals(rows * columns, 5);
+  GemmCall call{.rows = rows, .columns = columns, .depth = depth, .a = a.data()};
+  call.a_row_stride = 1;
+  call.a_column_stride = rows;
+  call.b = b.data();
+  call.b_row_stride = columns;
+  call.bias = bias.data();
+  call.output = output.data();
+  call.output_row_stride = columns;
+  call.epilogue = Epilogue::kTanhGradient;
+  Check(call);
+}
+
+TEST_P(DenseKernelsTest, DeepProductsAreRightInEveryBlock) {
+  const int rows = 197, columns = 258, depth = 523;
+  const std::vector<float> a = Normals(rows * depth, 1), b = Normals(columns * depth, 2);
+  const std::vector<float> bias = Normals(columns, 3);
+  GemmCall call{.rows = rows, .columns = columns, .depth = depth, .a = a.data()};
+  call.a_row_stride = depth;
+  call.b = b.data();
+  call.b_row_stride = columns;
+  call.bias = bias.data();
+  call.accumulate = true;
+  call.epilogue = Epilogue::kTanh;
+  Check(call);
+}
+
 TEST_P(DenseKernelsTest, ALongDepthIsSummedWhole) {
   const std::vector<float> a = Normals(1500 * 4, 1), b = Normals(1500 * 4, 2);
   GemmCall call{.rows = 3, .columns = 2, .depth = 1500, .a = a.data(), .a_row_stride = 1500};

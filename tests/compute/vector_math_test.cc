@@ -81,7 +81,7 @@ TEST(NormTest, ThreeFourFive) {
   EXPECT_EQ(Norm({}), 0.0f);
 }
 
-/// 515 columns are beyond the border where oneDNN takes over.
+/// 515 columns are many panels and a rest.
 TEST(GemmTest, SmallAndWideProductsAreThoseOfThePlainKernel) {
   struct Shape {
     int rows, columns, depth;
