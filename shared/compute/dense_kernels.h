@@ -57,6 +57,7 @@ struct DenseKernels {
   int lanes;          ///< floats in one vector
   int panel_columns;  ///< columns of B that gemm takes at once (packed_weight.h)
 
+  /// Takes up to 100 KB of stack, for the large products of a learner.
   void (*gemm)(const GemmCall& call);
   /// sums[j] += sum over rows of values[row][j] (a bias's gradient).
   void (*add_column_sums)(int rows, int columns, const float* values, std::ptrdiff_t row_stride,
