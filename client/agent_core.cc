@@ -126,7 +126,7 @@ void AgentCore::Settle(std::span<const float> observation) {
 void AgentCore::Leave(std::span<const float> observation) {
   if (recorder_.steps() == 0) return DropTrajectory();
   playing_ = recorded_ = false;
-  recorder_.HandOver(observation, steps());
+  recorder_.HandOver(RowsOf(observation), steps());
 }
 
 void AgentCore::DropTrajectory() {
@@ -244,7 +244,9 @@ ActionChoice AgentCore::Choose(const float* logits) {
 
 void AgentCore::Record(std::span<const float> observation, const ActionChoice& choice) {
   recorded_ = recorder_.open();
-  if (recorded_) recorder_.Record(observation, choice.action, choice.log_prob, !acted_);
+  if (recorded_) {
+    recorder_.Record(RowsOf(observation), {&choice.action, 1}, choice.log_prob, !acted_);
+  }
   if (mode_ == PlayMode::kTrain) {
     AgentCounts::Add(counts_.steps, 1);
     if (!recorded_) AgentCounts::Add(counts_.steps_dropped, 1);

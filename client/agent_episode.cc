@@ -40,7 +40,7 @@ void AgentCore::End(EndKind kind, std::span<const float> final_observation) {
     if (kind == kTruncated && !Finite(final_observation)) {
       DropTrajectory();
     } else {
-      recorder_.EndEpisode(kind, final_observation);
+      recorder_.EndEpisode(kind, RowsOf(final_observation));
     }
   }
   FinishEpisode();
@@ -68,7 +68,8 @@ void AgentCore::FinishEpisode() {
 
 void AgentCore::Took(int action) {
   MURMURATE_CHECK(action >= 0 && action < action_count_, "Took: the space has no such action");
-  if (recorded_) recorder_.Replace(action, LogProbability(action));
+  const std::int32_t word = action;
+  if (recorded_) recorder_.Replace({&word, 1}, LogProbability(action));
 }
 
 /// Of the distribution the last action was drawn from; floored where it would be minus infinity.

@@ -16,7 +16,7 @@ std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int row
   gear->scratch = AlignedFloats(shape.ScratchFloats(at_once));
   gear->policies = std::move(policies);
   if (trajectory_length == 0) return gear;
-  const TrajectoryLayout layout(spec.spaces, trajectory_length);
+  const TrajectoryLayout layout(spec, trajectory_length);
   gear->ring = std::make_shared<TrajectoryRing>(layout);
   gear->episodes.resize(static_cast<std::size_t>(layout.max_episodes));
   return gear;

@@ -32,14 +32,15 @@ std::vector<wire::ReportedNumber> ReportsOf(const TrajectoryBlock& block, const 
 }  // namespace
 
 void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
-                               const std::vector<RosterModel>& models, bool fresh) {
+                               const std::vector<RosterModel>& models,
+                               const std::vector<ModelSpec>& specs, bool fresh) {
   in_session_ = true;
   resumed_ = hello_ok.resumed;
   incarnation_ = hello_ok.incarnation;
   bytes_total_ = hello_ok.bytes_total;
   if (fresh) EndSession(models);
   in_session_ = true;
-  const std::size_t known = std::min(models.size(), hello_ok.models.size());
+  const std::size_t known = std::min({models.size(), hello_ok.models.size(), specs.size()});
   credit_.resize(known);
   counts_.resize(std::max(counts_.size(), known));
   for (std::size_t i = 0; i < known; ++i) {
@@ -47,8 +48,7 @@ void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
     credit_[i].steps_total = welcome.steps_total;
     credit_[i].trajectory_length = welcome.trajectory_length;
     credit_[i].block_bytes =
-        TrajectoryLayout(models[i].model->spaces, static_cast<int>(welcome.trajectory_length))
-            .block_bytes;
+        TrajectoryLayout(specs[i], static_cast<int>(welcome.trajectory_length)).block_bytes;
   }
 }
 

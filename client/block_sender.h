@@ -20,7 +20,7 @@ class BlockSender {
 
   /// What the learner said of `models`. `fresh`: a new session, whose totals count from 0.
   void BeginSession(const wire::HelloOk& hello_ok, const std::vector<RosterModel>& models,
-                    bool fresh);
+                    const std::vector<ModelSpec>& specs, bool fresh);
   void SetCredit(std::uint64_t bytes_total, const std::vector<wire::ModelCredit>& credit);
   /// Nothing can be sent until the next session; a message the socket would not take is lost.
   void EndSession(const std::vector<RosterModel>& models);

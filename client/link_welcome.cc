@@ -25,7 +25,7 @@ Status CheckWelcome(const wire::HelloOkModel& welcome, const ModelSpec& spec,
                        ": expected trajectories of 1 to 1048576 steps, got " +
                        std::to_string(welcome.trajectory_length));
   }
-  const TrajectoryLayout layout(spec.spaces, static_cast<int>(welcome.trajectory_length));
+  const TrajectoryLayout layout(spec, static_cast<int>(welcome.trajectory_length));
   const std::size_t limit =
       std::min<std::size_t>(max_message_bytes, kMostRingBytes / TrajectoryRing::kBlocks);
   if (layout.block_bytes <= limit) return {};
@@ -59,7 +59,7 @@ void LearnerLink::OnWelcome() {
   if (!adopted_) return sender_.EndSession(models);
   if (incarnation_ != hello_ok.incarnation) TakeBaseline(models);
   incarnation_ = hello_ok.incarnation;
-  sender_.BeginSession(hello_ok, models, session_.fresh_session());
+  sender_.BeginSession(hello_ok, models, specs, session_.fresh_session());
   OnCredit();
   // Live before the first weights can come: a game that waits for them is under its pace at once.
   SetLive(true);

@@ -21,6 +21,7 @@ bool TrajectoryRecorder::TakeBlock() {
     Reclaim(block_);
   }
   block_->steps = block_->finals = block_->episodes = 0;
+  block_->masked = false;
   return true;
 }
 
@@ -51,7 +52,7 @@ bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_st
   block_->stamp = stamp;
   block_->first_step = first_step;
   episode_start_ = 0;
-  observation_ = ring_->ColumnOf<float>(block_, Column::kObservation);
+  observation_ = ring_->ColumnOf<std::byte>(block_, Column::kObservation);
   action_ = ring_->ColumnOf<std::int32_t>(block_, Column::kAction);
   log_prob_ = ring_->ColumnOf<float>(block_, Column::kLogProb);
   reward_ = ring_->ColumnOf<float>(block_, Column::kReward);
@@ -59,16 +60,41 @@ bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_st
   return true;
 }
 
-void TrajectoryRecorder::Replace(std::int32_t action, float log_prob) {
-  action_[block_->steps - 1] = action;
-  log_prob_[block_->steps - 1] = log_prob;
+std::span<float> TrajectoryRecorder::state0() const {
+  return {ring_->ColumnOf<float>(block_, Column::kState0),
+          static_cast<std::size_t>(ring_->layout().state_floats)};
 }
 
-void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const float> final_observation) {
+std::span<std::byte> TrajectoryRecorder::frames0() const {
+  return {ring_->ColumnOf<std::byte>(block_, Column::kFrames0),
+          ring_->layout().column(Column::kFrames0).bytes};
+}
+
+/// From its first mask on a block has one for each step; the steps before it allowed everything.
+void TrajectoryRecorder::RecordMask(std::span<const std::uint8_t> mask) {
+  std::uint8_t* masks = ring_->ColumnOf<std::uint8_t>(block_, Column::kMask);
+  const std::size_t width = static_cast<std::size_t>(ring_->layout().action.mask_bytes());
+  const std::size_t before = static_cast<std::size_t>(block_->steps) * width;
+  if (!block_->masked) std::fill_n(masks, before, std::uint8_t{1});
+  block_->masked = true;
+  if (mask.empty()) {
+    std::fill_n(masks + before, width, std::uint8_t{1});
+  } else {
+    std::copy(mask.begin(), mask.end(), masks + before);
+  }
+}
+
+void TrajectoryRecorder::Replace(std::span<const std::int32_t> action, float log_prob) {
+  const std::size_t last = static_cast<std::size_t>(block_->steps - 1);
+  std::copy(action.begin(), action.end(), action_ + last * action.size());
+  log_prob_[last] = log_prob;
+}
+
+void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const std::byte> final_observation) {
   flags_[block_->steps - 1] |= kind == kTerminated ? kTerminatedFlag : kTruncatedFlag;
   episode_start_ = block_->steps;
   if (kind == kTerminated) return;
-  float* finals = ring_->ColumnOf<float>(block_, Column::kFinalObservation);
+  std::byte* finals = ring_->ColumnOf<std::byte>(block_, Column::kFinalObservation);
   std::copy(final_observation.begin(), final_observation.end(),
             finals + static_cast<std::size_t>(block_->finals) * final_observation.size());
   ++block_->finals;
@@ -88,10 +114,10 @@ void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
   model_->bell->Ring();
 }
 
-void TrajectoryRecorder::HandOver(std::span<const float> next_observation,
+void TrajectoryRecorder::HandOver(std::span<const std::byte> next_observation,
                                   std::uint64_t agent_steps) {
-  float* next = ring_->ColumnOf<float>(block_, Column::kNextObservation);
-  std::fill_n(next, ring_->layout().observation_count, 0.0f);
+  std::byte* next = ring_->ColumnOf<std::byte>(block_, Column::kNextObservation);
+  std::fill_n(next, ring_->layout().row_bytes(), std::byte{0});
   std::copy(next_observation.begin(), next_observation.end(), next);
   Leave(agent_steps);
 }
@@ -101,7 +127,7 @@ void TrajectoryRecorder::HandOverUnfinished(std::uint64_t agent_steps) {
   --block_->steps;
   AgentCounts::Add(counts_->steps_dropped, 1);
   if (block_->steps == 0) return Drop();
-  const std::size_t width = static_cast<std::size_t>(ring_->layout().observation_count);
+  const std::size_t width = ring_->layout().row_bytes();
   HandOver({observation_ + static_cast<std::size_t>(block_->steps) * width, width}, agent_steps);
 }
 

@@ -9,8 +9,11 @@
 // thread; no lock, no allocation after Attach.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,16 +44,24 @@ class TrajectoryRecorder {
   /// False when libzmq holds every block: this one will not be recorded. The caller has counted it
   /// in model.started; on false it is taken back.
   bool Start(const VersionStamp& stamp, std::uint64_t first_step);
+  /// What the first step begins with, between Start and the first Record; whole columns (state0,
+  /// frames0) that a model without state or stacks does not have.
+  std::span<float> state0() const;
+  std::span<std::byte> frames0() const;
   bool open() const { return block_ != nullptr; }
   int steps() const { return block_->steps; }
   bool full() const { return block_->steps == length_; }
   void Restamp(const VersionStamp& stamp) { block_->stamp = stamp; }
 
-  void Record(std::span<const float> observation, std::int32_t action, float log_prob, bool first) {
+  /// `row`: of the layout's row_bytes(). `action`: its words. `mask`: empty where everything was
+  /// allowed.
+  void Record(std::span<const std::byte> row, std::span<const std::int32_t> action, float log_prob,
+              bool first, std::span<const std::uint8_t> mask = {}) {
     const int t = block_->steps;
-    std::copy(observation.begin(), observation.end(),
-              observation_ + static_cast<std::size_t>(t) * observation.size());
-    action_[t] = action;
+    std::memcpy(observation_ + static_cast<std::size_t>(t) * row.size(), row.data(), row.size());
+    std::copy(action.begin(), action.end(), action_ + static_cast<std::size_t>(t) * action.size());
+    if (!mask.empty() || block_->masked) [[unlikely]]
+      RecordMask(mask);
     log_prob_[t] = log_prob;
     flags_[t] = first ? kFirst : 0;
     if (first) episode_start_ = t;
@@ -58,12 +69,12 @@ class TrajectoryRecorder {
     if (block_->steps == length_) MarkFinished(true);
   }
   void Settle(double reward) { reward_[block_->steps - 1] = static_cast<float>(reward); }
-  void Replace(std::int32_t action, float log_prob);
-  void EndEpisode(EndKind kind, std::span<const float> final_observation);
+  void Replace(std::span<const std::int32_t> action, float log_prob);
+  void EndEpisode(EndKind kind, std::span<const std::byte> final_observation);
   bool finals_used_up() const { return block_->finals == ring_->layout().max_finals; }
 
   /// `next_observation` is what followed the last step; empty when that step ended its episode.
-  void HandOver(std::span<const float> next_observation, std::uint64_t agent_steps);
+  void HandOver(std::span<const std::byte> next_observation, std::uint64_t agent_steps);
   /// The agent closes and will never see what follows: a last step inside an episode gives its
   /// observation as what followed the step before it.
   void HandOverUnfinished(std::uint64_t agent_steps);
@@ -79,6 +90,7 @@ class TrajectoryRecorder {
 
  private:
   bool TakeBlock();
+  void RecordMask(std::span<const std::uint8_t> mask);
   void MarkFinished(bool finished) {
     if (finished != finished_) model_->finished.fetch_add(finished ? 1 : -1);
     finished_ = finished;
@@ -94,7 +106,7 @@ class TrajectoryRecorder {
   int length_ = 0;
   bool finished_ = false;  ///< counted in model.finished
   int episode_start_ = 0;  ///< where the running episode begins in the open block
-  float* observation_ = nullptr;
+  std::byte* observation_ = nullptr;
   std::int32_t* action_ = nullptr;
   float *log_prob_ = nullptr, *reward_ = nullptr;
   std::uint8_t* flags_ = nullptr;

@@ -89,9 +89,7 @@ void TrajectoryRing::Release(TrajectoryBlock* block) {
 
 std::array<ColumnRange, kColumnCount> TrajectoryRing::FilledColumns(const TrajectoryBlock* block,
                                                                     std::size_t* bytes) const {
-  const std::uint32_t steps = static_cast<std::uint32_t>(block->steps);
-  const std::uint32_t row = static_cast<std::uint32_t>(sizeof(float)) *
-                            static_cast<std::uint32_t>(layout_.observation_count);
+  const std::size_t steps = static_cast<std::size_t>(block->steps);
   std::array<ColumnRange, kColumnCount> filled{};
   *bytes = 0;
   const auto fill = [&](Column column, std::size_t size) {
@@ -100,13 +98,13 @@ std::array<ColumnRange, kColumnCount> TrajectoryRing::FilledColumns(const Trajec
     range = {layout_.column(column).offset, static_cast<std::uint32_t>(size)};
     *bytes = std::max<std::size_t>(*bytes, range.offset + size);
   };
-  fill(Column::kObservation, steps * row);
-  fill(Column::kAction, steps * sizeof(std::int32_t));
-  fill(Column::kLogProb, steps * sizeof(float));
-  fill(Column::kReward, steps * sizeof(float));
-  fill(Column::kFlags, steps);
-  fill(Column::kFinalObservation, static_cast<std::uint32_t>(block->finals) * row);
-  fill(Column::kNextObservation, steps > 0 ? row : 0);
+  for (const Column column :
+       {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
+        Column::kNextObservation, Column::kState0, Column::kFrames0}) {
+    fill(column, layout_.FilledBytes(column, steps));
+  }
+  if (block->masked) fill(Column::kMask, layout_.FilledBytes(Column::kMask, steps));
+  fill(Column::kFinalObservation, static_cast<std::size_t>(block->finals) * layout_.row_bytes());
   fill(Column::kEpisodes, static_cast<std::size_t>(block->episodes) * sizeof(EpisodeRecord));
   return filled;
 }

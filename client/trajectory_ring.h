@@ -46,6 +46,7 @@ struct alignas(64) TrajectoryBlock {
   VersionStamp stamp;
   std::uint64_t first_step = 0, agent_steps = 0;
   int steps = 0, finals = 0, episodes = 0;
+  bool masked = false;  ///< the mask column is filled
   ReportSums reports{};
 };
 

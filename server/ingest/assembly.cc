@@ -34,7 +34,7 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
     return Outcome::kAdded;
   }
   const bool first = batch_->trajectories.empty();
-  if (!batch_->Add(view)) return Outcome::kNotFinite;
+  if (!batch_->Add(view)) return Outcome::kBadObservation;
   if (first) batch_since_ns_ = now_ns;
   steps_given_[view.agent] += view.steps;
   model_.channel->received_trajectories.fetch_add(1, std::memory_order_relaxed);

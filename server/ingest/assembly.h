@@ -38,7 +38,7 @@ class Assembly {
   enum class Outcome : std::uint8_t {
     kAdded,
     kNoRoom,           ///< no batch is free: Keep it
-    kNotFinite,        ///< an observation is NaN or infinite
+    kBadObservation,   ///< CheckObservations says what is wrong with it
     kTooManyEpisodes,  ///< a block of episodes only, and the batch holds as many as it may
   };
   /// Copies an examined trajectory into its place, or the episodes of a block without steps.

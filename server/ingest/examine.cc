@@ -1,24 +1,9 @@
 #include "server/ingest/examine.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#include "shared/experience/finite.h"
-
 namespace murmurate {
-namespace {
-
-bool Finite(const TrajectoryView& view) {
-  return AllFinite(view.log_prob) && AllFinite(view.reward) && AllFinite(view.final_observation) &&
-         AllFinite(view.next_observation) &&
-         std::all_of(view.episodes.begin(), view.episodes.end(),
-                     [](const EpisodeRecord& e) { return std::isfinite(e.raw_return); });
-}
-
-}  // namespace
-
 std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage) {
   if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(EpisodeRecord) == 0) return block;
   const std::size_t floats = (block.size() + sizeof(float) - 1) / sizeof(float);
@@ -26,6 +11,14 @@ std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloa
   std::memcpy(storage->data(), block.data(), block.size());
   return std::as_bytes(std::span<const float>(*storage)).first(block.size());
 }
+
+namespace {
+
+wire::Refusal Why(const TrajectoryView& view, const TrajectoryLayout& layout) {
+  return HoldsFiniteNumbers(view, layout) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite;
+}
+
+}  // namespace
 
 BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
                      const ExperienceChannel& channel, TrajectoryView* view) {
@@ -39,15 +32,15 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
   }
   Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
   if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};
-  status = CheckAllButObservations(*view, channel.layout, channel.spec.spaces);
+  status = CheckAllButObservations(*view, channel.layout);
   if (status.ok()) return {};
-  return {Finite(*view) ? wire::Refusal::kMeaning : wire::Refusal::kNotFinite, status.message()};
+  return {Why(*view, channel.layout), status.message()};
 }
 
-BlockRefusal ExamineObservations(const TrajectoryView& view) {
-  const Status status = CheckObservations(view);
+BlockRefusal ExamineObservations(const TrajectoryView& view, const ExperienceChannel& channel) {
+  const Status status = CheckObservations(view, channel.layout);
   if (status.ok()) return {};
-  return {wire::Refusal::kNotFinite, status.message()};
+  return {Why(view, channel.layout), status.message()};
 }
 
 }  // namespace murmurate

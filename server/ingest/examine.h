@@ -22,10 +22,10 @@ struct BlockRefusal {
 /// payloads start anywhere).
 std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage);
 
-/// Version, columns and their meaning, cheapest check first; all but whether the observations are
-/// finite, which Assembly::TryAdd finds out as it copies them. `view` points into `block`.
+/// Version, columns and their meaning, cheapest check first; all but the
+/// observations, which Assembly::TryAdd checks as it copies them. `view` points into `block`.
 BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
                      const ExperienceChannel& channel, TrajectoryView* view);
-BlockRefusal ExamineObservations(const TrajectoryView& view);
+BlockRefusal ExamineObservations(const TrajectoryView& view, const ExperienceChannel& channel);
 
 }  // namespace murmurate

@@ -185,8 +185,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   view.agent = verdict.agent_index;
   if (refused.refusal == wire::Refusal::kNone) {
     if (assembly.waiting() == 0) outcome = assembly.TryAdd(view, now_ns);
-    if (outcome == Assembly::Outcome::kNoRoom || outcome == Assembly::Outcome::kNotFinite) {
-      refused = ExamineObservations(view);
+    if (outcome == Assembly::Outcome::kNoRoom || outcome == Assembly::Outcome::kBadObservation) {
+      refused = ExamineObservations(view, assembly.channel());
     }
   }
   if (refused.refusal != wire::Refusal::kNone) {

@@ -88,7 +88,7 @@ void Learner::State::Train(std::uint64_t environment_steps, LearnReport* report)
 void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
   if (!spec.normalize_observation) return;
   const std::size_t length = static_cast<std::size_t>(batch.length);
-  const std::size_t width = static_cast<std::size_t>(batch.observation_count);
+  const std::size_t width = batch.layout.row_words();
   for (const int place : algorithm.places()) {
     UpdateObservationStatistics(
         spec, std::span(batch.observation.data() + place * length * width, length * width),

@@ -18,6 +18,10 @@ struct Moments {
   double mean = 0.0, variance = 0.0;
 };
 
+std::size_t DeviationOffset(const ParameterLayout& layout, const ActionLayout& action) {
+  return action.free_deviations() == 0 ? 0 : layout.Find("policy.log_deviation").offset;
+}
+
 template <typename ValueOf>
 Moments MomentsOf(std::span<const std::int32_t> rows, ValueOf value_of) {
   Moments moments;
@@ -35,20 +39,30 @@ Moments MomentsOf(std::span<const std::int32_t> rows, ValueOf value_of) {
 
 Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
     : settings_(settings),
-      observation_count_(spec.spaces.observation.element_count()),
-      action_count_(spec.spaces.action.n),
+      stack_(spec),
+      action_layout_(spec.spaces.action, spec.continuous),
+      head_(action_layout_),
+      row_words_(stack_.row_bytes() / sizeof(float)),
       network_(spec, settings.minibatch),
+      deviation_(DeviationOffset(network_.layout(), action_layout_)),
       random_(seed),
-      observation_(static_cast<std::size_t>(settings.minibatch) * observation_count_),
-      logits_(static_cast<std::size_t>(settings.minibatch) * action_count_),
+      observation_(settings.minibatch * row_words_),
+      outputs_(static_cast<std::size_t>(settings.minibatch) * action_layout_.outputs()),
       values_(settings.minibatch),
-      d_logits_(static_cast<std::size_t>(settings.minibatch) * action_count_),
+      log_prob_(settings.minibatch),
+      entropy_(settings.minibatch),
+      d_outputs_(outputs_.size()),
       d_values_(settings.minibatch),
+      d_log_prob_(settings.minibatch),
+      d_entropy_(settings.minibatch),
+      d_deviations_(action_layout_.free_deviations()),
       minibatch_log_prob_(settings.minibatch),
       minibatch_advantage_(settings.minibatch),
       minibatch_target_(settings.minibatch),
       minibatch_weight_(settings.minibatch),
-      minibatch_action_(settings.minibatch) {
+      minibatch_action_(static_cast<std::size_t>(settings.minibatch) * action_layout_.words()),
+      minibatch_mask_(static_cast<std::size_t>(settings.minibatch) * action_layout_.mask_bytes()),
+      history_(stack_.depth() + 1) {
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
   for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_}) {
     column->resize(rows);
@@ -61,9 +75,10 @@ Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
 
 void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
                  std::uint64_t environment_steps) {
-  MURMURATE_CHECK(
-      batch.rows() <= settings_.batch_steps && batch.observation_count == observation_count_,
-      "a batch must have the rows and columns the algorithm was made for");
+  MURMURATE_CHECK(batch.rows() <= settings_.batch_steps &&
+                      batch.layout.frames + 1 == stack_.depth() &&
+                      batch.layout.action.words() == action_layout_.words(),
+                  "a batch must have the rows and columns the algorithm was made for");
   batch_ = &batch;
   loss_settings_ = {.clip = static_cast<float>(settings_.clip.At(environment_steps)),
                     .entropy = static_cast<float>(settings_.entropy.At(environment_steps)),
@@ -108,22 +123,20 @@ void Ppo::EvaluateRows(std::span<const float> parameters) {
         all.subspan(begin, std::min<std::size_t>(settings_.minibatch, all.size() - begin));
     const int count = static_cast<int>(rows.size());
     Gather(rows);
-    network_.Forward(parameters, observation_.data(), count, logits_.data(), values_.data());
-    float* log_prob = d_values_.data();
-    LogProbabilities(count, action_count_, logits_.data(), minibatch_action_.data(), log_prob);
+    network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data());
+    head_.Evaluate(Actions(parameters, count), log_prob_.data(), nullptr);
     for (int i = 0; i < count; ++i) {
       value_[rows[i]] = values_[i];
-      log_ratio_[rows[i]] = log_prob[i] - minibatch_log_prob_[i];
+      log_ratio_[rows[i]] = log_prob_[i] - minibatch_log_prob_[i];
     }
   }
 }
 
 void Ppo::EvaluateSuccessors(std::span<const float> parameters) {
   const TrainingBatch& batch = *batch_;
-  const std::size_t width = static_cast<std::size_t>(observation_count_);
   successors_.clear();
   successor_row_.clear();
-  const auto add = [&](std::int32_t row, const float* observation) {
+  const auto add = [&](std::int32_t row, const std::byte* observation) {
     successor_row_.push_back(row);
     successors_.push_back(observation);
   };
@@ -133,20 +146,20 @@ void Ppo::EvaluateSuccessors(std::span<const float> parameters) {
     for (std::int32_t row = first; row < last; ++row) next_value_[row] = value_[row + 1];
     auto final = std::lower_bound(batch.final_row.begin(), batch.final_row.end(), first);
     for (; final != batch.final_row.end() && *final <= last; ++final) {
-      add(*final, batch.final_observation.data() + (final - batch.final_row.begin()) * width);
+      add(*final, batch.FinalRow(static_cast<std::size_t>(final - batch.final_row.begin())));
     }
     next_value_[last] = 0.0f;
     if ((batch.flags[last] & (kTerminatedFlag | kTruncatedFlag)) == 0) {
-      add(last, batch.next_observation.data() + place * width);
+      add(last, batch.NextRow(static_cast<std::size_t>(place)));
     }
   }
   for (std::size_t begin = 0; begin < successors_.size(); begin += settings_.minibatch) {
     const std::size_t count =
         std::min<std::size_t>(settings_.minibatch, successors_.size() - begin);
     for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(observation_.data() + i * width, successors_[begin + i], width * sizeof(float));
+      PutObservation(i, successor_row_[begin + i], successors_[begin + i]);
     }
-    network_.Forward(parameters, observation_.data(), static_cast<int>(count), logits_.data(),
+    network_.Forward(parameters, observation_.data(), static_cast<int>(count), outputs_.data(),
                      values_.data());
     for (std::size_t i = 0; i < count; ++i) next_value_[successor_row_[begin + i]] = values_[i];
   }
@@ -200,13 +213,38 @@ bool Ppo::NextMinibatch(std::span<const std::int32_t>* rows) {
   return true;
 }
 
+ActionRows Ppo::Actions(std::span<const float> parameters, int rows) const {
+  return {.rows = rows,
+          .outputs = outputs_.data(),
+          .log_deviations =
+              action_layout_.free_deviations() == 0 ? nullptr : parameters.data() + deviation_,
+          .actions = minibatch_action_.data(),
+          .mask = batch_->masked ? minibatch_mask_.data() : nullptr};
+}
+
+void Ppo::PutObservation(std::size_t i, std::int32_t row, const std::byte* successor) {
+  auto* to = reinterpret_cast<std::byte*>(observation_.data() + i * row_words_);
+  if (stack_.depth() == 1) {
+    std::memcpy(to, successor != nullptr ? successor : batch_->ObservationRow(row),
+                row_words_ * sizeof(float));
+    return;
+  }
+  // What followed a row has that row's history behind it.
+  const std::span<const std::byte*> rows(history_);
+  const std::size_t depth = rows.size() - 1;
+  rows[0] = successor;
+  batch_->History(row, rows.subspan(1));
+  stack_.Assemble(successor != nullptr ? rows.first(depth) : rows.subspan(1), to);
+}
+
 void Ppo::Gather(std::span<const std::int32_t> rows) {
-  const std::size_t width = static_cast<std::size_t>(observation_count_);
+  const std::size_t words = static_cast<std::size_t>(action_layout_.words());
+  const std::size_t masks = batch_->masked ? action_layout_.mask_bytes() : 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t row = static_cast<std::size_t>(rows[i]);
-    std::memcpy(observation_.data() + i * width, batch_->observation.data() + row * width,
-                width * sizeof(float));
-    minibatch_action_[i] = batch_->action[row];
+    PutObservation(i, rows[i], nullptr);
+    std::copy_n(&batch_->action[row * words], words, &minibatch_action_[i * words]);
+    std::copy_n(batch_->mask.data() + row * masks, masks, minibatch_mask_.data() + i * masks);
     minibatch_log_prob_[i] = batch_->log_prob[row];
     minibatch_advantage_[i] = advantage_[row];
     minibatch_target_[i] = target_[row];
@@ -214,29 +252,47 @@ void Ppo::Gather(std::span<const std::int32_t> rows) {
   }
 }
 
+PpoActionRows Ppo::Minibatch(int rows) const {
+  return {.rows = rows,
+          .log_prob = log_prob_.data(),
+          .entropy = entropy_.data(),
+          .values = values_.data(),
+          .behaviour_log_prob = minibatch_log_prob_.data(),
+          .advantage = minibatch_advantage_.data(),
+          .value_target = minibatch_target_.data(),
+          .weight = minibatch_weight_.data()};
+}
+
 bool Ppo::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
   std::span<const std::int32_t> rows;
   if (!NextMinibatch(&rows)) return false;
   const int count = static_cast<int>(rows.size());
   Gather(rows);
-  network_.Forward(parameters, observation_.data(), count, logits_.data(), values_.data());
-  const PpoLossSums sums = PpoLoss(
-      loss_settings_, count, action_count_, logits_.data(), values_.data(),
-      minibatch_action_.data(), minibatch_log_prob_.data(), minibatch_advantage_.data(),
-      minibatch_target_.data(), minibatch_weight_.data(), d_logits_.data(), d_values_.data());
+  network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data());
+  const ActionRows actions = Actions(parameters, count);
+  head_.Evaluate(actions, log_prob_.data(), entropy_.data());
+  const PpoLossSums sums = PpoActionLoss(loss_settings_, Minibatch(count), d_log_prob_.data(),
+                                         d_entropy_.data(), d_values_.data());
+  Count(sums);
+  if (settings_.target_kl > 0.0 && sums.approx_kl > 1.5 * settings_.target_kl * sums.weight) {
+    rows_.clear();
+    next_row_ = 0;
+    return false;
+  }
+  head_.Gradient(actions, d_log_prob_.data(), d_entropy_.data(), d_outputs_.data(),
+                 d_deviations_.data());
+  network_.Backward(parameters, d_outputs_.data(), d_values_.data(), gradient);
+  std::copy(d_deviations_.begin(), d_deviations_.end(), gradient.begin() + deviation_);
+  return true;
+}
+
+void Ppo::Count(const PpoLossSums& sums) {
   sums_.weight += sums.weight;
   sums_.policy_loss += sums.policy_loss;
   sums_.value_loss += sums.value_loss;
   sums_.entropy += sums.entropy;
   sums_.approx_kl += sums.approx_kl;
   sums_.clipped += sums.clipped;
-  if (settings_.target_kl > 0.0 && sums.approx_kl > 1.5 * settings_.target_kl * sums.weight) {
-    rows_.clear();
-    next_row_ = 0;
-    return false;
-  }
-  network_.Backward(parameters, d_logits_.data(), d_values_.data(), gradient);
-  return true;
 }
 
 void Ppo::Report(LearnReport* report) const {

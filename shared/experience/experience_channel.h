@@ -19,9 +19,7 @@ struct ExperienceChannel {
   static constexpr int kBatches = 3;
 
   ExperienceChannel(const ModelSpec& model_spec, int trajectory_length, int trajectories)
-      : spec(model_spec),
-        layout(model_spec.spaces, trajectory_length),
-        batch_trajectories(trajectories) {
+      : spec(model_spec), layout(model_spec, trajectory_length), batch_trajectories(trajectories) {
     for (int i = 0; i < kBatches; ++i)
       (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories));
   }

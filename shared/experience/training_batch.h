@@ -1,5 +1,8 @@
 // TrainingBatch: the columns one training step reads, filled trajectory by trajectory by the ingest
 // thread and handed whole to the learning thread. It always has `rows` rows; missing ones weigh 0.
+//
+// Rows of observations are those of ObservationLayout, not stacked (frame_stack.h stacks what
+// History gives), in storage of 4-byte words: of one float32 input, its numbers.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +29,8 @@ class TrainingBatch {
   TrainingBatch(const TrajectoryLayout& layout, int trajectories);
 
   /// Copies one trajectory's columns into the next free place; full() must be false. The view must
-  /// have passed CheckAllButObservations. False: an observation is not finite, and nothing was
-  /// added.
+  /// have passed CheckAllButObservations. False: an observation does not pass CheckObservations,
+  /// and nothing was added.
   bool Add(const TrajectoryView& view);
   /// Episodes that came without a trajectory.
   void AddEpisodes(std::span<const EpisodeRecord> finished);
@@ -41,25 +44,39 @@ class TrainingBatch {
   bool full() const { return static_cast<int>(trajectories.size()) == capacity; }
   int rows() const { return capacity * length; }
 
-  int capacity;           ///< trajectories; this and the next two never change
-  int length;             ///< T
-  int observation_count;  ///< D
+  const std::byte* ObservationRow(std::size_t row) const { return RowIn(observation, row); }
+  const std::byte* NextRow(std::size_t place) const { return RowIn(next_observation, place); }
+  const std::byte* FinalRow(std::size_t final) const { return RowIn(final_observation, final); }
+  /// history[0] is the row itself, history[i] the one i steps before it in its episode, null where
+  /// the episode had not begun. At most layout.frames + 1 of them.
+  void History(int row, std::span<const std::byte*> history) const;
+
+  TrajectoryLayout layout;
+  int capacity;  ///< trajectories; neither it nor the layout ever changes
+  int length;    ///< T
 
   std::vector<BatchTrajectory> trajectories;  ///< the filled places
-  AlignedFloats observation;                  ///< [capacity * T][D]
-  std::vector<std::int32_t> action;           ///< [capacity * T]
+  AlignedFloats observation;                  ///< [capacity * T][row words]
+  std::vector<std::int32_t> action;           ///< [capacity * T][words]
   AlignedFloats log_prob;                     ///< [capacity * T]
   AlignedFloats reward;                       ///< [capacity * T]
   std::vector<std::uint8_t> flags;            ///< [capacity * T]
   AlignedFloats weight;                       ///< [capacity * T] 1 for a real step, 0 for padding
-  AlignedFloats next_observation;             ///< [capacity][D]
-  AlignedFloats final_observation;            ///< [finals at capacity][D]
+  std::vector<std::uint8_t> mask;             ///< [capacity * T][mask bytes], 1 without a mask
+  AlignedFloats state0;                       ///< [capacity][state]
+  AlignedFloats frames0;                      ///< [capacity][frames][row words]
+  AlignedFloats next_observation;             ///< [capacity][row words]
+  AlignedFloats final_observation;            ///< [finals at capacity][row words]
   std::vector<std::int32_t> final_row;        ///< the row of the truncated step of each final
   std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
+  bool masked = false;                        ///< any trajectory came with a mask
 
  private:
-  enum EmptyLike { kEmptyLike };
-  TrainingBatch(const TrainingBatch& like, EmptyLike);
+  bool CopyObservations(const TrajectoryView& view, std::size_t row);
+  void CopyMask(const TrajectoryView& view, std::size_t row);
+  const std::byte* RowIn(const AlignedFloats& rows, std::size_t i) const {
+    return reinterpret_cast<const std::byte*>(rows.data() + i * layout.row_words());
+  }
 };
 
 }  // namespace murmurate

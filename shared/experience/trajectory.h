@@ -2,19 +2,29 @@
 // block.
 //
 // The block is columns back to back, each on a 64-byte border. The agent writes them while it
-// plays, the block is sent as it lies, and the learner copies each column into its batch.
+// plays, the block is sent as it lies, and the learner copies each column into its batch. A row is
+// one observation as ObservationLayout says, never stacked: whoever trains stacks (frame_stack.h).
 //
-//   observation        float32 [T][D]   what the agent saw at each step
-//   action             int32   [T]      what it did
-//   log_prob           float32 [T]      log pi(action | observation) under `version`, as it was
-//   sampled reward             float32 [T]      raw, summed over Reward() calls until the next Act
-//   flags              uint8   [T]      StepFlags
-//   next_observation   float32 [D]      the observation after the last step (zeros if that step
-//   ended) episodes           EpisodeRecord[E] every episode finished since the last block of this
-//   agent final_observation  float32 [F][D]   what the agent saw at the end of each truncated
-//   episode, in order
+//   observation        row     [T]          what the agent saw at each step
+//   action             4 bytes [T][words]   what it did: ActionLayout's words
+//   log_prob           float32 [T]          log pi(action | observation) under `version`, as it was
+//                                           sampled
+//   reward             float32 [T]          raw, summed over Reward() calls until the next Act
+//   flags              uint8   [T]          StepFlags
+//   next_observation   row                  after the last step (zeros if that step ended)
+//   state0             float32 [state]      recurrent models: the state the first step began with
+//   frames0            row     [frames]     stacking models: the rows before the first step, oldest
+//                                           first; zeros where the episode had not begun
+//   episodes           EpisodeRecord[E]     every episode finished since the last block of this
+//                                           agent
+//   final_observation  row     [F]          at the end of each truncated episode, in order
+//   mask               uint8   [T][choices] ActionLayout's mask; none when the agent gave no mask:
+//                                           everything was allowed
 //
-// A block is sent up to the end of its last used column, so unused room for finals costs nothing.
+// frames0 are whole rows, not only their stacked inputs: a row is then the one unit of everything
+// that is recorded, copied and checked, and a few rows in T are cheap.
+//
+// A block is sent up to the end of its last used column, so unused room at its end costs nothing.
 // Steps from `steps` to T are padding: zeros that the learner gives weight 0.
 #pragma once
 
@@ -23,8 +33,10 @@
 #include <cstdint>
 #include <span>
 
-#include "murmurate/spaces.h"
 #include "murmurate/status.h"
+#include "shared/model/action_layout.h"
+#include "shared/model/model_spec.h"
+#include "shared/model/observation_layout.h"
 
 namespace murmurate {
 
@@ -52,26 +64,44 @@ enum class Column : std::uint8_t {
   kFinalObservation,
   kNextObservation,
   kEpisodes,
+  kMask,
+  kState0,
+  kFrames0,
 };
-inline constexpr int kColumnCount = 8;
+inline constexpr int kColumnCount = 11;
+/// The first ones, which every trajectory has.
+inline constexpr int kPlainColumnCount = 8;
 
 struct ColumnRange {
   std::uint32_t offset = 0;  ///< bytes from the start of the block, a multiple of 64
   std::uint32_t bytes = 0;
 };
 
-/// Sizes and places of the columns for given spaces and T.
+/// Sizes and places of the columns for a given model and T.
 struct TrajectoryLayout {
+  TrajectoryLayout(const ModelSpec& spec, int length);
+  /// Of a model that neither stacks nor remembers.
   TrajectoryLayout(const Spaces& spaces, int length);
 
-  int length;             ///< T
-  int observation_count;  ///< D, floats
-  int max_finals;         ///< F: an agent hands its block over early when it is used up (>= 1)
-  int max_episodes;       ///< E; >= T + 1
+  int length;                     ///< T
+  ObservationLayout observation;  ///< of a row, not stacked
+  ActionLayout action;
+  int state_floats = 0;  ///< what a recurrent model carries from step to step
+  int frames = 0;        ///< rows before the first step that the deepest stack needs
+  int max_finals;        ///< F: an agent hands its block over early when it is used up (>= 1)
+  int max_episodes;      ///< E; >= T + 1
   std::array<ColumnRange, kColumnCount> columns;  ///< at capacity
   std::size_t block_bytes = 0;                    ///< whole block, a multiple of 64
 
+  std::size_t row_bytes() const { return observation.row_bytes(); }
+  /// Storage of rows is made of 4-byte words.
+  std::size_t row_words() const { return row_bytes() / sizeof(float); }
   const ColumnRange& column(Column c) const { return columns[static_cast<int>(c)]; }
+  /// Bytes of a column that holds so much; an absent column is asked for with 0 steps.
+  std::size_t FilledBytes(Column column, std::size_t steps) const;
+
+ private:
+  void Place(Column column, std::size_t bytes);
 };
 
 /// A received (or finished) trajectory: spans into somebody's block. Valid while that block is.
@@ -80,26 +110,37 @@ struct TrajectoryView {
   std::uint64_t first_step = 0;  ///< number of this agent's first step here, counted over its life
   std::uint64_t version = 0;     ///< of the parameters it was played under; 0: no weights (random)
   int steps = 0;                 ///< 1..T; 0 only for a block that carries nothing but episodes
-  std::span<const float> observation;  ///< [steps][D]
-  std::span<const std::int32_t> action;
+  std::span<const std::byte> observation;  ///< [steps] rows
+  std::span<const std::int32_t> action;    ///< [steps][words]
   std::span<const float> log_prob;
   std::span<const float> reward;
   std::span<const std::uint8_t> flags;
-  std::span<const float> final_observation;  ///< [finals][D]
-  std::span<const float> next_observation;   ///< [D]
+  std::span<const std::byte> final_observation;  ///< [finals] rows
+  std::span<const std::byte> next_observation;   ///< a row
   std::span<const EpisodeRecord> episodes;
+  std::span<const std::uint8_t> mask;  ///< [steps][mask bytes], or empty: everything was allowed
+  std::span<const float> state0;
+  std::span<const std::byte> frames0;  ///< [frames] rows
 };
 
+/// Rows that are nothing but float32, as numbers and back; rows lie on borders of 4 bytes.
+std::span<const float> NumbersOf(std::span<const std::byte> rows);
+inline std::span<const std::byte> RowsOf(std::span<const float> numbers) {
+  return std::as_bytes(numbers);
+}
+
 /// Checks the meaning of a view: sizes against `layout`, as many finals as truncated flags, actions
-/// inside the space, finite observations, rewards and log-probabilities, log_prob <= 1e-3, no step
-/// both terminated and truncated, `first` set on every step that follows an end. The message names
-/// the column, the step, what was expected and what was got.
-Status CheckTrajectory(const TrajectoryView& view, const TrajectoryLayout& layout,
-                       const Spaces& spaces);
-/// Its two halves. The observations are by far the largest column: TrainingBatch::Add finds out
-/// whether their numbers are finite as it copies them.
-Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayout& layout,
-                               const Spaces& spaces);
-Status CheckObservations(const TrajectoryView& view);
+/// inside the space and allowed by their mask, finite numbers, categories that exist, log_prob <=
+/// 1e-3 where nothing is continuous, no step both terminated and truncated, `first` set on every
+/// step that follows an end. The message names the column, the input or part, the step, what was
+/// expected and what was got.
+Status CheckTrajectory(const TrajectoryView& view, const TrajectoryLayout& layout);
+/// Its two halves. The observations are by far the largest column: TrainingBatch::Add checks them
+/// as it copies them.
+Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayout& layout);
+Status CheckObservations(const TrajectoryView& view, const TrajectoryLayout& layout);
+/// No number in the view is infinite or NaN (whatever else may be wrong with it). Its sizes are
+/// those of `layout`.
+bool HoldsFiniteNumbers(const TrajectoryView& view, const TrajectoryLayout& layout);
 
 }  // namespace murmurate

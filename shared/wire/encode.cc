@@ -29,6 +29,13 @@ auto Credits(Builder& builder, const std::vector<ModelCredit>& models) {
   return builder.CreateVectorOfStructs(credits);
 }
 
+/// Columns at the end of the list that hold nothing are left out: a plain trajectory has 8.
+std::size_t ColumnsUsed(const Experience& e) {
+  std::size_t used = kColumnCount;
+  while (used > kPlainColumnCount && e.columns[used - 1].bytes == 0) --used;
+  return used;
+}
+
 struct Writer {
   Builder& builder;
 
@@ -76,7 +83,7 @@ struct Writer {
     const auto reported = reports.empty() ? 0 : builder.CreateVector(reports);
     builder.Finish(fb::CreateExperience(
         builder, e.model, e.agent, e.incarnation, e.version, e.first_step, e.steps, e.agent_steps,
-        builder.CreateVectorOfStructs(columns.data(), columns.size()), reported));
+        builder.CreateVectorOfStructs(columns.data(), ColumnsUsed(e)), reported));
     return MessageType::kExperience;
   }
 

@@ -189,9 +189,9 @@ Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
   e.agent_steps = from.agent_steps();
   const std::size_t columns =
       in.Count(from.columns(), "columns", kColumnCount, sizeof(ColumnRange), 4);
-  in.Expect(columns == kColumnCount, "columns", "8", Refusal::kMalformed);
+  in.Expect(columns >= kPlainColumnCount, "columns", "8 to 11", Refusal::kMalformed);
   if (!in.ok()) return e;
-  for (int i = 0; i < kColumnCount; ++i) {
+  for (std::size_t i = 0; i < columns; ++i) {
     const fb::ColumnRange* range = from.columns()->Get(static_cast<flatbuffers::uoffset_t>(i));
     e.columns[i] = {range->offset(), range->bytes()};
   }

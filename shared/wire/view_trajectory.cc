@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t kBorder = 64;
 constexpr std::array<const char*, kColumnCount> kColumnNames = {
-    "observation",       "action",           "log_prob", "reward", "flags",
-    "final_observation", "next_observation", "episodes"};
+    "observation",      "action",   "log_prob", "reward", "flags",  "final_observation",
+    "next_observation", "episodes", "mask",     "state0", "frames0"};
 
 std::size_t Bytes(const Experience& metadata, Column column) {
   return metadata.columns[static_cast<int>(column)].bytes;
@@ -49,23 +49,19 @@ Status CheckSizes(const Experience& metadata, const TrajectoryLayout& layout) {
                        std::to_string(metadata.steps));
   }
   const std::size_t steps = metadata.steps;
-  const std::size_t row = sizeof(float) * static_cast<std::size_t>(layout.observation_count);
-  const std::array<std::size_t, 5> expected = {steps * row, steps * 4, steps * 4, steps * 4, steps};
-  for (int i = 0; i < 5; ++i) {
-    if (metadata.columns[i].bytes != expected[i]) {
-      return WrongBytes(i, expected[i], metadata.columns[i].bytes);
-    }
+  for (const Column column :
+       {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
+        Column::kNextObservation, Column::kMask, Column::kState0, Column::kFrames0}) {
+    const std::size_t expected = layout.FilledBytes(column, steps), got = Bytes(metadata, column);
+    if (column == Column::kMask && got == 0) continue;
+    if (got != expected) return WrongBytes(static_cast<int>(column), expected, got);
   }
+  const std::size_t row = layout.row_bytes();
   const std::size_t finals = Bytes(metadata, Column::kFinalObservation);
   if (finals % row != 0 || finals / row > static_cast<std::size_t>(layout.max_finals)) {
     return InvalidData("final_observation: expected up to " + std::to_string(layout.max_finals) +
                        " rows of " + std::to_string(row) + " bytes, got " + std::to_string(finals) +
                        " bytes");
-  }
-  const std::size_t next = Bytes(metadata, Column::kNextObservation);
-  const std::size_t expected_next = steps == 0 ? 0 : row;
-  if (next != expected_next) {
-    return WrongBytes(static_cast<int>(Column::kNextObservation), expected_next, next);
   }
   const std::size_t episodes = Bytes(metadata, Column::kEpisodes);
   if (episodes % sizeof(EpisodeRecord) != 0 ||
@@ -98,14 +94,17 @@ Status ViewTrajectory(const Experience& metadata, std::span<const std::byte> blo
   view->first_step = metadata.first_step;
   view->version = metadata.version;
   view->steps = static_cast<int>(metadata.steps);
-  view->observation = Cut<float>(metadata, block, Column::kObservation);
+  view->observation = Cut<std::byte>(metadata, block, Column::kObservation);
   view->action = Cut<std::int32_t>(metadata, block, Column::kAction);
   view->log_prob = Cut<float>(metadata, block, Column::kLogProb);
   view->reward = Cut<float>(metadata, block, Column::kReward);
   view->flags = Cut<std::uint8_t>(metadata, block, Column::kFlags);
-  view->final_observation = Cut<float>(metadata, block, Column::kFinalObservation);
-  view->next_observation = Cut<float>(metadata, block, Column::kNextObservation);
+  view->final_observation = Cut<std::byte>(metadata, block, Column::kFinalObservation);
+  view->next_observation = Cut<std::byte>(metadata, block, Column::kNextObservation);
   view->episodes = Cut<EpisodeRecord>(metadata, block, Column::kEpisodes);
+  view->mask = Cut<std::uint8_t>(metadata, block, Column::kMask);
+  view->state0 = Cut<float>(metadata, block, Column::kState0);
+  view->frames0 = Cut<std::byte>(metadata, block, Column::kFrames0);
   return Status();
 }
 

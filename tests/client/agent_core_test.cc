@@ -35,8 +35,8 @@ TEST(AgentCore, ATrajectoryHoldsWhatWasPlayed) {
     for (int t = 0; t < 8; ++t) {
       const int step = 8 * part + t;
       const auto observation = bench.Observation(step);
-      EXPECT_TRUE(
-          std::equal(observation.begin(), observation.end(), view.observation.data() + 3 * t));
+      EXPECT_TRUE(std::equal(observation.begin(), observation.end(),
+                             NumbersOf(view.observation).data() + 3 * t));
       EXPECT_EQ(view.action[t], actions[step]);
       const int calls = step % 3;
       EXPECT_EQ(view.reward[t], calls * step + (calls == 2 ? 0.25f : 0.0f));
@@ -45,7 +45,7 @@ TEST(AgentCore, ATrajectoryHoldsWhatWasPlayed) {
                   LogProbabilities(bench.spec, parameters, observation)[actions[step]], 2e-5);
     }
     const auto next = bench.Observation(8 * part + 8);
-    EXPECT_TRUE(std::equal(next.begin(), next.end(), view.next_observation.begin()));
+    EXPECT_TRUE(std::equal(next.begin(), next.end(), NumbersOf(view.next_observation).begin()));
     bench.ring->Release(received.block);
   }
   EXPECT_EQ(bench.Take().block, nullptr);
@@ -68,7 +68,7 @@ TEST(AgentCore, TerminatedAndTruncatedAreKeptApart) {
               ElementsAre(kFirst, kTerminatedFlag, kFirst, kTruncatedFlag, kFirst, 0, 0));
   EXPECT_THAT(received.view.reward.first(7), ElementsAre(1, 2, 3, 4, 5, 6, 0));
   const auto final = bench.Observation(77);
-  EXPECT_THAT(received.view.final_observation, testing::ElementsAreArray(final));
+  EXPECT_THAT(NumbersOf(received.view.final_observation), testing::ElementsAreArray(final));
   ASSERT_EQ(received.view.episodes.size(), 2u);
   EXPECT_EQ(received.view.episodes[0].raw_return, 3.0);
   EXPECT_EQ(received.view.episodes[0].length, 2u);
@@ -99,7 +99,7 @@ TEST(AgentCore, WhenItsFinalsAreUsedUpATrajectoryLeavesShort) {
   const auto received = bench.Take();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.steps, 2);
-  EXPECT_EQ(received.view.final_observation.size(), 6u);
+  EXPECT_EQ(NumbersOf(received.view.final_observation).size(), 6u);
 }
 
 TEST(AgentCore, WithNobodyToTakeThemTheOldestIsDroppedAndCountedAndEpisodesSurvive) {
@@ -168,7 +168,8 @@ TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   EXPECT_EQ(received.view.steps, 4);
   EXPECT_EQ(received.view.version, 1u);
   const auto next = bench.Observation(4);
-  EXPECT_TRUE(std::equal(next.begin(), next.end(), received.view.next_observation.begin()));
+  EXPECT_TRUE(
+      std::equal(next.begin(), next.end(), received.NumbersOf(view.next_observation).begin()));
   for (int step = 5; step < 13; ++step) bench.Act(step);
   const auto after = bench.Take();
   ASSERT_NE(after.block, nullptr);
@@ -349,7 +350,8 @@ TEST(AgentCore, ClosingHandsOverAndTheLastObservationIsWhatFollowed) {
   EXPECT_EQ(received.view.steps, 3);
   EXPECT_THAT(received.view.reward, ElementsAre(0, 1, 2));
   const auto next = bench.Observation(3);
-  EXPECT_TRUE(std::equal(next.begin(), next.end(), received.view.next_observation.begin()));
+  EXPECT_TRUE(
+      std::equal(next.begin(), next.end(), received.NumbersOf(view.next_observation).begin()));
 }
 
 TEST(AgentCore, ATrajectoryThatIsTooOldLeavesShort) {

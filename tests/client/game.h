@@ -88,13 +88,13 @@ inline void ExpectAsLived(const std::vector<std::unique_ptr<ReceivedTrajectory>>
     for (int t = 0; t < view.steps; ++t) {
       const Game::Lived& lived = game.life.at(view.first_step + t);
       EXPECT_TRUE(std::equal(lived.observation.begin(), lived.observation.end(),
-                             view.observation.data() + t * width));
+                             NumbersOf(view.observation).data() + t * width));
       EXPECT_EQ(view.action[t], lived.action);
       EXPECT_EQ(view.reward[t], lived.reward);
       EXPECT_EQ(view.flags[t], lived.flags);
       if (!lived.final_observation.empty()) {
         EXPECT_TRUE(std::equal(lived.final_observation.begin(), lived.final_observation.end(),
-                               view.final_observation.data() + finals++ * width));
+                               NumbersOf(view.final_observation).data() + finals++ * width));
       }
       const double log_prob =
           view.version == 0 ? -std::log(spec.spaces.action.n)
@@ -104,8 +104,8 @@ inline void ExpectAsLived(const std::vector<std::unique_ptr<ReceivedTrajectory>>
     const std::size_t next = view.first_step + view.steps;
     const bool ended = view.steps > 0 && view.flags[view.steps - 1] >= kTerminatedFlag;
     if (!ended && next < game.life.size()) {
-      EXPECT_TRUE(std::equal(view.next_observation.begin(), view.next_observation.end(),
-                             game.life[next].observation.begin()));
+      const std::span<const float> last = NumbersOf(view.next_observation);
+      EXPECT_TRUE(std::equal(last.begin(), last.end(), game.life[next].observation.begin()));
     }
   }
 }

@@ -136,7 +136,7 @@ class TestLearner : public wire::ServerSession::Models {
     const auto bytes = std::as_bytes(std::span<const float>(kept->block)).first(good.block.size());
     const Status viewed = wire::ViewTrajectory(kept->metadata, bytes, layout, &kept->view);
     ASSERT_TRUE(viewed.ok()) << viewed;
-    const Status checked = CheckTrajectory(kept->view, layout, spaces);
+    const Status checked = CheckTrajectory(kept->view, layout);
     ASSERT_TRUE(checked.ok()) << checked;
     session_.Dealt(message.peer, good, wire::Refusal::kNone, "", now_ns);
     if (options_.release && kept->metadata.steps > 0) {

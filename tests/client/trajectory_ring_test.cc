@@ -15,7 +15,7 @@
 namespace murmurate {
 namespace {
 
-TrajectoryLayout SmallLayout() { return {{Box({2}), Discrete(2)}, 4}; }
+TrajectoryLayout SmallLayout() { return {Spaces{Box({2}), Discrete(2)}, 4}; }
 
 TEST(TrajectoryRing, BlocksLieOn64ByteBordersAndApart) {
   TrajectoryRing ring(SmallLayout());

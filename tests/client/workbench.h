@@ -124,7 +124,7 @@ struct Workbench {
     const std::span<const std::byte> whole(received.block->data, bytes);
     const Status viewed = wire::ViewTrajectory(metadata, whole, ring->layout(), &received.view);
     EXPECT_TRUE(viewed.ok()) << viewed;
-    const Status checked = CheckTrajectory(received.view, ring->layout(), spec.spaces);
+    const Status checked = CheckTrajectory(received.view, ring->layout());
     EXPECT_TRUE(checked.ok()) << checked;
     return received;
   }

@@ -34,13 +34,13 @@ struct SampleTrajectory {
     view.first_step = first_step;
     view.version = 1;
     view.steps = static_cast<int>(action.size());
-    view.observation = observation;
+    view.observation = RowsOf(observation);
     view.action = action;
     view.log_prob = log_prob;
     view.reward = reward;
     view.flags = flags;
-    view.final_observation = final_observation;
-    view.next_observation = next_observation;
+    view.final_observation = RowsOf(final_observation);
+    view.next_observation = RowsOf(next_observation);
     view.episodes = episodes;
     return view;
   }

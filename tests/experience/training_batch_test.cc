@@ -99,11 +99,11 @@ TEST(TrainingBatch, ALargeColumnArrivesWholeOnAndOffItsBorders) {
     const std::vector<std::uint8_t> flags(127);
     TrajectoryView view;
     view.steps = 127;
-    view.observation = observation;
+    view.observation = RowsOf(observation);
     view.action = action;
     view.log_prob = view.reward = zeros;
     view.flags = flags;
-    view.next_observation = next;
+    view.next_observation = RowsOf(next);
     for (int place = 0; place < 3; ++place) batch.Add(view);
     for (std::size_t place = 0; place < 3; ++place) {
       const float* column = batch.observation.data() + place * observation.size();

@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string Complaint(const SampleTrajectory& sample) {
-  return CheckTrajectory(sample.View(), SampleLayout(), SampleSpaces()).message();
+  return CheckTrajectory(sample.View(), SampleLayout()).message();
 }
 
 TEST(TrajectoryLayout, PlacesEveryColumnOnItsOwnCacheLines) {
@@ -63,7 +63,7 @@ TEST(CheckTrajectory, RefusesAnActionOutsideTheSpace) {
 TEST(CheckTrajectory, WantsOneFinalObservationPerTruncation) {
   SampleTrajectory sample(4, 1);
   sample.flags = {0, kTruncatedFlag, kFirst, 0};
-  EXPECT_THAT(Complaint(sample), HasSubstr("final_observation: expected 2 numbers, got 0"));
+  EXPECT_THAT(Complaint(sample), HasSubstr("final_observation: expected 8 bytes, got 0"));
   sample.final_observation = {7, 8};
   EXPECT_EQ(Complaint(sample), "");
 }
@@ -97,7 +97,7 @@ TEST(CheckTrajectory, RefusesAColumnOfAnotherLength) {
   EXPECT_THAT(Complaint(sample), HasSubstr("reward: expected 4 numbers, got 3"));
   sample = SampleTrajectory(4, 1);
   sample.next_observation.clear();
-  EXPECT_THAT(Complaint(sample), HasSubstr("next_observation: expected 2 numbers, got 0"));
+  EXPECT_THAT(Complaint(sample), HasSubstr("next_observation: expected 8 bytes, got 0"));
 }
 
 TEST(CheckTrajectory, RefusesANonFiniteEpisodeReturn) {

@@ -58,7 +58,7 @@ void WalkTrajectory(const Decoded& decoded) {
                       view.flags.size_bytes() + view.final_observation.size_bytes() +
                       view.next_observation.size_bytes() + view.episodes.size_bytes();
   Require(bytes <= block.size());
-  (void)CheckTrajectory(view, SampleLayout(), SampleSpaces());
+  (void)CheckTrajectory(view, SampleLayout());
 }
 
 void PlayToServer(ServerSession& server, const Decoded& decoded, const DecodeFailure* failure,

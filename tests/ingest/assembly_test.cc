@@ -49,7 +49,7 @@ TEST(Assembly, ABadNumberLeavesThePlaceFree) {
   Assembly assembly("default", model, 0);
   SampleTrajectory bad = Of(0);
   bad.observation.back() = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(assembly.TryAdd(bad.View(), 0), Assembly::Outcome::kNotFinite);
+  EXPECT_EQ(assembly.TryAdd(bad.View(), 0), Assembly::Outcome::kBadObservation);
   EXPECT_EQ(model.channel->received_trajectories, 0u);
   EXPECT_EQ(assembly.TryAdd(Of(0).View(), 0), Assembly::Outcome::kAdded);
   EXPECT_FALSE(assembly.full());

@@ -45,7 +45,7 @@ inline Shipment MakeShipment(const TrajectoryLayout& layout, int steps, float ba
   shipment.metadata.steps = static_cast<std::uint32_t>(steps);
   shipment.metadata.agent_steps = static_cast<std::uint64_t>(steps);
   const std::size_t n = static_cast<std::size_t>(steps);
-  const std::size_t row = static_cast<std::size_t>(layout.observation_count) * sizeof(float);
+  const std::size_t row = layout.row_bytes();
   const std::size_t sizes[kColumnCount] = {
       n * row, n * 4, n * 4, n * 4, n, 0, n > 0 ? row : 0, episodes.size() * sizeof(EpisodeRecord)};
   std::size_t end = 0;
@@ -56,7 +56,7 @@ inline Shipment MakeShipment(const TrajectoryLayout& layout, int steps, float ba
   shipment.block.assign((end + 63) / 64 * 64, std::byte{0});
   const auto observation = shipment.ColumnAs<float>(Column::kObservation);
   for (std::size_t i = 0; i < observation.size(); ++i) {
-    const std::size_t step = i / static_cast<std::size_t>(layout.observation_count);
+    const std::size_t step = i / layout.row_words();
     observation[i] = (i % 2 == 0 ? 1.0f : -1.0f) * (base + static_cast<float>(step));
   }
   for (std::size_t i = 0; i < n; ++i) {

@@ -61,13 +61,13 @@ struct ExampleTrajectory {
     view.first_step = 100 * agent;
     view.version = version;
     view.steps = static_cast<int>(action.size());
-    view.observation = observation;
+    view.observation = RowsOf(observation);
     view.action = action;
     view.log_prob = log_prob;
     view.reward = reward;
     view.flags = flags;
-    view.final_observation = final;
-    view.next_observation = next;
+    view.final_observation = RowsOf(final);
+    view.next_observation = RowsOf(next);
     view.episodes = episodes;
     return view;
   }

@@ -89,13 +89,13 @@ TrajectoryView LaggedAgent::Take(std::uint64_t version) {
   view.steps = static_cast<int>(actions_.size());
   view.first_step = steps_ - actions_.size();
   view.version = version;
-  view.observation = observations_;
+  view.observation = RowsOf(observations_);
   view.action = actions_;
   view.log_prob = log_probs_;
   view.reward = rewards_;
   view.flags = flags_;
-  view.final_observation = finals_;
-  view.next_observation = environment_->observation();
+  view.final_observation = RowsOf(finals_);
+  view.next_observation = RowsOf(environment_->observation());
   view.episodes = episodes_;
   return view;
 }

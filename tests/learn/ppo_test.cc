@@ -43,12 +43,12 @@ TEST_F(LinearPpoTest, TheGradientIsThatOfTheFormulas) {
   TrajectoryView view;
   view.steps = 3;
   view.version = 1;
-  view.observation = observation;
+  view.observation = RowsOf(observation);
   view.action = action;
   view.log_prob = log_prob;
   view.reward = reward;
   view.flags = flags;
-  view.next_observation = next;
+  view.next_observation = RowsOf(next);
   TrainingBatch batch(TrajectoryLayout(spec_.spaces, 4), 1);
   batch.Add(view);
 

@@ -13,8 +13,8 @@ namespace {
 /// Reads every number of a view; the sum keeps the compiler from leaving it out.
 double Walk(const TrajectoryView& view) {
   double sum = 0;
-  for (const auto& floats : {view.observation, view.log_prob, view.reward, view.final_observation,
-                             view.next_observation}) {
+  for (const auto& floats : {NumbersOf(view.observation), view.log_prob, view.reward,
+                             NumbersOf(view.final_observation), NumbersOf(view.next_observation)}) {
     sum = std::accumulate(floats.begin(), floats.end(), sum);
   }
   sum = std::accumulate(view.action.begin(), view.action.end(), sum);

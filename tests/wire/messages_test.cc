@@ -221,6 +221,20 @@ TEST(RoundTrip, ExperienceKeepsItsFields) {
   EXPECT_EQ(e.reports[0].count, 2u);
 }
 
+TEST(RoundTrip, ColumnsAtTheEndThatHoldNothingAreNotSent) {
+  const std::vector<std::byte> block = SampleBlock();
+  Experience e = SampleExperience();
+  const std::size_t plain = Encode(e, 1, 1, block.size()).metadata.size();
+  e.columns[static_cast<int>(Column::kFrames0)] = {512, 24};
+  EXPECT_EQ(Encode(e, 1, 1, block.size()).metadata.size(), plain + 3 * sizeof(ColumnRange));
+  e.columns[static_cast<int>(Column::kMask)] = {576, 4};
+  const WireMessage message = ToWire(e, 1, 1, &block);
+  const Experience read = DecodedAs<Experience>(message);
+  EXPECT_EQ(read.columns[static_cast<int>(Column::kMask)].bytes, 4u);
+  EXPECT_EQ(read.columns[static_cast<int>(Column::kState0)].bytes, 0u);
+  EXPECT_EQ(read.columns[static_cast<int>(Column::kFrames0)].bytes, 24u);
+}
+
 TEST(Decode, BadReportsAreRefused) {
   const std::vector<std::byte> block = SampleBlock();
   Experience e = SampleExperience();

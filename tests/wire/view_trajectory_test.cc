@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/experience/mixed_trajectory.h"
 #include "tests/wire/samples.h"
 
 namespace murmurate::wire {
@@ -29,17 +30,17 @@ TEST_F(ViewTrajectoryTest, ColumnsAreCutWhereTheMetadataSays) {
   EXPECT_EQ(view_.first_step, 100u);
   EXPECT_EQ(view_.version, 3u);
   EXPECT_EQ(view_.steps, 2);
-  EXPECT_THAT(view_.observation, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(NumbersOf(view_.observation), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(view_.action, ElementsAre(1, 0));
   EXPECT_THAT(view_.log_prob, ElementsAre(-0.5f, -0.25f));
   EXPECT_THAT(view_.reward, ElementsAre(1.0f, -1.0f));
   EXPECT_THAT(view_.flags, ElementsAre(kFirst, kTruncatedFlag));
-  EXPECT_THAT(view_.final_observation, ElementsAre(7, 8, 9));
-  EXPECT_THAT(view_.next_observation, ElementsAre(7, 8, 9));
+  EXPECT_THAT(NumbersOf(view_.final_observation), ElementsAre(7, 8, 9));
+  EXPECT_THAT(NumbersOf(view_.next_observation), ElementsAre(7, 8, 9));
   ASSERT_EQ(view_.episodes.size(), 1u);
   EXPECT_EQ(view_.episodes[0].raw_return, 12.5);
   EXPECT_EQ(view_.episodes[0].length, 200u);
-  EXPECT_TRUE(CheckTrajectory(view_, SampleLayout(), SampleSpaces()).ok());
+  EXPECT_TRUE(CheckTrajectory(view_, SampleLayout()).ok());
 }
 
 TEST_F(ViewTrajectoryTest, BlockOfEpisodesAloneIsGood) {
@@ -118,6 +119,46 @@ TEST_F(ViewTrajectoryTest, MisalignedBlockIsRefusedNotRead) {
     const auto block = std::span<const std::byte>(storage).subspan(shift, block_.size());
     EXPECT_FALSE(ViewTrajectory(metadata_, block, SampleLayout(), &view_).ok()) << shift;
   }
+}
+
+TEST_F(ViewTrajectoryTest, MasksMayBeThereAndHaveOneByteForEachChoice) {
+  block_.resize(516, std::byte{1});
+  Range(Column::kMask) = {512, 4};
+  ASSERT_TRUE(View(516).ok()) << View(516);
+  EXPECT_THAT(view_.mask, ElementsAre(1, 1, 1, 1));
+  Range(Column::kMask).bytes = 3;
+  EXPECT_THAT(View(516).message(), HasSubstr("mask: expected 4 bytes, got 3"));
+}
+
+TEST_F(ViewTrajectoryTest, APlainModelHasNeitherStateNorFrames) {
+  block_.resize(536);
+  Range(Column::kState0) = {512, 24};
+  EXPECT_THAT(View(536).message(), HasSubstr("state0: expected 0 bytes, got 24"));
+  Range(Column::kState0) = {};
+  Range(Column::kFrames0) = {512, 12};
+  EXPECT_THAT(View(536).message(), HasSubstr("frames0: expected 0 bytes, got 12"));
+}
+
+TEST_F(ViewTrajectoryTest, StateAndFramesAreCutAndMustBeThere) {
+  const TrajectoryLayout layout = MixedLayout();
+  const std::vector<std::byte> block(layout.block_bytes);
+  const auto view = [&] { return ViewTrajectory(metadata_, block, layout, &view_); };
+  metadata_.steps = 2;
+  metadata_.columns = {};
+  for (const Column column :
+       {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
+        Column::kNextObservation, Column::kState0, Column::kFrames0}) {
+    Range(column) = {layout.column(column).offset,
+                     static_cast<std::uint32_t>(layout.FilledBytes(column, 2))};
+  }
+  ASSERT_TRUE(view().ok()) << view();
+  EXPECT_EQ(view_.observation.size(), 2u * 12);
+  EXPECT_EQ(view_.action.size(), 2u * 3);
+  EXPECT_EQ(view_.state0.size(), 5u);
+  EXPECT_EQ(view_.frames0.size(), 2u * 12);
+  EXPECT_TRUE(view_.mask.empty());
+  Range(Column::kFrames0) = {};
+  EXPECT_THAT(view().message(), HasSubstr("frames0: expected 24 bytes, got 0"));
 }
 
 }  // namespace
