@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "shared/core/check.h"
+#include "shared/model/network_plan.h"
 
 namespace murmurate {
 namespace {
@@ -55,16 +56,6 @@ bool AllThere(std::span<const std::byte* const> rows) {
 }
 
 }  // namespace
-
-Space StackedObservation(const ModelSpec& spec) {
-  Space observation = spec.spaces.observation;
-  for (int i = 0; i < observation.leaf_count(); ++i) {
-    const int stack = StackOf(spec, observation.leaf_name(i));
-    Space& leaf = observation.kind == Space::Kind::kDict ? observation.leaves[i] : observation;
-    if (stack > 1) leaf.shape.back() *= stack;
-  }
-  return observation;
-}
 
 FrameStack::FrameStack(const ModelSpec& spec) : stacked_(StackedObservation(spec)) {
   const ObservationLayout single(spec.spaces.observation);

@@ -1,9 +1,10 @@
 // FrameStack: makes the rows that a model sees out of the rows that are recorded, when it stacks
 // frames. Nothing is sent or kept twice: whoever feeds a model puts the last rows together.
 //
-// A stacked row is a row of the ObservationLayout of stacked_observation(): an input with a stack
-// of k has k times its channels, and a pixel holds those of the oldest frame first, those of the
-// present one last. A vector is one pixel. Frames from before the episode began are zeros.
+// A stacked row is a row of the ObservationLayout of StackedObservation (network_plan.h): an input
+// with a stack of k has k times its channels, and a pixel holds those of the oldest frame first,
+// those of the present one last. A vector is one pixel. Frames from before the episode began are
+// zeros.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,6 @@
 #include "shared/model/observation_layout.h"
 
 namespace murmurate {
-
-/// The observation space with the channels of each stacked input multiplied.
-Space StackedObservation(const ModelSpec& spec);
 
 /// Immutable: any number of threads may use one at once. Nothing allocates after construction.
 class FrameStack {
