@@ -169,7 +169,7 @@ TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   EXPECT_EQ(received.view.version, 1u);
   const auto next = bench.Observation(4);
   EXPECT_TRUE(
-      std::equal(next.begin(), next.end(), received.NumbersOf(view.next_observation).begin()));
+      std::equal(next.begin(), next.end(), NumbersOf(received.view.next_observation).begin()));
   for (int step = 5; step < 13; ++step) bench.Act(step);
   const auto after = bench.Take();
   ASSERT_NE(after.block, nullptr);
@@ -351,7 +351,7 @@ TEST(AgentCore, ClosingHandsOverAndTheLastObservationIsWhatFollowed) {
   EXPECT_THAT(received.view.reward, ElementsAre(0, 1, 2));
   const auto next = bench.Observation(3);
   EXPECT_TRUE(
-      std::equal(next.begin(), next.end(), received.NumbersOf(view.next_observation).begin()));
+      std::equal(next.begin(), next.end(), NumbersOf(received.view.next_observation).begin()));
 }
 
 TEST(AgentCore, ATrajectoryThatIsTooOldLeavesShort) {

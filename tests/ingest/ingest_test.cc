@@ -110,7 +110,7 @@ TEST_P(IngestOver, OneSessionPlaysTwoModelsWithDifferentSpaces) {
     return scout != nullptr && npc != nullptr;
   }));
   EXPECT_EQ(scout->observation[0], 1);
-  EXPECT_EQ(npc->observation_count, 3);
+  EXPECT_EQ(npc->layout.row_words(), 3u);
   EXPECT_EQ(npc->observation[0], 50);
   EXPECT_TRUE(actor->errors.empty());
 }
