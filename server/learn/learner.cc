@@ -90,9 +90,9 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
   const std::size_t length = static_cast<std::size_t>(batch.length);
   const std::size_t width = batch.layout.row_words();
   for (const int place : algorithm.places()) {
-    UpdateObservationStatistics(
-        spec, std::span(batch.observation.data() + place * length * width, length * width),
-        std::span(batch.weight.data() + place * length, length), parameters);
+    UpdateObservationStatistics(spec, batch.observation.data() + place * length * width,
+                                std::span(batch.weight.data() + place * length, length),
+                                parameters);
   }
 }
 

@@ -1,263 +1,169 @@
 #include "shared/network/actor_critic.h"
 
 #include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
 
-#include "shared/compute/gemm.h"
-#include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
+#include "shared/network/dense_layer.h"
+#include "shared/network/network_tower.h"
 
 namespace murmurate {
 namespace {
-
-Epilogue Forwards(Activation activation) {
-  if (activation == Activation::kTanh) return Epilogue::kTanh;
-  return activation == Activation::kRelu ? Epilogue::kRelu : Epilogue::kNone;
-}
-
-Epilogue Backwards(Activation activation) {
-  if (activation == Activation::kTanh) return Epilogue::kTanhGradient;
-  return activation == Activation::kRelu ? Epilogue::kReluGradient : Epilogue::kNone;
-}
 
 /// Rows that go through all layers together, so that what one layer wrote the next finds in the
 /// cache; a multiple of every tile height. 96 is 1 % slower at 64 units and 5 % at 1024.
 constexpr int kChunkRows = 192;
 
-struct DenseStep {
-  int inputs = 0, outputs = 0;
-  Activation activation = Activation::kNone;
-  std::size_t weight = 0, bias = 0;  // floats from the start of the parameters
-  AlignedFloats output;              // [max_rows][outputs], trunk layers only
-  AlignedFloats transposed;          // [outputs][inputs], where the inputs have a gradient
-};
+NetworkPlan Plan(const ModelSpec& spec, const char* section) {
+  Result<NetworkPlan> plan = PlanNetwork(spec, section);
+  MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
+  return *std::move(plan);
+}
 
-/// C = epilogue(A W + b) for rows of a trunk or head.
-GemmCall ForwardCall(const DenseStep& layer, int rows, const float* parameters, const float* x,
-                     float* y) {
-  return {.rows = rows,
-          .columns = layer.outputs,
-          .depth = layer.inputs,
-          .a = x,
-          .a_row_stride = layer.inputs,
-          .b = parameters + layer.weight,
-          .b_row_stride = layer.outputs,
-          .c = y,
-          .c_row_stride = layer.outputs,
-          .bias = parameters + layer.bias,
-          .epilogue = Forwards(layer.activation)};
+std::unique_ptr<DenseLayer> MakeHead(const char* name, int units, const NetworkPlan& plan,
+                                     const NetworkTower& tower, LayerRoom* room) {
+  const PlannedLayer planned{{.units = units}, name, {1, 1, plan.features}, {1, 1, units}};
+  return std::make_unique<DenseLayer>(
+      LayerRequest{planned, tower.features(), room, tower.has_gradient(), 0, nullptr}, true);
+}
+
+double HeadFlops(const DenseLayer& head) {
+  return head.planned().flops() * (head.has_input_gradient() ? 3 : 2);
 }
 
 }  // namespace
 
 struct ActorCritic::Workspace {
-  ModelSpec spec;
-  ParameterLayout layout;
-  const DenseKernels* kernels = &BestDenseKernels();
-  int max_rows, chunk_rows, observations;
-  std::vector<DenseStep> policy, critic;  // trunks; critic's is empty when shared
-  DenseStep policy_head, critic_head;
-  AlignedFloats normalized, scale;
-  AlignedFloats d_even, d_odd;  // [chunk_rows][widest]
-  const float* input = nullptr;
-  int rows = 0;
+  const ModelSpec spec;
+  const ParameterLayout layout;
+  const NetworkPlan plan;
+  const int outputs, chunk_rows;
+  LayerRoom room;
+  ObservationSources sources;
+  NetworkTower policy;
+  std::unique_ptr<NetworkTower> critic;  // none when it shares the policy's
+  std::unique_ptr<DenseLayer> policy_head, critic_head;
+  int rows = 0;  // of the Forward that Backward may follow
 
-  Workspace(const ModelSpec& s, int most) : spec(s), layout(s), max_rows(most) {}
-
-  DenseStep MakeLayer(const std::string& name, Activation activation, bool needs_input_gradient) {
-    const TensorSlot& weight = layout.Find(name + ".weight");
-    DenseStep layer;
-    layer.inputs = weight.shape[0];
-    layer.outputs = weight.shape[1];
-    layer.activation = activation;
-    layer.weight = weight.offset;
-    layer.bias = layout.Find(name + ".bias").offset;
-    if (needs_input_gradient) layer.transposed = AlignedFloats(weight.count);
-    return layer;
+  Workspace(const ModelSpec& s, int max_rows)
+      : spec(s),
+        layout(s),
+        plan(Plan(s, "policy")),
+        outputs(ActionLayout(s.spaces.action, s.continuous).outputs()),
+        chunk_rows(std::min(max_rows, kChunkRows)),
+        room{layout, max_rows},
+        sources(s, plan, &room),
+        policy(plan, sources, chunk_rows, &room) {
+    if (s.separate_value)
+      critic = std::make_unique<NetworkTower>(Plan(s, "critic"), sources, chunk_rows, &room);
+    policy_head = MakeHead("policy.head", outputs, plan, policy, &room);
+    critic_head = MakeHead("critic.head", 1, plan, critic_tower(), &room);
+    const std::size_t top = static_cast<std::size_t>(chunk_rows) * plan.features;
+    room.vectors.floats = std::max(room.vectors.floats, top);
+    room.Allocate();
   }
 
-  std::vector<DenseStep> MakeTrunk(const std::string& name) {
-    std::vector<DenseStep> trunk;
-    for (std::size_t i = 0; i < spec.trunk.size(); ++i) {
-      trunk.push_back(MakeLayer(name + "." + std::to_string(i), spec.trunk[i].activation, i > 0));
-      trunk.back().output =
-          AlignedFloats(static_cast<std::size_t>(max_rows) * trunk.back().outputs);
-    }
-    return trunk;
+  NetworkTower& critic_tower() { return critic != nullptr ? *critic : policy; }
+
+  template <typename Visit>
+  void EachChunk(int count, Visit visit) const {
+    for (int first = 0; first < count; first += chunk_rows)
+      visit(first, std::min(chunk_rows, count - first));
   }
 
-  const float* InputOf(const std::vector<DenseStep>& trunk, std::size_t i, int first) const {
-    if (i == 0) return input + std::ptrdiff_t{first} * observations;
-    return trunk[i - 1].output.data() + std::ptrdiff_t{first} * trunk[i - 1].outputs;
+  /// The critic has one stage: recurrent layers are the policy's alone, and then shared.
+  void ForwardStage(const float* parameters, int stage, int count, float* logits, float* values) {
+    if (stage > 0) policy.Recur(stage, parameters);
+    const bool last = stage + 1 == policy.stages();
+    EachChunk(count, [&](int first, int chunk) {
+      if (stage == 0) sources.Prepare(first, chunk);
+      if (logits != nullptr || critic == nullptr) policy.Forward(stage, parameters, first, chunk);
+      if (!last) return;
+      if (logits != nullptr)
+        policy_head->Run(parameters, first, chunk, logits + std::ptrdiff_t{first} * outputs);
+      if (critic != nullptr) critic->Forward(0, parameters, first, chunk);
+      critic_head->Run(parameters, first, chunk, values + first);
+    });
   }
 
-  void Normalize(std::span<const float> parameters, const float* x) {
-    const float* mean = parameters.data() + layout.Find("statistics.observation.mean").offset;
-    const float* variance =
-        parameters.data() + layout.Find("statistics.observation.variance").offset;
-    for (int j = 0; j < observations; ++j) scale[j] = 1.0f / std::sqrt(variance[j] + 1e-8f);
-    kernels->normalize(rows, observations, x, mean, scale.data(), normalized.data());
-    input = normalized.data();
+  /// A head's gradient, then that of the last stage below it.
+  void BackwardTop(LayerBackward call, float* d_logits, float* d_values) {
+    const bool separate = critic != nullptr;
+    const int last = policy.stages() - 1;
+    call.dx = policy_head->has_input_gradient() ? room.vectors.even.data() : nullptr;
+    call.below = separate ? GradientEpilogue(policy.top_activation()) : Epilogue::kNone;
+    call.dy = d_logits;
+    LayerBackward below = call;
+    below.dy = policy_head->Backward(call);
+    if (separate && below.dy != nullptr) policy.Backward(last, below, true);
+    call.below = GradientEpilogue(critic_tower().top_activation());
+    call.dy = d_values;
+    critic_head->AddGradient(call);
+    if (call.dx == nullptr) return;
+    critic_head->InputGradient(call, !separate);
+    below.dy = call.dx;
+    critic_tower().Backward(separate ? 0 : last, below, true);
   }
 
-  void RunTrunk(std::vector<DenseStep>& trunk, const float* parameters, int first, int count) {
-    for (std::size_t i = 0; i < trunk.size(); ++i)
-      Gemm(ForwardCall(trunk[i], count, parameters, InputOf(trunk, i, first),
-                       trunk[i].output.data() + std::ptrdiff_t{first} * trunk[i].outputs));
-  }
-
-  /// Adds a layer's weight and bias gradients for `count` rows.
-  void AddGradient(const DenseStep& layer, const float* x, const float* dy, int count,
-                   float* gradient) const {
-    Gemm({.rows = layer.inputs,
-          .columns = layer.outputs,
-          .depth = count,
-          .a = x,
-          .a_row_stride = 1,
-          .a_column_stride = layer.inputs,
-          .b = dy,
-          .b_row_stride = layer.outputs,
-          .c = gradient + layer.weight,
-          .c_row_stride = layer.outputs,
-          .accumulate = true});
-    kernels->add_column_sums(count, layer.outputs, dy, layer.outputs, gradient + layer.bias);
-  }
-
-  /// Gradient of the layer's inputs; `below` (the layer that made them, or none) gives the
-  /// epilogue.
-  void InputGradient(const DenseStep& layer, const DenseStep& below, const float* y_below,
-                     const float* dy, int count, bool accumulate, bool last, float* dx) const {
-    Gemm({.rows = count,
-          .columns = layer.inputs,
-          .depth = layer.outputs,
-          .a = dy,
-          .a_row_stride = layer.outputs,
-          .b = layer.transposed.data(),
-          .b_row_stride = layer.inputs,
-          .c = dx,
-          .c_row_stride = layer.inputs,
-          .accumulate = accumulate,
-          .epilogue = last ? Backwards(below.activation) : Epilogue::kNone,
-          .output = y_below,
-          .output_row_stride = below.outputs});
-  }
-
-  /// `dy` is the gradient of the top layer's sums, in d_even.
-  void TrunkGradient(const std::vector<DenseStep>& trunk, int first, int count, float* gradient) {
-    float* dy = d_even.data();
-    float* dx = d_odd.data();
-    for (std::size_t i = trunk.size(); i-- > 0;) {
-      const float* x = InputOf(trunk, i, first);
-      AddGradient(trunk[i], x, dy, count, gradient);
-      if (i == 0) return;
-      InputGradient(trunk[i], trunk[i - 1], x, dy, count, false, true, dx);
-      std::swap(dx, dy);
-    }
-  }
-
-  void BackwardChunk(int first, int count, const float* d_logits, const float* d_values,
-                     float* gradient) {
-    const float* dl = d_logits + std::ptrdiff_t{first} * policy_head.outputs;
-    const float* dv = d_values + first;
-    const bool separate = !critic.empty(), flat = policy.empty();
-    const float* top = InputOf(policy, policy.size(), first);
-    AddGradient(policy_head, top, dl, count, gradient);
-    if (!flat)
-      InputGradient(policy_head, policy.back(), top, dl, count, false, separate, d_even.data());
-    if (separate) {
-      TrunkGradient(policy, first, count, gradient);
-      top = InputOf(critic, critic.size(), first);
-    }
-    AddGradient(critic_head, top, dv, count, gradient);
-    if (flat) return;
-    std::vector<DenseStep>& trunk = separate ? critic : policy;
-    InputGradient(critic_head, trunk.back(), top, dv, count, !separate, true, d_even.data());
-    TrunkGradient(trunk, first, count, gradient);
-  }
-
-  void TransposeWeights(const float* parameters) {
-    const auto transpose = [&](DenseStep& layer) {
-      if (layer.transposed.size() > 0)
-        kernels->transpose(layer.inputs, layer.outputs, parameters + layer.weight,
-                           layer.transposed.data());
-    };
-    for (DenseStep& layer : policy) transpose(layer);
-    for (DenseStep& layer : critic) transpose(layer);
-    transpose(policy_head);
-    transpose(critic_head);
+  void BackwardStage(LayerBackward call, int stage, float* d_logits, float* d_values) {
+    EachChunk(rows, [&](int first, int chunk) {
+      call.first = first;
+      call.count = chunk;
+      if (stage + 1 == policy.stages())
+        BackwardTop(call, d_logits + std::ptrdiff_t{first} * outputs, d_values + first);
+      else
+        policy.Backward(stage, call, false);
+    });
+    if (stage > 0) policy.RecurBack(stage, call.parameters, call.gradient);
   }
 };
 
 ActorCritic::ActorCritic(const ModelSpec& spec, int max_rows)
-    : workspace_(std::make_unique<Workspace>(spec, max_rows)) {
-  Workspace& w = *workspace_;
-  w.observations = spec.spaces.observation.element_count();
-  w.policy = w.MakeTrunk("policy");
-  if (spec.separate_value) w.critic = w.MakeTrunk("critic");
-  w.policy_head = w.MakeLayer("policy.head", Activation::kNone, !spec.trunk.empty());
-  w.critic_head = w.MakeLayer("critic.head", Activation::kNone, !spec.trunk.empty());
-  int widest = 1;
-  for (const Layer& layer : spec.trunk) widest = std::max(widest, layer.units);
-  w.chunk_rows = std::min(max_rows, kChunkRows);
-  w.d_even = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
-  w.d_odd = AlignedFloats(static_cast<std::size_t>(w.chunk_rows) * widest);
-  if (!spec.normalize_observation) return;
-  w.normalized = AlignedFloats(static_cast<std::size_t>(max_rows) * w.observations);
-  w.scale = AlignedFloats(w.observations);
-}
-
+    : workspace_(std::make_unique<Workspace>(spec, max_rows)) {}
 ActorCritic::~ActorCritic() = default;
 ActorCritic::ActorCritic(ActorCritic&&) noexcept = default;
 
 const ModelSpec& ActorCritic::spec() const { return workspace_->spec; }
 const ParameterLayout& ActorCritic::layout() const { return workspace_->layout; }
+int ActorCritic::outputs() const { return workspace_->outputs; }
+int ActorCritic::state_floats() const { return workspace_->plan.state_floats; }
 
-void ActorCritic::Forward(std::span<const float> parameters, const float* observations, int rows,
-                          float* logits, float* values) {
+void ActorCritic::Forward(std::span<const float> parameters, const void* observations, int rows,
+                          float* logits, float* values, const Sequences* sequences) {
   Workspace& w = *workspace_;
-  MURMURATE_CHECK(rows <= w.max_rows, "more rows than the scratch holds");
+  MURMURATE_CHECK(rows <= w.room.max_rows, "more rows than the scratch holds");
   MURMURATE_CHECK(parameters.size() == w.layout.total, "another layout's parameters");
-  w.rows = rows;
-  w.input = observations;
-  if (w.spec.normalize_observation) w.Normalize(parameters, observations);
-  for (int first = 0; first < rows; first += w.chunk_rows) {
-    const int count = std::min(w.chunk_rows, rows - first);
-    w.RunTrunk(w.policy, parameters.data(), first, count);
-    const float* top = w.InputOf(w.policy, w.policy.size(), first);
-    Gemm(ForwardCall(w.policy_head, count, parameters.data(), top,
-                     logits + std::ptrdiff_t{first} * w.policy_head.outputs));
-    w.RunTrunk(w.critic, parameters.data(), first, count);
-    if (!w.critic.empty()) top = w.InputOf(w.critic, w.critic.size(), first);
-    Gemm(ForwardCall(w.critic_head, count, parameters.data(), top, values + first));
+  if (w.plan.state_floats > 0) {
+    MURMURATE_CHECK(sequences != nullptr && sequences->steps * sequences->count == rows,
+                    "a recurrent model needs to know which rows follow each other");
+    w.room.sequences = *sequences;
   }
+  w.rows = logits != nullptr ? rows : 0;
+  w.sources.Begin(parameters.data(), observations);
+  for (int stage = 0; stage < w.policy.stages(); ++stage)
+    w.ForwardStage(parameters.data(), stage, rows, logits, values);
 }
 
 void ActorCritic::Backward(std::span<const float> parameters, const float* d_logits,
                            const float* d_values, std::span<float> gradient) {
   Workspace& w = *workspace_;
-  MURMURATE_CHECK(w.input != nullptr, "Backward follows a Forward");
+  MURMURATE_CHECK(w.rows > 0, "Backward follows a Forward with logits");
   MURMURATE_CHECK(gradient.size() >= w.layout.trained_count(), "room for every gradient");
   std::fill_n(gradient.begin(), w.layout.trained_count(), 0.0f);
-  w.TransposeWeights(parameters.data());
-  for (int first = 0; first < w.rows; first += w.chunk_rows)
-    w.BackwardChunk(first, std::min(w.chunk_rows, w.rows - first), d_logits, d_values,
-                    gradient.data());
+  w.policy.TurnWeights(parameters.data());
+  if (w.critic != nullptr) w.critic->TurnWeights(parameters.data());
+  w.policy_head->TurnWeights(parameters.data());
+  w.critic_head->TurnWeights(parameters.data());
+  // Heads only read their gradients: the layers below get blocks of the room's.
+  for (int stage = w.policy.stages(); stage-- > 0;)
+    w.BackwardStage({.parameters = parameters.data(), .gradient = gradient.data()}, stage,
+                    const_cast<float*>(d_logits), const_cast<float*>(d_values));
+  w.rows = 0;
 }
 
 double ActorCritic::flops_per_row() const {
   const Workspace& w = *workspace_;
-  double flops = 0;
-  const auto add = [&](const DenseStep& layer) {
-    const double product = 2.0 * layer.inputs * layer.outputs;
-    flops += product * (layer.transposed.size() > 0 ? 3 : 2);
-  };
-  for (const DenseStep& layer : w.policy) add(layer);
-  for (const DenseStep& layer : w.critic) add(layer);
-  add(w.policy_head);
-  add(w.critic_head);
-  return flops;
+  return w.policy.flops() + (w.critic != nullptr ? w.critic->flops() : 0.0) +
+         HeadFlops(*w.policy_head) + HeadFlops(*w.critic_head);
 }
 
 }  // namespace murmurate

@@ -1,37 +1,54 @@
-// ActorCritic: a ModelSpec made runnable on the learner: forward and backward over one flat block.
+// ActorCritic: a ModelSpec made runnable on the learner: forward and backward over one flat block,
+// for every model that CheckModel accepts.
 //
-// y = head(trunk(normalize(x))); the critic has its own trunk when spec.separate_value, else it
-// shares the policy's. The block is the caller's: parameters and gradient have the layout of
-// ParameterLayout. One thread uses an object at a time; several objects may read the same
-// parameters.
+// y = head(trunk(join(encoder(source(input)) for each input))); the critic has a network of its own
+// when spec.separate_value, else it shares the policy's. The block is the caller's: parameters and
+// gradient have the layout of ParameterLayout. One thread uses an object at a time; several objects
+// may read the same parameters.
+//
+//   observation_sources.h  rows of observations -> bytes, numbers, one-hot categories
+//   network_tower.h        encoders, joined vector, trunk in stages between recurrent layers
+//   layer_chain.h          layers, a chunk of rows at a time
+//   network_layer.h        one layer of each kind
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "shared/core/random.h"
 #include "shared/model/model_spec.h"
+#include "shared/network/sequences.h"
 
 namespace murmurate {
 
 class ActorCritic {
  public:
-  /// Scratch for up to `max_rows` rows is allocated here and nowhere else.
+  /// Scratch for up to `max_rows` rows is allocated here and nowhere else (every layer's output is
+  /// kept for Backward).
   ActorCritic(const ModelSpec& spec, int max_rows);
   ~ActorCritic();
   ActorCritic(ActorCritic&&) noexcept;
 
   const ModelSpec& spec() const;
   const ParameterLayout& layout() const;
+  int outputs() const;       ///< width of the policy's head: ActionLayout::outputs()
+  int state_floats() const;  ///< of an agent; 0: no layer recurs
 
-  /// observations [rows][D] raw -> logits [rows][n] and values [rows]; keeps what Backward needs.
-  /// `observations` must stay valid and unchanged until Backward. rows <= max_rows.
-  void Forward(std::span<const float> parameters, const float* observations, int rows,
-               float* logits, float* values);
+  /// observations: `rows` raw rows of StackedLayout(spec) (observation_sources.h; for one float32
+  /// input: [rows][D] floats), 4-byte aligned -> logits [rows][outputs()] and values [rows]; keeps
+  /// what Backward needs. `observations` must stay valid and unchanged until Backward. rows <=
+  /// max_rows. Null logits: values alone, no Backward after it. Recurrent models need `sequences`,
+  /// whose steps * count are `rows`; others ignore it. A value after one more step takes one step
+  /// with state0.
+  void Forward(std::span<const float> parameters, const void* observations, int rows, float* logits,
+               float* values, const Sequences* sequences = nullptr);
 
   /// Gradient of a scalar loss with respect to policy and critic sections, given its gradients with
-  /// respect to the last Forward's outputs (d_logits [rows][n], d_values [rows]). Overwrites
-  /// gradient[0 .. layout().trained_count()).
+  /// respect to the last Forward's outputs (d_logits [rows][outputs()], d_values [rows]);
+  /// backpropagation through all steps, none into state0. Overwrites gradient[0 ..
+  /// layout().trained_count()); policy.log_deviation, which no output depends on, gets 0. Once
+  /// after each Forward.
   void Backward(std::span<const float> parameters, const float* d_logits, const float* d_values,
                 std::span<float> gradient);
 
@@ -43,15 +60,26 @@ class ActorCritic {
   std::unique_ptr<Workspace> workspace_;
 };
 
-/// Fills the block from a seed, the same numbers on every machine: trunk weights orthogonal with
-/// gain sqrt(2), policy head orthogonal with gain 0.01, value head with gain 1, biases 0 (Saxe et
-/// al. 2014; gains as in Schulman's PPO and "The 37 implementation details of PPO"), statistics:
-/// count 0, mean 0, variance 1.
-void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters);
+/// How weights begin.
+enum class Initializer : std::uint8_t {
+  kOrthogonal,  ///< rows or columns at right angles (Saxe et al. 2014)
+  kXavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
+  kHe,          ///< normal with deviation sqrt(2 / in) (He et al. 2015)
+};
 
-/// Merges `rows` raw observations into the statistics section (Chan et al. 1979); rows with weight
-/// 0 are left out.
-void UpdateObservationStatistics(const ModelSpec& spec, std::span<const float> observations,
+/// Fills the block from a seed, the same numbers on every machine. kOrthogonal: dense and conv
+/// layers with gain sqrt(2) (conv as [kernel * kernel * channels][filters]), policy head 0.01,
+/// value head 1 (Schulman's PPO; "The 37 implementation details of PPO"), recurrent weights with
+/// gain 1, each gate by itself. kXavier and kHe scale the heads' numbers by the same 0.01 and 1,
+/// and keep recurrent layers orthogonal. Always: biases and shifts 0, the forget gates' 1
+/// (Jozefowicz et al. 2015), gains 1, log deviations 0; statistics: count 0, mean 0, variance 1.
+void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
+                          Initializer initializer = Initializer::kOrthogonal);
+
+/// Merges raw rows (of the space's own ObservationLayout, frames not stacked; one for each weight)
+/// into the statistics section (Chan et al. 1979): the float32 inputs' numbers. Rows with weight 0
+/// are left out.
+void UpdateObservationStatistics(const ModelSpec& spec, const void* observations,
                                  std::span<const float> weights, std::span<float> parameters);
 
 }  // namespace murmurate

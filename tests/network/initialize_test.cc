@@ -93,11 +93,11 @@ TEST_F(StatisticsTest, MergedChunksAreTheStatisticsOfAllRows) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> first = {1, 7, 0, 0, nan, nan, nan, nan, 2, 7, 0, 0};
   const std::vector<float> second = {3, 7, 0, 0, 4, 7, 0, 0, 10, 7, 0, 0};
-  UpdateObservationStatistics(spec, first, std::vector<float>{1, 0, 1}, parameters);
+  UpdateObservationStatistics(spec, first.data(), std::vector<float>{1, 0, 1}, parameters);
   EXPECT_FLOAT_EQ(*At("count"), 2.0f);
   EXPECT_FLOAT_EQ(At("mean")[0], 1.5f);
   EXPECT_FLOAT_EQ(At("variance")[0], 0.25f);
-  UpdateObservationStatistics(spec, second, std::vector<float>{1, 1, 1}, parameters);
+  UpdateObservationStatistics(spec, second.data(), std::vector<float>{1, 1, 1}, parameters);
   EXPECT_FLOAT_EQ(*At("count"), 5.0f);
   EXPECT_FLOAT_EQ(At("mean")[0], 4.0f);
   EXPECT_FLOAT_EQ(At("variance")[0], 10.0f);
@@ -107,14 +107,15 @@ TEST_F(StatisticsTest, MergedChunksAreTheStatisticsOfAllRows) {
 
 TEST_F(StatisticsTest, PaddingAloneChangesNothing) {
   const std::vector<float> before = parameters;
-  UpdateObservationStatistics(spec, std::vector<float>(8, 5.0f), std::vector<float>{0, 0},
+  UpdateObservationStatistics(spec, std::vector<float>(8, 5.0f).data(), std::vector<float>{0, 0},
                               parameters);
   EXPECT_EQ(parameters, before);
 }
 
 TEST_F(StatisticsTest, TheCountStopsWhereFloatsCountNoFurther) {
   *At("count") = 0x1p24f;
-  UpdateObservationStatistics(spec, std::vector<float>(4, 5.0f), std::vector<float>{1}, parameters);
+  UpdateObservationStatistics(spec, std::vector<float>(4, 5.0f).data(), std::vector<float>{1},
+                              parameters);
   EXPECT_EQ(*At("count"), 0x1p24f);
   EXPECT_GT(At("mean")[0], 0.0f);
 }
@@ -123,7 +124,8 @@ TEST_F(StatisticsTest, WithoutNormalizationThereIsNothingToUpdate) {
   const ModelSpec plain = MakeSpec(false);
   std::vector<float> block(ParameterLayout(plain).total, 1.0f);
   const std::vector<float> before = block;
-  UpdateObservationStatistics(plain, std::vector<float>(4, 5.0f), std::vector<float>{1}, block);
+  UpdateObservationStatistics(plain, std::vector<float>(4, 5.0f).data(), std::vector<float>{1},
+                              block);
   EXPECT_EQ(block, before);
 }
 

@@ -1,0 +1,54 @@
+// ObservationSources: rows of observations made into what the first layers take: bytes for a
+// convolution as they lie, other bytes widened to numbers in 0..1, categories one-hot, numbers
+// normalized when the model says so; inside shared/network only.
+#pragma once
+
+#include <vector>
+
+#include "shared/model/observation_layout.h"
+#include "shared/network/network_layer.h"
+
+namespace murmurate {
+
+/// The layout of a row with every input's frames stacked: of each pixel the channels of the oldest
+/// frame first. That is what networks see; without stacking it is the space's own layout.
+ObservationLayout StackedLayout(const ModelSpec& spec);
+
+class ObservationSources {
+ public:
+  ObservationSources(const ModelSpec& spec, const NetworkPlan& plan, LayerRoom* room);
+
+  /// Of one input, in the plan's order; stays where it is.
+  const LayerRows* rows(int input) const { return &sources_[input].rows; }
+
+  /// Takes up the rows of one Forward, which must stay until its Backward.
+  void Begin(const float* parameters, const void* observations);
+  /// Makes rows ready, those that do not lie ready already.
+  void Prepare(int first, int count);
+
+ private:
+  enum class Form { kAsItLies, kBytesAsTheyLie, kCopied, kWidened, kOneHot, kNormalized };
+  struct Source {
+    ObservationInput input;  ///< stacked
+    Form form = Form::kAsItLies;
+    int width = 0;                ///< of the numbers it gives
+    int channels = 0, stack = 1;  ///< of one frame
+    int statistic = 0;            ///< kNormalized: its first number among the statistics
+    LayerRows rows;
+    AlignedFloats block, mean, scale;
+  };
+
+  /// `alone`: the observation has no other input.
+  Form FormOf(const PlannedInput& planned, ObservationInput::Element element, bool alone) const;
+  void ReadStatistics(const float* parameters, Source* source) const;
+  void PrepareRow(const Source& source, const std::byte* row, float* to) const;
+
+  std::vector<Source> sources_;
+  LayerRoom* const room_;
+  const bool normalizes_;
+  std::size_t mean_at_ = 0, variance_at_ = 0;  ///< floats from the start of the parameters
+  const std::byte* observations_ = nullptr;
+  std::size_t row_bytes_ = 0;
+};
+
+}  // namespace murmurate
