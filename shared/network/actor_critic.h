@@ -35,12 +35,12 @@ class ActorCritic {
   int outputs() const;       ///< width of the policy's head: ActionLayout::outputs()
   int state_floats() const;  ///< of an agent; 0: no layer recurs
 
-  /// observations: `rows` raw rows of StackedLayout(spec) (observation_sources.h; for one float32
-  /// input: [rows][D] floats), 4-byte aligned -> logits [rows][outputs()] and values [rows]; keeps
-  /// what Backward needs. `observations` must stay valid and unchanged until Backward. rows <=
-  /// max_rows. Null logits: values alone, no Backward after it. Recurrent models need `sequences`,
-  /// whose steps * count are `rows`; others ignore it. A value after one more step takes one step
-  /// with state0.
+  /// observations: `rows` raw rows of the ObservationLayout of StackedObservation(spec) (for one
+  /// float32 input: [rows][D] floats), 4-byte aligned -> logits [rows][outputs()] and values
+  /// [rows]; keeps what Backward needs. `observations` must stay valid and unchanged until
+  /// Backward. rows <= max_rows. Null logits: values alone, no Backward after it. Recurrent models
+  /// need `sequences`, whose steps * count are `rows`; others ignore it. A value after one more
+  /// step takes one step with state0.
   void Forward(std::span<const float> parameters, const void* observations, int rows, float* logits,
                float* values, const Sequences* sequences = nullptr);
 

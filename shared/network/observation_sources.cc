@@ -17,22 +17,10 @@ bool TakesRowsApart(const PlannedInput& input) {
 
 }  // namespace
 
-ObservationLayout StackedLayout(const ModelSpec& spec) {
-  Space space = spec.spaces.observation;
-  for (const InputEncoder& encoder : spec.encoders) {
-    for (int i = 0; i < space.leaf_count(); ++i) {
-      if (space.leaf_name(i) != encoder.input) continue;
-      Space& leaf = space.kind == Space::Kind::kDict ? space.leaves[i] : space;
-      if (leaf.kind == Space::Kind::kBox) leaf.shape.back() *= encoder.stack;
-    }
-  }
-  return ObservationLayout(space);
-}
-
 ObservationSources::ObservationSources(const ModelSpec& spec, const NetworkPlan& plan,
                                        LayerRoom* room)
     : room_(room), normalizes_(spec.normalize_observation) {
-  const ObservationLayout layout = StackedLayout(spec);
+  const ObservationLayout layout(StackedObservation(spec));
   row_bytes_ = layout.row_bytes();
   if (spec.normalized_count() > 0) {
     mean_at_ = room->layout.Find("statistics.observation.mean").offset;
@@ -43,7 +31,7 @@ ObservationSources::ObservationSources(const ModelSpec& spec, const NetworkPlan&
     Source source;
     source.input = layout.inputs()[planned.input];
     source.stack = planned.stack;
-    source.channels = planned.in.channels / planned.stack;
+    source.channels = source.input.shape.back() / planned.stack;
     source.width = static_cast<int>(planned.in.count());
     source.form = FormOf(planned, source.input.element, plan.inputs.size() == 1);
     if (source.form == Form::kNormalized) {

@@ -10,10 +10,6 @@
 
 namespace murmurate {
 
-/// The layout of a row with every input's frames stacked: of each pixel the channels of the oldest
-/// frame first. That is what networks see; without stacking it is the space's own layout.
-ObservationLayout StackedLayout(const ModelSpec& spec);
-
 class ObservationSources {
  public:
   ObservationSources(const ModelSpec& spec, const NetworkPlan& plan, LayerRoom* room);
