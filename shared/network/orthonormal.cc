@@ -1,19 +1,21 @@
-#include "shared/network/orthonormal.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "shared/network/orthonormal.h"
 
 namespace murmurate {
 namespace {
 
-/// Four partial sums in a fixed order: the compiler may use vectors and the result never changes.
+/// Eight partial sums in a fixed order: the compiler may use vectors and the result never changes.
 double Dot(const double* a, const double* b, int n) {
-  double sum[4] = {};
+  double sum[8] = {};
   int i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int lane = 0; lane < 4; ++lane) sum[lane] += a[i + lane] * b[i + lane];
+  for (; i + 8 <= n; i += 8)
+    for (int lane = 0; lane < 8; ++lane) sum[lane] += a[i + lane] * b[i + lane];
   for (; i < n; ++i) sum[0] += a[i] * b[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (const int half : {4, 2, 1})
+    for (int lane = 0; lane < half; ++lane) sum[lane] += sum[lane + half];
+  return sum[0];
 }
 
 /// Modified Gram-Schmidt over vectors [begin, end).
@@ -31,66 +33,75 @@ void Orthonormalize(int begin, int end, int n, double* q) {
 }
 
 constexpr int kRows = 4, kColumns = 4;  // of a tile: its sums stay in registers
+constexpr int kDepth = 128;             // of a strip of b, packed once for all rows
 
-/// sums[r][c] += factor * sum over k of a[r][k] b[k][c]; k in order.
+using Two = double __attribute__((vector_size(16), may_alias));
+
+/// c[row][column] += factor * sum over k of a[row][k] strip[k][column]; k in order.
 void MultiplyTile(int depth, double factor, const double* a, std::ptrdiff_t a_stride,
-                  const double* b, std::ptrdiff_t b_stride, double* c, std::ptrdiff_t c_stride) {
-  double sums[kRows][kColumns] = {};
-  for (int k = 0; k < depth; ++k, b += b_stride)
+                  const Two* strip, double* c, std::ptrdiff_t c_stride) {
+  Two sums[kRows][2] = {};
+  for (int k = 0; k < depth; ++k, strip += 2)
     for (int row = 0; row < kRows; ++row) {
       const double x = a[row * a_stride + k];
-      for (int column = 0; column < kColumns; ++column) sums[row][column] += x * b[column];
+      sums[row][0] += x * strip[0];
+      sums[row][1] += x * strip[1];
     }
   for (int row = 0; row < kRows; ++row)
     for (int column = 0; column < kColumns; ++column)
-      c[row * c_stride + column] += factor * sums[row][column];
+      c[row * c_stride + column] += factor * sums[row][column / 2][column % 2];
 }
 
-/// c [rows][columns] += factor a [rows][depth] b [depth][columns]; rows a multiple of 4.
-void Multiply(int rows, int columns, int depth, double factor, const double* a,
-              std::ptrdiff_t a_stride, const double* b, std::ptrdiff_t b_stride, double* c,
-              std::ptrdiff_t c_stride) {
-  constexpr int kDepth = 128;  // of b, that stay in the cache for all rows
+struct Matrix {
+  double* values;
+  std::ptrdiff_t stride;
+};
+
+/// c [rows][columns] += factor a [rows][depth] b [depth][columns]; rows and columns multiples of
+/// kRows and kColumns.
+void Multiply(int rows, int columns, int depth, double factor, Matrix a, Matrix b, Matrix c) {
+  Two strip[kDepth * kColumns / 2];
   for (int k = 0; k < depth; k += kDepth)
-    for (int j = 0; j + kColumns <= columns; j += kColumns)
+    for (int j = 0; j < columns; j += kColumns) {
+      const int deep = std::min(kDepth, depth - k);
+      for (int i = 0; i < deep; ++i)
+        std::copy_n(b.values + (k + i) * b.stride + j, kColumns,
+                    reinterpret_cast<double*>(strip + i * (kColumns / 2)));
       for (int i = 0; i < rows; i += kRows)
-        MultiplyTile(std::min(kDepth, depth - k), factor, a + i * a_stride + k, a_stride,
-                     b + k * b_stride + j, b_stride, c + i * c_stride + j, c_stride);
-  for (int i = 0; i < rows; ++i)
-    for (int j = columns / kColumns * kColumns; j < columns; ++j) {
-      double sum = 0;
-      for (int k = 0; k < depth; ++k) sum += a[i * a_stride + k] * b[k * b_stride + j];
-      c[i * c_stride + j] += factor * sum;
+        MultiplyTile(deep, factor, a.values + i * a.stride + k, a.stride, strip,
+                     c.values + i * c.stride + j, c.stride);
     }
 }
+
+std::ptrdiff_t Up(std::ptrdiff_t n) { return (n + kColumns - 1) / kColumns * kColumns; }
 
 }  // namespace
 
 std::vector<double> OrthonormalVectors(int count, int n, Random& random) {
-  constexpr int kBlock = 64;
-  const std::size_t length = n;
-  // Up to 3 rows more than asked for, all zero, so that the last block has whole tiles.
-  std::vector<double> q((static_cast<std::size_t>(count) + kRows - 1) / kRows * kRows * length);
-  std::vector<double> turned(count > kBlock ? length * count : 0);
-  std::vector<double> along(static_cast<std::size_t>(kBlock) * count);
-  for (std::size_t i = 0; i < length * count; ++i) q[i] = random.Normal();
+  constexpr int kBlock = 32;
+  // Rows and columns beyond those asked for are zero, so that all tiles are whole.
+  const std::ptrdiff_t width = Up(n), rows = Up(count);
+  std::vector<double> q(rows * width), turned(count > kBlock ? width * rows : 0);
+  std::vector<double> along(kBlock * rows), result(static_cast<std::size_t>(count) * n);
+  for (int v = 0; v < count; ++v)
+    for (int i = 0; i < n; ++i) q[v * width + i] = random.Normal();
   for (int begin = 0; begin < count; begin += kBlock) {
-    const int end = std::min(count, begin + kBlock);
-    const int rows = (end - begin + kRows - 1) / kRows * kRows;
-    double* const block = q.data() + begin * length;
+    const int end = std::min(count, begin + kBlock), block = static_cast<int>(Up(end - begin));
+    const Matrix all{q.data(), width}, mine{q.data() + begin * width, width};
+    const Matrix projection{along.data(), rows};
     if (begin > 0) {
       std::fill(along.begin(), along.end(), 0.0);
-      Multiply(rows, begin, n, 1.0, block, n, turned.data(), count, along.data(), count);
-      Multiply(rows, n, begin, -1.0, along.data(), count, q.data(), n, block, n);
+      Multiply(block, begin, n, 1.0, mine, {turned.data(), rows}, projection);
+      Multiply(block, static_cast<int>(width), begin, -1.0, projection, all, mine);
     }
-    Orthonormalize(begin, end, n, q.data());
+    Orthonormalize(begin, end, static_cast<int>(width), q.data());
     if (end == count) break;
     for (int v = begin; v < end; ++v)
-      for (int i = 0; i < n; ++i)
-        turned[i * static_cast<std::size_t>(count) + v] = q[v * length + i];
+      for (int i = 0; i < n; ++i) turned[i * rows + v] = q[v * width + i];
   }
-  q.resize(length * count);
-  return q;
+  for (int v = 0; v < count; ++v)
+    std::copy_n(q.begin() + v * width, n, result.begin() + static_cast<std::ptrdiff_t>(v) * n);
+  return result;
 }
 
 }  // namespace murmurate

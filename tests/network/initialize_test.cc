@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "shared/network/actor_critic.h"
@@ -66,6 +69,116 @@ TEST(InitializeParametersTest, PolicyAndCriticStartApart) {
             parameters[layout.Find("critic.0.weight").offset]);
 }
 
+ModelSpec Parse(const std::string& text) {
+  Result<ModelSpec> spec = ModelSpec::Parse("murmurate-model 1\n" + text);
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  return *std::move(spec);
+}
+
+ModelSpec MakePictureSpec() {
+  return Parse(
+      "observation float32 9 9 3\naction continuous 2\ninput - stack 1\nconv 8 3 2 0 relu\n"
+      "flatten\ntrunk\nlayer_norm\nlstm 6\ngru 5\nseparate_value 0\nnormalize_observation 0\n"
+      "state_dependent_deviation 0\nsquashed 0\n");
+}
+
+/// The columns [first, first + columns) of a matrix [rows][stride]: the shorter side's vectors are
+/// orthogonal and have length `gain`.
+void ExpectOrthogonal(const float* w, int rows, int stride, int first, int columns, double gain) {
+  const bool tall = rows >= columns;
+  const int count = tall ? columns : rows, length = tall ? rows : columns;
+  const auto at = [&](int vector, int i) {
+    return double{tall ? w[i * stride + first + vector] : w[vector * stride + first + i]};
+  };
+  for (int a = 0; a < count; ++a)
+    for (int b = 0; b <= a; ++b) {
+      double dot = 0;
+      for (int i = 0; i < length; ++i) dot += at(a, i) * at(b, i);
+      ASSERT_NEAR(dot, a == b ? gain * gain : 0.0, 1e-6 * gain * gain) << a << " " << b;
+    }
+}
+
+TEST(InitializeParametersTest, FiltersAndEachGateAreOrthogonal) {
+  const ModelSpec spec = MakePictureSpec();
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total, 5.0f);
+  InitializeParameters(spec, 3, block);
+  const auto find = [&](const char* name) { return block.data() + layout.Find(name).offset; };
+  ExpectOrthogonal(find("policy.observation.0.weight"), 27, 8, 0, 8, std::sqrt(2.0));
+  for (int gate = 0; gate < 4; ++gate) {
+    ExpectOrthogonal(find("policy.1.input_weight"), 128, 24, 6 * gate, 6, 1.0);
+    ExpectOrthogonal(find("policy.1.hidden_weight"), 6, 24, 6 * gate, 6, 1.0);
+  }
+  for (int gate = 0; gate < 3; ++gate) {
+    ExpectOrthogonal(find("policy.2.input_weight"), 6, 15, 5 * gate, 5, 1.0);
+    ExpectOrthogonal(find("policy.2.hidden_weight"), 5, 15, 5 * gate, 5, 1.0);
+  }
+}
+
+TEST(InitializeParametersTest, ForgetGatesAndGainsStartAtOneAllElseAtZero) {
+  const ModelSpec spec = MakePictureSpec();
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total, 5.0f);
+  InitializeParameters(spec, 3, block);
+  for (const TensorSlot& slot : layout.tensors) {
+    if (slot.shape.size() > 1) continue;
+    for (int i = 0; i < slot.shape[0]; ++i) {
+      const bool forget = slot.name == "policy.1.bias" && i >= 6 && i < 12;
+      const bool one = forget || slot.name == "policy.0.gain";
+      EXPECT_EQ(block[slot.offset + i], one ? 1.0f : 0.0f) << slot.name << " " << i;
+    }
+  }
+}
+
+TEST(InitializeParametersTest, VectorsOfDifferentBlocksAreOrthogonalToo) {
+  ModelSpec spec;  // more than 64 vectors, and numbers of them that no block divides
+  spec.spaces = {Box({131}), Discrete(2)};
+  spec.trunk = {{203, Activation::kTanh}, {139, Activation::kTanh}};
+  spec.separate_value = false;
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total);
+  InitializeParameters(spec, 8, block);
+  const auto find = [&](const char* name) { return block.data() + layout.Find(name).offset; };
+  ExpectOrthogonal(find("policy.0.weight"), 131, 203, 0, 203, std::sqrt(2.0));
+  ExpectOrthogonal(find("policy.1.weight"), 203, 139, 0, 139, std::sqrt(2.0));
+}
+
+/// Mean square and largest magnitude of a weight.
+std::pair<double, double> Spread(const ModelSpec& spec, Initializer initializer,
+                                 const std::string& name) {
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total);
+  InitializeParameters(spec, 3, block, initializer);
+  const TensorSlot& slot = layout.Find(name);
+  double squares = 0, largest = 0;
+  for (std::size_t i = 0; i < slot.count; ++i) {
+    const double w = block[slot.offset + i];
+    squares += w * w / static_cast<double>(slot.count);
+    largest = std::max(largest, std::abs(w));
+  }
+  return {squares, largest};
+}
+
+TEST(InitializeParametersTest, XavierAndHeHaveTheVariancesOfTheirPapers) {
+  ModelSpec spec;
+  spec.spaces = {Box({120}), Discrete(80)};
+  spec.trunk = {{200, Activation::kRelu}};
+  const auto [xavier, limit] = Spread(spec, Initializer::kXavier, "policy.0.weight");
+  EXPECT_NEAR(xavier, 2.0 / 320, 0.03 * 2.0 / 320);  // uniform in +-sqrt(6 / 320)
+  EXPECT_LE(limit, std::sqrt(6.0 / 320));
+  EXPECT_GT(limit, 0.99 * std::sqrt(6.0 / 320));
+  const auto [he, most] = Spread(spec, Initializer::kHe, "policy.0.weight");
+  EXPECT_NEAR(he, 2.0 / 120, 0.03 * 2.0 / 120);
+  EXPECT_GT(most, 3.0 * std::sqrt(2.0 / 120));  // normal: no limit
+  const auto [head, wide] = Spread(spec, Initializer::kHe, "policy.head.weight");
+  EXPECT_NEAR(head, 1e-4 * 2.0 / 200, 0.05e-4 * 2.0 / 200);
+  // 8 filters see 27 numbers; each of them is seen by 9 x 8.
+  const auto [conv, edge] =
+      Spread(MakePictureSpec(), Initializer::kXavier, "policy.observation.0.weight");
+  EXPECT_LE(edge, std::sqrt(6.0 / (27 + 72)));
+  EXPECT_NEAR(conv, 2.0 / (27 + 72), 0.3 * 2.0 / (27 + 72));
+}
+
 class StatisticsTest : public testing::Test {
  protected:
   StatisticsTest() : spec(MakeSpec(true)), layout(spec), parameters(layout.total) {
@@ -103,6 +216,24 @@ TEST_F(StatisticsTest, MergedChunksAreTheStatisticsOfAllRows) {
   EXPECT_FLOAT_EQ(At("variance")[0], 10.0f);
   EXPECT_FLOAT_EQ(At("mean")[1], 7.0f);
   EXPECT_FLOAT_EQ(At("variance")[1], 0.0f);
+}
+
+TEST(StatisticsOfInputsTest, NumbersAreFoundAmongBytesAndCategories) {
+  const ModelSpec spec = Parse(
+      "observation.camera uint8 3\nobservation.place float32 2\nobservation.kind categories 4\n"
+      "observation.speed float32 1\naction discrete 2\nseparate_value 1\n"
+      "normalize_observation 1\n");
+  // A row: place 2, kind 1, speed 1, camera 3 bytes and 1 of padding.
+  const std::vector<float> rows = {1, 10, 9e9f, 5, 9e9f, 3, 30, 9e9f, 7, 9e9f};
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total);
+  InitializeParameters(spec, 1, block);
+  UpdateObservationStatistics(spec, rows.data(), std::vector<float>{1, 1}, block);
+  const float* const mean = block.data() + layout.Find("statistics.observation.mean").offset;
+  const float* const variance =
+      block.data() + layout.Find("statistics.observation.variance").offset;
+  EXPECT_EQ(std::vector<float>(mean, mean + 3), (std::vector<float>{2, 20, 6}));
+  EXPECT_EQ(std::vector<float>(variance, variance + 3), (std::vector<float>{1, 100, 1}));
 }
 
 TEST_F(StatisticsTest, PaddingAloneChangesNothing) {
