@@ -184,7 +184,13 @@ Status Config::CheckBatch(const std::string& model) const {
                            ", expected at most batch_steps (" + std::to_string(steps) +
                            "); write for example minibatch = " + std::to_string(steps));
   }
-  return {};
+  const ConfigEntry& burn_in = Get("algorithm", "burn_in", model);
+  if (AsInt(burn_in.value) < length) return {};
+  return InvalidArgument(
+      burn_in.origin + ": " + PathOf("algorithm", "burn_in", model) + ": got " +
+      std::to_string(AsInt(burn_in.value)) + ", expected less than trajectory_length (" +
+      std::to_string(length) +
+      "), or no step is learned from; write for example burn_in = " + std::to_string(length / 4));
 }
 
 Schedule Config::ScheduleOf(const std::string& section, const std::string& key,
@@ -226,6 +232,7 @@ PpoSettings Config::AlgorithmFor(const std::string& model) const {
                            ? StalenessPolicy::kDrop
                            : StalenessPolicy::kVtrace;
   settings.target_kl = number("target_kl");
+  settings.burn_in = integer("burn_in");
   return settings;
 }
 

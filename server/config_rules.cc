@@ -116,6 +116,8 @@ const std::vector<ConfigRule> kAlgorithmRules{
      {"vtrace", "drop"}},
     {"algorithm", "target_kl", kNumber, 0.0, "0.03", "end the epochs early beyond it; 0: never", 0,
      1000},
+    {"algorithm", "burn_in", kInteger, I(0), "8",
+     "recurrent models: first steps of a trajectory that only warm its state", 0, 65535},
     {"algorithm", "max_trajectory_s", kNumber, 5.0, "5", "hand shorter ones over after this", 0.001,
      86400},
     {"algorithm", "max_batch_s", kNumber, 10.0, "10", "train on a partial batch after this", 0.001,

@@ -47,6 +47,8 @@ struct PpoSettings {
   double adam_epsilon = 1e-5, weight_decay = 0.0;
   int max_staleness = 16;  ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
+  /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
+  int burn_in = 0;
   double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
 };
 

@@ -11,12 +11,20 @@
 namespace murmurate {
 namespace {
 
-/// The i-th of `parts` nearly equal pieces of n starts here.
-std::size_t Border(std::size_t n, std::size_t parts, std::size_t i) { return n * i / parts; }
-
 struct Moments {
   double mean = 0.0, variance = 0.0;
 };
+
+bool Recurs(const ModelSpec& spec) {
+  return std::any_of(spec.trunk.begin(), spec.trunk.end(),
+                     [](const Layer& layer) { return layer.recurrent(); });
+}
+
+/// A lane holds a trajectory and what followed each of its truncations and its end.
+int MostRows(const ModelSpec& spec, const PpoSettings& settings, int lanes) {
+  const TrajectoryLayout layout(spec, settings.trajectory_length);
+  return std::max(settings.minibatch, lanes * (layout.length + layout.max_finals + 1));
+}
 
 std::size_t DeviationOffset(const ParameterLayout& layout, const ActionLayout& action) {
   return action.free_deviations() == 0 ? 0 : layout.Find("policy.log_deviation").offset;
@@ -43,34 +51,42 @@ Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
       action_layout_(spec.spaces.action, spec.continuous),
       head_(action_layout_),
       row_words_(stack_.row_bytes() / sizeof(float)),
-      network_(spec, settings.minibatch),
+      lanes_(Recurs(spec) ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
+      burn_in_(recurrent() ? settings.burn_in : 0),
+      max_rows_(MostRows(spec, settings, lanes_)),
+      network_(spec, max_rows_),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
       random_(seed),
-      observation_(settings.minibatch * row_words_),
-      outputs_(static_cast<std::size_t>(settings.minibatch) * action_layout_.outputs()),
-      values_(settings.minibatch),
-      log_prob_(settings.minibatch),
-      entropy_(settings.minibatch),
+      observation_(max_rows_ * row_words_),
+      outputs_(static_cast<std::size_t>(max_rows_) * action_layout_.outputs()),
+      values_(max_rows_),
+      log_prob_(max_rows_),
+      entropy_(max_rows_),
       d_outputs_(outputs_.size()),
-      d_values_(settings.minibatch),
-      d_log_prob_(settings.minibatch),
-      d_entropy_(settings.minibatch),
+      d_values_(max_rows_),
+      d_log_prob_(max_rows_),
+      d_entropy_(max_rows_),
       d_deviations_(action_layout_.free_deviations()),
-      minibatch_log_prob_(settings.minibatch),
-      minibatch_advantage_(settings.minibatch),
-      minibatch_target_(settings.minibatch),
-      minibatch_weight_(settings.minibatch),
-      minibatch_action_(static_cast<std::size_t>(settings.minibatch) * action_layout_.words()),
-      minibatch_mask_(static_cast<std::size_t>(settings.minibatch) * action_layout_.mask_bytes()),
+      minibatch_log_prob_(max_rows_),
+      minibatch_advantage_(max_rows_),
+      minibatch_target_(max_rows_),
+      minibatch_weight_(max_rows_),
+      minibatch_action_(static_cast<std::size_t>(max_rows_) * action_layout_.words()),
+      minibatch_mask_(static_cast<std::size_t>(max_rows_) * action_layout_.mask_bytes()),
       history_(stack_.depth() + 1) {
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
   for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_}) {
     column->resize(rows);
   }
   places_.reserve(rows / settings.trajectory_length);
+  order_.reserve(places_.capacity());
   rows_.reserve(rows);
-  successors_.reserve(rows);
-  successor_row_.reserve(rows);
+  slots_.reserve(std::max<std::size_t>(2 * rows, max_rows_));  // at most one successor each
+  first_.reserve(max_rows_);
+  lane_.resize(lanes_);
+  for (auto& lane : lane_) lane.reserve(max_rows_ / lanes_);
+  state_ = AlignedFloats(static_cast<std::size_t>(lanes_) * network_.state_floats());
+  state_after_ = AlignedFloats(state_.size());
 }
 
 void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
@@ -87,10 +103,9 @@ void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
   explained_variance_ = 0.0;
   epoch_ = -1;
   OrderRows(batch);
-  next_row_ = rows_.size();
+  next_ = recurrent() ? order_.size() : rows_.size();
   if (rows_.empty()) return;
-  EvaluateRows(parameters);
-  EvaluateSuccessors(parameters);
+  Evaluate(parameters);
   ComputeReturns();
   NormalizeAdvantages();
   ExplainVariance();
@@ -100,6 +115,7 @@ void Ppo::OrderRows(const TrainingBatch& batch) {
   const auto& trajectories = batch.trajectories;
   places_.clear();
   rows_.clear();
+  order_.clear();
   for (int place = 0; place < static_cast<int>(trajectories.size()); ++place) {
     if (trajectories[place].steps > 0 && batch.weight[place * batch.length] > 0.0f) {
       places_.push_back(place);
@@ -110,58 +126,10 @@ void Ppo::OrderRows(const TrainingBatch& batch) {
            std::pair(trajectories[b].agent, trajectories[b].first_step);
   });
   for (const int place : places_) {
-    for (int step = 0; step < trajectories[place].steps; ++step) {
+    for (int step = burn_in_; step < trajectories[place].steps; ++step) {
       rows_.push_back(place * batch.length + step);
     }
-  }
-}
-
-void Ppo::EvaluateRows(std::span<const float> parameters) {
-  const std::span<const std::int32_t> all = rows_;
-  for (std::size_t begin = 0; begin < all.size(); begin += settings_.minibatch) {
-    const auto rows =
-        all.subspan(begin, std::min<std::size_t>(settings_.minibatch, all.size() - begin));
-    const int count = static_cast<int>(rows.size());
-    Gather(rows);
-    network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data());
-    head_.Evaluate(Actions(parameters, count), log_prob_.data(), nullptr);
-    for (int i = 0; i < count; ++i) {
-      value_[rows[i]] = values_[i];
-      log_ratio_[rows[i]] = log_prob_[i] - minibatch_log_prob_[i];
-    }
-  }
-}
-
-void Ppo::EvaluateSuccessors(std::span<const float> parameters) {
-  const TrainingBatch& batch = *batch_;
-  successors_.clear();
-  successor_row_.clear();
-  const auto add = [&](std::int32_t row, const std::byte* observation) {
-    successor_row_.push_back(row);
-    successors_.push_back(observation);
-  };
-  for (const int place : places_) {
-    const std::int32_t first = place * batch.length;
-    const std::int32_t last = first + batch.trajectories[place].steps - 1;
-    for (std::int32_t row = first; row < last; ++row) next_value_[row] = value_[row + 1];
-    auto final = std::lower_bound(batch.final_row.begin(), batch.final_row.end(), first);
-    for (; final != batch.final_row.end() && *final <= last; ++final) {
-      add(*final, batch.FinalRow(static_cast<std::size_t>(final - batch.final_row.begin())));
-    }
-    next_value_[last] = 0.0f;
-    if ((batch.flags[last] & (kTerminatedFlag | kTruncatedFlag)) == 0) {
-      add(last, batch.NextRow(static_cast<std::size_t>(place)));
-    }
-  }
-  for (std::size_t begin = 0; begin < successors_.size(); begin += settings_.minibatch) {
-    const std::size_t count =
-        std::min<std::size_t>(settings_.minibatch, successors_.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      PutObservation(i, successor_row_[begin + i], successors_[begin + i]);
-    }
-    network_.Forward(parameters, observation_.data(), static_cast<int>(count), outputs_.data(),
-                     values_.data());
-    for (std::size_t i = 0; i < count; ++i) next_value_[successor_row_[begin + i]] = values_[i];
+    if (recurrent() && trajectories[place].steps > burn_in_) order_.push_back(place);
   }
 }
 
@@ -196,23 +164,6 @@ void Ppo::ExplainVariance() {
   explained_variance_ = target.variance > 0.0 ? 1.0 - error.variance / target.variance : 0.0;
 }
 
-bool Ppo::NextMinibatch(std::span<const std::int32_t>* rows) {
-  if (next_row_ == rows_.size()) {
-    if (rows_.empty() || ++epoch_ >= settings_.epochs) return false;
-    next_row_ = 0;
-    for (std::size_t i = rows_.size() - 1; i > 0; --i) {
-      std::swap(rows_[i], rows_[random_.UniformInt(static_cast<std::uint32_t>(i + 1))]);
-    }
-  }
-  // Pieces of nearly equal size: a last one of a few rows would be a step in a random direction.
-  const std::size_t minibatch = static_cast<std::size_t>(settings_.minibatch);
-  const std::size_t left = rows_.size() - next_row_;
-  const std::size_t parts = (left + minibatch - 1) / minibatch;
-  *rows = std::span<const std::int32_t>(rows_).subspan(next_row_, Border(left, parts, 1));
-  next_row_ += rows->size();
-  return true;
-}
-
 ActionRows Ppo::Actions(std::span<const float> parameters, int rows) const {
   return {.rows = rows,
           .outputs = outputs_.data(),
@@ -220,36 +171,6 @@ ActionRows Ppo::Actions(std::span<const float> parameters, int rows) const {
               action_layout_.free_deviations() == 0 ? nullptr : parameters.data() + deviation_,
           .actions = minibatch_action_.data(),
           .mask = batch_->masked ? minibatch_mask_.data() : nullptr};
-}
-
-void Ppo::PutObservation(std::size_t i, std::int32_t row, const std::byte* successor) {
-  auto* to = reinterpret_cast<std::byte*>(observation_.data() + i * row_words_);
-  if (stack_.depth() == 1) {
-    std::memcpy(to, successor != nullptr ? successor : batch_->ObservationRow(row),
-                row_words_ * sizeof(float));
-    return;
-  }
-  // What followed a row has that row's history behind it.
-  const std::span<const std::byte*> rows(history_);
-  const std::size_t depth = rows.size() - 1;
-  rows[0] = successor;
-  batch_->History(row, rows.subspan(1));
-  stack_.Assemble(successor != nullptr ? rows.first(depth) : rows.subspan(1), to);
-}
-
-void Ppo::Gather(std::span<const std::int32_t> rows) {
-  const std::size_t words = static_cast<std::size_t>(action_layout_.words());
-  const std::size_t masks = batch_->masked ? action_layout_.mask_bytes() : 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::size_t row = static_cast<std::size_t>(rows[i]);
-    PutObservation(i, rows[i], nullptr);
-    std::copy_n(&batch_->action[row * words], words, &minibatch_action_[i * words]);
-    std::copy_n(batch_->mask.data() + row * masks, masks, minibatch_mask_.data() + i * masks);
-    minibatch_log_prob_[i] = batch_->log_prob[row];
-    minibatch_advantage_[i] = advantage_[row];
-    minibatch_target_[i] = target_[row];
-    minibatch_weight_[i] = batch_->weight[row];
-  }
 }
 
 PpoActionRows Ppo::Minibatch(int rows) const {
@@ -264,11 +185,11 @@ PpoActionRows Ppo::Minibatch(int rows) const {
 }
 
 bool Ppo::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
-  std::span<const std::int32_t> rows;
-  if (!NextMinibatch(&rows)) return false;
-  const int count = static_cast<int>(rows.size());
-  Gather(rows);
-  network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data());
+  if (!NextMinibatch(parameters)) return false;
+  const int count = static_cast<int>(slots_.size());
+  Gather(slots_);
+  network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
+                   recurrent() ? &sequences_ : nullptr);
   const ActionRows actions = Actions(parameters, count);
   head_.Evaluate(actions, log_prob_.data(), entropy_.data());
   const PpoLossSums sums = PpoActionLoss(loss_settings_, Minibatch(count), d_log_prob_.data(),
@@ -276,7 +197,8 @@ bool Ppo::NextGradient(std::span<const float> parameters, std::span<float> gradi
   Count(sums);
   if (settings_.target_kl > 0.0 && sums.approx_kl > 1.5 * settings_.target_kl * sums.weight) {
     rows_.clear();
-    next_row_ = 0;
+    order_.clear();
+    next_ = 0;
     return false;
   }
   head_.Gradient(actions, d_log_prob_.data(), d_entropy_.data(), d_outputs_.data(),

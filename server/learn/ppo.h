@@ -49,26 +49,48 @@ class Ppo {
   const ParameterLayout& layout() const { return network_.layout(); }
 
  private:
+  /// One row that the network sees.
+  struct Slot {
+    std::int32_t row = kPadding;           ///< of the batch
+    const std::byte* successor = nullptr;  ///< not null: instead what followed that row
+  };
+  static constexpr std::int32_t kPadding = -1;
+
   void OrderRows(const TrainingBatch& batch);
-  void EvaluateRows(std::span<const float> parameters);
-  void EvaluateSuccessors(std::span<const float> parameters);
   void ComputeReturns();
   void NormalizeAdvantages();
   void ExplainVariance();
-  bool NextMinibatch(std::span<const std::int32_t>* rows);
-  void Gather(std::span<const std::int32_t> rows);
-  ActionRows Actions(std::span<const float> parameters, int rows) const;
-  PpoActionRows Minibatch(int rows) const;
   void Count(const PpoLossSums& sums);
-  /// Writes the model's row of `row`, or of what followed it (`successor` not null), as the i-th of
-  /// the minibatch.
-  void PutObservation(std::size_t i, std::int32_t row, const std::byte* successor);
+  PpoActionRows Minibatch(int rows) const;
+  ActionRows Actions(std::span<const float> parameters, int rows) const;
+
+  // ppo_rows.cc: which rows the network sees together.
+  bool recurrent() const { return lanes_ > 0; }
+  void Evaluate(std::span<const float> parameters);
+  void EvaluateSlots(std::span<const float> parameters, std::span<const Slot> slots,
+                     const Sequences* sequences);
+  /// Calls add(slot) for what followed the truncations and the end of a trajectory.
+  template <typename Add>
+  void ForSuccessors(int place, Add add) const;
+  bool NextMinibatch(std::span<const float> parameters);
+  /// The i-th of nearly equal pieces of at most `most` of what is left; 0 when the batch is used
+  /// up.
+  template <typename T>
+  std::size_t NextPiece(std::vector<T>& all, std::size_t most);
+  /// Steps [from, to) of trajectories as slots_, first_ and sequences_, time-major.
+  void LayLanes(std::span<const int> places, int from, int to, bool successors);
+  void BurnIn(std::span<const float> parameters, std::span<const int> places);
+  void Gather(std::span<const Slot> slots);
+  void PutObservation(std::size_t i, const Slot& slot);
 
   const PpoSettings settings_;
   const FrameStack stack_;
   const ActionLayout action_layout_;
   const ActionHeadRows head_;
   const std::size_t row_words_;  ///< of a stacked row
+  const int lanes_;              ///< trajectories of a minibatch; 0: rows are independent
+  const int burn_in_;
+  const int max_rows_;  ///< that the network sees at once
   ActorCritic network_;
   const std::size_t deviation_;  ///< where the free log deviations lie in parameters and gradient
   Random random_;
@@ -77,12 +99,17 @@ class Ppo {
 
   // Columns beside the batch's own, by its row numbers.
   std::vector<float> value_, next_value_, log_ratio_, target_, advantage_;
-  std::vector<int> places_;                   ///< trajectories in order of (agent, first step)
-  std::vector<std::int32_t> rows_;            ///< rows with weight, in that order, then shuffled
-  std::vector<const std::byte*> successors_;  ///< rows whose value is some step's next_value
-  std::vector<std::int32_t> successor_row_;   ///< that step
-  std::size_t next_row_ = 0;                  ///< of rows_, in the current epoch
+  std::vector<int> places_;         ///< trajectories in order of (agent, first step)
+  std::vector<std::int32_t> rows_;  ///< rows to learn from, in that order, then shuffled
+  std::vector<int> order_;          ///< recurrent: the trajectories that have such rows, shuffled
+  std::size_t next_ = 0;            ///< of rows_ or order_, in the current epoch
   int epoch_ = 0;
+
+  std::vector<Slot> slots_;              ///< what the network sees next
+  std::vector<std::vector<Slot>> lane_;  ///< [lanes_]
+  std::vector<std::uint8_t> first_;      ///< of slots_
+  AlignedFloats state_, state_after_;    ///< [lanes_][state]
+  Sequences sequences_;
 
   // One minibatch, contiguous.
   AlignedFloats observation_, outputs_, values_, log_prob_, entropy_;

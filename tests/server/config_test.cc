@@ -107,6 +107,12 @@ TEST(ConfigError, BatchIsAMultipleOfTheTrajectory) {
             "(100); write for example batch_steps = 2100");
 }
 
+TEST(ConfigError, BurningInLeavesStepsToLearnFrom) {
+  EXPECT_EQ(Complaint("[algorithm]\nburn_in = 128\n"),
+            "c.toml:2: algorithm.burn_in: got 128, expected less than trajectory_length (128), or "
+            "no step is learned from; write for example burn_in = 32");
+}
+
 TEST(ConfigError, MinibatchFitsTheBatch) {
   EXPECT_EQ(Complaint("[algorithm]\nminibatch = 4096\n"),
             "c.toml:2: algorithm.minibatch: got 4096, expected at most batch_steps (2048); write "
