@@ -61,7 +61,6 @@ const std::map<std::string, Rooms>& Libraries() {
       {"zmq.hpp", {"shared/transport"}},
       {"boost/", {"shared/transport"}},
       {"flatbuffers/", {"shared/wire"}},
-      {"dnnl", {"shared/compute"}},
       {"xxhash.h", {"shared/weights", "shared/wire"}},
       {"toml++/", {"server"}},
       {"spdlog/", {"server"}},
