@@ -1,7 +1,7 @@
+#include "shared/network/orthonormal.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "shared/network/orthonormal.h"
 
 namespace murmurate {
 namespace {
