@@ -42,7 +42,7 @@ void CartPole::Observe() {
   for (int i = 0; i < 4; ++i) observation_[i] = static_cast<float>(state_[i]);
 }
 
-StepOutcome CartPole::Step(int action) {
+StepOutcome CartPole::Push(int action) {
   auto& [x, x_dot, theta, theta_dot] = state_;
   const double force = action == 1 ? kForce : -kForce;
   const double cosine = std::cos(theta), sine = std::sin(theta);

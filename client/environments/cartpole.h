@@ -20,8 +20,10 @@ class CartPole : public Environment {
   const Spaces& spaces() const override { return spaces_; }
   void Reset(std::uint64_t seed) override;
   void Reset() override;
-  StepOutcome Step(int action) override;
-  std::span<const float> observation() const override { return observation_; }
+  StepOutcome Step(const Action& action) override { return Push(action.choice()); }
+  StepOutcome Push(int action);  ///< 0: left, 1: right
+  Observation observation() const override { return Observation(numbers()); }
+  std::span<const float> numbers() const { return observation_; }
 
   const std::array<double, 4>& state() const { return state_; }
   /// Goes on from a given state, for comparisons; the time limit starts over.

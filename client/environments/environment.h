@@ -6,11 +6,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "murmurate/action.h"
+#include "murmurate/observation.h"
 #include "murmurate/spaces.h"
 #include "murmurate/status.h"
 
@@ -30,8 +31,11 @@ class Environment {
   virtual void Reset(std::uint64_t seed) = 0;
   /// Begins the next episode of the present stream of random numbers.
   virtual void Reset() = 0;
-  virtual StepOutcome Step(int action) = 0;
-  virtual std::span<const float> observation() const = 0;
+  /// `action`: of the spaces' action.
+  virtual StepOutcome Step(const Action& action) = 0;
+  /// Views of the environment's own memory, and its mask if it has one: good until the next Step or
+  /// Reset.
+  virtual Observation observation() const = 0;
 };
 
 /// For "random": how large its spaces are.

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::uint64_t kRoundsBetweenQuestions = 256;
 
+/// Of an environment whose observation is one float32 box.
+std::span<const float> Numbers(const Environment& environment) {
+  const ObservationPart part = environment.observation().parts()[0];
+  return {static_cast<const float*>(part.data), part.count};
+}
+
 /// The environments of one process, and their agents as one group: one batched pass a round, and
 /// under the paces that wait nobody waits while another still holds what it has finished.
 struct Table {
@@ -21,7 +27,7 @@ struct Table {
   std::vector<double> returns;
 
   void Look(std::size_t i) {
-    const std::span<const float> seen = environments[i]->observation();
+    const std::span<const float> seen = Numbers(*environments[i]);
     std::copy(seen.begin(), seen.end(), observations.begin() + i * seen.size());
   }
 };
@@ -60,7 +66,7 @@ bool PlayStep(Table& table, std::size_t i, PlayResult* result) {
     if (outcome.terminated) {
       agent.End(kTerminated);
     } else {
-      agent.End(kTruncated, environment.observation());
+      agent.End(kTruncated, Numbers(environment));
     }
     ++result->episodes;
     result->return_sum += table.returns[i];

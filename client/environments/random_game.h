@@ -24,12 +24,12 @@ class RandomGame : public Environment {
     Look();
   }
   void Reset() override { Look(); }
-  StepOutcome Step(int) override {
+  StepOutcome Step(const Action&) override {
     Look();
     const double reward = random_.UniformDouble();
     return {reward, random_.UniformDouble() < 0.01, false};
   }
-  std::span<const float> observation() const override { return observation_; }
+  Observation observation() const override { return Observation(observation_); }
 
  private:
   void Look() {

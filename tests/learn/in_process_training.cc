@@ -62,9 +62,9 @@ void LaggedAgent::Clear() {
 void LaggedAgent::Step(std::span<const float> logits) {
   if (taken_) Clear();
   const ActionChoice choice = ChooseAction(logits, ActSettings{}, random_);
-  const auto before = environment_->observation();
+  const auto before = environment_->numbers();
   observations_.insert(observations_.end(), before.begin(), before.end());
-  const StepOutcome outcome = environment_->Step(choice.action);
+  const StepOutcome outcome = environment_->Push(choice.action);
   actions_.push_back(choice.action);
   log_probs_.push_back(choice.log_prob);
   rewards_.push_back(static_cast<float>(outcome.reward));
@@ -75,7 +75,7 @@ void LaggedAgent::Step(std::span<const float> logits) {
   ++steps_;
   first_ = outcome.terminated || outcome.truncated;
   if (!first_) return;
-  const auto final = environment_->observation();
+  const auto final = environment_->numbers();
   if (outcome.truncated) finals_.insert(finals_.end(), final.begin(), final.end());
   episodes_.push_back(episode_);
   episode_ = {};
@@ -95,7 +95,7 @@ TrajectoryView LaggedAgent::Take(std::uint64_t version) {
   view.reward = rewards_;
   view.flags = flags_;
   view.final_observation = RowsOf(finals_);
-  view.next_observation = RowsOf(environment_->observation());
+  view.next_observation = RowsOf(environment_->numbers());
   view.episodes = episodes_;
   return view;
 }
@@ -173,9 +173,9 @@ double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_
     environment.Reset(DeriveSeed(seed, episode));
     for (bool ended = false; !ended;) {
       std::array<float, 2> logits;
-      policy.Logits(environment.observation().data(), 1, logits.data(), scratch.data());
+      policy.Logits(environment.numbers().data(), 1, logits.data(), scratch.data());
       const ActSettings greedy{.mode = ActSettings::Mode::kGreedy};
-      const StepOutcome step = environment.Step(ChooseAction(logits, greedy, random).action);
+      const StepOutcome step = environment.Push(ChooseAction(logits, greedy, random).action);
       sum += step.reward;
       ended = step.terminated || step.truncated;
     }

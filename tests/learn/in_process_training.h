@@ -50,7 +50,7 @@ double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_
 class LaggedAgent {
  public:
   LaggedAgent(std::uint32_t index, int length, std::uint64_t seed);
-  std::span<const float> observation() const { return environment_->observation(); }
+  std::span<const float> observation() const { return environment_->numbers(); }
   /// Takes one step from the logits that `observation()` gave.
   void Step(std::span<const float> logits);
   /// The trajectory of the last T steps; valid until the next Step.
