@@ -184,13 +184,24 @@ Status Config::CheckBatch(const std::string& model) const {
                            ", expected at most batch_steps (" + std::to_string(steps) +
                            "); write for example minibatch = " + std::to_string(steps));
   }
-  const ConfigEntry& burn_in = Get("algorithm", "burn_in", model);
-  if (AsInt(burn_in.value) < length) return {};
-  return InvalidArgument(
-      burn_in.origin + ": " + PathOf("algorithm", "burn_in", model) + ": got " +
-      std::to_string(AsInt(burn_in.value)) + ", expected less than trajectory_length (" +
-      std::to_string(length) +
-      "), or no step is learned from; write for example burn_in = " + std::to_string(length / 4));
+  return CheckBurnIn(model);
+}
+
+Status Config::CheckBurnIn(const std::string& model) const {
+  const ConfigEntry& entry = Get("algorithm", "burn_in", model);
+  const int burn_in = AsInt(entry.value);
+  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
+  const std::string got = entry.origin + ": " + PathOf("algorithm", "burn_in", model) + ": got " +
+                          std::to_string(burn_in) + ", expected ";
+  if (burn_in >= length)
+    return InvalidArgument(
+        got + "less than trajectory_length (" + std::to_string(length) +
+        "), or no step is learned from; write for example burn_in = " + std::to_string(length / 4));
+  if (burn_in == 0 || Recurs(WordsFor(model))) return {};
+  return InvalidArgument(got + "0, because " + (model.empty() ? "the model" : "model " + model) +
+                         " does not recur and has no state to warm; write recurrent = \"lstm "
+                         "128\" in its section, or burn_in only in [model.NAME.algorithm] of a "
+                         "model that recurs");
 }
 
 Schedule Config::ScheduleOf(const std::string& section, const std::string& key,

@@ -82,6 +82,7 @@ class Config {
   void Settle(const std::string& stem);
 
   ConfigEntries entries_;
+  Status CheckBurnIn(const std::string& model) const;
   RunSettings run_;
   ServerSettings server_;
 };

@@ -98,6 +98,16 @@ Texts UsualLayers(const std::string& trunk) {
 
 }  // namespace
 
+bool Recurs(const ModelWords& words) {
+  const Texts layers = words.layers.value_or(Texts{});
+  const Activation usual = Activation::kTanh;
+  return !words.recurrent.empty() ||
+         std::any_of(layers.begin(), layers.end(), [&](const std::string& text) {
+           const Result<Layer> layer = Layer::Parse(text, &usual);
+           return layer.ok() && layer->recurrent();
+         });
+}
+
 Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   const bool mlp = words.trunk == "mlp";

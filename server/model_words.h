@@ -1,10 +1,10 @@
 // ModelWords: how a config describes a model, and the spec that it makes for an actor's spaces.
 //
 //   [model]
-//   trunk = "nature_cnn"                what encodes pictures: mlp (nothing), nature_cnn,
-//   impala_cnn layers = [512]                      of the trunk: units of dense layers, or layers
-//   in words inputs = ["camera: conv 16 3 1 1", "camera: flatten", "speed: dense 32 tanh"]
-//   recurrent = "lstm 128"              on top of the trunk
+//   trunk = "nature_cnn"      what encodes pictures: mlp (nothing), nature_cnn, impala_cnn
+//   layers = [512]            of the trunk: units of dense layers, or layers in words
+//   inputs = ["camera: conv 16 3 1 1", "camera: flatten", "speed: dense 32 tanh"]
+//   recurrent = "lstm 128"    on top of the trunk
 //   frame_stack = 4
 #pragma once
 
@@ -31,6 +31,9 @@ struct ModelWords {
   bool normalize_observation = false;
   ContinuousSettings continuous = {};
 };
+
+/// A layer that recurs is among the words.
+bool Recurs(const ModelWords& words);
 
 /// The status says which layer does not fit and why (CheckModel).
 Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces);

@@ -61,11 +61,7 @@ void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const
     report->staleness_max = std::max<double>(report->staleness_max, age);
     sum += static_cast<double>(age);
     ++counted;
-    if (age > static_cast<std::uint64_t>(settings.max_staleness)) {
-      Drop(batch, place, report);
-    } else {
-      report->trained_steps += trajectory.steps;
-    }
+    if (age > static_cast<std::uint64_t>(settings.max_staleness)) Drop(batch, place, report);
   }
   if (counted > 0) report->staleness_mean = sum / counted;
 }

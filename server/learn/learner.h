@@ -54,7 +54,8 @@ struct PpoSettings {
 
 /// What came of one batch; the names follow Stable-Baselines3.
 struct LearnReport {
-  std::uint64_t version = 0, updates = 0, trained_steps = 0;
+  std::uint64_t version = 0, updates = 0;
+  std::uint64_t trained_steps = 0;  ///< learned from: neither dropped nor burned in
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up

@@ -131,6 +131,7 @@ void Ppo::OrderRows(const TrainingBatch& batch) {
     }
     if (recurrent() && trajectories[place].steps > burn_in_) order_.push_back(place);
   }
+  taken_up_ = rows_.size();
 }
 
 void Ppo::ComputeReturns() {
@@ -218,6 +219,7 @@ void Ppo::Count(const PpoLossSums& sums) {
 }
 
 void Ppo::Report(LearnReport* report) const {
+  report->trained_steps = taken_up_;
   report->clip_range = loss_settings_.clip;
   report->explained_variance = explained_variance_;
   if (sums_.weight <= 0.0) return;

@@ -41,7 +41,8 @@ class Ppo {
   /// (all epochs, no rows, or approx_kl of the next minibatch above 1.5 target_kl).
   bool NextGradient(std::span<const float> parameters, std::span<float> gradient);
 
-  /// Losses (means over all minibatches since TakeUp), clip range and explained variance.
+  /// Steps learned from, losses (means over all minibatches since TakeUp), clip range and explained
+  /// variance.
   void Report(LearnReport* report) const;
 
   /// The trajectories of the batch taken up that are trained on, in order of (agent, first step).
@@ -102,6 +103,7 @@ class Ppo {
   std::vector<int> places_;         ///< trajectories in order of (agent, first step)
   std::vector<std::int32_t> rows_;  ///< rows to learn from, in that order, then shuffled
   std::vector<int> order_;          ///< recurrent: the trajectories that have such rows, shuffled
+  std::size_t taken_up_ = 0;        ///< rows to learn from, when the batch was taken up
   std::size_t next_ = 0;            ///< of rows_ or order_, in the current epoch
   int epoch_ = 0;
 

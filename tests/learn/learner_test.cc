@@ -148,6 +148,26 @@ TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
   EXPECT_THAT(ParametersOf(learner), testing::Each(testing::Not(testing::IsNan())));
   EXPECT_EQ(report.updates + report.skipped_updates, 12u);
 }
+TEST(LearnerTest, StepsThatAreBurnedInAreNotTrainedOn) {
+  ModelSpec spec = ExampleSpec();
+  spec.trunk = {*Layer::Parse("gru 4")};
+  spec.separate_value = false;
+  PpoSettings settings = ExamplePpo();
+  settings.burn_in = 3;
+  Learner learner(spec, settings, 3);
+  TrainingBatch batch(TrajectoryLayout(spec, settings.trajectory_length), 4);
+  const std::vector<float> state(4, 0.0f);
+  for (const int steps : {8, 5, 3, 1}) {
+    const ExampleTrajectory trajectory(static_cast<std::uint32_t>(steps), 1, steps);
+    TrajectoryView view = trajectory.view();
+    view.state0 = state;
+    ASSERT_TRUE(batch.Add(view));
+  }
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_EQ(report.trained_steps, 7u) << "(8 - 3) + (5 - 3)";
+  EXPECT_EQ(report.updates, 6u) << "two trajectories, one at a time, three epochs";
+}
+
 
 TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
   PpoSettings settings = ExamplePpo();

@@ -111,6 +111,23 @@ TEST(ConfigError, BurningInLeavesStepsToLearnFrom) {
   EXPECT_EQ(Complaint("[algorithm]\nburn_in = 128\n"),
             "c.toml:2: algorithm.burn_in: got 128, expected less than trajectory_length (128), or "
             "no step is learned from; write for example burn_in = 32");
+  EXPECT_EQ(Complaint("[model.npc]\nlayers = [\"lstm 8\"]\n[model.npc.algorithm]\nburn_in = 8\n"
+                      "trajectory_length = 8\n"),
+            "c.toml:4: model.npc.algorithm.burn_in: got 8, expected less than trajectory_length "
+            "(8), or no step is learned from; write for example burn_in = 2");
+}
+
+TEST(ConfigError, BurningInNeedsAStateToWarm) {
+  EXPECT_EQ(Complaint("[algorithm]\nburn_in = 8\n"),
+            "c.toml:2: algorithm.burn_in: got 8, expected 0, because the model does not recur and "
+            "has no state to warm; write recurrent = \"lstm 128\" in its section, or burn_in only "
+            "in [model.NAME.algorithm] of a model that recurs");
+  EXPECT_THAT(Complaint("[model]\nrecurrent = \"gru 8\"\nlayers = [8]\n[model.npc]\n"
+                        "[algorithm]\nburn_in = 8\n"),
+              "(it was accepted)");
+  EXPECT_TRUE(Load("[model]\nlayers = [16, \"lstm 8\"]\n[algorithm]\nburn_in = 8\n").ok());
+  EXPECT_TRUE(
+      Load("[model.npc]\nrecurrent = \"gru 8\"\n[model.npc.algorithm]\nburn_in = 8\n").ok());
 }
 
 TEST(ConfigError, MinibatchFitsTheBatch) {
