@@ -18,6 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 constexpr std::size_t kSizeBytes = 8;
 constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kMaxHeaderBytes = 16u << 20;
+constexpr char kFloat32[] = "F32";
 
 std::string JsonString(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -66,8 +67,9 @@ Status BadTensor(const HeaderTensor& tensor, const std::string& what) {
 }
 
 /// The bytes that `tensor` must take; a status when its type or shape cannot be used.
-Result<std::uint64_t> BytesOf(const HeaderTensor& tensor) {
-  if (tensor.dtype != "F32") {
+Result<std::uint64_t> BytesOf(const HeaderTensor& tensor, OtherTypes others) {
+  const bool read = tensor.dtype == kFloat32;
+  if (!read && others == OtherTypes::kRefuse) {
     return BadTensor(tensor, "has the type " + Quote(tensor.dtype) +
                                  " where F32 was expected: convert it to float32");
   }
@@ -77,11 +79,11 @@ Result<std::uint64_t> BytesOf(const HeaderTensor& tensor) {
       return BadTensor(tensor, "has a dimension of " + std::to_string(size) +
                                    " where at most 2147483647 was expected");
     }
-    if (__builtin_mul_overflow(bytes, size, &bytes)) {
+    if (read && __builtin_mul_overflow(bytes, size, &bytes)) {
       return BadTensor(tensor, "has a shape with more numbers than memory can hold");
     }
   }
-  return bytes;
+  return read ? bytes : tensor.end - tensor.begin;
 }
 
 Status CheckNames(const std::vector<HeaderTensor>& tensors) {
@@ -96,10 +98,11 @@ Status CheckNames(const std::vector<HeaderTensor>& tensors) {
 
 /// `tensors` sorted by place: each must begin where the one before ended, the last end with the
 /// data.
-Status CheckPlaces(const std::vector<HeaderTensor>& tensors, std::uint64_t data_bytes) {
+Status CheckPlaces(const std::vector<HeaderTensor>& tensors, std::uint64_t data_bytes,
+                   OtherTypes others) {
   std::uint64_t next = 0;
   for (const HeaderTensor& tensor : tensors) {
-    Result<std::uint64_t> bytes = BytesOf(tensor);
+    Result<std::uint64_t> bytes = BytesOf(tensor, others);
     if (!bytes.ok()) return bytes.status();
     std::string place = "[";
     place += std::to_string(tensor.begin) + "," + std::to_string(tensor.end) + "]";
@@ -142,6 +145,27 @@ Result<std::string_view> HeaderText(std::string_view bytes) {
   return bytes.substr(kSizeBytes, size);
 }
 
+/// The numbers one tensor after the other: tensors of other types may lie at any byte.
+void Take(std::string_view data, std::vector<HeaderTensor> found, SafetensorsFile* file) {
+  std::size_t bytes = 0;
+  for (const HeaderTensor& tensor : found) {
+    if (tensor.dtype == kFloat32) bytes += tensor.end - tensor.begin;
+  }
+  file->storage.resize(bytes / sizeof(float));
+  float* next = file->storage.data();
+  for (HeaderTensor& tensor : found) {
+    const std::vector<int> shape(tensor.shape.begin(), tensor.shape.end());
+    if (tensor.dtype != kFloat32) {
+      file->others.push_back({std::move(tensor.name), std::move(tensor.dtype), shape});
+      continue;
+    }
+    const std::size_t size = tensor.end - tensor.begin;
+    if (size > 0) std::memcpy(next, data.data() + tensor.begin, size);
+    file->tensors.push_back({std::move(tensor.name), shape, {next, size / sizeof(float)}});
+    next += size / sizeof(float);
+  }
+}
+
 }  // namespace
 
 const NamedTensor* SafetensorsFile::Find(const std::string& name) const {
@@ -163,7 +187,7 @@ std::string FormatSafetensors(const std::map<std::string, std::string>& metadata
   return bytes;
 }
 
-Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes) {
+Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes, OtherTypes others) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   Result<std::string_view> header = HeaderText(all);
   if (!header.ok()) return header.status();
@@ -175,17 +199,8 @@ Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   });
   const std::string_view data = all.substr(kSizeBytes + header->size());
-  MURMURATE_RETURN_IF_ERROR(CheckPlaces(found, data.size()));
-
-  file.storage.resize(data.size() / sizeof(float));
-  if (!data.empty()) std::memcpy(file.storage.data(), data.data(), data.size());
-  for (HeaderTensor& tensor : found) {
-    const std::span<const float> storage(file.storage);
-    file.tensors.push_back({std::move(tensor.name),
-                            {tensor.shape.begin(), tensor.shape.end()},
-                            storage.subspan(tensor.begin / sizeof(float),
-                                            (tensor.end - tensor.begin) / sizeof(float))});
-  }
+  MURMURATE_RETURN_IF_ERROR(CheckPlaces(found, data.size(), others));
+  Take(data, std::move(found), &file);
   return file;
 }
 

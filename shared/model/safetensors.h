@@ -1,9 +1,10 @@
 // safetensors: u64 header size, JSON header, raw little-endian bytes. Read here with every size
-// checked (header <= 16 MiB, no overlap, no hole, float32 only), written so that other tools open
-// it.
+// checked (header <= 16 MiB, no overlap, no hole), written so that other tools open it. Numbers are
+// float32; tensors of other types are refused, or named and left alone.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -19,9 +20,16 @@ struct NamedTensor {
   std::span<const float> values;  ///< into SafetensorsFile::storage after Parse
 };
 
+/// A tensor whose numbers are not read.
+struct OtherTensor {
+  std::string name, type;  ///< "F16"
+  std::vector<int> shape;
+};
+
 struct SafetensorsFile {
   std::map<std::string, std::string> metadata;
   std::vector<NamedTensor> tensors;
+  std::vector<OtherTensor> others;  ///< not float32
   std::vector<float> storage;
 
   const NamedTensor* Find(const std::string& name) const;
@@ -31,8 +39,12 @@ struct SafetensorsFile {
 std::string FormatSafetensors(const std::map<std::string, std::string>& metadata,
                               std::span<const NamedTensor> tensors);
 
+/// What becomes of tensors that are not float32: our own files have none, others' may.
+enum class OtherTypes : std::uint8_t { kRefuse, kName };
+
 /// Never reads outside `bytes`; the status names the tensor and what is wrong with it.
-Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes);
+Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes,
+                                         OtherTypes others = OtherTypes::kRefuse);
 
 /// Whole files: write to `PATH.tmp-PID`, fsync, rename; so a reader sees the old file or the new
 /// one.

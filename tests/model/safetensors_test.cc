@@ -153,6 +153,36 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"{\"a\\udc00\":1}", "surrogate", 0}, Bad{"{\"a\\u12", "hexadecimal", 0},
         Bad{"{\"a\n\":1}", "control", 0}));
 
+TEST(Safetensors, OtherTypesAreNamedWhereTheyMayBe) {
+  // A byte of another type comes first: the numbers do not lie on words.
+  const std::string bytes =
+      WithHeader(
+          "{\"h\":" TENSOR("BOOL", "1", "0,1") ",\"f\":" TENSOR("F32", "2", "1,9") ",\"l\":" TENSOR(
+              "I64", "", "9,17") ",\"g\":" TENSOR("F32", "1", "17,21") "}",
+          1) +
+      std::string("\0\0\x80\x3f\0\0\0\x40????????\0\0\x40\x40", 20);
+  EXPECT_NE(Parse(bytes).status().message().find("\"BOOL\""), std::string::npos);
+  const auto file =
+      ParseSafetensors(std::as_bytes(std::span<const char>(bytes)), OtherTypes::kName);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_NE(file->Find("f"), nullptr);
+  EXPECT_EQ(file->Find("f")->values[0], 1.0f);
+  EXPECT_EQ(file->Find("f")->values[1], 2.0f);
+  EXPECT_EQ(file->Find("g")->values[0], 3.0f);
+  ASSERT_EQ(file->others.size(), 2u);
+  EXPECT_EQ(file->others[0].name, "h");
+  EXPECT_EQ(file->others[1].type, "I64");
+  EXPECT_TRUE(file->others[1].shape.empty());
+  const auto cut = ParseSafetensors(
+      std::as_bytes(std::span<const char>(bytes.data(), bytes.size() - 5)), OtherTypes::kName);
+  EXPECT_NE(cut.status().message().find("cut off"), std::string::npos);
+  const std::string backwards = WithHeader("{\"h\":" TENSOR("BOOL", "1", "0,0") ",\"i\":" TENSOR(
+                                               "BOOL", "1", "0,18446744073709551615") "}",
+                                           4);
+  EXPECT_FALSE(
+      ParseSafetensors(std::as_bytes(std::span<const char>(backwards)), OtherTypes::kName).ok());
+}
+
 TEST(Safetensors, SurrogatePairsBecomeUtf8) {
   const Result<SafetensorsFile> file =
       Parse(WithHeader("{\"__metadata__\":{\"k\":\"\\u00e9\\u20ac\\ud83d\\ude00\\/\"}}", 0));
