@@ -1,38 +1,36 @@
 #include "client/agent_core.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <string>
 
-#include "shared/core/check.h"
+#include "client/game_action.h"
 #include "shared/core/clock.h"
+#include "shared/experience/finite.h"
 
 namespace murmurate {
 namespace {
 
 constexpr int kStepsBetweenClocks = 16;
 
-bool AllFinite(std::span<const float> values) {
-  std::uint32_t largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffffu);
-  }
-  return largest < 0x7f800000u;
+std::size_t NumbersOfPlain(const ObservationLayout& layout) {
+  return layout.plain() ? layout.row_bytes() / sizeof(float) : ~std::size_t{0};
 }
 
 }  // namespace
 
-AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number, int default_action,
-                     int rows)
+AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number,
+                     const Action& default_action, int rows)
     : model_(std::move(model)),
       number_(number),
-      default_action_(default_action),
       rows_(rows),
-      observation_count_(static_cast<std::size_t>(model_->spaces.observation.element_count())),
-      action_count_(model_->spaces.action.n),
+      numbers_(NumbersOfPlain(model_->observation)),
+      default_action_(
+          WordsOf(default_action.empty() ? Action(model_->spaces.action) : default_action)),
       recorder_(model_.get(), &counts_),
-      random_(RandomIdentity()) {
+      random_(RandomIdentity()),
+      row_(model_->observation.row_bytes() / sizeof(float)),
+      mask_(static_cast<std::size_t>(model_->head.layout().mask_bytes())),
+      action_(static_cast<std::size_t>(model_->head.layout().words())),
+      game_(action_.size()) {
   model_->pins->Add(&pin_);
 }
 
@@ -79,54 +77,42 @@ void AgentCore::ChangeGear(AgentGear* gear) {
   hold_ = {};
 }
 
-void AgentCore::CheckSize(std::span<const float> observation) const {
-  if (observation.size() == observation_count_) [[likely]]
-    return;
-  const std::string message = "an observation of " + std::to_string(observation.size()) +
-                              " numbers, but the space has " + std::to_string(observation_count_);
-  MURMURATE_CHECK(observation.size() == observation_count_, message.c_str());
-}
-
-int AgentCore::Act(std::span<const float> observation) {
-  CheckSize(observation);
-  Settle(observation);
+void AgentCore::Step() {
+  Settle();
   do {
     Ensure();
-  } while (!Pin(observation));
-  const float* logits = nullptr;
+  } while (!Pin());
+  Remember();
   if (hold_.buffer != nullptr) {
-    hold_.buffer->policy.Logits(observation.data(), 1, fitted_->logits.data(),
-                                fitted_->scratch.data());
+    Run();
     PolicySet::Unpin(&pin_);
-    logits = fitted_->logits.data();
   }
-  const ActionChoice choice = Choose(logits);
-  Record(observation, choice);
-  return choice.action;
+  Choose();
+  Record();
 }
 
-void AgentCore::Settle(std::span<const float> observation) {
+void AgentCore::Settle() {
   AgentGear* gear = gear_.load(std::memory_order_acquire);
   if (gear != fitted_) [[unlikely]]
     ChangeGear(gear);
-  finite_ = AllFinite(observation);
   if (recorder_.open()) {
     if (recorded_) recorder_.Settle(step_reward_);
-    if (!finite_) {
+    if (!sight_.good) {
       DropTrajectory();
     } else if (recorder_.full() || (!acted_ && mode_ != next_mode_) || WeightsAppeared() ||
                Aged()) {
-      Leave(observation);
+      Leave();
     }
   }
   step_reward_ = 0.0;
+  if (!acted_ && fitted_ != nullptr) fitted_->memory.Forget();
 }
 
-/// Ends the open trajectory before the step that sees `observation`.
-void AgentCore::Leave(std::span<const float> observation) {
+/// Ends the open trajectory before the step that sees what the agent looks at.
+void AgentCore::Leave() {
   if (recorder_.steps() == 0) return DropTrajectory();
   playing_ = recorded_ = false;
-  recorder_.HandOver(RowsOf(observation), steps());
+  recorder_.HandOver(sight_.row, steps());
 }
 
 void AgentCore::DropTrajectory() {
@@ -155,7 +141,7 @@ void AgentCore::Ensure() {
 }
 
 bool AgentCore::WantsToRecord() const {
-  if (mode_ != PlayMode::kTrain || !finite_ || !recorder_.attached()) return false;
+  if (mode_ != PlayMode::kTrain || !sight_.good || !recorder_.attached()) return false;
   return model_->without_policy != WithoutPolicy::kDefault || !fitted_->policies->empty();
 }
 
@@ -217,36 +203,55 @@ void AgentCore::Begin(bool record) {
   playing_ = true;
   if (recorder_.open()) return recorder_.Restamp(stamp);
   if (!record || !recorder_.Start(stamp, steps())) return;
+  fitted_->memory.Write(recorder_.state0(), recorder_.frames0());
   begun_ns_ = MonotonicNs();
   steps_until_clock_ = kStepsBetweenClocks;
 }
 
 /// False when the buffer was taken for a newer version: what was recorded under it leaves, short.
-bool AgentCore::Pin(std::span<const float> observation) {
+bool AgentCore::Pin() {
   if (hold_.buffer == nullptr || PolicySet::Pin(&pin_, hold_)) [[likely]]
     return true;
   playing_ = false;
-  if (recorder_.open() && recorder_.steps() > 0) Leave(observation);
+  if (recorder_.open() && recorder_.steps() > 0) Leave();
   return false;
 }
 
-ActionChoice AgentCore::Choose(const float* logits) {
-  drawn_ = false;
-  if (logits == nullptr) {
-    if (model_->without_policy == WithoutPolicy::kDefault) return {default_action_, 0.0f};
-    return ChooseUniform(action_count_, random_);
-  }
-  const std::span<const float> row{logits, static_cast<std::size_t>(action_count_)};
-  if (!AllFinite(row)) return ChooseUniform(action_count_, random_);
-  drawn_ = true;
-  return ChooseAction(row, settings_, random_);
+void AgentCore::Remember() {
+  if (fitted_ != nullptr) seen_ = fitted_->memory.Look(sight_.row);
 }
 
-void AgentCore::Record(std::span<const float> observation, const ActionChoice& choice) {
-  recorded_ = recorder_.open();
-  if (recorded_) {
-    recorder_.Record(RowsOf(observation), {&choice.action, 1}, choice.log_prob, !acted_);
+void AgentCore::Run() {
+  const Policy& policy = hold_.buffer->policy;
+  AgentGear& gear = *fitted_;
+  policy.Logits(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory.state().data());
+  std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
+}
+
+ActionHead::Row AgentCore::PlayedRow() const {
+  return {drawn_ ? fitted_->outputs.data() : nullptr, drawn_ ? fitted_->deviations.data() : nullptr,
+          sight_.mask.empty() ? nullptr : sight_.mask.data()};
+}
+
+void AgentCore::Choose() {
+  drawn_ = hold_.buffer != nullptr;
+  if (drawn_ && !AllFinite(fitted_->outputs)) {
+    drawn_ = false;
+    std::ranges::fill(fitted_->memory.state(), 0.0f);
   }
+  if (drawn_) {
+    log_prob_ = head().Choose(PlayedRow(), settings_, random_, action_.data());
+  } else if (hold_.buffer == nullptr && model_->without_policy == WithoutPolicy::kDefault) {
+    head().FromGame(default_action_.data(), nullptr, action_.data());
+    log_prob_ = 0.0f;
+  } else {
+    log_prob_ = head().ChooseUniform(PlayedRow().mask, random_, action_.data());
+  }
+}
+
+void AgentCore::Record() {
+  recorded_ = recorder_.open();
+  if (recorded_) recorder_.Record(sight_.row, action_, log_prob_, !acted_, sight_.mask);
   if (mode_ == PlayMode::kTrain) {
     AgentCounts::Add(counts_.steps, 1);
     if (!recorded_) AgentCounts::Add(counts_.steps_dropped, 1);

@@ -1,10 +1,15 @@
 // AgentCore: what an Agent does. One game thread calls Act, Reward, End and the rest; mmr-client
 // fits it with gear (blocks, scratch memory) when the learner has said what it wants.
 //
-// Act, step by step: settle the last step (its reward is final now); hand the trajectory over when
-// it is full, too old, or its version's buffer was taken; begin one if none is open (the only place
-// that may wait, and only for a pace that asks for it); pin the version; run the policy; choose;
-// record.
+// A step is Look, then Step (or StepTogether), then what was chosen: choice or Give.
+//
+//   Look   the observation as one row of its layout; numbers that are not finite, categories that
+//          do not exist and masks that allow nothing become zeros or no mask, and cost the
+//          trajectory
+//   Step   settle the last step (its reward is final now); hand the trajectory over when it is
+//          full, too old, or its version's buffer was taken; begin one if none is open (the only
+//          place that may wait, and only for a pace that asks for it); pin the version; remember;
+//          run the policy; choose; record
 #pragma once
 
 #include <array>
@@ -27,22 +32,41 @@ namespace murmurate {
 class AgentCore {
  public:
   /// `rows` > 1: this agent lends its scratch memory to a group of that size.
-  AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number, int default_action, int rows);
+  /// `default_action`: of the model's space, or empty for an Action(space).
+  AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number, const Action& default_action,
+            int rows);
   ~AgentCore();
 
   // The game's thread.
-  int Act(std::span<const float> observation);
+  /// One float32 box. `mask` (empty: everything is allowed) and the observation are read in Step.
+  void Look(std::span<const float> observation, std::span<const std::uint8_t> mask = {});
+  void Look(const Observation& observation);
+  void Step();
+  /// Agents of one model that have looked; the first one's scratch memory serves them all.
+  static void StepTogether(std::span<AgentCore* const> agents);
+  /// What the last step chose: the only choice of a Discrete action, or all of any action.
+  int choice() const;
+  void Give(Action* action);
+  void Give(std::span<float> action);  ///< of a Box
+  int Act(std::span<const float> observation) {
+    Look(observation);
+    Step();
+    return choice();
+  }
   void Reward(double reward);
-  void End(EndKind kind, std::span<const float> final_observation);
+  /// kTruncated: what the agent looks at now is the final observation.
+  void End(EndKind kind);
+  void End(EndKind kind, std::span<const float> final_observation) {
+    if (kind == kTruncated) Look(final_observation);
+    End(kind);
+  }
   void Took(int action);
+  void Took(const Action& action);
   void Discard();
   void Report(std::string_view name, double value);
   void SetMode(PlayMode mode) { next_mode_ = mode; }
   /// Hands over what is recorded; nothing else may be called afterwards.
   void Close();
-  /// Agents of one model; the first one's scratch memory serves them all.
-  static void ActTogether(std::span<AgentCore* const> agents, std::span<const float> observations,
-                          std::span<std::int32_t> actions);
 
   // mmr-client, or before the agent is given away.
   void Fit(std::unique_ptr<AgentGear> gear);
@@ -54,6 +78,8 @@ class AgentCore {
   const std::shared_ptr<ClientModel>& model() const { return model_; }
   std::uint32_t number() const { return number_; }
   int rows() const { return rows_; }
+  /// The first sentence about what the game showed that could not be learned from; once.
+  bool TakeComplaint(std::string* sentence);
   /// Names that Report was given so far, in the order of a block's sums.
   std::vector<std::string> report_names() const;
 
@@ -70,7 +96,17 @@ class AgentCore {
     std::size_t size = 0;
   };
 
-  void Settle(std::span<const float> observation);
+  /// What the agent looks at.
+  struct Sight {
+    std::span<const std::byte> row;
+    std::span<const std::uint8_t> mask;
+    bool good = true;  ///< as the game showed it: nothing had to be replaced
+  };
+  void ReadMask(std::span<const std::uint8_t> mask);
+  /// Zeros instead of a row that is not good.
+  void LookAway();
+  void Complain(const Status& status);
+  void Settle();
   void ChangeGear(AgentGear* gear);
   void Ensure();
   void Begin(bool record);
@@ -80,30 +116,36 @@ class AgentCore {
   bool WantsToRecord() const;
   bool WeightsAppeared() const;
   bool Aged();
-  bool Pin(std::span<const float> observation);
-  void Leave(std::span<const float> observation);
+  bool Pin();
+  void Leave();
   void DropTrajectory();
-  ActionChoice Choose(const float* logits);
-  void Record(std::span<const float> observation, const ActionChoice& choice);
+  void Remember();
+  void Run();
+  void Choose();
+  void Record();
   void FinishEpisode();
   int NameIndex(std::string_view name);
   std::uint64_t steps() const { return counts_.steps.load(std::memory_order_relaxed); }
-  static bool PinTogether(std::span<AgentCore* const> agents, std::span<const float> observations);
-  static void RunTogether(AgentCore& leader, std::span<AgentCore* const> agents,
-                          const float* observations);
-  float LogProbability(int action) const;
-  void CheckSize(std::span<const float> observation) const;
+  static bool PinTogether(std::span<AgentCore* const> agents);
+  static void RunTogether(AgentGear& lent, std::span<AgentCore* const> agents);
+  const ActionHead& head() const { return fitted_ == nullptr ? model_->head : fitted_->head; }
+  ActionHead::Row PlayedRow() const;
+  /// game_ holds what the game did.
+  void TookWords();
 
   const std::shared_ptr<ClientModel> model_;
   const std::uint32_t number_;
-  const int default_action_, rows_;
-  const std::size_t observation_count_;
-  const int action_count_;
+  const int rows_;
+  const std::size_t numbers_;  ///< of an observation that is one float32 box; else no size at all
+  const std::vector<std::int32_t> default_action_;  ///< as the game gets it
 
   AgentCounts counts_;
   std::atomic<AgentGear*> gear_{nullptr};
   std::atomic<bool> closed_{false};
   std::atomic<int> report_count_{0};
+  enum class Complaint : std::uint8_t { kNone, kMade, kTaken };
+  std::atomic<Complaint> complaint_state_{Complaint::kNone};
+  std::string complaint_;  ///< written once, before kMade
   std::array<ReportName, kMaxReports> report_names_;
 
   // The game's thread only.
@@ -115,11 +157,17 @@ class AgentCore {
   bool playing_ = false;   ///< hold_ (or no buffer at all) is what this step is played with
   bool recorded_ = false;  ///< the last action is the last step of the open block
   bool acted_ = false;     ///< an action of the running episode is there to be rewarded
-  bool finite_ = true;     ///< what the agent sees now
   PlayMode mode_ = PlayMode::kTrain, next_mode_ = PlayMode::kTrain;
   double step_reward_ = 0.0;
   EpisodeSoFar episode_;
-  bool drawn_ = false;  ///< the last action was drawn from the logits in fitted_->logits
+  Sight sight_;
+  const std::byte* seen_ = nullptr;   ///< what the policy sees of it
+  AlignedFloats row_;                 ///< an observation of parts, put together
+  std::vector<std::uint8_t> mask_;    ///< a copy of the last step's: Took comes after it
+  std::vector<std::int32_t> action_;  ///< words, as recorded
+  std::vector<std::int32_t> game_;    ///< as the game gets them
+  float log_prob_ = 0.0f;
+  bool drawn_ = false;  ///< the last action was drawn from fitted_->outputs
   std::int64_t begun_ns_ = 0;
   int steps_until_clock_ = 0;
 

@@ -1,18 +1,20 @@
 // What happens to an agent between two Acts: rewards, ends, and what the game has to say.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 
 #include "client/agent_core.h"
+#include "client/game_action.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
-bool Finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
+/// Where the policy would never have done what the game did: log 1e-30, so that no ratio of
+/// probabilities overflows.
+constexpr float kLeastLogProbability = -69.0775528f;
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -32,15 +34,14 @@ void AgentCore::Reward(double reward) {
   if (recorder_.open()) DropTrajectory();
 }
 
-void AgentCore::End(EndKind kind, std::span<const float> final_observation) {
-  if (kind == kTruncated) CheckSize(final_observation);
+void AgentCore::End(EndKind kind) {
   if (!acted_) return;
   if (recorded_) {
     recorder_.Settle(step_reward_);
-    if (kind == kTruncated && !Finite(final_observation)) {
+    if (kind == kTruncated && !sight_.good) {
       DropTrajectory();
     } else {
-      recorder_.EndEpisode(kind, RowsOf(final_observation));
+      recorder_.EndEpisode(kind, sight_.row);
     }
   }
   FinishEpisode();
@@ -66,32 +67,51 @@ void AgentCore::FinishEpisode() {
   acted_ = recorded_ = false;
 }
 
-void AgentCore::Took(int action) {
-  MURMURATE_CHECK(action >= 0 && action < action_count_, "Took: the space has no such action");
-  const std::int32_t word = action;
-  if (recorded_) recorder_.Replace({&word, 1}, LogProbability(action));
+int AgentCore::choice() const {
+  const ActionLayout& layout = model_->head.layout();
+  MURMURATE_CHECK(layout.words() == 1 && layout.parts()[0].kind == ActionPart::Kind::kDiscrete,
+                  "this action is not one choice: use Act(observation, &action)");
+  return action_[0];
 }
 
-/// Of the distribution the last action was drawn from; floored where it would be minus infinity.
-float AgentCore::LogProbability(int action) const {
-  constexpr double kLeast = 1e-30;
-  const int n = action_count_;
-  if (!drawn_ || settings_.mode == ActSettings::Mode::kUniform) {
-    return -std::log(static_cast<float>(n));
-  }
-  const float* logits = fitted_->logits.data();
-  const float* best = std::max_element(logits, logits + n);
-  if (settings_.mode == ActSettings::Mode::kEpsilon) {
-    const double shared = settings_.epsilon / n;
-    const double p = best - logits == action ? 1.0 - settings_.epsilon + shared : shared;
-    return static_cast<float>(std::log(std::max(p, kLeast)));
-  }
-  double sum = 0.0;
-  for (int i = 0; i < n; ++i) {
-    sum += std::exp((double{logits[i]} - *best) / settings_.temperature);
-  }
-  return static_cast<float>((double{logits[action]} - *best) / settings_.temperature -
-                            std::log(sum));
+void AgentCore::Give(Action* action) {
+  if (!HasPartsOf(model_->head.layout(), *action)) *action = Action(model_->spaces.action);
+  head().ToGame(action_.data(), game_.data());
+  CopyWords(game_.data(), action);
+}
+
+void AgentCore::Give(std::span<float> action) {
+  MURMURATE_CHECK(model_->spaces.action.kind == Space::Kind::kBox && action.size() == game_.size(),
+                  "ActContinuous: room for as many numbers as the agent's Box has");
+  head().ToGame(action_.data(), game_.data());
+  std::memcpy(action.data(), game_.data(), action.size_bytes());
+}
+
+void AgentCore::Took(int action) {
+  MURMURATE_CHECK(model_->spaces.action.kind == Space::Kind::kDiscrete,
+                  "Took: this action is not one choice: give it the Action");
+  game_[0] = action;
+  TookWords();
+}
+
+void AgentCore::Took(const Action& action) {
+  MURMURATE_CHECK(HasPartsOf(model_->head.layout(), action),
+                  "Took: the Action has other parts than the agent's space");
+  CopyWords(action, game_.data());
+  TookWords();
+}
+
+void AgentCore::TookWords() {
+  if (!acted_) return;
+  head().FromGame(game_.data(), action_.data(), action_.data());
+  const ActionHead::Row row = PlayedRow();
+  const Status status = head().layout().CheckAction(action_.data(), row.mask);
+  MURMURATE_CHECK(status.ok(), ("Took: " + status.message()).c_str());
+  ActSettings settings = settings_;
+  if (!drawn_) settings.mode = ActSettings::Mode::kUniform;
+  if (!recorded_) return;
+  const float log_prob = head().LogProbability(row, settings, action_.data());
+  recorder_.Replace(action_, std::max(log_prob, kLeastLogProbability));
 }
 
 void AgentCore::Discard() {

@@ -6,17 +6,29 @@
 #include <memory>
 #include <vector>
 
+#include "client/agent_memory.h"
 #include "client/policy_set.h"
 #include "client/trajectory_ring.h"
+#include "shared/network/action_head.h"
 
 namespace murmurate {
 
 struct AgentGear {
+  /// Room for the rows of a group that one pass of the policy takes, at most 64.
+  struct Together {
+    std::size_t rows;
+    AlignedFloats seen, states, outputs;
+  };
+
   std::shared_ptr<PolicySet> policies;   ///< never null; may be empty: no weights yet
   std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
   std::vector<EpisodeRecord> episodes;   ///< finished ones wait here for a block
-  AlignedFloats logits;                  ///< of the last step
-  AlignedFloats scratch, group_logits;   ///< for up to 64 rows, when the agent leads a group
+  ActionHead head;
+  AgentMemory memory;
+  AlignedFloats outputs;     ///< of the last step
+  AlignedFloats deviations;  ///< the free log deviations it was played with
+  AlignedFloats scratch;     ///< of the policy, for `together.rows` rows
+  Together together;         ///< used when the agent leads a group
   bool reseed = false;
   std::uint64_t seed = 0;
 };

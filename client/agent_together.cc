@@ -1,71 +1,63 @@
 // Many agents, one pass of the policy.
 #include <algorithm>
+#include <cstring>
 
 #include "client/agent_core.h"
 
 namespace murmurate {
-namespace {
 
-constexpr std::size_t kRowsAtOnce = 64;
-
-}  // namespace
-
-bool AgentCore::PinTogether(std::span<AgentCore* const> agents,
-                            std::span<const float> observations) {
-  const std::size_t width = agents.front()->observation_count_;
+bool AgentCore::PinTogether(std::span<AgentCore* const> agents) {
   for (AgentCore* agent : agents) agent->Ensure();  // may wait: nobody is pinned meanwhile
   for (std::size_t i = 0; i < agents.size(); ++i) {
-    if (agents[i]->Pin(observations.subspan(i * width, width))) continue;
+    if (agents[i]->Pin()) continue;
     for (std::size_t j = 0; j < i; ++j) PolicySet::Unpin(&agents[j]->pin_);
     return false;
   }
   return true;
 }
 
-/// Logits of `agents`, all on one buffer, into each one's own gear.
-void AgentCore::RunTogether(AgentCore& leader, std::span<AgentCore* const> agents,
-                            const float* observations) {
-  const PolicyBuffer* buffer = agents.front()->hold_.buffer;
-  if (buffer == nullptr) return;
-  const bool shared =
-      leader.fitted_ != nullptr && leader.fitted_->policies == agents.front()->fitted_->policies;
-  AgentGear& lent = shared ? *leader.fitted_ : *agents.front()->fitted_;
-  const std::size_t at_once =
-      std::min<std::size_t>(kRowsAtOnce, static_cast<std::size_t>(shared ? leader.rows_ : 1));
-  const std::size_t width = leader.observation_count_;
-  const std::size_t n = static_cast<std::size_t>(leader.action_count_);
-  float* rows = lent.group_logits.data();
-  for (std::size_t first = 0; first < agents.size(); first += at_once) {
-    const std::size_t count = std::min(at_once, agents.size() - first);
-    buffer->policy.Logits(observations + first * width, static_cast<int>(count), rows,
-                          lent.scratch.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      std::copy_n(rows + i * n, n, agents[first + i]->fitted_->logits.data());
+/// Outputs, deviations and next states of `agents`, all on one buffer, into each one's own gear.
+void AgentCore::RunTogether(AgentGear& lent, std::span<AgentCore* const> agents) {
+  const Policy& policy = agents.front()->hold_.buffer->policy;
+  AgentGear::Together& room = lent.together;
+  const std::size_t seen_bytes = lent.memory.seen_bytes();
+  const std::size_t state = lent.memory.state().size(), outputs = lent.outputs.size();
+  std::byte* const seen = reinterpret_cast<std::byte*>(room.seen.data());
+  for (std::size_t first = 0; first < agents.size(); first += room.rows) {
+    const auto now = agents.subspan(first, std::min(room.rows, agents.size() - first));
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      std::memcpy(seen + i * seen_bytes, now[i]->seen_, seen_bytes);
+      std::ranges::copy(now[i]->fitted_->memory.state(), room.states.data() + i * state);
+    }
+    policy.Logits(seen, static_cast<int>(now.size()), room.outputs.data(), lent.scratch.data(),
+                  room.states.data());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      AgentGear& gear = *now[i]->fitted_;
+      std::copy_n(room.outputs.data() + i * outputs, outputs, gear.outputs.data());
+      std::copy_n(room.states.data() + i * state, state, gear.memory.state().data());
+      std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
     }
   }
 }
 
-void AgentCore::ActTogether(std::span<AgentCore* const> agents, std::span<const float> observations,
-                            std::span<std::int32_t> actions) {
-  if (agents.empty()) return;
-  AgentCore& leader = *agents.front();
-  const std::size_t width = leader.observation_count_;
-  const auto row = [&](std::size_t i) { return observations.subspan(i * width, width); };
-  for (std::size_t i = 0; i < agents.size(); ++i) agents[i]->Settle(row(i));
-  while (!PinTogether(agents, observations)) {
+void AgentCore::StepTogether(std::span<AgentCore* const> agents) {
+  for (AgentCore* agent : agents) agent->Settle();
+  while (!PinTogether(agents)) {
   }
+  for (AgentCore* agent : agents) agent->Remember();
   for (std::size_t first = 0, end = 0; first < agents.size(); first = end) {
+    AgentGear* const own = agents[first]->fitted_;
     const PolicyBuffer* buffer = agents[first]->hold_.buffer;
     while (end < agents.size() && agents[end]->hold_.buffer == buffer) ++end;
-    RunTogether(leader, agents.subspan(first, end - first), observations.data() + first * width);
+    if (buffer == nullptr) continue;
+    AgentGear* const leaders = agents.front()->fitted_;
+    const bool shared = leaders != nullptr && leaders->policies == own->policies;
+    RunTogether(shared ? *leaders : *own, agents.subspan(first, end - first));
   }
-  for (std::size_t i = 0; i < agents.size(); ++i) {
-    AgentCore& agent = *agents[i];
-    const bool policy = agent.hold_.buffer != nullptr;
-    if (policy) PolicySet::Unpin(&agent.pin_);
-    const ActionChoice choice = agent.Choose(policy ? agent.fitted_->logits.data() : nullptr);
-    agent.Record(row(i), choice);
-    actions[i] = choice.action;
+  for (AgentCore* agent : agents) {
+    if (agent->hold_.buffer != nullptr) PolicySet::Unpin(&agent->pin_);
+    agent->Choose();
+    agent->Record();
   }
 }
 

@@ -59,9 +59,25 @@ Agent::~Agent() {
   if (core_ != nullptr) core_->Close();
 }
 
-int Agent::Act(std::span<const float> observation) {
+int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t> allowed) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  return core_->Act(observation);
+  core_->Look(observation, allowed);
+  core_->Step();
+  return core_->choice();
+}
+
+void Agent::ActContinuous(std::span<const float> observation, std::span<float> action) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Look(observation);
+  core_->Step();
+  core_->Give(action);
+}
+
+void Agent::Act(const Observation& observation, Action* action) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Look(observation);
+  core_->Step();
+  core_->Give(action);
 }
 
 void Agent::Reward(double reward) {
@@ -72,6 +88,17 @@ void Agent::Reward(double reward) {
 void Agent::End(EndKind kind, std::span<const float> final_observation) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
   core_->End(kind, final_observation);
+}
+
+void Agent::End(EndKind kind, const Observation& final_observation) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  if (kind == kTruncated) core_->Look(final_observation);
+  core_->End(kind);
+}
+
+void Agent::Took(const Action& action) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Took(action);
 }
 
 void Agent::Took(int action) {
@@ -94,13 +121,36 @@ void Agent::Mode(PlayMode mode) {
   core_->SetMode(mode);
 }
 
-void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t> actions) {
-  MURMURATE_CHECK(actions.size() == agents_.size(), "AgentGroup::Act: one action for each agent");
+void AgentGroup::Check(std::size_t observations, std::size_t actions) {
+  MURMURATE_CHECK(observations == agents_.size() && actions == agents_.size(),
+                  "AgentGroup::Act: one observation and one action for each agent");
   for (std::size_t i = 0; i < agents_.size(); ++i) {
     MURMURATE_CHECK(agents_[i].core_ != nullptr, kNoAgent);
     cores_[i] = agents_[i].core_.get();
   }
-  AgentCore::ActTogether(cores_, observations, actions);
+}
+
+void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t> actions,
+                     std::span<const std::uint8_t> allowed) {
+  Check(agents_.size(), actions.size());
+  if (agents_.empty()) return;
+  const std::size_t width = observations.size() / agents_.size();
+  const std::size_t choices = allowed.size() / agents_.size();
+  MURMURATE_CHECK(
+      width * agents_.size() == observations.size() && choices * agents_.size() == allowed.size(),
+      "AgentGroup::Act: as many numbers for every agent");
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    cores_[i]->Look(observations.subspan(i * width, width), allowed.subspan(i * choices, choices));
+  }
+  AgentCore::StepTogether(cores_);
+  for (std::size_t i = 0; i < agents_.size(); ++i) actions[i] = cores_[i]->choice();
+}
+
+void AgentGroup::Act(std::span<const Observation> observations, std::span<Action> actions) {
+  Check(observations.size(), actions.size());
+  for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Look(observations[i]);
+  AgentCore::StepTogether(cores_);
+  for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Give(&actions[i]);
 }
 
 Client::Client(std::unique_ptr<ClientCore> core) : core_(std::move(core)) {}

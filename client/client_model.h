@@ -12,6 +12,8 @@
 #include "client/policy_set.h"
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
+#include "shared/model/observation_layout.h"
+#include "shared/network/action_head.h"
 #include "shared/transport/shared_segment.h"
 #include "shared/transport/socket.h"
 
@@ -47,6 +49,8 @@ class ClientModel {
               std::shared_ptr<SenderBell> sender_bell)
       : name(std::move(model_name)),
         spaces(std::move(model_spaces)),
+        observation(spaces.observation),
+        head(ActionLayout(spaces.action)),
         pace(options.pace),
         without_policy(options.without_policy),
         bell(std::move(sender_bell)),
@@ -54,6 +58,9 @@ class ClientModel {
 
   const std::string name;
   const Spaces spaces;
+  const ObservationLayout observation;
+  /// What chooses before there is a model; a model's own may squash.
+  const ActionHead head;
   const Pace pace;
   const WithoutPolicy without_policy;
   const std::shared_ptr<SenderBell> bell;

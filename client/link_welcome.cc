@@ -71,7 +71,7 @@ bool LearnerLink::ReadSpecs(const std::vector<RosterModel>& models, std::vector<
   const wire::HelloOk& hello_ok = *session_.hello_ok();
   for (std::size_t i = 0; i < models.size(); ++i) {
     Result<ModelSpec> spec = ModelSpec::Parse(hello_ok.models[i].spec);
-    Status status = spec.ok() ? CheckSupported(*spec) : spec.status();
+    Status status = spec.status();
     if (status.ok()) {
       status =
           CheckWelcome(hello_ok.models[i], *spec, *models[i].model, hello_ok.max_message_bytes);

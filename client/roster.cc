@@ -2,9 +2,25 @@
 
 #include <algorithm>
 
+#include "client/game_action.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+Status CheckDefaultAction(const Space& space, const Action& action) {
+  if (action.empty()) return Status();
+  const ActionLayout layout(space);
+  if (!HasPartsOf(layout, action)) {
+    return InvalidArgument(
+        "default_action has other parts than the action space: make it with Action(space) and set "
+        "its choices and numbers");
+  }
+  const Status status = layout.CheckAction(WordsOf(action).data());
+  return status.ok() ? status : InvalidArgument("default_action: " + status.message());
+}
+
+}  // namespace
 
 void RosterCounts::Add(const AgentCounts& counts) {
   steps += counts.steps.load(std::memory_order_relaxed);
@@ -15,15 +31,12 @@ void RosterCounts::Add(const AgentCounts& counts) {
 
 Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows) {
   const Spaces spaces{options.observation, options.action};
-  MURMURATE_RETURN_IF_ERROR(CheckSupported(spaces));
+  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   if (!wire::IsGoodName(options.model)) {
     return InvalidArgument("model name \"" + options.model +
                            "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
   }
-  if (options.default_action < 0 || options.default_action >= spaces.action.n) {
-    return InvalidArgument("default_action: expected 0 to " + std::to_string(spaces.action.n - 1) +
-                           ", got " + std::to_string(options.default_action));
-  }
+  MURMURATE_RETURN_IF_ERROR(CheckDefaultAction(spaces.action, options.default_action));
   std::lock_guard lock(mutex_);
   auto found = std::find_if(models_.begin(), models_.end(), [&](const RosterModel& entry) {
     return entry.model->name == options.model;

@@ -1,20 +1,12 @@
 #include "client/weights_receiver.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace murmurate {
 namespace {
 
 constexpr int kLongestSleepMs = 1000;
-
-bool CanPlay(const ActSettings& act) {
-  const bool numbers = std::isfinite(act.temperature) && act.temperature > 0.0f &&
-                       act.epsilon >= 0.0f && act.epsilon <= 1.0f;
-  return numbers && act.mode <= ActSettings::Mode::kUniform &&
-         act.mode != ActSettings::Mode::kGaussian;
-}
 
 }  // namespace
 
@@ -62,12 +54,12 @@ void WeightsReceiver::PollOnce() {
 void WeightsReceiver::Take(Source& source) {
   if (!source.subscriber->TakeNewer(source.known, &source.weights)) return;
   source.known = source.weights.stamp;
-  if (!CanPlay(source.weights.act)) {
+  const Status playable = CheckActSettings(source.model->head.layout(), source.weights.act);
+  if (!playable.ok()) {
     if (log_ && !source.complained) {
       log_(LogLevel::kWarning, "version " + std::to_string(source.known.version) + " of model " +
                                    source.model->name +
-                                   " has act settings that this client cannot play: kept the last "
-                                   "ones; use a client as new as the learner");
+                                   " cannot be played, so the last one is: " + playable.message());
     }
     source.complained = true;
     return;

@@ -189,7 +189,6 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
-  MURMURATE_RETURN_IF_ERROR(CheckSupported(settings.spec));
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
     if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());

@@ -23,8 +23,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source) {
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
   auto environment = MakeEnvironment(name);
   if (!environment.ok()) return environment.status();
-  const auto model = config.ModelFor("default", (*environment)->spaces());
-  return model.ok() ? CheckSupported(model->spec) : model.status();
+  return config.ModelFor("default", (*environment)->spaces()).status();
 }
 
 Status StartActors(const Config& config, Children* children) {

@@ -12,7 +12,7 @@ Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
   if (name == "cartpole") return std::unique_ptr<Environment>(std::make_unique<CartPole>());
   if (name == "random") {
     const Spaces spaces{Box({options.observation}), Discrete(options.action)};
-    if (const Status status = CheckSupported(spaces); !status.ok()) return status;
+    if (const Status status = CheckSpaces(spaces); !status.ok()) return status;
     return std::unique_ptr<Environment>(std::make_unique<RandomGame>(spaces));
   }
   std::string names;

@@ -11,25 +11,16 @@ namespace {
 
 constexpr std::uint64_t kRoundsBetweenQuestions = 256;
 
-/// Of an environment whose observation is one float32 box.
-std::span<const float> Numbers(const Environment& environment) {
-  const ObservationPart part = environment.observation().parts()[0];
-  return {static_cast<const float*>(part.data), part.count};
-}
-
 /// The environments of one process, and their agents as one group: one batched pass a round, and
 /// under the paces that wait nobody waits while another still holds what it has finished.
 struct Table {
   std::vector<std::unique_ptr<Environment>> environments;
   AgentGroup agents;
-  std::vector<float> observations;
-  std::vector<std::int32_t> actions;
+  std::vector<Observation> observations;
+  std::vector<Action> actions;
   std::vector<double> returns;
 
-  void Look(std::size_t i) {
-    const std::span<const float> seen = Numbers(*environments[i]);
-    std::copy(seen.begin(), seen.end(), observations.begin() + i * seen.size());
-  }
+  void Look(std::size_t i) { observations[i] = environments[i]->observation(); }
 };
 
 Result<Table> MakeTable(Client& client, const PlayOptions& options) {
@@ -46,7 +37,7 @@ Result<Table> MakeTable(Client& client, const PlayOptions& options) {
       {.observation = spaces.observation, .action = spaces.action, .model = options.model},
       static_cast<int>(count));
   if (table.agents.size() == 0) return client.last_error();
-  table.observations.resize(count * static_cast<std::size_t>(spaces.observation.element_count()));
+  table.observations.resize(count);
   table.actions.resize(count);
   table.returns.resize(count);
   for (std::size_t i = 0; i < count; ++i) table.Look(i);
@@ -66,7 +57,7 @@ bool PlayStep(Table& table, std::size_t i, PlayResult* result) {
     if (outcome.terminated) {
       agent.End(kTerminated);
     } else {
-      agent.End(kTruncated, Numbers(environment));
+      agent.End(kTruncated, environment.observation());
     }
     ++result->episodes;
     result->return_sum += table.returns[i];

@@ -87,9 +87,6 @@ Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::
 }
 
 Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Spaces& spaces) {
-  if (Status status = CheckSupported(spaces); !status.ok()) {
-    return InvalidArgument("model " + name + ": " + status.message());
-  }
   if (assemblies.size() >= kMaxModels) {
     return ResourceError("model " + name + ": this learner has its " + std::to_string(kMaxModels) +
                          " models already; use one of their names");

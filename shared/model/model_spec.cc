@@ -234,19 +234,6 @@ Status CheckModel(const ModelSpec& spec) {
   return Status();
 }
 
-Status CheckSupported(const ModelSpec& spec) {
-  MURMURATE_RETURN_IF_ERROR(CheckSupported(spec.spaces));
-  const auto dense = [](const Layer& layer) {
-    return layer.kind == Layer::Kind::kDense && layer.activation <= Activation::kRelu;
-  };
-  if (spec.encoders.empty() && std::all_of(spec.trunk.begin(), spec.trunk.end(), dense)) {
-    return Status();
-  }
-  return InvalidArgument(
-      "the model has other layers than dense ones of none, tanh or relu, which this version "
-      "cannot play: use a newer one");
-}
-
 Sha256Digest ModelSpec::Hash() const { return Sha256(ToText()); }
 
 std::uint64_t ModelSpec::ShortHash() const {

@@ -69,8 +69,6 @@ struct ModelSpec {
 
 /// Whether the model can be made: its layers fit together and its parameters into 1 GiB.
 Status CheckModel(const ModelSpec& spec);
-/// Whether this version can play and learn it: CheckSupported of its spaces, dense layers alone.
-Status CheckSupported(const ModelSpec& spec);
 
 /// Which part of the flat block a tensor belongs to (design 6). Published: kPolicy and kStatistics.
 enum class Section : std::uint8_t { kPolicy, kCritic, kStatistics };

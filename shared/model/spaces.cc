@@ -219,20 +219,6 @@ Status CheckSpaces(const Spaces& spaces) {
                          "variables or leaves");
 }
 
-Status CheckSupported(const Spaces& spaces) {
-  MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
-  const Space& observation = spaces.observation;
-  if (observation.kind != Kind::kBox || observation.element != Space::Element::kFloat32) {
-    return InvalidArgument("the observation space is " + Shown(Side::kObservation, observation) +
-                           " but this version supports float32: use Box({...})");
-  }
-  if (spaces.action.kind != Kind::kDiscrete) {
-    return InvalidArgument("the action space is " + Shown(Side::kAction, spaces.action) +
-                           " but this version supports discrete: use Discrete(n)");
-  }
-  return Status();
-}
-
 std::string FirstDifference(const Spaces& expected, const Spaces& got) {
   const std::string seen =
       SideDifference(Side::kObservation, expected.observation, got.observation);

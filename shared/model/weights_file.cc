@@ -107,7 +107,6 @@ Result<WeightsFile> ParseWeightsFile(std::span<const std::byte> bytes) {
   if (!text.ok()) return text.status();
   Result<ModelSpec> spec = ModelSpec::Parse(*text);
   if (!spec.ok()) return spec.status();
-  MURMURATE_RETURN_IF_ERROR(CheckSupported(*spec));
   WeightsFile file;
   file.spec = *spec;
   MURMURATE_RETURN_IF_ERROR(ReadNumber(*tensors, kVersionKey, &file.version));

@@ -135,26 +135,42 @@ float UniformPart(const ActionLayout& layout, const ActionPart& part, const std:
   return log_prob;
 }
 
+/// Of a sample that UniformContinuous might have drawn.
+float UniformLogProbability(const ActionLayout& layout, const ActionPart& part, int i,
+                            float sample) {
+  if (layout.settings().squashed) return -kLog2;
+  if (part.low.empty()) return -0.5f * sample * sample - kHalfLogTwoPi;
+  if (sample < part.low[i] || sample > part.high[i]) return kForbiddenLogProbability;
+  return -std::log(part.high[i] - part.low[i]);
+}
+
+float NumberLogProbability(const ActionLayout& layout, const ActionPart& part,
+                           const ActionHead::Row& row, const ActSettings& settings, int i,
+                           float sample) {
+  if (settings.mode == Mode::kUniform) return UniformLogProbability(layout, part, i, sample);
+  return GaussianOf(layout, part, row, i, settings.temperature).LogProbability(sample);
+}
+
 float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
-                         const ActionHead::Row& row, float temperature,
+                         const ActionHead::Row& row, const ActSettings& settings,
                          const std::int32_t* action) {
-  const float* logits = row.outputs + part.first_output;
+  const float* logits = row.outputs == nullptr ? nullptr : row.outputs + part.first_output;
   const std::uint8_t* mask = MaskOf(part, row.mask);
   float log_prob = kNothing;
   for (int i = 0; i < part.count; ++i) {
     if (part.kind == Kind::kContinuous) {
-      log_prob += GaussianOf(layout, part, row, i, temperature)
-                      .LogProbability(std::bit_cast<float>(action[i]));
+      log_prob +=
+          NumberLogProbability(layout, part, row, settings, i, std::bit_cast<float>(action[i]));
       continue;
     }
     if (part.kind == Kind::kBinary) {
-      const float two[] = {0, logits[i]};
-      log_prob += LogProbabilityAllowed(two, nullptr, temperature, action[i]);
+      const float two[] = {0, logits == nullptr ? 0 : logits[i]};
+      log_prob += LogProbabilityAllowed(two, nullptr, settings, action[i]);
       continue;
     }
     const std::size_t n = static_cast<std::size_t>(part.choices[i]);
-    log_prob += LogProbabilityAllowed({logits, n}, mask, temperature, action[i]);
-    logits += n;
+    log_prob += LogProbabilityAllowed({logits, n}, mask, settings, action[i]);
+    if (logits != nullptr) logits += n;
     if (mask != nullptr) mask += n;
   }
   return log_prob;
@@ -166,6 +182,14 @@ float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
   if (!squashed) return std::clamp(sample, low, high);
   const double share = 0.5 * (std::tanh(double{sample}) + 1);
   return std::clamp(static_cast<float>(low + share * (double{high} - low)), low, high);
+}
+
+/// A sample that GameNumber gives as `number`; held off the ends, which no sample squashes to.
+float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
+  if (!squashed || part.low.empty()) return number;
+  const double low = part.low[i], high = part.high[i];
+  const double unit = 2 * (number - low) / (high - low) - 1;
+  return static_cast<float>(std::atanh(std::clamp(unit, -1 + 1e-6, 1 - 1e-6)));
 }
 
 }  // namespace
@@ -197,12 +221,12 @@ float ActionHead::ChooseUniform(const std::uint8_t* mask, Random& random,
   return log_prob;
 }
 
-float ActionHead::LogProbability(const Row& row, float temperature,
+float ActionHead::LogProbability(const Row& row, const ActSettings& settings,
                                  const std::int32_t* action) const {
   float log_prob = kNothing;
   for (const ActionPart& part : layout_.parts())
-    log_prob += PartLogProbability(layout_, part, row, temperature, action + part.first_word);
-  return log_prob;
+    log_prob += PartLogProbability(layout_, part, row, settings, action + part.first_word);
+  return std::max(log_prob, kForbiddenLogProbability);
 }
 
 void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
@@ -213,6 +237,24 @@ void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
                        ? action[word]
                        : std::bit_cast<std::int32_t>(
                              GameNumber(part, i, squashed, std::bit_cast<float>(action[word])));
+    }
+  }
+}
+
+void ActionHead::FromGame(const std::int32_t* game, const std::int32_t* chosen,
+                          std::int32_t* action) const {
+  const bool squashed = layout_.settings().squashed;
+  for (const ActionPart& part : layout_.parts()) {
+    for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
+      const float number = std::bit_cast<float>(game[word]);
+      if (part.kind != Kind::kContinuous) {
+        action[word] = game[word];
+      } else if (chosen != nullptr &&
+                 GameNumber(part, i, squashed, std::bit_cast<float>(chosen[word])) == number) {
+        action[word] = chosen[word];
+      } else {
+        action[word] = std::bit_cast<std::int32_t>(SampleOf(part, i, squashed, number));
+      }
     }
   }
 }

@@ -54,11 +54,18 @@ class ActionHead {
   /// kUniform without outputs.
   float ChooseUniform(const std::uint8_t* mask, Random& random, std::int32_t* action) const;
 
-  /// Of a recorded action under kSample: when the game took another action than Choose gave.
-  float LogProbability(const Row& row, float temperature, const std::int32_t* action) const;
+  /// Of a recorded action under the distribution that Choose draws from (kGreedy: that of kSample),
+  /// at least kForbiddenLogProbability: when the game took another action than Choose gave.
+  /// kUniform reads no outputs.
+  float LogProbability(const Row& row, const ActSettings& settings,
+                       const std::int32_t* action) const;
 
   /// What the game gets: choices and switches as they are, numbers clipped or squashed.
   void ToGame(const std::int32_t* action, std::int32_t* game) const;
+  /// The record of what the game did. A number at which ToGame puts `chosen` (words; may be null)
+  /// keeps the sample there; another one is its own sample, or what squashes to it. `action` may be
+  /// `chosen`.
+  void FromGame(const std::int32_t* game, const std::int32_t* chosen, std::int32_t* action) const;
 
  private:
   ActionLayout layout_;
@@ -73,10 +80,11 @@ Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings)
 ActionChoice ChooseAllowed(std::span<const float> logits, const std::uint8_t* mask,
                            const ActSettings& settings, Random& random);
 ActionChoice ChooseUniformAllowed(int action_count, const std::uint8_t* mask, Random& random);
-/// log softmax(logits / temperature)[action] over the allowed choices; kForbiddenLogProbability for
-/// a forbidden action.
+/// Of `action` under what ChooseAllowed draws from; kGreedy: log softmax(logits / temperature) as
+/// kSample. kForbiddenLogProbability for an action that is forbidden or never drawn. kUniform reads
+/// no logits, only how many there are.
 float LogProbabilityAllowed(std::span<const float> logits, const std::uint8_t* mask,
-                            float temperature, int action);
+                            const ActSettings& settings, int action);
 
 /// Stands for minus infinity, so that no arithmetic on it makes a NaN: exp of it is 0.
 inline constexpr float kForbiddenLogProbability = -1e9f;

@@ -95,9 +95,17 @@ ActionChoice Choose(Logits logits, const May& may, const ActSettings& settings, 
 }
 
 template <typename May>
-float LogProbability(Logits logits, const May& may, float temperature, int action) {
+float LogProbability(Logits logits, const May& may, const ActSettings& settings, int action) {
   if (action < 0 || action >= may.n || !may(action)) return kForbiddenLogProbability;
-  const float top = logits[Greedy(logits, may)], scale = 1.0f / temperature;
+  const float count = static_cast<float>(may.count());
+  if (settings.mode == ActSettings::Mode::kUniform) return -std::log(count);
+  const int best = Greedy(logits, may);
+  if (settings.mode == ActSettings::Mode::kEpsilon) {
+    const float uniform = settings.epsilon / count;
+    const float p = action == best ? 1 - settings.epsilon + uniform : uniform;
+    return p > 0 ? std::log(p) : kForbiddenLogProbability;
+  }
+  const float top = logits[best], scale = 1.0f / settings.temperature;
   return (logits[action] - top) * scale - std::log(ExpSum(logits, may, top, scale));
 }
 
@@ -127,11 +135,11 @@ ActionChoice ChooseUniformAllowed(int action_count, const std::uint8_t* mask, Ra
   return Uniform(Allowed{mask, action_count}, random);
 }
 
-float LogProbabilityAllowed(Logits logits, const std::uint8_t* mask, float temperature,
+float LogProbabilityAllowed(Logits logits, const std::uint8_t* mask, const ActSettings& settings,
                             int action) {
   const int n = static_cast<int>(logits.size());
-  if (!AnyAllowed(mask, n)) return LogProbability(logits, All{n}, temperature, action);
-  return LogProbability(logits, Allowed{mask, n}, temperature, action);
+  if (!AnyAllowed(mask, n)) return LogProbability(logits, All{n}, settings, action);
+  return LogProbability(logits, Allowed{mask, n}, settings, action);
 }
 
 }  // namespace murmurate

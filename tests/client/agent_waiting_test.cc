@@ -122,7 +122,7 @@ TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
       const auto row = bench.Observation(10 * step + i);
       observations.insert(observations.end(), row.begin(), row.end());
     }
-    AgentCore::ActTogether(group, observations, actions);
+    ActTogether(group, observations, actions);
     if (step == 0) first_actions = actions;
   }
   const AlignedFloats parameters = SomeParameters(bench.spec, 2);
@@ -158,7 +158,7 @@ TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
   std::atomic<bool> acted{false};
   std::thread game([&] {
     std::vector<std::int32_t> actions(2);
-    AgentCore::ActTogether(group, std::vector<float>(6), actions);
+    ActTogether(group, std::vector<float>(6), actions);
     acted = true;
   });
   EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));

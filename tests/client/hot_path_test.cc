@@ -13,6 +13,7 @@
 #include "client/platform.h"
 #include "tests/allocations.h"
 #include "tests/client/workbench.h"
+#include "tests/experience/mixed_trajectory.h"
 
 namespace {
 
@@ -135,6 +136,36 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   EXPECT_GT(published, 3u);
 }
 
+/// Several inputs, stacked frames, a recurrent state, masks, an action of parts.
+TEST(HotPath, ActOfAnySpacesNeitherAllocatesNorLocks) {
+  Workbench bench(16, {}, MixedSpec());
+  bench.Publish(1);
+  const std::array<float, 1> place = {0.5f};
+  const std::array<std::int32_t, 1> kind = {2};
+  const std::array<std::uint8_t, 4> camera = {1, 2, 3, 4};
+  const std::array<std::uint8_t, 5> mask = {1, 0, 1, 1, 1};
+  const auto show = [&] {
+    return Observation{{"camera", camera}, {"place", place}, {"kind", kind}}.Mask(mask);
+  };
+  Action action;
+  bench.agent->Look(show()), bench.agent->Step(), bench.agent->Give(&action);
+  {
+    const Counted counted;
+    for (int step = 0; step < 20'000; ++step) {
+      bench.agent->Look(show());
+      bench.agent->Step();
+      bench.agent->Give(&action);
+      bench.agent->Reward(1.0);
+      if (step % 50 == 7) bench.agent->Took(action);
+      if (step % 100 == 42) bench.agent->End(kTerminated);
+      if (step % 1000 == 99) bench.agent->Look(show()), bench.agent->End(kTruncated);
+    }
+  }
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(calls, 0u);
+}
+
 TEST(HotPath, AHandOverToASleepingSenderIsOneSystemCall) {
   Workbench bench(4);
   bench.Publish(1);
@@ -165,7 +196,7 @@ TEST(HotPath, AGroupNeitherAllocatesNorLocks) {
   {
     const Counted counted;
     for (int step = 0; step < 1000; ++step) {
-      AgentCore::ActTogether(group, observations, actions);
+      ActTogether(group, observations, actions);
       for (const auto& agent : agents) agent->Reward(1);
     }
   }

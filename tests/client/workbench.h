@@ -71,6 +71,17 @@ bool Soon(Condition until) {
   return true;
 }
 
+/// As AgentGroup::Act does: observations [size][D] -> actions [size].
+inline void ActTogether(std::span<AgentCore* const> agents, std::span<const float> observations,
+                        std::span<std::int32_t> actions) {
+  const std::size_t width = observations.size() / agents.size();
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    agents[i]->Look(observations.subspan(i * width, width));
+  }
+  AgentCore::StepTogether(agents);
+  for (std::size_t i = 0; i < agents.size(); ++i) actions[i] = agents[i]->choice();
+}
+
 struct Workbench {
   explicit Workbench(int trajectory_length, ClientOptions options = {},
                      ModelSpec model_spec = SmallSpec())

@@ -201,23 +201,6 @@ TEST(Spaces, CheckNamesTheLeafOfTheActionAndWhatIsWrong) {
   EXPECT_TRUE(Has(action(broken), "2 leaves and 1 names"));
 }
 
-TEST(Spaces, OnlyFloatsAndOneDiscreteActionAreSupported) {
-  EXPECT_TRUE(CheckSupported(CartPole()).ok());
-  EXPECT_TRUE(CheckSupported({Box({3, 84, 84}), Discrete(4096)}).ok());
-  const Space float32 = Box({4}), discrete = Discrete(2);
-  for (const Space& seen : {Image({4}), Discrete(4), MultiBinary(2), Dict({{"a", float32}})}) {
-    const Spaces spaces{seen, discrete};
-    EXPECT_TRUE(CheckSpaces(spaces).ok());
-    EXPECT_NE(CheckSupported(spaces).message().find("observation"), std::string::npos);
-  }
-  for (const Space& action : {Box({2}), MultiDiscrete({2, 2}), Dict({{"a", discrete}})}) {
-    const Spaces spaces{float32, action};
-    EXPECT_TRUE(CheckSpaces(spaces).ok());
-    EXPECT_NE(CheckSupported(spaces).message().find("action"), std::string::npos);
-  }
-  EXPECT_NE(CheckSupported({Box({65537}), discrete}).message().find("65537"), std::string::npos);
-}
-
 TEST(Spaces, FirstDifferenceIsInWordsAndNamesTheLeaf) {
   EXPECT_EQ(FirstDifference(CartPole(), CartPole()), "");
   EXPECT_EQ(FirstDifference(Everything(), Everything()), "");

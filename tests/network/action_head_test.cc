@@ -79,14 +79,14 @@ TEST(ActionHead, TheLogProbabilityIsThatOfTheReferenceAndOfTheLearner) {
       std::vector<std::int32_t> action(layout.words());
       for (const float temperature : {1.0f, 2.5f}) {
         for (const Mode mode : {Mode::kSample, Mode::kGreedy}) {
-          const float got =
-              head.Choose(row, {.mode = mode, .temperature = temperature}, random, action.data());
+          const ActSettings settings{.mode = mode, .temperature = temperature};
+          const float got = head.Choose(row, settings, random, action.data());
           ASSERT_TRUE(layout.CheckAction(action.data(), batch.mask.data()).ok());
           const double expected = ReferenceLikelihood(layout, x.data(), s.data(), action.data(),
                                                       batch.mask.data(), temperature)
                                       .log_prob;
           ASSERT_NEAR(got, expected, 1e-5 + 3e-6 * std::abs(expected));
-          ASSERT_NEAR(head.LogProbability(row, temperature, action.data()), got, 1e-5);
+          ASSERT_NEAR(head.LogProbability(row, settings, action.data()), got, 1e-5);
           if (temperature != 1.0f) continue;
           float learner = 0;
           rows.Evaluate({1, row.outputs, row.log_deviations, action.data(), row.mask}, &learner,
@@ -276,6 +276,70 @@ TEST(ActionHead, SettingsThatTheSpaceCannotFollowAreNamed) {
   EXPECT_FALSE(CheckActSettings(choices, {.mode = static_cast<Mode>(9)}).ok());
 }
 
+TEST(ActionHead, UnderEverySettingTheLogProbabilityIsTheOneThatChooseGave) {
+  for (const ActionLayout& layout : ManyLayouts()) {
+    const ActionHead head(layout);
+    Random random(11);
+    std::vector<std::int32_t> action(layout.words());
+    for (int i = 0; i < 100; ++i) {
+      const ActionBatch batch(layout, 1, i % 2 == 1, i);
+      const ActionHead::Row row{batch.outputs.data(), batch.log_deviations.data(),
+                                batch.mask.data()};
+      for (const ActSettings settings : {ActSettings{.mode = Mode::kUniform},
+                                         ActSettings{.mode = Mode::kEpsilon, .epsilon = 0.3f}}) {
+        if (!CheckActSettings(layout, settings).ok()) continue;
+        const float chosen = head.Choose(row, settings, random, action.data());
+        EXPECT_NEAR(head.LogProbability(row, settings, action.data()), chosen,
+                    1e-5 + 1e-5 * std::abs(chosen));
+      }
+    }
+  }
+}
+
+TEST(ActionHead, WhatNoSettingDrawsHasTheLeastProbability) {
+  const ActionHead head{ActionLayout(Discrete(3))};
+  const std::vector<float> x = {1, 2, 0};
+  const ActSettings greedy{.mode = Mode::kEpsilon, .epsilon = 0};
+  std::int32_t action = 0;
+  EXPECT_EQ(head.LogProbability({.outputs = x.data()}, greedy, &action), kForbiddenLogProbability);
+  const std::vector<std::uint8_t> mask = {0, 1, 1};
+  EXPECT_EQ(head.LogProbability({.outputs = x.data(), .mask = mask.data()}, {}, &action),
+            kForbiddenLogProbability);
+  const ActionHead bounded{ActionLayout(Box({1}, -1, 3))};
+  const std::int32_t outside = std::bit_cast<std::int32_t>(4.0f);
+  EXPECT_EQ(bounded.LogProbability({}, {.mode = Mode::kUniform}, &outside),
+            kForbiddenLogProbability);
+}
+
+TEST(ActionHead, WhatTheGameDidIsRecordedAsASampleThatDoesIt) {
+  for (const bool squashed : {false, true}) {
+    const ActionHead head{ActionLayout(Box({4}, -2, 6), {.squashed = squashed})};
+    const float done[] = {1.0f, 6.0f, -2.0f, 2.0f};
+    std::int32_t game[4], action[4], again[4];
+    std::copy_n(reinterpret_cast<const std::int32_t*>(done), 4, game);
+    head.FromGame(game, nullptr, action);
+    head.ToGame(action, again);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_NEAR(std::bit_cast<float>(again[i]), done[i], 1e-5) << squashed << i;
+    // tanh(u) = (2 - -2) / 4 - 1 = 0; (1 - -2) / 4 - 1 = -0.25
+    EXPECT_NEAR(std::bit_cast<float>(action[3]), squashed ? 0.0 : 2.0, 1e-6);
+    EXPECT_NEAR(std::bit_cast<float>(action[0]), squashed ? std::atanh(-0.25) : 1.0, 1e-6);
+  }
+}
+
+TEST(ActionHead, ANumberThatTheGameLeftAloneKeepsTheSampleBeyondItsBounds) {
+  const ActionHead head{ActionLayout(Box({2}, -1, 1))};
+  const std::int32_t chosen[] = {std::bit_cast<std::int32_t>(2.5f),
+                                 std::bit_cast<std::int32_t>(0.5f)};
+  std::int32_t game[2], action[2];
+  head.ToGame(chosen, game);
+  EXPECT_EQ(std::bit_cast<float>(game[0]), 1.0f);
+  game[1] = std::bit_cast<std::int32_t>(-0.25f);
+  head.FromGame(game, chosen, action);
+  EXPECT_EQ(std::bit_cast<float>(action[0]), 2.5f);
+  EXPECT_EQ(std::bit_cast<float>(action[1]), -0.25f);
+}
+
 TEST(ActionHead, NothingAllocatesAfterConstruction) {
   const ActionLayout layout = ManyLayouts().back();
   const ActionHead head(layout);
@@ -284,10 +348,12 @@ TEST(ActionHead, NothingAllocatesAfterConstruction) {
   Random random(1);
   const ActionHead::Row row{batch.outputs.data(), nullptr, batch.mask.data()};
   const std::uint64_t before = Allocations();
-  for (const Mode mode : {Mode::kSample, Mode::kGreedy, Mode::kUniform})
+  for (const Mode mode : {Mode::kSample, Mode::kGreedy, Mode::kUniform}) {
     head.Choose(row, {.mode = mode}, random, action.data());
-  head.LogProbability(row, 1, action.data());
+    head.LogProbability(row, {.mode = mode}, action.data());
+  }
   head.ToGame(action.data(), action.data());
+  head.FromGame(action.data(), action.data(), action.data());
   EXPECT_EQ(Allocations(), before);
 }
 

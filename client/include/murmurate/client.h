@@ -27,7 +27,9 @@
 #include <string_view>
 #include <vector>
 
+#include "murmurate/action.h"
 #include "murmurate/log.h"
+#include "murmurate/observation.h"
 #include "murmurate/pace.h"
 #include "murmurate/spaces.h"
 #include "murmurate/status.h"
@@ -104,7 +106,7 @@ struct AgentOptions {
   Space observation;
   Space action;
   std::string model = "default";  ///< agents of one model share weights
-  int default_action = 0;         ///< for WithoutPolicy::kDefault
+  Action default_action = {};     ///< for WithoutPolicy::kDefault; empty: Action(action)
 };
 
 class ClientCore;
@@ -119,20 +121,30 @@ class Agent {
   Agent& operator=(Agent&&) noexcept;
   ~Agent();
 
-  /// The action for what the agent sees now. `observation` has as many numbers as the space;
-  /// anything else aborts with the two numbers. NaN or infinite numbers: the action is still valid,
-  /// but the trajectory is dropped and counted.
-  int Act(std::span<const float> observation);
+  /// The action for what the agent sees now: a Box of numbers in, one choice out. `observation` has
+  /// as many numbers as the space; anything else aborts with the two numbers. NaN or infinite
+  /// numbers: the policy sees zeros instead, the action is still valid, but the trajectory is
+  /// dropped and counted. `allowed` is a mask (Observation::Mask).
+  int Act(std::span<const float> observation, std::span<const std::uint8_t> allowed = {});
+  /// A Box of numbers in, a Box of numbers out: as many as the action space has.
+  void ActContinuous(std::span<const float> observation, std::span<float> action);
+  /// Any spaces. Parts that the space does not have, or of another size or sort, abort with their
+  /// name; numbers that are not finite, categories that do not exist and masks that allow no choice
+  /// cost the trajectory, as above.
+  void Act(const Observation& observation, Action* action);
 
   /// Adds to the reward of the last action; 0 to n calls between two Acts. After End: ignored.
   void Reward(double reward);
 
   /// The episode is over. kTruncated needs the observation life would have gone on from.
   void End(EndKind kind, std::span<const float> final_observation = {});
+  void End(EndKind kind, const Observation& final_observation);
 
   /// The game overrode the last action: `action` is what really happened. That step is recorded
-  /// with the log-probability the policy gives it.
+  /// with the log-probability the policy gives it. An action outside the space, or that the step's
+  /// mask forbids, aborts.
   void Took(int action);
+  void Took(const Action& action);
 
   /// Forgets the unfinished episode (quick-load): its steps not yet handed over are not learned
   /// from.
@@ -159,8 +171,11 @@ class AgentGroup {
  public:
   AgentGroup() = default;
 
-  /// observations [size][D] -> actions [size].
-  void Act(std::span<const float> observations, std::span<std::int32_t> actions);
+  /// observations [size][D] -> actions [size]; allowed [size][choices] masks, or none.
+  void Act(std::span<const float> observations, std::span<std::int32_t> actions,
+           std::span<const std::uint8_t> allowed = {});
+  /// Any spaces: one observation and one action for each agent.
+  void Act(std::span<const Observation> observations, std::span<Action> actions);
   /// Agent i, for Reward, End and the rest.
   Agent& operator[](int i) { return agents_[static_cast<std::size_t>(i)]; }
   int size() const { return static_cast<int>(agents_.size()); }
@@ -168,6 +183,7 @@ class AgentGroup {
  private:
   friend class Client;
   std::vector<Agent> agents_;
+  void Check(std::size_t observations, std::size_t actions);
   std::vector<AgentCore*> cores_;  // scratch of Act
 };
 

@@ -81,10 +81,6 @@ struct Spaces {
 /// are finite with low < high; the text form takes at most 4096 bytes.
 Status CheckSpaces(const Spaces& spaces);
 
-/// What this version can play and learn: a float32 kBox observation and a kDiscrete action. The
-/// status names what is not supported, or what CheckSpaces says.
-Status CheckSupported(const Spaces& spaces);
-
 /// "" when equal, else the first difference in words: "action: expected discrete 2, got discrete
 /// 3", "observation.camera: expected uint8 84 84 1, got nothing".
 std::string FirstDifference(const Spaces& expected, const Spaces& got);

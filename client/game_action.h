@@ -1,0 +1,23 @@
+// The game's Action as words (ActionLayout), and back: choices and switches as they are, numbers as
+// their bits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "murmurate/action.h"
+#include "murmurate/status.h"
+#include "shared/model/action_layout.h"
+
+namespace murmurate {
+
+/// Whether the parts of `action` are those of the space.
+bool HasPartsOf(const ActionLayout& layout, const Action& action);
+/// Its words, part by part.
+std::vector<std::int32_t> WordsOf(const Action& action);
+/// The same into room that is there; `action` has the parts of the space that `words` is of.
+void CopyWords(const Action& action, std::int32_t* words);
+/// `action` has passed HasPartsOf.
+void CopyWords(const std::int32_t* words, Action* action);
+
+}  // namespace murmurate

@@ -1,0 +1,290 @@
+// Agents of models that have everything: several inputs, stacked frames, a recurrent state, actions
+// of several parts, masks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "client/game_action.h"
+#include "tests/client/workbench.h"
+#include "tests/experience/mixed_trajectory.h"
+
+namespace murmurate {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// What the mixed game shows at its k-th step; the views stay good as long as it does.
+struct Scene {
+  explicit Scene(int k) : place{std::sin(0.9f * static_cast<float>(k))}, kind{k % 3} {
+    for (int i = 0; i < 4; ++i) camera[i] = static_cast<std::uint8_t>(37 * k + 11 * i);
+    mask = {1, static_cast<std::uint8_t>(k % 2), static_cast<std::uint8_t>(k % 3 != 0), 1,
+            static_cast<std::uint8_t>(k % 4 != 0)};
+  }
+  Observation Show() const {
+    return Observation{{"camera", camera}, {"place", place}, {"kind", kind}}.Mask(mask);
+  }
+  std::array<float, 1> place;
+  std::array<std::int32_t, 1> kind;
+  std::array<std::uint8_t, 4> camera;
+  std::array<std::uint8_t, 5> mask;
+};
+
+ClientOptions Pacing(WithoutPolicy without = WithoutPolicy::kRandom) {
+  return {.without_policy = without};
+}
+
+/// The log-probabilities of a trajectory by itself: rows stacked and states carried by hand.
+void CheckPlayed(const Workbench& bench, const TrajectoryView& view, std::uint64_t seed) {
+  const ModelSpec& spec = bench.spec;
+  const ParameterLayout layout(spec);
+  const AlignedFloats parameters = SomeParameters(spec, seed);
+  const std::span<const float> flat = parameters;
+  Policy policy(spec);
+  policy.Pack(flat.subspan(layout.policy.offset, layout.policy.count),
+              flat.subspan(layout.statistics.offset, layout.statistics.count));
+  const ActionHead head{ActionLayout(spec.spaces.action, spec.continuous)};
+  std::vector<float> state(view.state0.begin(), view.state0.end());
+  std::vector<std::vector<std::byte>> past;  // newest last
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto row = view.frames0.subspan(i * MixedTrajectory::kRow, MixedTrajectory::kRow);
+    past.emplace_back(row.begin(), row.end());
+  }
+  AlignedFloats scratch(policy.ScratchFloats(1)), stacked(5);
+  std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
+  for (int t = 0; t < view.steps; ++t) {
+    if (view.flags[t] & kFirst) {
+      std::ranges::fill(state, 0.0f);
+      for (auto& row : past) row.assign(MixedTrajectory::kRow, std::byte{0});
+    }
+    const auto row = view.observation.subspan(t * MixedTrajectory::kRow, MixedTrajectory::kRow);
+    past.emplace_back(row.begin(), row.end());
+    std::byte* bytes = reinterpret_cast<std::byte*>(stacked.data());
+    std::memcpy(bytes, row.data(), 8);  // place and kind
+    for (int pixel = 0; pixel < 4; ++pixel) {
+      for (int frame = 0; frame < 3; ++frame) {
+        bytes[8 + 3 * pixel + frame] = past[past.size() - 3 + frame][8 + pixel];
+      }
+    }
+    policy.Logits(bytes, 1, outputs.data(), scratch.data(), state.data());
+    const std::uint8_t* mask =
+        view.mask.empty() ? nullptr : view.mask.data() + t * MixedTrajectory::kMask;
+    const float expected = head.LogProbability({outputs.data(), policy.log_deviations(), mask}, {},
+                                               view.action.data() + t * MixedTrajectory::kWords);
+    EXPECT_NEAR(view.log_prob[t], expected, 2e-5) << t;
+  }
+}
+
+TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(3);
+  Action action;
+  int trajectories = 0, remembered = 0;
+  for (int k = 0; k < 30; ++k) {
+    const Scene scene(k);
+    bench.agent->Look(scene.Show());
+    bench.agent->Step();
+    bench.agent->Give(&action);
+    EXPECT_TRUE(scene.mask[action.choices("weapon")[0]]);
+    EXPECT_TRUE(scene.mask[3 + action.choices("weapon")[1]]);
+    EXPECT_LE(std::abs(action.numbers("turn")[0]), 1.0f);
+    bench.agent->Reward(k);
+    if (k % 7 == 3) bench.agent->End(kTerminated);
+    if (k % 7 == 5) {
+      bench.agent->Look(Scene(100 + k).Show());
+      bench.agent->End(kTruncated);
+    }
+    const auto received = bench.Take();
+    if (received.block == nullptr) continue;
+    ++trajectories;
+    CheckPlayed(bench, received.view, 3);
+    remembered += received.view.state0[0] != 0.0f && !(received.view.flags[0] & kFirst);
+    bench.ring->Release(received.block);
+  }
+  EXPECT_EQ(trajectories, 8) << "a truncation hands over: T = 4 has room for one final";
+  EXPECT_GT(remembered, 2) << "trajectories that begin inside an episode";
+}
+
+TEST(AnySpaces, RowsAndMasksAreWhatTheGameShowed) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(1);
+  for (int k = 0; k < 5; ++k) bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  for (int k = 0; k < 4; ++k) {
+    const Scene scene(k);
+    const std::byte* row = received.view.observation.data() + k * MixedTrajectory::kRow;
+    EXPECT_EQ(PlaceIn(row), scene.place[0]);
+    EXPECT_EQ(std::memcmp(row + 4, scene.kind.data(), 4), 0);
+    EXPECT_EQ(std::memcmp(row + 8, scene.camera.data(), 4), 0);
+    const auto mask = received.view.mask.subspan(k * MixedTrajectory::kMask, 5);
+    EXPECT_THAT(mask, testing::ElementsAreArray(scene.mask));
+  }
+  EXPECT_EQ(PlaceIn(received.view.next_observation.data()), Scene(4).place[0]);
+}
+
+TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(2);
+  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<AgentCore*> group;
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(std::make_unique<AgentCore>(bench.model, i, Action(), i == 0 ? 5 : 1));
+    agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 4));
+    group.push_back(agents.back().get());
+  }
+  for (int step = 0; step < 9; ++step) {
+    std::vector<Scene> scenes;
+    for (int i = 0; i < 5; ++i) scenes.emplace_back(10 * i + step);
+    for (int i = 0; i < 5; ++i) agents[i]->Look(scenes[i].Show());
+    AgentCore::StepTogether(group);
+    for (int i = 0; i < 5; ++i) {
+      if ((step + i) % 3 == 2) agents[i]->End(kTerminated);
+    }
+  }
+  for (int i = 0; i < 5; ++i) {
+    bench.ring = agents[i]->rings().back();
+    for (int part = 0; part < 2; ++part) {
+      const auto received = bench.Take();
+      ASSERT_NE(received.block, nullptr) << i;
+      CheckPlayed(bench, received.view, 2);
+      bench.ring->Release(received.block);
+    }
+  }
+}
+
+/// What the policy sees after a bad row, and what the learner is told it saw, are zeros.
+TEST(AnySpaces, ABadRowCostsTheTrajectoryAndLeavesZerosInItsPlace) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(1);
+  Scene nan(1), category(2), mask(3);
+  nan.place[0] = kNaN;
+  category.kind[0] = 3;
+  mask.mask = {1, 1, 1, 0, 0};
+  for (const Scene* bad : {&nan, &category, &mask}) {
+    const std::uint64_t dropped = bench.agent->counts().trajectories_dropped.load();
+    bench.agent->Look(Scene(0).Show()), bench.agent->Step();
+    bench.agent->Look(bad->Show()), bench.agent->Step();
+    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), dropped + 1);
+    for (int k = 5; k < 10; ++k) bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+    const auto received = bench.Take();
+    ASSERT_NE(received.block, nullptr);
+    EXPECT_EQ(PlaceIn(received.view.observation.data()), Scene(5).place[0]);
+    EXPECT_EQ(PlaceIn(received.view.frames0.data()), Scene(0).place[0]);
+    const float seen = bad == &mask ? bad->place[0] : 0.0f;
+    EXPECT_EQ(PlaceIn(received.view.frames0.data() + MixedTrajectory::kRow), seen);
+    CheckPlayed(bench, received.view, 1);
+    bench.ring->Release(received.block);
+    bench.agent->End(kTerminated);
+  }
+}
+
+TEST(AnySpaces, TheFirstBadRowIsPutIntoWordsOnce) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  std::string sentence;
+  bench.agent->Look(Scene(1).Show());
+  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  Scene bad(1);
+  bad.mask = {0, 0, 0, 1, 1};
+  bench.agent->Look(bad.Show());
+  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_NE(sentence.find("weapon"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("forbids every choice"), std::string::npos) << sentence;
+  bench.agent->Look(bad.Show());
+  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+}
+
+TEST(AnySpaces, BeforeWeightsEveryActionIsValidAndMaskedToo) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  Action action;
+  for (int k = 0; k < 200; ++k) {
+    const Scene scene(k);
+    bench.agent->Look(scene.Show()), bench.agent->Step();
+    bench.agent->Give(&action);
+    const ActionLayout layout(bench.spec.spaces.action);
+    EXPECT_TRUE(layout.CheckAction(WordsOf(action).data(), scene.mask.data()).ok());
+    EXPECT_LE(std::abs(action.numbers("turn")[0]), 1.0f);
+    if (const auto received = bench.Take(); received.block != nullptr) {
+      EXPECT_EQ(received.view.version, 0u);
+      EXPECT_EQ(received.view.state0[0], 0.0f);
+      bench.ring->Release(received.block);
+    }
+  }
+}
+
+TEST(AnySpaces, ADefaultActionOfPartsIsPlayedBeforeWeights) {
+  Workbench bench(4, Pacing(WithoutPolicy::kDefault), MixedSpec());
+  Action idle(bench.spec.spaces.action), action;
+  idle.choices("weapon")[0] = 2;
+  idle.numbers("turn")[0] = 0.75f;
+  AgentCore agent(bench.model, 1, idle, 1);
+  agent.Look(Scene(0).Show()), agent.Step();
+  agent.Give(&action);
+  EXPECT_THAT(action.choices("weapon"), testing::ElementsAre(2, 0));
+  EXPECT_EQ(action.numbers("turn")[0], 0.75f);
+}
+
+TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSample) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(1);
+  Action action;
+  for (int k = 0; k < 5; ++k) {
+    Scene scene(k);
+    scene.mask.fill(1);
+    bench.agent->Look(scene.Show()), bench.agent->Step();
+    bench.agent->Give(&action);
+    action.choices("weapon")[0] = k % 3;
+    if (k == 2) action.numbers("turn")[0] = 0.5f;
+    bench.agent->Took(action);
+  }
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(received.view.action[k * MixedTrajectory::kWords], k % 3);
+  EXPECT_EQ(std::bit_cast<float>(received.view.action[2 * MixedTrajectory::kWords + 2]), 0.5f);
+  CheckPlayed(bench, received.view, 1);
+}
+
+TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
+  std::vector<std::vector<std::int32_t>> played;
+  for (int run = 0; run < 2; ++run) {
+    Workbench bench(4, Pacing(), MixedSpec());
+    bench.Publish(6);
+    bench.agent->SetMode(PlayMode::kEvaluate);
+    Action action;
+    std::vector<std::int32_t>& all = played.emplace_back();
+    for (int k = 0; k < 20; ++k) {
+      bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+      bench.agent->Give(&action);
+      for (const std::int32_t word : WordsOf(action)) all.push_back(word);
+    }
+  }
+  EXPECT_EQ(played[0], played[1]);
+}
+
+using AnySpacesDeathTest = testing::Test;
+
+TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  const Scene scene(0);
+  const std::vector<std::uint8_t> large(5);
+  EXPECT_DEATH(bench.agent->Look({{"camera", scene.camera}, {"place", scene.place}}),
+               "observation.kind has 1 int32 in its space, but Act was given nothing");
+  EXPECT_DEATH(bench.agent->Look({{"camera", large}, {"place", scene.place}, {"kind", scene.kind}}),
+               "observation.camera has 4 bytes in its space, but Act was given 5 bytes");
+  EXPECT_DEATH(
+      bench.agent->Look({{"camera", scene.camera}, {"place", scene.kind}, {"kind", scene.kind}}),
+      "observation.place has 1 floats in its space, but Act was given 1 int32");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"radar", scene.place})), "the space has not");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Mask(large).Mask(scene.camera)), "a mask of 4 bytes");
+  EXPECT_DEATH(bench.agent->Look(std::vector<float>(3)), "give Act an Observation");
+  bench.agent->Look(scene.Show()), bench.agent->Step();
+  EXPECT_DEATH(bench.agent->choice(), "not one choice");
+  EXPECT_DEATH(bench.agent->Took(1), "not one choice");
+  Action action(bench.spec.spaces.action);
+  action.choices("weapon")[0] = 3;
+  EXPECT_DEATH(bench.agent->Took(action), "Took: .*weapon");
+  EXPECT_DEATH(action.numbers("weapon"), "no part \"weapon\" of numbers");
+}
+
+}  // namespace
+}  // namespace murmurate
