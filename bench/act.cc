@@ -239,7 +239,7 @@ double CartPoleAlone() {
   for (int round = 0; round < 5; ++round) {
     const double start = ThreadNs();
     for (int i = 0; i < kSteps; ++i) {
-      const StepOutcome outcome = game.Step(static_cast<int>(random.UniformInt(2)));
+      const StepOutcome outcome = game.Push(static_cast<int>(random.UniformInt(2)));
       if (outcome.terminated || outcome.truncated) game.Reset();
     }
     best = std::min(best, (ThreadNs() - start) / kSteps);

@@ -29,7 +29,7 @@ const char* WordFor(Element element) {
   const std::string place = input.name.empty() ? "the observation" : "observation." + input.name;
   std::string got = "nothing";
   if (part != nullptr) {
-    got = std::to_string(part->count) + " " + WordFor(static_cast<Element>(part->element));
+    got = std::to_string(part->count()) + " " + WordFor(static_cast<Element>(part->element()));
   }
   const std::string message = place + " has " + std::to_string(input.elements) + " " +
                               WordFor(input.element) + " in its space, but Act was given " + got;
@@ -39,7 +39,7 @@ const char* WordFor(Element element) {
 /// Parts usually come in the order of the space.
 const ObservationPart* FindPart(std::span<const ObservationPart> parts, std::size_t likely,
                                 std::string_view name) {
-  if (likely < parts.size() && parts[likely].name == name) return &parts[likely];
+  if (likely < parts.size() && parts[likely].name() == name) return &parts[likely];
   const auto found = std::ranges::find(parts, name, &ObservationPart::name);
   return found == parts.end() ? nullptr : &*found;
 }
@@ -96,11 +96,11 @@ void AgentCore::Look(const Observation& observation) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ObservationInput& input = inputs[i];
     const ObservationPart* part = FindPart(parts, i, input.name);
-    if (part == nullptr || static_cast<Element>(part->element) != input.element ||
-        part->count != static_cast<std::size_t>(input.elements)) {
+    if (part == nullptr || static_cast<Element>(part->element()) != input.element ||
+        part->count() != static_cast<std::size_t>(input.elements)) {
       FailPart(input, part);
     }
-    std::memcpy(row + input.offset_bytes, part->data, input.size_bytes());
+    std::memcpy(row + input.offset_bytes, part->data(), input.size_bytes());
     sight_.good = sight_.good && GoodInput(input, row);
   }
   MURMURATE_CHECK(parts.size() == inputs.size(), "an observation part that the space has not");

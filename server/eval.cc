@@ -34,7 +34,7 @@ double PlayEpisode(Environment* environment, const Policy& policy, Random* rando
   const ActSettings greedy{.mode = ActSettings::Mode::kGreedy};
   double score = 0;
   for (StepOutcome outcome; !outcome.terminated && !outcome.truncated; score += outcome.reward) {
-    policy.Logits(environment->observation().parts()[0].data, 1, logits.data(), scratch.data());
+    policy.Logits(environment->observation().parts()[0].data(), 1, logits.data(), scratch.data());
     outcome = environment->Step(ChooseAction(logits, greedy, *random).action);
   }
   return score;

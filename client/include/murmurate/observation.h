@@ -7,7 +7,6 @@
 // Nothing is copied until Act is called, and nothing is allocated.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -17,37 +16,55 @@
 namespace murmurate {
 
 /// One input of the observation space. Takes anything contiguous: std::vector, std::array, a span.
-struct ObservationPart {
+class ObservationPart {
+ public:
   enum class Element : std::uint8_t { kFloat32, kUint8, kInt32 };
 
-  ObservationPart() = default;
   /// A Box of numbers.
-  ObservationPart(std::string_view part, std::span<const float> values)
-      : name(part), data(values.data()), count(values.size()), element(Element::kFloat32) {}
+  ObservationPart(std::string_view name, std::span<const float> values)
+      : ObservationPart(name, values.data(), values.size(), Element::kFloat32) {}
   /// A Box of bytes (Image): rows of pixels, the channels of a pixel together.
-  ObservationPart(std::string_view part, std::span<const std::uint8_t> values)
-      : name(part), data(values.data()), count(values.size()), element(Element::kUint8) {}
+  ObservationPart(std::string_view name, std::span<const std::uint8_t> values)
+      : ObservationPart(name, values.data(), values.size(), Element::kUint8) {}
   /// Categories (Discrete, MultiDiscrete) and flags (MultiBinary).
-  ObservationPart(std::string_view part, std::span<const std::int32_t> values)
-      : name(part), data(values.data()), count(values.size()), element(Element::kInt32) {}
+  ObservationPart(std::string_view name, std::span<const std::int32_t> values)
+      : ObservationPart(name, values.data(), values.size(), Element::kInt32) {}
 
-  std::string_view name;
-  const void* data = nullptr;
-  std::size_t count = 0;
-  Element element = Element::kFloat32;
+  std::string_view name() const { return {name_, name_size_}; }
+  const void* data() const { return data_; }
+  std::size_t count() const { return count_; }
+  Element element() const { return element_; }
+
+ private:
+  friend class Observation;
+  ObservationPart() = default;  // left as it is: an Observation has room for many
+  ObservationPart(std::string_view name, const void* data, std::size_t count, Element element)
+      : name_(name.data()),
+        name_size_(name.size()),
+        data_(data),
+        count_(count),
+        element_(element) {}
+
+  const char* name_;
+  std::size_t name_size_;
+  const void* data_;
+  std::size_t count_;
+  Element element_;
 };
 
 class Observation {
  public:
   static constexpr std::size_t kMaxParts = 32;
 
-  Observation() = default;
+  Observation() {}
   explicit Observation(std::span<const float> values) { Add({{}, values}); }
   explicit Observation(std::span<const std::uint8_t> values) { Add({{}, values}); }
   explicit Observation(std::span<const std::int32_t> values) { Add({{}, values}); }
   Observation(std::initializer_list<ObservationPart> parts) {
     for (const ObservationPart& part : parts) Add(part);
   }
+  Observation(const Observation& other) { *this = other; }
+  Observation& operator=(const Observation& other);
 
   /// More than kMaxParts parts abort.
   Observation& Add(const ObservationPart& part);
@@ -59,11 +76,11 @@ class Observation {
     return *this;
   }
 
-  std::span<const ObservationPart> parts() const { return {parts_.data(), count_}; }
+  std::span<const ObservationPart> parts() const { return {parts_, count_}; }
   std::span<const std::uint8_t> mask() const { return mask_; }
 
  private:
-  std::array<ObservationPart, kMaxParts> parts_;
+  ObservationPart parts_[kMaxParts];
   std::size_t count_ = 0;
   std::span<const std::uint8_t> mask_;
 };
