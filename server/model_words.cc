@@ -69,31 +69,59 @@ Status AddListed(const ModelWords& words, Activation usual, std::vector<InputEnc
   return Status();
 }
 
-/// The layers and stacks that follow from `trunk` and `frame_stack`.
-Status AddUsual(const ModelWords& words, const ObservationLayout& observation,
-                std::vector<InputEncoder>* encoders) {
-  const auto& inputs = observation.inputs();
-  const bool pictures = std::any_of(inputs.begin(), inputs.end(), IsPicture);
-  for (const ObservationInput& input : inputs) {
-    const bool encodes = words.trunk != "mlp" && IsPicture(input);
-    const bool numbers = input.element != ObservationInput::Element::kInt32;
-    const bool stacks = words.frame_stack > 1 && (pictures ? IsPicture(input) : numbers);
-    if (!encodes && !stacks) continue;
-    InputEncoder* encoder = EncoderOf(input.name, encoders);
-    if (stacks) encoder->stack = words.frame_stack;
-    if (!encodes || !encoder->layers.empty()) continue;
-    MURMURATE_RETURN_IF_ERROR(AddLayers(words.trunk == "nature_cnn" ? NatureCnn() : ImpalaCnn(),
-                                        Activation::kRelu, &encoder->layers));
-  }
-  if (words.trunk == "mlp" || pictures) return Status();
-  return InvalidArgument("trunk " + words.trunk +
-                         " encodes pictures of height, width and channels, and the observation has "
-                         "none: use trunk = \"mlp\"");
+/// What encodes an input: `trunk`, or what "auto" comes to for it. "" leaves it as it is.
+std::string EncoderFor(const std::string& trunk, const ObservationInput& input) {
+  constexpr int kLeastForNature = 36, kLeastForConv = 3;
+  if (!IsPicture(input) || trunk == "mlp") return "";
+  if (trunk != "auto") return trunk;
+  const int side = std::min(input.shape[0], input.shape[1]);
+  return side >= kLeastForNature ? "nature_cnn" : side >= kLeastForConv ? "conv" : "";
 }
 
-Texts UsualLayers(const std::string& trunk) {
-  if (trunk == "mlp") return {"dense 64", "dense 64"};
-  return {trunk == "nature_cnn" ? "dense 512" : "dense 256"};
+Texts EncoderLayers(const std::string& encoder) {
+  if (encoder == "nature_cnn") return NatureCnn();
+  if (encoder == "impala_cnn") return ImpalaCnn();
+  return encoder.empty() ? Texts{} : Texts{"conv 16 3 1 1 relu", "flatten"};
+}
+
+/// The trunk's layers after inputs of which one is encoded so.
+Texts UsualLayers(const std::string& encoder) {
+  if (encoder == "nature_cnn") return {"dense 512"};
+  if (encoder == "impala_cnn") return {"dense 256"};
+  return {"dense 64", "dense 64"};
+}
+
+/// The layers and stacks that follow from `trunk` and `frame_stack`; the trunk's usual layers.
+Result<Texts> AddUsual(const ModelWords& words, const ObservationLayout& observation,
+                       std::vector<InputEncoder>* encoders) {
+  const auto& inputs = observation.inputs();
+  const bool pictures = std::any_of(inputs.begin(), inputs.end(), IsPicture);
+  if (!pictures && words.trunk != "mlp" && words.trunk != "auto") {
+    return InvalidArgument("trunk " + words.trunk +
+                           " encodes pictures of height, width and channels, and the observation "
+                           "has none: use trunk = \"mlp\"");
+  }
+  Texts layers = UsualLayers("");
+  for (const ObservationInput& input : inputs) {
+    const std::string encodes = EncoderFor(words.trunk, input);
+    const bool numbers = input.element != ObservationInput::Element::kInt32;
+    const bool stacks = words.frame_stack > 1 && (pictures ? IsPicture(input) : numbers);
+    if (UsualLayers(encodes).size() == 1) layers = UsualLayers(encodes);
+    if (encodes.empty() && !stacks) continue;
+    InputEncoder* encoder = EncoderOf(input.name, encoders);
+    if (stacks) encoder->stack = words.frame_stack;
+    if (!encoder->layers.empty()) continue;
+    MURMURATE_RETURN_IF_ERROR(
+        AddLayers(EncoderLayers(encodes), Activation::kRelu, &encoder->layers));
+  }
+  return layers;
+}
+
+Activation UsualActivation(const ModelWords& words, const ObservationLayout& observation) {
+  const auto& inputs = observation.inputs();
+  const bool pictures = std::any_of(inputs.begin(), inputs.end(), IsPicture);
+  const bool numbers = words.trunk == "mlp" || (words.trunk == "auto" && !pictures);
+  return words.activation.value_or(numbers ? Activation::kTanh : Activation::kRelu);
 }
 
 }  // namespace
@@ -110,16 +138,16 @@ bool Recurs(const ModelWords& words) {
 
 Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
-  const bool mlp = words.trunk == "mlp";
-  const Activation usual = words.activation.value_or(mlp ? Activation::kTanh : Activation::kRelu);
+  const ObservationLayout observation(spaces.observation);
+  const Activation usual = UsualActivation(words, observation);
   ModelSpec spec;
   spec.spaces = spaces;
   spec.continuous = words.continuous;
   spec.normalize_observation = words.normalize_observation;
   MURMURATE_RETURN_IF_ERROR(AddListed(words, usual, &spec.encoders));
-  MURMURATE_RETURN_IF_ERROR(AddUsual(words, ObservationLayout(spaces.observation), &spec.encoders));
-  MURMURATE_RETURN_IF_ERROR(
-      AddLayers(words.layers.value_or(UsualLayers(words.trunk)), usual, &spec.trunk));
+  const Result<Texts> layers = AddUsual(words, observation, &spec.encoders);
+  if (!layers.ok()) return layers.status();
+  MURMURATE_RETURN_IF_ERROR(AddLayers(words.layers.value_or(*layers), usual, &spec.trunk));
   if (!words.recurrent.empty()) {
     MURMURATE_RETURN_IF_ERROR(AddLayers({words.recurrent}, usual, &spec.trunk));
     if (!spec.trunk.back().recurrent()) {

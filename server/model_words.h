@@ -1,7 +1,9 @@
 // ModelWords: how a config describes a model, and the spec that it makes for an actor's spaces.
 //
 //   [model]
-//   trunk = "nature_cnn"      what encodes pictures: mlp (nothing), nature_cnn, impala_cnn
+//   trunk = "nature_cnn"      what encodes pictures: mlp (nothing), nature_cnn, impala_cnn, or
+//   auto:
+//                             nature_cnn from 36 x 36 on, one conv 16 3 1 1 for smaller ones
 //   layers = [512]            of the trunk: units of dense layers, or layers in words
 //   inputs = ["camera: conv 16 3 1 1", "camera: flatten", "speed: dense 32 tanh"]
 //   recurrent = "lstm 128"    on top of the trunk
@@ -17,14 +19,14 @@
 namespace murmurate {
 
 struct ModelWords {
-  std::string trunk = "mlp";
-  /// Layer::Parse with the usual activation. Unset: [64, 64] for mlp, [512] for nature_cnn (Mnih et
-  /// al. 2015), [256] for impala_cnn (Espeholt et al. 2018, its deep network).
+  std::string trunk = "auto";
+  /// Layer::Parse with the usual activation. Unset: [512] after nature_cnn (Mnih et al. 2015),
+  /// [256] after impala_cnn (Espeholt et al. 2018, its deep network), otherwise [64, 64].
   std::optional<std::vector<std::string>> layers = {};
   /// "NAME: LAYER", in order; an input that has some is not encoded by `trunk`.
   std::vector<std::string> inputs = {};
   std::optional<Activation> activation =
-      {};                                   ///< the usual one. Unset: tanh for mlp, relu otherwise
+      {};  ///< the usual one. Unset: relu where pictures are encoded, otherwise tanh
   std::string recurrent = {};               ///< "lstm UNITS", "gru UNITS", or empty
   int frame_stack = 1;                      ///< of pictures; of all numbers when there are none
   std::optional<bool> separate_value = {};  ///< unset: unless the trunk recurs

@@ -29,6 +29,31 @@ TEST(ModelWords, NothingSaidIsTwoLayersOf64) {
   EXPECT_TRUE(spec.encoders.empty());
 }
 
+TEST(ModelWords, PicturesAreEncodedByTheirSize) {
+  const Spaces spaces = {Dict({{"camera", Image({64, 96, 3})},
+                               {"radar", Image({10, 5, 1})},
+                               {"dots", Image({2, 2, 1})},
+                               {"speed", Box({3})}}),
+                         Discrete(2)};
+  const ModelSpec spec = *MakeSpec({}, spaces);
+  EXPECT_EQ(LayersOf(spec.FindEncoder("camera")->layers),
+            "conv 32 8 4 0 relu; conv 64 4 2 0 relu; conv 64 3 1 0 relu; flatten; ");
+  EXPECT_EQ(LayersOf(spec.FindEncoder("radar")->layers), "conv 16 3 1 1 relu; flatten; ");
+  EXPECT_EQ(spec.FindEncoder("dots"), nullptr);
+  EXPECT_EQ(spec.FindEncoder("speed"), nullptr);
+  EXPECT_EQ(LayersOf(spec.trunk), "dense 512 relu; ");
+  const ModelSpec small = *MakeSpec({}, {Image({10, 5, 1}), Discrete(3)});
+  EXPECT_EQ(LayersOf(small.trunk), "dense 64 relu; dense 64 relu; ");
+  const ModelSpec flat = *MakeSpec({.trunk = "mlp"}, spaces);
+  EXPECT_TRUE(flat.encoders.empty());
+}
+
+TEST(ModelWords, TheSmallestPictureForNatureCnnFits) {
+  EXPECT_TRUE(MakeSpec({}, {Image({36, 36, 1}), Discrete(2)}).ok());
+  EXPECT_EQ(MakeSpec({}, {Image({35, 36, 1}), Discrete(2)})->encoders[0].layers.size(), 2u);
+  EXPECT_FALSE(MakeSpec({.trunk = "nature_cnn"}, {Image({35, 36, 1}), Discrete(2)}).ok());
+}
+
 TEST(ModelWords, NatureCnnIsThePapersWithItsStack) {
   const ModelSpec spec = *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4}, kPixels);
   ASSERT_EQ(spec.encoders.size(), 1u);
@@ -95,7 +120,7 @@ TEST(ModelWords, AConfigsMistakesAreNamedWithTheirLine) {
   EXPECT_THAT(load("layers = [64, \"conv 32 8\"]"),
               AllOf(HasSubstr("game.toml:2: model.layers"), HasSubstr("conv FILTERS KERNEL")));
   EXPECT_THAT(load("layers = [0]"), HasSubstr("units (1 to 65536)"));
-  EXPECT_THAT(load("trunk = \"resnet\""), HasSubstr("\"mlp\" or \"nature_cnn\""));
+  EXPECT_THAT(load("trunk = \"resnet\""), HasSubstr("\"nature_cnn\""));
   EXPECT_THAT(load("frame_stack = 17"), HasSubstr("from 1 to 16"));
   const auto config = Config::Load(Text("[model]\n\ntrunk = \"nature_cnn\""), {});
   ASSERT_TRUE(config.ok());
