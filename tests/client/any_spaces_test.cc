@@ -6,73 +6,18 @@
 #include <limits>
 
 #include "client/game_action.h"
-#include "tests/client/workbench.h"
-#include "tests/experience/mixed_trajectory.h"
+#include "murmurate/client.h"
+#include "tests/client/game.h"
+#include "tests/client/mixed_game.h"
+#include "tests/client/test_learner.h"
 
 namespace murmurate {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// What the mixed game shows at its k-th step; the views stay good as long as it does.
-struct Scene {
-  explicit Scene(int k) : place{std::sin(0.9f * static_cast<float>(k))}, kind{k % 3} {
-    for (int i = 0; i < 4; ++i) camera[i] = static_cast<std::uint8_t>(37 * k + 11 * i);
-    mask = {1, static_cast<std::uint8_t>(k % 2), static_cast<std::uint8_t>(k % 3 != 0), 1,
-            static_cast<std::uint8_t>(k % 4 != 0)};
-  }
-  Observation Show() const {
-    return Observation{{"camera", camera}, {"place", place}, {"kind", kind}}.Mask(mask);
-  }
-  std::array<float, 1> place;
-  std::array<std::int32_t, 1> kind;
-  std::array<std::uint8_t, 4> camera;
-  std::array<std::uint8_t, 5> mask;
-};
-
 ClientOptions Pacing(WithoutPolicy without = WithoutPolicy::kRandom) {
   return {.without_policy = without};
-}
-
-/// The log-probabilities of a trajectory by itself: rows stacked and states carried by hand.
-void CheckPlayed(const Workbench& bench, const TrajectoryView& view, std::uint64_t seed) {
-  const ModelSpec& spec = bench.spec;
-  const ParameterLayout layout(spec);
-  const AlignedFloats parameters = SomeParameters(spec, seed);
-  const std::span<const float> flat = parameters;
-  Policy policy(spec);
-  policy.Pack(flat.subspan(layout.policy.offset, layout.policy.count),
-              flat.subspan(layout.statistics.offset, layout.statistics.count));
-  const ActionHead head{ActionLayout(spec.spaces.action, spec.continuous)};
-  std::vector<float> state(view.state0.begin(), view.state0.end());
-  std::vector<std::vector<std::byte>> past;  // newest last
-  for (std::size_t i = 0; i < 2; ++i) {
-    const auto row = view.frames0.subspan(i * MixedTrajectory::kRow, MixedTrajectory::kRow);
-    past.emplace_back(row.begin(), row.end());
-  }
-  AlignedFloats scratch(policy.ScratchFloats(1)), stacked(5);
-  std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
-  for (int t = 0; t < view.steps; ++t) {
-    if (view.flags[t] & kFirst) {
-      std::ranges::fill(state, 0.0f);
-      for (auto& row : past) row.assign(MixedTrajectory::kRow, std::byte{0});
-    }
-    const auto row = view.observation.subspan(t * MixedTrajectory::kRow, MixedTrajectory::kRow);
-    past.emplace_back(row.begin(), row.end());
-    std::byte* bytes = reinterpret_cast<std::byte*>(stacked.data());
-    std::memcpy(bytes, row.data(), 8);  // place and kind
-    for (int pixel = 0; pixel < 4; ++pixel) {
-      for (int frame = 0; frame < 3; ++frame) {
-        bytes[8 + 3 * pixel + frame] = past[past.size() - 3 + frame][8 + pixel];
-      }
-    }
-    policy.Logits(bytes, 1, outputs.data(), scratch.data(), state.data());
-    const std::uint8_t* mask =
-        view.mask.empty() ? nullptr : view.mask.data() + t * MixedTrajectory::kMask;
-    const float expected = head.LogProbability({outputs.data(), policy.log_deviations(), mask}, {},
-                                               view.action.data() + t * MixedTrajectory::kWords);
-    EXPECT_NEAR(view.log_prob[t], expected, 2e-5) << t;
-  }
 }
 
 TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
@@ -97,7 +42,7 @@ TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
     const auto received = bench.Take();
     if (received.block == nullptr) continue;
     ++trajectories;
-    CheckPlayed(bench, received.view, 3);
+    CheckPlayed(received.view, 3);
     remembered += received.view.state0[0] != 0.0f && !(received.view.flags[0] & kFirst);
     bench.ring->Release(received.block);
   }
@@ -147,7 +92,7 @@ TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
     for (int part = 0; part < 2; ++part) {
       const auto received = bench.Take();
       ASSERT_NE(received.block, nullptr) << i;
-      CheckPlayed(bench, received.view, 2);
+      CheckPlayed(received.view, 2);
       bench.ring->Release(received.block);
     }
   }
@@ -173,7 +118,7 @@ TEST(AnySpaces, ABadRowCostsTheTrajectoryAndLeavesZerosInItsPlace) {
     EXPECT_EQ(PlaceIn(received.view.frames0.data()), Scene(0).place[0]);
     const float seen = bad == &mask ? bad->place[0] : 0.0f;
     EXPECT_EQ(PlaceIn(received.view.frames0.data() + MixedTrajectory::kRow), seen);
-    CheckPlayed(bench, received.view, 1);
+    CheckPlayed(received.view, 1);
     bench.ring->Release(received.block);
     bench.agent->End(kTerminated);
   }
@@ -241,7 +186,7 @@ TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSamp
   ASSERT_NE(received.block, nullptr);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(received.view.action[k * MixedTrajectory::kWords], k % 3);
   EXPECT_EQ(std::bit_cast<float>(received.view.action[2 * MixedTrajectory::kWords + 2]), 0.5f);
-  CheckPlayed(bench, received.view, 1);
+  CheckPlayed(received.view, 1);
 }
 
 TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
@@ -259,6 +204,86 @@ TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
     }
   }
   EXPECT_EQ(played[0], played[1]);
+}
+
+class AnySpacesOverBothPaths : public testing::TestWithParam<bool> {
+ protected:
+  AnySpacesOverBothPaths()
+      : learner_(address_, {.trajectory_length = 4, .shm = GetParam(), .model = MixedSpec()}) {
+    auto client = Client::Connect(address_, {.pace = Pace::kCredit});
+    EXPECT_TRUE(client.ok());
+    client_ = *std::move(client);
+    const Spaces spaces = MixedSpec().spaces;
+    agent_ = client_->NewAgent({.observation = spaces.observation, .action = spaces.action});
+    EXPECT_TRUE(Until([&] { learner_.PollOnce(); }, [&] { return learner_.knows("default"); }));
+    learner_.Publish("default", 1);
+    EXPECT_TRUE(Until([&] { learner_.PollOnce(); },
+                      [&] { return client_->State().state == ClientState::kLive; }));
+  }
+
+  const std::string address_ = FreshAddress();
+  TestLearner learner_;
+  std::unique_ptr<Client> client_;
+  Agent agent_;
+  Action action_;
+};
+INSTANTIATE_TEST_SUITE_P(SharedMemoryAndNetwork, AnySpacesOverBothPaths, testing::Bool());
+
+TEST_P(AnySpacesOverBothPaths, WhatArrivesIsWhatWasPlayed) {
+  int k = 0;
+  std::uint64_t version = 1;
+  const auto play = [&] {
+    learner_.PollOnce(0);
+    const Scene scene(k);
+    agent_.Act(scene.Show(), &action_);
+    agent_.Reward(k);
+    if (k % 7 == 3) agent_.End(kTerminated);
+    if (k % 7 == 5) agent_.End(kTruncated, Scene(k + 1000).Show());
+    if (++k % 60 == 0) learner_.Publish("default", ++version);
+  };
+  EXPECT_TRUE(Until(play, [&] { return learner_.received.size() >= 60; }));
+  for (const auto& received : learner_.received) {
+    if (received->view.steps > 0) CheckPlayed(received->view, received->view.version);
+  }
+  EXPECT_GE(learner_.received.back()->view.version, 3u);
+  EXPECT_EQ(client_->Stats().trajectories_dropped, 0u);
+}
+
+TEST_P(AnySpacesOverBothPaths, ASavedPolicyPlaysTheSame) {
+  const std::string path = testing::TempDir() + "any-" + std::to_string(getpid());
+  ASSERT_TRUE(client_->Save(path).ok());
+  const auto open = Client::Open({.policy = PolicySource::FromFile(path)});
+  ASSERT_TRUE(open.ok()) << open.status();
+  const Spaces spaces = MixedSpec().spaces;
+  Agent shipped = (*open)->NewAgent({.observation = spaces.observation, .action = spaces.action});
+  ASSERT_TRUE(shipped.valid()) << (*open)->last_error();
+  Action action;
+  for (Agent* agent : {&agent_, &shipped}) agent->Mode(PlayMode::kSilent);
+  for (int k = 0; k < 40; ++k) {
+    const Scene scene(k);
+    agent_.Act(scene.Show(), &action_);
+    shipped.Act(scene.Show(), &action);
+    EXPECT_EQ(WordsOf(action), WordsOf(action_)) << k;
+    if (k % 9 == 8) agent_.End(kTerminated), shipped.End(kTerminated);
+  }
+  std::remove(path.c_str());
+}
+
+TEST(AnySpaces, ADefaultActionMustBeOfTheSpace) {
+  const Spaces spaces = MixedSpec().spaces;
+  auto client = Client::Connect(FreshAddress());
+  ASSERT_TRUE(client.ok());
+  const auto error = [&](const Action& action) {
+    const Agent agent = (*client)->NewAgent(
+        {.observation = spaces.observation, .action = spaces.action, .default_action = action});
+    return agent.valid() ? "" : (*client)->last_error().message();
+  };
+  EXPECT_NE(error(1).find("other parts than the action space"), std::string::npos);
+  Action action(spaces.action);
+  action.choices("weapon")[1] = 2;
+  EXPECT_NE(error(action).find("default_action: "), std::string::npos) << error(action);
+  action.choices("weapon")[1] = 1;
+  EXPECT_EQ(error(action), "");
 }
 
 using AnySpacesDeathTest = testing::Test;

@@ -30,6 +30,7 @@ struct TestLearnerOptions {
   std::uint64_t incarnation = 100;
   bool resumed = false, shm = true, release = true;
   std::uint32_t max_trajectory_ms = 60000;
+  ModelSpec model = SmallSpec();  ///< whatever the spaces are
 };
 
 class TestLearner : public wire::ServerSession::Models {
@@ -60,7 +61,7 @@ class TestLearner : public wire::ServerSession::Models {
       if (!difference.empty()) return InvalidArgument("model " + name + ": " + difference);
       return known->second;
     }
-    ModelSpec spec = SmallSpec();
+    ModelSpec spec = options_.model;
     spec.spaces = *spaces;
     auto segment = publishing_->AddModel(name, spec, false);
     if (!segment.ok()) return segment.status();
@@ -71,7 +72,7 @@ class TestLearner : public wire::ServerSession::Models {
     model.welcome.trajectory_length = static_cast<std::uint32_t>(options_.trajectory_length);
     model.welcome.max_trajectory_ms = options_.max_trajectory_ms;
     model.welcome.segment = *segment;
-    model.block_bytes = TrajectoryLayout(*spaces, options_.trajectory_length).block_bytes;
+    model.block_bytes = TrajectoryLayout(spec, options_.trajectory_length).block_bytes;
     model.outstanding_limit = options_.outstanding;
     model.batch_trajectories = options_.batch;
     specs_.push_back(spec);
@@ -131,8 +132,7 @@ class TestLearner : public wire::ServerSession::Models {
     kept->agent_index = verdict.agent_index;
     kept->block = AlignedFloats(good.block.size() / sizeof(float) + 1);
     std::memcpy(kept->block.data(), good.block.data(), good.block.size());
-    const Spaces& spaces = specs_[verdict.model].spaces;
-    const TrajectoryLayout layout(spaces, options_.trajectory_length);
+    const TrajectoryLayout layout(specs_[verdict.model], options_.trajectory_length);
     const auto bytes = std::as_bytes(std::span<const float>(kept->block)).first(good.block.size());
     const Status viewed = wire::ViewTrajectory(kept->metadata, bytes, layout, &kept->view);
     ASSERT_TRUE(viewed.ok()) << viewed;
