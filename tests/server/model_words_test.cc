@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const Spaces kPixels = {Image({84, 84, 1}), Discrete(6)};
 const Spaces kNumbers = {Box({4}), Discrete(2)};
@@ -126,6 +127,41 @@ TEST(ModelWords, AConfigsMistakesAreNamedWithTheirLine) {
   ASSERT_TRUE(config.ok());
   EXPECT_THAT(config->ModelFor("default", kNumbers).status().message(),
               AllOf(HasSubstr("game.toml:3: model.trunk: "), EndsWith("use trunk = \"mlp\"")));
+}
+
+/// A config, the spaces of the first actor, and what the one line of refusal holds.
+struct Unworkable {
+  const char* model;
+  Spaces spaces;
+  const char* line;
+  const char* sentence;
+};
+
+TEST(ModelWords, WhatCannotWorkIsRefusedWithItsLine) {
+  const Spaces dict = {Dict({{"camera", Image({84, 84, 3})}, {"speed", Box({2})}}), Discrete(4)};
+  const std::string wide = "layers = [\"dense 65536\", \"dense 65536\"]";
+  std::string enormous = "layers = [65536";  // 2 x 63 x 2^32: half of 2^40 weights
+  for (int i = 0; i < 63; ++i) enormous += ", 65536";
+  enormous += "]";
+  const std::vector<Unworkable> all = {
+      {"layers = [\"conv 16 3 1\"]", kNumbers,
+       "game.toml:3: model.layers: ", "larger than its input of 4"},
+      {"inputs = [\"camera: conv 8 100 1\"]", dict,
+       "game.toml:3: model.inputs: ", "larger than its input of 84 x 84 x 3"},
+      {"inputs = [\"camera: residual\", \"camera: conv 8 3 2\", \"camera: add\"]", dict,
+       "game.toml:3: model.inputs: ", "they must agree"},
+      {"inputs = [\"radar: flatten\"]", dict, "game.toml:3: model.inputs: ", "no such part"},
+      {"trunk = \"impala_cnn\"", kNumbers, "game.toml:3: model.trunk: ", "trunk = \"mlp\""},
+      {wide.c_str(), kNumbers, "game.toml:3: model.layers: ", "at most 268435456"},
+      {enormous.c_str(), kNumbers,
+       "game.toml:3: model.layers: ", "has 541174988800 parameters where at most 268435456"},
+  };
+  for (const Unworkable& one : all) {
+    const auto config = Config::Load(Text(std::string("[model]\n\n") + one.model), {});
+    ASSERT_TRUE(config.ok()) << config.status();
+    const std::string message = config->ModelFor("default", one.spaces).status().message();
+    EXPECT_THAT(message, AllOf(StartsWith(one.line), HasSubstr(one.sentence))) << one.model;
+  }
 }
 
 TEST(ModelWords, AConfigSaysAllOfIt) {
