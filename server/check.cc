@@ -143,6 +143,10 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   const auto model = config->ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();
   PrintModel(model->spec);
+  if (model->initial_file.path.empty()) return 0;
+  const auto weights = ReadInitialWeights(model->initial_file, model->spec);
+  if (!weights.ok()) return weights.status();
+  std::printf("\n%s\n", weights->report.c_str());
   return 0;
 }
 

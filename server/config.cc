@@ -63,7 +63,8 @@ Result<ConfigSource> FindConfig(const std::string& name) {
   if (!fs::exists(name, error)) return NoSuchConfig(name);
   auto text = ReadFile(name, kMaxConfigBytes);
   if (!text.ok()) return InvalidArgument(text.status().message());
-  return ConfigSource{name, fs::path(name).stem().string(), std::move(*text)};
+  const fs::path place(name);
+  return ConfigSource{name, place.stem().string(), std::move(*text), place.parent_path().string()};
 }
 
 Result<Config> Config::Load(const ConfigSource& source,
@@ -287,7 +288,19 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
+  const std::string& initializer = std::get<std::string>(Get("model", "initializer", model).value);
+  settings.initializer = initializer == "xavier" ? Initializer::kXavier
+                         : initializer == "he"   ? Initializer::kHe
+                                                 : Initializer::kOrthogonal;
+  settings.initial_file = InitialFileFor(model);
   return settings;
+}
+
+InitialFile Config::InitialFileFor(const std::string& model) const {
+  const ConfigEntry& entry = Get("model", "initialize_from", model);
+  const std::string own = PathOf("model", "initialize_from", model);
+  return {As<std::string>(entry.value).value_or(""),
+          entry.origin + ": " + (entries_.values.contains(own) ? own : "model.initialize_from")};
 }
 
 std::vector<Config::Line> Config::Explain() const {

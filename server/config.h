@@ -12,6 +12,7 @@
 
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/initial_weights.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "shared/model/model_spec.h"
@@ -44,6 +45,8 @@ struct ModelSettings {
   ModelSpec spec;
   PpoSettings algorithm;
   double max_trajectory_s = 5.0, max_batch_s = 10.0;
+  Initializer initializer = Initializer::kOrthogonal;
+  InitialFile initial_file;
 };
 
 class Config {
@@ -58,6 +61,7 @@ class Config {
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
+  InitialFile InitialFileFor(const std::string& model) const;
   /// Models that have a section of their own.
   const std::set<std::string>& named_models() const { return entries_.models; }
 
@@ -78,11 +82,11 @@ class Config {
   PpoSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;
+  Status CheckBurnIn(const std::string& model) const;
   Status CheckListen() const;
   void Settle(const std::string& stem);
 
   ConfigEntries entries_;
-  Status CheckBurnIn(const std::string& model) const;
   RunSettings run_;
   ServerSettings server_;
 };

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 
@@ -99,9 +100,16 @@ ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
   return rule.kind == ValueKind::kLayers ? AsLayers(*array) : AsList<std::string>(*array);
 }
 
+std::string Absolute(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(std::filesystem::path(folder) / path, error);
+  return error ? path : whole.lexically_normal().string();
+}
+
 class Reader {
  public:
-  Reader(Where where, ConfigEntries* entries) : where_(std::move(where)), entries_(entries) {}
+  Reader(Where where, std::string folder, ConfigEntries* entries)
+      : where_(std::move(where)), folder_(std::move(folder)), entries_(entries) {}
 
   Status ReadRoot(const toml::table& root) {
     for (const auto& [key, node] : root) {
@@ -166,6 +174,7 @@ class Reader {
     if (!expected.empty())
       return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) + ", expected " +
                              expected + "; write for example " + key + " = " + rule->example);
+    if (rule->kind == ValueKind::kPath) value = Absolute(folder_, std::get<std::string>(value));
     entries_->values[path] = {std::move(value), where_(node)};
     return {};
   }
@@ -182,14 +191,15 @@ class Reader {
   }
 
   Where where_;
+  std::string folder_;
   ConfigEntries* entries_;
 };
 
-Status ParseInto(const std::string& text, const std::string& label, const Where& where,
-                 ConfigEntries* entries) {
+Status ParseInto(const ConfigSource& source, const Where& where, ConfigEntries* entries) {
+  const std::string& label = source.label;
   try {
-    const toml::table root = toml::parse(std::string_view(text), std::string_view(label));
-    return Reader(where, entries).ReadRoot(root);
+    const toml::table root = toml::parse(std::string_view(source.text), std::string_view(label));
+    return Reader(where, source.folder, entries).ReadRoot(root);
   } catch (const toml::parse_error& error) {
     return InvalidArgument(label + ':' + std::to_string(error.source().begin.line) +
                            ": not TOML (" + std::string(error.description()) +
@@ -212,7 +222,7 @@ Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
   const auto where = [&](const toml::node& node) {
     return source.label + ':' + std::to_string(node.source().begin.line);
   };
-  return ParseInto(source.text, source.label, where, entries);
+  return ParseInto(source, where, entries);
 }
 
 Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
@@ -229,7 +239,7 @@ Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
     line = key + " = " + ToToml(ConfigValue(change.value));
   const std::string text = '[' + change.path.substr(0, dot) + "]\n" + line + '\n';
   return ParseInto(
-      text, named, [&](const toml::node&) { return named; }, entries);
+      {named, "", text}, [&](const toml::node&) { return named; }, entries);
 }
 
 }  // namespace murmurate

@@ -15,6 +15,7 @@ struct ConfigSource {
   std::string label;  ///< "cartpole.toml", or "cartpole (built in)"
   std::string stem;   ///< the run's name when none is set: "cartpole"
   std::string text;
+  std::string folder = {};  ///< where relative paths in it start; "": the working folder
 };
 
 /// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed").

@@ -87,6 +87,17 @@ const std::vector<ConfigRule> kModelRules{
     {"model", "state_dependent_deviation", kBool, false, "true",
      "the network gives the spread of continuous actions"},
     {"model", "normalize_observation", kBool, true, "true", "by running mean and variance"},
+    {"model",
+     "initializer",
+     kString,
+     S("orthogonal"),
+     "\"orthogonal\"",
+     "how weights begin",
+     -1,
+     1,
+     {"orthogonal", "xavier", "he"}},
+    {"model", "initialize_from", ValueKind::kPath, kUnset, "\"weights.safetensors\"",
+     "a file: its tensors of the same name and shape"},
 };
 
 const std::vector<ConfigRule> kAlgorithmRules{
@@ -232,6 +243,7 @@ std::string Expectation(const ConfigRule& rule) {
       return "a list of at most 64 units (1 to 65536) and layers such as \"conv 32 8 4\"";
     case ValueKind::kStrings:
       return "a list of strings";
+    case ValueKind::kPath:
     case ValueKind::kString:
       break;
   }
@@ -250,6 +262,7 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
       return FitNumber(rule, value);
     case ValueKind::kSchedule:
       return FitSchedule(rule, value);
+    case ValueKind::kPath:
     case ValueKind::kString:
       return FitString(rule, *value);
     case ValueKind::kLayers:

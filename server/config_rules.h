@@ -11,10 +11,11 @@
 
 namespace murmurate {
 
-enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kStrings, kLayers };
+enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kPath, kStrings, kLayers };
 
-/// kLayers: a list of units (64) and layers in words ("conv 32 8 4"); it is held as
-/// std::vector<std::int64_t> when all are units, else as strings.
+/// kPath: a string; a relative one starts from the folder of the file it stands in (of --set: the
+/// working folder), and is held absolute. kLayers: a list of units (64) and layers in words ("conv
+/// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings.
 struct ConfigRule {
   std::string section;
   std::string key;

@@ -77,7 +77,9 @@ struct Daemon::State {
   Status WriteFiles() const;
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
-  void StartLearning(LiveModel* model, const ModelSettings& settings, std::uint64_t seed);
+  Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
+                                               const ModelSettings& settings) const;
+  void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
   ActorsView Actors() const;
   void AskLearningToEnd();
   void EndLearning(std::int64_t deadline_ns);
@@ -189,6 +191,8 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
+  auto learner = MakeLearner(name, settings);
+  if (!learner.ok()) return learner.status();
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
     if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
@@ -202,7 +206,7 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   const OfferedModel offered{model->channel, *segment, settings.max_trajectory_s,
                              settings.max_batch_s};
   std::lock_guard lock(models_mutex);
-  StartLearning(model.get(), settings, DeriveSeed(config.run().seed, models.size()));
+  StartLearning(model.get(), std::move(*learner));
   models.push_back(std::move(model));
   log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
   return offered;
@@ -211,8 +215,23 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
                        ": no memory for its batches; lower algorithm.batch_steps or model.layers");
 }
 
-void Daemon::State::StartLearning(LiveModel* model, const ModelSettings& settings,
-                                  std::uint64_t seed) {
+Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
+                                                            const ModelSettings& settings) const {
+  auto learner =
+      std::make_unique<Learner>(settings.spec, settings.algorithm,
+                                DeriveSeed(config.run().seed, models.size()), settings.initializer);
+  if (settings.initial_file.path.empty()) return learner;
+  auto weights = ReadInitialWeights(settings.initial_file, settings.spec);
+  if (!weights.ok()) {
+    log(LogLevel::kError, "model " + name + ": " + weights.status().message());
+    return InvalidArgument("model " + name + ": " + weights.status().message());
+  }
+  learner->BeginWith(weights->match);
+  log(LogLevel::kInfo, "model " + name + ": " + weights->report);
+  return learner;
+}
+
+void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
   LearnCallbacks callbacks;
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
     model->gate.Pass([&] {
@@ -225,9 +244,8 @@ void Daemon::State::StartLearning(LiveModel* model, const ModelSettings& setting
     model->gate.Pass([&] { operate->Post(ToUpdate(model->name, *model->channel, report)); });
   };
   callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
-  model->learning = std::make_unique<LearnLoop>(
-      model->channel, std::make_unique<Learner>(settings.spec, settings.algorithm, seed),
-      std::move(callbacks));
+  model->learning =
+      std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
   const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
   model->loop = std::make_unique<Loop>(
       "mmr-learn" + number,

@@ -2,6 +2,7 @@
 
 #include "server/commands.h"
 #include "server/daemon.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -19,6 +20,17 @@ const char* ReasonFor(std::optional<RunEnd> end) {
   return "the learner was told to stop";
 }
 
+/// Before the spaces are known: that there is a file, and that it can be read.
+Status CheckInitialFiles(const Config& config) {
+  std::set<std::string> models = config.named_models();
+  models.insert("");
+  for (const std::string& model : models) {
+    const InitialFile file = config.InitialFileFor(model);
+    if (!file.path.empty()) MURMURATE_RETURN_IF_ERROR(ReadInitialFile(file).status());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments) {
@@ -30,6 +42,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
+  if (Status status = CheckInitialFiles(*config); !status.ok()) return status;
   Signals signals;
   DaemonOptions options;
   options.when_taken =

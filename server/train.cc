@@ -23,7 +23,10 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source) {
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
   auto environment = MakeEnvironment(name);
   if (!environment.ok()) return environment.status();
-  return config.ModelFor("default", (*environment)->spaces()).status();
+  const auto model = config.ModelFor("default", (*environment)->spaces());
+  if (!model.ok()) return model.status();
+  if (model->initial_file.path.empty()) return {};
+  return ReadInitialWeights(model->initial_file, model->spec).status();
 }
 
 Status StartActors(const Config& config, Children* children) {

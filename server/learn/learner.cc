@@ -23,14 +23,15 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 }  // namespace
 
 struct Learner::State {
-  State(const ModelSpec& model_spec, const PpoSettings& ppo_settings, std::uint64_t seed)
+  State(const ModelSpec& model_spec, const PpoSettings& ppo_settings, std::uint64_t seed,
+        Initializer initializer)
       : spec(model_spec),
         settings(ppo_settings),
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
         store(gradient.size(), OptimizerSettings(settings), settings.max_grad_norm) {
-    InitializeParameters(spec, DeriveSeed(seed, 0), parameters);
+    InitializeParameters(spec, DeriveSeed(seed, 0), parameters, initializer);
   }
 
   std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
@@ -92,10 +93,13 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
   }
 }
 
-Learner::Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
-    : state_(std::make_unique<State>(spec, settings, seed)) {}
+Learner::Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed,
+                 Initializer initializer)
+    : state_(std::make_unique<State>(spec, settings, seed, initializer)) {}
 
 Learner::~Learner() = default;
+
+void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parameters); }
 
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
   LearnReport report;

@@ -10,6 +10,8 @@
 #include "murmurate/status.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/weights_match.h"
+#include "shared/network/actor_critic.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {
@@ -66,8 +68,12 @@ struct LearnReport {
 
 class Learner {
  public:
-  Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed);
+  Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed,
+          Initializer initializer = Initializer::kOrthogonal);
   ~Learner();
+
+  /// Before the first batch: what of a file matches goes over what was drawn.
+  void BeginWith(const WeightsMatch& match);
 
   /// Trains on one batch (which it may reorder and mask) and makes the next version.
   /// `environment_steps`: where the schedules are.

@@ -31,6 +31,23 @@ TEST(LearnerTest, TheFirstVersionIsOneAndEachBatchMakesTheNext) {
   EXPECT_GT(report.entropy, 0.0);
 }
 
+TEST(LearnerTest, BeginsAsItIsTold) {
+  const ParameterLayout layout(ExampleSpec());
+  std::vector<float> drawn(layout.total);
+  InitializeParameters(ExampleSpec(), DeriveSeed(1, 0), drawn, Initializer::kHe);
+  Learner learner(ExampleSpec(), ExamplePpo(), 1, Initializer::kHe);
+  EXPECT_EQ(ParametersOf(learner), drawn);
+
+  const std::vector<float> bias = {0.25f, -0.5f};
+  const std::size_t place = layout.Find("policy.head.bias").offset;
+  WeightsMatch match;
+  match.taken = {{place, bias}};
+  learner.BeginWith(match);
+  std::copy(bias.begin(), bias.end(), drawn.begin() + static_cast<std::ptrdiff_t>(place));
+  EXPECT_EQ(ParametersOf(learner), drawn);
+  EXPECT_EQ(learner.version(), 1u);
+}
+
 TEST(LearnerTest, ASnapshotNeverChanges) {
   Learner learner(ExampleSpec(), ExamplePpo(), 1);
   const auto before = learner.TakeSnapshot();
@@ -131,23 +148,6 @@ TEST(LearnerTest, ABatchWithNoWeightMakesAVersionButNoUpdate) {
   EXPECT_EQ(ParametersOf(learner), before);
 }
 
-TEST(LearnerTest, AVersionThatWasNeverMadeIsDropped) {
-  Learner learner(ExampleSpec(), ExamplePpo(), 3);
-  TrainingBatch batch = FullBatch(1, 1'000'000, 1, 1);
-  const LearnReport report = learner.Learn(batch, 32);
-  EXPECT_EQ(report.stale_trajectories, 1u);
-  EXPECT_EQ(report.trained_steps, 24u);
-  EXPECT_EQ(report.staleness_max, 0.0);
-}
-
-TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
-  Learner learner(ExampleSpec(), ExamplePpo(), 3);
-  TrainingBatch batch = FullBatch(1, 1, 1, 1);
-  batch.reward[1] = 3e38f;
-  const LearnReport report = learner.Learn(batch, 32);
-  EXPECT_THAT(ParametersOf(learner), testing::Each(testing::Not(testing::IsNan())));
-  EXPECT_EQ(report.updates + report.skipped_updates, 12u);
-}
 TEST(LearnerTest, StepsThatAreBurnedInAreNotTrainedOn) {
   ModelSpec spec = ExampleSpec();
   spec.trunk = {*Layer::Parse("gru 4")};
@@ -168,6 +168,23 @@ TEST(LearnerTest, StepsThatAreBurnedInAreNotTrainedOn) {
   EXPECT_EQ(report.updates, 6u) << "two trajectories, one at a time, three epochs";
 }
 
+TEST(LearnerTest, AVersionThatWasNeverMadeIsDropped) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  TrainingBatch batch = FullBatch(1, 1'000'000, 1, 1);
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_EQ(report.stale_trajectories, 1u);
+  EXPECT_EQ(report.trained_steps, 24u);
+  EXPECT_EQ(report.staleness_max, 0.0);
+}
+
+TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  batch.reward[1] = 3e38f;
+  const LearnReport report = learner.Learn(batch, 32);
+  EXPECT_THAT(ParametersOf(learner), testing::Each(testing::Not(testing::IsNan())));
+  EXPECT_EQ(report.updates + report.skipped_updates, 12u);
+}
 
 TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
   PpoSettings settings = ExamplePpo();

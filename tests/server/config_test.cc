@@ -232,6 +232,19 @@ TEST(Config, AModelOverridesWhatItNames) {
   EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
 }
 
+TEST(Config, AnInitializerIsOneOfThree) {
+  const auto initializer = [](const std::string& line) {
+    return Load("[model]\n" + line)->ModelFor("default", kSpaces)->initializer;
+  };
+  EXPECT_EQ(initializer(""), Initializer::kOrthogonal);
+  EXPECT_EQ(initializer("initializer = \"orthogonal\""), Initializer::kOrthogonal);
+  EXPECT_EQ(initializer("initializer = \"xavier\""), Initializer::kXavier);
+  EXPECT_EQ(initializer("initializer = \"he\""), Initializer::kHe);
+  EXPECT_EQ(Complaint("[model]\ninitializer = \"zeros\"\n"),
+            "c.toml:2: model.initializer: got \"zeros\" (a string), expected \"orthogonal\" or "
+            "\"xavier\" or \"he\"; write for example initializer = \"orthogonal\"");
+}
+
 TEST(Config, ResolvedLoadsToTheSame) {
   const auto config = Load(
       "[run]\nsteps = 5000\nstop_at_return = 1e9\nname = \"x\"\n[server]\nlisten = [\"ipc\"]\n"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
 namespace murmurate {
@@ -76,6 +77,87 @@ TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
   EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}).output,
             eval.output);  // the same episodes every time
+}
+
+/// The first mean return in progress.csv.
+double FirstMean(const Workplace& place, const std::string& run) {
+  std::istringstream lines(place.Read("runs/" + run + "/progress.csv"));
+  std::string line;
+  std::getline(lines, line);
+  const std::string before = line.substr(0, line.find("rollout/ep_rew_mean"));
+  const auto column = std::count(before.begin(), before.end(), ',');
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (auto i = column; i >= 0; --i) std::getline(cells, cell, ',');
+    if (!cell.empty()) return std::stod(cell);
+  }
+  return 0;
+}
+
+TEST(Train, BeginsWithWhatOfAnotherRunsWeightsFits) {
+  Workplace place;
+  const Ran first = RunMurmurate(
+      place.path(), {"train", "cartpole", "--seed", "3", "--set", "run.name=first"}, 60);
+  ASSERT_EQ(first.code, 0) << first.output << first.errors;
+  EXPECT_LT(FirstMean(place, "first"), 100);
+
+  // Steps too small to change anything: what is played and saved is the file.
+  const std::string config =
+      "[run]\nenvironment = \"cartpole\"\nlog_interval_s = 0.05\n"
+      "stop_at_steps = 30_000\n[model]\nnormalize_observation = false\n"
+      "initialize_from = \"runs/first/checkpoints/latest/weights.safetensors\"\n";
+  place.Write("second.toml", config + "[optimizer]\nlearning_rate = 1e-12\n");
+  const Ran second = RunMurmurate(place.path(), {"train", "second.toml", "--seed", "4"}, 60);
+  ASSERT_EQ(second.code, 0) << second.output << second.errors;
+  const std::string file = place.path() + "/runs/first/checkpoints/latest/weights.safetensors";
+  EXPECT_THAT(place.Read("runs/second/log.txt"),
+              HasSubstr("model default: initialize_from " + file +
+                        ": 12 of 12 tensors (9,155 of 9,155 numbers) taken\n"));
+  EXPECT_GT(FirstMean(place, "second"), 200);
+  const auto before = ReadWeightsFile(file);
+  const auto after =
+      ReadWeightsFile(place.path() + "/runs/second/checkpoints/latest/weights.safetensors");
+  ASSERT_TRUE(before.ok() && after.ok());
+  ASSERT_EQ(before->parameters.size(), after->parameters.size());
+  for (std::size_t i = 0; i < before->parameters.size(); ++i)
+    ASSERT_NEAR(before->parameters[i], after->parameters[i], 1e-8) << i;
+
+  // Of another trunk the first layers and the heads' biases fit.
+  place.Write("third.toml", config);
+  const std::string partly =
+      ": 6 of 12 tensors (643 of 4,899 numbers) taken; of another shape: policy.1.weight (file 64 "
+      "64, model 64 32), ";
+  const std::vector<std::string> set = {"--set", "model.layers=[64, 32]", "--set",
+                                        "run.stop_at_steps=2000"};
+  for (const char* command : {"check", "train"}) {
+    std::vector<std::string> arguments = {command, "third.toml"};
+    arguments.insert(arguments.end(), set.begin(), set.end());
+    const Ran ran = RunMurmurate(place.path(), arguments, 60);
+    EXPECT_EQ(ran.code, 0) << ran.errors;
+    const bool train = arguments[0] == "train";
+    EXPECT_THAT(train ? place.Read("runs/third/log.txt") : ran.output, HasSubstr(partly));
+  }
+}
+
+TEST(Train, AFileOfNoUseIsRefusedBeforeAnythingStarts) {
+  Workplace place;
+  place.Write("c.toml", "[run]\nenvironment = \"cartpole\"\n[model]\ninitialize_from = \"w\"\n");
+  for (const char* command : {"train", "check", "serve"}) {
+    const Ran ran = RunMurmurate(place.path(), {command, "c.toml"});
+    EXPECT_EQ(ran.code, 2) << ran.output;
+    EXPECT_EQ(ran.errors, "c.toml:4: model.initialize_from: " + place.path() +
+                              "/w: there is no such file; give the path of a safetensors file, "
+                              "relative to the config's folder\n");
+  }
+  place.Write("w", "not weights");
+  for (const char* command : {"train", "check", "serve"}) {
+    const Ran ran = RunMurmurate(place.path(), {command, "c.toml"});
+    EXPECT_EQ(ran.code, 3) << ran.output;
+    EXPECT_THAT(ran.errors, HasSubstr("c.toml:4: model.initialize_from: " + place.path() +
+                                      "/w: no safetensors file that can be read: "));
+  }
+  EXPECT_FALSE(place.Has("runs"));
 }
 
 TEST(Train, ASpentBudgetIsOne) {

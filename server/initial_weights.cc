@@ -1,0 +1,67 @@
+#include "server/initial_weights.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "server/operate/display.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
+
+/// The code tells a path that is wrong from a file that is damaged.
+Status Refuse(const InitialFile& from, StatusCode code, const std::string& what) {
+  return Status(code, from.origin + ": " + from.path + ": " + what);
+}
+
+std::string Listed(const std::string& title, const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string text = names.empty() ? "" : "; " + title + ": ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text;
+}
+
+std::string Report(const std::string& path, const WeightsMatch& match) {
+  return "initialize_from " + path + ": " + std::to_string(match.taken.size()) + " of " +
+         std::to_string(match.tensors) + " tensors (" + WithCommas(match.taken_numbers) + " of " +
+         WithCommas(match.numbers) + " numbers) taken" + Listed("not in the file", match.missing) +
+         Listed("of another shape", match.reshaped) + Listed("not used", match.unused);
+}
+
+}  // namespace
+
+Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
+  std::error_code error;
+  if (!std::filesystem::exists(from.path, error))
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "there is no such file; give the path of a safetensors file, relative to the "
+                  "config's folder");
+  if (std::filesystem::is_directory(from.path, error))
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "is a folder where a safetensors file was expected; name the file in it, of a "
+                  "run RUN/checkpoints/latest/weights.safetensors");
+  Result<std::string> bytes = ReadFile(from.path, kMaxFileBytes);
+  if (!bytes.ok()) return Refuse(from, bytes.status().code(), bytes.status().message());
+  Result<SafetensorsFile> file =
+      ParseSafetensors(std::as_bytes(std::span<const char>(*bytes)), OtherTypes::kName);
+  if (file.ok()) return file;
+  return Refuse(from, file.status().code(),
+                "no safetensors file that can be read: " + file.status().message() +
+                    "; give one, or take the setting out");
+}
+
+Result<InitialWeights> ReadInitialWeights(const InitialFile& from, const ModelSpec& spec) {
+  Result<SafetensorsFile> file = ReadInitialFile(from);
+  if (!file.ok()) return file.status();
+  InitialWeights weights{std::move(*file), {}, {}};
+  Result<WeightsMatch> match = MatchWeights(weights.file, ParameterLayout(spec));
+  if (!match.ok()) return Refuse(from, match.status().code(), match.status().message());
+  weights.match = std::move(*match);
+  weights.report = Report(from.path, weights.match);
+  return weights;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,142 @@
+#include "server/initial_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "server/config.h"
+#include "shared/model/weights_file.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+const Spaces kSpaces{Box({4}), Discrete(2)};
+
+class InitialWeightsTest : public ::testing::Test {
+ protected:
+  InitialWeightsTest()
+      : folder_(fs::temp_directory_path() / ("murmurate-initial-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_ / "deep");
+  }
+  ~InitialWeightsTest() override { fs::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& bytes) const {
+    const std::string path = folder_ / name;
+    EXPECT_TRUE(WriteFileAtomically(path, std::as_bytes(std::span<const char>(bytes))).ok());
+    return path;
+  }
+  /// A file of our own for the layers of `trunk`, every number a half.
+  std::string WriteWeights(const std::string& name, const std::string& trunk,
+                           bool published_only) const {
+    WeightsFile file{
+        *ModelSpec::Parse("murmurate-model 1\nobservation float32 4\naction discrete 2\n" + trunk +
+                          "separate_value 1\nnormalize_observation 1\n"),
+        1,
+        1,
+        {}};
+    const ParameterLayout layout(file.spec);
+    file.parameters = AlignedFloats(layout.total);
+    for (const TensorSlot& slot : layout.tensors)
+      std::fill_n(file.parameters.data() + slot.offset, slot.count, 0.5f);
+    return Write(name, FormatWeightsFile(file, published_only));
+  }
+  /// The settings of a config in our folder, with `line` in [model].
+  ModelSettings SettingsWith(const std::string& line) const {
+    const std::string path = Write("c.toml", "[model]\nlayers = [8]\n" + line + '\n');
+    const auto source = FindConfig(path);
+    EXPECT_TRUE(source.ok()) << source.status();
+    const auto config = Config::Load(*source, {});
+    EXPECT_TRUE(config.ok()) << config.status();
+    return *config->ModelFor("default", kSpaces);
+  }
+  std::string Report(const std::string& line) const {
+    const ModelSettings settings = SettingsWith(line);
+    const auto weights = ReadInitialWeights(settings.initial_file, settings.spec);
+    return weights.ok() ? weights->report : weights.status().message();
+  }
+
+  const fs::path folder_;
+};
+
+TEST_F(InitialWeightsTest, RelativePathsStartFromTheConfigsFolder) {
+  const std::string path = WriteWeights("deep/w.safetensors", "dense 8 tanh\n", false);
+  EXPECT_EQ(SettingsWith("initialize_from = \"deep/w.safetensors\"").initial_file.path, path);
+  EXPECT_EQ(SettingsWith("initialize_from = \"deep/../deep/w.safetensors\"").initial_file.path,
+            path);
+  EXPECT_EQ(SettingsWith("initialize_from = \"" + path + "\"").initial_file.path, path);
+  EXPECT_EQ(SettingsWith("").initial_file.path, "");
+  const auto set = Config::Load({"c.toml", "c", "", folder_}, {{"model.initialize_from", "w"}});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->ModelFor("default", kSpaces)->initial_file.path, fs::current_path() / "w")
+      << "typed in the shell, from where the shell is";
+  const auto again = Config::Load({"resolved", "other", set->Resolved(), "/elsewhere"}, {});
+  EXPECT_EQ(again->ModelFor("default", kSpaces)->initial_file.path, fs::current_path() / "w");
+}
+
+TEST_F(InitialWeightsTest, TheReportNamesWhatMatchedAndWhatDidNot) {
+  const std::string all = WriteWeights("all", "dense 8 tanh\n", false);
+  // 4 x 8 + 8, 8 x 2 + 2; again 4 x 8 + 8, then 8 + 1; 1 + 4 + 4
+  EXPECT_EQ(Report("initialize_from = \"all\""),
+            "initialize_from " + all + ": 11 of 11 tensors (116 of 116 numbers) taken");
+  const std::string published = WriteWeights("published", "dense 8 tanh\n", true);
+  EXPECT_EQ(Report("initialize_from = \"published\""),
+            "initialize_from " + published +
+                ": 7 of 11 tensors (67 of 116 numbers) taken; not in the file: critic.0.weight, "
+                "critic.0.bias, critic.head.weight, critic.head.bias");
+  const std::string other = WriteWeights("other", "dense 8 tanh\ndense 6 tanh\n", true);
+  EXPECT_EQ(Report("initialize_from = \"other\""),
+            "initialize_from " + other +
+                ": 6 of 11 tensors (51 of 116 numbers) taken; not in the file: critic.0.weight, "
+                "critic.0.bias, critic.head.weight, critic.head.bias; of another shape: "
+                "policy.head.weight (file 6 2, model 8 2); not used: policy.1.bias, "
+                "policy.1.weight");
+}
+
+TEST_F(InitialWeightsTest, LongListsAreCutShort) {
+  const std::vector<float> numbers(8);
+  std::vector<NamedTensor> tensors = {{"policy.0.bias", {8}, numbers}};
+  for (int i = 10; i < 30; ++i) tensors.push_back({"t" + std::to_string(i), {8}, numbers});
+  Write("many", FormatSafetensors({}, tensors));
+  EXPECT_THAT(Report("initialize_from = \"many\""), ::testing::EndsWith("t20, t21 and 8 more"));
+}
+
+TEST_F(InitialWeightsTest, EveryRefusalSaysWhereAndWhatToDo) {
+  const std::string where = (folder_ / "c.toml").string() + ":3: model.initialize_from: ";
+  EXPECT_EQ(Report("initialize_from = \"none\""),
+            where + (folder_ / "none").string() +
+                ": there is no such file; give the path of a safetensors file, relative to the "
+                "config's folder");
+  EXPECT_EQ(Report("initialize_from = \"deep\""),
+            where + (folder_ / "deep").string() +
+                ": is a folder where a safetensors file was expected; name the file in it, of a "
+                "run RUN/checkpoints/latest/weights.safetensors");
+  Write("text", "what is this?");
+  EXPECT_THAT(Report("initialize_from = \"text\""),
+              ::testing::StartsWith(where + (folder_ / "text").string() +
+                                    ": no safetensors file that can be read: "));
+  const float number = 1;
+  Write("strange", FormatSafetensors({}, std::vector<NamedTensor>{{"a", {1}, {&number, 1}}}));
+  EXPECT_THAT(Report("initialize_from = \"strange\""),
+              ::testing::StartsWith(where + (folder_ / "strange").string() +
+                                    ": no tensor has the name and the shape"));
+}
+
+TEST_F(InitialWeightsTest, AModelsOwnSettingIsNamedAsItStands) {
+  const auto config = Config::Load(
+      {"c.toml", "c", "[model]\ninitialize_from = \"/a\"\n[model.npc]\ninitialize_from = \"/b\"\n"},
+      {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->InitialFileFor("npc").origin, "c.toml:4: model.npc.initialize_from");
+  EXPECT_EQ(config->InitialFileFor("npc").path, "/b");
+  EXPECT_EQ(config->InitialFileFor("default").origin, "c.toml:2: model.initialize_from");
+  EXPECT_EQ(config->InitialFileFor("default").path, "/a");
+}
+
+}  // namespace
+}  // namespace murmurate
