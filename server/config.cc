@@ -245,6 +245,10 @@ PpoSettings Config::AlgorithmFor(const std::string& model) const {
                            : StalenessPolicy::kVtrace;
   settings.target_kl = number("target_kl");
   settings.burn_in = integer("burn_in");
+  settings.reward_scale = number("reward_scale");
+  settings.normalize_reward = std::get<bool>(Get("algorithm", "normalize_reward", model).value);
+  settings.reward_clip = As<double>(Get("algorithm", "reward_clip", model).value)
+                             .value_or(settings.normalize_reward ? 10.0 : 0.0);
   return settings;
 }
 

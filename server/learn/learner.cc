@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "server/learn/ppo.h"
+#include "server/learn/reward_scale.h"
 #include "server/parameters/local_store.h"
 
 namespace murmurate {
@@ -27,6 +28,7 @@ struct Learner::State {
         Initializer initializer)
       : spec(model_spec),
         settings(ppo_settings),
+        rewards(settings),
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
@@ -41,6 +43,7 @@ struct Learner::State {
 
   const ModelSpec spec;
   const PpoSettings settings;
+  RewardScale rewards;
   Ppo algorithm;
   AlignedFloats parameters, gradient;
   LocalStore store;
@@ -104,6 +107,7 @@ void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parame
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
   LearnReport report;
   state_->WeighByAge(batch, &report);
+  state_->rewards.Apply(batch);
   state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
   state_->Train(environment_steps, &report);
   state_->UpdateStatistics(batch);
@@ -124,5 +128,6 @@ std::shared_ptr<const Snapshot> Learner::TakeSnapshot() const {
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }
 const ParameterLayout& Learner::layout() const { return state_->algorithm.layout(); }
+const RewardStatistics& Learner::reward_statistics() const { return state_->rewards.statistics(); }
 
 }  // namespace murmurate

@@ -40,6 +40,9 @@ struct PpoSettings {
   int minibatch = 256;
   int epochs = 10;
   double gamma = 0.99, lambda = 0.95;
+  double reward_scale = 1.0;          ///< rewards are multiplied by it (reward_scale.h),
+  bool normalize_reward = false;      ///< divided by the deviation of the discounted return,
+  double reward_clip = 0.0;           ///< and cut to +- this; 0: not cut
   double rho_bar = 1.0, c_bar = 1.0;  ///< V-trace truncation levels
   Schedule clip = 0.2;
   Schedule entropy = 0.0;
@@ -52,6 +55,12 @@ struct PpoSettings {
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
   double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+};
+
+/// Of discounted returns, as RewardScale has seen them.
+struct RewardStatistics {
+  double count = 0, mean = 0, m2 = 0;
+  double variance() const { return count > 0 ? m2 / count : 0.0; }
 };
 
 /// What came of one batch; the names follow Stable-Baselines3.
@@ -75,8 +84,8 @@ class Learner {
   /// Before the first batch: what of a file matches goes over what was drawn.
   void BeginWith(const WeightsMatch& match);
 
-  /// Trains on one batch (which it may reorder and mask) and makes the next version.
-  /// `environment_steps`: where the schedules are.
+  /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
+  /// version. `environment_steps`: where the schedules are.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t environment_steps);
 
   /// The newest parameters with their act settings; version 1 is the initial one.
@@ -84,6 +93,8 @@ class Learner {
   std::uint64_t version() const;
   const ModelSpec& spec() const;
   const ParameterLayout& layout() const;
+  /// Not in the parameters: nobody who plays needs them, and they need more than float32.
+  const RewardStatistics& reward_statistics() const;
 
  private:
   struct State;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
+#include "server/learn/order_places.h"
 #include "server/learn/returns.h"
 #include "shared/core/check.h"
 
@@ -113,18 +113,9 @@ void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
 
 void Ppo::OrderRows(const TrainingBatch& batch) {
   const auto& trajectories = batch.trajectories;
-  places_.clear();
   rows_.clear();
   order_.clear();
-  for (int place = 0; place < static_cast<int>(trajectories.size()); ++place) {
-    if (trajectories[place].steps > 0 && batch.weight[place * batch.length] > 0.0f) {
-      places_.push_back(place);
-    }
-  }
-  std::sort(places_.begin(), places_.end(), [&](int a, int b) {
-    return std::pair(trajectories[a].agent, trajectories[a].first_step) <
-           std::pair(trajectories[b].agent, trajectories[b].first_step);
-  });
+  OrderPlaces(batch, &places_);
   for (const int place : places_) {
     for (int step = burn_in_; step < trajectories[place].steps; ++step) {
       rows_.push_back(place * batch.length + step);

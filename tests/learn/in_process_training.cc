@@ -43,11 +43,12 @@ std::span<const float> Part(const Snapshot& snapshot, const SectionRange& range)
 
 }  // namespace
 
-LaggedAgent::LaggedAgent(std::uint32_t index, int length, std::uint64_t seed)
+LaggedAgent::LaggedAgent(std::uint32_t index, const InProcessSettings& settings, std::uint64_t seed)
     : index_(index),
+      reward_times_(settings.reward_times),
       random_(DeriveSeed(seed, 2 * index)),
       environment_(std::make_unique<CartPole>()) {
-  observations_.reserve(static_cast<std::size_t>(length) * kWidth);
+  observations_.reserve(static_cast<std::size_t>(settings.ppo.trajectory_length) * kWidth);
   environment_->Reset(DeriveSeed(seed, 2 * index + 1));
 }
 
@@ -67,7 +68,7 @@ void LaggedAgent::Step(std::span<const float> logits) {
   const StepOutcome outcome = environment_->Push(choice.action);
   actions_.push_back(choice.action);
   log_probs_.push_back(choice.log_prob);
-  rewards_.push_back(static_cast<float>(outcome.reward));
+  rewards_.push_back(static_cast<float>(outcome.reward * reward_times_));
   flags_.push_back((first_ ? kFirst : 0) | (outcome.terminated ? kTerminatedFlag : 0) |
                    (outcome.truncated ? kTruncatedFlag : 0));
   episode_.raw_return += outcome.reward;
@@ -108,7 +109,7 @@ LaggedActors::LaggedActors(const ModelSpec& spec, const InProcessSettings& setti
       lag_(settings.lag),
       observations_(static_cast<std::size_t>(settings.agents) * kWidth),
       logits_(static_cast<std::size_t>(settings.agents) * 2) {
-  for (int i = 0; i < settings.agents; ++i) agents_.emplace_back(i, length_, seed);
+  for (int i = 0; i < settings.agents; ++i) agents_.emplace_back(i, settings, seed);
 }
 
 void LaggedActors::Receive(const Snapshot& snapshot) {

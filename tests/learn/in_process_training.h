@@ -24,7 +24,8 @@ struct InProcessSettings {
   bool separate_value = true;
   bool normalize_observation = false;
   int agents = 8;
-  int lag = 0;  ///< versions between the learner's parameters and those played with
+  int lag = 0;                ///< versions between the learner's parameters and those played with
+  double reward_times = 1.0;  ///< rewards reach the learner as many times as large; returns do not
   double stop_at_return = 475.0;
   std::uint64_t max_steps = 300'000;
 };
@@ -49,7 +50,7 @@ double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_
 /// One agent: an environment and the trajectory it is filling.
 class LaggedAgent {
  public:
-  LaggedAgent(std::uint32_t index, int length, std::uint64_t seed);
+  LaggedAgent(std::uint32_t index, const InProcessSettings& settings, std::uint64_t seed);
   std::span<const float> observation() const { return environment_->numbers(); }
   /// Takes one step from the logits that `observation()` gave.
   void Step(std::span<const float> logits);
@@ -60,6 +61,7 @@ class LaggedAgent {
   void Clear();
 
   const std::uint32_t index_;
+  const double reward_times_;
   Random random_;
   std::unique_ptr<CartPole> environment_;
   bool first_ = true;

@@ -177,6 +177,32 @@ TEST(LearnerTest, AVersionThatWasNeverMadeIsDropped) {
   EXPECT_EQ(report.staleness_max, 0.0);
 }
 
+TEST(LearnerTest, LearnsFromScaledRewardsAndReportsRawReturns) {
+  const auto train = [](double scale, float times) {
+    PpoSettings settings = ExamplePpo();
+    settings.reward_scale = scale;
+    Learner learner(ExampleSpec(), settings, 3);
+    TrainingBatch batch = FullBatch(1, 1, 1, 1);
+    for (float& reward : batch.reward) reward *= times;
+    const LearnReport report = learner.Learn(batch, 32);
+    EXPECT_EQ(report.episodes.at(0).raw_return, 3.0);
+    EXPECT_EQ(learner.reward_statistics().count, 0.0);
+    return ParametersOf(learner);
+  };
+  EXPECT_EQ(train(0.25, 4.0f), train(1.0, 1.0f));
+  EXPECT_NE(train(0.25, 1.0f), train(1.0, 1.0f));
+}
+
+TEST(LearnerTest, TheStatisticsOfRewardsCountWhatIsLearnedFrom) {
+  PpoSettings settings = ExamplePpo();
+  settings.normalize_reward = true;
+  settings.max_staleness = 0;
+  Learner learner(ExampleSpec(), settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 0, 1);
+  (void)learner.Learn(batch, 32);
+  EXPECT_EQ(learner.reward_statistics().count, 24.0);
+}
+
 TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
   Learner learner(ExampleSpec(), ExamplePpo(), 3);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
@@ -237,7 +263,9 @@ TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
 }
 
 TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
-  Learner learner(ExampleSpec(), ExamplePpo(), 3);
+  PpoSettings settings = ExamplePpo();
+  settings.normalize_reward = true;
+  Learner learner(ExampleSpec(), settings, 3);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
   (void)learner.Learn(batch, 32);
   for (const bool with_episodes : {true, false}) {

@@ -232,6 +232,26 @@ TEST(Config, AModelOverridesWhatItNames) {
   EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
 }
 
+TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
+  const auto algorithm = [](const std::string& lines) {
+    return Load("[algorithm]\n" + lines)->ModelFor("default", kSpaces)->algorithm;
+  };
+  EXPECT_EQ(algorithm("").reward_scale, 1.0);
+  EXPECT_EQ(algorithm("").reward_clip, 0.0);
+  EXPECT_FALSE(algorithm("").normalize_reward);
+  EXPECT_EQ(algorithm("normalize_reward = true").reward_clip, 10.0);
+  EXPECT_EQ(algorithm("normalize_reward = true\nreward_clip = 0").reward_clip, 0.0);
+  EXPECT_EQ(algorithm("reward_clip = 1").reward_clip, 1.0);
+  EXPECT_EQ(algorithm("reward_scale = 0.5").reward_scale, 0.5);
+  EXPECT_EQ(
+      Complaint("[algorithm]\nreward_scale = 0\n"),
+      "c.toml:2: algorithm.reward_scale: got 0 (an integer), expected a number above 0 and at "
+      "most 1000000000000; write for example reward_scale = 0.1");
+  EXPECT_EQ(Complaint("[algorithm]\nreward_clip = -1.0\n"),
+            "c.toml:2: algorithm.reward_clip: got -1.0 (a number), expected a number from 0 to "
+            "1000000000000; write for example reward_clip = 10");
+}
+
 TEST(Config, AnInitializerIsOneOfThree) {
   const auto initializer = [](const std::string& line) {
     return Load("[model]\n" + line)->ModelFor("default", kSpaces)->initializer;

@@ -1,0 +1,67 @@
+#include "server/learn/reward_scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "server/learn/order_places.h"
+
+namespace murmurate {
+namespace {
+
+constexpr double kEpsilon = 1e-8;
+
+}  // namespace
+
+RewardScale::RewardScale(const PpoSettings& settings)
+    : scale_(settings.reward_scale),
+      clip_(settings.reward_clip),
+      gamma_(settings.gamma),
+      normalize_(settings.normalize_reward) {
+  places_.reserve(static_cast<std::size_t>(settings.batch_steps / settings.trajectory_length));
+  if (normalize_) returns_.reserve(static_cast<std::size_t>(settings.batch_steps));
+}
+
+void RewardScale::Apply(TrainingBatch& batch) {
+  if (!normalize_ && scale_ == 1.0 && clip_ == 0.0) return;
+  OrderPlaces(batch, &places_);
+  if (normalize_) MergeReturns(batch);
+  const double factor = normalize_ ? scale_ / std::sqrt(statistics_.variance() + kEpsilon) : scale_;
+  const double limit = clip_ > 0.0 ? clip_ : std::numeric_limits<float>::max();
+  for (const int place : places_) {
+    float* const reward = batch.reward.data() + static_cast<std::ptrdiff_t>(place) * batch.length;
+    for (int step = 0; step < batch.trajectories[place].steps; ++step) {
+      reward[step] = static_cast<float>(std::clamp(reward[step] * factor, -limit, limit));
+    }
+  }
+}
+
+void RewardScale::MergeReturns(const TrainingBatch& batch) {
+  returns_.clear();
+  for (const int place : places_) AddReturns(batch, place);
+  if (returns_.empty()) return;
+  const double count = static_cast<double>(returns_.size());
+  double mean = 0.0, m2 = 0.0;
+  for (const double x : returns_) mean += x;
+  mean /= count;
+  for (const double x : returns_) m2 += (x - mean) * (x - mean);
+  const double total = statistics_.count + count, delta = mean - statistics_.mean;
+  statistics_.mean += delta * count / total;
+  statistics_.m2 += m2 + delta * delta * statistics_.count * count / total;
+  statistics_.count = total;
+}
+
+void RewardScale::AddReturns(const TrainingBatch& batch, int place) {
+  const BatchTrajectory& trajectory = batch.trajectories[place];
+  Running& running = running_[trajectory.agent];
+  if (running.next_step != trajectory.first_step) running.discounted = 0.0;
+  running.next_step = trajectory.first_step + static_cast<std::uint64_t>(trajectory.steps);
+  const std::size_t first = static_cast<std::size_t>(place) * batch.length;
+  for (std::size_t row = first; row < first + trajectory.steps; ++row) {
+    if ((batch.flags[row] & kFirst) != 0) running.discounted = 0.0;
+    running.discounted = gamma_ * running.discounted + scale_ * batch.reward[row];
+    returns_.push_back(running.discounted);
+  }
+}
+
+}  // namespace murmurate

@@ -1,0 +1,55 @@
+// RewardScale: what the learner makes of the rewards that games give, before it learns from them.
+// What is reported (returns of episodes) is counted by the actors and stays raw.
+//
+//   r' = clip(reward_scale r / deviation, +- reward_clip)
+//
+// The deviation (1 without normalize_reward) is that of the discounted return
+// R_t = gamma R_{t-1} + reward_scale r_t, as in Gymnasium's NormalizeReward and Stable-Baselines3's
+// VecNormalize: sqrt(variance + 1e-8), and no mean is taken off, which would change what is best.
+// Each agent has its own running R; it is 0 before an episode's first step, whether the last one was
+// terminated, truncated or given up. It goes on from one trajectory of an agent to the next where the
+// first step of the one follows the last step of the other; after a gap (a trajectory that was
+// dropped, lost, or too old) it begins anew, because nobody knows what it had come to.
+//
+// All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
+// divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "server/learn/learner.h"
+#include "shared/experience/training_batch.h"
+
+namespace murmurate {
+
+class RewardScale {
+ public:
+  explicit RewardScale(const PpoSettings& settings);
+
+  /// Overwrites the rewards of the rows with weight > 0. Allocates only for agents it has not seen.
+  void Apply(TrainingBatch& batch);
+
+  /// Part of what a checkpoint must hold. The running returns are not: whoever plays on after a
+  /// restart begins anew.
+  const RewardStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct Running {
+    std::uint64_t next_step = 0;
+    double discounted = 0.0;
+  };
+
+  void MergeReturns(const TrainingBatch& batch);
+  void AddReturns(const TrainingBatch& batch, int place);
+
+  const double scale_, clip_, gamma_;
+  const bool normalize_;
+  RewardStatistics statistics_;
+  std::unordered_map<std::uint32_t, Running> running_;  ///< by agent
+  std::vector<int> places_;
+  std::vector<double> returns_;  ///< of the batch
+};
+
+}  // namespace murmurate
