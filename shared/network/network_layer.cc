@@ -6,38 +6,6 @@
 
 namespace murmurate {
 
-Epilogue ForwardEpilogue(Activation activation) {
-  switch (activation) {
-    case Activation::kTanh:
-      return Epilogue::kTanh;
-    case Activation::kRelu:
-      return Epilogue::kRelu;
-    case Activation::kElu:
-      return Epilogue::kElu;
-    case Activation::kSigmoid:
-      return Epilogue::kSigmoid;
-    case Activation::kNone:
-      break;
-  }
-  return Epilogue::kNone;
-}
-
-Epilogue GradientEpilogue(Activation activation) {
-  switch (activation) {
-    case Activation::kTanh:
-      return Epilogue::kTanhGradient;
-    case Activation::kRelu:
-      return Epilogue::kReluGradient;
-    case Activation::kElu:
-      return Epilogue::kEluGradient;
-    case Activation::kSigmoid:
-      return Epilogue::kSigmoidGradient;
-    case Activation::kNone:
-      break;
-  }
-  return Epilogue::kNone;
-}
-
 void LayerRoom::WantScratch(std::size_t floats) {
   scratch_floats = std::max(scratch_floats, floats);
 }

@@ -11,13 +11,10 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
+#include "shared/network/epilogues.h"
 #include "shared/network/sequences.h"
 
 namespace murmurate {
-
-/// The epilogue that computes an activation, and the one that takes its gradient.
-Epilogue ForwardEpilogue(Activation activation);
-Epilogue GradientEpilogue(Activation activation);
 
 /// What flows from one layer to the next: all rows of the last Forward.
 struct LayerRows {

@@ -4,6 +4,7 @@
 
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
+#include "shared/network/epilogues.h"
 
 namespace murmurate {
 namespace {
@@ -15,22 +16,6 @@ constexpr int kRowsAtOnce = 64;
 constexpr int kFloatsAtOnce = 64 * 1024;         // of all rows between two steps: 256 KiB
 constexpr std::size_t kNearFloats = 128 * 1024;  // a weight of half a MiB stays in the second cache
 constexpr int kNarrow = 8;                       // a product of so few columns is packed transposed
-
-Epilogue ToEpilogue(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return Epilogue::kNone;
-    case Activation::kTanh:
-      return Epilogue::kTanh;
-    case Activation::kRelu:
-      return Epilogue::kRelu;
-    case Activation::kElu:
-      return Epilogue::kElu;
-    case Activation::kSigmoid:
-      return Epilogue::kSigmoid;
-  }
-  return Epilogue::kNone;
-}
 
 Window WindowOf(const PlannedLayer& planned) {
   const Layer& layer = planned.layer;
@@ -116,14 +101,14 @@ void PackedSteps::AddSteps(const ParameterLayout& layout, const std::vector<Plan
     const Layer& layer = planned.layer;
     if (layer.kind == Layer::Kind::kFlatten) continue;  // a row stays as it lies
     if (layer.kind == Layer::Kind::kDense) {
-      AddProduct(layout, planned.name, ToEpilogue(layer.activation), steps);
+      AddProduct(layout, planned.name, ForwardEpilogue(layer.activation), steps);
       continue;
     }
     PolicyStep step;
     step.kind = KindOf(layer.kind);
     step.inputs = static_cast<int>(planned.in.count());
     step.outputs = static_cast<int>(planned.out.count());
-    step.epilogue = ToEpilogue(layer.activation);
+    step.epilogue = ForwardEpilogue(layer.activation);
     step.window = WindowOf(planned);
     const auto add = [&](int i, const char* name, Form form) {
       AddTensor(layout, planned.name + name, form, &step.tensors[i]);

@@ -1,0 +1,195 @@
+// How actors come, fall silent, are muted, counted, and leave.
+#include <gmock/gmock.h>
+
+#include "shared/wire/server_session.h"
+#include "tests/wire/session_fixture.h"
+
+namespace murmurate::wire {
+namespace {
+
+using Health = ServerSession::ActorReport::Health;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(ServerSessionTest, HealthFollowsSilence) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(3 * kSecond);
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(kMs);
+  EXPECT_EQ(Report(a).health, Health::kStalled);
+  EXPECT_EQ(Report(a).silent_ns, 3 * kSecond + kMs);
+  EXPECT_EQ(session_.live_agents(0), 0);
+  Say(a, Ping{});
+  EXPECT_EQ(Report(a).health, Health::kLive);
+  Pass(30 * kSecond + kMs);
+  EXPECT_EQ(Report(a).health, Health::kGone);
+  EXPECT_FALSE(Send(a).accept);
+  EXPECT_EQ(Report(a).agents, 0);
+}
+
+TEST_F(ServerSessionTest, ByeFreesTheAgentsAtOnce) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  Join(a);
+  Say(a, Bye{});
+  EXPECT_EQ(Report(a).health, Health::kGone);
+  Join(b);
+  EXPECT_THAT(b.ok.models[0].agent_indices, ElementsAre(0));
+}
+
+TEST_F(ServerSessionTest, PingIsAnsweredWithTheNewestVersionAndCredit) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  session_.SetVersion(0, 9);
+  Say(a, Ping{1234, {{100, 0, 8}}});
+  const auto replies = session_.TakeReplies();
+  ASSERT_EQ(replies.size(), 1u);
+  const auto& pong = std::get<Pong>(replies[0].body);
+  EXPECT_EQ(pong.sent_ns, 1234);
+  EXPECT_EQ(pong.incarnation, 77u);
+  EXPECT_EQ(pong.models.at(0).version, 9u);
+  EXPECT_EQ(pong.models.at(0).steps_total, a.steps_total);
+}
+
+TEST_F(ServerSessionTest, StepsAreCountedByPingsAndByTrajectoriesWhicheverIsMore) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1}), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  Send(a, 0);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 8u);
+  Say(a, Ping{0, {{100, 30, 0}}});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 100u);
+  EXPECT_EQ(session_.DroppedSteps(0), 30u);
+  Say(a, Ping{0, {{90, 20, 0}}});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 100u);
+  Send(b);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 108u);
+  Say(b, Bye{});
+  EXPECT_EQ(session_.EnvironmentSteps(0), 108u) << "who leaves keeps its count";
+  EXPECT_EQ(Report(a).steps, 100u);
+}
+
+TEST_F(ServerSessionTest, StepsBeforeTheFirstTrajectoryHereAreAnotherLearners) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  a.agent_steps = 1'000'000;
+  Join(a);
+  Send(a);
+  Send(a);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 16u);
+}
+
+TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRightCount) {
+  AddNpc();
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    Client a = MakeClient(std::to_string(i), i);
+    Join(a);
+    Send(a);
+    session_.ReleaseTrajectories(0, 1, 1, now_);
+    Say(a, Bye{});
+    (void)session_.TakeReplies();
+  }
+  Pass(kMs);
+  EXPECT_EQ(session_.Actors(now_).size(), 256u);
+  EXPECT_EQ(session_.EnvironmentSteps(0), 1000u * 8);
+}
+
+TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  Say(a, Pull{});
+  Deliver({&a});
+  EXPECT_EQ(a.errors.at(0).refusal, Refusal::kUnknownType);
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, UndecodableMessagesAreAnsweredWithTheirReason) {
+  AddNpc();
+  session_.OnUndecodable("x", {Refusal::kUnknownType, "message type 13", 5, 9}, now_);
+  const auto replies = session_.TakeReplies();
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].peer, "x");
+  EXPECT_EQ(std::get<Error>(replies[0].body).refusal, Refusal::kUnknownType);
+  EXPECT_EQ(std::get<Error>(replies[0].body).sequence, 9u);
+}
+
+TEST_F(ServerSessionTest, WhoSendsMuchNonsenseIsMutedForAMinuteAndOthersAreNot) {
+  AddNpc();
+  Client honest = MakeClient("honest", 12);
+  Join(honest);
+  int answers = 0;
+  for (int i = 0; i < 100; ++i) {
+    session_.OnUndecodable("x", {Refusal::kMalformed, "noise", 0, 0}, now_);
+    answers += Deliver({&honest})["x"];
+  }
+  EXPECT_EQ(answers, 21) << "twenty answers and one that says why there are no more";
+  EXPECT_EQ(Refused(Refusal::kMalformed), 100u);
+  Client x = MakeClient("x", 13);
+  Join(x);
+  EXPECT_EQ(x.welcomes, 0);
+  EXPECT_TRUE(Send(honest).accept);
+  Pass(61 * kSecond);
+  Join(x);
+  EXPECT_EQ(x.welcomes, 1);
+}
+
+TEST_F(ServerSessionTest, MutedClientIsKeptButItsTrajectoriesAreThrownAway) {
+  AddNpc(64, 32);
+  Client a = MakeClient("a", 11);
+  Join(a);
+  for (int i = 0; i < 21; ++i) {
+    session_.OnUndecodable("a", {Refusal::kMalformed, "noise", 11, 0}, now_);
+  }
+  EXPECT_FALSE(Send(a).accept);
+  Say(a, Ping{});
+  Deliver({&a});
+  EXPECT_EQ(a.pongs, 1);
+  EXPECT_EQ(a.acknowledged, 1u);
+  for (int i = 0; i < 61; ++i) {
+    Pass(kSecond);
+    Say(a, Ping{});
+  }
+  EXPECT_TRUE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, GoawayReachesEverybodyAndNobodyNewIsWelcome) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12), c = MakeClient("c", 13);
+  Join(a);
+  Join(b);
+  session_.SayGoaway({"stopped by the user", 5000, true});
+  SayHello(c);
+  Deliver({&a, &b, &c});
+  EXPECT_EQ(a.goaways, 1);
+  EXPECT_EQ(b.goaways, 1);
+  EXPECT_EQ(c.welcomes, 0);
+  EXPECT_TRUE(Send(a).accept) << "what is under way is still taken";
+}
+
+class TwoActorsAtMost : public ServerSessionTest {
+ protected:
+  TwoActorsAtMost() : ServerSessionTest({.max_actors = 2}) {}
+};
+
+TEST_F(TwoActorsAtMost, ThirdIsBusyUntilOneLeaves) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12), c = MakeClient("c", 13);
+  Join(a);
+  Join(b);
+  Join(c);
+  ASSERT_EQ(c.errors.size(), 1u);
+  EXPECT_EQ(c.errors[0].refusal, Refusal::kBusy);
+  EXPECT_THAT(c.errors[0].sentence, HasSubstr("2 actors"));
+  Say(a, Bye{});
+  Join(c);
+  EXPECT_EQ(c.welcomes, 1);
+}
+
+}  // namespace
+}  // namespace murmurate::wire
