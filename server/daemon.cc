@@ -217,17 +217,20 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
 
 Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
                                                             const ModelSettings& settings) const {
+  std::optional<InitialWeights> weights;
+  if (!settings.initial_file.path.empty()) {
+    auto read = ReadInitialWeights(settings.initial_file, settings.spec);
+    if (!read.ok()) {
+      log(LogLevel::kError, "model " + name + ": " + read.status().message());
+      return InvalidArgument("model " + name + ": " + read.status().message());
+    }
+    weights = std::move(*read);
+    log(LogLevel::kInfo, "model " + name + ": " + weights->report);
+  }
   auto learner =
       std::make_unique<Learner>(settings.spec, settings.algorithm,
                                 DeriveSeed(config.run().seed, models.size()), settings.initializer);
-  if (settings.initial_file.path.empty()) return learner;
-  auto weights = ReadInitialWeights(settings.initial_file, settings.spec);
-  if (!weights.ok()) {
-    log(LogLevel::kError, "model " + name + ": " + weights.status().message());
-    return InvalidArgument("model " + name + ": " + weights.status().message());
-  }
-  learner->BeginWith(weights->match);
-  log(LogLevel::kInfo, "model " + name + ": " + weights->report);
+  if (weights) learner->BeginWith(weights->match);
   return learner;
 }
 

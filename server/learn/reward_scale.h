@@ -6,10 +6,10 @@
 // The deviation (1 without normalize_reward) is that of the discounted return
 // R_t = gamma R_{t-1} + reward_scale r_t, as in Gymnasium's NormalizeReward and Stable-Baselines3's
 // VecNormalize: sqrt(variance + 1e-8), and no mean is taken off, which would change what is best.
-// Each agent has its own running R; it is 0 before an episode's first step, whether the last one was
-// terminated, truncated or given up. It goes on from one trajectory of an agent to the next where the
-// first step of the one follows the last step of the other; after a gap (a trajectory that was
-// dropped, lost, or too old) it begins anew, because nobody knows what it had come to.
+// Each agent has its own running R; it is 0 before an episode's first step, whether the last one
+// was terminated, truncated or given up. It goes on from one trajectory of an agent to the next
+// where the first step of the one follows the last step of the other; after a gap (a trajectory
+// that was dropped, lost, or too old) it begins anew, because nobody knows what it had come to.
 //
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
