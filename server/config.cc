@@ -83,6 +83,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   models.insert("");
   for (const std::string& model : models) {
     MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
+    MURMURATE_RETURN_IF_ERROR(config.CheckRecurrence(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
   }
   return config;
@@ -162,6 +163,23 @@ Status Config::CheckSchedules(const std::string& model) const {
           ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
   }
   return {};
+}
+
+Status Config::CheckRecurrence(const std::string& model) const {
+  const ConfigEntry& entry = Get("model", "recurrent", model);
+  if (const auto words = As<std::string>(entry.value)) {
+    const Result<Layer> layer = Layer::Parse(*words);
+    if (!layer.ok() || !layer->recurrent())
+      return InvalidArgument(entry.origin + ": " + PathOf("model", "recurrent", model) +
+                             ": got \"" + *words +
+                             "\", expected \"lstm UNITS\" or \"gru UNITS\"; write for example "
+                             "recurrent = \"lstm 128\"");
+  }
+  const ConfigEntry& separate = Get("model", "separate_value", model);
+  if (!As<bool>(separate.value).value_or(false) || !Recurs(WordsFor(model))) return {};
+  return InvalidArgument(separate.origin + ": " + PathOf("model", "separate_value", model) +
+                         ": got true, expected false, because the model recurs and nobody holds a "
+                         "critic's state; take the line out");
 }
 
 Status Config::CheckBatch(const std::string& model) const {
@@ -281,7 +299,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   Result<ModelSpec> spec = MakeSpec(WordsFor(model), spaces);
   if (!spec.ok()) {
     std::string where;
-    for (const char* key : {"trunk", "inputs", "layers"}) {
+    for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers"}) {
       const std::string& origin = Get("model", key, model).origin;
       if (origin != "default") where = origin + ": model." + key + ": ";
     }

@@ -81,6 +81,7 @@ class Config {
   ModelWords WordsFor(const std::string& model) const;
   PpoSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
+  Status CheckRecurrence(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;
   Status CheckBurnIn(const std::string& model) const;
   Status CheckListen() const;

@@ -130,6 +130,19 @@ TEST(ConfigError, BurningInNeedsAStateToWarm) {
       Load("[model.npc]\nrecurrent = \"gru 8\"\n[model.npc.algorithm]\nburn_in = 8\n").ok());
 }
 
+TEST(ConfigError, WhatRecursIsALayerWithAStateThatTheCriticShares) {
+  EXPECT_EQ(Complaint("[model]\nrecurrent = \"dense 4\"\n"),
+            "c.toml:2: model.recurrent: got \"dense 4\", expected \"lstm UNITS\" or \"gru UNITS\"; "
+            "write for example recurrent = \"lstm 128\"");
+  EXPECT_THAT(Complaint("[model.npc]\nrecurrent = \"lstn 4\"\n"),
+              ::testing::StartsWith("c.toml:2: model.npc.recurrent: got \"lstn 4\", expected "));
+  EXPECT_EQ(
+      Complaint("[model]\nlayers = [\"gru 4\"]\nseparate_value = true\n"),
+      "c.toml:3: model.separate_value: got true, expected false, because the model recurs and "
+      "nobody holds a critic's state; take the line out");
+  EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 4\"\nseparate_value = false\n").ok());
+}
+
 TEST(ConfigError, MinibatchFitsTheBatch) {
   EXPECT_EQ(Complaint("[algorithm]\nminibatch = 4096\n"),
             "c.toml:2: algorithm.minibatch: got 4096, expected at most batch_steps (2048); write "
