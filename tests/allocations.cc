@@ -1,15 +1,23 @@
 #include "tests/allocations.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 thread_local std::uint64_t allocations = 0, frees = 0;
+std::atomic<std::uint64_t> all_allocations{0};
+
+void CountAllocation() {
+  ++allocations;
+  all_allocations.fetch_add(1, std::memory_order_relaxed);
 }
+}  // namespace
 
 namespace murmurate {
 std::uint64_t Allocations() { return allocations; }
 std::uint64_t Frees() { return frees; }
+std::uint64_t AllocationsOfAllThreads() { return all_allocations.load(); }
 }  // namespace murmurate
 
 #ifdef __has_feature
@@ -22,7 +30,7 @@ std::uint64_t Frees() { return frees; }
 
 // Its runtime has operators of its own and calls these. They count malloc and free as well.
 extern "C" {
-void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
+void __sanitizer_malloc_hook(const volatile void*, std::size_t) { CountAllocation(); }
 void __sanitizer_free_hook(const volatile void* memory) { frees += memory != nullptr; }
 }
 
@@ -32,7 +40,7 @@ namespace {
 
 void* Allocate(std::size_t size, std::align_val_t alignment = std::align_val_t{0}) {
   const std::size_t border = static_cast<std::size_t>(alignment);
-  ++allocations;
+  CountAllocation();
   void* memory = border == 0 ? std::malloc(size == 0 ? 1 : size)
                              : std::aligned_alloc(border, (size + border - 1) / border * border);
   if (memory == nullptr) throw std::bad_alloc();

@@ -1,5 +1,5 @@
-// Counts what the calling thread allocates and frees with new and delete, which allocations.cc
-// replaces for the whole program that it is linked into.
+// Counts what the calling thread (or all of them) allocates and frees with new and delete, which
+// allocations.cc replaces for the whole program that it is linked into.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,6 @@ namespace murmurate {
 
 std::uint64_t Allocations();
 std::uint64_t Frees();
+std::uint64_t AllocationsOfAllThreads();
 
 }  // namespace murmurate
