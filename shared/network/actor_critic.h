@@ -6,6 +6,15 @@
 // gradient have the layout of ParameterLayout. One thread uses an object at a time; several objects
 // may read the same parameters.
 //
+// With `threads` > 1 the rows are cut into as many nearly equal shares (whole sequences for
+// recurrent models), one a thread, the caller's among them; each share has a gradient of its own,
+// and they are summed at the end, share by share. The cut follows from rows and threads alone, so a
+// number of threads gives the same bits at every run; another number gives other sums, equal to
+// rounding.
+//
+//   thread_team.h          the threads
+//   network_share.h        one thread's share of the rows
+//   network_pass.h         the network on one thread
 //   observation_sources.h  rows of observations -> bytes, numbers, one-hot categories
 //   network_tower.h        encoders, joined vector, trunk in stages between recurrent layers
 //   layer_chain.h          layers, a chunk of rows at a time
@@ -25,8 +34,9 @@ namespace murmurate {
 class ActorCritic {
  public:
   /// Scratch for up to `max_rows` rows is allocated here and nowhere else (every layer's output is
-  /// kept for Backward).
-  ActorCritic(const ModelSpec& spec, int max_rows);
+  /// kept for Backward). Starts threads - 1 threads, mmr-train.2 and so on; they end with the
+  /// object.
+  ActorCritic(const ModelSpec& spec, int max_rows, int threads = 1);
   ~ActorCritic();
   ActorCritic(ActorCritic&&) noexcept;
 
