@@ -267,6 +267,7 @@ PpoSettings Config::AlgorithmFor(const std::string& model) const {
   settings.normalize_reward = std::get<bool>(Get("algorithm", "normalize_reward", model).value);
   settings.reward_clip = As<double>(Get("algorithm", "reward_clip", model).value)
                              .value_or(settings.normalize_reward ? 10.0 : 0.0);
+  settings.threads = AsInt(Get("model", "threads", model).value);
   return settings;
 }
 

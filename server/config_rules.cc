@@ -98,6 +98,7 @@ const std::vector<ConfigRule> kModelRules{
      {"orthogonal", "xavier", "he"}},
     {"model", "initialize_from", ValueKind::kPath, kUnset, "\"weights.safetensors\"",
      "a file: its tensors of the same name and shape"},
+    {"model", "threads", kInteger, I(1), "4", "processor threads that train it together", 1, 64},
 };
 
 const std::vector<ConfigRule> kAlgorithmRules{

@@ -1,5 +1,6 @@
-// Learner: one model and how it learns: parameters, optimizer, algorithm. Knows no socket and no
-// thread; LearnLoop (learn_loop.h) runs it, tests call it directly.
+// Learner: one model and how it learns: parameters, optimizer, algorithm. Knows no socket; runs on
+// its caller's thread, and with settings.threads > 1 others help. LearnLoop (learn_loop.h) runs it,
+// tests call it directly.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,8 @@ struct PpoSettings {
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
   double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+  /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
+  int threads = 1;
 };
 
 /// Of discounted returns, as RewardScale has seen them.

@@ -54,7 +54,7 @@ Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
       lanes_(Recurs(spec) ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
       burn_in_(recurrent() ? settings.burn_in : 0),
       max_rows_(MostRows(spec, settings, lanes_)),
-      network_(spec, max_rows_),
+      network_(spec, max_rows_, settings.threads),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
       random_(seed),
       observation_(max_rows_ * row_words_),

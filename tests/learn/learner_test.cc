@@ -71,6 +71,23 @@ TEST(LearnerTest, TheSameSeedGivesTheSameBits) {
   EXPECT_NE(train(4), train(5));
 }
 
+TEST(LearnerTest, SeveralThreadsLearnTheSameAndAlwaysTheSameBits) {
+  const auto train = [](int threads) {
+    PpoSettings settings = ExamplePpo();
+    settings.threads = threads;
+    Learner learner(ExampleSpec(true), settings, 4);
+    for (int i = 0; i < 2; ++i) {
+      TrainingBatch batch = FullBatch(1, 1, 1, 1);
+      (void)learner.Learn(batch, 32);
+    }
+    return ParametersOf(learner);
+  };
+  const std::vector<float> one = train(1), three = train(3);
+  EXPECT_EQ(three, train(3));
+  EXPECT_NE(three, one) << "sums in another order";
+  EXPECT_THAT(three, testing::Pointwise(testing::FloatNear(1e-4f), one));
+}
+
 TEST(LearnerTest, TheOrderOfArrivalDoesNotMatter) {
   const auto train = [](const std::vector<ExampleTrajectory>& arrived, bool sort) {
     Learner learner(ExampleSpec(true), ExamplePpo(), 3);
@@ -265,15 +282,16 @@ TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
 TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
   PpoSettings settings = ExamplePpo();
   settings.normalize_reward = true;
+  settings.threads = 2;
   Learner learner(ExampleSpec(), settings, 3);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
   (void)learner.Learn(batch, 32);
   for (const bool with_episodes : {true, false}) {
     batch = FullBatch(2, 2, 2, 2);
     if (!with_episodes) batch.episodes.clear();
-    const std::uint64_t before = Allocations();
+    const std::uint64_t before = AllocationsOfAllThreads();
     (void)learner.Learn(batch, 64);
-    EXPECT_EQ(Allocations() - before, with_episodes ? 1u : 0u)
+    EXPECT_EQ(AllocationsOfAllThreads() - before, with_episodes ? 1u : 0u)
         << "the report's episodes, nothing else";
   }
 }

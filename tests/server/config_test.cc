@@ -34,6 +34,7 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(model.algorithm.batch_steps, 2048);
   EXPECT_EQ(model.algorithm.epochs, 10);
   EXPECT_EQ(model.algorithm.minibatch, 256);
+  EXPECT_EQ(model.algorithm.threads, 1);
   EXPECT_DOUBLE_EQ(model.algorithm.learning_rate.At(0), 3e-4);
   EXPECT_DOUBLE_EQ(model.algorithm.gamma, 0.99);
   EXPECT_DOUBLE_EQ(model.algorithm.lambda, 0.95);
@@ -77,6 +78,11 @@ TEST(ConfigError, OutOfRangeSaysTheRange) {
             "c.toml:2: algorithm.gamma: got 1.5 (a number), expected a number from 0 to 1; write "
             "for example "
             "gamma = 0.99");
+  for (const char* threads : {"0", "65"}) {
+    EXPECT_EQ(Complaint("[model]\nthreads = " + std::string(threads) + "\n"),
+              "c.toml:2: model.threads: got " + std::string(threads) +
+                  " (an integer), expected an integer from 1 to 64; write for example threads = 4");
+  }
   EXPECT_EQ(Complaint("[run]\nsteps = 0\n"),
             "c.toml:2: run.steps: got 0 (an integer), expected an integer of at least 1; write for "
             "example "
@@ -233,7 +239,7 @@ TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
 
 TEST(Config, AModelOverridesWhatItNames) {
   const auto config = Load(
-      "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\n"
+      "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\nthreads = 2\n"
       "[model.npc.algorithm]\nepochs = 3\n[model.npc.optimizer]\nlearning_rate = 0.01\n");
   ASSERT_TRUE(config.ok()) << config.status();
   const ModelSettings npc = *config->ModelFor("npc", kSpaces),
@@ -241,6 +247,7 @@ TEST(Config, AModelOverridesWhatItNames) {
   EXPECT_EQ(npc.spec.trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
   EXPECT_EQ(other.spec.trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
   EXPECT_EQ(npc.algorithm.epochs, 3);
+  EXPECT_EQ(npc.algorithm.threads, 2);
   EXPECT_EQ(other.algorithm.epochs, 10);
   EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
 }
