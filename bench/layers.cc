@@ -1,11 +1,12 @@
 // Convolutional and recurrent layers against this machine: the Nature-CNN (Mnih et al. 2015)
 // forward for one observation and as a training step of 256, an LSTM's step and its backpropagation
-// through 20 steps. One thread.
+// through 20 steps, on one thread; whole training steps of actor-critics on two.
 #include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "bench/actor_critic_step.h"
 #include "bench/limits.h"
 #include "bench/read_bandwidth.h"
 #include "shared/compute/convolution.h"
@@ -304,6 +305,24 @@ void MeasureLstm() {
         3 * 20 * Lstm::kStepFlops, 260);
 }
 
+/// In turns, so that both see the same machine.
+void MeasureTwoThreads(const std::string& model, const ModelSpec& spec, int rows, double target) {
+  ActorCriticStep one(spec, rows), two(spec, rows, 2);
+  double alone = 1e9, together = 1e9;
+  for (int turn = 0; turn < 10; ++turn) {
+    alone = std::min(alone, WallSecondsPerCall([&] { one.Run(); }, 2, 2e-2));
+    together = std::min(together, WallSecondsPerCall([&] { two.Run(); }, 2, 2e-2));
+  }
+  char times[64];
+  std::snprintf(times, sizeof times, ", 2 threads, %.2f ms (one: %.2f ms)", together * 1e3,
+                alone * 1e3);
+  Print({.name = model + times,
+         .unit = "x one thread",
+         .ours = alone / together,
+         .target = target,
+         .target_is_ratio = false});
+}
+
 }  // namespace
 }  // namespace murmurate
 
@@ -311,4 +330,10 @@ int main() {
   murmurate::MeasureForward();
   murmurate::MeasureLstm();
   murmurate::MeasureTraining(256);
+  murmurate::MeasureTwoThreads("Nature-CNN training step, batch 256", murmurate::NatureCnnModel(),
+                               256, 1.8);
+  murmurate::MeasureTwoThreads("17-256-256-6 training step, minibatch 1024",
+                               murmurate::DenseModel(17, 256, 6), 1024, 0);
+  murmurate::MeasureTwoThreads("17-64-lstm128-6 training step, 32 sequences of 32",
+                               murmurate::LstmModel(), 1024, 0);
 }

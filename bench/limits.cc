@@ -13,10 +13,27 @@ namespace murmurate {
 namespace {
 
 /// Processor time of this thread, not the wall's: what others do on the machine does not count.
-double Now() {
+double Now(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double ShortestCall(clockid_t clock, const std::function<void()>& call, int rounds,
+                    double round_s) {
+  long calls = 1;
+  for (;; calls *= 2) {  // also warms the caches
+    const double start = Now(clock);
+    for (long i = 0; i < calls; ++i) call();
+    if (Now(clock) - start > round_s / 2) break;
+  }
+  double best = 1e9;
+  for (int round = 0; round < rounds; ++round) {
+    const double start = Now(clock);
+    for (long i = 0; i < calls; ++i) call();
+    best = std::min(best, (Now(clock) - start) / static_cast<double>(calls));
+  }
+  return best;
 }
 
 // Ten sums hide the latency of any multiply-add of today; the empty asm keeps each one alive.
@@ -89,19 +106,11 @@ double MeasureCopyBandwidth(std::size_t bytes) {
 }
 
 double SecondsPerCall(const std::function<void()>& call, int rounds, double round_s) {
-  long calls = 1;
-  for (;; calls *= 2) {  // also warms the caches
-    const double start = Now();
-    for (long i = 0; i < calls; ++i) call();
-    if (Now() - start > round_s / 2) break;
-  }
-  double best = 1e9;
-  for (int round = 0; round < rounds; ++round) {
-    const double start = Now();
-    for (long i = 0; i < calls; ++i) call();
-    best = std::min(best, (Now() - start) / static_cast<double>(calls));
-  }
-  return best;
+  return ShortestCall(CLOCK_THREAD_CPUTIME_ID, call, rounds, round_s);
+}
+
+double WallSecondsPerCall(const std::function<void()>& call, int rounds, double round_s) {
+  return ShortestCall(CLOCK_MONOTONIC, call, rounds, round_s);
 }
 
 void Print(const BenchRow& row) {

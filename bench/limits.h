@@ -19,6 +19,11 @@ double MeasureCopyBandwidth(std::size_t bytes);
 /// `rounds` rounds, each of as many calls as fill `round_s`.
 double SecondsPerCall(const std::function<void()>& call, int rounds = 40, double round_s = 2.5e-4);
 
+/// The same by the wall's clock, for what several threads do together: others' work counts too, so
+/// only the shortest of many rounds means anything.
+double WallSecondsPerCall(const std::function<void()>& call, int rounds = 40,
+                          double round_s = 2.5e-4);
+
 /// One line of a bench: "name: OURS unit, limit LIMIT unit, ratio R, target T: met|MISSED".
 struct BenchRow {
   std::string name, unit;
