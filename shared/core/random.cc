@@ -1,5 +1,6 @@
 #include "shared/core/random.h"
 
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -14,6 +15,73 @@ std::uint64_t SplitMix(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+// log, sin and cos of a mathematics library differ in their last bits from one processor to the
+// next. These have the polynomials of fdlibm (Sun Microsystems 1993: e_log.c, k_sin.c, k_cos.c) and
+// only what IEEE 754 rounds in one way (+ - * / and sqrt); right to two units in the last place.
+
+/// x > 0, normal.
+double Log(double x) {
+  // x = 2^k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2)
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  constexpr std::uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd;
+  const std::uint64_t above = bits - kRootOfHalf;
+  const double k = static_cast<double>(static_cast<std::int64_t>(above) >> 52);
+  const double f = std::bit_cast<double>((above & 0x000fffffffffffff) + kRootOfHalf) - 1.0;
+  const double s = f / (2.0 + f), z = s * s, w = z * z, half = 0.5 * f * f;
+  const double odd = z * (6.666666666666735130e-01 +
+                          w * (2.857142874366239149e-01 +
+                               w * (1.818357216161805012e-01 + w * 1.479819860510658591e-01)));
+  const double even = w * (3.999999999940941908e-01 +
+                           w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+  const double low = k * 1.90821492927058770002e-10, high = k * 6.93147180369123816490e-01;
+  return high - ((half - (s * (half + (even + odd)) + low)) - f);
+}
+
+/// Of x in -pi/4 .. pi/4.
+double Sin(double x) {
+  const double z = x * x;
+  return x +
+         x * z *
+             (-1.66666666666666324348e-01 +
+              z * (8.33333333332248946124e-03 +
+                   z * (-1.98412698298579493134e-04 +
+                        z * (2.75573137070700676789e-06 +
+                             z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
+}
+
+double Cos(double x) {
+  const double z = x * x, half = 0.5 * z, one_less = 1.0 - half;
+  const double rest =
+      z * z *
+      (4.16666666666666019037e-02 +
+       z * (-1.38888888888741095749e-03 +
+            z * (2.48015872894767294178e-05 +
+                 z * (-2.75573143513906633035e-07 +
+                      z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+  return one_less + (((1.0 - one_less) - half) + rest);
+}
+
+struct Direction {
+  double cos, sin;
+};
+
+/// Of the angle 2 pi `turns`, turns in [0, 1).
+Direction DirectionOf(double turns) {
+  const int quarter = static_cast<int>(4.0 * turns + 0.5);
+  const double rest = (4.0 * turns - quarter) * (0.5 * std::numbers::pi);  // -pi/4 .. pi/4
+  const double c = Cos(rest), s = Sin(rest);
+  switch (quarter & 3) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+  }
+}
+
 }  // namespace
 
 Random::Random(std::uint64_t seed) {
@@ -25,11 +93,11 @@ double Random::Normal() {
     has_spare_ = false;
     return spare_normal_;
   }
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - UniformDouble()));
-  const double angle = 2.0 * std::numbers::pi * UniformDouble();
-  spare_normal_ = radius * std::sin(angle);
+  const double radius = std::sqrt(-2.0 * Log(1.0 - UniformDouble()));
+  const Direction direction = DirectionOf(UniformDouble());
+  spare_normal_ = radius * direction.sin;
   has_spare_ = true;
-  return radius * std::cos(angle);
+  return radius * direction.cos;
 }
 
 std::uint64_t DeriveSeed(std::uint64_t seed, std::uint64_t index) {

@@ -33,7 +33,8 @@ class Random {
   std::uint32_t UniformInt(std::uint32_t bound) {
     return static_cast<std::uint32_t>(((Next() >> 32) * bound) >> 32);
   }
-  /// Standard normal (Box-Muller, one of the pair kept for the next call).
+  /// Standard normal (Box-Muller, one of the pair kept for the next call); the same bits on every
+  /// processor, too.
   double Normal();
 
  private:
