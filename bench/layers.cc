@@ -305,6 +305,20 @@ void MeasureLstm() {
         3 * 20 * Lstm::kStepFlops, 260);
 }
 
+void MeasureInitialization() {
+  ModelSpec spec = DenseModel(1024, 1024, 2);
+  spec.trunk.pop_back();
+  spec.separate_value = false;
+  AlignedFloats parameters(ParameterLayout(spec).total);
+  const double seconds = SecondsPerCall([&] { InitializeParameters(spec, 1, parameters); }, 5, 0.1);
+  Print({.name = "orthogonal 1024x1024",
+         .unit = "ms",
+         .ours = seconds * 1e3,
+         .target = 100,
+         .target_is_ratio = false,
+         .smaller_is_better = true});
+}
+
 /// In turns, so that both see the same machine.
 void MeasureTwoThreads(const std::string& model, const ModelSpec& spec, int rows, double target) {
   ActorCriticStep one(spec, rows), two(spec, rows, 2);
@@ -329,6 +343,7 @@ void MeasureTwoThreads(const std::string& model, const ModelSpec& spec, int rows
 int main() {
   murmurate::MeasureForward();
   murmurate::MeasureLstm();
+  murmurate::MeasureInitialization();
   murmurate::MeasureTraining(256);
   murmurate::MeasureTwoThreads("Nature-CNN training step, batch 256", murmurate::NatureCnnModel(),
                                256, 1.8);

@@ -18,12 +18,12 @@ double Dot(const double* a, const double* b, int n) {
   return sum[0];
 }
 
-/// Modified Gram-Schmidt over vectors [begin, end).
-void Orthonormalize(int begin, int end, int n, double* q) {
+/// Modified Gram-Schmidt over vectors [begin, end), rows of q.
+void Orthonormalize(int begin, int end, int n, std::ptrdiff_t stride, double* q) {
   for (int v = begin; v < end; ++v) {
-    double* const x = q + static_cast<std::size_t>(v) * n;
+    double* const x = q + v * stride;
     for (int u = begin; u < v; ++u) {
-      const double* const y = q + static_cast<std::size_t>(u) * n;
+      const double* const y = q + u * stride;
       const double along = Dot(x, y, n);
       for (int i = 0; i < n; ++i) x[i] -= along * y[i];
     }
@@ -32,73 +32,106 @@ void Orthonormalize(int begin, int end, int n, double* q) {
   }
 }
 
-constexpr int kRows = 4, kColumns = 4;  // of a tile: its sums stay in registers
-constexpr int kDepth = 128;             // of a strip of b, packed once for all rows
-
-using Two = double __attribute__((vector_size(16), may_alias));
-
-/// c[row][column] += factor * sum over k of a[row][k] strip[k][column]; k in order.
-void MultiplyTile(int depth, double factor, const double* a, std::ptrdiff_t a_stride,
-                  const Two* strip, double* c, std::ptrdiff_t c_stride) {
-  Two sums[kRows][2] = {};
-  for (int k = 0; k < depth; ++k, strip += 2)
-    for (int row = 0; row < kRows; ++row) {
-      const double x = a[row * a_stride + k];
-      sums[row][0] += x * strip[0];
-      sums[row][1] += x * strip[1];
-    }
-  for (int row = 0; row < kRows; ++row)
-    for (int column = 0; column < kColumns; ++column)
-      c[row * c_stride + column] += factor * sums[row][column / 2][column % 2];
-}
+constexpr int kRows = 4;     // of a tile: its sums stay in registers
+constexpr int kDepth = 128;  // of a strip of b, packed once for all rows
+constexpr int kPadding = 8;  // columns of the widest tile
 
 struct Matrix {
   double* values;
   std::ptrdiff_t stride;
 };
 
-/// c [rows][columns] += factor a [rows][depth] b [depth][columns]; rows and columns multiples of
-/// kRows and kColumns.
-void Multiply(int rows, int columns, int depth, double factor, Matrix a, Matrix b, Matrix c) {
-  Two strip[kDepth * kColumns / 2];
-  for (int k = 0; k < depth; k += kDepth)
-    for (int j = 0; j < columns; j += kColumns) {
-      const int deep = std::min(kDepth, depth - k);
-      for (int i = 0; i < deep; ++i)
-        std::copy_n(b.values + (k + i) * b.stride + j, kColumns,
-                    reinterpret_cast<double*>(strip + i * (kColumns / 2)));
-      for (int i = 0; i < rows; i += kRows)
-        MultiplyTile(deep, factor, a.values + i * a.stride + k, a.stride, strip,
-                     c.values + i * c.stride + j, c.stride);
+/// c [rows][columns] += factor a [rows][depth] b, b [depth][columns] or, `turned`,
+/// [columns][depth]. Rows are a multiple of kRows, columns of kPadding. Products are added in the
+/// order of depth, kDepth of them at a time, whatever the tiles: every instruction set gives the
+/// same bits.
+struct Product {
+  int rows, columns, depth;
+  double factor;
+  Matrix a, b;
+  bool turned;
+  Matrix c;
+};
+
+template <int kLanes, int kVectors>
+[[gnu::always_inline]] inline void MultiplyTile(int depth, double factor, const double* a,
+                                                std::ptrdiff_t a_stride, const double* strip,
+                                                double* c, std::ptrdiff_t c_stride) {
+  using Vector [[gnu::vector_size(8 * kLanes), gnu::may_alias]] = double;
+  Vector sums[kRows][kVectors] = {};
+  const Vector* b = reinterpret_cast<const Vector*>(strip);
+  for (int k = 0; k < depth; ++k, b += kVectors)
+    for (int row = 0; row < kRows; ++row)
+      for (int i = 0; i < kVectors; ++i) sums[row][i] += a[row * a_stride + k] * b[i];
+  for (int row = 0; row < kRows; ++row)
+    for (int i = 0; i < kVectors; ++i)
+      for (int lane = 0; lane < kLanes; ++lane)
+        c[row * c_stride + i * kLanes + lane] += factor * sums[row][i][lane];
+}
+
+template <int kColumns>
+[[gnu::always_inline]] inline void PackStrip(const Product& p, int k, int deep, int column,
+                                             double* strip) {
+  for (int i = 0; i < deep; ++i)
+    for (int j = 0; j < kColumns; ++j)
+      strip[i * kColumns + j] = p.turned ? p.b.values[(column + j) * p.b.stride + k + i]
+                                         : p.b.values[(k + i) * p.b.stride + column + j];
+}
+
+template <int kLanes, int kVectors>
+[[gnu::always_inline]] inline void MultiplyBy(const Product& p) {
+  constexpr int kColumns = kLanes * kVectors;
+  alignas(64) double strip[kDepth * kColumns];
+  for (int k = 0; k < p.depth; k += kDepth)
+    for (int column = 0; column < p.columns; column += kColumns) {
+      const int deep = std::min(kDepth, p.depth - k);
+      PackStrip<kColumns>(p, k, deep, column, strip);
+      for (int row = 0; row < p.rows; row += kRows)
+        MultiplyTile<kLanes, kVectors>(deep, p.factor, p.a.values + row * p.a.stride + k,
+                                       p.a.stride, strip, p.c.values + row * p.c.stride + column,
+                                       p.c.stride);
     }
 }
 
-std::ptrdiff_t Up(std::ptrdiff_t n) { return (n + kColumns - 1) / kColumns * kColumns; }
+void MultiplyPlain(const Product& p) { MultiplyBy<2, 2>(p); }
+#ifdef __x86_64__
+__attribute__((target("avx2"))) void MultiplyAvx2(const Product& p) { MultiplyBy<4, 2>(p); }
+__attribute__((target("avx512f"))) void MultiplyAvx512(const Product& p) { MultiplyBy<8, 1>(p); }
+#endif
+
+using Multiply = void (*)(const Product&);
+Multiply MultiplyOf([[maybe_unused]] KernelSet set) {
+#ifdef __x86_64__
+  if (set == KernelSet::kAvx512) return MultiplyAvx512;
+  if (set == KernelSet::kAvx2) return MultiplyAvx2;
+#endif
+  return MultiplyPlain;
+}
+
+int Up(int n, int to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
-std::vector<double> OrthonormalVectors(int count, int n, Random& random) {
+std::vector<double> OrthonormalVectors(int count, int n, Random& random, KernelSet set) {
   constexpr int kBlock = 32;
+  const Multiply multiply = MultiplyOf(set);
   // Rows and columns beyond those asked for are zero, so that all tiles are whole.
-  const std::ptrdiff_t width = Up(n), rows = Up(count);
-  std::vector<double> q(rows * width), turned(count > kBlock ? width * rows : 0);
-  std::vector<double> along(kBlock * rows), result(static_cast<std::size_t>(count) * n);
+  const std::ptrdiff_t width = Up(n, kPadding), rows = Up(count, kPadding);
+  std::vector<double> q(rows * width), along(kBlock * rows);
   for (int v = 0; v < count; ++v)
     for (int i = 0; i < n; ++i) q[v * width + i] = random.Normal();
   for (int begin = 0; begin < count; begin += kBlock) {
-    const int end = std::min(count, begin + kBlock), block = static_cast<int>(Up(end - begin));
+    const int end = std::min(count, begin + kBlock), block = Up(end - begin, kRows);
     const Matrix all{q.data(), width}, mine{q.data() + begin * width, width};
     const Matrix projection{along.data(), rows};
     if (begin > 0) {
       std::fill(along.begin(), along.end(), 0.0);
-      Multiply(block, begin, n, 1.0, mine, {turned.data(), rows}, projection);
-      Multiply(block, static_cast<int>(width), begin, -1.0, projection, all, mine);
+      multiply({block, begin, n, 1.0, mine, all, true, projection});
+      multiply({block, static_cast<int>(width), begin, -1.0, projection, all, false, mine});
     }
-    Orthonormalize(begin, end, static_cast<int>(width), q.data());
-    if (end == count) break;
-    for (int v = begin; v < end; ++v)
-      for (int i = 0; i < n; ++i) turned[i * rows + v] = q[v * width + i];
+    Orthonormalize(begin, end, Up(n, 4), width, q.data());
   }
+  std::vector<double> result(static_cast<std::size_t>(count) * n);
   for (int v = 0; v < count; ++v)
     std::copy_n(q.begin() + v * width, n, result.begin() + static_cast<std::ptrdiff_t>(v) * n);
   return result;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "shared/compute/dense_kernels.h"
 #include "shared/core/random.h"
 
 namespace murmurate {
@@ -11,7 +12,8 @@ namespace murmurate {
 /// `count` orthonormal vectors of length n >= count, row by row: Gram-Schmidt over Gaussian
 /// vectors, in double, with every sum in a fixed order. Vectors are made orthogonal to those before
 /// them 32 at a time, so that most of the work is matrix products. (A condition number of 1e5,
-/// rare, leaves errors of 1e-6.)
-std::vector<double> OrthonormalVectors(int count, int n, Random& random);
+/// rare, leaves errors of 1e-6.) Every instruction set gives the same bits, the wider ones sooner.
+std::vector<double> OrthonormalVectors(int count, int n, Random& random,
+                                       KernelSet set = BestKernelSet());
 
 }  // namespace murmurate

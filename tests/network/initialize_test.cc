@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shared/network/actor_critic.h"
+#include "shared/network/orthonormal.h"
 
 namespace murmurate {
 namespace {
@@ -141,6 +142,22 @@ TEST(InitializeParametersTest, VectorsOfDifferentBlocksAreOrthogonalToo) {
   const auto find = [&](const char* name) { return block.data() + layout.Find(name).offset; };
   ExpectOrthogonal(find("policy.0.weight"), 131, 203, 0, 203, std::sqrt(2.0));
   ExpectOrthogonal(find("policy.1.weight"), 203, 139, 0, 139, std::sqrt(2.0));
+}
+
+TEST(OrthonormalVectorsTest, EveryInstructionSetGivesTheSameBits) {
+  const auto draw = [](int count, int n, KernelSet set) {
+    Random random(3);
+    return OrthonormalVectors(count, n, random, set);
+  };
+  // One block and several, vectors that fill no tile, strips of more than 128.
+  for (const auto& [count, n] :
+       {std::pair{1, 1}, {7, 9}, {32, 32}, {33, 64}, {101, 103}, {130, 257}}) {
+    const std::vector<double> plain = draw(count, n, KernelSet::kPlain);
+    for (const KernelSet set : {KernelSet::kAvx2, KernelSet::kAvx512}) {
+      if (!ProcessorRuns(set)) continue;
+      EXPECT_EQ(draw(count, n, set), plain) << count << " x " << n;
+    }
+  }
 }
 
 /// Mean square and largest magnitude of a weight.
