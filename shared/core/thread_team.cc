@@ -5,9 +5,11 @@
 namespace murmurate {
 namespace {
 
-/// Waits until `word` is not `old`. Looking on is a few microseconds; a futex's wake is more.
+/// Waits until `word` is not `old`. Looking on takes some 10 us at most: a futex's wake takes as
+/// long, and a step of 1024 rows of 4-64-64-2 on two threads is 1.36 times as fast as on one with
+/// it, 1.2 times with a quarter of it.
 int AwaitChange(const std::atomic<int>& word, int old) {
-  constexpr int kLooks = 5000;
+  constexpr int kLooks = 20'000;
   for (int look = 0; look < kLooks; ++look) {
     const int now = word.load(std::memory_order_acquire);
     if (now != old) return now;

@@ -23,11 +23,13 @@ void FillOrthogonal(const Weight& weight, double gain, Random& random) {
   const std::size_t n = std::max(weight.inputs, weight.outputs);
   const std::vector<double> q =
       OrthonormalVectors(std::min(weight.inputs, weight.outputs), static_cast<int>(n), random);
-  for (int i = 0; i < weight.inputs; ++i)
-    for (int j = 0; j < weight.outputs; ++j) {
-      const std::size_t at = wide ? i * n + j : j * n + i;
-      weight.at(i, j) = static_cast<float>(gain * q[at]);
-    }
+  constexpr int kStrip = 16;  // columns that are read along together, whichever way q lies
+  for (int begin = 0; begin < weight.outputs; begin += kStrip)
+    for (int i = 0; i < weight.inputs; ++i)
+      for (int j = begin; j < std::min(begin + kStrip, weight.outputs); ++j) {
+        const std::size_t at = wide ? i * n + j : j * n + i;
+        weight.at(i, j) = static_cast<float>(gain * q[at]);
+      }
 }
 
 void FillUniform(const Weight& weight, double limit, Random& random) {

@@ -131,10 +131,10 @@ std::vector<double> OrthonormalVectors(int count, int n, Random& random, KernelS
     }
     Orthonormalize(begin, end, Up(n, 4), width, q.data());
   }
-  std::vector<double> result(static_cast<std::size_t>(count) * n);
-  for (int v = 0; v < count; ++v)
-    std::copy_n(q.begin() + v * width, n, result.begin() + static_cast<std::ptrdiff_t>(v) * n);
-  return result;
+  for (int v = 1; v < count && n < width; ++v)
+    std::copy_n(q.begin() + v * width, n, q.begin() + static_cast<std::ptrdiff_t>(v) * n);
+  q.resize(static_cast<std::size_t>(count) * n);
+  return q;
 }
 
 }  // namespace murmurate
