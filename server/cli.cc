@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 
+#include "client/environments/environment.h"
 #include "server/commands.h"
 #include "server/daemon.h"
 #include "server/examples.h"
@@ -31,6 +32,12 @@ std::string ExampleNames() {
   std::string names;
   for (const Example& example : Examples())
     names += (names.empty() ? "" : ", ") + std::string(example.name);
+  return names;
+}
+
+std::string EnvironmentList() {
+  std::string names;
+  for (const std::string& name : EnvironmentNames()) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
@@ -113,7 +120,9 @@ Pace PaceOf(const std::string& word) {
 void AddActor(CLI::App* app, CommandLine* line) {
   auto* actor = app->add_subcommand("actor", "A built-in environment as an actor of a learner");
   ActorArguments& given = line->actor;
-  actor->add_option("ENV", given.environment, "cartpole, or random: a dry client to try a server")
+  actor
+      ->add_option("ENV", given.environment,
+                   "One of " + EnvironmentList() + " (random: a dry client to try a server)")
       ->required();
   actor->add_option("--connect", given.connect, "The learner's address")->capture_default_str();
   actor->add_option("--agents", given.agents, "Agents that play at once")

@@ -38,13 +38,15 @@ class Environment {
   virtual Observation observation() const = 0;
 };
 
-/// For "random": how large its spaces are.
 struct EnvironmentOptions {
-  int observation = 8;
-  int action = 4;
+  int observation = 8;     ///< "random": how large its spaces are
+  int action = 4;          ///< "random"
+  int distractors = 8;     ///< "recall": steps between the cue and the question
+  std::uint64_t game = 1;  ///< "bandit": which means its arms have
 };
 
-/// "cartpole" or "random". Another name: kInvalidArgument that lists these.
+/// One of EnvironmentNames(), each the name of its header here. Another name: kInvalidArgument that
+/// lists these.
 Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
                                                      const EnvironmentOptions& options = {});
 std::vector<std::string> EnvironmentNames();

@@ -6,8 +6,6 @@
 #include <sstream>
 #include <string>
 
-#include "client/environments/environment.h"
-
 namespace murmurate {
 namespace {
 
@@ -70,28 +68,6 @@ TEST(CartPole, StartsWithinFiveHundredthsAndTheSameForTheSameSeed) {
   EXPECT_LE(most, 0.05);
   EXPECT_LT(least, -0.045);
   EXPECT_GT(most, 0.045);
-}
-
-TEST(Environments, AnUnknownNameIsRefusedWithTheKnownOnes) {
-  const auto made = MakeEnvironment("pong");
-  ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.status().message(), "environment \"pong\": expected one of cartpole, random");
-}
-
-TEST(Environments, RandomHasTheSizesAskedFor) {
-  auto made = MakeEnvironment("random", {.observation = 5, .action = 3});
-  ASSERT_TRUE(made.ok());
-  Environment& game = **made;
-  EXPECT_EQ(game.spaces().ToText(), "observation float32 5\naction discrete 3\n");
-  int ends = 0;
-  for (int i = 0; i < 10000; ++i) {
-    const StepOutcome outcome = game.Step(0);
-    EXPECT_GE(outcome.reward, 0.0);
-    EXPECT_LT(outcome.reward, 1.0);
-    ends += outcome.terminated;
-  }
-  EXPECT_GT(ends, 50);  // 100 expected
-  EXPECT_LT(ends, 160);
 }
 
 }  // namespace

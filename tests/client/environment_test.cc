@@ -1,0 +1,70 @@
+#include "client/environments/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace murmurate {
+namespace {
+
+TEST(Environments, AnUnknownNameIsRefusedWithTheKnownOnes) {
+  const auto made = MakeEnvironment("pong");
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.status().message(),
+            "environment \"pong\": expected one of bandit, cartpole, catch, gridworld, "
+            "mountain_car, pendulum, random, recall");
+}
+
+TEST(Environments, EveryoneShowsWhatItsSpacesSay) {
+  for (const std::string& name : EnvironmentNames()) {
+    auto made = MakeEnvironment(name);
+    ASSERT_TRUE(made.ok()) << name;
+    Environment& game = **made;
+    const Spaces& spaces = game.spaces();
+    EXPECT_TRUE(CheckSpaces(spaces).ok()) << name;
+    const Observation seen = game.observation();
+    ASSERT_EQ(seen.parts().size(), static_cast<std::size_t>(spaces.observation.leaf_count()));
+    for (int i = 0; i < spaces.observation.leaf_count(); ++i) {
+      const ObservationPart& part = seen.parts()[static_cast<std::size_t>(i)];
+      const Space& leaf = spaces.observation.leaf(i);
+      EXPECT_EQ(part.name, spaces.observation.leaf_name(i)) << name;
+      EXPECT_EQ(part.count, static_cast<std::size_t>(leaf.element_count())) << name;
+      using Element = ObservationPart::Element;
+      const bool numbers = leaf.kind == Space::Kind::kBox;
+      const bool bytes = leaf.element == Space::Element::kUint8;
+      EXPECT_EQ(part.element, !numbers ? Element::kInt32
+                              : bytes  ? Element::kUint8
+                                       : Element::kFloat32)
+          << name;
+    }
+  }
+}
+
+TEST(Environments, RandomHasTheSizesAskedFor) {
+  auto made = MakeEnvironment("random", {.observation = 5, .action = 3});
+  ASSERT_TRUE(made.ok());
+  Environment& game = **made;
+  EXPECT_EQ(game.spaces().ToText(), "observation float32 5\naction discrete 3\n");
+  int ends = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const StepOutcome outcome = game.Step(0);
+    EXPECT_GE(outcome.reward, 0.0);
+    EXPECT_LT(outcome.reward, 1.0);
+    ends += outcome.terminated;
+  }
+  EXPECT_GT(ends, 50);  // 100 expected
+  EXPECT_LT(ends, 160);
+}
+
+TEST(Environments, RecallTakesTheNumberOfItsDistractors) {
+  auto made = MakeEnvironment("recall", {.distractors = 3});
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ((*made)->spaces().ToText(), "observation categories 9\naction discrete 4\n");
+  int steps = 1;
+  while (!(*made)->Step(0).terminated) ++steps;
+  EXPECT_EQ(steps, 5);
+  const auto refused = MakeEnvironment("recall", {.distractors = -1});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "recall: distractors is -1: give 0 or more");
+}
+
+}  // namespace
+}  // namespace murmurate
