@@ -71,7 +71,8 @@ void PrintResult(const PlayResult& result, const ClientStats& stats) {
   std::printf("played %s steps, %s episodes", WithCommas(result.steps).c_str(),
               WithCommas(result.episodes).c_str());
   if (result.episodes > 0)
-    std::printf(", mean return %.1f", result.return_sum / static_cast<double>(result.episodes));
+    std::printf(", mean return %s",
+                ReturnText(result.return_sum / static_cast<double>(result.episodes)).c_str());
   std::printf("; %s trajectories sent, %s steps never sent\n",
               WithCommas(stats.trajectories_sent).c_str(), WithCommas(stats.steps_dropped).c_str());
 }

@@ -6,6 +6,7 @@
 #include "server/children.h"
 #include "server/commands.h"
 #include "server/daemon.h"
+#include "server/operate/display.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
 
@@ -60,8 +61,9 @@ RunEnd Await(Signals* signals, Children* children, const LogCallback& log) {
 std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
   char numbers[160];
   const std::string steps = WithCommas(outcome.steps) + " steps in ";
-  std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %.1f over the last 100 episodes",
-                steps.c_str(), outcome.seconds, outcome.mean_return.value_or(0.0));
+  std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %s over the last 100 episodes",
+                steps.c_str(), outcome.seconds,
+                ReturnText(outcome.mean_return.value_or(0.0)).c_str());
   const std::string what = outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds);
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
   if (end == RunEnd::kAsked) return "Stopped: " + what + '.';

@@ -48,7 +48,7 @@ std::string Steps(const ProgressView& view) {
 
 std::string Return(const ProgressView& view) {
   if (!view.mean_return) return "-";
-  std::string text = Format("%.1f", *view.mean_return);
+  std::string text = ReturnText(*view.mean_return);
   if (view.target) text += " of " + Format("%g", *view.target);
   return text;
 }
@@ -69,6 +69,8 @@ std::string WithCommas(std::uint64_t number) {
   }
   return text;
 }
+
+std::string ReturnText(double mean) { return Format(std::abs(mean) < 10 ? "%.3f" : "%.1f", mean); }
 
 std::string ShortDuration(double seconds) {
   if (seconds < 9.95) return Format("%.1f s", seconds);

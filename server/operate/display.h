@@ -59,6 +59,7 @@ class Display {
 };
 
 std::string WithCommas(std::uint64_t number);  ///< 1234567 -> "1,234,567"
+std::string ReturnText(double mean);           ///< "431.2"; below 10 "0.958"
 std::string ShortDuration(double seconds);     ///< "0.4 s", "12 s", "3 min 20 s", "2 h 5 min"
 
 }  // namespace murmurate

@@ -45,10 +45,14 @@ std::string Number(const Json& number, const char* format) {
   return text;
 }
 
+std::string Return(const Json& mean) {
+  return mean.is_number() ? ReturnText(mean.get<double>()) : "-";
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
-         Number(model.value("mean_return", Json()), "%.1f") + " over the last 100 episodes (" +
+         Return(model.value("mean_return", Json())) + " over the last 100 episodes (" +
          WithCommas(model.value("episodes", std::uint64_t{0})) + " finished), " +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +

@@ -49,6 +49,12 @@ TEST(Display, LineHasEveryNumber) {
       "version 121  actors 4  eta 0.6 s");
 }
 
+TEST(Display, SmallReturnsKeepTheirDigits) {
+  EXPECT_EQ(ReturnText(0.9581), "0.958");
+  EXPECT_EQ(ReturnText(-9.5), "-9.500");
+  EXPECT_EQ(ReturnText(-198.24), "-198.2");
+}
+
 TEST(Display, TableLinesAreEquallyWide) {
   const auto lines = Display::TableLines(Example());
   for (const auto& line : lines) EXPECT_EQ(line.size(), lines.front().size()) << line;
