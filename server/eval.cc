@@ -2,11 +2,11 @@
 #include <cstdio>
 
 #include "client/environments/environment.h"
+#include "murmurate/client.h"
 #include "server/commands.h"
 #include "server/operate/checkpoint.h"
 #include "server/operate/display.h"
 #include "shared/core/random.h"
-#include "shared/network/policy.h"
 
 namespace murmurate {
 namespace {
@@ -28,15 +28,15 @@ struct Scores {
   double deviation() const { return std::sqrt(std::max(0.0, squares / count - mean() * mean())); }
 };
 
-double PlayEpisode(Environment* environment, const Policy& policy, Random* random) {
-  std::vector<float> logits(static_cast<std::size_t>(policy.outputs()));
-  AlignedFloats scratch(policy.ScratchFloats(1));
-  const ActSettings greedy{.mode = ActSettings::Mode::kGreedy};
+double PlayEpisode(Environment* environment, Agent* agent, Action* action) {
   double score = 0;
-  for (StepOutcome outcome; !outcome.terminated && !outcome.truncated; score += outcome.reward) {
-    policy.Logits(environment->observation().parts()[0].data(), 1, logits.data(), scratch.data());
-    outcome = environment->Step(ChooseAction(logits, greedy, *random).action);
+  StepOutcome outcome;
+  while (!outcome.terminated && !outcome.truncated) {
+    agent->Act(environment->observation(), action);
+    outcome = environment->Step(*action);
+    score += outcome.reward;
   }
+  agent->End(outcome.terminated ? kTerminated : kTruncated, environment->observation());
   return score;
 }
 
@@ -61,6 +61,24 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
   return environment;
 }
 
+/// As a game would play them: one agent of a client that has these weights and no learner.
+Result<Scores> Play(const WeightsFile& weights, Environment* environment, int episodes) {
+  auto client = Client::Open(
+      {.policy = PolicySource::FromMemory(FormatWeightsFile(weights, /*published_only=*/true))});
+  if (!client.ok()) return client.status();
+  const Spaces& spaces = environment->spaces();
+  Agent agent = (*client)->NewAgent({.observation = spaces.observation, .action = spaces.action});
+  if (!agent.valid()) return (*client)->last_error();
+  agent.Mode(PlayMode::kSilent);
+  Action action;
+  Scores scores;
+  for (int i = 0; i < episodes; ++i) {
+    environment->Reset(DeriveSeed(kEvaluationSeed, static_cast<std::uint64_t>(i)));
+    scores.Add(PlayEpisode(environment, &agent, &action));
+  }
+  return scores;
+}
+
 }  // namespace
 
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
@@ -70,21 +88,12 @@ Result<int> RunEval(const CommonArguments& common, const EvalArguments& argument
   if (!weights.ok()) return weights.status();
   auto environment = EnvironmentOf(*folder, weights->spec);
   if (!environment.ok()) return environment.status();
-  const ParameterLayout layout(weights->spec);
-  const std::span<const float> block = weights->parameters;
-  Policy policy(weights->spec);
-  policy.Pack(block.subspan(layout.policy.offset, layout.policy.count),
-              block.subspan(layout.statistics.offset, layout.statistics.count));
-  Random random(kEvaluationSeed);
-  Scores scores;
-  for (int i = 0; i < arguments.episodes; ++i) {
-    (*environment)->Reset(DeriveSeed(kEvaluationSeed, static_cast<std::uint64_t>(i)));
-    scores.Add(PlayEpisode(environment->get(), policy, &random));
-  }
-  std::printf("%s: %d greedy episodes with the weights of step %s\n", folder->c_str(), scores.count,
-              WithCommas(weights->steps).c_str());
-  std::printf("mean %.2f  std %.2f  min %.2f  max %.2f\n", scores.mean(), scores.deviation(),
-              scores.low, scores.high);
+  const auto scores = Play(*weights, environment->get(), arguments.episodes);
+  if (!scores.ok()) return scores.status();
+  std::printf("%s: %d greedy episodes with the weights of step %s\n", folder->c_str(),
+              scores->count, WithCommas(weights->steps).c_str());
+  std::printf("mean %.3f  std %.3f  min %.3f  max %.3f\n", scores->mean(), scores->deviation(),
+              scores->low, scores->high);
   return 0;
 }
 

@@ -196,7 +196,7 @@ TEST(ConfigError, MissingFileNamesTheExamples) {
   EXPECT_EQ(
       source.status().message(),
       "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
-      "examples: cartpole");
+      "examples: cartpole, catch, gridworld, pendulum, recall");
   EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(FindConfig("/tmp/").status().message(),
             "/tmp/: is a folder, expected a TOML file; name the file in it");

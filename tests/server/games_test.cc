@@ -1,0 +1,71 @@
+// The built-in games that ask for more than CartPole does, end to end: pictures, memory, several
+// inputs with a mask, continuous actions; and `eval` and `actor` on them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+double MeanOfEval(const Ran& eval) {
+  double mean = -1e9;
+  const std::size_t at = eval.output.find("mean ");
+  if (at != std::string::npos) std::sscanf(eval.output.c_str() + at, "mean %lf", &mean);
+  return mean;
+}
+
+/// `train NAME` reaches its return, and 100 greedy episodes with what it learned reach `least`.
+void ExpectSolved(const std::string& name, double least) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  const Ran train =
+      RunMurmurate(place.path(), {"train", name, "--seed", "3", "--set", "run.name=" + run}, 100);
+  ASSERT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(train.output, HasSubstr("Solved: "));
+  EXPECT_EQ(train.errors, "");  // no actor ended badly: gridworld's do when they leave the mask
+  const Ran eval = RunMurmurate(place.path(), {"eval", run}, 60);
+  ASSERT_EQ(eval.code, 0) << eval.errors;
+  EXPECT_GE(MeanOfEval(eval), least) << eval.output;
+  EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}, 60).output, eval.output);
+  EXPECT_EQ(SegmentsOf(run), 0);
+}
+
+TEST(Games, CatchIsSolvedFromItsPicture) { ExpectSolved("catch", 0.95); }
+TEST(Games, RecallIsSolvedWithAMemory) { ExpectSolved("recall", 0.95); }
+// The best mean there is is 0.8895. A greedy player that turns back and forth between two ways of
+// one length loses 1.87: that happens in an episode of a hundred.
+TEST(Games, GridworldIsSolvedFromThreeInputsUnderItsMask) { ExpectSolved("gridworld", 0.75); }
+TEST(Games, PendulumIsSolvedWithNumbersAsActions) { ExpectSolved("pendulum", -250); }
+
+TEST(Games, RecallWithoutAMemoryIsGuessing) {
+  Workplace place;
+  place.Write("c.toml",
+              "[run]\nenvironment = \"recall\"\nsteps = 60_000\nstop_at_return = 0.4\n"
+              "[model]\nlayers = [32]\nnormalize_observation = false\n"
+              "[algorithm]\ntrajectory_length = 32\nbatch_steps = 1024\nepochs = 4\n"
+              "[optimizer]\nlearning_rate = 5e-3\n");
+  const Ran train = RunMurmurate(place.path(), {"train", "c.toml"}, 100);
+  EXPECT_EQ(train.code, 1) << train.output << train.errors;
+  EXPECT_LT(MeanOfEval(RunMurmurate(place.path(), {"eval", "c"}, 60)), 0.45);
+}
+
+TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {
+  for (const char* name : {"bandit", "catch", "gridworld", "mountain_car", "pendulum", "recall"}) {
+    Workplace place;
+    const std::string address = "ipc://" + place.path() + "/main";
+    Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
+                                 "algorithm.batch_steps=256", "--steps", "1024"});
+    const Ran actor = RunMurmurate(place.path(), {"actor", name, "--connect", address}, 60);
+    EXPECT_EQ(actor.code, 0) << name << actor.errors;
+    EXPECT_THAT(actor.output, HasSubstr("played ")) << name;
+    EXPECT_EQ(serve.Wait(20), 1) << name << serve.Output() << serve.Errors();  // the budget's end
+  }
+}
+
+}  // namespace
+}  // namespace murmurate
