@@ -25,14 +25,14 @@ TEST(Environments, EveryoneShowsWhatItsSpacesSay) {
     for (int i = 0; i < spaces.observation.leaf_count(); ++i) {
       const ObservationPart& part = seen.parts()[static_cast<std::size_t>(i)];
       const Space& leaf = spaces.observation.leaf(i);
-      EXPECT_EQ(part.name, spaces.observation.leaf_name(i)) << name;
-      EXPECT_EQ(part.count, static_cast<std::size_t>(leaf.element_count())) << name;
+      EXPECT_EQ(part.name(), spaces.observation.leaf_name(i)) << name;
+      EXPECT_EQ(part.count(), static_cast<std::size_t>(leaf.element_count())) << name;
       using Element = ObservationPart::Element;
       const bool numbers = leaf.kind == Space::Kind::kBox;
       const bool bytes = leaf.element == Space::Element::kUint8;
-      EXPECT_EQ(part.element, !numbers ? Element::kInt32
-                              : bytes  ? Element::kUint8
-                                       : Element::kFloat32)
+      EXPECT_EQ(part.element(), !numbers ? Element::kInt32
+                                : bytes  ? Element::kUint8
+                                         : Element::kFloat32)
           << name;
     }
   }

@@ -20,7 +20,7 @@ constexpr char kGrid[] =
     ".......";
 
 const std::uint8_t* Map(const Observation& seen) {
-  return static_cast<const std::uint8_t*>(seen.parts()[0].data);
+  return static_cast<const std::uint8_t*>(seen.parts()[0].data());
 }
 
 /// The cells that are set in one plane of the map.
@@ -33,7 +33,7 @@ std::vector<int> Plane(const Gridworld& game, int plane) {
 }
 
 int Facing(const Gridworld& game) {
-  return *static_cast<const std::int32_t*>(game.observation().parts()[2].data);
+  return *static_cast<const std::int32_t*>(game.observation().parts()[2].data());
 }
 
 TEST(Gridworld, HasThreeInputsAndAMask) {
@@ -43,10 +43,10 @@ TEST(Gridworld, HasThreeInputsAndAMask) {
             "observation.facing categories 4\naction discrete 4\n");
   const Observation seen = game.observation();
   ASSERT_EQ(seen.parts().size(), 3u);
-  EXPECT_EQ(seen.parts()[0].name, "map");
-  EXPECT_EQ(seen.parts()[0].count, 147u);
-  EXPECT_EQ(seen.parts()[1].name, "compass");
-  EXPECT_EQ(seen.parts()[2].name, "facing");
+  EXPECT_EQ(seen.parts()[0].name(), "map");
+  EXPECT_EQ(seen.parts()[0].count(), 147u);
+  EXPECT_EQ(seen.parts()[1].name(), "compass");
+  EXPECT_EQ(seen.parts()[2].name(), "facing");
   EXPECT_EQ(seen.mask().size(), 4u);
 }
 
