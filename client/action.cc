@@ -9,6 +9,8 @@ namespace murmurate {
 Action::Action(int choice) : parts_{{{}, false, 0, 1}}, choices_{choice} {}
 
 Action::Action(const Space& space) {
+  const Status status = CheckSpaces({Box({1}), space});
+  MURMURATE_CHECK(status.ok(), status.message().c_str());
   for (int i = 0; i < space.leaf_count(); ++i) {
     const Space& leaf = space.leaf(i);
     const bool continuous = leaf.kind == Space::Kind::kBox;
@@ -33,6 +35,18 @@ const Action::Part& Action::Find(std::string_view name, bool continuous) const {
                               (continuous ? "numbers" : "choices") +
                               " (a Dict's parts are asked for by name, and Act fills them)";
   MURMURATE_CHECK(false, message.c_str());
+}
+
+int Action::choice(std::string_view part) const {
+  const Part& found = Find(part, false);
+  MURMURATE_CHECK(found.count == 1, "choice of a part with several variables: use choices");
+  return choices_[found.first];
+}
+
+float Action::number(std::string_view part) const {
+  const Part& found = Find(part, true);
+  MURMURATE_CHECK(found.count == 1, "number of a part with several numbers: use numbers");
+  return numbers_[found.first];
 }
 
 std::span<const std::int32_t> Action::choices(std::string_view part) const {

@@ -11,10 +11,6 @@ namespace {
 
 constexpr int kStepsBetweenClocks = 16;
 
-std::size_t NumbersOfPlain(const ObservationLayout& layout) {
-  return layout.plain() ? layout.row_bytes() / sizeof(float) : ~std::size_t{0};
-}
-
 }  // namespace
 
 AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number,
@@ -70,6 +66,10 @@ std::vector<std::shared_ptr<TrajectoryRing>> AgentCore::rings() const {
 }
 
 void AgentCore::ChangeGear(AgentGear* gear) {
+  // Only another model makes an agent forget.
+  if (fitted_ != nullptr && fitted_->policies->spec() == gear->policies->spec()) {
+    std::swap(gear->memory, fitted_->memory);
+  }
   fitted_ = gear;
   recorder_.Attach(gear->ring.get(), gear->episodes);
   if (gear->reseed) random_ = Random(gear->seed);
@@ -105,7 +105,7 @@ void AgentCore::Settle() {
     }
   }
   step_reward_ = 0.0;
-  if (!acted_ && fitted_ != nullptr) fitted_->memory.Forget();
+  if (!acted_ && fitted_ != nullptr) fitted_->memory->Forget();
 }
 
 /// Ends the open trajectory before the step that sees what the agent looks at.
@@ -203,7 +203,7 @@ void AgentCore::Begin(bool record) {
   playing_ = true;
   if (recorder_.open()) return recorder_.Restamp(stamp);
   if (!record || !recorder_.Start(stamp, steps())) return;
-  fitted_->memory.Write(recorder_.state0(), recorder_.frames0());
+  fitted_->memory->Write(recorder_.state0(), recorder_.frames0());
   begun_ns_ = MonotonicNs();
   steps_until_clock_ = kStepsBetweenClocks;
 }
@@ -218,13 +218,13 @@ bool AgentCore::Pin() {
 }
 
 void AgentCore::Remember() {
-  if (fitted_ != nullptr) seen_ = fitted_->memory.Look(sight_.row);
+  if (fitted_ != nullptr) seen_ = fitted_->memory->Look(sight_.row);
 }
 
 void AgentCore::Run() {
   const Policy& policy = hold_.buffer->policy;
   AgentGear& gear = *fitted_;
-  policy.Logits(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory.state().data());
+  policy.Logits(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory->state().data());
   std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
 }
 
@@ -233,12 +233,21 @@ ActionHead::Row AgentCore::PlayedRow() const {
           sight_.mask.empty() ? nullptr : sight_.mask.data()};
 }
 
+/// What the policy said is no use: the step is not learned from, nor what came before it.
+void AgentCore::GiveUpPolicy() {
+  drawn_ = false;
+  std::ranges::fill(fitted_->memory->state(), 0.0f);
+  if (recorder_.open()) DropTrajectory();
+  Complain([] {
+    return InvalidData(
+        "the policy's outputs are not finite: the game shows numbers too large for its model (use "
+        "normalize_observation, or smaller ones)");
+  });
+}
+
 void AgentCore::Choose() {
   drawn_ = hold_.buffer != nullptr;
-  if (drawn_ && !AllFinite(fitted_->outputs)) {
-    drawn_ = false;
-    std::ranges::fill(fitted_->memory.state(), 0.0f);
-  }
+  if (drawn_ && !(AllFinite(fitted_->outputs) && AllFinite(fitted_->deviations))) GiveUpPolicy();
   if (drawn_) {
     log_prob_ = head().Choose(PlayedRow(), settings_, random_, action_.data());
   } else if (hold_.buffer == nullptr && model_->without_policy == WithoutPolicy::kDefault) {

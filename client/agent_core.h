@@ -1,11 +1,12 @@
 // AgentCore: what an Agent does. One game thread calls Act, Reward, End and the rest; mmr-client
 // fits it with gear (blocks, scratch memory) when the learner has said what it wants.
 //
-// A step is Look, then Step (or StepTogether), then what was chosen: choice or Give.
+// A step is Look, Allow, Step (or StepTogether), then what was chosen: choice or Give.
 //
-//   Look   the observation as one row of its layout; numbers that are not finite, categories that
-//          do not exist and masks that allow nothing become zeros or no mask, and cost the
-//          trajectory
+//   Look   the observation as one row of its layout; numbers that are not finite and categories
+//   that
+//          do not exist become zeros and cost the trajectory
+//   Allow  the mask of the step; one that allows nothing becomes none and costs the trajectory
 //   Step   settle the last step (its reward is final now); hand the trajectory over when it is
 //          full, too old, or its version's buffer was taken; begin one if none is open (the only
 //          place that may wait, and only for a pace that asks for it); pin the version; remember;
@@ -38,9 +39,10 @@ class AgentCore {
   ~AgentCore();
 
   // The game's thread.
-  /// One float32 box. `mask` (empty: everything is allowed) and the observation are read in Step.
-  void Look(std::span<const float> observation, std::span<const std::uint8_t> mask = {});
-  void Look(const Observation& observation);
+  /// One float32 box, which is read until the step is done.
+  void Look(std::span<const float> observation);
+  void Look(const Observation& observation);       ///< its parts
+  void Allow(std::span<const std::uint8_t> mask);  ///< empty: everything
   void Step();
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static void StepTogether(std::span<AgentCore* const> agents);
@@ -48,18 +50,9 @@ class AgentCore {
   int choice() const;
   void Give(Action* action);
   void Give(std::span<float> action);  ///< of a Box
-  int Act(std::span<const float> observation) {
-    Look(observation);
-    Step();
-    return choice();
-  }
   void Reward(double reward);
   /// kTruncated: what the agent looks at now is the final observation.
   void End(EndKind kind);
-  void End(EndKind kind, std::span<const float> final_observation) {
-    if (kind == kTruncated) Look(final_observation);
-    End(kind);
-  }
   void Took(int action);
   void Took(const Action& action);
   void Discard();
@@ -102,10 +95,12 @@ class AgentCore {
     std::span<const std::uint8_t> mask;
     bool good = true;  ///< as the game showed it: nothing had to be replaced
   };
-  void ReadMask(std::span<const std::uint8_t> mask);
+  static std::size_t NumbersOfPlain(const ObservationLayout& layout);
   /// Zeros instead of a row that is not good.
   void LookAway();
-  void Complain(const Status& status);
+  /// Keeps the first sentence; `say` is not asked for another.
+  template <typename Say>
+  void Complain(Say say);
   void Settle();
   void ChangeGear(AgentGear* gear);
   void Ensure();
@@ -121,6 +116,7 @@ class AgentCore {
   void DropTrajectory();
   void Remember();
   void Run();
+  void GiveUpPolicy();
   void Choose();
   void Record();
   void FinishEpisode();
@@ -176,5 +172,12 @@ class AgentCore {
 
   PolicyPin pin_;
 };
+
+template <typename Say>
+void AgentCore::Complain(Say say) {
+  if (complaint_state_.load(std::memory_order_relaxed) != Complaint::kNone) return;
+  complaint_ = Status(say()).message();
+  complaint_state_.store(Complaint::kMade, std::memory_order_release);
+}
 
 }  // namespace murmurate

@@ -68,8 +68,7 @@ void AgentCore::FinishEpisode() {
 }
 
 int AgentCore::choice() const {
-  const ActionLayout& layout = model_->head.layout();
-  MURMURATE_CHECK(layout.words() == 1 && layout.parts()[0].kind == ActionPart::Kind::kDiscrete,
+  MURMURATE_CHECK(model_->head.layout().one_choice(),
                   "this action is not one choice: use Act(observation, &action)");
   return action_[0];
 }
@@ -88,7 +87,7 @@ void AgentCore::Give(std::span<float> action) {
 }
 
 void AgentCore::Took(int action) {
-  MURMURATE_CHECK(model_->spaces.action.kind == Space::Kind::kDiscrete,
+  MURMURATE_CHECK(model_->head.layout().one_choice(),
                   "Took: this action is not one choice: give it the Action");
   game_[0] = action;
   TookWords();

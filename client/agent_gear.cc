@@ -7,15 +7,15 @@ namespace murmurate {
 std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int rows,
                                     int trajectory_length) {
   const ModelSpec& spec = policies->spec();
-  const Policy shape(spec);
+  const Policy& shape = policies->shape();
   ActionHead head(ActionLayout(spec.spaces.action, spec.continuous));
-  AgentMemory memory(spec, shape.state_floats());
+  auto memory = std::make_unique<AgentMemory>(spec, shape.state_floats());
   const int at_once = std::min(rows, 64);
   const std::size_t together = static_cast<std::size_t>(at_once);
   const std::size_t outputs = static_cast<std::size_t>(shape.outputs());
   const std::size_t deviations = static_cast<std::size_t>(head.layout().free_deviations());
-  AgentGear::Together room{together, AlignedFloats(together * memory.seen_bytes() / sizeof(float)),
-                           AlignedFloats(together * memory.state().size()),
+  AgentGear::Together room{together, AlignedFloats(together * memory->seen_bytes() / sizeof(float)),
+                           AlignedFloats(together * memory->state().size()),
                            AlignedFloats(together * outputs)};
   std::unique_ptr<AgentGear> gear(
       new AgentGear{.policies = std::move(policies),

@@ -24,7 +24,7 @@ struct AgentGear {
   std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
   std::vector<EpisodeRecord> episodes;   ///< finished ones wait here for a block
   ActionHead head;
-  AgentMemory memory;
+  std::unique_ptr<AgentMemory> memory;
   AlignedFloats outputs;     ///< of the last step
   AlignedFloats deviations;  ///< the free log deviations it was played with
   AlignedFloats scratch;     ///< of the policy, for `together.rows` rows

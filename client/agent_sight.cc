@@ -6,34 +6,56 @@
 #include "client/agent_core.h"
 #include "shared/core/check.h"
 #include "shared/experience/finite.h"
+#include "shared/model/spaces_text.h"
 
 namespace murmurate {
 namespace {
 
 using Element = ObservationInput::Element;
+static_assert(int{static_cast<int>(Element::kFloat32)} ==
+                  static_cast<int>(ObservationPart::Element::kFloat32) &&
+              static_cast<int>(Element::kUint8) ==
+                  static_cast<int>(ObservationPart::Element::kUint8) &&
+              static_cast<int>(Element::kInt32) ==
+                  static_cast<int>(ObservationPart::Element::kInt32));
+
+constexpr std::size_t kNotPlain = ~std::size_t{0};
 
 const char* WordFor(Element element) {
   switch (element) {
     case Element::kFloat32:
-      return "floats";
+      return "float";
     case Element::kUint8:
-      return "bytes";
+      return "uint8";
     case Element::kInt32:
       return "int32";
   }
   return "";
 }
 
-/// The game's program gives parts that its own space does not have.
-[[noreturn]] void FailPart(const ObservationInput& input, const ObservationPart* part) {
-  const std::string place = input.name.empty() ? "the observation" : "observation." + input.name;
-  std::string got = "nothing";
+[[noreturn]] void Fail(const std::string& message) { MURMURATE_CHECK(false, message.c_str()); }
+
+/// The game's program shows parts that its own space does not have, or not all of them.
+[[noreturn]] void FailPart(const ObservationInput& input, const ObservationPart* part,
+                           std::span<const ObservationPart> parts) {
+  std::string got = "only";
   if (part != nullptr) {
     got = std::to_string(part->count()) + " " + WordFor(static_cast<Element>(part->element()));
+  } else {
+    for (const ObservationPart& other : parts) got += " \"" + std::string(other.name()) + "\"";
   }
-  const std::string message = place + " has " + std::to_string(input.elements) + " " +
-                              WordFor(input.element) + " in its space, but Act was given " + got;
-  MURMURATE_CHECK(false, message.c_str());
+  Fail(LeafPlace(Side::kObservation, input.name) + " has " + std::to_string(input.elements) + " " +
+       WordFor(input.element) + " in its space, but was shown " + got);
+}
+
+[[noreturn]] void FailUnknown(std::span<const ObservationPart> parts,
+                              const std::vector<ObservationInput>& inputs) {
+  for (const ObservationPart& part : parts) {
+    const std::string name(part.name());
+    const auto known = std::ranges::find(inputs, name, &ObservationInput::name);
+    if (known == inputs.end()) Fail("the observation's space has no part \"" + name + "\"");
+  }
+  Fail("the observation was shown a part twice");
 }
 
 /// Parts usually come in the order of the space.
@@ -59,33 +81,23 @@ bool GoodInput(const ObservationInput& input, const std::byte* row) {
   return true;
 }
 
-bool EveryVariableHasAChoice(const ActionLayout& layout, std::span<const std::uint8_t> mask) {
-  for (const ActionPart& part : layout.parts()) {
-    if (part.kind != ActionPart::Kind::kDiscrete) continue;
-    const std::uint8_t* allowed = mask.data() + part.first_mask_byte;
-    for (const int n : part.choices) {
-      if (std::all_of(allowed, allowed + n, [](std::uint8_t a) { return a == 0; })) return false;
-      allowed += n;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
-void AgentCore::Look(std::span<const float> observation, std::span<const std::uint8_t> mask) {
+std::size_t AgentCore::NumbersOfPlain(const ObservationLayout& layout) {
+  return layout.plain() ? layout.row_bytes() / sizeof(float) : kNotPlain;
+}
+
+void AgentCore::Look(std::span<const float> observation) {
   if (observation.size() != numbers_) [[unlikely]] {
-    const std::string message =
-        numbers_ == ~std::size_t{0}
-            ? std::string("this observation is not one Box of floats: give Act an Observation")
-            : "an observation of " + std::to_string(observation.size()) +
-                  " numbers, but the space has " + std::to_string(numbers_);
-    MURMURATE_CHECK(observation.size() == numbers_, message.c_str());
+    if (numbers_ == kNotPlain) {
+      Fail("this observation is not one Box of floats: give Act an Observation");
+    }
+    Fail("an observation of " + std::to_string(observation.size()) +
+         " numbers, but the space has " + std::to_string(numbers_));
   }
   sight_ = {RowsOf(observation), {}, AllFinite(observation)};
   if (!sight_.good) [[unlikely]]
     LookAway();
-  if (!mask.empty()) ReadMask(mask);
 }
 
 void AgentCore::Look(const Observation& observation) {
@@ -98,43 +110,34 @@ void AgentCore::Look(const Observation& observation) {
     const ObservationPart* part = FindPart(parts, i, input.name);
     if (part == nullptr || static_cast<Element>(part->element()) != input.element ||
         part->count() != static_cast<std::size_t>(input.elements)) {
-      FailPart(input, part);
+      FailPart(input, part, parts);
     }
     std::memcpy(row + input.offset_bytes, part->data(), input.size_bytes());
     sight_.good = sight_.good && GoodInput(input, row);
   }
-  MURMURATE_CHECK(parts.size() == inputs.size(), "an observation part that the space has not");
+  if (parts.size() != inputs.size()) FailUnknown(parts, inputs);
   if (!sight_.good) LookAway();
-  if (!observation.mask().empty()) ReadMask(observation.mask());
 }
 
 void AgentCore::LookAway() {
-  Complain(model_->observation.Check(sight_.row.data()));
+  Complain([this] { return model_->observation.Check(sight_.row.data()); });
   std::ranges::fill(row_, 0.0f);
   sight_.row = std::as_bytes(std::span<const float>(row_));
 }
 
-void AgentCore::ReadMask(std::span<const std::uint8_t> mask) {
-  const ActionLayout& layout = model_->head.layout();
+void AgentCore::Allow(std::span<const std::uint8_t> mask) {
+  if (mask.empty()) return;
   if (mask.size() != mask_.size()) {
-    const std::string message = "a mask of " + std::to_string(mask.size()) +
-                                " bytes, but the action has " + std::to_string(mask_.size()) +
-                                " discrete choices";
-    MURMURATE_CHECK(mask.size() == mask_.size(), message.c_str());
+    Fail("a mask of " + std::to_string(mask.size()) + " bytes, but the action has " +
+         std::to_string(mask_.size()) + " discrete choices");
   }
   std::ranges::copy(mask, mask_.begin());
-  if (EveryVariableHasAChoice(layout, mask_)) {
-    sight_.mask = mask_;
-    return;
-  }
-  Complain(layout.CheckMask(mask_.data()));
+  sight_.mask = mask_;
+  const ActionLayout& layout = model_->head.layout();
+  if (layout.AllowsSomething(mask_.data())) return;
+  Complain([&] { return layout.CheckMask(mask_.data()); });
+  sight_.mask = {};
   sight_.good = false;
-}
-
-void AgentCore::Complain(const Status& status) {
-  if (complaint_state_.load(std::memory_order_relaxed) != Complaint::kNone) return;
-  complaint_ = status.message();
-  complaint_state_.store(Complaint::kMade, std::memory_order_release);
 }
 
 bool AgentCore::TakeComplaint(std::string* sentence) {

@@ -20,21 +20,21 @@ bool AgentCore::PinTogether(std::span<AgentCore* const> agents) {
 void AgentCore::RunTogether(AgentGear& lent, std::span<AgentCore* const> agents) {
   const Policy& policy = agents.front()->hold_.buffer->policy;
   AgentGear::Together& room = lent.together;
-  const std::size_t seen_bytes = lent.memory.seen_bytes();
-  const std::size_t state = lent.memory.state().size(), outputs = lent.outputs.size();
+  const std::size_t seen_bytes = lent.memory->seen_bytes();
+  const std::size_t state = lent.memory->state().size(), outputs = lent.outputs.size();
   std::byte* const seen = reinterpret_cast<std::byte*>(room.seen.data());
   for (std::size_t first = 0; first < agents.size(); first += room.rows) {
     const auto now = agents.subspan(first, std::min(room.rows, agents.size() - first));
     for (std::size_t i = 0; i < now.size(); ++i) {
       std::memcpy(seen + i * seen_bytes, now[i]->seen_, seen_bytes);
-      std::ranges::copy(now[i]->fitted_->memory.state(), room.states.data() + i * state);
+      std::ranges::copy(now[i]->fitted_->memory->state(), room.states.data() + i * state);
     }
     policy.Logits(seen, static_cast<int>(now.size()), room.outputs.data(), lent.scratch.data(),
                   room.states.data());
     for (std::size_t i = 0; i < now.size(); ++i) {
       AgentGear& gear = *now[i]->fitted_;
       std::copy_n(room.outputs.data() + i * outputs, outputs, gear.outputs.data());
-      std::copy_n(room.states.data() + i * state, state, gear.memory.state().data());
+      std::copy_n(room.states.data() + i * state, state, gear.memory->state().data());
       std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
     }
   }

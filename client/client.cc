@@ -61,7 +61,8 @@ Agent::~Agent() {
 
 int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t> allowed) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  core_->Look(observation, allowed);
+  core_->Look(observation);
+  core_->Allow(allowed);
   core_->Step();
   return core_->choice();
 }
@@ -69,6 +70,7 @@ int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t>
 void Agent::ActContinuous(std::span<const float> observation, std::span<float> action) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
   core_->Look(observation);
+  core_->Allow({});
   core_->Step();
   core_->Give(action);
 }
@@ -76,6 +78,7 @@ void Agent::ActContinuous(std::span<const float> observation, std::span<float> a
 void Agent::Act(const Observation& observation, Action* action) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
   core_->Look(observation);
+  core_->Allow(observation.mask());
   core_->Step();
   core_->Give(action);
 }
@@ -85,14 +88,13 @@ void Agent::Reward(double reward) {
   core_->Reward(reward);
 }
 
-void Agent::End(EndKind kind, std::span<const float> final_observation) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  core_->End(kind, final_observation);
-}
-
 void Agent::End(EndKind kind, const Observation& final_observation) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  if (kind == kTruncated) core_->Look(final_observation);
+  if (kind == kTruncated) {
+    MURMURATE_CHECK(!final_observation.parts().empty(),
+                    "End(kTruncated) needs the final observation");
+    core_->Look(final_observation);
+  }
   core_->End(kind);
 }
 
@@ -140,7 +142,8 @@ void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t
       width * agents_.size() == observations.size() && choices * agents_.size() == allowed.size(),
       "AgentGroup::Act: as many numbers for every agent");
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    cores_[i]->Look(observations.subspan(i * width, width), allowed.subspan(i * choices, choices));
+    cores_[i]->Look(observations.subspan(i * width, width));
+    cores_[i]->Allow(allowed.subspan(i * choices, choices));
   }
   AgentCore::StepTogether(cores_);
   for (std::size_t i = 0; i < agents_.size(); ++i) actions[i] = cores_[i]->choice();
@@ -148,7 +151,10 @@ void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t
 
 void AgentGroup::Act(std::span<const Observation> observations, std::span<Action> actions) {
   Check(observations.size(), actions.size());
-  for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Look(observations[i]);
+  for (std::size_t i = 0; i < agents_.size(); ++i) {
+    cores_[i]->Look(observations[i]);
+    cores_[i]->Allow(observations[i].mask());
+  }
   AgentCore::StepTogether(cores_);
   for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Give(&actions[i]);
 }

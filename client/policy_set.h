@@ -91,6 +91,8 @@ class PolicySet {
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   void ForgetVersion() { version_.store(0, std::memory_order_release); }
   const ModelSpec& spec() const { return spec_; }
+  /// Of any version: for its sizes.
+  const Policy& shape() const { return buffers_[0]->policy; }
   const ParameterLayout& layout() const { return layout_; }
   /// The whole flat block of the latest version, its critic zero; any thread but a game's.
   AlignedFloats Parameters(VersionStamp* stamp) const;

@@ -64,6 +64,7 @@ void WeightsReceiver::Take(Source& source) {
     source.complained = true;
     return;
   }
+  source.complained = false;
   source.policies->Publish(source.weights.stamp, source.weights.act, source.weights.policy,
                            source.weights.statistics);
   received_.fetch_add(1, std::memory_order_relaxed);

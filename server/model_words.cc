@@ -42,8 +42,11 @@ Status AddLayers(const Texts& texts, Activation usual, std::vector<Layer>* layer
   return Status();
 }
 
+/// Height, width and channels; bytes may leave out a single channel.
 bool IsPicture(const ObservationInput& input) {
-  return input.element != ObservationInput::Element::kInt32 && input.shape.size() == 3;
+  using Element = ObservationInput::Element;
+  return (input.shape.size() == 3 && input.element != Element::kInt32) ||
+         (input.shape.size() == 2 && input.element == Element::kUint8);
 }
 
 InputEncoder* EncoderOf(const std::string& input, std::vector<InputEncoder>* encoders) {
@@ -54,7 +57,9 @@ InputEncoder* EncoderOf(const std::string& input, std::vector<InputEncoder>* enc
 }
 
 /// The layers that `inputs` lists.
-Status AddListed(const ModelWords& words, Activation usual, std::vector<InputEncoder>* encoders) {
+Status AddListed(const ModelWords& words, const ObservationLayout& observation, Activation usual,
+                 std::vector<InputEncoder>* encoders) {
+  const bool unnamed = observation.inputs()[0].name.empty();
   for (const std::string& entry : words.inputs) {
     const std::size_t colon = entry.find(": ");
     if (colon == entry.npos) {
@@ -62,7 +67,7 @@ Status AddListed(const ModelWords& words, Activation usual, std::vector<InputEnc
                              "\" where \"NAME: LAYER\" was expected, e.g. \"camera: flatten\"");
     }
     std::string name = entry.substr(0, colon);
-    if (name == "observation") name.clear();  // how the only input is called
+    if (unnamed && name == "observation") name.clear();
     MURMURATE_RETURN_IF_ERROR(
         AddLayers({entry.substr(colon + 2)}, usual, &EncoderOf(name, encoders)->layers));
   }
@@ -144,7 +149,7 @@ Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
   spec.spaces = spaces;
   spec.continuous = words.continuous;
   spec.normalize_observation = words.normalize_observation;
-  MURMURATE_RETURN_IF_ERROR(AddListed(words, usual, &spec.encoders));
+  MURMURATE_RETURN_IF_ERROR(AddListed(words, observation, usual, &spec.encoders));
   const Result<Texts> layers = AddUsual(words, observation, &spec.encoders);
   if (!layers.ok()) return layers.status();
   MURMURATE_RETURN_IF_ERROR(AddLayers(words.layers.value_or(*layers), usual, &spec.trunk));

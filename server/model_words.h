@@ -1,9 +1,8 @@
 // ModelWords: how a config describes a model, and the spec that it makes for an actor's spaces.
 //
 //   [model]
-//   trunk = "nature_cnn"      what encodes pictures: mlp (nothing), nature_cnn, impala_cnn, or
-//   auto:
-//                             nature_cnn from 36 x 36 on, one conv 16 3 1 1 for smaller ones
+//   trunk = "nature_cnn"      what encodes pictures: mlp (nothing), nature_cnn, impala_cnn;
+//                             auto: nature_cnn from 36 x 36 on, one conv 16 3 1 1 for less
 //   layers = [512]            of the trunk: units of dense layers, or layers in words
 //   inputs = ["camera: conv 16 3 1 1", "camera: flatten", "speed: dense 32 tanh"]
 //   recurrent = "lstm 128"    on top of the trunk

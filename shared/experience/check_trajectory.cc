@@ -106,10 +106,6 @@ Status CheckFlags(const TrajectoryView& view, const TrajectoryLayout& layout) {
   return {};
 }
 
-bool OneChoice(const ActionLayout& action) {
-  return action.words() == 1 && action.parts()[0].kind == ActionPart::Kind::kDiscrete;
-}
-
 /// The usual case, in a loop that a vector unit runs.
 Status CheckChoices(const TrajectoryView& view, int choices) {
   const auto outside = [choices](std::int32_t action) {
@@ -125,7 +121,7 @@ Status CheckChoices(const TrajectoryView& view, int choices) {
 }
 
 Status CheckActions(const TrajectoryView& view, const ActionLayout& action) {
-  if (OneChoice(action) && view.mask.empty()) {
+  if (action.one_choice() && view.mask.empty()) {
     return CheckChoices(view, action.parts()[0].choices[0]);
   }
   for (int step = 0; step < view.steps; ++step) {

@@ -97,6 +97,18 @@ Status ActionLayout::CheckAction(const std::int32_t* words, const std::uint8_t* 
   return Status();
 }
 
+bool ActionLayout::AllowsSomething(const std::uint8_t* mask) const {
+  for (const ActionPart& part : parts_) {
+    if (part.kind != Kind::kDiscrete) continue;
+    const std::uint8_t* allowed = mask + part.first_mask_byte;
+    for (const int n : part.choices) {
+      if (std::all_of(allowed, allowed + n, [](std::uint8_t a) { return a == 0; })) return false;
+      allowed += n;
+    }
+  }
+  return true;
+}
+
 Status ActionLayout::CheckMask(const std::uint8_t* mask) const {
   for (const ActionPart& part : parts_) {
     if (part.kind != Kind::kDiscrete) continue;

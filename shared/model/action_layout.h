@@ -61,8 +61,11 @@ class ActionLayout {
   /// A recorded action from outside: choices that exist (and that `mask` allows, unless null),
   /// switches of 0 or 1, finite numbers.
   Status CheckAction(const std::int32_t* words, const std::uint8_t* mask = nullptr) const;
-  /// A mask leaves every variable a choice.
+  /// A mask leaves every variable a choice; what is wrong with one that does not.
+  bool AllowsSomething(const std::uint8_t* mask) const;
   Status CheckMask(const std::uint8_t* mask) const;
+  /// An action is one choice.
+  bool one_choice() const { return words_ == 1 && parts_[0].kind == ActionPart::Kind::kDiscrete; }
 
  private:
   std::vector<ActionPart> parts_;

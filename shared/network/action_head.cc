@@ -186,8 +186,10 @@ float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
 
 /// A sample that GameNumber gives as `number`; held off the ends, which no sample squashes to.
 float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
-  if (!squashed || part.low.empty()) return number;
+  if (part.low.empty()) return number;
   const double low = part.low[i], high = part.high[i];
+  number = std::clamp(number, part.low[i], part.high[i]);
+  if (!squashed) return number;
   const double unit = 2 * (number - low) / (high - low) - 1;
   return static_cast<float>(std::atanh(std::clamp(unit, -1 + 1e-6, 1 - 1e-6)));
 }
@@ -270,7 +272,10 @@ Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings)
         "sample them");
   if (!(settings.epsilon >= 0 && settings.epsilon <= 1))
     return InvalidData("the act settings have an epsilon outside 0 to 1");
-  if (settings.temperature > 0 && std::isfinite(settings.temperature)) return Status();
+  if (settings.temperature > 0 && std::isfinite(settings.temperature) &&
+      std::isfinite(1.0f / settings.temperature)) {
+    return Status();
+  }
   return InvalidData("the act settings have a temperature that is not above 0");
 }
 

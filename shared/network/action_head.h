@@ -3,13 +3,13 @@
 //
 // The distribution is a product over the parts of the action and over the variables of each part,
 // so log-probabilities and entropies are sums:
-//   discrete    softmax(logits) over the choices that the mask allows; the others have probability
-//   0 binary      1 with probability sigmoid(logit) continuous  a Gaussian for each number: mean
-//   and log deviation, held within [-20, 2]. The record
-//               keeps the sample u; the game gets it clipped to [low, high], or squashed:
-//               low + (tanh(u) + 1) / 2 (high - low). A squashed log-probability is that of tanh(u)
-//               in (-1, 1): log N(u) - 2 (log 2 - u - softplus(-2 u)) (arXiv 1812.05905, appendix
-//               C; the scale to [low, high] is left out, as SAC's target entropy assumes).
+//   discrete    softmax(logits) over the choices that the mask allows; others have probability 0
+//   binary      1 with probability sigmoid(logit)
+//   continuous  a Gaussian for each number: mean and log deviation, held within [-20, 2]. The
+//               record keeps the sample u; the game gets it clipped to [low, high], or squashed:
+//               low + (tanh(u) + 1) / 2 (high - low). A squashed log-probability is that of
+//               tanh(u) in (-1, 1): log N(u) - 2 (log 2 - u - softplus(-2 u)) (arXiv 1812.05905,
+//               appendix C; without the scale to [low, high], as SAC's target entropy assumes).
 // A mask that forbids every choice of a variable is an error that ActionLayout::CheckMask names;
 // here it counts as one that allows every choice.
 #pragma once
@@ -63,8 +63,8 @@ class ActionHead {
   /// What the game gets: choices and switches as they are, numbers clipped or squashed.
   void ToGame(const std::int32_t* action, std::int32_t* game) const;
   /// The record of what the game did. A number at which ToGame puts `chosen` (words; may be null)
-  /// keeps the sample there; another one is its own sample, or what squashes to it. `action` may be
-  /// `chosen`.
+  /// keeps the sample there; another one, clipped to its bounds, is its own sample or what squashes
+  /// to it. `action` may be `chosen`.
   void FromGame(const std::int32_t* game, const std::int32_t* chosen, std::int32_t* action) const;
 
  private:
@@ -72,7 +72,7 @@ class ActionHead {
 };
 
 /// Settings that an action space cannot follow: epsilon with continuous parts, sigma (reserved),
-/// a temperature that is not above 0.
+/// a temperature that is not above 0, or whose inverse is not finite.
 Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings);
 
 /// ChooseAction (policy.h) among the choices with a nonzero mask; null allows everything. Forbidden

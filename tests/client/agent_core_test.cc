@@ -151,7 +151,7 @@ TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
 
 TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   Workbench bench(8);
-  AgentCore other(bench.model, 1, 0, 1);
+  BenchAgent other(bench.model, 1, 0, 1);
   other.Fit(MakeGear(bench.policies, 1, 8));
   bench.Publish(1);
   bench.Act(0), bench.Act(1);

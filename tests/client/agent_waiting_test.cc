@@ -105,11 +105,11 @@ TEST(AgentCore, WaitingForWeightsEndsWhenTheyComeOrTheClientCloses) {
 TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
   Workbench bench(4);
   bench.Publish(2);
-  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<std::unique_ptr<BenchAgent>> agents;
   std::vector<AgentCore*> group;
   std::vector<std::shared_ptr<TrajectoryRing>> rings;
   for (int i = 0; i < 5; ++i) {
-    agents.push_back(std::make_unique<AgentCore>(bench.model, i, 0, i == 0 ? 5 : 1));
+    agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 5 : 1));
     group.push_back(agents.back().get());
     auto gear = MakeGear(bench.policies, agents.back()->rows(), 4);
     rings.push_back(gear->ring);
@@ -142,15 +142,15 @@ TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
 
 TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
   Workbench bench(4, {.pace = Pace::kCredit});
-  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<std::unique_ptr<BenchAgent>> agents;
   std::vector<AgentCore*> group;
   for (int i = 0; i < 3; ++i) {
-    agents.push_back(std::make_unique<AgentCore>(bench.model, i, 0, 3));
+    agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, 3));
     agents.back()->Fit(MakeGear(bench.policies, 3, 4));
     if (i < 2) group.push_back(agents.back().get());
   }
   bench.Publish(1);
-  group[0]->Act(bench.Observation(0));  // not live: free to begin
+  agents[0]->Act(bench.Observation(0));  // not live: free to begin
   bench.Publish(2);
   agents[2]->Act(bench.Observation(0));
   bench.Publish(3);

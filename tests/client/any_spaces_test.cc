@@ -27,8 +27,7 @@ TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
   int trajectories = 0, remembered = 0;
   for (int k = 0; k < 30; ++k) {
     const Scene scene(k);
-    bench.agent->Look(scene.Show());
-    bench.agent->Step();
+    bench.agent->Play(scene.Show());
     bench.agent->Give(&action);
     EXPECT_TRUE(scene.mask[action.choices("weapon")[0]]);
     EXPECT_TRUE(scene.mask[3 + action.choices("weapon")[1]]);
@@ -53,7 +52,7 @@ TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
 TEST(AnySpaces, RowsAndMasksAreWhatTheGameShowed) {
   Workbench bench(4, Pacing(), MixedSpec());
   bench.Publish(1);
-  for (int k = 0; k < 5; ++k) bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+  for (int k = 0; k < 5; ++k) bench.agent->Play(Scene(k).Show());
   const auto received = bench.Take();
   ASSERT_NE(received.block, nullptr);
   for (int k = 0; k < 4; ++k) {
@@ -71,17 +70,20 @@ TEST(AnySpaces, RowsAndMasksAreWhatTheGameShowed) {
 TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
   Workbench bench(4, Pacing(), MixedSpec());
   bench.Publish(2);
-  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<std::unique_ptr<BenchAgent>> agents;
   std::vector<AgentCore*> group;
   for (int i = 0; i < 5; ++i) {
-    agents.push_back(std::make_unique<AgentCore>(bench.model, i, Action(), i == 0 ? 5 : 1));
+    agents.push_back(std::make_unique<BenchAgent>(bench.model, i, Action(), i == 0 ? 5 : 1));
     agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 4));
     group.push_back(agents.back().get());
   }
   for (int step = 0; step < 9; ++step) {
     std::vector<Scene> scenes;
     for (int i = 0; i < 5; ++i) scenes.emplace_back(10 * i + step);
-    for (int i = 0; i < 5; ++i) agents[i]->Look(scenes[i].Show());
+    for (int i = 0; i < 5; ++i) {
+      agents[i]->Look(scenes[i].Show());
+      agents[i]->Allow(scenes[i].mask);
+    }
     AgentCore::StepTogether(group);
     for (int i = 0; i < 5; ++i) {
       if ((step + i) % 3 == 2) agents[i]->End(kTerminated);
@@ -108,10 +110,10 @@ TEST(AnySpaces, ABadRowCostsTheTrajectoryAndLeavesZerosInItsPlace) {
   mask.mask = {1, 1, 1, 0, 0};
   for (const Scene* bad : {&nan, &category, &mask}) {
     const std::uint64_t dropped = bench.agent->counts().trajectories_dropped.load();
-    bench.agent->Look(Scene(0).Show()), bench.agent->Step();
-    bench.agent->Look(bad->Show()), bench.agent->Step();
+    bench.agent->Play(Scene(0).Show());
+    bench.agent->Play(bad->Show());
     EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), dropped + 1);
-    for (int k = 5; k < 10; ++k) bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+    for (int k = 5; k < 10; ++k) bench.agent->Play(Scene(k).Show());
     const auto received = bench.Take();
     ASSERT_NE(received.block, nullptr);
     EXPECT_EQ(PlaceIn(received.view.observation.data()), Scene(5).place[0]);
@@ -127,15 +129,15 @@ TEST(AnySpaces, ABadRowCostsTheTrajectoryAndLeavesZerosInItsPlace) {
 TEST(AnySpaces, TheFirstBadRowIsPutIntoWordsOnce) {
   Workbench bench(4, Pacing(), MixedSpec());
   std::string sentence;
-  bench.agent->Look(Scene(1).Show());
+  bench.agent->Play(Scene(1).Show());
   EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
   Scene bad(1);
   bad.mask = {0, 0, 0, 1, 1};
-  bench.agent->Look(bad.Show());
+  bench.agent->Play(bad.Show());
   ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
   EXPECT_NE(sentence.find("weapon"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("forbids every choice"), std::string::npos) << sentence;
-  bench.agent->Look(bad.Show());
+  bench.agent->Play(bad.Show());
   EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
 }
 
@@ -144,7 +146,7 @@ TEST(AnySpaces, BeforeWeightsEveryActionIsValidAndMaskedToo) {
   Action action;
   for (int k = 0; k < 200; ++k) {
     const Scene scene(k);
-    bench.agent->Look(scene.Show()), bench.agent->Step();
+    bench.agent->Play(scene.Show());
     bench.agent->Give(&action);
     const ActionLayout layout(bench.spec.spaces.action);
     EXPECT_TRUE(layout.CheckAction(WordsOf(action).data(), scene.mask.data()).ok());
@@ -162,8 +164,8 @@ TEST(AnySpaces, ADefaultActionOfPartsIsPlayedBeforeWeights) {
   Action idle(bench.spec.spaces.action), action;
   idle.choices("weapon")[0] = 2;
   idle.numbers("turn")[0] = 0.75f;
-  AgentCore agent(bench.model, 1, idle, 1);
-  agent.Look(Scene(0).Show()), agent.Step();
+  BenchAgent agent(bench.model, 1, idle, 1);
+  agent.Play(Scene(0).Show());
   agent.Give(&action);
   EXPECT_THAT(action.choices("weapon"), testing::ElementsAre(2, 0));
   EXPECT_EQ(action.numbers("turn")[0], 0.75f);
@@ -176,7 +178,7 @@ TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSamp
   for (int k = 0; k < 5; ++k) {
     Scene scene(k);
     scene.mask.fill(1);
-    bench.agent->Look(scene.Show()), bench.agent->Step();
+    bench.agent->Play(scene.Show());
     bench.agent->Give(&action);
     action.choices("weapon")[0] = k % 3;
     if (k == 2) action.numbers("turn")[0] = 0.5f;
@@ -189,6 +191,55 @@ TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSamp
   CheckPlayed(received.view, 1);
 }
 
+/// A time limit may well find nothing allowed any more.
+TEST(AnySpaces, TheMaskOfAFinalObservationDoesNotMatter) {
+  Workbench bench(2, Pacing(), MixedSpec());
+  bench.Publish(1);
+  for (int k = 0; k < 2; ++k) bench.agent->Play(Scene(k).Show());
+  Scene final(2);
+  final.mask.fill(0);
+  bench.agent->Look(final.Show());
+  bench.agent->End(kTruncated);
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(PlaceIn(received.view.final_observation.data()), final.place[0]);
+}
+
+TEST(AnySpaces, OutputsThatAreNotFiniteCostTheTrajectory) {
+  ModelSpec spec = SmallSpec(40);
+  spec.trunk = {{8, Activation::kRelu}};
+  Workbench bench(4, Pacing(), spec);
+  bench.Publish(1);
+  bench.agent->Act(bench.Observation(0));
+  const float most = std::numeric_limits<float>::max();  // finite; its products are not
+  const int action = bench.agent->Act(std::vector<float>(40, most));
+  EXPECT_TRUE(action >= 0 && action < 4);
+  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 2u);
+  std::string sentence;
+  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_NE(sentence.find("outputs are not finite"), std::string::npos);
+  for (int k = 2; k < 7; ++k) bench.agent->Act(bench.Observation(k));
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.first_step, 2u);
+}
+
+TEST(AnySpaces, BlocksOfAnotherLengthDoNotMakeAnAgentForget) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(1);
+  for (int k = 0; k < 2; ++k) bench.agent->Play(Scene(k).Show());
+  auto gear = MakeGear(bench.policies, 1, 3);
+  bench.ring = gear->ring;
+  bench.agent->Fit(std::move(gear));
+  for (int k = 2; k < 6; ++k) bench.agent->Play(Scene(k).Show());
+  const auto received = bench.Take();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_NE(received.view.state0[0], 0.0f);
+  EXPECT_EQ(PlaceIn(received.view.frames0.data() + MixedTrajectory::kRow), Scene(1).place[0]);
+  CheckPlayed(received.view, 1);
+}
+
 TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
   std::vector<std::vector<std::int32_t>> played;
   for (int run = 0; run < 2; ++run) {
@@ -198,7 +249,7 @@ TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
     Action action;
     std::vector<std::int32_t>& all = played.emplace_back();
     for (int k = 0; k < 20; ++k) {
-      bench.agent->Look(Scene(k).Show()), bench.agent->Step();
+      bench.agent->Play(Scene(k).Show());
       bench.agent->Give(&action);
       for (const std::int32_t word : WordsOf(action)) all.push_back(word);
     }
@@ -286,6 +337,8 @@ TEST(AnySpaces, ADefaultActionMustBeOfTheSpace) {
   EXPECT_NE(error(action).find("default_action: "), std::string::npos) << error(action);
   action.choices("weapon")[1] = 1;
   EXPECT_EQ(error(action), "");
+  Agent agent = (*client)->NewAgent({.observation = spaces.observation, .action = spaces.action});
+  EXPECT_DEATH(agent.End(kTruncated), "needs the final observation");
 }
 
 using AnySpacesDeathTest = testing::Test;
@@ -294,23 +347,28 @@ TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
   Workbench bench(4, Pacing(), MixedSpec());
   const Scene scene(0);
   const std::vector<std::uint8_t> large(5);
+  const std::vector<float> three(3);
   EXPECT_DEATH(bench.agent->Look({{"camera", scene.camera}, {"place", scene.place}}),
-               "observation.kind has 1 int32 in its space, but Act was given nothing");
+               "observation.kind has 1 int32 in its space, but was shown only .camera. .place.");
   EXPECT_DEATH(bench.agent->Look({{"camera", large}, {"place", scene.place}, {"kind", scene.kind}}),
-               "observation.camera has 4 bytes in its space, but Act was given 5 bytes");
+               "observation.camera has 4 uint8 in its space, but was shown 5 uint8");
   EXPECT_DEATH(
       bench.agent->Look({{"camera", scene.camera}, {"place", scene.kind}, {"kind", scene.kind}}),
-      "observation.place has 1 floats in its space, but Act was given 1 int32");
-  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"radar", scene.place})), "the space has not");
-  EXPECT_DEATH(bench.agent->Look(scene.Show().Mask(large).Mask(scene.camera)), "a mask of 4 bytes");
-  EXPECT_DEATH(bench.agent->Look(std::vector<float>(3)), "give Act an Observation");
-  bench.agent->Look(scene.Show()), bench.agent->Step();
+      "observation.place has 1 float in its space, but was shown 1 int32");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"radar", scene.place})), "no part .radar.");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"place", scene.place})), "a part twice");
+  EXPECT_DEATH(bench.agent->Allow(scene.camera), "a mask of 4 bytes");
+  EXPECT_DEATH(bench.agent->Look(std::span<const float>(three)), "give Act an Observation");
+  bench.agent->Play(scene.Show());
   EXPECT_DEATH(bench.agent->choice(), "not one choice");
   EXPECT_DEATH(bench.agent->Took(1), "not one choice");
   Action action(bench.spec.spaces.action);
   action.choices("weapon")[0] = 3;
   EXPECT_DEATH(bench.agent->Took(action), "Took: .*weapon");
   EXPECT_DEATH(action.numbers("weapon"), "no part \"weapon\" of numbers");
+  EXPECT_DEATH(action.choice("weapon"), "use choices");
+  EXPECT_EQ(action.number("turn"), 0.0f);
+  EXPECT_DEATH(Action(Box({4}, {-1, -1}, {1, 1})), "each of its 4 numbers");
 }
 
 }  // namespace

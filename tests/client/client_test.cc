@@ -107,9 +107,11 @@ TEST(Client, WithoutCreditTheOldestAreDroppedAndEpisodesAreNot) {
   }
   for (int i = 0; i < 16 * 20; ++i) game.Step();
   const ClientStats stats = client->Stats();
-  EXPECT_EQ(stats.trajectories_dropped, 13u) << "of 20; seven wait, and one block is being filled";
-  EXPECT_LE(stats.steps_dropped, 13u * 16);
-  EXPECT_GE(stats.steps_dropped, 13u * 14) << "a second truncation hands over, 13 steps on";
+  const std::size_t dropped = stats.trajectories_dropped;
+  EXPECT_GE(dropped, 13u) << "of 20; seven wait, and one block is being filled";
+  EXPECT_LE(dropped, 14u) << "libzmq may hold the block of the last that arrived a moment longer";
+  EXPECT_LE(stats.steps_dropped, dropped * 16);
+  EXPECT_GE(stats.steps_dropped, dropped * 14) << "a second truncation hands over, 13 steps on";
   // Credit again: what waits arrives, and then a trajectory at a time, with what was told too late.
   int released = 0;
   const auto take = [&] {
@@ -119,8 +121,9 @@ TEST(Client, WithoutCreditTheOldestAreDroppedAndEpisodesAreNot) {
     }
     learner.PollOnce();
   };
-  ASSERT_TRUE(Until(take, [&] { return learner.received.size() == 15; }));
-  for (std::size_t count = 16; count < 20; ++count) {
+  const std::size_t kept = 8 + 20 - dropped;
+  ASSERT_TRUE(Until(take, [&] { return learner.received.size() == kept; }));
+  for (std::size_t count = kept + 1; count < kept + 5; ++count) {
     for (int i = 0; i < 16; ++i) game.Step();
     ASSERT_TRUE(Until(take, [&] { return learner.received.size() == count; })) << count;
   }

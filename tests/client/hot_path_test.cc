@@ -148,15 +148,20 @@ TEST(HotPath, ActOfAnySpacesNeitherAllocatesNorLocks) {
     return Observation{{"camera", camera}, {"place", place}, {"kind", kind}}.Mask(mask);
   };
   Action action;
-  bench.agent->Look(show()), bench.agent->Step(), bench.agent->Give(&action);
+  bench.agent->Play(show()), bench.agent->Give(&action);
+  const std::array<std::int32_t, 1> none = {7};
+  const std::array<std::uint8_t, 5> nothing = {};
+  const auto bad = [&] {
+    return Observation{{"camera", camera}, {"place", place}, {"kind", none}}.Mask(nothing);
+  };
+  bench.agent->Play(bad());  // the first one makes a sentence
   {
     const Counted counted;
     for (int step = 0; step < 20'000; ++step) {
-      bench.agent->Look(show());
-      bench.agent->Step();
+      bench.agent->Play(step % 70 == 3 ? bad() : show());
       bench.agent->Give(&action);
       bench.agent->Reward(1.0);
-      if (step % 50 == 7) bench.agent->Took(action);
+      if (step % 50 == 7 && step % 70 != 3) bench.agent->Took(action);
       if (step % 100 == 42) bench.agent->End(kTerminated);
       if (step % 1000 == 99) bench.agent->Look(show()), bench.agent->End(kTruncated);
     }
@@ -184,10 +189,10 @@ TEST(HotPath, AHandOverToASleepingSenderIsOneSystemCall) {
 TEST(HotPath, AGroupNeitherAllocatesNorLocks) {
   Workbench bench(16);
   bench.Publish(1);
-  std::vector<std::unique_ptr<AgentCore>> agents;
+  std::vector<std::unique_ptr<BenchAgent>> agents;
   std::vector<AgentCore*> group;
   for (int i = 0; i < 8; ++i) {
-    agents.push_back(std::make_unique<AgentCore>(bench.model, i, 0, i == 0 ? 8 : 1));
+    agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 8 : 1));
     agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 16));
     group.push_back(agents.back().get());
   }

@@ -82,6 +82,27 @@ inline void ActTogether(std::span<AgentCore* const> agents, std::span<const floa
   for (std::size_t i = 0; i < agents.size(); ++i) actions[i] = agents[i]->choice();
 }
 
+/// An AgentCore of one float32 box and one choice, played as an Agent is.
+struct BenchAgent : AgentCore {
+  using AgentCore::AgentCore;
+  int Act(std::span<const float> observation) {
+    Look(observation);
+    Step();
+    return choice();
+  }
+  using AgentCore::End;
+  void End(EndKind kind, std::span<const float> final_observation) {
+    if (kind == kTruncated) Look(final_observation);
+    End(kind);
+  }
+  /// Any spaces.
+  void Play(const Observation& observation) {
+    Look(observation);
+    Allow(observation.mask());
+    Step();
+  }
+};
+
 struct Workbench {
   explicit Workbench(int trajectory_length, ClientOptions options = {},
                      ModelSpec model_spec = SmallSpec())
@@ -89,7 +110,7 @@ struct Workbench {
         bell(std::make_shared<SenderBell>()),
         model(std::make_shared<ClientModel>("default", spec.spaces, options, bell)),
         policies(std::make_shared<PolicySet>(spec, model->pins)),
-        agent(std::make_shared<AgentCore>(model, 0, 0, 1)),
+        agent(std::make_shared<BenchAgent>(model, 0, 0, 1)),
         length(trajectory_length) {
     if (length > 0) Fit();
   }
@@ -144,7 +165,7 @@ struct Workbench {
   const std::shared_ptr<SenderBell> bell;
   const std::shared_ptr<ClientModel> model;
   const std::shared_ptr<PolicySet> policies;
-  std::shared_ptr<AgentCore> agent;
+  std::shared_ptr<BenchAgent> agent;
   std::shared_ptr<TrajectoryRing> ring;
   const int length;
 };

@@ -3,7 +3,7 @@
 //   mmr::Action action;                      // one object for all steps
 //   agent.Act(observation, &action);         // the first Act gives it the space's parts
 //   game.Fire(action.choice("weapon"));
-//   game.Steer(action.numbers("turn")[0]);
+//   game.Steer(action.number("turn"));
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,16 @@ class Action {
   Action() = default;  ///< no parts: Act gives it those of its agent
   /// A single choice.
   Action(int choice);
-  /// Every choice and switch 0, every number 0 or what of [low, high] is nearest to it.
+  /// Every choice and switch 0, every number 0 or what of [low, high] is nearest to it. A space
+  /// that makes no sense (CheckSpaces) aborts.
   explicit Action(const Space& space);
 
   bool empty() const { return parts_.empty(); }
 
-  /// Of one discrete variable: 0 to n - 1.
-  int choice(std::string_view part = {}) const { return choices(part)[0]; }
+  /// Of a part with one discrete variable: 0 to n - 1.
+  int choice(std::string_view part = {}) const;
+  /// Of a part with one number.
+  float number(std::string_view part = {}) const;
   /// Of several discrete variables, or switches (0 or 1).
   std::span<const std::int32_t> choices(std::string_view part = {}) const;
   std::span<const float> numbers(std::string_view part = {}) const;

@@ -106,7 +106,8 @@ struct AgentOptions {
   Space observation;
   Space action;
   std::string model = "default";  ///< agents of one model share weights
-  Action default_action = {};     ///< for WithoutPolicy::kDefault; empty: Action(action)
+  /// For WithoutPolicy::kDefault, whatever the mask says; empty: Action(action).
+  Action default_action = {};
 };
 
 class ClientCore;
@@ -128,21 +129,20 @@ class Agent {
   int Act(std::span<const float> observation, std::span<const std::uint8_t> allowed = {});
   /// A Box of numbers in, a Box of numbers out: as many as the action space has.
   void ActContinuous(std::span<const float> observation, std::span<float> action);
-  /// Any spaces. Parts that the space does not have, or of another size or sort, abort with their
-  /// name; numbers that are not finite, categories that do not exist and masks that allow no choice
-  /// cost the trajectory, as above.
+  /// Any spaces (observation.h, action.h). Parts that the space does not have, or of another size
+  /// or sort, abort with their name; numbers that are not finite, categories that do not exist and
+  /// masks that allow no choice cost the trajectory, as above.
   void Act(const Observation& observation, Action* action);
 
   /// Adds to the reward of the last action; 0 to n calls between two Acts. After End: ignored.
   void Reward(double reward);
 
   /// The episode is over. kTruncated needs the observation life would have gone on from.
-  void End(EndKind kind, std::span<const float> final_observation = {});
-  void End(EndKind kind, const Observation& final_observation);
+  void End(EndKind kind, const Observation& final_observation = {});
 
   /// The game overrode the last action: `action` is what really happened. That step is recorded
-  /// with the log-probability the policy gives it. An action outside the space, or that the step's
-  /// mask forbids, aborts.
+  /// with the log-probability the policy gives it. A choice outside the space, or that the step's
+  /// mask forbids, aborts; numbers are clipped to their bounds.
   void Took(int action);
   void Took(const Action& action);
 

@@ -1,10 +1,13 @@
 // Observation: what an agent sees at one step: views of the game's own memory, read inside Act.
 //
-//   agent.Act({{"camera", pixels}, {"speed", speed}}, &action);    // a Dict, named parts in any
-//   order agent.Act(mmr::Observation(pixels), &action);                  // one input
-//   agent.Act(mmr::Observation(hand).Mask(allowed), &action);      // and what may be done now
+//   agent.Act(pixels, &action);                                          // one input
+//   agent.Act({{"camera", pixels}, {"speed", speed}}, &action);          // a Dict, in any order
+//   agent.Act(mmr::Observation(hand).Mask(allowed), &action);            // and what may be done
+//   agent.Act({{"kind", std::span(&kind, 1)}, {"hp", std::span(&hp, 1)}}, &action);  // numbers
 //
-// Nothing is copied until Act is called, and nothing is allocated.
+// Nothing is copied until Act is called, and nothing is allocated. It holds no memory of its own:
+// an Observation that is kept in a variable must not outlive the vectors and names it was made
+// from.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +15,7 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace murmurate {
 
@@ -57,9 +61,12 @@ class Observation {
   static constexpr std::size_t kMaxParts = 32;
 
   Observation() {}
-  explicit Observation(std::span<const float> values) { Add({{}, values}); }
-  explicit Observation(std::span<const std::uint8_t> values) { Add({{}, values}); }
-  explicit Observation(std::span<const std::int32_t> values) { Add({{}, values}); }
+  /// One input: anything contiguous of float, uint8 or int32.
+  template <typename Values>
+  requires std::is_constructible_v<ObservationPart, std::string_view, const Values&> Observation(
+      const Values& values) {
+    Add({{}, values});
+  }
   Observation(std::initializer_list<ObservationPart> parts) {
     for (const ObservationPart& part : parts) Add(part);
   }
