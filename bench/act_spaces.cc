@@ -71,8 +71,8 @@ void Measure(const std::string& name, const ModelSpec& spec, const Observation& 
                         }) / kActs);
     pass = std::min(pass, SecondsPerCall([&] {
                             for (int i = 0; i < kActs; ++i) {
-                              policy.Logits(row.data(), 1, outputs.data(), scratch.data(),
-                                            state.data());
+                              policy.Forward(row.data(), 1, outputs.data(), scratch.data(),
+                                             state.data());
                             }
                           }) / kActs);
   }

@@ -1,4 +1,4 @@
-// What Act pays for the network: Policy::Logits for one observation and for a batch, and
+// What Act pays for the network: Policy::Forward for one observation and for a batch, and
 // ChooseAction.
 #include <algorithm>
 #include <span>
@@ -33,7 +33,7 @@ void MeasureLogits(const Case& c) {
   AlignedFloats scratch(policy.ScratchFloats(c.rows));
 
   const auto call = [&] {
-    policy.Logits(observations.data(), c.rows, logits.data(), scratch.data());
+    policy.Forward(observations.data(), c.rows, logits.data(), scratch.data());
   };
   double seconds = 1e9, peak = 0;
   for (int turn = 0; turn < 5; ++turn) {
@@ -44,7 +44,7 @@ void MeasureLogits(const Case& c) {
   const bool single = c.rows == 1;
   const std::string shape = std::to_string(c.observations) + "-" + std::to_string(c.units) + "-" +
                             std::to_string(c.units) + "-" + std::to_string(c.actions);
-  Print({.name = "Policy::Logits " + shape + ", batch " + std::to_string(c.rows),
+  Print({.name = "Policy::Forward " + shape + ", batch " + std::to_string(c.rows),
          .unit = single ? "us" : "GFLOP/s",
          .ours = single ? seconds * 1e6 : flops / seconds * 1e-9,
          .limit = single ? flops / peak * 1e6 : peak * 1e-9,

@@ -224,7 +224,7 @@ void AgentCore::Remember() {
 void AgentCore::Run() {
   const Policy& policy = hold_.buffer->policy;
   AgentGear& gear = *fitted_;
-  policy.Logits(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory->state().data());
+  policy.Forward(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory->state().data());
   std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
 }
 

@@ -29,8 +29,8 @@ void AgentCore::RunTogether(AgentGear& lent, std::span<AgentCore* const> agents)
       std::memcpy(seen + i * seen_bytes, now[i]->seen_, seen_bytes);
       std::ranges::copy(now[i]->fitted_->memory->state(), room.states.data() + i * state);
     }
-    policy.Logits(seen, static_cast<int>(now.size()), room.outputs.data(), lent.scratch.data(),
-                  room.states.data());
+    policy.Forward(seen, static_cast<int>(now.size()), room.outputs.data(), lent.scratch.data(),
+                   room.states.data());
     for (std::size_t i = 0; i < now.size(); ++i) {
       AgentGear& gear = *now[i]->fitted_;
       std::copy_n(room.outputs.data() + i * outputs, outputs, gear.outputs.data());

@@ -28,6 +28,7 @@ ClientCore::~ClientCore() {
   bell_->closed.store(true, std::memory_order_release);
   for (const RosterModel& entry : roster_.models()) entry.model->Progress();
   client_loop_.reset();
+  if (link_ == nullptr) roster_.PassOnComplaints(options_.log);
   if (link_ != nullptr) link_->SayGoodbye();
   weights_loop_.reset();
 }
@@ -49,18 +50,12 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
 }
 
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows) {
-  auto agent = roster_.Add(options, rows);
+  auto agent = roster_.Add(options, rows, [this](ClientModel& model) {
+    return policy_.has_value() ? PlayPolicy(model) : Status();
+  });
   if (!agent.ok()) return agent;
-  ClientModel& model = *(*agent)->model();
-  if (policy_.has_value() && model.policies() == nullptr) {
-    const Status status = PlayPolicy(model);
-    if (!status.ok()) {
-      (*agent)->Close();
-      return status;
-    }
-  }
   // Until the learner says what it wants recorded; agents that keep its pace wait for that.
-  const auto policies = model.policies();
+  const auto policies = (*agent)->model()->policies();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
   if (policies != nullptr && at_once) (*agent)->Fit(MakeGear(policies, rows, 0));
   bell_->roster_changed.store(true, std::memory_order_release);
@@ -84,7 +79,10 @@ ClientStats ClientCore::Stats() const {
     const auto policies = models.front().model->policies();
     if (policies != nullptr) stats.version = policies->stamp().version;
   }
-  if (link_ == nullptr) return stats;
+  if (link_ == nullptr) {
+    roster_.PassOnComplaints(options_.log);
+    return stats;
+  }
   const LearnerLink::Numbers numbers = link_->numbers();
   stats.trajectories_sent = numbers.totals.sent;
   stats.steps_dropped += numbers.totals.steps_dropped;

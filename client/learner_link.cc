@@ -68,25 +68,12 @@ void LearnerLink::PollOnce() {
   if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
   if (MaySend()) sender_.SendSome(roster_.models(), session_, *socket_);
   UpdateState(now_ns);
-  PassOnComplaints();
+  roster_.PassOnComplaints(options_.log);
   {
     std::lock_guard lock(state_mutex_);
     numbers_.totals = sender_.totals();
   }
   Sleep();
-}
-
-void LearnerLink::PassOnComplaints() const {
-  if (!options_.log) return;
-  std::string sentence;
-  for (const RosterModel& entry : roster_.models()) {
-    for (const auto& agent : entry.agents) {
-      if (!agent->TakeComplaint(&sentence)) continue;
-      Log(LogLevel::kWarning, "agent " + std::to_string(agent->number()) + " of model " +
-                                  entry.model->name + ": " + sentence +
-                                  "; trajectories with such steps are dropped and counted");
-    }
-  }
 }
 
 bool LearnerLink::MaySend() const {

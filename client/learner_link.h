@@ -74,7 +74,6 @@ class LearnerLink {
                  const std::shared_ptr<PolicySet>& policies);
   void SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
                         const std::shared_ptr<PolicySet>& policies, Outfit& outfit);
-  void PassOnComplaints() const;
   bool MaySend() const;
   void OnCredit();
   void CountReconnect();

@@ -29,7 +29,8 @@ void RosterCounts::Add(const AgentCounts& counts) {
   trajectories_dropped += counts.trajectories_dropped.load(std::memory_order_relaxed);
 }
 
-Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows) {
+Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows,
+                                               const std::function<Status(ClientModel&)>& prepare) {
   const Spaces spaces{options.observation, options.action};
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   if (!wire::IsGoodName(options.model)) {
@@ -46,8 +47,9 @@ Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int 
       return InvalidArgument("a client plays at most " + std::to_string(kMaxModels) +
                              " models: connect a second client for more");
     }
-    models_.push_back(
-        {std::make_shared<ClientModel>(options.model, spaces, options_, bell_), {}, {}});
+    auto model = std::make_shared<ClientModel>(options.model, spaces, options_, bell_);
+    MURMURATE_RETURN_IF_ERROR(prepare(*model));
+    models_.push_back({std::move(model), {}, {}});
     found = std::prev(models_.end());
   }
   if (const std::string difference = FirstDifference(found->model->spaces, spaces);
@@ -112,6 +114,19 @@ RosterCounts Roster::AllCounts() const {
     all.trajectories_dropped += counts.trajectories_dropped;
   }
   return all;
+}
+
+void Roster::PassOnComplaints(const LogCallback& log) const {
+  if (!log) return;
+  std::string sentence;
+  for (const RosterModel& entry : models()) {
+    for (const auto& agent : entry.agents) {
+      if (!agent->TakeComplaint(&sentence)) continue;
+      log(LogLevel::kWarning, "agent " + std::to_string(agent->number()) + " of model " +
+                                  entry.model->name + ": " + sentence +
+                                  "; trajectories with such steps are dropped and counted");
+    }
+  }
 }
 
 bool Roster::empty() const {

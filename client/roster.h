@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -32,8 +33,10 @@ class Roster {
   Roster(ClientOptions options, std::shared_ptr<SenderBell> bell)
       : options_(std::move(options)), bell_(std::move(bell)) {}
 
-  /// An agent of options.model, which is made if it is new. Bad or other spaces: kInvalidArgument.
-  Result<std::shared_ptr<AgentCore>> Add(const AgentOptions& options, int rows);
+  /// An agent of options.model, which is made if it is new: `prepare` then has it before anybody
+  /// else sees it. Bad or other spaces, or what `prepare` says: an error, and nothing is added.
+  Result<std::shared_ptr<AgentCore>> Add(const AgentOptions& options, int rows,
+                                         const std::function<Status(ClientModel&)>& prepare);
   /// Forgets closed agents of whom done(agent, index of the model) says that nothing is left to
   /// send; true when there were any.
   template <typename Predicate>
@@ -47,6 +50,8 @@ class Roster {
   RosterCounts Counts(std::size_t model) const;
   RosterCounts AllCounts() const;
   bool empty() const;
+  /// What agents had to say about what they were shown, once each.
+  void PassOnComplaints(const LogCallback& log) const;
 
  private:
   static RosterCounts CountsOf(const RosterModel& entry);

@@ -74,7 +74,7 @@ double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
     const std::int64_t start = MonotonicNs();
     int calls = 0;
     for (; calls < 8 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
-      policy.Logits(row.data(), 1, outputs.data(), scratch.data(), states.data());
+      policy.Forward(row.data(), 1, outputs.data(), scratch.data(), states.data());
     }
     times.push_back(static_cast<double>(MonotonicNs() - start) / calls * 1e-3);
   }

@@ -88,7 +88,7 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
 
 /// Merges raw rows (of the space's own ObservationLayout, frames not stacked; one for each weight)
 /// into the statistics section (Chan et al. 1979): the float32 inputs' numbers. Rows with weight 0
-/// are left out.
+/// are left out, numbers beyond +-1e18 count as that.
 void UpdateObservationStatistics(const ModelSpec& spec, const void* observations,
                                  std::span<const float> weights, std::span<float> parameters);
 

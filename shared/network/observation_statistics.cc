@@ -8,6 +8,10 @@
 namespace murmurate {
 namespace {
 
+/// Beyond it a square may be no float any more: a game's "nothing there" must not make the variance
+/// infinite for good.
+constexpr float kMost = 1e18f;
+
 /// The float32 inputs of the rows that count.
 class NumberRows {
  public:
@@ -26,7 +30,7 @@ class NumberRows {
         if (input.element != ObservationInput::Element::kFloat32) continue;
         const auto* const x = reinterpret_cast<const float*>(
             observations_ + row * layout_.row_bytes() + input.offset_bytes);
-        for (int i = 0; i < input.elements; ++i) visit(j++, x[i]);
+        for (int i = 0; i < input.elements; ++i) visit(j++, std::clamp(x[i], -kMost, kMost));
       }
     }
   }

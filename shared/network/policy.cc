@@ -328,8 +328,8 @@ std::size_t Policy::ScratchFloats(int rows) const {
   return Pass::BlockFloats(p.steps, at_once) + RoundUp(largest);
 }
 
-void Policy::Logits(const void* observations, int rows, float* outputs, float* scratch,
-                    float* states) const {
+void Policy::Forward(const void* observations, int rows, float* outputs, float* scratch,
+                     float* states) const {
   const Packed& p = *packed_;
   const int at_once = std::min(rows, p.steps.rows_at_once);
   const auto* row = static_cast<const std::byte*>(observations);

@@ -27,7 +27,7 @@ class Policy {
   /// `policy` and `statistics`: those sections of the flat block, in the layout of the spec.
   void Pack(std::span<const float> policy, std::span<const float> statistics);
 
-  /// Floats of scratch that Logits needs for `rows` rows; owned by the caller, one per thread. A
+  /// Floats of scratch that Forward needs for `rows` rows; owned by the caller, one per thread. A
   /// multiple of 16; faster on a 64-byte border.
   std::size_t ScratchFloats(int rows) const;
 
@@ -35,8 +35,8 @@ class Policy {
   /// (StackedObservation), raw -> outputs [rows][outputs()] of the head. `states` [rows]
   /// [state_floats()] are replaced by the next ones; null for a model that carries none. Rows 1 to
   /// 64 at a time run fused in the cache.
-  void Logits(const void* observations, int rows, float* outputs, float* scratch,
-              float* states = nullptr) const;
+  void Forward(const void* observations, int rows, float* outputs, float* scratch,
+               float* states = nullptr) const;
 
   int outputs() const;       ///< of the head for one row (ActionLayout::outputs)
   int state_floats() const;  ///< of one agent; all zero when an episode begins

@@ -7,6 +7,7 @@
 
 #include "client/game_action.h"
 #include "murmurate/client.h"
+#include "shared/model/weights_file.h"
 #include "tests/client/game.h"
 #include "tests/client/mixed_game.h"
 #include "tests/client/test_learner.h"
@@ -320,6 +321,22 @@ TEST_P(AnySpacesOverBothPaths, ASavedPolicyPlaysTheSame) {
     if (k % 9 == 8) agent_.End(kTerminated), shipped.End(kTerminated);
   }
   std::remove(path.c_str());
+}
+
+TEST(AnySpaces, AShippedPolicySaysWhatItCannotSee) {
+  const ModelSpec spec = SmallSpec();
+  const WeightsFile file{.spec = spec, .parameters = SomeParameters(spec, 1)};
+  std::string said;
+  const auto client =
+      Client::Open({.policy = PolicySource::FromMemory(FormatWeightsFile(file, true)),
+                    .log = [&](LogLevel, std::string_view text) { said += text; }});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Agent agent = (*client)->NewAgent({.observation = Box({3}), .action = Discrete(4)});
+  ASSERT_TRUE(agent.valid()) << (*client)->last_error();
+  agent.Act(std::vector<float>{0, kNaN, 0});
+  EXPECT_EQ(said, "");
+  (void)(*client)->Stats();
+  EXPECT_NE(said.find("agent 0 of model default: "), std::string::npos) << said;
 }
 
 TEST(AnySpaces, ADefaultActionMustBeOfTheSpace) {

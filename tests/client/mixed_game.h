@@ -64,7 +64,7 @@ inline void CheckPlayed(const TrajectoryView& view, std::uint64_t seed) {
         bytes[8 + 3 * pixel + frame] = past[past.size() - 3 + frame][8 + pixel];
       }
     }
-    policy.Logits(bytes, 1, outputs.data(), scratch.data(), state.data());
+    policy.Forward(bytes, 1, outputs.data(), scratch.data(), state.data());
     const std::uint8_t* mask =
         view.mask.empty() ? nullptr : view.mask.data() + t * MixedTrajectory::kMask;
     const float expected = head.LogProbability({outputs.data(), policy.log_deviations(), mask}, {},

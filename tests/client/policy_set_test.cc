@@ -45,7 +45,7 @@ struct Reader {
 
   /// The one version all logits agree on; nothing when they do not.
   std::optional<std::uint64_t> Run() {
-    hold.buffer->policy.Logits(observation.data(), 1, logits.data(), scratch.data());
+    hold.buffer->policy.Forward(observation.data(), 1, logits.data(), scratch.data());
     for (const float logit : logits) {
       if (logit != logits[0]) return std::nullopt;
     }

@@ -130,7 +130,7 @@ void LaggedActors::Play(TrainingBatch* batch) {
       const auto observation = agents_[i].observation();
       std::copy(observation.begin(), observation.end(), observations_.begin() + i * kWidth);
     }
-    version.policy.Logits(observations_.data(), count, logits_.data(), scratch_.data());
+    version.policy.Forward(observations_.data(), count, logits_.data(), scratch_.data());
     for (int i = 0; i < count; ++i) agents_[i].Step(std::span(logits_).subspan(2 * i, 2));
   }
   for (LaggedAgent& agent : agents_) batch->Add(agent.Take(version.number));
@@ -174,7 +174,7 @@ double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_
     environment.Reset(DeriveSeed(seed, episode));
     for (bool ended = false; !ended;) {
       std::array<float, 2> logits;
-      policy.Logits(environment.numbers().data(), 1, logits.data(), scratch.data());
+      policy.Forward(environment.numbers().data(), 1, logits.data(), scratch.data());
       const ActSettings greedy{.mode = ActSettings::Mode::kGreedy};
       const StepOutcome step = environment.Push(ChooseAction(logits, greedy, random).action);
       sum += step.reward;

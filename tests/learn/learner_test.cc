@@ -320,7 +320,7 @@ TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
     Random random(9);
     for (int row = 0; row < 32; ++row) {
       std::array<float, 2> one;
-      policy.Logits(batch.observation.data() + 3 * row, 1, one.data(), scratch.data());
+      policy.Forward(batch.observation.data() + 3 * row, 1, one.data(), scratch.data());
       const ActionChoice choice = ChooseAction(one, ActSettings{}, random);
       actions[row] = choice.action;
       played[row] = choice.log_prob;

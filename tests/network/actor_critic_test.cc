@@ -184,8 +184,8 @@ TEST_P(ActorCriticTest, TheClientsPolicyGivesTheLearnersLogits) {
   for (const int batch : {1, 7, 64, 150}) {
     std::vector<float> scratch(policy.ScratchFloats(batch));
     for (int row = 0; row < rows; row += batch)
-      policy.Logits(observations.data() + row * size, std::min(batch, rows - row),
-                    got.data() + row * n, scratch.data());
+      policy.Forward(observations.data() + row * size, std::min(batch, rows - row),
+                     got.data() + row * n, scratch.data());
     for (int i = 0; i < rows * n; ++i)  // pi/mu = exp of the difference: 1 to 1e-5
       ASSERT_NEAR(got[i], logits[i], 4e-6) << batch << " at " << i;
   }
@@ -208,8 +208,8 @@ TEST_P(ActorCriticTest, NothingIsAllocatedAfterConstruction) {
   network.Backward(parameters, logits.data(), values.data(), gradient);
   policy.Pack({parameters.data() + section.offset, section.count},
               {parameters.data() + statistics.offset, statistics.count});
-  policy.Logits(observations.data(), rows, logits.data(), scratch.data());
-  policy.Logits(observations.data(), 1, logits.data(), scratch.data());
+  policy.Forward(observations.data(), rows, logits.data(), scratch.data());
+  policy.Forward(observations.data(), 1, logits.data(), scratch.data());
   (void)ChooseAction(std::span<const float>(logits).first(n), {}, random);
   EXPECT_EQ(Allocations(), before);
 }

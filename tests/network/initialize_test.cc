@@ -277,5 +277,22 @@ TEST_F(StatisticsTest, WithoutNormalizationThereIsNothingToUpdate) {
   EXPECT_EQ(block, before);
 }
 
+TEST(ObservationStatistics, AnEnormousNumberLeavesThemFinite) {
+  ModelSpec spec;
+  spec.spaces = {Box({2}), Discrete(2)};
+  spec.normalize_observation = true;
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total);
+  InitializeParameters(spec, 1, block);
+  const float most = std::numeric_limits<float>::max();
+  const std::vector<float> rows = {most, 1, -most, 2, 3, 4};
+  UpdateObservationStatistics(spec, rows.data(), std::vector<float>{1, 1, 1}, block);
+  const float* variance = &block[layout.Find("statistics.observation.variance").offset];
+  EXPECT_TRUE(std::isfinite(variance[0])) << variance[0];
+  EXPECT_GT(variance[0], 1e35f);
+  // 1, 2 and 4: the squares of their distances from 7/3 sum to 14/3
+  EXPECT_NEAR(variance[1], 14.0 / 9, 1e-6);
+}
+
 }  // namespace
 }  // namespace murmurate

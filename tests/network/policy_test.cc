@@ -299,9 +299,9 @@ class PolicyTest : public testing::TestWithParam<Case> {
     std::vector<float> outputs(static_cast<std::size_t>(kRows) * policy_.outputs(), NAN);
     std::fill(scratch_.begin(), scratch_.end(), NAN);
     for (int row = 0; row < kRows; row += batch) {
-      policy_.Logits(rows_.data() + row * row_bytes_, std::min(batch, kRows - row),
-                     outputs.data() + row * policy_.outputs(), scratch_.data(),
-                     states->empty() ? nullptr : states->data() + row * policy_.state_floats());
+      policy_.Forward(rows_.data() + row * row_bytes_, std::min(batch, kRows - row),
+                      outputs.data() + row * policy_.outputs(), scratch_.data(),
+                      states->empty() ? nullptr : states->data() + row * policy_.state_floats());
     }
     return outputs;
   }
@@ -341,8 +341,8 @@ TEST_P(PolicyTest, AllocatesNothing) {
   std::vector<float> states(static_cast<std::size_t>(kRows) * policy_.state_floats(), 0.0f);
   std::vector<float> outputs(static_cast<std::size_t>(kRows) * policy_.outputs());
   const std::uint64_t before = Allocations();
-  policy_.Logits(rows_.data(), kRows, outputs.data(), scratch_.data(), states.data());
-  policy_.Logits(rows_.data(), 1, outputs.data(), scratch_.data(), states.data());
+  policy_.Forward(rows_.data(), kRows, outputs.data(), scratch_.data(), states.data());
+  policy_.Forward(rows_.data(), 1, outputs.data(), scratch_.data(), states.data());
   EXPECT_EQ(Allocations(), before);
 }
 

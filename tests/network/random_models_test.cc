@@ -193,8 +193,8 @@ struct Pass {
       for (int i = 0; i < kCount; ++i) {
         if (first[step * kCount + i]) std::fill_n(state.begin() + i * width, width, 0.0f);
       }
-      policy.Logits(rows.data() + step * kCount * words, kCount, got.data(), scratch.data(),
-                    state.data());
+      policy.Forward(rows.data() + step * kCount * words, kCount, got.data(), scratch.data(),
+                     state.data());
       for (std::size_t i = 0; i < got.size(); ++i) {
         ASSERT_NEAR(got[i], logits[step * kCount * outputs + i], 2e-5) << i;
       }

@@ -67,7 +67,7 @@ TEST_P(TorchTest, PolicyGivesTheSameLogits) {
   policy.Pack({parameters.data() + layout.policy.offset, layout.policy.count},
               {parameters.data() + layout.statistics.offset, layout.statistics.count});
   std::vector<float> scratch(policy.ScratchFloats(rows));
-  policy.Logits(observations.data(), rows, logits.data(), scratch.data());
+  policy.Forward(observations.data(), rows, logits.data(), scratch.data());
   ExpectClose(logits, fixture.Doubles("logits"), 2e-6, 2e-6, "logits");
 }
 

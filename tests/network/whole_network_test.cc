@@ -209,7 +209,7 @@ TEST_P(WholeNetworkTest, TheClientsPolicyGivesTheLearnersLogits) {
               {batch.parameters.data() + layout.statistics.offset, layout.statistics.count});
   std::vector<float> scratch(policy.ScratchFloats(count)), logits(batch.logits.size());
   std::vector<float> state = batch.state0;
-  policy.Logits(batch.rows.data(), count, logits.data(), scratch.data(), state.data());
+  policy.Forward(batch.rows.data(), count, logits.data(), scratch.data(), state.data());
   for (std::size_t i = 0; i < logits.size(); ++i)
     ASSERT_NEAR(logits[i], batch.logits[i], 4e-6) << i;  // pi/mu = 1 to 1e-5
   for (std::size_t i = 0; i < state.size(); ++i) ASSERT_NEAR(state[i], batch.state[i], 4e-6) << i;
