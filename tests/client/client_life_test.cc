@@ -289,7 +289,9 @@ TEST(Client, WhoWaitsForMoreThanASecondIsNamedInTheLog) {
 TEST(Client, AgentsOfOneThreadDoNotWaitForEachOtherForEver) {
   const std::string address = FreshAddress();
   TestLearner learner(address, {.outstanding = 2, .batch = 2, .release = false});
-  auto client = MustConnect(address, {.pace = Pace::kCredit});
+  // Both record from their first step on, so that both finish in the same round.
+  auto client =
+      MustConnect(address, {.pace = Pace::kCredit, .without_policy = WithoutPolicy::kWait});
   Game one(*client), two(*client);
   ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
   learner.Publish("default", 1);
