@@ -286,6 +286,7 @@ TEST(Serve, KilledAndStartedAgainItsActorsPlayOn) {
   EXPECT_TRUE(one.running());
   Process second(place.path(), {"serve", "c.toml", "--fresh"});
   EXPECT_EQ(second.Wait(40), 0) << second.Output() << second.Errors();
+  for (Process* actor : {&one, &two}) actor->Send(SIGTERM);  // one may come too late, as above
   EXPECT_EQ(one.Wait(2), 0);
   EXPECT_EQ(two.Wait(2), 0);
   EXPECT_EQ(place.LeftBehind(), "");
