@@ -60,7 +60,8 @@ TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
     EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, AcceptedUpTo(i), 0}}), IsEmpty());
   }
   EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, wire::Pong{}, 0}}), IsEmpty());
-  EXPECT_EQ(deaf.outbox->pending(), 1u);
+  // None where ZeroMQ's threads found room for it after all.
+  EXPECT_LE(deaf.outbox->pending(), 1u);
 
   std::uint64_t newest = 0;
   const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
@@ -82,7 +83,11 @@ TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
 TEST(Outbox, APeerThatReadsNothingIsGivenUpAndStopsNobody) {
   DeafPeer deaf;
   ASSERT_TRUE(deaf.FillUp(LongError()));
-  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}}), ElementsAre(deaf.peer));
+  std::vector<std::string> given_up;
+  for (int i = 0; i < 200000 && given_up.empty(); ++i) {  // there may be room once more
+    given_up = deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}});
+  }
+  EXPECT_THAT(given_up, ElementsAre(deaf.peer));
   EXPECT_EQ(deaf.outbox->pending(), 0u);
 }
 
