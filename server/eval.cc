@@ -51,7 +51,7 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
     return InvalidArgument(
         folder +
         "/config.toml: run.environment is not set, and eval plays built-in "
-        "environments only; set it, or let your game play with AgentOptions' Mode(kEvaluate)");
+        "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
   auto environment = MakeEnvironment(name);
   if (!environment.ok()) return environment.status();
   const std::string difference = FirstDifference(spec.spaces, (*environment)->spaces());
