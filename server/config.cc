@@ -238,12 +238,12 @@ Schedule Config::ScheduleOf(const std::string& section, const std::string& key,
   return schedule;
 }
 
-PpoSettings Config::AlgorithmFor(const std::string& model) const {
+AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
   const auto integer = [&](const char* key) { return AsInt(Get("algorithm", key, model).value); };
   const auto number = [&](const char* key, const char* section = "algorithm") {
     return std::get<double>(Get(section, key, model).value);
   };
-  PpoSettings settings;
+  AlgorithmSettings settings;
   settings.trajectory_length = integer("trajectory_length");
   settings.batch_steps = integer("batch_steps");
   settings.minibatch = integer("minibatch");

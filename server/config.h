@@ -43,7 +43,7 @@ struct ServerSettings {
 /// Everything that makes a model of given spaces and teaches it.
 struct ModelSettings {
   ModelSpec spec;
-  PpoSettings algorithm;
+  AlgorithmSettings algorithm;
   double max_trajectory_s = 5.0, max_batch_s = 10.0;
   Initializer initializer = Initializer::kOrthogonal;
   InitialFile initial_file;
@@ -79,7 +79,7 @@ class Config {
   Schedule ScheduleOf(const std::string& section, const std::string& key,
                       const std::string& model) const;
   ModelWords WordsFor(const std::string& model) const;
-  PpoSettings AlgorithmFor(const std::string& model) const;
+  AlgorithmSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
   Status CheckRecurrence(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;

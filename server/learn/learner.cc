@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/learn/ppo.h"
+#include "server/learn/algorithm.h"
 #include "server/learn/reward_scale.h"
 #include "server/parameters/local_store.h"
 
 namespace murmurate {
 namespace {
 
-AdamSettings OptimizerSettings(const PpoSettings& settings) {
+AdamSettings OptimizerSettings(const AlgorithmSettings& settings) {
   return {.learning_rate = static_cast<float>(settings.learning_rate.from),
           .epsilon = static_cast<float>(settings.adam_epsilon),
           .weight_decay = static_cast<float>(settings.weight_decay)};
@@ -24,7 +24,7 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 }  // namespace
 
 struct Learner::State {
-  State(const ModelSpec& model_spec, const PpoSettings& ppo_settings, std::uint64_t seed,
+  State(const ModelSpec& model_spec, const AlgorithmSettings& ppo_settings, std::uint64_t seed,
         Initializer initializer)
       : spec(model_spec),
         settings(ppo_settings),
@@ -42,9 +42,9 @@ struct Learner::State {
   void UpdateStatistics(const TrainingBatch& batch);
 
   const ModelSpec spec;
-  const PpoSettings settings;
+  const AlgorithmSettings settings;
   RewardScale rewards;
-  Ppo algorithm;
+  Algorithm algorithm;
   AlignedFloats parameters, gradient;
   LocalStore store;
   std::uint64_t version = 1;
@@ -96,7 +96,7 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
   }
 }
 
-Learner::Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed,
+Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
                  Initializer initializer)
     : state_(std::make_unique<State>(spec, settings, seed, initializer)) {}
 

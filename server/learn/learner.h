@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "murmurate/status.h"
+#include "server/learn/algorithm_settings.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/weights_match.h"
@@ -16,49 +16,6 @@
 #include "shared/weights/weights.h"
 
 namespace murmurate {
-
-/// A number that may change over the run: {from, to, steps, shape}. Constant when steps == 0.
-struct Schedule {
-  double from = 0, to = 0;
-  std::uint64_t steps = 0;  ///< environment steps from `from` to `to`
-  enum class Shape : std::uint8_t { kLinear, kCosine, kExponential } shape = Shape::kLinear;
-
-  Schedule() = default;
-  Schedule(double constant) : from(constant), to(constant) {}
-  double At(std::uint64_t environment_steps) const;
-};
-
-/// What is done about late experience. Over `max_staleness` it is dropped in any case; in both, the
-/// loss takes r = pi_theta/mu.
-enum class StalenessPolicy : std::uint8_t {
-  kVtrace,  ///< value targets corrected by pi/mu (V-trace)
-  kDrop,    ///< value targets as if it were fresh (plain lambda returns)
-};
-
-struct PpoSettings {
-  int trajectory_length = 128;  ///< T
-  int batch_steps = 2048;       ///< a multiple of T
-  int minibatch = 256;
-  int epochs = 10;
-  double gamma = 0.99, lambda = 0.95;
-  double reward_scale = 1.0;          ///< rewards are multiplied by it (reward_scale.h),
-  bool normalize_reward = false;      ///< divided by the deviation of the discounted return,
-  double reward_clip = 0.0;           ///< and cut to +- this; 0: not cut
-  double rho_bar = 1.0, c_bar = 1.0;  ///< V-trace truncation levels
-  Schedule clip = 0.2;
-  Schedule entropy = 0.0;
-  Schedule learning_rate = 3e-4;
-  double value_weight = 0.5;
-  double max_grad_norm = 0.5;
-  double adam_epsilon = 1e-5, weight_decay = 0.0;
-  int max_staleness = 16;  ///< versions
-  StalenessPolicy staleness = StalenessPolicy::kVtrace;
-  /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
-  int burn_in = 0;
-  double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
-  /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
-  int threads = 1;
-};
 
 /// Of discounted returns, as RewardScale has seen them.
 struct RewardStatistics {
@@ -80,7 +37,7 @@ struct LearnReport {
 
 class Learner {
  public:
-  Learner(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed,
+  Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
           Initializer initializer = Initializer::kOrthogonal);
   ~Learner();
 

@@ -13,7 +13,7 @@ constexpr double kEpsilon = 1e-8;
 
 }  // namespace
 
-RewardScale::RewardScale(const PpoSettings& settings)
+RewardScale::RewardScale(const AlgorithmSettings& settings)
     : scale_(settings.reward_scale),
       clip_(settings.reward_clip),
       gamma_(settings.gamma),

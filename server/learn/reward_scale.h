@@ -26,7 +26,7 @@ namespace murmurate {
 
 class RewardScale {
  public:
-  explicit RewardScale(const PpoSettings& settings);
+  explicit RewardScale(const AlgorithmSettings& settings);
 
   /// Overwrites the rewards of the rows with weight > 0. Allocates only for agents it has not seen.
   void Apply(TrainingBatch& batch);

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "server/learn/learner.h"
+#include "server/learn/algorithm_settings.h"
 
 namespace murmurate {
 

@@ -1,5 +1,5 @@
 // Every action space is learned: bandits of one step whose best action is known. The client's half
-// of the head (ActionHead) plays, the learner's half (in Ppo) learns from what it recorded.
+// of the head (ActionHead) plays, the learner's half (in Algorithm) learns from what it recorded.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -40,8 +40,8 @@ class Bandit {
         learner_(spec_, Settings(), seed),
         random_(seed + 1000) {}
 
-  static PpoSettings Settings() {
-    PpoSettings settings;
+  static AlgorithmSettings Settings() {
+    AlgorithmSettings settings;
     settings.trajectory_length = kLength;
     settings.batch_steps = kRows;
     settings.minibatch = 32;

@@ -19,8 +19,8 @@ inline ModelSpec ExampleSpec(bool normalize_observation = false) {
           .normalize_observation = normalize_observation};
 }
 
-inline PpoSettings ExamplePpo() {
-  PpoSettings settings;
+inline AlgorithmSettings ExamplePpo() {
+  AlgorithmSettings settings;
   settings.trajectory_length = 8;
   settings.batch_steps = 32;
   settings.minibatch = 10;

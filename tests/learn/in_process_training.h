@@ -19,7 +19,7 @@
 namespace murmurate {
 
 struct InProcessSettings {
-  PpoSettings ppo;
+  AlgorithmSettings ppo;
   std::vector<Layer> trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
   bool separate_value = true;
   bool normalize_observation = false;

@@ -1,8 +1,8 @@
 // The lag proof: experience that is L batches late must cost little (L = 4: 1.3 x the steps of L =
 // 0, L = 16: 1.6 x) and never the run. bench/lag_proof prints the same seed by seed.
 //
-// CartPole at L <= 4 cannot tell right from wrong handling by itself: returns_test and ppo_test
-// hold the hand-worked numbers.
+// CartPole at L <= 4 cannot tell right from wrong handling by itself: returns_test and
+// algorithm_test hold the hand-worked numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -73,7 +73,7 @@ TEST(LearnerTest, TheSameSeedGivesTheSameBits) {
 
 TEST(LearnerTest, SeveralThreadsLearnTheSameAndAlwaysTheSameBits) {
   const auto train = [](int threads) {
-    PpoSettings settings = ExamplePpo();
+    AlgorithmSettings settings = ExamplePpo();
     settings.threads = threads;
     Learner learner(ExampleSpec(true), settings, 4);
     for (int i = 0; i < 2; ++i) {
@@ -152,7 +152,7 @@ TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {
 }
 
 TEST(LearnerTest, ABatchWithNoWeightMakesAVersionButNoUpdate) {
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.max_staleness = 0;
   Learner learner(ExampleSpec(true), settings, 3);
   const std::vector<float> before = ParametersOf(learner);
@@ -169,7 +169,7 @@ TEST(LearnerTest, StepsThatAreBurnedInAreNotTrainedOn) {
   ModelSpec spec = ExampleSpec();
   spec.trunk = {*Layer::Parse("gru 4")};
   spec.separate_value = false;
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.burn_in = 3;
   Learner learner(spec, settings, 3);
   TrainingBatch batch(TrajectoryLayout(spec, settings.trajectory_length), 4);
@@ -196,7 +196,7 @@ TEST(LearnerTest, AVersionThatWasNeverMadeIsDropped) {
 
 TEST(LearnerTest, LearnsFromScaledRewardsAndReportsRawReturns) {
   const auto train = [](double scale, float times) {
-    PpoSettings settings = ExamplePpo();
+    AlgorithmSettings settings = ExamplePpo();
     settings.reward_scale = scale;
     Learner learner(ExampleSpec(), settings, 3);
     TrainingBatch batch = FullBatch(1, 1, 1, 1);
@@ -211,7 +211,7 @@ TEST(LearnerTest, LearnsFromScaledRewardsAndReportsRawReturns) {
 }
 
 TEST(LearnerTest, TheStatisticsOfRewardsCountWhatIsLearnedFrom) {
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.normalize_reward = true;
   settings.max_staleness = 0;
   Learner learner(ExampleSpec(), settings, 3);
@@ -230,7 +230,7 @@ TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
 }
 
 TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.learning_rate.from = 1e-2;
   settings.learning_rate.to = 0.0;
   settings.learning_rate.steps = 1000;
@@ -250,7 +250,7 @@ TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
 }
 
 TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.epochs = 20;
   settings.learning_rate = 0.05;
   settings.target_kl = 1e9;
@@ -265,7 +265,7 @@ TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
 
 TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
   const auto train = [](StalenessPolicy policy, float shift) {
-    PpoSettings settings = ExamplePpo();
+    AlgorithmSettings settings = ExamplePpo();
     settings.staleness = policy;
     settings.max_grad_norm = 0.0;
     settings.epochs = 1;
@@ -280,7 +280,7 @@ TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
 }
 
 TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
-  PpoSettings settings = ExamplePpo();
+  AlgorithmSettings settings = ExamplePpo();
   settings.normalize_reward = true;
   settings.threads = 2;
   Learner learner(ExampleSpec(), settings, 3);

@@ -36,7 +36,7 @@ struct Player {
 
 class MemoryGame {
  public:
-  MemoryGame(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
+  MemoryGame(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed)
       : spec_(spec),
         layout_(spec, kLength),
         stack_(spec),
@@ -156,8 +156,8 @@ class MemoryGame {
   int asked_ = 0, right_ = 0;
 };
 
-PpoSettings Settings() {
-  PpoSettings settings;
+AlgorithmSettings Settings() {
+  AlgorithmSettings settings;
   settings.trajectory_length = kLength;
   settings.batch_steps = kLength * kAgents;
   settings.minibatch = 64;
@@ -178,7 +178,7 @@ const char* const kGru = "gru 8\nseparate_value 0\n";
 const char* const kLstm = "dense 8 tanh\nlstm 8\nseparate_value 0\n";
 const char* const kStack = "input - stack 3\ntrunk\ndense 16 tanh\nseparate_value 1\n";
 
-void ExpectLearned(const char* layers, const PpoSettings& settings, int batches) {
+void ExpectLearned(const char* layers, const AlgorithmSettings& settings, int batches) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     MemoryGame game(Spec(layers), settings, seed);
     (void)game.Train();
@@ -193,7 +193,7 @@ TEST(Memory, AGruLearnsWhatItMustRemember) { ExpectLearned(kGru, Settings(), 150
 TEST(Memory, AnLstmLearnsWhatItMustRemember) { ExpectLearned(kLstm, Settings(), 150); }
 
 TEST(Memory, BurningInStillLearns) {
-  PpoSettings settings = Settings();
+  AlgorithmSettings settings = Settings();
   settings.burn_in = 4;
   ExpectLearned(kGru, settings, 150);
 }
@@ -211,7 +211,7 @@ TEST(Memory, WithoutEitherItCannotBeLearned) {
 /// The largest approx_kl of 20 batches that are trained on with one update each: its ratios are
 /// those of the parameters that the batch was played under.
 double LargestKl(const char* layers, bool forgets) {
-  PpoSettings settings = Settings();
+  AlgorithmSettings settings = Settings();
   settings.epochs = 1;
   settings.minibatch = settings.batch_steps;
   MemoryGame game(Spec(layers), settings, 3);

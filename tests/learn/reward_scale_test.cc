@@ -20,8 +20,8 @@ struct Trajectory {
   std::vector<std::uint8_t> flags;
 };
 
-PpoSettings Settings(double gamma, int length) {
-  PpoSettings settings;
+AlgorithmSettings Settings(double gamma, int length) {
+  AlgorithmSettings settings;
   settings.trajectory_length = length;
   settings.batch_steps = 8 * length;
   settings.gamma = gamma;
@@ -117,7 +117,7 @@ TEST(RewardScale, ATrajectoryThatIsDroppedIsAGapAndUnread) {
 }
 
 TEST(RewardScale, ScalesAndCutsWithoutStatistics) {
-  PpoSettings settings = Settings(0.99, 4);
+  AlgorithmSettings settings = Settings(0.99, 4);
   settings.normalize_reward = false;
   const auto rewards = [&](double factor, double clip) {
     settings.reward_scale = factor;
@@ -192,7 +192,7 @@ struct Fixture {
 TEST(RewardScale, NormalizesAsGymnasiumDoes) {
   const Fixture fixture;
   ASSERT_EQ(fixture.batches.size(), 4u);
-  PpoSettings settings = Settings(fixture.gamma, 4);
+  AlgorithmSettings settings = Settings(fixture.gamma, 4);
   settings.reward_scale = fixture.scale;
   settings.reward_clip = fixture.clip;
   RewardScale scale(settings);

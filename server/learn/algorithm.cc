@@ -1,4 +1,4 @@
-#include "server/learn/ppo.h"
+#include "server/learn/algorithm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ bool Recurs(const ModelSpec& spec) {
 }
 
 /// A lane holds a trajectory and what followed each of its truncations and its end.
-int MostRows(const ModelSpec& spec, const PpoSettings& settings, int lanes) {
+int MostRows(const ModelSpec& spec, const AlgorithmSettings& settings, int lanes) {
   const TrajectoryLayout layout(spec, settings.trajectory_length);
   return std::max(settings.minibatch, lanes * (layout.length + layout.max_finals + 1));
 }
@@ -45,7 +45,7 @@ Moments MomentsOf(std::span<const std::int32_t> rows, ValueOf value_of) {
 
 }  // namespace
 
-Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
+Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed)
     : settings_(settings),
       stack_(spec),
       action_layout_(spec.spaces.action, spec.continuous),
@@ -89,8 +89,8 @@ Ppo::Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed)
   state_after_ = AlignedFloats(state_.size());
 }
 
-void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
-                 std::uint64_t environment_steps) {
+void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
+                       std::uint64_t environment_steps) {
   MURMURATE_CHECK(batch.rows() <= settings_.batch_steps &&
                       batch.layout.frames + 1 == stack_.depth() &&
                       batch.layout.action.words() == action_layout_.words(),
@@ -111,7 +111,7 @@ void Ppo::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
   ExplainVariance();
 }
 
-void Ppo::OrderRows(const TrainingBatch& batch) {
+void Algorithm::OrderRows(const TrainingBatch& batch) {
   const auto& trajectories = batch.trajectories;
   rows_.clear();
   order_.clear();
@@ -125,7 +125,7 @@ void Ppo::OrderRows(const TrainingBatch& batch) {
   taken_up_ = rows_.size();
 }
 
-void Ppo::ComputeReturns() {
+void Algorithm::ComputeReturns() {
   if (settings_.staleness == StalenessPolicy::kDrop) {
     std::fill(log_ratio_.begin(), log_ratio_.end(), 0.0f);
   }
@@ -140,7 +140,7 @@ void Ppo::ComputeReturns() {
   }
 }
 
-void Ppo::NormalizeAdvantages() {
+void Algorithm::NormalizeAdvantages() {
   const Moments moments =
       MomentsOf(rows_, [&](std::int32_t row) { return double{advantage_[row]}; });
   const double scale = 1.0 / (std::sqrt(moments.variance) + 1e-8);
@@ -149,14 +149,14 @@ void Ppo::NormalizeAdvantages() {
   }
 }
 
-void Ppo::ExplainVariance() {
+void Algorithm::ExplainVariance() {
   const Moments target = MomentsOf(rows_, [&](std::int32_t row) { return double{target_[row]}; });
   const Moments error = MomentsOf(
       rows_, [&](std::int32_t row) { return double{target_[row]} - double{value_[row]}; });
   explained_variance_ = target.variance > 0.0 ? 1.0 - error.variance / target.variance : 0.0;
 }
 
-ActionRows Ppo::Actions(std::span<const float> parameters, int rows) const {
+ActionRows Algorithm::Actions(std::span<const float> parameters, int rows) const {
   return {.rows = rows,
           .outputs = outputs_.data(),
           .log_deviations =
@@ -165,7 +165,7 @@ ActionRows Ppo::Actions(std::span<const float> parameters, int rows) const {
           .mask = batch_->masked ? minibatch_mask_.data() : nullptr};
 }
 
-PpoActionRows Ppo::Minibatch(int rows) const {
+PpoActionRows Algorithm::Minibatch(int rows) const {
   return {.rows = rows,
           .log_prob = log_prob_.data(),
           .entropy = entropy_.data(),
@@ -176,7 +176,7 @@ PpoActionRows Ppo::Minibatch(int rows) const {
           .weight = minibatch_weight_.data()};
 }
 
-bool Ppo::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
+bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
   if (!NextMinibatch(parameters)) return false;
   const int count = static_cast<int>(slots_.size());
   Gather(slots_);
@@ -200,7 +200,7 @@ bool Ppo::NextGradient(std::span<const float> parameters, std::span<float> gradi
   return true;
 }
 
-void Ppo::Count(const PpoLossSums& sums) {
+void Algorithm::Count(const PpoLossSums& sums) {
   sums_.weight += sums.weight;
   sums_.policy_loss += sums.policy_loss;
   sums_.value_loss += sums.value_loss;
@@ -209,7 +209,7 @@ void Ppo::Count(const PpoLossSums& sums) {
   sums_.clipped += sums.clipped;
 }
 
-void Ppo::Report(LearnReport* report) const {
+void Algorithm::Report(LearnReport* report) const {
   report->trained_steps = taken_up_;
   report->clip_range = loss_settings_.clip;
   report->explained_variance = explained_variance_;

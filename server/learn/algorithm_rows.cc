@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "server/learn/ppo.h"
+#include "server/learn/algorithm.h"
 
 namespace murmurate {
 namespace {
@@ -14,7 +14,7 @@ std::size_t Border(std::size_t n, std::size_t parts, std::size_t i) { return n *
 }  // namespace
 
 template <typename Add>
-void Ppo::ForSuccessors(int place, Add add) const {
+void Algorithm::ForSuccessors(int place, Add add) const {
   const TrainingBatch& batch = *batch_;
   const std::int32_t first = place * batch.length;
   const std::int32_t last = first + batch.trajectories[place].steps - 1;
@@ -27,7 +27,7 @@ void Ppo::ForSuccessors(int place, Add add) const {
   }
 }
 
-void Ppo::Evaluate(std::span<const float> parameters) {
+void Algorithm::Evaluate(std::span<const float> parameters) {
   if (recurrent()) {
     const std::size_t most = static_cast<std::size_t>(lanes_);
     for (std::size_t begin = 0; begin < places_.size(); begin += most) {
@@ -58,8 +58,8 @@ void Ppo::Evaluate(std::span<const float> parameters) {
   }
 }
 
-void Ppo::EvaluateSlots(std::span<const float> parameters, std::span<const Slot> slots,
-                        const Sequences* sequences) {
+void Algorithm::EvaluateSlots(std::span<const float> parameters, std::span<const Slot> slots,
+                              const Sequences* sequences) {
   const int count = static_cast<int>(slots.size());
   Gather(slots);
   network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
@@ -78,7 +78,7 @@ void Ppo::EvaluateSlots(std::span<const float> parameters, std::span<const Slot>
 }
 
 template <typename T>
-std::size_t Ppo::NextPiece(std::vector<T>& all, std::size_t most) {
+std::size_t Algorithm::NextPiece(std::vector<T>& all, std::size_t most) {
   if (next_ == all.size()) {
     if (all.empty() || ++epoch_ >= settings_.epochs) return 0;
     next_ = 0;
@@ -93,7 +93,7 @@ std::size_t Ppo::NextPiece(std::vector<T>& all, std::size_t most) {
   return piece;
 }
 
-bool Ppo::NextMinibatch(std::span<const float> parameters) {
+bool Algorithm::NextMinibatch(std::span<const float> parameters) {
   if (!recurrent()) {
     const std::size_t count = NextPiece(rows_, static_cast<std::size_t>(settings_.minibatch));
     slots_.clear();
@@ -110,7 +110,7 @@ bool Ppo::NextMinibatch(std::span<const float> parameters) {
 }
 
 /// Leaves the state after the first burn_in_ steps in state_after_.
-void Ppo::BurnIn(std::span<const float> parameters, std::span<const int> places) {
+void Algorithm::BurnIn(std::span<const float> parameters, std::span<const int> places) {
   LayLanes(places, 0, burn_in_, false);
   Gather(slots_);
   sequences_.state_out = state_after_.data();
@@ -118,7 +118,7 @@ void Ppo::BurnIn(std::span<const float> parameters, std::span<const int> places)
                    values_.data(), &sequences_);
 }
 
-void Ppo::LayLanes(std::span<const int> places, int from, int to, bool successors) {
+void Algorithm::LayLanes(std::span<const int> places, int from, int to, bool successors) {
   const std::size_t states = static_cast<std::size_t>(network_.state_floats());
   std::size_t steps = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -150,7 +150,7 @@ void Ppo::LayLanes(std::span<const int> places, int from, int to, bool successor
                 state_.data(), nullptr};
 }
 
-void Ppo::PutObservation(std::size_t i, const Slot& slot) {
+void Algorithm::PutObservation(std::size_t i, const Slot& slot) {
   auto* to = reinterpret_cast<std::byte*>(observation_.data() + i * row_words_);
   if (slot.row == kPadding) {
     std::memset(to, 0, stack_.row_bytes());
@@ -170,7 +170,7 @@ void Ppo::PutObservation(std::size_t i, const Slot& slot) {
   stack_.Assemble(slot.successor != nullptr ? rows.first(depth) : rows.subspan(1), to);
 }
 
-void Ppo::Gather(std::span<const Slot> slots) {
+void Algorithm::Gather(std::span<const Slot> slots) {
   const std::size_t words = static_cast<std::size_t>(action_layout_.words());
   const std::size_t masks = batch_->masked ? action_layout_.mask_bytes() : 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -1,4 +1,5 @@
-// Ppo: the algorithm, made for late experience: a batch in, the gradients of its minibatches out.
+// Algorithm: how experience becomes gradients, made for late experience: a batch in, the gradients
+// of its minibatches out.
 //
 //   TakeUp            one forward pass under the learner's parameters: V(x_t), pi(a_t|x_t)
 //                     V-trace with pi/mu -> value targets; advantages without rho (returns.h)
@@ -28,9 +29,9 @@
 
 namespace murmurate {
 
-class Ppo {
+class Algorithm {
  public:
-  Ppo(const ModelSpec& spec, const PpoSettings& settings, std::uint64_t seed);
+  Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed);
 
   /// Reads the rows with weight > 0; the others may hold anything. `batch` must stay unchanged
   /// until the last NextGradient. `environment_steps`: where the schedules are.
@@ -65,7 +66,7 @@ class Ppo {
   PpoActionRows Minibatch(int rows) const;
   ActionRows Actions(std::span<const float> parameters, int rows) const;
 
-  // ppo_rows.cc: which rows the network sees together.
+  // algorithm_rows.cc: which rows the network sees together.
   bool recurrent() const { return lanes_ > 0; }
   void Evaluate(std::span<const float> parameters);
   void EvaluateSlots(std::span<const float> parameters, std::span<const Slot> slots,
@@ -84,7 +85,7 @@ class Ppo {
   void Gather(std::span<const Slot> slots);
   void PutObservation(std::size_t i, const Slot& slot);
 
-  const PpoSettings settings_;
+  const AlgorithmSettings settings_;
   const FrameStack stack_;
   const ActionLayout action_layout_;
   const ActionHeadRows head_;

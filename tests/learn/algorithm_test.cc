@@ -1,4 +1,4 @@
-#include "server/learn/ppo.h"
+#include "server/learn/algorithm.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@ namespace {
 // A linear model on one-number observations: with the heads' weights set by hand every V, pi,
 // target and advantage of three steps can be worked out on paper.
 //   trunk: none; policy logits (0, b); V(x) = 2 x
-class LinearPpoTest : public testing::Test {
+class LinearAlgorithmTest : public testing::Test {
  protected:
-  LinearPpoTest() {
+  LinearAlgorithmTest() {
     spec_ = {.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
     settings_.trajectory_length = 4;
     settings_.batch_steps = 4;
@@ -26,11 +26,11 @@ class LinearPpoTest : public testing::Test {
   }
 
   ModelSpec spec_;
-  PpoSettings settings_;
+  AlgorithmSettings settings_;
 };
 
-TEST_F(LinearPpoTest, TheGradientIsThatOfTheFormulas) {
-  Ppo ppo(spec_, settings_, 1);
+TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
+  Algorithm ppo(spec_, settings_, 1);
   const ParameterLayout& layout = ppo.layout();
   std::vector<float> parameters(layout.total, 0.0f), gradient(layout.trained_count());
   parameters[layout.Find("critic.head.weight").offset] = 2.0f;
@@ -81,13 +81,13 @@ TEST_F(LinearPpoTest, TheGradientIsThatOfTheFormulas) {
   EXPECT_NEAR(report.entropy, std::log(2.0), 1e-6);
 }
 
-TEST_F(LinearPpoTest, EveryEpochVisitsEveryRowOnce) {
+TEST_F(LinearAlgorithmTest, EveryEpochVisitsEveryRowOnce) {
   settings_.trajectory_length = 8;
   settings_.batch_steps = 32;
   settings_.minibatch = 5;
   settings_.epochs = 3;
   spec_.spaces.observation = Box({3});
-  Ppo ppo(spec_, settings_, 1);
+  Algorithm ppo(spec_, settings_, 1);
   std::vector<float> parameters(ppo.layout().total, 0.0f), gradient(ppo.layout().trained_count());
   const TrainingBatch batch = MakeBatch({{0, 1, 8}, {1, 1, 8}, {2, 1, 6}});
   ppo.TakeUp(parameters, batch, 0);
