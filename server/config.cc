@@ -7,7 +7,6 @@
 #include "server/examples.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
-#include "shared/transport/socket.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {
@@ -16,23 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
-template <typename T>
-std::optional<T> As(const ConfigValue& value) {
-  if (const auto* held = std::get_if<T>(&value)) return *held;
-  return std::nullopt;
-}
-
 std::optional<std::uint64_t> AsCount(const ConfigValue& value) {
   const auto number = As<std::int64_t>(value);
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
-}
-
-int AsInt(const ConfigValue& value) { return static_cast<int>(std::get<std::int64_t>(value)); }
-
-/// The path an entry has in a file: [model.NAME] for model keys, [model.NAME.algorithm] for others.
-std::string PathOf(const std::string& section, const std::string& key, const std::string& model) {
-  if (model.empty()) return section + '.' + key;
-  return "model." + model + '.' + (section == "model" ? "" : section + '.') + key;
 }
 
 Status NoSuchConfig(const std::string& name) {
@@ -129,98 +114,6 @@ void Config::Settle(const std::string& stem) {
 void Config::ListenPrivately() {
   server_.listen = {"ipc"};
   entries_.values["server.listen"] = {server_.listen, "train"};
-}
-
-Status Config::CheckListen() const {
-  const std::string& origin = Get("server", "listen").origin;
-  for (const std::string& address : server_.listen) {
-    if (address == "ipc") continue;
-    auto family = SisterAddresses(address);
-    if (!family.ok())
-      return InvalidArgument(origin + ": server.listen: " + family.status().message());
-    if (!IsLocalAddress(address) && !server_.insecure)
-      return InvalidArgument(
-          origin + ": server.listen: " + address +
-          " can be reached from other hosts, and without keys anybody there could train or read "
-          "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
-  }
-  return {};
-}
-
-Status Config::CheckSchedules(const std::string& model) const {
-  for (const ConfigRule& rule : ConfigRules()) {
-    if (rule.kind != ValueKind::kSchedule) continue;
-    const ConfigEntry& entry = Get(rule.section, rule.key, model);
-    const auto schedule = As<ConfigSchedule>(entry.value);
-    if (!schedule) continue;
-    if (!schedule->steps && !run_.steps)
-      return InvalidArgument(
-          entry.origin + ": " + rule.section + '.' + rule.key +
-          ": a schedule without a horizon; write steps = N in it, or set run.steps");
-    if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
-      return InvalidArgument(
-          entry.origin + ": " + rule.section + '.' + rule.key +
-          ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
-  }
-  return {};
-}
-
-Status Config::CheckRecurrence(const std::string& model) const {
-  const ConfigEntry& entry = Get("model", "recurrent", model);
-  if (const auto words = As<std::string>(entry.value)) {
-    const Result<Layer> layer = Layer::Parse(*words);
-    if (!layer.ok() || !layer->recurrent())
-      return InvalidArgument(entry.origin + ": " + PathOf("model", "recurrent", model) +
-                             ": got \"" + *words +
-                             "\", expected \"lstm UNITS\" or \"gru UNITS\"; write for example "
-                             "recurrent = \"lstm 128\"");
-  }
-  const ConfigEntry& separate = Get("model", "separate_value", model);
-  if (!As<bool>(separate.value).value_or(false) || !Recurs(WordsFor(model))) return {};
-  return InvalidArgument(separate.origin + ": " + PathOf("model", "separate_value", model) +
-                         ": got true, expected false, because the model recurs and nobody holds a "
-                         "critic's state; take the line out");
-}
-
-Status Config::CheckBatch(const std::string& model) const {
-  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
-  const ConfigEntry& batch = Get("algorithm", "batch_steps", model);
-  const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
-  const int steps = AsInt(batch.value);
-  if (steps % length != 0) {
-    const ConfigEntry& blame =
-        batch.origin == "default" ? Get("algorithm", "trajectory_length", model) : batch;
-    return InvalidArgument(
-        blame.origin + ": " + PathOf("algorithm", "batch_steps", model) + ": got " +
-        std::to_string(steps) + ", expected a multiple of trajectory_length (" +
-        std::to_string(length) +
-        "); write for example batch_steps = " + std::to_string((steps / length + 1) * length));
-  }
-  if (AsInt(minibatch.value) > steps) {
-    const ConfigEntry& blame = minibatch.origin == "default" ? batch : minibatch;
-    return InvalidArgument(blame.origin + ": " + PathOf("algorithm", "minibatch", model) +
-                           ": got " + std::to_string(AsInt(minibatch.value)) +
-                           ", expected at most batch_steps (" + std::to_string(steps) +
-                           "); write for example minibatch = " + std::to_string(steps));
-  }
-  return CheckBurnIn(model);
-}
-
-Status Config::CheckBurnIn(const std::string& model) const {
-  const ConfigEntry& entry = Get("algorithm", "burn_in", model);
-  const int burn_in = AsInt(entry.value);
-  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
-  const std::string got = entry.origin + ": " + PathOf("algorithm", "burn_in", model) + ": got " +
-                          std::to_string(burn_in) + ", expected ";
-  if (burn_in >= length)
-    return InvalidArgument(
-        got + "less than trajectory_length (" + std::to_string(length) +
-        "), or no step is learned from; write for example burn_in = " + std::to_string(length / 4));
-  if (burn_in == 0 || Recurs(WordsFor(model))) return {};
-  return InvalidArgument(got + "0, because " + (model.empty() ? "the model" : "model " + model) +
-                         " does not recur and has no state to warm; write recurrent = \"lstm "
-                         "128\" in its section, or burn_in only in [model.NAME.algorithm] of a "
-                         "model that recurs");
 }
 
 Schedule Config::ScheduleOf(const std::string& section, const std::string& key,

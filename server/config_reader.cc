@@ -218,6 +218,11 @@ bool IsToml(const std::string& value) {
 
 }  // namespace
 
+std::string PathOf(const std::string& section, const std::string& key, const std::string& model) {
+  if (model.empty()) return section + '.' + key;
+  return "model." + model + '.' + (section == "model" ? "" : section + '.') + key;
+}
+
 Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
   const auto where = [&](const toml::node& node) {
     return source.label + ':' + std::to_string(node.source().begin.line);

@@ -34,6 +34,10 @@ struct ConfigEntries {
   std::set<std::string> models;               ///< NAMEs of [model.NAME]
 };
 
+/// Where an entry lies: "section.key"; of a model's own, "model.NAME.key" and
+/// "model.NAME.algorithm.key".
+std::string PathOf(const std::string& section, const std::string& key, const std::string& model);
+
 Status ReadText(const ConfigSource& source, ConfigEntries* entries);
 Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries);
 

@@ -22,6 +22,17 @@ using ConfigValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                  std::vector<std::string>, ConfigSchedule>;
 
+/// What is held, if it is a T.
+template <typename T>
+std::optional<T> As(const ConfigValue& value) {
+  if (const auto* held = std::get_if<T>(&value)) return *held;
+  return std::nullopt;
+}
+/// Of a value that its rule has found to be an integer that fits.
+inline int AsInt(const ConfigValue& value) {
+  return static_cast<int>(std::get<std::int64_t>(value));
+}
+
 /// As TOML: what `config.toml (resolved)` and `murmurate check` show.
 std::string ToToml(const ConfigValue& value);
 
