@@ -132,6 +132,8 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
+  const auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
   PrintSettings(*config);
   if (config->run().environment.empty()) {
     std::printf(
@@ -144,7 +146,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!model.ok()) return model.status();
   PrintModel(model->spec);
   if (model->initial_file.path.empty()) return 0;
-  const auto weights = ReadInitialWeights(model->initial_file, model->spec);
+  const auto weights = MatchInitialFile(model->initial_file, *initial_files, model->spec);
   if (!weights.ok()) return weights.status();
   std::printf("\n%s\n", weights->report.c_str());
   return 0;

@@ -70,6 +70,7 @@ Result<Config> Config::Load(const ConfigSource& source,
     MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckRecurrence(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
+    MURMURATE_RETURN_IF_ERROR(config.CheckRewards(model));
   }
   return config;
 }
@@ -83,6 +84,12 @@ const ConfigEntry& Config::Get(const std::string& section, const std::string& ke
   const auto found = entries_.values.find(section + '.' + key);
   MURMURATE_CHECK(found != entries_.values.end(), "a key that is not in the table");
   return found->second;
+}
+
+std::string Config::PlaceOf(const std::string& section, const std::string& key,
+                            const std::string& model) const {
+  const std::string own = PathOf(section, key, model);
+  return entries_.values.contains(own) ? own : PathOf(section, key, "");
 }
 
 void Config::Settle(const std::string& stem) {
@@ -189,16 +196,23 @@ ModelWords Config::WordsFor(const std::string& model) const {
   return words;
 }
 
+std::string Config::Blame(const std::string& model, const Spaces& spaces) const {
+  std::string where;
+  for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers"}) {
+    const ConfigEntry& entry = Get("model", key, model);
+    if (entry.origin == "default") continue;
+    const std::string path = PlaceOf("model", key, model);
+    where = entry.origin + ": " + path + ": ";
+    Config without = *this;
+    without.entries_.values[path].value = FindRule("model", key)->standard;
+    if (MakeSpec(without.WordsFor(model), spaces).ok()) break;
+  }
+  return where;
+}
+
 Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& spaces) const {
   Result<ModelSpec> spec = MakeSpec(WordsFor(model), spaces);
-  if (!spec.ok()) {
-    std::string where;
-    for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers"}) {
-      const std::string& origin = Get("model", key, model).origin;
-      if (origin != "default") where = origin + ": model." + key + ": ";
-    }
-    return InvalidArgument(where + spec.status().message());
-  }
+  if (!spec.ok()) return InvalidArgument(Blame(model, spaces) + spec.status().message());
   ModelSettings settings;
   settings.algorithm = AlgorithmFor(model);
   settings.spec = *std::move(spec);
@@ -214,9 +228,18 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
 
 InitialFile Config::InitialFileFor(const std::string& model) const {
   const ConfigEntry& entry = Get("model", "initialize_from", model);
-  const std::string own = PathOf("model", "initialize_from", model);
   return {As<std::string>(entry.value).value_or(""),
-          entry.origin + ": " + (entries_.values.contains(own) ? own : "model.initialize_from")};
+          entry.origin + ": " + PlaceOf("model", "initialize_from", model)};
+}
+
+std::vector<InitialFile> Config::initial_files() const {
+  std::set<std::string> models = entries_.models;
+  models.insert("");
+  std::vector<InitialFile> files;
+  for (const std::string& model : models)
+    if (InitialFile file = InitialFileFor(model); !file.path.empty())
+      files.push_back(std::move(file));
+  return files;
 }
 
 std::vector<Config::Line> Config::Explain() const {

@@ -61,9 +61,8 @@ class Config {
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
-  InitialFile InitialFileFor(const std::string& model) const;
-  /// Models that have a section of their own.
-  const std::set<std::string>& named_models() const { return entries_.models; }
+  /// What initialize_from names, of the models in general and of those with a section of their own.
+  std::vector<InitialFile> initial_files() const;
 
   /// Effective value and where it comes from, by "section.key" in the order of the table.
   struct Line {
@@ -76,14 +75,22 @@ class Config {
  private:
   const ConfigEntry& Get(const std::string& section, const std::string& key,
                          const std::string& model = "") const;
+  /// Where what Get gives stands: [model.NAME] or the general section.
+  std::string PlaceOf(const std::string& section, const std::string& key,
+                      const std::string& model) const;
+  /// "game.toml:3: model.layers: " of the key without which the model could be made; when there is
+  /// no such one, of the last that is set; "" when none is.
+  std::string Blame(const std::string& model, const Spaces& spaces) const;
   Schedule ScheduleOf(const std::string& section, const std::string& key,
                       const std::string& model) const;
+  InitialFile InitialFileFor(const std::string& model) const;
   ModelWords WordsFor(const std::string& model) const;
   AlgorithmSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
   Status CheckRecurrence(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;
   Status CheckBurnIn(const std::string& model) const;
+  Status CheckRewards(const std::string& model) const;
   Status CheckListen() const;
   void Settle(const std::string& stem);
 

@@ -97,4 +97,14 @@ Status Config::CheckBurnIn(const std::string& model) const {
                          "model that recurs");
 }
 
+Status Config::CheckRewards(const std::string& model) const {
+  const ConfigEntry& scale = Get("algorithm", "reward_scale", model);
+  const bool normalized = *As<bool>(Get("algorithm", "normalize_reward", model).value);
+  if (!normalized || *As<double>(scale.value) == 1.0) return {};
+  return InvalidArgument(scale.origin + ": " + PlaceOf("algorithm", "reward_scale", model) +
+                         ": got " + ToToml(scale.value) +
+                         ", expected 1, because normalize_reward divides by the deviation of the "
+                         "scaled rewards and leaves nothing of it; take one of the two out");
+}
+
 }  // namespace murmurate

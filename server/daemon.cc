@@ -219,12 +219,12 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
                                                             const ModelSettings& settings) const {
   std::optional<InitialWeights> weights;
   if (!settings.initial_file.path.empty()) {
-    auto read = ReadInitialWeights(settings.initial_file, settings.spec);
-    if (!read.ok()) {
-      log(LogLevel::kError, "model " + name + ": " + read.status().message());
-      return InvalidArgument("model " + name + ": " + read.status().message());
+    auto match = MatchInitialFile(settings.initial_file, options.initial_files, settings.spec);
+    if (!match.ok()) {
+      log(LogLevel::kError, "model " + name + ": " + match.status().message());
+      return InvalidArgument("model " + name + ": " + match.status().message());
     }
-    weights = std::move(*read);
+    weights = std::move(*match);
     log(LogLevel::kInfo, "model " + name + ": " + weights->report);
   }
   auto learner =

@@ -26,8 +26,9 @@ struct DaemonOptions {
   RunDirectory::WhenTaken when_taken = RunDirectory::WhenTaken::kRefuse;
   Display::Mode display = Display::Mode::kLines;
   LogLevel console = LogLevel::kInfo;
-  std::string command;        ///< for command.txt
-  std::int64_t start_ns = 0;  ///< of the process: times are counted from here
+  std::string command;         ///< for command.txt
+  InitialFiles initial_files;  ///< all that the config names
+  std::int64_t start_ns = 0;   ///< of the process: times are counted from here
 };
 
 class Daemon {

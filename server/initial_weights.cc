@@ -1,9 +1,11 @@
 #include "server/initial_weights.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "server/operate/display.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -31,11 +33,14 @@ std::string Report(const std::string& path, const WeightsMatch& match) {
          Listed("of another shape", match.reshaped) + Listed("not used", match.unused);
 }
 
-}  // namespace
-
 Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
   std::error_code error;
-  if (!std::filesystem::exists(from.path, error))
+  const bool exists = std::filesystem::exists(from.path, error);
+  if (error)
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "cannot be looked at (" + error.message() +
+                      "); make it and its folders readable for this user");
+  if (!exists)
     return Refuse(from, StatusCode::kInvalidArgument,
                   "there is no such file; give the path of a safetensors file, relative to the "
                   "config's folder");
@@ -53,15 +58,28 @@ Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
                     "; give one, or take the setting out");
 }
 
-Result<InitialWeights> ReadInitialWeights(const InitialFile& from, const ModelSpec& spec) {
-  Result<SafetensorsFile> file = ReadInitialFile(from);
-  if (!file.ok()) return file.status();
-  InitialWeights weights{std::move(*file), {}, {}};
-  Result<WeightsMatch> match = MatchWeights(weights.file, ParameterLayout(spec));
+}  // namespace
+
+Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named) {
+  InitialFiles files;
+  for (const InitialFile& from : named) {
+    if (files.contains(from.path)) continue;
+    Result<SafetensorsFile> file = ReadInitialFile(from);
+    if (!file.ok()) return file.status();
+    files[from.path] = std::make_shared<const SafetensorsFile>(std::move(*file));
+  }
+  return files;
+}
+
+Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFiles& files,
+                                        const ModelSpec& spec) {
+  const auto found = files.find(from.path);
+  MURMURATE_CHECK(found != files.end(),
+                  "the files of a config are read before its models are made");
+  Result<WeightsMatch> match = MatchWeights(*found->second, ParameterLayout(spec));
   if (!match.ok()) return Refuse(from, match.status().code(), match.status().message());
-  weights.match = std::move(*match);
-  weights.report = Report(from.path, weights.match);
-  return weights;
+  const std::string report = Report(from.path, *match);
+  return InitialWeights{found->second, std::move(*match), report};
 }
 
 }  // namespace murmurate

@@ -1,11 +1,15 @@
 // InitialWeights: the file that a new model begins with ([model] initialize_from): partial loading
 // by name and shape (shared/model/weights_match.h), with a report of what matched.
 //
-// It is read when a model is made for the spaces of its first actor; `train` and `check`, which
-// know the spaces, and `serve`, which does not, judge it before anything starts.
+// Files are read once, before anything starts: `serve --fresh` may move the run aside that holds
+// one. What matches is known when a model is made for the spaces of its first actor; `train` and
+// `check`, which know the spaces, judge it before that.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "murmurate/status.h"
 #include "shared/model/weights_match.h"
@@ -17,17 +21,23 @@ struct InitialFile {
   std::string origin;  ///< how a message names the setting: "c.toml:4: model.initialize_from"
 };
 
+/// By path.
+using InitialFiles = std::map<std::string, std::shared_ptr<const SafetensorsFile>>;
+
+/// Reads the files that are named; one sentence that begins with the setting's origin when one is
+/// missing or no safetensors.
+Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named);
+
 struct InitialWeights {
-  SafetensorsFile file;
+  std::shared_ptr<const SafetensorsFile> file;
   WeightsMatch match;
   /// "initialize_from FILE: 7 of 9 tensors (12,345 of 12,400 numbers) taken; not in the file: ...;
   /// of another shape: ...; not used: ..."
   std::string report;
 };
 
-/// One sentence that begins with the setting's origin when the file is missing or no safetensors.
-Result<SafetensorsFile> ReadInitialFile(const InitialFile& from);
-/// Or when it is of no use to this model.
-Result<InitialWeights> ReadInitialWeights(const InitialFile& from, const ModelSpec& spec);
+/// One of the files read, for a model; a sentence when it is of no use to it.
+Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFiles& files,
+                                        const ModelSpec& spec);
 
 }  // namespace murmurate

@@ -20,17 +20,6 @@ const char* ReasonFor(std::optional<RunEnd> end) {
   return "the learner was told to stop";
 }
 
-/// Before the spaces are known: that there is a file, and that it can be read.
-Status CheckInitialFiles(const Config& config) {
-  std::set<std::string> models = config.named_models();
-  models.insert("");
-  for (const std::string& model : models) {
-    const InitialFile file = config.InitialFileFor(model);
-    if (!file.path.empty()) MURMURATE_RETURN_IF_ERROR(ReadInitialFile(file).status());
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments) {
@@ -42,9 +31,11 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
-  if (Status status = CheckInitialFiles(*config); !status.ok()) return status;
+  auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
   Signals signals;
   DaemonOptions options;
+  options.initial_files = std::move(*initial_files);
   options.when_taken =
       arguments.fresh ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);

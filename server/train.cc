@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kReminderNs = 30 * kNanosecondsPerMillisecond;
 
-Status CheckEnvironment(const Config& config, const ConfigSource& source) {
+Status CheckEnvironment(const Config& config, const ConfigSource& source,
+                        const InitialFiles& initial_files) {
   const std::string& name = config.run().environment;
   if (name.empty())
     return InvalidArgument(
@@ -27,7 +28,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source) {
   const auto model = config.ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();
   if (model->initial_file.path.empty()) return {};
-  return ReadInitialWeights(model->initial_file, model->spec).status();
+  return MatchInitialFile(model->initial_file, initial_files, model->spec).status();
 }
 
 Status StartActors(const Config& config, Children* children) {
@@ -82,11 +83,15 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
   config->ListenPrivately();
-  if (Status status = CheckEnvironment(*config, *source); !status.ok()) return status;
+  auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
+  if (Status status = CheckEnvironment(*config, *source, *initial_files); !status.ok())
+    return status;
   Signals signals;
   Children children;  // first of all: they start up while the learner does
   if (Status status = StartActors(*config, &children); !status.ok()) return status;
   DaemonOptions options;
+  options.initial_files = std::move(*initial_files);
   options.when_taken = RunDirectory::WhenTaken::kNextName;
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options.console = LogLevel::kWarning;

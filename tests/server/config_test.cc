@@ -272,6 +272,14 @@ TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
             "1000000000000; write for example reward_clip = 10");
 }
 
+TEST(Config, AScaleThatNormalizingWouldCancelIsRefused) {
+  EXPECT_EQ(Complaint("[algorithm]\nnormalize_reward = true\nreward_scale = 0.5\n"),
+            "c.toml:3: algorithm.reward_scale: got 0.5, expected 1, because normalize_reward "
+            "divides by the deviation of the scaled rewards and leaves nothing of it; take one of "
+            "the two out");
+  EXPECT_TRUE(Load("[algorithm]\nnormalize_reward = true\nreward_scale = 1\n").ok());
+}
+
 TEST(Config, AnInitializerIsOneOfThree) {
   const auto initializer = [](const std::string& line) {
     return Load("[model]\n" + line)->ModelFor("default", kSpaces)->initializer;

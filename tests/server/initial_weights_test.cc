@@ -57,7 +57,9 @@ class InitialWeightsTest : public ::testing::Test {
   }
   std::string Report(const std::string& line) const {
     const ModelSettings settings = SettingsWith(line);
-    const auto weights = ReadInitialWeights(settings.initial_file, settings.spec);
+    const auto files = ReadInitialFiles({settings.initial_file});
+    if (!files.ok()) return files.status().message();
+    const auto weights = MatchInitialFile(settings.initial_file, *files, settings.spec);
     return weights.ok() ? weights->report : weights.status().message();
   }
 
@@ -132,10 +134,12 @@ TEST_F(InitialWeightsTest, AModelsOwnSettingIsNamedAsItStands) {
       {"c.toml", "c", "[model]\ninitialize_from = \"/a\"\n[model.npc]\ninitialize_from = \"/b\"\n"},
       {});
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->InitialFileFor("npc").origin, "c.toml:4: model.npc.initialize_from");
-  EXPECT_EQ(config->InitialFileFor("npc").path, "/b");
-  EXPECT_EQ(config->InitialFileFor("default").origin, "c.toml:2: model.initialize_from");
-  EXPECT_EQ(config->InitialFileFor("default").path, "/a");
+  EXPECT_EQ(config->ModelFor("npc", kSpaces)->initial_file.origin,
+            "c.toml:4: model.npc.initialize_from");
+  EXPECT_EQ(config->ModelFor("npc", kSpaces)->initial_file.path, "/b");
+  EXPECT_EQ(config->ModelFor("default", kSpaces)->initial_file.origin,
+            "c.toml:2: model.initialize_from");
+  EXPECT_EQ(config->ModelFor("default", kSpaces)->initial_file.path, "/a");
 }
 
 }  // namespace

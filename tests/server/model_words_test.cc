@@ -129,6 +129,18 @@ TEST(ModelWords, AConfigsMistakesAreNamedWithTheirLine) {
               AllOf(HasSubstr("game.toml:3: model.trunk: "), EndsWith("use trunk = \"mlp\"")));
 }
 
+TEST(ModelWords, OfSeveralKeysTheGuiltyOneIsNamed) {
+  const auto refusal = [](const std::string& text, const std::string& model) {
+    const auto config = Config::Load(Text(text), {});
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config->ModelFor(model, kNumbers).status().message();
+  };
+  EXPECT_THAT(refusal("[model]\nlayers = [8]\ntrunk = \"nature_cnn\"\nframe_stack = 2", "default"),
+              HasSubstr("game.toml:3: model.trunk: "));
+  EXPECT_THAT(refusal("[model]\nlayers = [8]\n[model.npc]\ntrunk = \"nature_cnn\"", "npc"),
+              HasSubstr("game.toml:4: model.npc.trunk: "));
+}
+
 /// A config, the spaces of the first actor, and what the one line of refusal holds.
 struct Unworkable {
   const char* model;

@@ -96,6 +96,24 @@ TEST(Serve, AnEarlierRunIsKeptUnlessFresh) {
   EXPECT_TRUE(place.Has("runs/serve.1/config.toml"));
 }
 
+TEST(Serve, FreshBeginsWithTheWeightsOfTheRunItMovesAside) {
+  Workplace place;
+  const std::vector<std::string> serve = {
+      "serve", "--fresh",
+      "--set", kIpc,
+      "--set", "run.name=again",
+      "--set", "model.initialize_from=runs/again/checkpoints/latest/weights.safetensors"};
+  const Ran first = RunMurmurate(place.path(), {"train", "cartpole", "--set", "run.name=again",
+                                                "--set", "run.stop_at_steps=2000"});
+  ASSERT_EQ(first.code, 1) << first.errors;  // done before it was solved
+  Process learner(place.path(), serve);
+  ASSERT_TRUE(learner.Says("murmurate serves")) << learner.Errors();
+  const Ran actor = RunMurmurate(place.path(), {"actor", "cartpole", "--connect",
+                                                AddressOf(place, "again"), "--steps", "100"});
+  EXPECT_EQ(actor.code, 0) << actor.errors;
+  EXPECT_THAT(place.Read("runs/again/log.txt"), HasSubstr("12 of 15 tensors"));
+}
+
 class ServeEnds : public ::testing::TestWithParam<int> {};
 
 TEST_P(ServeEnds, ASignalLeavesNothing) {

@@ -160,6 +160,14 @@ TEST(Train, AFileOfNoUseIsRefusedBeforeAnythingStarts) {
   EXPECT_FALSE(place.Has("runs"));
 }
 
+TEST(Train, CheckJudgesTheFilesOfEveryModelWithoutAnEnvironment) {
+  Workplace place;
+  place.Write("c.toml", "[model.npc]\ninitialize_from = \"w\"\n");
+  const Ran ran = RunMurmurate(place.path(), {"check", "c.toml"});
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_THAT(ran.errors, HasSubstr("c.toml:2: model.npc.initialize_from: "));
+}
+
 TEST(Train, ASpentBudgetIsOne) {
   Workplace place;
   const Ran train = RunMurmurate(place.path(), {"train", "cartpole", "--steps", "4000"}, 60);
