@@ -6,11 +6,13 @@
 #include <sstream>
 #include <string>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 namespace {
 
 TEST(CartPole, MovesAsGymnasiumsDoes) {
-  std::ifstream file(MURMURATE_SOURCE_DIR "/tests/fixtures/gymnasium_cartpole.txt");
+  std::ifstream file(SourceFile("tests/fixtures/gymnasium_cartpole.txt"));
   ASSERT_TRUE(file.is_open());
   CartPole game;
   int steps = 0, ends = 0;

@@ -6,11 +6,13 @@
 #include <sstream>
 #include <string>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 namespace {
 
 TEST(MountainCar, MovesAsGymnasiumsDoes) {
-  std::ifstream file(MURMURATE_SOURCE_DIR "/tests/fixtures/gymnasium_mountain_car.txt");
+  std::ifstream file(SourceFile("tests/fixtures/gymnasium_mountain_car.txt"));
   ASSERT_TRUE(file.is_open());
   MountainCar game;
   int steps = 0, ends = 0;

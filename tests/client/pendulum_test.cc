@@ -7,11 +7,13 @@
 #include <sstream>
 #include <string>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 namespace {
 
 TEST(Pendulum, MovesAsGymnasiumsDoes) {
-  std::ifstream file(MURMURATE_SOURCE_DIR "/tests/fixtures/gymnasium_pendulum.txt");
+  std::ifstream file(SourceFile("tests/fixtures/gymnasium_pendulum.txt"));
   ASSERT_TRUE(file.is_open());
   Pendulum game;
   Action action(game.spaces().action);

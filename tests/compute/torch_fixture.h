@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 
 class TorchFixture {
  public:
   /// tests/fixtures/torch_NAME.txt.
   explicit TorchFixture(const std::string& name) {
-    std::ifstream file(std::string(MURMURATE_SOURCE_DIR) + "/tests/fixtures/torch_" + name +
-                       ".txt");
+    std::ifstream file(SourceFile("tests/fixtures/torch_" + name + ".txt"));
     EXPECT_TRUE(file) << name;
     std::string key;
     for (std::size_t count = 0; file >> key >> count;) {

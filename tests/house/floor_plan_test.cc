@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 namespace {
 
@@ -83,7 +85,7 @@ std::string Resolve(const std::string& include) {
   if (!include.starts_with("murmurate/")) return include;
   for (const char* room : {"shared/core", "shared/model", "client"}) {
     const std::string path = std::string(room) + "/include/" + include;
-    if (fs::exists(fs::path(MURMURATE_SOURCE_DIR) / path)) return path;
+    if (fs::exists(SourceFile(path))) return path;
   }
   return include;
 }
@@ -112,14 +114,14 @@ std::vector<Include> ReadIncludes() {
   static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
   std::vector<Include> includes;
   for (const char* top : {"shared", "client", "server", "schemas"}) {
-    const fs::path folder = fs::path(MURMURATE_SOURCE_DIR) / top;
+    const fs::path folder = SourceFile(top);
     if (!fs::exists(folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cc" && extension != ".cu" && extension != ".inc") {
         continue;
       }
-      const std::string file = fs::relative(entry.path(), MURMURATE_SOURCE_DIR);
+      const std::string file = fs::relative(entry.path(), SourceFile(""));
       std::ifstream stream(entry.path());
       std::string text;
       for (int line = 1; std::getline(stream, text); ++line) {
@@ -171,8 +173,8 @@ TEST(FloorPlan, EachLibraryIsIncludedInItsOwnRoomOnly) {
 }
 
 TEST(FloorPlan, PublicHeadersIncludeNoLibraryAndHaveNoIfdef) {
-  for (const auto& entry : fs::recursive_directory_iterator(MURMURATE_SOURCE_DIR)) {
-    const std::string path = fs::relative(entry.path(), MURMURATE_SOURCE_DIR);
+  for (const auto& entry : fs::recursive_directory_iterator(SourceFile(""))) {
+    const std::string path = fs::relative(entry.path(), SourceFile(""));
     if (path.starts_with("build") || path.find("/include/murmurate/") == std::string::npos)
       continue;
     std::ifstream stream(entry.path());

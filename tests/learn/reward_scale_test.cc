@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "tests/learn/example_batches.h"
+#include "tests/source_file.h"
 
 namespace murmurate {
 namespace {
@@ -160,7 +161,7 @@ struct Fixture {
     double count = 0, mean = 0, variance = 0;
   };
   Fixture() {
-    std::ifstream file(MURMURATE_SOURCE_DIR "/tests/fixtures/gymnasium_rewards.txt");
+    std::ifstream file(SourceFile("tests/fixtures/gymnasium_rewards.txt"));
     std::string word;
     while (file >> word) {
       if (word == "#") std::getline(file, word);

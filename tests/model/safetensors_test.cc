@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/source_file.h"
+
 namespace murmurate {
 namespace {
 
@@ -23,7 +25,7 @@ std::string WithHeader(const std::string& header, std::size_t data_bytes) {
 }
 
 std::string Golden() {
-  const std::string path = MURMURATE_SOURCE_DIR "/tests/fixtures/model.safetensors";
+  const std::string path = SourceFile("tests/fixtures/model.safetensors");
   Result<std::string> bytes = ReadFile(path, 4096);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return bytes.ok() ? *bytes : "";
