@@ -69,6 +69,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   for (const std::string& model : models) {
     MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckRecurrence(model));
+    MURMURATE_RETURN_IF_ERROR(config.CheckAlgorithm(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckRewards(model));
   }
@@ -96,6 +97,8 @@ void Config::Settle(const std::string& stem) {
   for (const ConfigRule& rule : ConfigRules())
     entries_.values.try_emplace(rule.section + '.' + rule.key,
                                 ConfigEntry{rule.standard, "default"});
+  SettleAlgorithm("");
+  for (const std::string& model : entries_.models) SettleAlgorithm(model);
   const auto get = [this](const char* section, const char* key) -> const ConfigValue& {
     return Get(section, key).value;
   };
@@ -144,13 +147,14 @@ AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
     return std::get<double>(Get(section, key, model).value);
   };
   AlgorithmSettings settings;
+  settings.name = AlgorithmNamed(AlgorithmNameFor(model)).value_or(AlgorithmName::kPpo);
   settings.trajectory_length = integer("trajectory_length");
   settings.batch_steps = integer("batch_steps");
   settings.minibatch = integer("minibatch");
   settings.epochs = integer("epochs");
   settings.gamma = number("gamma");
   settings.lambda = number("lambda");
-  settings.clip = ScheduleOf("algorithm", "clip", model);
+  if (settings.name == AlgorithmName::kPpo) settings.clip = ScheduleOf("algorithm", "clip", model);
   settings.entropy = ScheduleOf("algorithm", "entropy", model);
   settings.learning_rate = ScheduleOf("optimizer", "learning_rate", model);
   settings.value_weight = number("value_weight");
@@ -158,9 +162,12 @@ AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
   settings.adam_epsilon = number("epsilon", "optimizer");
   settings.weight_decay = number("weight_decay", "optimizer");
   settings.max_staleness = integer("max_staleness");
-  settings.staleness = std::get<std::string>(Get("algorithm", "staleness", model).value) == "drop"
-                           ? StalenessPolicy::kDrop
-                           : StalenessPolicy::kVtrace;
+  const auto& staleness = std::get<std::string>(Get("algorithm", "staleness", model).value);
+  settings.staleness = staleness == "drop"    ? StalenessPolicy::kDrop
+                       : staleness == "block" ? StalenessPolicy::kBlock
+                                              : StalenessPolicy::kVtrace;
+  settings.normalize_advantage =
+      std::get<bool>(Get("algorithm", "normalize_advantage", model).value);
   settings.target_kl = number("target_kl");
   settings.burn_in = integer("burn_in");
   settings.reward_scale = number("reward_scale");

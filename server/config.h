@@ -63,6 +63,8 @@ class Config {
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
   /// What initialize_from names, of the models in general and of those with a section of their own.
   std::vector<InitialFile> initial_files() const;
+  /// "ppo"; `model` "": of all that name none of their own.
+  const std::string& AlgorithmNameFor(const std::string& model = "") const;
 
   /// Effective value and where it comes from, by "section.key" in the order of the table.
   struct Line {
@@ -84,6 +86,7 @@ class Config {
   Schedule ScheduleOf(const std::string& section, const std::string& key,
                       const std::string& model) const;
   InitialFile InitialFileFor(const std::string& model) const;
+  const ConfigEntry* Written(const std::string& key, const std::string& model) const;
   ModelWords WordsFor(const std::string& model) const;
   AlgorithmSettings AlgorithmFor(const std::string& model) const;
   Status CheckSchedules(const std::string& model) const;
@@ -91,8 +94,10 @@ class Config {
   Status CheckBatch(const std::string& model) const;
   Status CheckBurnIn(const std::string& model) const;
   Status CheckRewards(const std::string& model) const;
+  Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
   void Settle(const std::string& stem);
+  void SettleAlgorithm(const std::string& model);
 
   ConfigEntries entries_;
   RunSettings run_;

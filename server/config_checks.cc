@@ -63,7 +63,7 @@ Status Config::CheckBatch(const std::string& model) const {
   const int steps = AsInt(batch.value);
   if (steps % length != 0) {
     const ConfigEntry& blame =
-        batch.origin == "default" ? Get("algorithm", "trajectory_length", model) : batch;
+        batch.origin.starts_with("default") ? Get("algorithm", "trajectory_length", model) : batch;
     return InvalidArgument(
         blame.origin + ": " + PathOf("algorithm", "batch_steps", model) + ": got " +
         std::to_string(steps) + ", expected a multiple of trajectory_length (" +
@@ -71,7 +71,7 @@ Status Config::CheckBatch(const std::string& model) const {
         "); write for example batch_steps = " + std::to_string((steps / length + 1) * length));
   }
   if (AsInt(minibatch.value) > steps) {
-    const ConfigEntry& blame = minibatch.origin == "default" ? batch : minibatch;
+    const ConfigEntry& blame = minibatch.origin.starts_with("default") ? batch : minibatch;
     return InvalidArgument(blame.origin + ": " + PathOf("algorithm", "minibatch", model) +
                            ": got " + std::to_string(AsInt(minibatch.value)) +
                            ", expected at most batch_steps (" + std::to_string(steps) +

@@ -148,7 +148,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   if (!made_publishing.ok()) return made_publishing.status();
   publishing = std::move(*made_publishing);
   OperateOptions op;
-  op.title = directory.name() + ": ppo";
+  op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;
   op.display = &display;
   op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};

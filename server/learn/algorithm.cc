@@ -53,6 +53,8 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       row_words_(stack_.row_bytes() / sizeof(float)),
       lanes_(Recurs(spec) ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
       burn_in_(recurrent() ? settings.burn_in : 0),
+      one_pass_(settings.epochs == 1 && settings.minibatch >= settings.batch_steps &&
+                burn_in_ == 0),
       max_rows_(MostRows(spec, settings, lanes_)),
       network_(spec, max_rows_, settings.threads),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
@@ -107,7 +109,7 @@ void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& b
   if (rows_.empty()) return;
   Evaluate(parameters);
   ComputeReturns();
-  NormalizeAdvantages();
+  if (settings_.normalize_advantage) NormalizeAdvantages();
   ExplainVariance();
 }
 
@@ -126,11 +128,11 @@ void Algorithm::OrderRows(const TrainingBatch& batch) {
 }
 
 void Algorithm::ComputeReturns() {
-  if (settings_.staleness == StalenessPolicy::kDrop) {
+  if (settings_.staleness != StalenessPolicy::kVtrace) {
     std::fill(log_ratio_.begin(), log_ratio_.end(), 0.0f);
   }
-  const VtraceSettings vtrace{settings_.gamma, settings_.lambda, settings_.rho_bar,
-                              settings_.c_bar};
+  VtraceSettings vtrace{settings_.gamma, settings_.lambda, settings_.rho_bar, settings_.c_bar};
+  if (settings_.name != AlgorithmName::kPpo) vtrace.rho_pg_bar = settings_.rho_pg_bar;
   for (const int place : places_) {
     const std::size_t first = static_cast<std::size_t>(place) * batch_->length;
     const std::size_t steps = static_cast<std::size_t>(batch_->trajectories[place].steps);
@@ -177,15 +179,10 @@ PpoActionRows Algorithm::Minibatch(int rows) const {
 }
 
 bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
-  if (!NextMinibatch(parameters)) return false;
+  if (!ForwardNext(parameters)) return false;
   const int count = static_cast<int>(slots_.size());
-  Gather(slots_);
-  network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
-                   recurrent() ? &sequences_ : nullptr);
   const ActionRows actions = Actions(parameters, count);
-  head_.Evaluate(actions, log_prob_.data(), entropy_.data());
-  const PpoLossSums sums = PpoActionLoss(loss_settings_, Minibatch(count), d_log_prob_.data(),
-                                         d_entropy_.data(), d_values_.data());
+  const PpoLossSums sums = Loss(count);
   Count(sums);
   if (settings_.target_kl > 0.0 && sums.approx_kl > 1.5 * settings_.target_kl * sums.weight) {
     rows_.clear();
@@ -200,6 +197,19 @@ bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float>
   return true;
 }
 
+PpoLossSums Algorithm::Loss(int rows) {
+  switch (settings_.name) {
+    case AlgorithmName::kImpala:
+    case AlgorithmName::kA2c:
+      return PolicyGradientLoss(loss_settings_, Minibatch(rows), d_log_prob_.data(),
+                                d_entropy_.data(), d_values_.data());
+    case AlgorithmName::kPpo:
+      break;
+  }
+  return PpoActionLoss(loss_settings_, Minibatch(rows), d_log_prob_.data(), d_entropy_.data(),
+                       d_values_.data());
+}
+
 void Algorithm::Count(const PpoLossSums& sums) {
   sums_.weight += sums.weight;
   sums_.policy_loss += sums.policy_loss;
@@ -211,7 +221,7 @@ void Algorithm::Count(const PpoLossSums& sums) {
 
 void Algorithm::Report(LearnReport* report) const {
   report->trained_steps = taken_up_;
-  report->clip_range = loss_settings_.clip;
+  report->clip_range = settings_.name == AlgorithmName::kPpo ? loss_settings_.clip : 0.0;
   report->explained_variance = explained_variance_;
   if (sums_.weight <= 0.0) return;
   report->policy_loss = sums_.policy_loss / sums_.weight;

@@ -2,13 +2,22 @@
 // of its minibatches out.
 //
 //   TakeUp            one forward pass under the learner's parameters: V(x_t), pi(a_t|x_t)
-//                     V-trace with pi/mu -> value targets; advantages without rho (returns.h)
-//                     advantages normalized over the whole batch (padding excluded)
-//   NextGradient ...  shuffled minibatches, `epochs` times: -min(r A, clip(r) A), r = pi_theta / mu
+//                     V-trace with pi/mu -> value targets and advantages (returns.h)
+//                     ppo: advantages normalized over the whole batch (padding excluded)
+//   NextGradient ...  shuffled minibatches, `epochs` times
+//                     ppo:    -min(r A, clip(r) A), r = pi_theta / mu; A without rho
+//                     impala: -A log pi_theta, A times min(rho_pg_bar, pi/mu) of the take-up
+//                     a2c:    the same with every pi/mu taken for 1: A is GAE
 //
-// The importance weight thus enters once, in r. Knows no socket, thread, optimizer, version or
-// parameter home. Rows are visited in the order of (agent, first step), whatever order they arrived
-// in, so the same experience gives the same bits. Nothing is allocated after construction.
+// The importance weight thus enters once: in r, or in A. What sets the algorithms apart is three
+// choices by settings.name: which returns (ComputeReturns), which loss (Loss), and the defaults of
+// their settings. With one epoch of one minibatch, which is the usual for impala and a2c, the
+// forward pass of TakeUp is that of the gradient too: a step costs one forward and one backward
+// pass. The parameters given to that NextGradient must be those of TakeUp.
+//
+// Knows no socket, thread, optimizer, version or parameter home. Rows are visited in the order of
+// (agent, first step), whatever order they arrived in, so the same experience gives the same bits.
+// Nothing is allocated after construction.
 //
 // Rows that the model sees stacked are put together from the batch's rows: before an episode's
 // first step the stack holds zeros, as it does in the client; before a trajectory's first step,
@@ -60,6 +69,8 @@ class Algorithm {
 
   void OrderRows(const TrainingBatch& batch);
   void ComputeReturns();
+  /// Of the minibatch gathered: the gradients by log pi, entropy and values, and what to count.
+  PpoLossSums Loss(int rows);
   void NormalizeAdvantages();
   void ExplainVariance();
   void Count(const PpoLossSums& sums);
@@ -74,6 +85,8 @@ class Algorithm {
   /// Calls add(slot) for what followed the truncations and the end of a trajectory.
   template <typename Add>
   void ForSuccessors(int place, Add add) const;
+  /// Leaves the next minibatch gathered, and seen by the network.
+  bool ForwardNext(std::span<const float> parameters);
   bool NextMinibatch(std::span<const float> parameters);
   /// The i-th of nearly equal pieces of at most `most` of what is left; 0 when the batch is used
   /// up.
@@ -83,6 +96,7 @@ class Algorithm {
   void LayLanes(std::span<const int> places, int from, int to, bool successors);
   void BurnIn(std::span<const float> parameters, std::span<const int> places);
   void Gather(std::span<const Slot> slots);
+  void GatherColumns(std::span<const Slot> slots);
   void PutObservation(std::size_t i, const Slot& slot);
 
   const AlgorithmSettings settings_;
@@ -92,7 +106,8 @@ class Algorithm {
   const std::size_t row_words_;  ///< of a stacked row
   const int lanes_;              ///< trajectories of a minibatch; 0: rows are independent
   const int burn_in_;
-  const int max_rows_;  ///< that the network sees at once
+  const bool one_pass_;  ///< the only minibatch is the batch as it was taken up
+  const int max_rows_;   ///< that the network sees at once
   ActorCritic network_;
   const std::size_t deviation_;  ///< where the free log deviations lie in parameters and gradient
   Random random_;

@@ -37,16 +37,21 @@ void Algorithm::Evaluate(std::span<const float> parameters) {
       EvaluateSlots(parameters, slots_, &sequences_);
     }
   } else {
+    const auto evaluate = [&] {
+      const std::size_t most = static_cast<std::size_t>(settings_.minibatch);
+      const std::span<const Slot> all = slots_;
+      for (std::size_t begin = 0; begin < all.size(); begin += most) {
+        EvaluateSlots(parameters, all.subspan(begin, std::min(most, all.size() - begin)), nullptr);
+      }
+    };
     slots_.clear();
-    for (const std::int32_t row : rows_) slots_.push_back({row});
     for (const int place : places_) {
       ForSuccessors(place, [this](const Slot& slot) { slots_.push_back(slot); });
     }
-    const std::size_t most = static_cast<std::size_t>(settings_.minibatch);
-    const std::span<const Slot> all = slots_;
-    for (std::size_t begin = 0; begin < all.size(); begin += most) {
-      EvaluateSlots(parameters, all.subspan(begin, std::min(most, all.size() - begin)), nullptr);
-    }
+    evaluate();
+    slots_.clear();
+    for (const std::int32_t row : rows_) slots_.push_back({row});
+    evaluate();  // last: in one pass the gradient is taken of it
   }
   for (const int place : places_) {
     const std::int32_t first = place * batch_->length;
@@ -64,7 +69,8 @@ void Algorithm::EvaluateSlots(std::span<const float> parameters, std::span<const
   Gather(slots);
   network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
                    sequences);
-  head_.Evaluate(Actions(parameters, count), log_prob_.data(), nullptr);
+  head_.Evaluate(Actions(parameters, count), log_prob_.data(),
+                 one_pass_ ? entropy_.data() : nullptr);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const std::int32_t row = slots[i].row;
     if (row == kPadding) continue;
@@ -75,6 +81,21 @@ void Algorithm::EvaluateSlots(std::span<const float> parameters, std::span<const
       log_ratio_[row] = log_prob_[i] - minibatch_log_prob_[i];
     }
   }
+}
+
+bool Algorithm::ForwardNext(std::span<const float> parameters) {
+  if (one_pass_) {
+    if (rows_.empty() || ++epoch_ > 0) return false;
+    GatherColumns(slots_);  // returns have come since
+    return true;
+  }
+  if (!NextMinibatch(parameters)) return false;
+  const int count = static_cast<int>(slots_.size());
+  Gather(slots_);
+  network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
+                   recurrent() ? &sequences_ : nullptr);
+  head_.Evaluate(Actions(parameters, count), log_prob_.data(), entropy_.data());
+  return true;
 }
 
 template <typename T>
@@ -171,10 +192,14 @@ void Algorithm::PutObservation(std::size_t i, const Slot& slot) {
 }
 
 void Algorithm::Gather(std::span<const Slot> slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i) PutObservation(i, slots[i]);
+  GatherColumns(slots);
+}
+
+void Algorithm::GatherColumns(std::span<const Slot> slots) {
   const std::size_t words = static_cast<std::size_t>(action_layout_.words());
   const std::size_t masks = batch_->masked ? action_layout_.mask_bytes() : 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    PutObservation(i, slots[i]);
     // Padding stands for the batch's first row and weighs nothing.
     const bool weighs = slots[i].row != kPadding && slots[i].successor == nullptr;
     const std::size_t row = slots[i].row == kPadding ? rows_[0] : slots[i].row;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace murmurate {
 
@@ -16,14 +18,27 @@ struct Schedule {
   double At(std::uint64_t environment_steps) const;
 };
 
-/// What is done about late experience. Over `max_staleness` it is dropped in any case; in both, the
-/// loss takes r = pi_theta/mu.
+/// Which update is made of a batch (algorithm.h has the formulas).
+enum class AlgorithmName : std::uint8_t {
+  kPpo,     ///< several epochs of minibatches, clipped ratio
+  kImpala,  ///< one pass, V-trace in targets and policy gradient
+  kA2c,     ///< one pass, lambda returns, no importance weights
+};
+
+/// "ppo"; the config's word for it.
+const char* TextOf(AlgorithmName name);
+std::optional<AlgorithmName> AlgorithmNamed(const std::string& text);
+
+/// What is done about late experience. Over `max_staleness` it is dropped in any case.
 enum class StalenessPolicy : std::uint8_t {
-  kVtrace,  ///< value targets corrected by pi/mu (V-trace)
-  kDrop,    ///< value targets as if it were fresh (plain lambda returns)
+  kVtrace,  ///< returns corrected by pi/mu (V-trace)
+  kDrop,    ///< returns as if it were fresh (plain lambda returns)
+  /// As kDrop, and none is wanted: actors are to wait for the version that they play under.
+  kBlock,
 };
 
 struct AlgorithmSettings {
+  AlgorithmName name = AlgorithmName::kPpo;
   int trajectory_length = 128;  ///< T
   int batch_steps = 2048;       ///< a multiple of T
   int minibatch = 256;
@@ -33,7 +48,9 @@ struct AlgorithmSettings {
   bool normalize_reward = false;      ///< divided by the deviation of the discounted return,
   double reward_clip = 0.0;           ///< and cut to +- this; 0: not cut
   double rho_bar = 1.0, c_bar = 1.0;  ///< V-trace truncation levels
-  Schedule clip = 0.2;
+  double rho_pg_bar = 1.0;            ///< impala: of the policy gradient's advantage
+  bool normalize_advantage = true;    ///< over the whole batch
+  Schedule clip = 0.2;                ///< ppo
   Schedule entropy = 0.0;
   Schedule learning_rate = 3e-4;
   double value_weight = 0.5;
@@ -43,7 +60,7 @@ struct AlgorithmSettings {
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
-  double target_kl = 0.0;  ///< stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+  double target_kl = 0.0;  ///< ppo: stop the epochs when approx_kl exceeds 1.5 x this; 0: never
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
 };

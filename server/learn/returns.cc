@@ -24,7 +24,8 @@ void Vtrace(const VtraceSettings& settings, std::span<const float> log_ratio,
     const double next = terminated ? 0.0 : next_value[s];
     const double ratio = std::exp(static_cast<double>(log_ratio[s]));
     const double error = reward[s] + gamma * next - value[s];
-    advantage[s] = static_cast<float>(error + gamma * settings.lambda * correction);
+    const double weight = settings.rho_pg_bar ? std::min(*settings.rho_pg_bar, ratio) : 1.0;
+    advantage[s] = static_cast<float>(weight * (error + gamma * settings.lambda * correction));
     correction = std::min(settings.rho_bar, ratio) * error +
                  gamma * settings.lambda * std::min(settings.c_bar, ratio) * correction;
     target[s] = static_cast<float>(value[s] + correction);

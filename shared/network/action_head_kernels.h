@@ -23,6 +23,9 @@ struct ActionKernels {
   /// Adds to all of `sums` but the weight, which is W already.
   void (*ppo)(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLossSums* sums,
               float* d_log_prob, float* d_entropy, float* d_values);
+  /// The same of PolicyGradientLoss.
+  void (*policy_gradient)(const PpoLossSettings& settings, const PpoActionRows& batch,
+                          PpoLossSums* sums, float* d_log_prob, float* d_entropy, float* d_values);
 };
 
 /// Null when this processor or this build cannot run the set.

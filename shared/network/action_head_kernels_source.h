@@ -243,40 +243,66 @@ void Gradient(const ActionCall& call, const float* d_log_prob, const float* d_en
   }
 }
 
-void PpoRows(const PpoLossSettings& settings, const PpoActionRows& batch, const Rows& rows,
-             float scale, PpoLossSums* sums, float* d_log_prob, float* d_entropy, float* d_values) {
-  const auto load = [&](const float* from) { return LoadPart(from + rows.first, rows.lanes); };
-  const Vector weight = load(batch.weight), a = load(batch.advantage);
-  const Mask alive = Greater(weight, Zero());
-  const Vector log_ratio = load(batch.log_prob) - load(batch.behaviour_log_prob);
-  const Vector ratio = Exp(log_ratio);
-  const Vector clipped = Clamp(ratio, 1.0f - settings.clip, 1.0f + settings.clip);
+/// kLanes rows of a loss: what each gains by its action, and what is the same for every loss.
+struct LossRows {
+  const PpoLossSettings& settings;
+  const PpoActionRows& batch;
+  const Rows& rows;
+  float scale;
+  PpoLossSums* sums;
+  float *d_log_prob, *d_entropy, *d_values;
+
+  Vector Load(const float* from) const { return LoadPart(from + rows.first, rows.lanes); }
+  Vector log_ratio() const { return Load(batch.log_prob) - Load(batch.behaviour_log_prob); }
+
+  double Total(Vector x) const {
+    const Vector weight = Load(batch.weight);
+    return double{Sum(Select(Greater(weight, Zero()), weight * x, Zero()))};
+  }
+  void Store(float* to, Vector d) const {
+    const Vector weight = Load(batch.weight);
+    const Mask alive = Greater(weight, Zero());
+    StorePart(to + rows.first, rows.lanes, Select(alive, weight * Splat(scale) * d, Zero()));
+  }
+  /// `slope` is the loss's by log pi.
+  void Finish(Vector gain, Vector slope, Vector log_ratio, Vector ratio) const {
+    const Vector error = Load(batch.values) - Load(batch.value_target);
+    Store(d_log_prob, slope);
+    Store(d_entropy, Splat(-settings.entropy));
+    Store(d_values, Splat(settings.value_weight) * error);
+    sums->policy_loss -= Total(gain);
+    sums->value_loss += Total(Splat(0.5f) * error * error);
+    sums->entropy += Total(Load(batch.entropy));
+    sums->approx_kl += Total(ratio - One() - log_ratio);
+  }
+};
+
+void PpoRows(const LossRows& loss) {
+  const float clip = loss.settings.clip;
+  const Vector a = loss.Load(loss.batch.advantage), log_ratio = loss.log_ratio();
+  const Vector ratio = Exp(log_ratio), clipped = Clamp(ratio, 1.0f - clip, 1.0f + clip);
   const Vector free_gain = ratio * a, clipped_gain = clipped * a;
   const Vector slope = Select(Greater(free_gain, clipped_gain), Zero(), Zero() - free_gain);
-  const Vector error = load(batch.values) - load(batch.value_target);
-  const Vector factor = weight * Splat(scale);
-  const auto store = [&](float* to, Vector d) {
-    StorePart(to + rows.first, rows.lanes, Select(alive, factor * d, Zero()));
-  };
-  store(d_log_prob, slope);
-  store(d_entropy, Splat(-settings.entropy));
-  store(d_values, Splat(settings.value_weight) * error);
-  const auto total = [&](Vector x) { return double{Sum(Select(alive, weight * x, Zero()))}; };
-  sums->policy_loss -= total(Min(free_gain, clipped_gain));
-  sums->value_loss += total(Splat(0.5f) * error * error);
-  sums->entropy += total(load(batch.entropy));
-  sums->approx_kl += total(ratio - One() - log_ratio);
-  sums->clipped += total(Select(Equal(ratio, clipped), Zero(), One()));
+  loss.Finish(Min(free_gain, clipped_gain), slope, log_ratio, ratio);
+  loss.sums->clipped += loss.Total(Select(Equal(ratio, clipped), Zero(), One()));
 }
 
-void Ppo(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLossSums* sums,
-         float* d_log_prob, float* d_entropy, float* d_values) {
+void PolicyGradientRows(const LossRows& loss) {
+  const Vector a = loss.Load(loss.batch.advantage), log_ratio = loss.log_ratio();
+  loss.Finish(loss.Load(loss.batch.log_prob) * a, Zero() - a, log_ratio, Exp(log_ratio));
+}
+
+template <void (*kRows)(const LossRows&)>
+void AllRows(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLossSums* sums,
+             float* d_log_prob, float* d_entropy, float* d_values) {
   const float scale = sums->weight > 0 ? static_cast<float>(1.0 / sums->weight) : 0.0f;
   for (int row = 0; row < batch.rows; row += kLanes)
-    PpoRows(settings, batch, Rows(row, batch.rows), scale, sums, d_log_prob, d_entropy, d_values);
+    kRows({settings, batch, Rows(row, batch.rows), scale, sums, d_log_prob, d_entropy, d_values});
 }
 
-constexpr ActionKernels MakeActionKernels() { return {Evaluate, Gradient, Ppo}; }
+constexpr ActionKernels MakeActionKernels() {
+  return {Evaluate, Gradient, AllRows<PpoRows>, AllRows<PolicyGradientRows>};
+}
 
 }  // namespace
 }  // namespace murmurate

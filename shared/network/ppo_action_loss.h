@@ -1,4 +1,5 @@
-// PPO's loss over any action space: from log-probabilities and entropies instead of logits.
+// Losses over any action space, from log-probabilities and entropies instead of logits: PPO's, and
+// the plain policy gradient of impala and a2c.
 // (shared/compute/losses.h is the same for one plain discrete action, in one pass.)
 #pragma once
 
@@ -26,5 +27,17 @@ struct PpoActionRows {
 PpoLossSums PpoActionLoss(const PpoLossSettings& settings, const PpoActionRows& batch,
                           float* d_log_prob, float* d_entropy, float* d_values,
                           const ActionKernels* kernels = nullptr);
+
+/// The actor-critic's policy gradient (Mnih et al. 2016, arXiv 1602.01783; with weighted advantages
+/// IMPALA's, arXiv 1802.01561), as means over the rows:
+///   L = 1/W sum_i w_i [ -A log pi(a|x) + value_weight * 0.5 (V - target)^2 - entropy * H(pi) ]
+/// Published IMPALA constants belong to sums over a batch of N rows: weights of the loss's parts
+/// and rates of Adam or RMSProp carry over as they are, a clip of 40 is 40 / N here, an epsilon e
+/// is e / N outside the root and e / N^2 inside it. A is a constant: no gradient flows through it.
+/// Rows of weight 0 and what is written as above; `settings.clip` is not read and sums.clipped
+/// stays 0. Nothing but approx_kl depends on the behaviour policy.
+PpoLossSums PolicyGradientLoss(const PpoLossSettings& settings, const PpoActionRows& batch,
+                               float* d_log_prob, float* d_entropy, float* d_values,
+                               const ActionKernels* kernels = nullptr);
 
 }  // namespace murmurate

@@ -1,4 +1,5 @@
-// PpoActionLoss: the same as PpoLoss where both apply, and the gradient of its own loss elsewhere.
+// PpoActionLoss: the same as PpoLoss where both apply, and the gradient of its own loss elsewhere;
+// PolicyGradientLoss: the gradient of its loss.
 #include "shared/network/ppo_action_loss.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ struct Losses {
 };
 
 Losses ByParts(const ActionLayout& layout, const PpoLossSettings& settings, const ActionRows& rows,
-               const Minibatch& m, const ActionKernels* kernels) {
+               const Minibatch& m, const ActionKernels* kernels,
+               decltype(&PpoActionLoss) loss = PpoActionLoss) {
   const std::size_t n = static_cast<std::size_t>(rows.rows);
   std::vector<float> log_prob(n, kNan), entropy(n, kNan), d_log_prob(n, kNan), d_entropy(n, kNan);
   Losses out{{},
@@ -44,11 +46,10 @@ Losses ByParts(const ActionLayout& layout, const PpoLossSettings& settings, cons
              std::vector<float>(layout.free_deviations(), kNan)};
   const ActionHeadRows head(layout, kernels);
   head.Evaluate(rows, log_prob.data(), entropy.data());
-  out.sums =
-      PpoActionLoss(settings,
-                    {rows.rows, log_prob.data(), entropy.data(), m.values.data(),
-                     m.behaviour.data(), m.advantage.data(), m.target.data(), m.weight.data()},
-                    d_log_prob.data(), d_entropy.data(), out.d_values.data(), kernels);
+  out.sums = loss(settings,
+                  {rows.rows, log_prob.data(), entropy.data(), m.values.data(), m.behaviour.data(),
+                   m.advantage.data(), m.target.data(), m.weight.data()},
+                  d_log_prob.data(), d_entropy.data(), out.d_values.data(), kernels);
   head.Gradient(rows, d_log_prob.data(), d_entropy.data(), out.d_outputs.data(),
                 out.d_log_deviations.data());
   return out;
@@ -98,27 +99,35 @@ TEST_P(PpoActionLossTest, OneDiscreteIsPpoLoss) {
   }
 }
 
-/// The loss as losses.h writes it, by the double-precision reference.
+double PpoGain(const PpoLossSettings& settings, double log_prob, double behaviour, double a) {
+  const double r = std::exp(log_prob - behaviour);
+  return std::min(r * a, std::clamp(r, 1.0 - settings.clip, 1.0 + settings.clip) * a);
+}
+
+double PolicyGradientGain(const PpoLossSettings&, double log_prob, double, double a) {
+  return a * log_prob;
+}
+
+/// The loss as its header writes it, by the double-precision reference.
 double ReferenceLoss(const ActionLayout& layout, const PpoLossSettings& settings,
                      const ActionBatch& batch, const Minibatch& m, const std::vector<double>& x,
-                     const std::vector<double>& s) {
+                     const std::vector<double>& s, decltype(&PpoGain) gain) {
   double loss = 0, weight = 0;
   for (std::size_t i = 0; i < m.weight.size(); ++i) {
     const Likelihood row = ReferenceLikelihood(layout, x.data() + i * layout.outputs(), s.data(),
                                                batch.actions.data() + i * layout.words(),
                                                batch.mask.data() + i * layout.mask_bytes());
-    const double r = std::exp(row.log_prob - m.behaviour[i]), a = m.advantage[i];
-    const double clipped = std::clamp(r, 1.0 - settings.clip, 1.0 + settings.clip);
     const double error = m.values[i] - m.target[i];
-    loss +=
-        m.weight[i] * (-std::min(r * a, clipped * a) + settings.value_weight * 0.5 * error * error -
-                       settings.entropy * row.entropy);
+    loss += m.weight[i] *
+            (-gain(settings, row.log_prob, m.behaviour[i], m.advantage[i]) +
+             settings.value_weight * 0.5 * error * error - settings.entropy * row.entropy);
     weight += m.weight[i];
   }
   return loss / weight;
 }
 
-TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
+void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&PpoActionLoss) loss,
+                             decltype(&PpoGain) gain) {
   const PpoLossSettings settings{.clip = 0.25f, .entropy = 0.05f, .value_weight = 0.5f};
   for (const ActionLayout& layout : ManyLayouts()) {
     const int n = 11;
@@ -126,18 +135,18 @@ TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
     const ActionRows rows{n, batch.outputs.data(), batch.log_deviations.data(),
                           batch.actions.data(), batch.mask.data()};
     std::vector<float> log_prob(n);
-    ActionHeadRows(layout, kernels_).Evaluate(rows, log_prob.data(), nullptr);
+    ActionHeadRows(layout, kernels).Evaluate(rows, log_prob.data(), nullptr);
     const Minibatch m(log_prob, 22);
-    const Losses got = ByParts(layout, settings, rows, m, kernels_);
+    const Losses got = ByParts(layout, settings, rows, m, kernels, loss);
     std::vector<double> x(batch.outputs.begin(), batch.outputs.end());
     std::vector<double> s(batch.log_deviations.begin(), batch.log_deviations.end());
     const auto slope = [&](double* at) {
       constexpr double kStep = 1e-6;
       const double middle = *at;
       *at = middle + kStep;
-      const double above = ReferenceLoss(layout, settings, batch, m, x, s);
+      const double above = ReferenceLoss(layout, settings, batch, m, x, s, gain);
       *at = middle - kStep;
-      const double below = ReferenceLoss(layout, settings, batch, m, x, s);
+      const double below = ReferenceLoss(layout, settings, batch, m, x, s, gain);
       *at = middle;
       return (above - below) / (2 * kStep);
     };
@@ -150,6 +159,40 @@ TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
       const double expected = slope(&s[i]);
       ASSERT_NEAR(got.d_log_deviations[i], expected, 1e-5 + 1e-4 * std::abs(expected)) << i;
     }
+  }
+}
+
+TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
+  ExpectFiniteDifferences(kernels_, PpoActionLoss, PpoGain);
+}
+
+TEST_P(PpoActionLossTest, PolicyGradientsThroughTheHeadAreFiniteDifferences) {
+  ExpectFiniteDifferences(kernels_, PolicyGradientLoss, PolicyGradientGain);
+}
+
+/// V = 3, target 1, weights 1, 0 and 3: 0.5 (V - target)^2 = 2, by V 2.
+TEST_P(PpoActionLossTest, ThePolicyGradientLossOnPaper) {
+  const std::vector<float> log_prob = {-1, kNan, -2}, behaviour = {-1, kNan, -1.5f};
+  const std::vector<float> entropy = {0.5f, kNan, 0.25f}, values = {3, kNan, 3};
+  const std::vector<float> advantage = {2, kNan, -1}, target = {1, kNan, 1}, weight = {1, 0, 3};
+  std::vector<float> d_log_prob(3), d_entropy(3), d_values(3);
+  const PpoLossSums sums =
+      PolicyGradientLoss({.entropy = 0.1f, .value_weight = 0.25f},
+                         {3, log_prob.data(), entropy.data(), values.data(), behaviour.data(),
+                          advantage.data(), target.data(), weight.data()},
+                         d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
+  EXPECT_EQ(sums.weight, 4);
+  EXPECT_NEAR(sums.policy_loss, 1 * 2 * 1 + 3 * -1 * 2, 1e-6);
+  EXPECT_NEAR(sums.value_loss, 4 * 2, 1e-6);
+  EXPECT_NEAR(sums.entropy, 0.5 + 3 * 0.25, 1e-6);
+  EXPECT_NEAR(sums.approx_kl, 3 * (std::exp(-0.5) - 1 + 0.5), 1e-6);
+  EXPECT_EQ(sums.clipped, 0);
+  const std::vector<float> by_log_prob = {-0.5f, 0, 0.75f};
+  const std::vector<float> by_entropy = {-0.025f, 0, -0.075f}, by_value = {0.125f, 0, 0.375f};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(d_log_prob[i], by_log_prob[i], 1e-7);
+    EXPECT_NEAR(d_entropy[i], by_entropy[i], 1e-7);
+    EXPECT_NEAR(d_values[i], by_value[i], 1e-7);
   }
 }
 

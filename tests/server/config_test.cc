@@ -252,6 +252,84 @@ TEST(Config, AModelOverridesWhatItNames) {
   EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
 }
 
+TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
+  const auto config = Load("[algorithm]\nname = \"impala\"\nbatch_steps = 1024\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const AlgorithmSettings impala = config->ModelFor("default", kSpaces)->algorithm;
+  EXPECT_EQ(impala.name, AlgorithmName::kImpala);
+  EXPECT_EQ(impala.trajectory_length, 64);
+  EXPECT_EQ(impala.minibatch, 1024);
+  EXPECT_EQ(impala.epochs, 1);
+  EXPECT_FALSE(impala.normalize_advantage);
+  EXPECT_EQ(impala.staleness, StalenessPolicy::kVtrace);
+  std::map<std::string, std::string> origins;
+  for (const auto& line : config->Explain())
+    origins[line.path] = line.value + " from " + line.origin;
+  EXPECT_EQ(origins["algorithm.epochs"], "1 from default of impala");
+  EXPECT_EQ(origins["algorithm.minibatch"], "1024 from default of impala");
+  EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
+  const AlgorithmSettings a2c =
+      Load("[algorithm]\nname = \"a2c\"\n")->ModelFor("default", kSpaces)->algorithm;
+  EXPECT_EQ(a2c.name, AlgorithmName::kA2c);
+  EXPECT_EQ(a2c.staleness, StalenessPolicy::kBlock);
+  EXPECT_EQ(a2c.max_staleness, 0);
+}
+
+TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
+  const std::string text =
+      "[algorithm]\nname = \"impala\"\ngamma = 0.9\n"
+      "[model.npc.algorithm]\nname = \"ppo\"\n"
+      "[model.cat.algorithm]\nbatch_steps = 256\n"
+      "[model.dog.algorithm]\nname = \"a2c\"\n";
+  const auto config = Load(text);
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto resolved = Load(config->Resolved());
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  for (const Config* one : {&*config, &*resolved}) {
+    const AlgorithmSettings npc = one->ModelFor("npc", kSpaces)->algorithm;
+    EXPECT_EQ(npc.name, AlgorithmName::kPpo);
+    EXPECT_EQ(npc.epochs, 10);
+    EXPECT_EQ(npc.minibatch, 256);
+    EXPECT_EQ(npc.batch_steps, 2048);
+    EXPECT_DOUBLE_EQ(npc.clip.from, 0.2);
+    EXPECT_TRUE(npc.normalize_advantage);
+    EXPECT_DOUBLE_EQ(npc.gamma, 0.9);
+    const AlgorithmSettings cat = one->ModelFor("cat", kSpaces)->algorithm;
+    EXPECT_EQ(cat.name, AlgorithmName::kImpala);
+    EXPECT_EQ(cat.minibatch, 256);
+    const AlgorithmSettings dog = one->ModelFor("dog", kSpaces)->algorithm;
+    EXPECT_EQ(dog.name, AlgorithmName::kA2c);
+    EXPECT_EQ(dog.trajectory_length, 16);
+    EXPECT_EQ(dog.minibatch, dog.batch_steps);
+  }
+  EXPECT_EQ(resolved->Resolved(), config->Resolved());
+}
+
+TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
+  EXPECT_EQ(Complaint("[algorithm]\nname = \"a2c\"\nepochs = 4\n"),
+            "c.toml:3: algorithm.epochs: got 4, expected 1, because a2c's gradient is right for "
+            "one pass only; take the line out, or write name = \"ppo\"");
+  EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nclip = 0.1\n"),
+            "c.toml:3: algorithm.clip: got 0.1, expected no such line, because impala clips no "
+            "ratio; take it out, or write name = \"ppo\"");
+  EXPECT_EQ(Complaint("[algorithm]\ntarget_kl = 0.02\n", {{"algorithm.name", "a2c"}}),
+            "c.toml:2: algorithm.target_kl: got 0.02, expected no such line, because only ppo ends "
+            "its epochs early; take it out, or write name = \"ppo\"");
+  EXPECT_EQ(Complaint("[algorithm]\nstaleness = \"block\"\nmax_staleness = 2\n"),
+            "c.toml:3: algorithm.max_staleness: got 2, expected 0, because staleness = \"block\" "
+            "is experience of the current version only; take the line out, or write staleness = "
+            "\"drop\"");
+  EXPECT_EQ(Complaint("[model.npc.algorithm]\nname = \"a2c\"\nstaleness = \"vtrace\"\n"),
+            "c.toml:3: model.npc.algorithm.staleness: got \"vtrace\", expected \"block\" or "
+            "\"drop\", because a2c has no importance weights; take the line out, or write name = "
+            "\"impala\"");
+  EXPECT_EQ(Complaint("[algorithm]\nname = \"pop\"\n"),
+            "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
+            "\"a2c\"; write for example name = \"impala\"");
+  EXPECT_TRUE(Load("[algorithm]\nstaleness = \"block\"\n").ok());
+  EXPECT_TRUE(Load("[algorithm]\nclip = 0.1\n[model.npc.algorithm]\nname = \"a2c\"\n").ok());
+}
+
 TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
   const auto algorithm = [](const std::string& lines) {
     return Load("[algorithm]\n" + lines)->ModelFor("default", kSpaces)->algorithm;

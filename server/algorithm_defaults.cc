@@ -1,0 +1,40 @@
+#include "server/algorithm_defaults.h"
+
+namespace murmurate {
+namespace {
+
+ConfigValue I(std::int64_t value) { return value; }
+
+// Published IMPALA constants are for losses summed over the batch; ours are means
+// (shared/network/ppo_action_loss.h converts them), so the clip is a length for means.
+const std::vector<AlgorithmDefault> kImpala{
+    {"algorithm", "trajectory_length", I(64)},
+    {"algorithm", "batch_steps", I(512)},
+    {"algorithm", "minibatch", {}},
+    {"algorithm", "epochs", I(1)},
+    {"algorithm", "clip", {}},
+    {"algorithm", "entropy", 0.003},
+    {"algorithm", "normalize_advantage", false},
+    {"optimizer", "learning_rate", 1e-3},
+};
+
+const std::vector<AlgorithmDefault> kA2c{
+    {"algorithm", "trajectory_length", I(16)},
+    {"algorithm", "batch_steps", I(128)},
+    {"algorithm", "minibatch", {}},
+    {"algorithm", "epochs", I(1)},
+    {"algorithm", "clip", {}},
+    {"algorithm", "normalize_advantage", false},
+    {"algorithm", "max_staleness", I(0)},
+    {"algorithm", "staleness", std::string("block")},
+    {"optimizer", "learning_rate", 1e-3},
+};
+
+}  // namespace
+
+const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algorithm) {
+  static const std::vector<AlgorithmDefault> kNone;
+  return algorithm == "impala" ? kImpala : algorithm == "a2c" ? kA2c : kNone;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,20 @@
+// AlgorithmDefaults: what a key that is not set means under an algorithm, where that is not what
+// the table of keys says (config_rules.h has ppo's defaults).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/config_value.h"
+
+namespace murmurate {
+
+struct AlgorithmDefault {
+  std::string section, key;
+  ConfigValue value;  ///< std::monostate: not set; of `minibatch`: the whole batch
+};
+
+/// None for ppo and for a name that is no algorithm.
+const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algorithm);
+
+}  // namespace murmurate
