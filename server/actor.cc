@@ -80,7 +80,7 @@ void PrintResult(const PlayResult& result, const ClientStats& stats) {
 PlayOptions OptionsOf(const ActorArguments& arguments) {
   PlayOptions options;
   options.environment = arguments.environment;
-  options.sizes = {arguments.observation, arguments.action};
+  options.options = arguments.options;
   options.model = arguments.model;
   options.agents = arguments.agents;
   options.steps = arguments.steps.value_or(0);
@@ -91,8 +91,7 @@ PlayOptions OptionsOf(const ActorArguments& arguments) {
 }  // namespace
 
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments) {
-  if (auto environment =
-          MakeEnvironment(arguments.environment, {arguments.observation, arguments.action});
+  if (auto environment = MakeEnvironment(arguments.environment, arguments.options);
       !environment.ok())
     return environment.status();
   Signals signals;

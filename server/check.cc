@@ -140,7 +140,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
         "\nrun.environment is not set: the model is made for the spaces of the first actor\n");
     return 0;
   }
-  auto environment = MakeEnvironment(config->run().environment);
+  auto environment = MakeEnvironment(config->run().environment, config->run().environment_options);
   if (!environment.ok()) return environment.status();
   const auto model = config->ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();

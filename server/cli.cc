@@ -117,6 +117,23 @@ Pace PaceOf(const std::string& word) {
   throw CLI::ValidationError("--pace", "got \"" + word + "\", expected never, credit or lockstep");
 }
 
+void AddEnvironmentOptions(CLI::App* actor, ActorArguments* given) {
+  for (const EnvironmentOption& option : AllEnvironmentOptions())
+    actor
+        ->add_option_function<std::int64_t>(
+            std::string("--") + option.name,
+            [given, &option](const std::int64_t& value) {
+              if (given->environment != option.environment)
+                throw CLI::ValidationError(
+                    std::string("--") + option.name,
+                    "only the environment " + std::string(option.environment) + " has it");
+              given->options.*option.value = value;
+            },
+            std::string(option.environment) + ": " + option.meaning)
+        ->check(CLI::Range(option.low, option.high))
+        ->default_str(std::to_string(given->options.*option.value));
+}
+
 void AddActor(CLI::App* app, CommandLine* line) {
   auto* actor = app->add_subcommand("actor", "A built-in environment as an actor of a learner");
   ActorArguments& given = line->actor;
@@ -138,12 +155,7 @@ void AddActor(CLI::App* app, CommandLine* line) {
   actor->add_option("--seed", given.seed, "Of the environments; without it another each time");
   actor->add_option("--name", given.name, "How the learner shows it")->capture_default_str();
   actor->add_option("--model", given.model, "Which model it plays")->capture_default_str();
-  actor->add_option("--observation", given.observation, "random: numbers it sees")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  actor->add_option("--action", given.action, "random: actions it may choose from")
-      ->check(CLI::Range(2, 4096))
-      ->capture_default_str();
+  AddEnvironmentOptions(actor, &given);
   actor->callback(
       [line] { line->chosen = [line] { return RunActor(line->common, line->actor); }; });
 }

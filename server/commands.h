@@ -34,7 +34,7 @@ struct ActorArguments {
   int agents = 1;
   Pace pace = Pace::kCredit;
   std::optional<std::uint64_t> steps, seed;
-  int observation = 8, action = 4;  ///< of the environment "random"
+  EnvironmentOptions options;
 };
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);
 

@@ -64,6 +64,7 @@ Result<Config> Config::Load(const ConfigSource& source,
         config.Get("run", "name").origin + ": run.name: got \"" + config.run_.name +
         "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = \"cartpole\"");
   MURMURATE_RETURN_IF_ERROR(config.CheckListen());
+  MURMURATE_RETURN_IF_ERROR(config.CheckEnvironment());
   std::set<std::string> models = config.entries_.models;
   models.insert("");
   for (const std::string& model : models) {
@@ -107,6 +108,9 @@ void Config::Settle(const std::string& stem) {
   run_.name = std::get<std::string>(name.value);
   run_.dir = std::get<std::string>(get("run", "dir"));
   run_.environment = As<std::string>(get("run", "environment")).value_or("");
+  for (const EnvironmentOption& option : AllEnvironmentOptions())
+    if (const auto value = As<std::int64_t>(get("environment", option.name)))
+      run_.environment_options.*option.value = *value;
   run_.seed = *AsCount(get("run", "seed"));
   run_.actors = AsInt(get("run", "actors"));
   run_.agents = AsInt(get("run", "agents"));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/environments/environment.h"
 #include "murmurate/status.h"
 #include "server/config_reader.h"
 #include "server/initial_weights.h"
@@ -25,6 +26,7 @@ Result<ConfigSource> FindConfig(const std::string& name);
 
 struct RunSettings {
   std::string name, dir, environment;
+  EnvironmentOptions environment_options;  ///< [environment]
   std::uint64_t seed = 1;
   int actors = 4, agents = 2;
   std::optional<std::uint64_t> steps, stop_at_steps;
@@ -96,6 +98,7 @@ class Config {
   Status CheckRewards(const std::string& model) const;
   Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
+  Status CheckEnvironment() const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

@@ -21,6 +21,20 @@ Status Config::CheckListen() const {
   return {};
 }
 
+Status Config::CheckEnvironment() const {
+  for (const EnvironmentOption& option : AllEnvironmentOptions()) {
+    const ConfigEntry& entry = Get("environment", option.name);
+    if (std::holds_alternative<std::monostate>(entry.value)) continue;
+    if (run_.environment == option.environment) continue;
+    return InvalidArgument(entry.origin + ": environment." + option.name +
+                           ": only the environment \"" + option.environment +
+                           "\" has it, and run.environment is " +
+                           (run_.environment.empty() ? "not set" : '"' + run_.environment + '"') +
+                           "; take the line out, or set run.environment");
+  }
+  return {};
+}
+
 Status Config::CheckSchedules(const std::string& model) const {
   for (const ConfigRule& rule : ConfigRules()) {
     if (rule.kind != ValueKind::kSchedule) continue;

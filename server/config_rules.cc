@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "client/environments/environment.h"
 #include "shared/model/layer.h"
 
 namespace murmurate {
@@ -37,6 +38,18 @@ const std::vector<ConfigRule> kRunRules{
     {"run", "log_interval_s", kNumber, 5.0, "5", "seconds between rows of progress.csv", 0.001,
      86400},
 };
+
+/// Of [environment]: options of single environments, unset where they are not given.
+std::vector<ConfigRule> EnvironmentRules() {
+  std::vector<ConfigRule> rules;
+  for (const EnvironmentOption& option : AllEnvironmentOptions()) {
+    const std::string usual = std::to_string(EnvironmentOptions().*option.value);
+    rules.push_back({"environment", option.name, kInteger, kUnset, usual,
+                     std::string(option.environment) + ": " + option.meaning + "; usual: " + usual,
+                     static_cast<double>(option.low), static_cast<double>(option.high)});
+  }
+  return rules;
+}
 
 const std::vector<ConfigRule> kServerRules{
     {"server", "listen", ValueKind::kStrings, Strings{"tcp://127.0.0.1:7420", "ipc"},
@@ -220,8 +233,9 @@ std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
 const std::vector<ConfigRule>& ConfigRules() {
   static const std::vector<ConfigRule> kRules = [] {
     std::vector<ConfigRule> all;
-    for (const auto* some :
-         {&kRunRules, &kServerRules, &kModelRules, &kAlgorithmRules, &kOptimizerRules})
+    const std::vector<ConfigRule> environment_rules = EnvironmentRules();
+    for (const auto* some : {&kRunRules, &environment_rules, &kServerRules, &kModelRules,
+                             &kAlgorithmRules, &kOptimizerRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -242,7 +256,7 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run", "server", "model", "algorithm", "optimizer"};
+  return {"run", "environment", "server", "model", "algorithm", "optimizer"};
 }
 
 std::string Expectation(const ConfigRule& rule) {

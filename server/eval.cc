@@ -52,7 +52,7 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
         folder +
         "/config.toml: run.environment is not set, and eval plays built-in "
         "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
-  auto environment = MakeEnvironment(name);
+  auto environment = MakeEnvironment(name, config->run().environment_options);
   if (!environment.ok()) return environment.status();
   const std::string difference = FirstDifference(spec.spaces, (*environment)->spaces());
   if (!difference.empty())

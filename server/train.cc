@@ -23,7 +23,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source,
         source.label +
         ": run.environment is not set, and train must know what its actors play; write "
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
-  auto environment = MakeEnvironment(name);
+  auto environment = MakeEnvironment(name, config.run().environment_options);
   if (!environment.ok()) return environment.status();
   const auto model = config.ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();
@@ -35,11 +35,24 @@ Status StartActors(const Config& config, Children* children) {
   auto folder = RuntimeFolder();
   if (!folder.ok()) return folder.status();
   for (int i = 0; i < config.run().actors; ++i) {
-    Status status = children->Start({"murmurate", "actor", config.run().environment, "--connect",
-                                     "ipc://" + *folder + "main", "--agents",
-                                     std::to_string(config.run().agents), "--pace", "credit",
-                                     "--name", "actor-" + std::to_string(i), "--quiet"});
-    if (!status.ok()) return status;
+    std::vector<std::string> arguments{"murmurate",
+                                       "actor",
+                                       config.run().environment,
+                                       "--connect",
+                                       "ipc://" + *folder + "main",
+                                       "--agents",
+                                       std::to_string(config.run().agents),
+                                       "--pace",
+                                       "credit",
+                                       "--name",
+                                       "actor-" + std::to_string(i),
+                                       "--quiet"};
+    for (const EnvironmentOption& option : AllEnvironmentOptions()) {
+      if (config.run().environment != option.environment) continue;
+      arguments.push_back(std::string("--") + option.name);
+      arguments.push_back(std::to_string(config.run().environment_options.*option.value));
+    }
+    if (Status status = children->Start(arguments); !status.ok()) return status;
   }
   return {};
 }

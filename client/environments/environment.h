@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,12 +39,24 @@ class Environment {
   virtual Observation observation() const = 0;
 };
 
+/// What some of the environments let one choose. What an environment has no use for, it ignores.
 struct EnvironmentOptions {
-  int observation = 8;     ///< "random": how large its spaces are
-  int action = 4;          ///< "random"
-  int distractors = 8;     ///< "recall": steps between the cue and the question
-  std::uint64_t game = 1;  ///< "bandit": which means its arms have
+  std::int64_t observation = 8, action = 4;
+  std::int64_t distractors = 8;
+  std::int64_t game = 1;
 };
+
+/// How an option is named, in [environment] of a config and as `murmurate actor ENV --NAME`.
+struct EnvironmentOption {
+  const char* name;
+  const char* environment;  ///< the only one that has it
+  std::int64_t EnvironmentOptions::*value;
+  std::int64_t low, high;
+  const char* meaning;
+};
+std::span<const EnvironmentOption> AllEnvironmentOptions();
+/// Null when there is none.
+const EnvironmentOption* FindEnvironmentOption(std::string_view name);
 
 /// One of EnvironmentNames(), each the name of its header here. Another name: kInvalidArgument that
 /// lists these.

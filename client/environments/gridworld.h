@@ -42,7 +42,9 @@ class Gridworld : public Environment {
   /// Begins an episode on a grid drawn as above: '#' wall, 'A' the agent, 'G' the goal, else free.
   void SetGrid(const char (&rows)[kCells + 1]);
   std::span<const std::uint8_t> mask() const { return mask_; }
+  std::span<const std::uint8_t> map() const { return map_; }
   std::span<const float> compass() const { return compass_; }
+  std::span<const std::int32_t> facing() const { return std::span(&facing_, 1); }
 
  private:
   void DrawWalls();

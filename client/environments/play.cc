@@ -27,7 +27,7 @@ Result<Table> MakeTable(Client& client, const PlayOptions& options) {
   Table table;
   const std::size_t count = static_cast<std::size_t>(std::max(1, options.agents));
   for (std::size_t i = 0; i < count; ++i) {
-    auto environment = MakeEnvironment(options.environment, options.sizes);
+    auto environment = MakeEnvironment(options.environment, options.options);
     if (!environment.ok()) return environment.status();
     table.environments.push_back(std::move(*environment));
     table.environments.back()->Reset(DeriveSeed(options.seed, i));

@@ -14,7 +14,7 @@ namespace murmurate {
 
 struct PlayOptions {
   std::string environment = "cartpole";
-  EnvironmentOptions sizes;
+  EnvironmentOptions options;
   std::string model = "default";
   int agents = 2;
   std::uint64_t steps = 0;  ///< of all agents together, to a round; 0: no limit

@@ -38,6 +38,8 @@ TEST(CommandLine, UsageErrorsAreOneLineAndTwo) {
                                              {"actor", "chess"},
                                              {"serve", "--set", "epochs"},
                                              {"actor", "cartpole", "--pace", "never2"},
+                                             {"actor", "cartpole", "--distractors", "4"},
+                                             {"actor", "recall", "--distractors", "-1"},
                                              {"eval", "nothing"},
                                              {"status", "nothing"},
                                              {"stop"},

@@ -48,9 +48,10 @@ TEST(ConfigError, UnknownKeyNamesTheNearest) {
 TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(Complaint("[modle]\nlayers = [3]\n"),
             "c.toml:1: unknown section [modle]; did you mean \"model\"?");
-  EXPECT_EQ(Complaint("seed = 3\n"),
-            "c.toml:1: unknown key \"seed\" outside a section; expected one of run, server, model, "
-            "algorithm, optimizer");
+  EXPECT_EQ(
+      Complaint("seed = 3\n"),
+      "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
+      "model, algorithm, optimizer");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
@@ -369,6 +370,27 @@ TEST(Config, AnInitializerIsOneOfThree) {
   EXPECT_EQ(Complaint("[model]\ninitializer = \"zeros\"\n"),
             "c.toml:2: model.initializer: got \"zeros\" (a string), expected \"orthogonal\" or "
             "\"xavier\" or \"he\"; write for example initializer = \"orthogonal\"");
+}
+
+TEST(Config, OptionsOfTheEnvironmentAreItsOwn) {
+  const std::string recall = "[run]\nenvironment = \"recall\"\n[environment]\n";
+  const auto config = Load(recall + "distractors = 40\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->run().environment_options.distractors, 40);
+  EXPECT_EQ(Load(recall)->run().environment_options.distractors, 8);
+  EXPECT_EQ(Config::Load({"r", "r", config->Resolved()}, {})->run().environment_options.distractors,
+            40);
+  EXPECT_EQ(Complaint(recall + "distractors = -1\n"),
+            "c.toml:4: environment.distractors: got -1 (an integer), expected an integer from 0 to "
+            "100000; write for example distractors = 8");
+  EXPECT_EQ(Complaint(recall + "distractor = 4\n"),
+            "c.toml:4: unknown key \"distractor\" in [environment]; did you mean \"distractors\"?");
+  EXPECT_EQ(Complaint("[run]\nenvironment = \"catch\"\n[environment]\ndistractors = 4\n"),
+            "c.toml:4: environment.distractors: only the environment \"recall\" has it, and "
+            "run.environment is \"catch\"; take the line out, or set run.environment");
+  EXPECT_EQ(Complaint("", {{"environment.game", "3"}}),
+            "--set environment.game=3: environment.game: only the environment \"bandit\" has it, "
+            "and run.environment is not set; take the line out, or set run.environment");
 }
 
 TEST(Config, ResolvedLoadsToTheSame) {

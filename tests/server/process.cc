@@ -33,7 +33,10 @@ void Redirect(const std::string& path, int to) {
 
 }  // namespace
 
-const std::vector<std::string> kGame{MURMURATE_GAME};
+const std::vector<std::string> kGame{MURMURATE_EXAMPLES "/game/game"};
+std::vector<std::string> ActorProgram(const std::string& name) {
+  return {MURMURATE_EXAMPLES "/actors/" + name};
+}
 
 bool Eventually(double seconds, const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -64,7 +67,8 @@ Process::Process(const std::string& folder, std::vector<std::string> arguments,
   const std::string base = folder + "/process-" + std::to_string(++count);
   output_ = base + ".out";
   errors_ = base + ".err";
-  if (prefix != kGame) arguments.insert(arguments.begin(), MURMURATE_EXECUTABLE);
+  const bool instead = !prefix.empty() && prefix[0].starts_with(MURMURATE_EXAMPLES);
+  if (!instead) arguments.insert(arguments.begin(), MURMURATE_EXECUTABLE);
   arguments.insert(arguments.begin(), prefix.begin(), prefix.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

@@ -14,8 +14,9 @@ namespace murmurate {
 /// Polls `condition` every few milliseconds until it holds or `seconds` have passed.
 bool Eventually(double seconds, const std::function<bool()>& condition);
 
-/// As the prefix of a Process: runs examples/game instead.
+/// As the prefix of a Process: runs examples/game, or examples/actors/NAME, instead.
 extern const std::vector<std::string> kGame;
+std::vector<std::string> ActorProgram(const std::string& name);
 
 /// False when it is gone or a zombie.
 bool Lives(pid_t pid);
