@@ -307,11 +307,13 @@ std::string Daemon::State::SaveWeights() {
   for (const auto& model : models) {
     const ModelSpec& spec = model->channel->spec;
     if (!model->newest) continue;
-    WeightsFile file{spec, model->newest->version, model->channel->environment_steps.load(), {}};
+    Checkpoint checkpoint{
+        {spec, model->newest->version, model->channel->environment_steps.load(), {}}};
+    WeightsFile& file = checkpoint.weights;
     file.parameters = AlignedFloats(model->newest->parameters.size());
     std::copy(model->newest->parameters.begin(), model->newest->parameters.end(),
               file.parameters.begin());
-    Status status = operate->SaveWeights(model->name, file);
+    Status status = operate->Save(model->name, checkpoint);
     if (!status.ok()) log(LogLevel::kError, status.message());
     if (status.ok() && saved.empty()) saved = directory.path() + "/checkpoints/latest";
   }

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 
 #include "client/environments/environment.h"
 #include "murmurate/client.h"
@@ -79,13 +80,16 @@ Result<Scores> Play(const WeightsFile& weights, Environment* environment, int ep
   return scores;
 }
 
+void Warn(LogLevel, std::string_view message) { std::cerr << message << std::endl; }
+
 }  // namespace
 
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
   auto folder = FindRun(common, arguments.run);
   if (!folder.ok()) return folder.status();
-  auto weights = ReadLatestCheckpoint(*folder);
-  if (!weights.ok()) return weights.status();
+  auto found = ReadNewestCheckpoint(*folder, Warn);
+  if (!found.ok()) return found.status();
+  const WeightsFile* weights = &found->checkpoint.weights;
   auto environment = EnvironmentOf(*folder, weights->spec);
   if (!environment.ok()) return environment.status();
   const auto scores = Play(*weights, environment->get(), arguments.episodes);

@@ -1,81 +1,131 @@
 #include "server/operate/checkpoint.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <cmath>
 #include <filesystem>
 
+#include "server/operate/checkpoint_files.h"
+#include "server/operate/checkpoint_shelf.h"
+#include "server/operate/failpoint.h"
 #include "shared/core/check.h"
-#include "shared/model/safetensors.h"
+#include "shared/model/files.h"
 
 namespace murmurate {
 namespace {
 
 namespace fs = std::filesystem;
 
-Status Failed(const std::string& path, const std::string& what, int error) {
-  return ResourceError(path + ": " + what + " (" + std::strerror(error) +
-                       "); free some disk space or check the folder's permissions");
+Status WriteSynced(const std::string& path, std::string_view bytes) {
+  Failpoint("before-write");
+  NewFile file(path);
+  MURMURATE_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+  Failpoint("after-write");
+  Failpoint("before-fsync");
+  MURMURATE_RETURN_IF_ERROR(file.Sync());
+  Failpoint("after-fsync");
+  return {};
 }
 
-Status SyncFolder(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Failed(path, "cannot be opened", errno);
-  const int outcome = fsync(fd), error = errno;
-  close(fd);
-  return outcome == 0 ? Status() : Failed(path, "cannot be synced", error);
+class FolderInMaking {
+ public:
+  FolderInMaking(std::string path, const Checkpoint& checkpoint) : path_(std::move(path)) {
+    manifest_.step = checkpoint.weights.steps;
+    manifest_.spec = ToHex(checkpoint.weights.spec.Hash());
+  }
+  Status Add(const char* name, const std::string& bytes) {
+    manifest_.files[name] = {bytes.size(), ToHex(Sha256(bytes))};
+    return WriteSynced(path_ + '/' + name, bytes);
+  }
+  Status Seal() {
+    Failpoint("before-manifest");
+    MURMURATE_RETURN_IF_ERROR(WriteSynced(path_ + '/' + kManifestName, FormatManifest(manifest_)));
+    Failpoint("after-manifest");
+    return SyncFolder(path_);
+  }
+
+ private:
+  const std::string path_;
+  Manifest manifest_;
+};
+
+Status WriteFiles(const std::string& making, const Checkpoint& checkpoint) {
+  if (!fs::create_directory(making)) return ResourceError(making + ": cannot be made");
+  FolderInMaking folder(making, checkpoint);
+  MURMURATE_RETURN_IF_ERROR(
+      folder.Add(kWeightsName, FormatWeightsFile(checkpoint.weights, /*published_only=*/false)));
+  MURMURATE_RETURN_IF_ERROR(folder.Add(kOptimizerName, FormatOptimizer(checkpoint.state)));
+  MURMURATE_RETURN_IF_ERROR(folder.Add(kStateName, FormatState(checkpoint)));
+  return folder.Seal();
 }
 
-Status Rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) == 0) return {};
-  return Failed(to, "cannot be put in place", errno);
+/// What is not as it was written, now that it has its name.
+Status Verify(const std::string& place, const Checkpoint& checkpoint) {
+  auto read = ReadCheckpoint(place);
+  if (!read.ok())
+    return ResourceError("read back after writing: " + read.status().message() +
+                         "; check the disk");
+  if (read->weights.version == checkpoint.weights.version) return {};
+  return ResourceError(place + ": another process wrote it at the same time; end that one");
 }
 
-Status PointLatestAt(const std::string& folder, const std::string& name) {
-  const std::string link = folder + "/.tmp-latest-" + std::to_string(getpid());
-  unlink(link.c_str());
-  if (symlink(name.c_str(), link.c_str()) != 0) return Failed(link, "cannot be made", errno);
-  MURMURATE_RETURN_IF_ERROR(Rename(link, folder + "/latest"));
-  return SyncFolder(folder);
+/// Afterwards `making` holds what was at `place` before, if anything was.
+Status PutInPlace(const std::string& making, const std::string& place,
+                  const Checkpoint& checkpoint) {
+  const bool taken = fs::exists(fs::symlink_status(place));
+  Failpoint("before-rename");
+  MURMURATE_RETURN_IF_ERROR(taken ? SwapPaths(making, place) : RenamePath(making, place));
+  Failpoint("after-rename");
+  Failpoint("before-folder-fsync");
+  Status status = SyncFolder(fs::path(place).parent_path());
+  Failpoint("after-folder-fsync");
+  if (status.ok()) status = Verify(place, checkpoint);
+  if (status.ok()) return status;
+  (void)(taken ? SwapPaths(making, place) : RenamePath(place, making));
+  return status;
+}
+
+bool IsThere(const std::string& place, const Checkpoint& checkpoint) {
+  if (!fs::is_directory(fs::symlink_status(place))) return false;
+  const auto read = ReadCheckpoint(place);
+  return read.ok() && read->weights.version == checkpoint.weights.version &&
+         read->weights.spec == checkpoint.weights.spec;
+}
+
+Result<std::string> WriteLocked(const std::string& shelf, const Checkpoint& checkpoint) {
+  const std::string name = StepName(checkpoint.weights.steps);
+  const std::string place = shelf + '/' + name, making = shelf + '/' + kUnfinished + name;
+  SweepUnfinished(shelf);
+  if (!IsThere(place, checkpoint)) {
+    Status status = WriteFiles(making, checkpoint);
+    if (status.ok()) status = PutInPlace(making, place, checkpoint);
+    SweepUnfinished(shelf);
+    if (!status.ok()) return status;
+  }
+  MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "latest", name));
+  return place;
+}
+
+Status CheckFinite(const Checkpoint& checkpoint) {
+  for (const float value : checkpoint.weights.parameters)
+    if (!std::isfinite(value))
+      return InvalidData(
+          "the weights of step " + std::to_string(checkpoint.weights.steps) +
+          " hold a number that is not finite, so they are not saved; the last checkpoint stays: "
+          "lower optimizer.learning_rate");
+  return {};
 }
 
 }  // namespace
 
-Result<std::string> WriteCheckpoint(const std::string& directory, const WeightsFile& weights) {
-  const std::string folder = directory + "/checkpoints";
-  char name[32];
-  std::snprintf(name, sizeof name, "step-%012llu", static_cast<unsigned long long>(weights.steps));
-  const std::string final_path = folder + '/' + name;
-  const std::string making = folder + "/.tmp-" + name + '-' + std::to_string(getpid());
-  std::error_code error;
-  fs::create_directories(making, error);
-  if (error) return Failed(making, "cannot be made", error.value());
-  const std::string bytes = FormatWeightsFile(weights, /*published_only=*/false);
-  Status status = WriteFileAtomically(making + "/weights.safetensors",
-                                      std::as_bytes(std::span(bytes.data(), bytes.size())));
-  if (status.ok()) status = SyncFolder(making);
-  if (status.ok() && fs::exists(final_path, error)) fs::remove_all(final_path, error);
-  if (status.ok()) status = Rename(making, final_path);
-  if (!status.ok()) {
-    fs::remove_all(making, error);
-    return status;
-  }
-  if (status = SyncFolder(folder); !status.ok()) return status;
-  if (status = PointLatestAt(folder, name); !status.ok()) return status;
-  return final_path;
-}
-
-Result<WeightsFile> ReadLatestCheckpoint(const std::string& directory) {
-  const std::string latest = directory + "/checkpoints/latest";
-  std::error_code error;
-  if (!fs::exists(latest + "/weights.safetensors", error))
-    return InvalidData(latest +
-                       "/weights.safetensors: no such file; a run writes it when it stops: let " +
-                       directory + " finish, or name another run");
-  return ReadWeightsFile(latest + "/weights.safetensors");
+Result<std::string> WriteCheckpoint(const std::string& directory,
+                                    const Checkpoint& checkpoint) try {
+  MURMURATE_RETURN_IF_ERROR(CheckFinite(checkpoint));
+  const std::string shelf = directory + "/checkpoints";
+  fs::create_directories(shelf);
+  auto lock = ShelfLock::Take(shelf);
+  if (!lock.ok()) return lock.status();
+  return WriteLocked(shelf, checkpoint);
+} catch (const fs::filesystem_error& error) {
+  return ResourceError(FileSentence("make", error.path1().string(), error.code().value()));
 }
 
 }  // namespace murmurate

@@ -1,23 +1,80 @@
-// Checkpoint: a model's weights as files that other tools open, ordered by step.
+// Checkpoint: everything a model and its learner know at one batch border, as files that other
+// tools open.
 //
-//   checkpoints/step-000000123456/weights.safetensors
-//   checkpoints/latest -> step-000000123456
+//   checkpoints/step-000000123456/weights.safetensors    the model; policy, critic, statistics
+//                                 optimizer.safetensors  every array of floats of the SavedState
+//                                 state.json             its doubles and words, steps, version
+//                                 MANIFEST.json          size and SHA-256 of each, and of itself
+//   checkpoints/{latest,best} -> step-000000123456       for people; what is newest is the number
 //
-// Written whole or not at all: into .tmp-*, each file and the folder synced, renamed, the parent
-// synced, and only then `latest` is renamed over.
+// Writing: into .tmp-*, each file synced, the manifest synced, the folder synced, renamed, the
+// parent synced, read back and verified. Whenever the process dies, the one before or the new one
+// can be read. Reading: no byte is used before its sum is verified; links inside are not followed.
+// Numbers in state.json are strings: words in decimal (JSON numbers of other tools end at 2^53),
+// doubles in the shortest digits that read back to the same bits, also inf and nan:BITS.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "murmurate/log.h"
 #include "murmurate/status.h"
+#include "shared/model/state.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {
 
-/// `directory`: the run's (or the model's) folder. The path of the checkpoint's folder.
-Result<std::string> WriteCheckpoint(const std::string& directory, const WeightsFile& weights);
+struct Checkpoint {
+  WeightsFile weights;
+  SavedState state = {};                   ///< empty: weights only
+  std::optional<double> mean_return = {};  ///< when it was written
+  /// What the run was told, for whoever reads state.json: "algorithm.name" -> "\"ppo\"".
+  std::map<std::string, std::string> settings = {};
+};
 
-/// The newest weights of a run, through `latest`; kInvalidData says what is missing and what to do.
-Result<WeightsFile> ReadLatestCheckpoint(const std::string& directory);
+/// `directory`: the run's (or the model's) folder. Gives the checkpoint's folder. One of the same
+/// step and version is kept when it verifies; otherwise the new one takes its place. Sweeps what a
+/// dead process left. kResource with path, errno's words and a remedy; nothing older is touched.
+/// Any thread; two writers of one directory wait for each other.
+Result<std::string> WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint);
+
+/// `folder`: checkpoints/step-..., or a link to one. kInvalidData names the file, what was found
+/// and what was expected.
+Result<Checkpoint> ReadCheckpoint(const std::string& folder);
+
+struct FoundCheckpoint {
+  Checkpoint checkpoint;
+  std::string folder;
+};
+/// The newest by step number that verifies; each newer one that does not is a warning. When there
+/// is none, the status names all that was wrong.
+Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const LogCallback& log);
+
+/// `best` names this step from now on, and retention keeps it. It must be there.
+Status MarkBest(const std::string& directory, std::uint64_t step);
+/// The folder that `best` names.
+Result<std::string> BestCheckpoint(const std::string& directory);
+
+/// What stays: the newest `keep`, the first at or after each multiple of `keep_every` (0: none),
+/// and the best.
+struct Retention {
+  int keep = 3;
+  std::uint64_t keep_every = 0;
+};
+/// Deletes what need not stay, of the steps before `written`, which WriteCheckpoint has just
+/// verified; a half-deleted one never keeps its name.
+Status PruneCheckpoints(const std::string& directory, const Retention& retention,
+                        std::uint64_t written);
+
+/// In one sentence why a checkpoint cannot go on as a model of this spec: the first difference.
+Status CheckSameModel(const FoundCheckpoint& found, const ModelSpec& spec);
+
+/// The steps that have a folder, ascending; whether they verify is not asked.
+std::vector<std::uint64_t> CheckpointSteps(const std::string& directory);
+/// checkpoints/step-000000123456 of `directory`.
+std::string CheckpointFolder(const std::string& directory, std::uint64_t step);
 
 }  // namespace murmurate

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "server/operate/checkpoint.h"
 #include "server/operate/learning_curve.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -221,10 +220,10 @@ void Operate::Finish() {
   options_.display->Release();
 }
 
-Status Operate::SaveWeights(const std::string& model, const WeightsFile& weights) {
+Status Operate::Save(const std::string& model, const Checkpoint& checkpoint) {
   const Model* found = Find(model);
   if (found == nullptr) return InvalidData("model " + model + ": its folder could not be made");
-  auto written = WriteCheckpoint(found->folder, weights);
+  auto written = WriteCheckpoint(found->folder, checkpoint);
   return written.ok() ? Status() : written.status();
 }
 

@@ -15,12 +15,12 @@
 
 #include "murmurate/log.h"
 #include "server/operate/admin.h"
+#include "server/operate/checkpoint.h"
 #include "server/operate/display.h"
 #include "server/operate/progress.h"
 #include "server/operate/reports.h"
 #include "server/operate/run_directory.h"
 #include "server/operate/status_report.h"
-#include "shared/model/weights_file.h"
 
 namespace murmurate {
 
@@ -66,7 +66,7 @@ class Operate {
   /// After the operating thread has ended: the last rows, the curves, the last line of the display.
   void Finish();
   /// A checkpoint of `model`; after or before Finish.
-  Status SaveWeights(const std::string& model, const WeightsFile& weights);
+  Status Save(const std::string& model, const Checkpoint& checkpoint);
 
   /// The first model's progress; after the operating thread has ended.
   const Progress& progress() const { return *models_.front()->progress; }

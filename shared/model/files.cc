@@ -1,3 +1,5 @@
+#include "shared/model/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,29 +35,6 @@ const char* Remedy(int error) {
   }
 }
 
-std::string Sentence(const std::string& doing, const std::string& path, int error) {
-  return "cannot " + doing + " " + path + ": " + std::strerror(error) + "; " + Remedy(error);
-}
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int Close() {
-    const int closed = fd_ < 0 ? 0 : close(fd_);
-    fd_ = -1;
-    return closed;
-  }
-
- private:
-  int fd_;
-};
-
 bool WriteAll(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
@@ -75,31 +54,12 @@ int CreateExclusively(const std::string& path) {
   return open(path.c_str(), kFlags, 0666);
 }
 
-Status WriteDurably(const std::string& path, std::span<const std::byte> bytes) {
-  Descriptor file(CreateExclusively(path));
-  if (file.get() < 0) return ResourceError(Sentence("create", path, errno));
-  if (!WriteAll(file.get(), bytes) || fsync(file.get()) != 0 || file.Close() != 0) {
-    return ResourceError(Sentence("write", path, errno));
-  }
-  return Status();
-}
-
-Status SyncFolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || fsync(directory.get()) != 0) {
-    return ResourceError(Sentence("make the new name durable in", folder, errno));
-  }
-  return Status();
-}
-
 Status ReadAll(int fd, const std::string& path, std::string* bytes) {
   std::size_t at = 0;
   while (at < bytes->size()) {
     const ssize_t got = read(fd, bytes->data() + at, bytes->size() - at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return InvalidData(Sentence("read", path, errno));
+    if (got < 0) return InvalidData(FileSentence("read", path, errno));
     if (got == 0) break;
     at += static_cast<std::size_t>(got);
   }
@@ -107,26 +67,11 @@ Status ReadAll(int fd, const std::string& path, std::string* bytes) {
   return Status();
 }
 
-}  // namespace
-
-Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string temporary = path + ".tmp-" + std::to_string(getpid());
-  Status written = WriteDurably(temporary, bytes);
-  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    written = ResourceError(Sentence("put the new file in place at", path, errno));
-  }
-  if (!written.ok()) {
-    unlink(temporary.c_str());
-    return written;
-  }
-  return SyncFolderOf(path);
-}
-
-Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe must not block
-  if (file.get() < 0) return InvalidData(Sentence("open", path, errno));
+Result<std::string> ReadOpened(const Descriptor& file, const std::string& path,
+                               std::size_t max_bytes) {
+  if (file.get() < 0) return InvalidData(FileSentence("open", path, errno));
   struct stat facts;
-  if (fstat(file.get(), &facts) != 0) return InvalidData(Sentence("examine", path, errno));
+  if (fstat(file.get(), &facts) != 0) return InvalidData(FileSentence("examine", path, errno));
   if (!S_ISREG(facts.st_mode)) {
     return InvalidData("cannot read " + path + ": it is no regular file; check the path");
   }
@@ -138,6 +83,68 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   std::string bytes(size, '\0');
   MURMURATE_RETURN_IF_ERROR(ReadAll(file.get(), path, &bytes));
   return bytes;
+}
+
+constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not block
+
+}  // namespace
+
+std::string FileSentence(const std::string& doing, const std::string& path, int error) {
+  return "cannot " + doing + " " + path + ": " + std::strerror(error) + "; " + Remedy(error);
+}
+
+int Descriptor::Close() {
+  const int closed = fd_ < 0 ? 0 : close(fd_);
+  fd_ = -1;
+  return closed;
+}
+
+NewFile::NewFile(const std::string& path)
+    : path_(path), file_(CreateExclusively(path)), error_(file_.get() < 0 ? errno : 0) {}
+
+Status NewFile::Write(std::span<const std::byte> bytes) {
+  if (file_.get() < 0) return ResourceError(FileSentence("create", path_, error_));
+  if (WriteAll(file_.get(), bytes)) return Status();
+  return ResourceError(FileSentence("write", path_, errno));
+}
+
+Status NewFile::Sync() {
+  if (fsync(file_.get()) == 0 && file_.Close() == 0) return Status();
+  return ResourceError(FileSentence("write", path_, errno));
+}
+
+Status SyncFolder(const std::string& path) {
+  Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || fsync(directory.get()) != 0) {
+    return ResourceError(FileSentence("make the new name durable in", path, errno));
+  }
+  return Status();
+}
+
+Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string temporary = path + ".tmp-" + std::to_string(getpid());
+  NewFile file(temporary);
+  Status written = file.Write(bytes);
+  if (written.ok()) written = file.Sync();
+  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    written = ResourceError(FileSentence("put the new file in place at", path, errno));
+  }
+  if (!written.ok()) {
+    unlink(temporary.c_str());
+    return written;
+  }
+  const std::size_t slash = path.rfind('/');
+  return SyncFolder(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+}
+
+Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
+  return ReadOpened(Descriptor(open(path.c_str(), kReading)), path, max_bytes);
+}
+
+Result<std::string> ReadFileAt(int folder_fd, const std::string& name, const std::string& path,
+                               std::size_t max_bytes) {
+  return ReadOpened(Descriptor(openat(folder_fd, name.c_str(), kReading | O_NOFOLLOW)), path,
+                    max_bytes);
 }
 
 }  // namespace murmurate

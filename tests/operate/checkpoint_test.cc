@@ -3,63 +3,173 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
+
 #include "shared/model/safetensors.h"
+#include "tests/operate/sample_checkpoint.h"
 #include "tests/operate/temporary_folder.h"
 
 namespace murmurate {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-WeightsFile Weights(std::uint64_t steps) {
-  WeightsFile file;
-  file.spec = {{Box({2}), Discrete(2)}, {{3, Activation::kTanh}}, true, false};
-  file.version = steps / 10;
-  file.steps = steps;
-  file.parameters = AlignedFloats(ParameterLayout(file.spec).total);
-  file.parameters[0] = static_cast<float>(steps);
-  return file;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string Written(const TemporaryFolder& folder, const Checkpoint& checkpoint) {
+  const auto written = WriteCheckpoint(folder.path(), checkpoint);
+  EXPECT_TRUE(written.ok()) << written.status();
+  return written.ok() ? *written : "";
 }
 
-TEST(Checkpoint, LatestIsTheLastWritten) {
-  TemporaryFolder folder;
-  ASSERT_TRUE(WriteCheckpoint(folder.path(), Weights(120)).ok());
-  const auto second = WriteCheckpoint(folder.path(), Weights(123456));
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ(*second, folder.path() + "/checkpoints/step-000000123456");
-  EXPECT_EQ(fs::read_symlink(folder.path() + "/checkpoints/latest"), "step-000000123456");
-  const auto read = ReadLatestCheckpoint(folder.path());
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->steps, 123456u);
-  EXPECT_EQ(read->version, 12345u);
-  EXPECT_EQ(read->parameters[0], 123456.0f);
-  EXPECT_EQ(read->spec, Weights(1).spec);
+std::uint64_t NewestStep(const TemporaryFolder& folder, std::vector<std::string>* log = nullptr) {
+  const auto found = ReadNewestCheckpoint(folder.path(), [&](LogLevel, std::string_view line) {
+    if (log) log->emplace_back(line);
+  });
+  EXPECT_TRUE(found.ok()) << found.status();
+  return found.ok() ? found->checkpoint.weights.steps : 0;
 }
 
-TEST(Checkpoint, LeavesNothingHalfWritten) {
+TEST(Checkpoint, GivesBackEveryBitThatWasWritten) {
   TemporaryFolder folder;
-  ASSERT_TRUE(WriteCheckpoint(folder.path(), Weights(120)).ok());
-  ASSERT_TRUE(WriteCheckpoint(folder.path(), Weights(120)).ok());
+  Checkpoint saved = SampleCheckpoint(123456);
+  saved.mean_return = -0.1;
+  saved.settings = {{"algorithm.name", "\"ppo\""}};
+  saved.state.words["a.b"] = {0, (1ull << 53) + 1, UINT64_MAX};
+  saved.state.doubles["d"] = {0.1, -0.0, 5e-324, 1.7976931348623157e308, kInfinity, -kInfinity};
+  saved.state.doubles["none"] = {};
+  saved.state.floats["f"] = {1e-45f, -0.0f, std::numeric_limits<float>::infinity()};
+  saved.state.floats["none"] = {};
+  const std::string place = Written(folder, saved);
+  EXPECT_EQ(place, folder.path() + "/checkpoints/step-000000123456");
+  const auto read = ReadCheckpoint(place);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->state, saved.state);
+  EXPECT_TRUE(std::signbit(read->state.doubles.at("d")[1]));
+  EXPECT_TRUE(std::signbit(read->state.floats.at("f")[1]));
+  EXPECT_EQ(read->mean_return, -0.1);
+  EXPECT_EQ(read->settings, saved.settings);
+  EXPECT_EQ(read->weights.steps, 123456u);
+  EXPECT_EQ(read->weights.version, saved.weights.version);
+  EXPECT_EQ(read->weights.spec, saved.weights.spec);
+  ASSERT_EQ(read->weights.parameters.size(), saved.weights.parameters.size());
+  EXPECT_TRUE(std::equal(saved.weights.parameters.begin(), saved.weights.parameters.end(),
+                         read->weights.parameters.begin()));
+}
+
+TEST(Checkpoint, KeepsTheBitsOfWhatIsNoNumber) {
+  TemporaryFolder folder;
+  Checkpoint saved = SampleCheckpoint(1);
+  const std::uint64_t bits = 0xfff8000000000123;
+  saved.state.doubles["d"] = {std::bit_cast<double>(bits)};
+  const auto read = ReadCheckpoint(Written(folder, saved));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(read->state.doubles.at("d")[0]), bits);
+}
+
+TEST(Checkpoint, TheNewestIsTheHighestStepWhateverTheClockAndTheLinkSay) {
+  TemporaryFolder folder;
+  Written(folder, SampleCheckpoint(2000));
+  const std::string older = Written(folder, SampleCheckpoint(999));  // written later
+  EXPECT_EQ(fs::read_symlink(folder.path() + "/checkpoints/latest"), "step-000000000999");
+  EXPECT_EQ(NewestStep(folder), 2000u);
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(999, 2000));
+}
+
+TEST(Checkpoint, LeavesNothingHalfWrittenAndSweepsWhatOthersLeft) {
+  TemporaryFolder folder;
+  fs::create_directories(folder.path() + "/checkpoints/.tmp-step-000000000001/x");
+  Written(folder, SampleCheckpoint(120));
+  Written(folder, SampleCheckpoint(120));
   for (const auto& entry : fs::directory_iterator(folder.path() + "/checkpoints"))
     EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
 }
 
-TEST(Checkpoint, MissingOneSaysWhatWritesIt) {
+TEST(Checkpoint, OfTheSameStepIsKeptWhenItVerifies) {
   TemporaryFolder folder;
-  const auto read = ReadLatestCheckpoint(folder.path());
-  ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.status().code(), StatusCode::kInvalidData);
-  EXPECT_THAT(read.status().message(), ::testing::HasSubstr("a run writes it when it stops"));
+  const std::string place = Written(folder, SampleCheckpoint(120));
+  const auto written_at = fs::last_write_time(place + "/MANIFEST.json");
+  Written(folder, SampleCheckpoint(120));
+  EXPECT_EQ(fs::last_write_time(place + "/MANIFEST.json"), written_at);
+
+  fs::resize_file(place + "/state.json", 3);
+  Written(folder, SampleCheckpoint(120));
+  EXPECT_EQ(NewestStep(folder), 120u);
+
+  Checkpoint later = SampleCheckpoint(120);  // trained once more, on steps that had come before
+  ++later.weights.version;
+  EXPECT_EQ(ReadCheckpoint(Written(folder, later))->weights.version, later.weights.version);
 }
 
-TEST(Checkpoint, TruncatedOneIsInvalidData) {
+TEST(Checkpoint, ABadOneIsSkippedLoudlyAndThePreviousLoads) {
   TemporaryFolder folder;
-  const auto written = WriteCheckpoint(folder.path(), Weights(120));
-  ASSERT_TRUE(written.ok());
-  fs::resize_file(*written + "/weights.safetensors", 40);
-  const auto read = ReadLatestCheckpoint(folder.path());
+  Written(folder, SampleCheckpoint(100));
+  const std::string bad = Written(folder, SampleCheckpoint(200));
+  fs::resize_file(bad + "/weights.safetensors", 40);
+  std::vector<std::string> log;
+  EXPECT_EQ(NewestStep(folder, &log), 100u);
+  ASSERT_EQ(log.size(), 2u);
+  EXPECT_THAT(log[0], HasSubstr(bad + "/weights.safetensors has 40 bytes where "));
+  EXPECT_THAT(log[1], HasSubstr("falling back to the checkpoint of step 100"));
+}
+
+TEST(Checkpoint, WhenNoneIsGoodTheStatusNamesAllThatIsWrong) {
+  TemporaryFolder folder;
+  for (const std::uint64_t step : {100, 200})
+    fs::remove(Written(folder, SampleCheckpoint(step)) + "/state.json");
+  const auto found = ReadNewestCheckpoint(folder.path(), {});
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.status().code(), StatusCode::kInvalidData);
+  for (const char* step : {"step-000000000100/state.json", "step-000000000200/state.json"})
+    EXPECT_THAT(found.status().message(), HasSubstr(step));
+}
+
+TEST(Checkpoint, MissingOneSaysWhatWritesIt) {
+  TemporaryFolder folder;
+  const auto read = ReadNewestCheckpoint(folder.path(), {});
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.status().code(), StatusCode::kInvalidData);
+  EXPECT_THAT(read.status().message(), HasSubstr("a run writes one every checkpoint.every_s"));
+}
+
+TEST(Checkpoint, WeightsThatAreNotFiniteNeverTakeTheLastGoodOnesPlace) {
+  TemporaryFolder folder;
+  Written(folder, SampleCheckpoint(100));
+  Checkpoint wrong = SampleCheckpoint(200);
+  wrong.weights.parameters[1] = NAN;
+  const auto written = WriteCheckpoint(folder.path(), wrong);
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.status().message(), HasSubstr("not finite"));
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(100));
+}
+
+TEST(Checkpoint, OfAnotherModelIsRefusedInOneSentence) {
+  const FoundCheckpoint found{SampleCheckpoint(1), "F"};
+  EXPECT_TRUE(CheckSameModel(found, found.checkpoint.weights.spec).ok());
+  ModelSpec other = found.checkpoint.weights.spec;
+  other.trunk = SampleCheckpoint(1, 4).weights.spec.trunk;
+  EXPECT_EQ(CheckSameModel(found, other).message(),
+            "F is of another model: it has \"dense 3 tanh\" where \"dense 4 tanh\" was expected; "
+            "go on with the config it was made with, or start another run");
+}
+
+TEST(Checkpoint, OnlyWhatRetentionNamesStays) {
+  TemporaryFolder folder;
+  for (const std::uint64_t step : {40, 99, 100, 150, 205, 290, 310, 320, 330})
+    Written(folder, SampleCheckpoint(step));
+  ASSERT_TRUE(MarkBest(folder.path(), 150).ok());
+  ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 2, .keep_every = 100}, 330).ok());
+  // The first at or after 100, 200, 300; the best; the newest two.
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(100, 150, 205, 310, 320, 330));
+  EXPECT_EQ(*BestCheckpoint(folder.path()), CheckpointFolder(folder.path(), 150));
+  ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 1, .keep_every = 0}, 320).ok());
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(150, 320, 330))
+      << "what lies after the step that was just verified is left alone";
+  EXPECT_EQ(MarkBest(folder.path(), 100).code(), StatusCode::kInvalidData);
 }
 
 }  // namespace

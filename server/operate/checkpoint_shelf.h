@@ -1,0 +1,42 @@
+// The folder `checkpoints` as a shelf: names, links, what is swept, who may write.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+/// What begins so is of a writer at work, or of one that died.
+constexpr char kUnfinished[] = ".tmp-";
+
+std::string StepName(std::uint64_t step);  ///< "step-000000123456"
+std::optional<std::uint64_t> StepOf(std::string_view name);
+
+/// One writer at a time, of any thread or process; waits for the other.
+class ShelfLock {
+ public:
+  static Result<ShelfLock> Take(const std::string& shelf);
+  ShelfLock(ShelfLock&& other) noexcept;
+  ShelfLock& operator=(ShelfLock&&) = delete;
+  ~ShelfLock();
+
+ private:
+  explicit ShelfLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+/// Removes every .tmp-*; under the lock nobody is at work on one.
+void SweepUnfinished(const std::string& shelf);
+
+/// `link` (latest, best) names `name` from now on: renamed over, never missing.
+Status PointLink(const std::string& shelf, const std::string& link, const std::string& name);
+
+Status RenamePath(const std::string& from, const std::string& to);
+/// Both are there afterwards, each in the other's place: in one step where the file system can.
+Status SwapPaths(const std::string& one, const std::string& other);
+
+}  // namespace murmurate
