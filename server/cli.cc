@@ -23,6 +23,7 @@ struct CommandLine {
   LearnArguments learn;
   ActorArguments actor;
   EvalArguments eval;
+  CheckpointArguments inspect;
   AskArguments ask;
   std::string check;
   std::function<Result<int>()> chosen;
@@ -162,12 +163,24 @@ void AddActor(CLI::App* app, CommandLine* line) {
 
 void AddOthers(CLI::App* app, CommandLine* line) {
   auto* eval = app->add_subcommand(
-      "eval", "Score a run's newest weights, greedily, on seeds it never trained on");
-  eval->add_option("RUN", line->eval.run, "A run directory, or a name under run.dir")->required();
+      "eval", "Score a run's newest good weights, greedily, on seeds it never trained on");
+  eval->add_option("RUN", line->eval.place,
+                   "A run directory, a name under run.dir, or one checkpoint's folder")
+      ->required();
+  eval->add_flag("--best", line->eval.best, "Those marked as its best instead");
   eval->add_option("--episodes", line->eval.episodes, "Episodes")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   eval->callback([line] { line->chosen = [line] { return RunEval(line->common, line->eval); }; });
+  auto* inspect = app->add_subcommand(
+      "inspect", "What is in a checkpoint, and whether each of its files is what was written");
+  inspect
+      ->add_option("CHECKPOINT", line->inspect.place,
+                   "A checkpoint's folder, or a run (all of them, the newest good one in full)")
+      ->required();
+  inspect->add_flag("--best", line->inspect.best, "The one marked as the run's best in full");
+  inspect->callback(
+      [line] { line->chosen = [line] { return RunInspect(line->common, line->inspect); }; });
   auto* status = app->add_subcommand("status", "Ask a live learner how it is");
   status->add_option("RUN", line->ask.run, "Which; without it the only live one");
   status->add_flag("--json", line->ask.json, "As JSON");

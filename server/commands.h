@@ -39,10 +39,17 @@ struct ActorArguments {
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);
 
 struct EvalArguments {
-  std::string run;
+  std::string place;  ///< a run or a checkpoint
+  bool best = false;
   int episodes = 100;
 };
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments);
+
+struct CheckpointArguments {
+  std::string place;  ///< a run or a checkpoint
+  bool best = false;
+};
+Result<int> RunInspect(const CommonArguments& common, const CheckpointArguments& arguments);
 
 struct AskArguments {
   std::string run;  ///< "": the only live one

@@ -123,6 +123,10 @@ void Config::Settle(const std::string& stem) {
   server_.ingest_budget_bytes = *AsCount(get("server", "ingest_budget_bytes"));
   server_.max_actors = AsInt(get("server", "max_actors"));
   server_.insecure = std::get<bool>(get("server", "insecure"));
+  checkpoint_.every_steps = *AsCount(get("checkpoint", "every_steps"));
+  checkpoint_.every_s = std::get<double>(get("checkpoint", "every_s"));
+  checkpoint_.retention = {AsInt(get("checkpoint", "keep")),
+                           *AsCount(get("checkpoint", "keep_every"))};
 }
 
 void Config::ListenPrivately() {

@@ -16,6 +16,7 @@
 #include "server/initial_weights.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
+#include "server/operate/checkpoint.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -42,6 +43,12 @@ struct ServerSettings {
   bool insecure = false;
 };
 
+struct CheckpointSettings {
+  std::uint64_t every_steps = 0;  ///< 0: not by steps
+  double every_s = 60.0;          ///< 0: not by time
+  Retention retention;
+};
+
 /// Everything that makes a model of given spaces and teaches it.
 struct ModelSettings {
   ModelSpec spec;
@@ -60,6 +67,7 @@ class Config {
 
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
+  const CheckpointSettings& checkpoint() const { return checkpoint_; }
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -105,6 +113,7 @@ class Config {
   ConfigEntries entries_;
   RunSettings run_;
   ServerSettings server_;
+  CheckpointSettings checkpoint_;
 };
 
 }  // namespace murmurate

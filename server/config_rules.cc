@@ -171,6 +171,16 @@ const std::vector<ConfigRule> kOptimizerRules{
     {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "Adam's", kTiny, 1},
 };
 
+const std::vector<ConfigRule> kCheckpointRules{
+    {"checkpoint", "every_steps", kInteger, I(0), "100000",
+     "steps from one to the next; 0: not by steps", 0, kMany},
+    {"checkpoint", "every_s", kNumber, 60.0, "60",
+     "seconds from one to the next, so much a crash can cost; 0: not by time", 0, 31'536'000},
+    {"checkpoint", "keep", kInteger, I(3), "3", "the newest that stay", 1, 1 << 20},
+    {"checkpoint", "keep_every", kInteger, I(0), "1000000",
+     "and the first after each multiple of so many steps; 0: none", 0, kMany},
+};
+
 std::string Number(double value) {
   std::string text = ToToml(ConfigValue(value));
   if (std::abs(value) < 1e15 && value == std::floor(value))
@@ -235,7 +245,7 @@ const std::vector<ConfigRule>& ConfigRules() {
     std::vector<ConfigRule> all;
     const std::vector<ConfigRule> environment_rules = EnvironmentRules();
     for (const auto* some : {&kRunRules, &environment_rules, &kServerRules, &kModelRules,
-                             &kAlgorithmRules, &kOptimizerRules})
+                             &kAlgorithmRules, &kOptimizerRules, &kCheckpointRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -256,7 +266,7 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run", "environment", "server", "model", "algorithm", "optimizer"};
+  return {"run", "environment", "server", "model", "algorithm", "optimizer", "checkpoint"};
 }
 
 std::string Expectation(const ConfigRule& rule) {

@@ -10,6 +10,7 @@
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
 #include "server/log.h"
+#include "server/make_checkpoint.h"
 #include "server/version.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -50,12 +51,16 @@ TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& chann
 
 /// What one model needs while the daemon lives.
 struct LiveModel {
+  explicit LiveModel(const CheckpointSettings& settings)
+      : checkpoints(settings.every_steps, settings.every_s, MonotonicNs()) {}
+
   std::string name;
   std::shared_ptr<ExperienceChannel> channel;
   std::unique_ptr<LearnLoop> learning;
   std::shared_ptr<const Snapshot> newest;
   Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
+  CheckpointTimes checkpoints;
   std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
 };
 
@@ -85,7 +90,8 @@ struct Daemon::State {
   void EndLearning(std::int64_t deadline_ns);
   void LeaveBusyModels();
   void SayGoodbye(const std::string& reason, const std::function<bool()>& actors_gone);
-  std::string SaveWeights();
+  void PostCheckpoint(LiveModel* model);
+  std::string WriteLastCheckpoints();
 
   const Config config;
   const DaemonOptions options;
@@ -102,7 +108,7 @@ struct Daemon::State {
   std::vector<std::string> addresses;
   std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
   std::vector<std::unique_ptr<LiveModel>> models;
-  std::unique_ptr<Loop> publish_loop, operate_loop, ingest_loop;
+  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop;
   bool stopped = false;
 };
 
@@ -152,6 +158,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.directory = &directory;
   op.display = &display;
   op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
+  op.retention = config.checkpoint().retention;
   op.log_interval_s = config.run().log_interval_s;
   op.start_ns = options.start_ns;
   op.listen = addresses;
@@ -181,6 +188,9 @@ Status Daemon::State::WriteFiles() const {
 void Daemon::State::StartLoops() {
   publish_loop = std::make_unique<Loop>(
       "mmr-publish", [this] { publishing->PollOnce(200); }, [this] { publishing->Wake(); });
+  checkpoint_loop = std::make_unique<Loop>(
+      "mmr-checkpoint", [this] { operate->writer().PollOnce(1000); },
+      [this] { operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
       "mmr-operate", [this] { operate->PollOnce(20); }, [this] { operate->Wake(); });
   ingest_loop = std::make_unique<Loop>(
@@ -199,7 +209,7 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
     return segment.status();
   }
   const int length = settings.algorithm.trajectory_length;
-  auto model = std::make_unique<LiveModel>();
+  auto model = std::make_unique<LiveModel>(config.checkpoint());
   model->name = name;
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
@@ -244,7 +254,12 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
     });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
-    model->gate.Pass([&] { operate->Post(ToUpdate(model->name, *model->channel, report)); });
+    model->gate.Pass([&] {
+      TrainingUpdate update = ToUpdate(model->name, *model->channel, report);
+      const bool due = model->checkpoints.Due(update.environment_steps, update.at_ns);
+      operate->Post(std::move(update));
+      if (due) PostCheckpoint(model);
+    });
   };
   callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
   model->learning =
@@ -302,22 +317,20 @@ void Daemon::State::SayGoodbye(const std::string& reason,
   } while (!actors_gone() && MonotonicNs() < deadline);
 }
 
-std::string Daemon::State::SaveWeights() {
-  std::string saved;
-  for (const auto& model : models) {
-    const ModelSpec& spec = model->channel->spec;
-    if (!model->newest) continue;
-    Checkpoint checkpoint{
-        {spec, model->newest->version, model->channel->environment_steps.load(), {}}};
-    WeightsFile& file = checkpoint.weights;
-    file.parameters = AlignedFloats(model->newest->parameters.size());
-    std::copy(model->newest->parameters.begin(), model->newest->parameters.end(),
-              file.parameters.begin());
-    Status status = operate->Save(model->name, checkpoint);
-    if (!status.ok()) log(LogLevel::kError, status.message());
-    if (status.ok() && saved.empty()) saved = directory.path() + "/checkpoints/latest";
-  }
-  return saved;
+/// At a batch border on the learning thread, or after that has ended.
+void Daemon::State::PostCheckpoint(LiveModel* model) {
+  if (!model->newest) return;
+  operate->PostCheckpoint(model->name, MakerOf(config, model->channel->spec, model->newest,
+                                               model->channel->environment_steps.load()));
+}
+
+/// After Operate::Finish has passed on what was posted. The first model's; "" when there is none.
+std::string Daemon::State::WriteLastCheckpoints() {
+  checkpoint_loop.reset();
+  while (operate->writer().PollOnce(0)) continue;
+  const CheckpointHealth health = operate->checkpoints();
+  const bool written = health.last_step && health.trouble.empty();
+  return written ? directory.path() + "/checkpoints/latest" : "";
 }
 
 Daemon::Daemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -358,11 +371,12 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.EndLearning(deadline_ns);
   state.operate_loop.reset();
   state.publish_loop.reset();
+  for (const auto& model : state.models) state.PostCheckpoint(model.get());
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;
   Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
-                  progress.mean_return(), state.SaveWeights()};
+                  progress.mean_return(), state.WriteLastCheckpoints()};
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   return outcome;

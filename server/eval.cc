@@ -1,11 +1,9 @@
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 
 #include "client/environments/environment.h"
 #include "murmurate/client.h"
-#include "server/commands.h"
-#include "server/operate/checkpoint.h"
+#include "server/choose_checkpoint.h"
 #include "server/operate/display.h"
 #include "shared/core/random.h"
 
@@ -80,21 +78,23 @@ Result<Scores> Play(const WeightsFile& weights, Environment* environment, int ep
   return scores;
 }
 
-void Warn(LogLevel, std::string_view message) { std::cerr << message << std::endl; }
-
 }  // namespace
 
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
-  auto folder = FindRun(common, arguments.run);
-  if (!folder.ok()) return folder.status();
-  auto found = ReadNewestCheckpoint(*folder, Warn);
+  const auto place = FindPlace(common, arguments.place);
+  if (!place.ok()) return place.status();
+  if (place->run.empty())
+    return InvalidArgument(place->folder +
+                           ": lies in no run, so nothing says what it plays; name the run, or a "
+                           "checkpoint in its folder checkpoints");
+  const auto found = ChooseCheckpoint(*place, arguments.best);
   if (!found.ok()) return found.status();
   const WeightsFile* weights = &found->checkpoint.weights;
-  auto environment = EnvironmentOf(*folder, weights->spec);
+  auto environment = EnvironmentOf(place->run, weights->spec);
   if (!environment.ok()) return environment.status();
   const auto scores = Play(*weights, environment->get(), arguments.episodes);
   if (!scores.ok()) return scores.status();
-  std::printf("%s: %d greedy episodes with the weights of step %s\n", folder->c_str(),
+  std::printf("%s: %d greedy episodes with the weights of step %s\n", place->run.c_str(),
               scores->count, WithCommas(weights->steps).c_str());
   std::printf("mean %.3f  std %.3f  min %.3f  max %.3f\n", scores->mean(), scores->deviation(),
               scores->low, scores->high);

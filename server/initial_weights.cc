@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "server/operate/checkpoint.h"
 #include "server/operate/display.h"
 #include "shared/core/check.h"
 
@@ -44,11 +45,19 @@ Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
     return Refuse(from, StatusCode::kInvalidArgument,
                   "there is no such file; give the path of a safetensors file, relative to the "
                   "config's folder");
-  if (std::filesystem::is_directory(from.path, error))
+  const std::filesystem::path path(from.path);
+  const bool folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path checkpoint = folder ? path : path.parent_path();
+  const bool sealed = std::filesystem::exists(checkpoint / "MANIFEST.json", error);
+  if (folder && !sealed)
     return Refuse(from, StatusCode::kInvalidArgument,
-                  "is a folder where a safetensors file was expected; name the file in it, of a "
-                  "run RUN/checkpoints/latest/weights.safetensors");
-  Result<std::string> bytes = ReadFile(from.path, kMaxFileBytes);
+                  "is a folder where a safetensors file or a checkpoint was expected; name the "
+                  "file in it, or of a run RUN/checkpoints/latest");
+  if (sealed) {
+    const Status verified = ReadCheckpoint(checkpoint).status();
+    if (!verified.ok()) return Refuse(from, verified.code(), verified.message());
+  }
+  Result<std::string> bytes = ReadFile(folder ? path / "weights.safetensors" : path, kMaxFileBytes);
   if (!bytes.ok()) return Refuse(from, bytes.status().code(), bytes.status().message());
   Result<SafetensorsFile> file =
       ParseSafetensors(std::as_bytes(std::span<const char>(*bytes)), OtherTypes::kName);

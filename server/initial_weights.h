@@ -1,5 +1,6 @@
 // InitialWeights: the file that a new model begins with ([model] initialize_from): partial loading
 // by name and shape (shared/model/weights_match.h), with a report of what matched.
+// A checkpoint's folder is good too; whatever lies beside a MANIFEST.json is verified first.
 //
 // Files are read once, before anything starts: `serve --fresh` may move the run aside that holds
 // one. What matches is known when a model is made for the spaces of its first actor; `train` and
@@ -17,7 +18,8 @@
 namespace murmurate {
 
 struct InitialFile {
-  std::string path;    ///< "": the model begins without one
+  std::string
+      path;  ///< a safetensors file or a checkpoint's folder; "": the model begins without one
   std::string origin;  ///< how a message names the setting: "c.toml:4: model.initialize_from"
 };
 

@@ -45,6 +45,14 @@ Result<std::string> WriteCheckpoint(const std::string& directory, const Checkpoi
 /// and what was expected.
 Result<Checkpoint> ReadCheckpoint(const std::string& folder);
 
+/// Of each file of a checkpoint, its manifest first: whether it is there and has its size and sum.
+struct FileVerdict {
+  std::string name;
+  std::uint64_t size = 0;
+  Status status = {};
+};
+std::vector<FileVerdict> VerifyFiles(const std::string& folder);
+
 struct FoundCheckpoint {
   Checkpoint checkpoint;
   std::string folder;

@@ -161,6 +161,18 @@ Result<Checkpoint> ReadCheckpoint(const std::string& folder) {
   return checkpoint;
 }
 
+std::vector<FileVerdict> VerifyFiles(const std::string& folder) {
+  const OpenFolder open(folder);
+  if (Status status = open.Check(); !status.ok()) return {{kManifestName, 0, status}};
+  const auto manifest = ReadManifest(open, folder);
+  std::vector<FileVerdict> verdicts{{kManifestName, 0, manifest.status()}};
+  if (!manifest.ok()) return verdicts;
+  verdicts[0].size = FormatManifest(*manifest).size();
+  for (const auto& [name, seal] : manifest->files)
+    verdicts.push_back({name, seal.size, ReadSealed(open, folder, name, seal).status()});
+  return verdicts;
+}
+
 Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const LogCallback& log) {
   std::vector<std::string> wrong;
   std::vector<std::uint64_t> steps = CheckpointSteps(directory);

@@ -53,6 +53,10 @@ std::string Return(const ProgressView& view) {
   return text;
 }
 
+std::string CheckpointStep(const CheckpointHealth& health) {
+  return health.last_step ? "step " + WithCommas(*health.last_step) : "-";
+}
+
 std::string Rate(double steps_per_second) {
   return steps_per_second >= 1e4 ? Format("%.0f k", steps_per_second / 1e3)
                                  : Format("%.0f", steps_per_second);
@@ -101,9 +105,13 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
   lines.push_back(Row("version", WithCommas(view.version)));
   lines.push_back(
       Row("actors", std::to_string(view.actors) + " (" + std::to_string(view.agents) + " agents)"));
+  lines.push_back(Row("checkpoint", CheckpointStep(view.checkpoints)));
   lines.push_back(Row("time", ShortDuration(view.elapsed_s)));
   lines.push_back(Row("eta", view.eta_s ? "at most " + ShortDuration(*view.eta_s) : "-"));
   lines.push_back(Border());
+  if (!view.checkpoints.trouble.empty())
+    for (std::string& line : Wrapped("CHECKPOINT NOT WRITTEN: " + view.checkpoints.trouble))
+      lines.push_back(std::move(line));
   if (!view.waiting.empty())
     for (std::string& line : Wrapped(view.waiting)) lines.push_back(std::move(line));
   return lines;
@@ -114,6 +122,8 @@ std::string Display::OneLine(const ProgressView& view) {
                      WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
                      " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
                      WithCommas(view.version) + "  actors " + std::to_string(view.actors);
+  if (!view.checkpoints.trouble.empty())
+    line += "  CHECKPOINT NOT WRITTEN (last good " + CheckpointStep(view.checkpoints) + ')';
   if (view.eta_s) line += "  eta " + ShortDuration(*view.eta_s);
   if (!view.waiting.empty()) line += "  (" + view.waiting + ')';
   return line;

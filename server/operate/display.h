@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "server/operate/checkpoint_writer.h"
+
 namespace murmurate {
 
 struct ProgressView {
@@ -21,6 +23,7 @@ struct ProgressView {
   double steps_per_second = 0, staleness = 0, elapsed_s = 0;
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate
   int actors = 0, agents = 0;
+  CheckpointHealth checkpoints;
   std::string waiting;  ///< who waits for whom, when somebody does
 };
 

@@ -20,7 +20,8 @@ constexpr std::size_t kMaxReportsWaiting = 100'000;
 
 }  // namespace
 
-Operate::Operate(OperateOptions options) : options_(std::move(options)) {
+Operate::Operate(OperateOptions options)
+    : options_(std::move(options)), writer_(options_.retention, options_.log) {
   next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
   next_show_ns_ = options_.start_ns;
   next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
@@ -85,6 +86,22 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
   for (const wire::ReportedNumber& number : numbers) reported_.emplace_back(model, number);
 }
 
+void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
+  {
+    std::lock_guard lock(mutex_);
+    checkpoints_.emplace_back(model, std::move(make));
+  }
+  wake_.Set();
+}
+
+void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
+  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make)] {
+    Checkpoint checkpoint = make();
+    checkpoint.mean_return = mean;
+    return checkpoint;
+  });
+}
+
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
   Poller(&wake_).Wait(sockets, timeout_ms);
@@ -98,10 +115,12 @@ void Operate::PollOnce(int timeout_ms) {
 void Operate::TakeMail() {
   std::vector<TrainingUpdate> mail;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
+  std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints;
   {
     std::lock_guard lock(mutex_);
     mail.swap(mail_);
     reported.swap(reported_);
+    checkpoints.swap(checkpoints_);
   }
   for (const auto& [name, number] : reported)
     if (Model* model = Find(name)) model->reports.Take({&number, 1});
@@ -112,6 +131,8 @@ void Operate::TakeMail() {
     if (!first || !frozen_) model->progress->Take(update);
     if (first) CheckStop(*model->progress);
   }
+  for (auto& [name, make] : checkpoints)
+    if (const Model* model = Find(name)) PassOn(*model, std::move(make));
 }
 
 void Operate::CheckStop(const Progress& progress) {
@@ -170,6 +191,7 @@ void Operate::Show(std::int64_t now_ns) {
   view.steps_per_second = progress.steps_per_second(now_ns);
   view.staleness = progress.last().staleness_mean;
   view.elapsed_s = progress.elapsed_s(now_ns);
+  view.checkpoints = checkpoints();
   if (!ended_ && view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
     view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
   const ActorsView actors = options_.actors();
@@ -206,7 +228,8 @@ StatusReport Operate::Report() {
     report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
                              last.version, model->progress->episodes(), last.dropped_steps,
                              model->progress->mean_return(),
-                             model->progress->steps_per_second(now_ns), last.staleness_mean});
+                             model->progress->steps_per_second(now_ns), last.staleness_mean,
+                             writer_.Health(model->folder)});
   }
   return report;
 }
@@ -218,13 +241,6 @@ void Operate::Finish() {
   WriteRows(now_ns);
   if (options_.display->mode() == Display::Mode::kTable) Show(now_ns);
   options_.display->Release();
-}
-
-Status Operate::Save(const std::string& model, const Checkpoint& checkpoint) {
-  const Model* found = Find(model);
-  if (found == nullptr) return InvalidData("model " + model + ": its folder could not be made");
-  auto written = WriteCheckpoint(found->folder, checkpoint);
-  return written.ok() ? Status() : written.status();
 }
 
 }  // namespace murmurate

@@ -15,7 +15,7 @@
 
 #include "murmurate/log.h"
 #include "server/operate/admin.h"
-#include "server/operate/checkpoint.h"
+#include "server/operate/checkpoint_writer.h"
 #include "server/operate/display.h"
 #include "server/operate/progress.h"
 #include "server/operate/reports.h"
@@ -44,6 +44,7 @@ struct OperateOptions {
   Display* display = nullptr;
   StopRules stop;
   double log_interval_s = 5.0;
+  Retention retention = {};
   std::int64_t start_ns = 0;
   std::vector<std::string> listen;
   std::string admin_address;
@@ -59,14 +60,20 @@ class Operate {
   void Post(TrainingUpdate update);  ///< any thread; returns at once
   /// Numbers that the game of `model` reported; any thread; returns at once.
   void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers);
+  /// A checkpoint of `model` is due: `make` runs on the writing thread; any thread; returns at
+  /// once.
+  void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
+  /// What mmr-checkpoint repeats.
+  CheckpointWriter& writer() { return writer_; }
   /// The operating thread: waits up to `timeout_ms` for an update or a question; bounded.
   void PollOnce(int timeout_ms);
   void Wake() { wake_.Set(); }
 
-  /// After the operating thread has ended: the last rows, the curves, the last line of the display.
+  /// After the operating thread has ended: the last rows, the curves, the last line of the display;
+  /// what was posted is with the writer.
   void Finish();
-  /// A checkpoint of `model`; after or before Finish.
-  Status Save(const std::string& model, const Checkpoint& checkpoint);
+  /// How the writing of the first model's checkpoints goes.
+  CheckpointHealth checkpoints() const { return writer_.Health(models_.front()->folder); }
 
   /// The first model's progress; after the operating thread has ended.
   const Progress& progress() const { return *models_.front()->progress; }
@@ -83,6 +90,7 @@ class Operate {
   Status AddModel(const std::string& name);
   Model* Find(const std::string& name);
   void TakeMail();
+  void PassOn(const Model& model, CheckpointWriter::Make make);
   void CheckStop(const Progress& progress);
   void WriteRows(std::int64_t now_ns);
   void DrawCurve(const Model& model);
@@ -95,6 +103,8 @@ class Operate {
   std::mutex mutex_;
   std::vector<TrainingUpdate> mail_;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported_;
+  std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints_;
+  CheckpointWriter writer_;
   std::optional<AdminServer> admin_;
   std::vector<std::unique_ptr<Model>> models_;  ///< the first is there from the start
   bool named_ = false;                          ///< the first model is known by name

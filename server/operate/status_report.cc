@@ -24,7 +24,12 @@ Json ModelJson(const ModelStatus& model) {
           {"dropped_steps", model.dropped_steps},
           {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
           {"steps_per_second", model.steps_per_second},
-          {"staleness", model.staleness}};
+          {"staleness", model.staleness},
+          {"checkpoints_written", model.checkpoints.written},
+          {"checkpoint_failures", model.checkpoints.failures},
+          {"checkpoint_step",
+           model.checkpoints.last_step ? Json(*model.checkpoints.last_step) : Json(nullptr)},
+          {"checkpoint_trouble", model.checkpoints.trouble}};
 }
 
 Json ActorJson(const wire::ServerSession::ActorReport& actor) {
@@ -59,6 +64,19 @@ std::string ModelLine(const Json& model) {
          Number(model.value("staleness", Json()), "%.1f") + '\n';
 }
 
+/// "" before the first attempt.
+std::string CheckpointLine(const Json& model) {
+  const Json step = model.value("checkpoint_step", Json());
+  const auto failures = model.value("checkpoint_failures", std::uint64_t{0});
+  if (step.is_null() && failures == 0) return "";
+  std::string line = "  last good checkpoint: " +
+                     (step.is_number() ? "step " + WithCommas(step.get<std::uint64_t>()) : "none");
+  if (failures > 0) line += ", " + WithCommas(failures) + " failed";
+  const std::string trouble = model.value("checkpoint_trouble", "");
+  if (!trouble.empty()) line += "; the last attempt: " + trouble;
+  return line + '\n';
+}
+
 std::string ActorLine(const Json& actor) {
   std::string line = "actor " + actor.value("name", "?") + ": " + actor.value("health", "?") +
                      ", " + std::to_string(actor.value("agents", 0)) + " agents, " +
@@ -78,7 +96,8 @@ std::string Lines(const Json& report) {
                      ShortDuration(report.value("uptime_s", 0.0)) + '\n';
   for (const auto& address : report.value("listen", Json::array()))
     text += "listening on " + address.get<std::string>() + '\n';
-  for (const auto& model : report.value("models", Json::array())) text += ModelLine(model);
+  for (const auto& model : report.value("models", Json::array()))
+    text += ModelLine(model) + CheckpointLine(model);
   if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
   for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/operate/checkpoint_writer.h"
 #include "shared/wire/server_session.h"
 
 namespace murmurate {
@@ -25,6 +26,7 @@ struct ModelStatus {
                 dropped_steps = 0;
   std::optional<double> mean_return;
   double steps_per_second = 0, staleness = 0;
+  CheckpointHealth checkpoints = {};
 };
 
 struct StatusReport {

@@ -116,8 +116,8 @@ TEST_F(InitialWeightsTest, EveryRefusalSaysWhereAndWhatToDo) {
                 "config's folder");
   EXPECT_EQ(Report("initialize_from = \"deep\""),
             where + (folder_ / "deep").string() +
-                ": is a folder where a safetensors file was expected; name the file in it, of a "
-                "run RUN/checkpoints/latest/weights.safetensors");
+                ": is a folder where a safetensors file or a checkpoint was expected; name the "
+                "file in it, or of a run RUN/checkpoints/latest");
   Write("text", "what is this?");
   EXPECT_THAT(Report("initialize_from = \"text\""),
               ::testing::StartsWith(where + (folder_ / "text").string() +

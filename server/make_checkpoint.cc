@@ -1,0 +1,19 @@
+#include "server/make_checkpoint.h"
+
+#include <algorithm>
+
+namespace murmurate {
+
+CheckpointWriter::Make MakerOf(const Config& config, const ModelSpec& spec,
+                               std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps) {
+  return [&config, &spec, snapshot = std::move(snapshot), steps] {
+    Checkpoint checkpoint{{spec, snapshot->version, steps, {}}};
+    const AlignedFloats& from = snapshot->parameters;
+    checkpoint.weights.parameters = AlignedFloats(from.size());
+    std::copy(from.begin(), from.end(), checkpoint.weights.parameters.begin());
+    for (const Config::Line& line : config.Explain()) checkpoint.settings[line.path] = line.value;
+    return checkpoint;
+  };
+}
+
+}  // namespace murmurate

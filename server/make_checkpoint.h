@@ -1,0 +1,17 @@
+// What a learning thread hands over when a checkpoint is due. The snapshot is never changed again,
+// so it is copied into the checkpoint by the thread that writes.
+#pragma once
+
+#include <memory>
+
+#include "server/config.h"
+#include "server/operate/checkpoint_writer.h"
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+/// `config` and `spec` must outlive the writing.
+CheckpointWriter::Make MakerOf(const Config& config, const ModelSpec& spec,
+                               std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);
+
+}  // namespace murmurate

@@ -1,0 +1,79 @@
+// CheckpointWriter: what mmr-checkpoint repeats: take what a learning thread has handed over, write
+// it, verify it, delete what need not stay.
+//
+//   mmr-learn --Post--> one place a model --PollOnce--> checkpoints/step-...
+//
+// A thread of its own, because a slow disk takes seconds for what a status must be answered in
+// meanwhile. One place a model, newest wins: who learns never waits for the disk, and memory never
+// holds more than one copy that waits and one that is being written.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "murmurate/log.h"
+#include "server/operate/checkpoint.h"
+
+namespace murmurate {
+
+/// When the next one is due: whichever comes first. One thread.
+class CheckpointTimes {
+ public:
+  /// `every_steps` 0, `every_s` 0: not by this.
+  CheckpointTimes(std::uint64_t every_steps, double every_s, std::int64_t start_ns);
+  /// True once each time; the next is counted from there.
+  bool Due(std::uint64_t steps, std::int64_t now_ns);
+  /// A resumed run counts on from these steps.
+  void StartAt(std::uint64_t steps);
+
+ private:
+  const std::uint64_t every_steps_;
+  const std::int64_t every_ns_;
+  std::uint64_t next_steps_;
+  std::int64_t next_ns_;
+};
+
+/// How the writing of one directory goes.
+struct CheckpointHealth {
+  std::uint64_t written = 0, failures = 0;
+  std::optional<std::uint64_t> last_step;  ///< of the last one that is good
+  std::string trouble;                     ///< why the last attempt failed; "" when it did not
+};
+
+class CheckpointWriter {
+ public:
+  /// Called on the writing thread: makes the checkpoint from what the learning thread copied.
+  using Make = std::function<Checkpoint()>;
+  /// Called on the writing thread when a checkpoint of `directory` is on the disk, verified.
+  using OnWritten = std::function<void(const std::string& directory, const Checkpoint&)>;
+
+  CheckpointWriter(const Retention& retention, LogCallback log, OnWritten on_written = {});
+
+  /// Any thread; returns at once. One that still waits for the same directory is forgotten.
+  void Post(const std::string& directory, Make make);
+  /// Waits up to `timeout_ms` for something to write, and writes it. False: there was nothing.
+  bool PollOnce(int timeout_ms);
+  void Wake();
+
+  CheckpointHealth Health(const std::string& directory) const;  ///< any thread
+
+ private:
+  void Write(const std::string& directory, const Make& make);
+  void Note(const std::string& directory, const Status& status, const Checkpoint& checkpoint);
+
+  const Retention retention_;
+  const LogCallback log_;
+  const OnWritten on_written_;
+  mutable std::mutex mutex_;
+  std::condition_variable posted_;
+  bool woken_ = false;
+  std::map<std::string, Make> waiting_;
+  std::map<std::string, CheckpointHealth> health_;
+};
+
+}  // namespace murmurate

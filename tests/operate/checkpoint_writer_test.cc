@@ -1,0 +1,112 @@
+#include "server/operate/checkpoint_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/operate/sample_checkpoint.h"
+#include "tests/operate/temporary_folder.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+struct Fixture {
+  explicit Fixture(Retention retention = {})
+      : writer(
+            retention,
+            [this](LogLevel level, std::string_view line) {
+              EXPECT_EQ(level, LogLevel::kError);
+              log.emplace_back(line);
+            },
+            [this](const std::string&, const Checkpoint& checkpoint) {
+              committed.push_back(checkpoint.weights.steps);
+            }) {}
+  void Post(std::uint64_t steps) {
+    writer.Post(folder.path(), [steps] { return SampleCheckpoint(steps); });
+  }
+
+  TemporaryFolder folder;
+  std::vector<std::string> log;
+  std::vector<std::uint64_t> committed;
+  CheckpointWriter writer;
+};
+
+TEST(CheckpointTimes, AreOfStepsOrOfSecondsWhicheverComesFirst) {
+  CheckpointTimes times(100, 60, 0);
+  EXPECT_FALSE(times.Due(99, kSecond));
+  EXPECT_TRUE(times.Due(105, kSecond));
+  EXPECT_FALSE(times.Due(199, 2 * kSecond));  // the next multiple, not 100 steps more
+  EXPECT_TRUE(times.Due(200, 2 * kSecond));
+  EXPECT_FALSE(times.Due(201, 61 * kSecond));
+  EXPECT_TRUE(times.Due(201, 62 * kSecond));
+  EXPECT_FALSE(times.Due(299, 63 * kSecond));
+}
+
+TEST(CheckpointTimes, ZeroIsNever) {
+  CheckpointTimes times(0, 0, 0);
+  EXPECT_FALSE(times.Due(UINT64_MAX - 1, INT64_MAX - 1));
+}
+
+TEST(CheckpointTimes, AResumedRunDoesNotRepeatWhatIsBehindIt) {
+  CheckpointTimes times(100, 0, 0);
+  times.StartAt(1050);
+  EXPECT_FALSE(times.Due(1099, 0));
+  EXPECT_TRUE(times.Due(1100, 0));
+}
+
+TEST(CheckpointWriter, NewestWinsAndNothingIsWrittenTwice) {
+  Fixture fixture;
+  for (const std::uint64_t steps : {10, 20, 30}) fixture.Post(steps);
+  EXPECT_TRUE(fixture.writer.PollOnce(0));
+  EXPECT_FALSE(fixture.writer.PollOnce(0));
+  EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(30));
+  EXPECT_THAT(fixture.committed, ElementsAre(30));
+  EXPECT_EQ(fixture.writer.Health(fixture.folder.path()).last_step, 30u);
+}
+
+TEST(CheckpointWriter, KeepsWhatRetentionNames) {
+  Fixture fixture({.keep = 2});
+  for (const std::uint64_t steps : {10, 20, 30}) {
+    fixture.Post(steps);
+    fixture.writer.PollOnce(0);
+  }
+  EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(20, 30));
+}
+
+TEST(CheckpointWriter, AFailedWriteIsLoudTouchesNothingAndTheNextOneSucceeds) {
+  Fixture fixture({.keep = 1});
+  fixture.Post(10);
+  fixture.writer.PollOnce(0);
+  const std::string shelf = fixture.folder.path() + "/checkpoints";
+  fs::rename(shelf, shelf + "-aside");
+  std::FILE* file = std::fopen(shelf.c_str(), "w");  // a file where the folder was
+  std::fclose(file);
+  fixture.Post(20);
+  EXPECT_TRUE(fixture.writer.PollOnce(0));
+  ASSERT_EQ(fixture.log.size(), 1u);
+  EXPECT_THAT(fixture.log[0], HasSubstr("1 failed so far, the last good one is of step 10"));
+  EXPECT_THAT(fixture.log[0], HasSubstr(shelf));
+  CheckpointHealth health = fixture.writer.Health(fixture.folder.path());
+  EXPECT_EQ(health.failures, 1u);
+  EXPECT_EQ(health.last_step, 10u);
+  EXPECT_NE(health.trouble, "");
+
+  fs::remove(shelf);
+  fs::rename(shelf + "-aside", shelf);
+  EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(10));
+  fixture.Post(30);
+  fixture.writer.PollOnce(0);
+  health = fixture.writer.Health(fixture.folder.path());
+  EXPECT_EQ(health.failures, 1u);
+  EXPECT_EQ(health.last_step, 30u);
+  EXPECT_EQ(health.trouble, "");
+  EXPECT_THAT(fixture.committed, ElementsAre(10, 30));
+}
+
+}  // namespace
+}  // namespace murmurate

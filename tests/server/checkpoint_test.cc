@@ -1,0 +1,192 @@
+// Checkpoints of a run, end to end: written while it learns, whatever the disk does; inspected,
+// scored and begun with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// Trains until it is told to stop, with a checkpoint ten times a second.
+std::vector<std::string> EndlessTraining() {
+  return {"train",    "cartpole",
+          "--set",    "run.stop_at_return=100000",
+          "--steps",  "100000000",
+          "--set",    "checkpoint.every_s=0.1",
+          "--set",    "checkpoint.keep=2",
+          "--set",    "run.name=c",
+          "--actors", "1"};
+}
+
+nlohmann::json Model(const Workplace& place) {
+  const auto status = nlohmann::json::parse(RunMurmurate(place.path(), {"status", "--json"}).output,
+                                            nullptr, false);
+  return status.is_object() && !status["models"].empty() ? status["models"][0] : nlohmann::json();
+}
+
+std::uint64_t Count(const Workplace& place, const char* key) {
+  const auto model = Model(place);
+  return model.is_object() && model[key].is_number() ? model[key].get<std::uint64_t>() : 0;
+}
+
+bool Grows(const Workplace& place, const char* key) {
+  const std::uint64_t before = Count(place, key);
+  return Eventually(20, [&] { return Count(place, key) > before; });
+}
+
+std::vector<std::string> Steps(const fs::path& checkpoints) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(checkpoints))
+    if (entry.path().filename().string().starts_with("step-")) names.push_back(entry.path());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(Checkpoints, AreWrittenWhileARunLearnsAndTheLastAtItsEnd) {
+  Workplace place;
+  Process train(place.path(), EndlessTraining());
+  ASSERT_TRUE(Eventually(30, [&] { return Count(place, "checkpoints_written") >= 3; }));
+  EXPECT_EQ(Count(place, "checkpoint_failures"), 0u);
+  train.Send(SIGINT);
+  EXPECT_EQ(train.Wait(30), 0) << train.Errors();
+  const auto kept = Steps(place.path() + "/runs/c/checkpoints");
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(fs::canonical(place.path() + "/runs/c/checkpoints/latest"), fs::canonical(kept[1]));
+
+  const Ran inspect = RunMurmurate(place.path(), {"inspect", "c"});
+  EXPECT_EQ(inspect.code, 0) << inspect.errors;
+  for (const char* part : {"weights.safetensors", "bytes  verified", "dense 64", "policy.head.bias",
+                           "algorithm.name", "\"ppo\""})
+    EXPECT_THAT(inspect.output, HasSubstr(part));
+
+  fs::resize_file(kept[1] + "/weights.safetensors", 100);
+  const Ran eval = RunMurmurate(place.path(), {"eval", "c", "--episodes", "2"});
+  EXPECT_EQ(eval.code, 0) << eval.errors;
+  EXPECT_THAT(eval.errors, HasSubstr("checkpoint skipped: runs/c/checkpoints/step-"));
+  const Ran one = RunMurmurate(place.path(), {"eval", kept[0], "--episodes", "2"});
+  EXPECT_EQ(one.code, 0) << one.errors;
+  for (const char* command : {"inspect", "eval"}) {
+    const Ran bad = RunMurmurate(place.path(), {command, kept[1]});
+    EXPECT_EQ(bad.code, 3) << command;
+    EXPECT_THAT(bad.errors, HasSubstr("weights.safetensors has 100 bytes where "));
+  }
+  const Ran best = RunMurmurate(place.path(), {"eval", "c", "--best"});
+  EXPECT_EQ(best.code, 3);
+  EXPECT_THAT(best.errors, HasSubstr("checkpoints/best: names no checkpoint"));
+
+  const Ran begun = RunMurmurate(
+      place.path(), {"check", "cartpole", "--set", "model.initialize_from=" + kept[0]});
+  EXPECT_EQ(begun.code, 0) << begun.errors;
+  EXPECT_THAT(begun.output, HasSubstr("12 of 12 tensors"));
+  const Ran damaged = RunMurmurate(
+      place.path(),
+      {"check", "cartpole", "--set", "model.initialize_from=" + kept[1] + "/weights.safetensors"});
+  EXPECT_EQ(damaged.code, 3);
+  EXPECT_THAT(damaged.errors, HasSubstr("100 bytes where "));
+}
+
+/// Whether tensors of this checkpoint open in the Python package; it is asked, never assumed.
+TEST(Checkpoints, OpenInThePythonPackage) {
+  const char* chosen = std::getenv("MURMURATE_PYTHON");
+  const std::string python = chosen != nullptr ? chosen : "python3";
+  if (std::system((python + " -c 'import safetensors.numpy' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << python << " has no package safetensors (set MURMURATE_PYTHON)";
+  Workplace place;
+  Process train(place.path(), EndlessTraining());
+  ASSERT_TRUE(Eventually(30, [&] { return Count(place, "checkpoints_written") >= 1; }));
+  train.Send(SIGINT);
+  ASSERT_EQ(train.Wait(30), 0);
+  place.Write("read.py",
+              "import json, sys, hashlib\nfrom safetensors.numpy import load_file\n"
+              "folder = 'runs/c/checkpoints/latest/'\n"
+              "weights = load_file(folder + 'weights.safetensors')\n"
+              "load_file(folder + 'optimizer.safetensors')\n"
+              "state = json.load(open(folder + 'state.json'))\n"
+              "manifest = json.load(open(folder + 'MANIFEST.json'))\n"
+              "for name, seal in manifest['files'].items():\n"
+              "  data = open(folder + name, 'rb').read()\n"
+              "  assert len(data) == seal['size'], name\n"
+              "  assert hashlib.sha256(data).hexdigest() == seal['sha256'], name\n"
+              "assert state['steps'] == manifest['step']\n"
+              "assert weights['policy.head.weight'].shape == (64, 2)\n");
+  EXPECT_EQ(std::system(("cd " + place.path() + " && " + python + " read.py").c_str()), 0);
+}
+
+/// murmurate with `runs` on a disk of 8 MiB; empty where that is not allowed.
+std::vector<std::string> SmallDisk() {
+  const std::string script =
+      "mkdir -p runs && mount -t tmpfs -o size=8m tmpfs runs && exec \"$0\" \"$@\"";
+  const std::vector<std::string> prefix{"unshare", "-rm", "sh", "-c", script};
+  Workplace place;
+  Process trial(place.path(), {"--version"}, prefix);
+  return trial.Wait(10) == 0 ? prefix : std::vector<std::string>{};
+}
+
+constexpr char kNoNamespace[] = "no permission for a mount namespace of its own";
+
+/// What is told when a checkpoint cannot be written, and that learning goes on all the same.
+void ExpectLoud(const Workplace& place, Process* train, const std::string& why) {
+  EXPECT_TRUE(Eventually(20, [&] { return Count(place, "checkpoint_failures") >= 1; }));
+  EXPECT_TRUE(train->Says("checkpoint not written (")) << train->Errors();
+  EXPECT_THAT(train->Errors(), HasSubstr(why));
+  EXPECT_THAT(RunMurmurate(place.path(), {"status"}).output, HasSubstr(why));
+  EXPECT_TRUE(Grows(place, "trained_steps"));
+  EXPECT_GT(Count(place, "checkpoint_step"), 0u) << "the last good one is still told";
+}
+
+TEST(Checkpoints, AFullDiskIsLoudAndTrainingGoesOnUntilThereIsRoom) {
+  const auto prefix = SmallDisk();
+  if (prefix.empty()) GTEST_SKIP() << kNoNamespace;
+  Workplace place;
+  Process train(place.path(), EndlessTraining(), prefix);
+  ASSERT_TRUE(Eventually(30, [&] { return Count(place, "checkpoint_step") > 0; }));
+  const std::string runs =
+      "/proc/" + std::to_string(train.pid()) + "/root" + place.path() + "/runs";
+  {
+    std::ofstream filler(runs + "/filler", std::ios::binary);
+    const std::string block(4096, 'x');
+    while (filler.write(block.data(), 4096).flush()) continue;
+  }
+  ExpectLoud(place, &train, "No space left on device; free some space on that disk");
+  fs::remove(runs + "/filler");
+  EXPECT_TRUE(Grows(place, "checkpoint_step"));
+  EXPECT_TRUE(Eventually(20, [&] {
+    const auto model = Model(place);
+    return model.is_object() && model["checkpoint_trouble"] == "";
+  }));
+  train.Send(SIGINT);
+  EXPECT_EQ(train.Wait(30), 0) << train.Errors();
+}
+
+TEST(Checkpoints, AReadOnlyFolderIsLoudAndTrainingGoesOnUntilItCanBeWritten) {
+  const auto prefix = SmallDisk();
+  if (prefix.empty()) GTEST_SKIP() << kNoNamespace;
+  Workplace place;
+  Process train(place.path(), EndlessTraining(), prefix);
+  ASSERT_TRUE(Eventually(30, [&] { return Count(place, "checkpoint_step") > 0; }));
+  const std::string folder = place.path() + "/runs/c/checkpoints";
+  const auto inside = [&](const std::string& command) {
+    return std::system(("nsenter -t " + std::to_string(train.pid()) +
+                        " -U -m --preserve-credentials sh -c '" + command + "'")
+                           .c_str());
+  };
+  ASSERT_EQ(
+      inside("mount --bind " + folder + " " + folder + " && mount -o remount,bind,ro " + folder),
+      0);
+  ExpectLoud(place, &train, "Read-only file system");
+  ASSERT_EQ(inside("umount -l " + folder), 0);
+  EXPECT_TRUE(Grows(place, "checkpoint_step"));
+  train.Send(SIGINT);
+  EXPECT_EQ(train.Wait(30), 0) << train.Errors();
+}
+
+}  // namespace
+}  // namespace murmurate
