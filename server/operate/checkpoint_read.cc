@@ -176,6 +176,7 @@ std::vector<FileVerdict> VerifyFiles(const std::string& folder) {
 Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const LogCallback& log) {
   std::vector<std::string> wrong;
   std::vector<std::uint64_t> steps = CheckpointSteps(directory);
+  const std::uint64_t newest = steps.empty() ? 0 : steps.back();
   std::reverse(steps.begin(), steps.end());
   for (const std::uint64_t step : steps) {
     const std::string folder = CheckpointFolder(directory, step);
@@ -188,6 +189,9 @@ Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const
     wrong.push_back(checkpoint.status().message());
     if (log) log(LogLevel::kWarning, "checkpoint skipped: " + wrong.back());
   }
+  // Its run goes on and has put newer ones in the place of those we saw.
+  const std::vector<std::uint64_t> now = CheckpointSteps(directory);
+  if (!now.empty() && now.back() > newest) return ReadNewestCheckpoint(directory, log);
   return NothingIn(directory, wrong);
 }
 

@@ -8,6 +8,9 @@
 namespace murmurate {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
+
 ProgressView Example() {
   ProgressView view;
   view.run = "runs/cartpole";
@@ -69,6 +72,17 @@ TEST(Display, ALongSentenceNeverWrapsByItself) {
   const auto lines = Display::TableLines(view);
   for (const auto& line : lines) EXPECT_LE(line.size(), lines.front().size()) << line;
   EXPECT_THAT(lines.back(), ::testing::EndsWith("4.1 s"));
+}
+
+TEST(Display, ACheckpointThatWasNotWrittenIsSaidUntilOneIs) {
+  ProgressView view = Example();
+  view.checkpoints.last_step = 60000;
+  EXPECT_THAT(Display::TableLines(view), ::testing::Contains(HasSubstr("step 60,000")));
+  EXPECT_THAT(Display::OneLine(view), Not(HasSubstr("CHECKPOINT")));
+  view.checkpoints.trouble = "cannot write w: No space left on device";
+  EXPECT_THAT(Display::TableLines(view),
+              ::testing::Contains(::testing::StartsWith("CHECKPOINT NOT WRITTEN: cannot write")));
+  EXPECT_THAT(Display::OneLine(view), HasSubstr("CHECKPOINT NOT WRITTEN (last good step 60,000)"));
 }
 
 TEST(Display, TableIsRedrawnInPlace) {

@@ -5,6 +5,7 @@
 
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
+#include "tests/operate/sample_checkpoint.h"
 #include "tests/operate/temporary_folder.h"
 
 namespace murmurate {
@@ -96,6 +97,32 @@ TEST(Operate, ASecondModelHasFilesOfItsOwn) {
   fixture.operate->Finish();
   EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n100,"));
   EXPECT_THAT(fixture.Read("models/npc/progress.csv"), HasSubstr("\n200,"));
+}
+
+TEST(Operate, ACheckpointThatIsDueLiesInItsModelsFolderWithTheReturnOfThen) {
+  Fixture fixture({});
+  fixture.Post(100, 1, 2, "hero");
+  fixture.Post(200, 9, 100, "npc");
+  for (const std::uint64_t steps : {10, 20})
+    fixture.operate->PostCheckpoint("npc", [steps] { return SampleCheckpoint(steps); });
+  fixture.operate->PollOnce(0);
+  EXPECT_TRUE(fixture.operate->writer().PollOnce(0));
+  EXPECT_FALSE(fixture.operate->writer().PollOnce(0)) << "newest wins";
+  const auto found = ReadNewestCheckpoint(fixture.directory.path() + "/models/npc", {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->checkpoint.weights.steps, 20u);
+  EXPECT_EQ(found->checkpoint.mean_return, 9.0);
+  EXPECT_THAT(CheckpointSteps(fixture.directory.path()), ::testing::IsEmpty());
+}
+
+TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
+  StatusReport report;
+  report.models.push_back({.name = "hero"});
+  EXPECT_THAT(*StatusText(report.ToJson()), ::testing::Not(HasSubstr("checkpoint")));
+  report.models[0].checkpoints = {2, 1, 4000, "cannot write w: the disk is full"};
+  EXPECT_THAT(*StatusText(report.ToJson()),
+              HasSubstr("  last good checkpoint: step 4,000, 1 failed; the last attempt: cannot "
+                        "write w: the disk is full\n"));
 }
 
 }  // namespace

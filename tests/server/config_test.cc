@@ -40,6 +40,25 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_DOUBLE_EQ(model.algorithm.lambda, 0.95);
 }
 
+TEST(Config, ACheckpointIsDueBySecondsOrSteps) {
+  const auto usual = Config::Load({"defaults", "serve", ""}, {});
+  EXPECT_DOUBLE_EQ(usual->checkpoint().every_s, 60);
+  EXPECT_EQ(usual->checkpoint().every_steps, 0u);
+  EXPECT_EQ(usual->checkpoint().retention.keep, 3);
+  EXPECT_EQ(usual->checkpoint().retention.keep_every, 0u);
+  const auto told = Config::Load(
+      {"c.toml", "c", "[checkpoint]\nevery_s = 0\nevery_steps = 5\nkeep = 1\nkeep_every = 7\n"},
+      {});
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_DOUBLE_EQ(told->checkpoint().every_s, 0);
+  EXPECT_EQ(told->checkpoint().every_steps, 5u);
+  EXPECT_EQ(told->checkpoint().retention.keep, 1);
+  EXPECT_EQ(told->checkpoint().retention.keep_every, 7u);
+  EXPECT_EQ(Complaint("[checkpoint]\nkeep = 0\n"),
+            "c.toml:2: checkpoint.keep: got 0 (an integer), expected an integer from 1 to 1048576; "
+            "write for example keep = 3");
+}
+
 TEST(ConfigError, UnknownKeyNamesTheNearest) {
   EXPECT_EQ(Complaint("[algorithm]\nepoch = 4\n"),
             "c.toml:2: unknown key \"epoch\" in [algorithm]; did you mean \"epochs\"?");
