@@ -25,6 +25,7 @@ struct CommandLine {
   EvalArguments eval;
   CheckpointArguments inspect;
   AskArguments ask;
+  PlotArguments plot;
   std::string check;
   std::function<Result<int>()> chosen;
 };
@@ -196,6 +197,21 @@ void AddOthers(CLI::App* app, CommandLine* line) {
       [line] { line->chosen = [line] { return RunCheck(line->common, line->check); }; });
 }
 
+void AddPlot(CLI::App* app, CommandLine* line) {
+  auto* plot = app->add_subcommand(
+      "plot", "Learning curves as an SVG; runs that differ in their seeds only become one curve");
+  PlotArguments& given = line->plot;
+  plot->add_option("RUN", given.runs, "Run directories, or names under run.dir")->required();
+  plot->add_option("-o,--output", given.output,
+                   "The picture; without it plots/learning.svg of a single run, else curves.svg");
+  plot->add_option("--title", given.title, "Above it");
+  plot->add_option(
+      "--target", given.target,
+      "A dashed line here; without it at stop_at_return, where all runs have the same");
+  plot->add_option("--column", given.column, "Of progress.csv")->capture_default_str();
+  plot->callback([line] { line->chosen = [line] { return RunPlot(line->common, line->plot); }; });
+}
+
 int Report(const Status& status) {
   std::cerr << status.message() << '\n';
   return static_cast<int>(status.code());
@@ -232,6 +248,7 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   AddTrain(&app, &line);
   AddActor(&app, &line);
   AddOthers(&app, &line);
+  AddPlot(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
     command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");

@@ -51,6 +51,15 @@ struct CheckpointArguments {
 };
 Result<int> RunInspect(const CommonArguments& common, const CheckpointArguments& arguments);
 
+/// plot RUN [RUN...].
+inline constexpr char kRolloutColumn[] = "rollout/ep_rew_mean";
+struct PlotArguments {
+  std::vector<std::string> runs;
+  std::string output, title, column = kRolloutColumn;
+  std::optional<double> target;  ///< instead of the runs' stop_at_return
+};
+Result<int> RunPlot(const CommonArguments& common, const PlotArguments& arguments);
+
 struct AskArguments {
   std::string run;  ///< "": the only live one
   bool json = false;

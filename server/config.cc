@@ -234,9 +234,11 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
   const std::string& initializer = std::get<std::string>(Get("model", "initializer", model).value);
-  settings.initializer = initializer == "xavier" ? Initializer::kXavier
-                         : initializer == "he"   ? Initializer::kHe
-                                                 : Initializer::kOrthogonal;
+  settings.beginning = initializer == "xavier" ? Initializer::kXavier
+                       : initializer == "he"   ? Initializer::kHe
+                                               : Initializer::kOrthogonal;
+  if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
+    settings.beginning.keep_bias = static_cast<float>(*bias);
   settings.initial_file = InitialFileFor(model);
   return settings;
 }

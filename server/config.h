@@ -54,7 +54,7 @@ struct ModelSettings {
   ModelSpec spec;
   AlgorithmSettings algorithm;
   double max_trajectory_s = 5.0, max_batch_s = 10.0;
-  Initializer initializer = Initializer::kOrthogonal;
+  Initialization beginning;
   InitialFile initial_file;
 };
 

@@ -63,6 +63,11 @@ Status Config::CheckRecurrence(const std::string& model) const {
                              "\", expected \"lstm UNITS\" or \"gru UNITS\"; write for example "
                              "recurrent = \"lstm 128\"");
   }
+  const ConfigEntry& keep = Get("model", "keep_bias", model);
+  if (As<double>(keep.value) && !Recurs(WordsFor(model)))
+    return InvalidArgument(keep.origin + ": " + PathOf("model", "keep_bias", model) +
+                           ": the model does not recur and has no state to keep; take the line "
+                           "out, or write recurrent = \"gru 32\"");
   const ConfigEntry& separate = Get("model", "separate_value", model);
   if (!As<bool>(separate.value).value_or(false) || !Recurs(WordsFor(model))) return {};
   return InvalidArgument(separate.origin + ": " + PathOf("model", "separate_value", model) +

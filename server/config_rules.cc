@@ -109,6 +109,8 @@ const std::vector<ConfigRule> kModelRules{
      -1,
      1,
      {"orthogonal", "xavier", "he"}},
+    {"model", "keep_bias", kNumber, kUnset, "2.5",
+     "first bias of the gates that keep a recurrent state; usual: lstm 1, gru 0", -20, 20},
     {"model", "initialize_from", ValueKind::kPath, kUnset, "\"weights.safetensors\"",
      "a file: its tensors of the same name and shape"},
     {"model", "threads", kInteger, I(1), "4", "processor threads that train it together", 1, 64},

@@ -239,7 +239,7 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
   }
   auto learner =
       std::make_unique<Learner>(settings.spec, settings.algorithm,
-                                DeriveSeed(config.run().seed, models.size()), settings.initializer);
+                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
   if (weights) learner->BeginWith(weights->match);
   return learner;
 }

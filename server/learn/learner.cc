@@ -25,7 +25,7 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& ppo_settings, std::uint64_t seed,
-        Initializer initializer)
+        const Initialization& beginning)
       : spec(model_spec),
         settings(ppo_settings),
         rewards(settings),
@@ -33,7 +33,7 @@ struct Learner::State {
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
         store(gradient.size(), OptimizerSettings(settings), settings.max_grad_norm) {
-    InitializeParameters(spec, DeriveSeed(seed, 0), parameters, initializer);
+    InitializeParameters(spec, DeriveSeed(seed, 0), parameters, beginning);
   }
 
   std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
@@ -97,8 +97,8 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
 }
 
 Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
-                 Initializer initializer)
-    : state_(std::make_unique<State>(spec, settings, seed, initializer)) {}
+                 const Initialization& beginning)
+    : state_(std::make_unique<State>(spec, settings, seed, beginning)) {}
 
 Learner::~Learner() = default;
 

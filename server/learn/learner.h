@@ -38,7 +38,7 @@ struct LearnReport {
 class Learner {
  public:
   Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
-          Initializer initializer = Initializer::kOrthogonal);
+          const Initialization& beginning = {});
   ~Learner();
 
   /// Before the first batch: what of a file matches goes over what was drawn.

@@ -1,26 +1,57 @@
-// LearningCurve: plots/learning.svg, the rollout mean over environment steps, drawn without any
-// library.
+// LearningCurve: means of returns over environment steps as a picture, drawn without any library:
+// one run's (plots/learning.svg), or several runs and their seeds (`murmurate plot`).
+//
+//   ┌ title ───────────────────────┐    A series of one run is a line. One of several is the median
+//   │ ── ppo  ── impala  -- stop at│    of its runs in a band from the least to the most of them,
+//   │ |    ____                    │    each run on the lines between its points: one that has
+//   ended │ | __/ steps                  │    keeps its last value, and the curve starts where all
+//   have └──────────────────────────────┘    one.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/operate/progress.h"
 
 namespace murmurate {
 
-struct CurveDrawing {
-  std::string title;             ///< "cartpole: ppo"
-  std::optional<double> target;  ///< a dashed line, stop_at_return
+struct CurveSeries {
+  std::string name;  ///< in the legend
+  std::vector<std::vector<CurvePoint>> runs;
 };
 
-/// An SVG of 800 x 450: axes with ticks and units, a light grid, the curve. Without points it says
-/// so.
-std::string DrawLearningCurve(const CurveDrawing& drawing, std::span<const CurvePoint> points);
+struct CurveDrawing {
+  std::string title;             ///< "cartpole: ppo"
+  std::optional<double> target;  ///< a dashed line
+  std::string target_name = "stop at";
+  std::string y_name = "mean return, last 100 episodes";
+};
+
+constexpr std::size_t kMaxSeries = 6;  ///< colours there are
+
+/// An SVG of 800 x 450: axes with ticks and units, a light grid, a legend that never covers a
+/// curve, colours that suit a light and a dark page (prefers-color-scheme). At most 40 KB: lines
+/// are thinned. Runs without points are left out; without any it says so. More than kMaxSeries
+/// series abort.
+std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const CurveSeries> series);
+
+/// Of several runs at one number of steps.
+struct CurveSpread {
+  std::uint64_t steps = 0;
+  double least = 0, median = 0, most = 0;
+};
+/// At `count` even distances from where the last of them begins to where the longest ends. Runs
+/// without points do not count.
+std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count);
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) from at or below `low` to at or above
 /// `high`, about `count` of them.
 std::vector<double> RoundTicks(double low, double high, int count);
+
+/// A column of a run's progress.csv over its steps; rows where it is empty are left out.
+Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
+                                          const std::string& column);
 
 }  // namespace murmurate

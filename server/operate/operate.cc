@@ -165,10 +165,12 @@ void Operate::DrawCurve(const Model& model) {
   const std::string folder = model.folder + "/plots";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  CurveDrawing drawing{options_.title, {}};
+  CurveDrawing drawing;
+  drawing.title = options_.title;
   if (models_.size() > 1) drawing.title += ", model " + model.name;
   if (&model == models_.front().get()) drawing.target = options_.stop.at_return;
-  const std::string svg = DrawLearningCurve(drawing, model.progress->curve());
+  const CurveSeries run{"", {model.progress->curve()}};
+  const std::string svg = DrawLearningCurves(drawing, std::span(&run, 1));
   Status status = WriteFileAtomically(folder + "/learning.svg",
                                       std::as_bytes(std::span(svg.data(), svg.size())));
   if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());

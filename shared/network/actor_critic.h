@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "shared/core/random.h"
@@ -77,14 +78,27 @@ enum class Initializer : std::uint8_t {
   kHe,          ///< normal with deviation sqrt(2 / in) (He et al. 2015)
 };
 
+/// How a block of parameters begins.
+struct Initialization {
+  Initializer weights = Initializer::kOrthogonal;
+  /// Bias of the gates that keep an LSTM's or a GRU's state. Unset: 1 and 0. At 2.5 a state fades
+  /// by 1 - sigmoid(2.5) = 1/13 a step, so there is something to learn from for longer (Tallec and
+  /// Ollivier, "Can recurrent neural networks warp time?", 2018).
+  std::optional<float> keep_bias = {};
+
+  Initialization() = default;
+  Initialization(Initializer given) : weights(given) {}
+};
+
 /// Fills the block from a seed, the same numbers on every machine. kOrthogonal: dense and conv
 /// layers with gain sqrt(2) (conv as [kernel * kernel * channels][filters]), policy head 0.01,
 /// value head 1 (Schulman's PPO; "The 37 implementation details of PPO"), recurrent weights with
 /// gain 1, each gate by itself. kXavier and kHe scale the heads' numbers by the same 0.01 and 1,
-/// and keep recurrent layers orthogonal. Always: biases and shifts 0, the forget gates' 1
-/// (Jozefowicz et al. 2015), gains 1, log deviations 0; statistics: count 0, mean 0, variance 1.
+/// and keep recurrent layers orthogonal. Always: biases and shifts 0, but keep_bias of the forget
+/// gates (usually 1: Jozefowicz et al. 2015) and of a GRU's z; gains 1, log deviations 0;
+/// statistics: count 0, mean 0, variance 1.
 void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
-                          Initializer initializer = Initializer::kOrthogonal);
+                          const Initialization& how = {});
 
 /// Merges raw rows (of the space's own ObservationLayout, frames not stacked; one for each weight)
 /// into the statistics section (Chan et al. 1979): the float32 inputs' numbers. Rows with weight 0

@@ -83,18 +83,20 @@ int RecurrentUnits(const ParameterLayout& layout, const TensorSlot& slot) {
   return 0;
 }
 
-void FillVector(const ParameterLayout& layout, const TensorSlot& slot, float* values) {
+void FillVector(const ParameterLayout& layout, const TensorSlot& slot,
+                std::optional<float> keep_bias, float* values) {
   if (slot.name == "statistics.observation.variance" || slot.name.ends_with(".gain"))
     std::fill_n(values, slot.count, 1.0f);
   const int units = RecurrentUnits(layout, slot);
-  if (units > 0 && slot.name.ends_with(".bias") && slot.shape[0] == 4 * units)
-    std::fill_n(values + units, units, 1.0f);  // the second gate is the forget gate
+  if (units == 0 || !slot.name.ends_with(".bias")) return;
+  const bool lstm = slot.shape[0] == 4 * units;
+  std::fill_n(values + units, units, keep_bias.value_or(lstm ? 1.0f : 0.0f));  // gate f, gate z
 }
 
 }  // namespace
 
 void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
-                          Initializer initializer) {
+                          const Initialization& how) {
   const ParameterLayout layout(spec);
   MURMURATE_CHECK(parameters.size() == layout.total, "another layout's parameters");
   std::fill(parameters.begin(), parameters.end(), 0.0f);
@@ -102,14 +104,14 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
   for (const TensorSlot& slot : layout.tensors) {
     float* const values = parameters.data() + slot.offset;
     if (slot.shape.size() < 2) {
-      FillVector(layout, slot, values);
+      FillVector(layout, slot, how.keep_bias, values);
       continue;
     }
     Random random(DeriveSeed(seed, index++));
     if (const int units = RecurrentUnits(layout, slot); units > 0)
       FillGates(slot, units, random, values);
     else
-      FillWeight(slot, initializer, random, values);
+      FillWeight(slot, how.weights, random, values);
   }
 }
 

@@ -131,6 +131,23 @@ TEST(InitializeParametersTest, ForgetGatesAndGainsStartAtOneAllElseAtZero) {
   }
 }
 
+TEST(InitializeParametersTest, KeepBiasIsThatOfTheGatesThatKeepTheState) {
+  const ModelSpec spec = MakePictureSpec();
+  const ParameterLayout layout(spec);
+  std::vector<float> block(layout.total), usual(layout.total);
+  Initialization how;
+  how.keep_bias = 2.5f;
+  InitializeParameters(spec, 3, block, how);
+  InitializeParameters(spec, 3, usual);
+  for (const TensorSlot& slot : layout.tensors) {
+    for (std::size_t i = 0; i < slot.count; ++i) {
+      const bool f = slot.name == "policy.1.bias" && i >= 6 && i < 12;  // i f g o, of 6 units
+      const bool z = slot.name == "policy.2.bias" && i >= 5 && i < 10;  // r z n, of 5 units
+      EXPECT_EQ(block[slot.offset + i], f || z ? 2.5f : usual[slot.offset + i]) << slot.name << i;
+    }
+  }
+}
+
 TEST(InitializeParametersTest, VectorsOfDifferentBlocksAreOrthogonalToo) {
   ModelSpec spec;  // more than 64 vectors, and numbers of them that no block divides
   spec.spaces = {Box({131}), Discrete(2)};

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "tests/operate/temporary_folder.h"
+
 namespace murmurate {
 namespace {
 
@@ -16,22 +20,92 @@ TEST(LearningCurve, TicksAreRoundNumbersAroundTheData) {
   EXPECT_THAT(RoundTicks(3, 3, 2), ElementsAre(3, 3.5, 4));
 }
 
+std::string Draw(const CurveDrawing& drawing, const std::vector<CurveSeries>& series) {
+  return DrawLearningCurves(drawing, series);
+}
+
+CurveDrawing Titled(const std::string& title) {
+  CurveDrawing drawing;
+  drawing.title = title;
+  return drawing;
+}
+
 TEST(LearningCurve, WithoutPointsItSaysSo) {
-  EXPECT_THAT(DrawLearningCurve({"empty", {}}, {}), HasSubstr("no episode has finished yet"));
+  EXPECT_THAT(Draw(Titled("empty"), {}), HasSubstr("no episode has finished yet"));
+  EXPECT_THAT(Draw(Titled("empty"), {{"a", {{}, {}}}}), HasSubstr("no episode has finished yet"));
 }
 
 TEST(LearningCurve, NamesBothAxesAndTheTarget) {
-  const std::vector<CurvePoint> points{{1000, 20}, {2000, 480}};
-  const std::string svg = DrawLearningCurve({"cartpole: ppo", 475.0}, points);
+  CurveDrawing drawing = Titled("cartpole: ppo");
+  drawing.target = 475.0;
+  const std::string svg = Draw(drawing, {{"", {{{1000, 20}, {2000, 480}}}}});
   EXPECT_THAT(svg, HasSubstr("environment steps"));
   EXPECT_THAT(svg, HasSubstr("mean return, last 100 episodes"));
   EXPECT_THAT(svg, HasSubstr("stop at 475"));
   EXPECT_THAT(svg, HasSubstr("<path d=\"M"));
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(svg, HasSubstr("</svg>"));
 }
 
-TEST(LearningCurve, ATitleCannotBreakOut) {
-  EXPECT_THAT(DrawLearningCurve({"<script>&", {}}, {}), HasSubstr("&lt;script&gt;&amp;"));
+TEST(LearningCurve, ATitleAndANameCannotBreakOut) {
+  EXPECT_THAT(Draw(Titled("<script>&"), {}), HasSubstr("&lt;script&gt;&amp;"));
+  EXPECT_THAT(Draw(Titled("x"), {{"<b>", {{{1, 1}}}}}), HasSubstr("&lt;b&gt;"));
+}
+
+// Three runs, the second of them over at 200 steps: at 150 they are 15, 150 and 1 (halfway between
+// their points), at 300 the second still has its 200.
+TEST(LearningCurve, SeveralRunsAreTheirMedianAndTheirRange) {
+  const std::vector<std::vector<CurvePoint>> runs{{{100, 10}, {200, 20}, {300, 30}},
+                                                  {{100, 100}, {200, 200}},
+                                                  {{50, 7}, {150, 1}, {300, 4}},
+                                                  {}};
+  const auto spread = SpreadOf(runs, 5);
+  ASSERT_EQ(spread.size(), 5u);
+  const auto expect = [&](int i, std::uint64_t steps, double least, double median, double most) {
+    const CurveSpread& at = spread[static_cast<std::size_t>(i)];
+    EXPECT_EQ(at.steps, steps);
+    EXPECT_DOUBLE_EQ(at.least, least) << i;
+    EXPECT_DOUBLE_EQ(at.median, median) << i;
+    EXPECT_DOUBLE_EQ(at.most, most) << i;
+  };
+  expect(0, 100, 4, 10, 100);
+  expect(1, 150, 1, 15, 150);
+  expect(2, 200, 2, 20, 200);
+  expect(4, 300, 4, 30, 200);
+}
+
+TEST(LearningCurve, TheMedianOfTwoLiesBetweenThem) {
+  const std::vector<std::vector<CurvePoint>> runs{{{0, 1}, {10, 1}}, {{0, 4}, {10, 4}}};
+  EXPECT_DOUBLE_EQ(SpreadOf(runs, 2)[1].median, 2.5);
+}
+
+TEST(LearningCurve, SixSeriesOfManyPointsStaySmallAndAreAllNamed) {
+  std::vector<CurvePoint> run;
+  for (std::uint64_t i = 0; i < 100'000; ++i) run.push_back({i * 17, static_cast<double>(i % 977)});
+  std::vector<CurveSeries> series;
+  for (int i = 0; i < 6; ++i) series.push_back({"s" + std::to_string(i), {run, run}});
+  EXPECT_LT(Draw(Titled("many"), {series[0]}).size(), 40u << 10);
+  EXPECT_LT(Draw(Titled("one"), {{"one", {run}}}).size(), 40u << 10);
+  const std::string svg = Draw(Titled("all"), series);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_THAT(svg, HasSubstr(">s" + std::to_string(i) + " (2 runs)<"));
+  }
+}
+
+TEST(LearningCurve, ACurveIsReadFromItsColumn) {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/progress.csv";
+  std::ofstream(path) << "time/total_timesteps,x,rollout/ep_rew_mean\n0,1,\n100,2,-3.5\n100,2,-3\n"
+                         "200,,nan\n300,4,7\nbroken\n";
+  const auto points = ReadCurve(path, "rollout/ep_rew_mean");
+  ASSERT_TRUE(points.ok()) << points.status();
+  ASSERT_EQ(points->size(), 2u);  // the later of two rows at one step
+  EXPECT_EQ((*points)[0].steps, 100u);
+  EXPECT_EQ((*points)[0].mean_return, -3);
+  EXPECT_EQ((*points)[1].steps, 300u);
+  EXPECT_EQ(ReadCurve(path, "y").status().message(),
+            path + ":1: no column \"y\"; name one of its first line");
+  EXPECT_FALSE(ReadCurve(path + "2", "x").ok());
 }
 
 }  // namespace

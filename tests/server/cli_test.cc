@@ -15,13 +15,14 @@ TEST(CommandLine, HelpNamesEverySubcommand) {
   Workplace place;
   const Ran ran = RunMurmurate(place.path(), {"--help"});
   EXPECT_EQ(ran.code, 0);
-  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check", "--set"})
+  for (const char* name :
+       {"serve", "train", "actor", "eval", "status", "stop", "check", "plot", "--set"})
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
 TEST(CommandLine, EverySubcommandHasHelp) {
   Workplace place;
-  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check"}) {
+  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check", "plot"}) {
     const Ran ran = RunMurmurate(place.path(), {name, "--help"});
     EXPECT_EQ(ran.code, 0) << name;
     EXPECT_THAT(ran.output, HasSubstr("Usage")) << name;
@@ -93,6 +94,27 @@ TEST(CommandLine, AModelThatDoesNotSuitTheSpacesIsRefusedBeforeAnythingStarts) {
     EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
   }
   EXPECT_FALSE(place.Has("runs"));
+}
+
+TEST(CommandLine, PlotGathersTheRunsThatDifferInTheirSeedsOnly) {
+  Workplace place;
+  for (const char* seed : {"1", "2"})
+    ASSERT_EQ(RunMurmurate(place.path(), {"train", "cartpole", "--seed", seed, "--steps", "4096",
+                                          "--set", "run.name=pole-" + std::string(seed), "--quiet"})
+                  .code,
+              1);
+  const Ran both = RunMurmurate(place.path(), {"plot", "pole-1", "pole-2", "-o", "p/both.svg"});
+  EXPECT_EQ(both.code, 0) << both.errors;
+  EXPECT_EQ(both.output, "p/both.svg\n");
+  EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">pole</text>"));
+  EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">median and range of 2 runs</text>"));
+  EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">stop at 475</text>"));
+  const Ran one = RunMurmurate(place.path(), {"plot", "pole-1", "--title", "mine"});
+  EXPECT_EQ(one.output, "runs/pole-1/plots/learning.svg\n") << one.errors;
+  EXPECT_THAT(place.Read("runs/pole-1/plots/learning.svg"), HasSubstr(">mine</text>"));
+  const Ran none = RunMurmurate(place.path(), {"plot", "pole-1", "--column", "nonsense"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.errors, HasSubstr("no column \"nonsense\""));
 }
 
 TEST(CommandLine, BeyondThisHostIsRefusedWithoutInsecure) {

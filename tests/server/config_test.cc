@@ -380,7 +380,7 @@ TEST(Config, AScaleThatNormalizingWouldCancelIsRefused) {
 
 TEST(Config, AnInitializerIsOneOfThree) {
   const auto initializer = [](const std::string& line) {
-    return Load("[model]\n" + line)->ModelFor("default", kSpaces)->initializer;
+    return Load("[model]\n" + line)->ModelFor("default", kSpaces)->beginning.weights;
   };
   EXPECT_EQ(initializer(""), Initializer::kOrthogonal);
   EXPECT_EQ(initializer("initializer = \"orthogonal\""), Initializer::kOrthogonal);
@@ -389,6 +389,16 @@ TEST(Config, AnInitializerIsOneOfThree) {
   EXPECT_EQ(Complaint("[model]\ninitializer = \"zeros\"\n"),
             "c.toml:2: model.initializer: got \"zeros\" (a string), expected \"orthogonal\" or "
             "\"xavier\" or \"he\"; write for example initializer = \"orthogonal\"");
+}
+
+TEST(Config, OnlyARecurrentModelHasAStateToKeep) {
+  const auto config = Load("[model]\nrecurrent = \"gru 32\"\nkeep_bias = 2.5\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->ModelFor("default", kSpaces)->beginning.keep_bias, 2.5f);
+  EXPECT_FALSE(Load("")->ModelFor("default", kSpaces)->beginning.keep_bias);
+  EXPECT_EQ(Complaint("[model]\nkeep_bias = 2.5\n"),
+            "c.toml:2: model.keep_bias: the model does not recur and has no state to keep; take "
+            "the line out, or write recurrent = \"gru 32\"");
 }
 
 TEST(Config, OptionsOfTheEnvironmentAreItsOwn) {

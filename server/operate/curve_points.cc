@@ -1,0 +1,105 @@
+// Points of learning curves: from a file, and several runs' as one.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include "server/operate/learning_curve.h"
+#include "shared/model/safetensors.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+
+/// The place of `column` in a header of names with commas between them; -1: there is none.
+int PlaceOf(const std::string& header, const std::string& column) {
+  std::istringstream names(header);
+  std::string name;
+  for (int place = 0; std::getline(names, name, ','); ++place)
+    if (name == column) return place;
+  return -1;
+}
+
+std::string Field(const std::string& row, int place) {
+  std::istringstream fields(row);
+  std::string field;
+  while (std::getline(fields, field, ','))
+    if (place-- == 0) return field;
+  return "";
+}
+
+std::optional<double> Number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool whole = !text.empty() && *end == '\0';
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// On the straight line between two points; at the last one where the run has ended. The run has
+/// begun.
+double ValueAt(const std::vector<CurvePoint>& run, std::uint64_t steps) {
+  const auto after =
+      std::upper_bound(run.begin(), run.end(), steps,
+                       [](std::uint64_t at, const CurvePoint& point) { return at < point.steps; });
+  const CurvePoint& from = *std::prev(after);
+  if (after == run.end()) return from.mean_return;
+  const double way =
+      static_cast<double>(steps - from.steps) / static_cast<double>(after->steps - from.steps);
+  return from.mean_return + way * (after->mean_return - from.mean_return);
+}
+
+}  // namespace
+
+std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count) {
+  std::uint64_t first = 0, last = 0;
+  for (const auto& run : runs) {
+    if (run.empty()) continue;
+    first = std::max(first, run.front().steps);
+    last = std::max(last, run.back().steps);
+  }
+  std::vector<CurveSpread> spread;
+  for (int i = 0; i < count && last > 0; ++i) {
+    CurveSpread at{first + (last - first) * static_cast<std::uint64_t>(i) /
+                               static_cast<std::uint64_t>(std::max(1, count - 1))};
+    std::vector<double> values;
+    for (const auto& run : runs)
+      if (!run.empty()) values.push_back(ValueAt(run, at.steps));
+    at.least = *std::min_element(values.begin(), values.end());
+    at.most = *std::max_element(values.begin(), values.end());
+    at.median = MedianOf(std::move(values));
+    spread.push_back(at);
+  }
+  return spread;
+}
+
+Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
+                                          const std::string& column) {
+  auto text = ReadFile(progress_csv, kMaxBytes);
+  if (!text.ok()) return text.status();
+  std::istringstream lines(*text);
+  std::string line;
+  std::getline(lines, line);
+  const int x = PlaceOf(line, "time/total_timesteps"), y = PlaceOf(line, column);
+  if (x < 0 || y < 0)
+    return InvalidData(progress_csv + ":1: no column \"" +
+                       (x < 0 ? "time/total_timesteps" : column) +
+                       "\"; name one of its first line");
+  std::vector<CurvePoint> points;
+  while (std::getline(lines, line)) {
+    const auto steps = Number(Field(line, x)), value = Number(Field(line, y));
+    if (!steps || !value || *steps < 0 || *steps > 9e15) continue;
+    const CurvePoint point{static_cast<std::uint64_t>(*steps), *value};
+    if (!points.empty() && points.back().steps >= point.steps) points.pop_back();
+    points.push_back(point);
+  }
+  return points;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "server/commands.h"
+#include "server/operate/display.h"
+#include "server/operate/learning_curve.h"
+#include "shared/model/safetensors.h"
+
+namespace murmurate {
+namespace {
+
+/// What `plot` needs of a run.
+struct PlottedRun {
+  std::string folder, name;
+  std::string
+      settings;  ///< its resolved config without what makes one run of many: same, same curve
+  std::optional<double> target;
+  std::vector<CurvePoint> points;
+};
+
+/// The resolved config but for the lines of [run] that name a run, and of where it listened.
+std::string SettingsOf(const Config& config) {
+  std::string settings;
+  for (const Config::Line& line : config.Explain())
+    if (line.path != "run.name" && line.path != "run.dir" && line.path != "run.seed" &&
+        line.path != "server.listen")
+      settings += line.path + '=' + line.value + '\n';
+  return settings;
+}
+
+Result<PlottedRun> ReadRun(const CommonArguments& common, const std::string& name,
+                           const std::string& column) {
+  auto folder = FindRun(common, name);
+  if (!folder.ok()) return folder.status();
+  auto source = FindConfig(*folder + "/config.toml");
+  if (!source.ok()) return source.status();
+  auto config = Config::Load(*source, {});
+  if (!config.ok()) return config.status();
+  auto points = ReadCurve(*folder + "/progress.csv", column);
+  if (!points.ok()) return points.status();
+  return PlottedRun{*folder, config->run().name, SettingsOf(*config), config->run().stop_at_return,
+                    std::move(*points)};
+}
+
+/// "catch-101" -> "catch": what the runs of one configuration have in common.
+std::string Stem(const std::string& name) {
+  const std::size_t dash = name.find_last_not_of("0123456789");
+  const bool numbered = dash != std::string::npos && dash > 0 && dash + 1 < name.size();
+  return numbered && (name[dash] == '-' || name[dash] == '.') ? name.substr(0, dash) : name;
+}
+
+/// Runs of the same settings are one series, in the order of their first.
+Result<std::vector<CurveSeries>> SeriesOf(const std::vector<PlottedRun>& runs) {
+  std::vector<CurveSeries> series;
+  std::vector<std::string> settings;
+  for (const PlottedRun& run : runs) {
+    const auto found = std::find(settings.begin(), settings.end(), run.settings);
+    const std::size_t at = static_cast<std::size_t>(found - settings.begin());
+    if (found == settings.end()) {
+      settings.push_back(run.settings);
+      series.push_back({run.name, {}});
+    } else {
+      series[at].name = Stem(run.name);
+    }
+    series[at].runs.push_back(run.points);
+  }
+  if (series.size() <= kMaxSeries) return series;
+  return InvalidArgument("plot: got runs of " + std::to_string(series.size()) +
+                         " different configurations, expected at most " +
+                         std::to_string(kMaxSeries) + "; plot them in several pictures");
+}
+
+CurveDrawing DrawingOf(const PlotArguments& arguments, const std::vector<PlottedRun>& runs) {
+  CurveDrawing drawing;
+  drawing.title = arguments.title;
+  drawing.target = runs.front().target;
+  for (const PlottedRun& run : runs)
+    if (run.target != drawing.target) drawing.target.reset();  // each has its own: none is drawn
+  if (arguments.target) {
+    drawing.target = arguments.target;
+    drawing.target_name = "target";
+  }
+  if (arguments.column != kRolloutColumn) {
+    drawing.y_name = arguments.column;
+    if (!arguments.target) drawing.target.reset();
+  }
+  return drawing;
+}
+
+}  // namespace
+
+Result<int> RunPlot(const CommonArguments& common, const PlotArguments& arguments) {
+  std::vector<PlottedRun> runs;
+  for (const std::string& name : arguments.runs) {
+    auto run = ReadRun(common, name, arguments.column);
+    if (!run.ok()) return run.status();
+    runs.push_back(std::move(*run));
+  }
+  auto series = SeriesOf(runs);
+  if (!series.ok()) return series.status();
+  CurveDrawing drawing = DrawingOf(arguments, runs);
+  if (series->size() == 1) {
+    if (drawing.title.empty()) drawing.title = series->front().name;
+    series->front().name.clear();
+  }
+  if (drawing.title.empty()) drawing.title = "learning curves";
+  std::string file = arguments.output;
+  if (file.empty()) file = runs.size() == 1 ? runs[0].folder + "/plots/learning.svg" : "curves.svg";
+  const auto folder = std::filesystem::path(file).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  const std::string svg = DrawLearningCurves(drawing, *series);
+  if (Status status = WriteFileAtomically(file, std::as_bytes(std::span(svg.data(), svg.size())));
+      !status.ok())
+    return status;
+  if (!common.quiet) std::printf("%s\n", file.c_str());
+  return 0;
+}
+
+}  // namespace murmurate
