@@ -70,7 +70,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
-      "model, algorithm, optimizer");
+      "model, algorithm, optimizer, checkpoint");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
@@ -216,7 +216,7 @@ TEST(ConfigError, MissingFileNamesTheExamples) {
   EXPECT_EQ(
       source.status().message(),
       "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
-      "examples: cartpole, catch, gridworld, pendulum, recall");
+      "examples: cartpole, catch, gridworld, pendulum, recall, recall-long");
   EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(FindConfig("/tmp/").status().message(),
             "/tmp/: is a folder, expected a TOML file; name the file in it");
