@@ -127,6 +127,8 @@ void Config::Settle(const std::string& stem) {
   checkpoint_.every_s = std::get<double>(get("checkpoint", "every_s"));
   checkpoint_.retention = {AsInt(get("checkpoint", "keep")),
                            *AsCount(get("checkpoint", "keep_every"))};
+  evaluation_.episodes = AsInt(get("evaluation", "episodes"));
+  evaluation_.every = std::get<double>(get("evaluation", "every"));
 }
 
 void Config::ListenPrivately() {

@@ -49,6 +49,12 @@ struct CheckpointSettings {
   Retention retention;
 };
 
+/// The learner's own, of models that play run.environment.
+struct EvaluationSettings {
+  int episodes = 100;
+  double every = 0.05;  ///< of run.steps; 0: never
+};
+
 /// Everything that makes a model of given spaces and teaches it.
 struct ModelSettings {
   ModelSpec spec;
@@ -68,6 +74,7 @@ class Config {
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
   const CheckpointSettings& checkpoint() const { return checkpoint_; }
+  const EvaluationSettings& evaluation() const { return evaluation_; }
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -114,6 +121,7 @@ class Config {
   RunSettings run_;
   ServerSettings server_;
   CheckpointSettings checkpoint_;
+  EvaluationSettings evaluation_;
 };
 
 }  // namespace murmurate

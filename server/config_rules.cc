@@ -181,6 +181,12 @@ const std::vector<ConfigRule> kCheckpointRules{
      "and the first after each multiple of so many steps; 0: none", 0, kMany},
 };
 
+const std::vector<ConfigRule> kEvaluationRules{
+    {"evaluation", "episodes", kInteger, I(100), "100", "without exploration, of frozen weights", 1,
+     1e6},
+    {"evaluation", "every", kNumber, 0.05, "0.05", "of run.steps, and at the end; 0: never", 0, 1},
+};
+
 std::string Number(double value) {
   std::string text = ToToml(ConfigValue(value));
   if (std::abs(value) < 1e15 && value == std::floor(value))
@@ -244,8 +250,9 @@ const std::vector<ConfigRule>& ConfigRules() {
   static const std::vector<ConfigRule> kRules = [] {
     std::vector<ConfigRule> all;
     const std::vector<ConfigRule> environment_rules = EnvironmentRules();
-    for (const auto* some : {&kRunRules, &environment_rules, &kServerRules, &kModelRules,
-                             &kAlgorithmRules, &kOptimizerRules, &kCheckpointRules})
+    for (const auto* some :
+         {&kRunRules, &environment_rules, &kServerRules, &kModelRules, &kAlgorithmRules,
+          &kOptimizerRules, &kCheckpointRules, &kEvaluationRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -266,7 +273,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run", "environment", "server", "model", "algorithm", "optimizer", "checkpoint"};
+  return {"run",       "environment", "server",     "model",
+          "algorithm", "optimizer",   "checkpoint", "evaluation"};
 }
 
 std::string Expectation(const ConfigRule& rule) {

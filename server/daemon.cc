@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "server/evaluating.h"
 #include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
@@ -58,6 +59,7 @@ struct LiveModel {
   std::shared_ptr<ExperienceChannel> channel;
   std::unique_ptr<LearnLoop> learning;
   std::shared_ptr<const Snapshot> newest;
+  std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
   Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
@@ -140,6 +142,9 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers) {
     operate->PostReports(model, numbers);
   };
+  in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
+    operate->PostEvaluated(model, episodes);
+  };
   in.log = log;
   auto made_ingest = Ingest::Open(
       context, in,
@@ -216,6 +221,12 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   const OfferedModel offered{model->channel, *segment, settings.max_trajectory_s,
                              settings.max_batch_s};
   std::lock_guard lock(models_mutex);
+  model->evaluating = Evaluating::Make(
+      config, name, model->channel->spec,
+      [this, name](const Evaluation& evaluation, const WeightsFile&) {
+        operate->PostEvaluation(name, evaluation);
+      },
+      log);
   StartLearning(model.get(), std::move(*learner));
   models.push_back(std::move(model));
   log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
@@ -249,8 +260,10 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
     model->gate.Pass([&] {
       model->newest = snapshot;
-      publishing->Post(model->name, std::move(snapshot));
+      publishing->Post(model->name, snapshot);
       publishing->Wake();
+      if (model->evaluating)
+        model->evaluating->Offer(std::move(snapshot), model->channel->environment_steps.load());
     });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
@@ -372,11 +385,13 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models) state.PostCheckpoint(model.get());
+  for (const auto& model : state.models)
+    if (model->evaluating) model->evaluating->Finish(!state.operate->ended_by_itself());
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;
   Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
-                  progress.mean_return(), state.WriteLastCheckpoints()};
+                  progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   return outcome;

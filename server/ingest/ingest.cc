@@ -44,7 +44,8 @@ struct Ingest::State : wire::ServerSession::Models {
   void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
   void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
                Assembly::Outcome outcome, std::int64_t now_ns);
-  void PassReportsOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports) const;
+  void PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
+              std::span<const EpisodeRecord> episodes) const;
   void CountSteps(std::uint32_t model);
   void HandOver(std::uint32_t model, std::int64_t now_ns);
   void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
@@ -191,7 +192,7 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
     urgent = true;
     return;
   }
-  PassReportsOn(verdict.model, std::get<wire::Experience>(decoded.body).reports);
+  PassOn(verdict.model, std::get<wire::Experience>(decoded.body).reports, view.episodes);
   if (outcome != Assembly::Outcome::kNoRoom) {
     Settled(verdict.model, message.peer, decoded, outcome, now_ns);
     if (assembly.full()) HandOver(verdict.model, now_ns);
@@ -207,12 +208,14 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   assembly.Keep(std::move(block));
 }
 
-void Ingest::State::PassReportsOn(std::uint32_t model,
-                                  std::span<const wire::ReportedNumber> reports) const {
-  if (reports.empty() || !options.on_reports) return;
-  for (const auto& [name, number] : model_numbers) {
-    if (number == model) options.on_reports(name, reports);
-  }
+void Ingest::State::PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
+                           std::span<const EpisodeRecord> episodes) const {
+  const bool evaluated =
+      std::ranges::any_of(episodes, [](const EpisodeRecord& episode) { return episode.mode == 1; });
+  if (reports.empty() && !evaluated) return;
+  const std::string& name = assemblies[model]->name();
+  if (!reports.empty() && options.on_reports) options.on_reports(name, reports);
+  if (evaluated && options.on_evaluated) options.on_evaluated(name, episodes);
 }
 
 void Ingest::State::Settled(std::uint32_t model, const std::string& peer,

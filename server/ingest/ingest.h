@@ -39,9 +39,10 @@ struct IngestOptions {
   bool resumed = false;
   wire::ServerSession::Limits limits;
   bool shm = true;
-  /// Numbers the game reported with an accepted block; called on the polling thread, returns at
-  /// once.
+  /// What an accepted block tells beside its steps: numbers the game reported, and its episodes
+  /// when some were played in Mode(kEvaluate). Called on the polling thread, returns at once.
   std::function<void(const std::string& model, std::span<const wire::ReportedNumber>)> on_reports;
+  std::function<void(const std::string& model, std::span<const EpisodeRecord>)> on_evaluated;
   LogCallback log;
 };
 

@@ -99,6 +99,7 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
   std::vector<std::string> lines{Border(), Row("run", view.run), Border()};
   lines.push_back(Row("steps", Steps(view)));
   lines.push_back(Row("return", Return(view)));
+  lines.push_back(Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-"));
   lines.push_back(Row("episodes", WithCommas(view.episodes)));
   lines.push_back(Row("steps/s", Rate(view.steps_per_second)));
   lines.push_back(Row("staleness", Format("%.1f versions", view.staleness)));
@@ -118,10 +119,11 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
 }
 
 std::string Display::OneLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view) + "  return " + Return(view) + "  episodes " +
-                     WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
-                     " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
-                     WithCommas(view.version) + "  actors " + std::to_string(view.actors);
+  std::string line = "steps " + Steps(view) + "  return " + Return(view);
+  if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
+  line += "  episodes " + WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
+          " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
+          WithCommas(view.version) + "  actors " + std::to_string(view.actors);
   if (!view.checkpoints.trouble.empty())
     line += "  CHECKPOINT NOT WRITTEN (last good " + CheckpointStep(view.checkpoints) + ')';
   if (view.eta_s) line += "  eta " + ShortDuration(*view.eta_s);

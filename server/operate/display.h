@@ -19,6 +19,7 @@ struct ProgressView {
   std::uint64_t steps = 0;
   std::optional<std::uint64_t> budget;
   std::optional<double> mean_return, target;
+  std::optional<double> evaluation;  ///< mean return without exploration
   std::uint64_t episodes = 0, updates = 0, version = 0, dropped_steps = 0;
   double steps_per_second = 0, staleness = 0, elapsed_s = 0;
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate

@@ -7,6 +7,7 @@
 namespace murmurate {
 namespace {
 
+constexpr const char *kTraining = "#2563eb", *kEvaluation = "#d97706";
 constexpr double kWidth = 800, kHeight = 450, kLeft = 84, kRight = 24, kTop = 52, kBottom = 62;
 
 /// From data to the page.
@@ -61,6 +62,14 @@ std::string Line(double x1, double y1, double x2, double y2, const char* style) 
          Fixed(y2) + "\" " + style + "/>\n";
 }
 
+std::string Legend() {
+  const double x = kWidth - kRight - 220;
+  return Line(x, 22, x + 24, 22, "stroke=\"#2563eb\" stroke-width=\"2.2\"") +
+         Text(x + 30, 26, "start", "training") +
+         Line(x + 100, 22, x + 124, 22, "stroke=\"#d97706\" stroke-width=\"2.2\"") +
+         Text(x + 130, 26, "start", "evaluation");
+}
+
 std::string Frame(const Axis& x, const Axis& y, std::span<const double> x_ticks,
                   std::span<const double> y_ticks) {
   std::string out;
@@ -81,17 +90,18 @@ std::string Frame(const Axis& x, const Axis& y, std::span<const double> x_ticks,
   return out;
 }
 
-std::string Curve(const Axis& x, const Axis& y, std::span<const CurvePoint> points) {
+std::string Path(const Axis& x, const Axis& y, std::span<const CurvePoint> points,
+                 const char* color) {
+  if (points.empty()) return "";
   std::string path;
   for (const CurvePoint& point : points)
     path += (path.empty() ? "M" : " L") + Fixed(x.At(static_cast<double>(point.steps))) + ' ' +
             Fixed(y.At(point.mean_return));
   const CurvePoint& last = points.back();
-  return "<path d=\"" + path +
-         "\" fill=\"none\" stroke=\"#2563eb\" stroke-width=\"2.2\" stroke-linejoin=\"round\"/>\n"
-         "<circle cx=\"" +
+  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + color +
+         "\" stroke-width=\"2.2\" stroke-linejoin=\"round\"/>\n<circle cx=\"" +
          Fixed(x.At(static_cast<double>(last.steps))) + "\" cy=\"" + Fixed(y.At(last.mean_return)) +
-         "\" r=\"3.5\" fill=\"#2563eb\"/>\n";
+         "\" r=\"3.5\" fill=\"" + color + "\"/>\n";
 }
 
 }  // namespace
@@ -120,14 +130,17 @@ std::string DrawLearningCurve(const CurveDrawing& drawing, std::span<const Curve
     return out + Text(kWidth / 2, kHeight / 2, "middle", "no episode has finished yet") +
            "</svg>\n";
   double low = 0, high = drawing.target.value_or(0);
-  for (const CurvePoint& point : points) {
-    low = std::min(low, point.mean_return);
-    high = std::max(high, point.mean_return);
+  double last = static_cast<double>(points.back().steps);
+  for (const auto& some : {points, drawing.evaluations}) {
+    for (const CurvePoint& point : some) {
+      low = std::min(low, point.mean_return);
+      high = std::max(high, point.mean_return);
+      last = std::max(last, static_cast<double>(point.steps));
+    }
   }
   const auto y_ticks = RoundTicks(low, high, 5);
-  auto x_ticks = RoundTicks(0, static_cast<double>(points.back().steps), 6);
-  const Axis x{0, std::max(1.0, static_cast<double>(points.back().steps) * 1.03), kLeft,
-               kWidth - kRight};
+  auto x_ticks = RoundTicks(0, last, 6);
+  const Axis x{0, std::max(1.0, last * 1.03), kLeft, kWidth - kRight};
   const Axis y{y_ticks.front(), y_ticks.back(), kHeight - kBottom, kTop};
   std::erase_if(x_ticks, [&](double tick) { return tick > x.high; });
   out += Frame(x, y, x_ticks, y_ticks);
@@ -137,7 +150,9 @@ std::string DrawLearningCurve(const CurveDrawing& drawing, std::span<const Curve
     out += Text(kLeft + 8, y.At(*drawing.target) - 6, "start", "stop at " + Short(*drawing.target),
                 "fill=\"#d92d20\"");
   }
-  return out + Curve(x, y, points) + "</svg>\n";
+  if (!drawing.evaluations.empty()) out += Legend();
+  return out + Path(x, y, points, kTraining) + Path(x, y, drawing.evaluations, kEvaluation) +
+         "</svg>\n";
 }
 
 }  // namespace murmurate

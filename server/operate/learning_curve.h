@@ -1,5 +1,5 @@
-// LearningCurve: plots/learning.svg, the rollout mean over environment steps, drawn without any
-// library.
+// LearningCurve: plots/learning.svg, the rollout mean over environment steps, and beside it what
+// evaluations came to; drawn without any library.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,7 @@ namespace murmurate {
 struct CurveDrawing {
   std::string title;             ///< "cartpole: ppo"
   std::optional<double> target;  ///< a dashed line, stop_at_return
+  std::span<const CurvePoint> evaluations = {};
 };
 
 /// An SVG of 800 x 450: axes with ticks and units, a light grid, the curve. Without points it says

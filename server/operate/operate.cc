@@ -86,12 +86,26 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
   for (const wire::ReportedNumber& number : numbers) reported_.emplace_back(model, number);
 }
 
+void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
+  {
+    std::lock_guard lock(mutex_);
+    evaluations_.emplace_back(model, evaluation);
+  }
+  wake_.Set();
+}
+
 void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
   {
     std::lock_guard lock(mutex_);
     checkpoints_.emplace_back(model, std::move(make));
   }
   wake_.Set();
+}
+
+void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes) {
+  std::lock_guard lock(mutex_);
+  if (evaluated_.size() > kMaxReportsWaiting) return;  // as in PostReports
+  for (const EpisodeRecord& episode : episodes) evaluated_.emplace_back(model, episode);
 }
 
 void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
@@ -133,6 +147,24 @@ void Operate::TakeMail() {
   }
   for (auto& [name, make] : checkpoints)
     if (const Model* model = Find(name)) PassOn(*model, std::move(make));
+  TakeEvaluations();
+}
+
+/// The learner's own get a row each, because they are few and far apart.
+void Operate::TakeEvaluations() {
+  std::vector<std::pair<std::string, Evaluation>> evaluations;
+  std::vector<std::pair<std::string, EpisodeRecord>> evaluated;
+  {
+    std::lock_guard lock(mutex_);
+    evaluations.swap(evaluations_);
+    evaluated.swap(evaluated_);
+  }
+  for (const auto& [name, episode] : evaluated)
+    if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
+  for (const auto& [name, evaluation] : evaluations) {
+    if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
+    next_row_ns_ = 0;
+  }
 }
 
 void Operate::CheckStop(const Progress& progress) {
@@ -165,10 +197,10 @@ void Operate::DrawCurve(const Model& model) {
   const std::string folder = model.folder + "/plots";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  CurveDrawing drawing{options_.title, {}};
+  CurveDrawing drawing{options_.title, {}, model.progress->evaluation_curve().points()};
   if (models_.size() > 1) drawing.title += ", model " + model.name;
   if (&model == models_.front().get()) drawing.target = options_.stop.at_return;
-  const std::string svg = DrawLearningCurve(drawing, model.progress->curve());
+  const std::string svg = DrawLearningCurve(drawing, model.progress->curve().points());
   Status status = WriteFileAtomically(folder + "/learning.svg",
                                       std::as_bytes(std::span(svg.data(), svg.size())));
   if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
@@ -184,6 +216,7 @@ void Operate::Show(std::int64_t now_ns) {
   view.budget = options_.stop.budget;
   view.mean_return = progress.mean_return();
   view.target = options_.stop.at_return;
+  if (const auto& evaluation = progress.evaluation()) view.evaluation = evaluation->mean_return;
   view.episodes = progress.episodes();
   view.updates = progress.last().updates;
   view.version = progress.last().version;
@@ -227,7 +260,7 @@ StatusReport Operate::Report() {
     const TrainingUpdate& last = model->progress->last();
     report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
                              last.version, model->progress->episodes(), last.dropped_steps,
-                             model->progress->mean_return(),
+                             model->progress->mean_return(), model->progress->evaluation(),
                              model->progress->steps_per_second(now_ns), last.staleness_mean,
                              writer_.Health(model->folder)});
   }

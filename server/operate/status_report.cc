@@ -14,6 +14,15 @@ const char* HealthName(wire::ServerSession::ActorReport::Health health) {
   return health == Health::kLive ? "live" : health == Health::kStalled ? "stalled" : "gone";
 }
 
+Json EvaluationJson(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  return {{"mean_return", evaluation->mean_return},
+          {"deviation", evaluation->deviation},
+          {"mean_length", evaluation->mean_length},
+          {"episodes", evaluation->episodes},
+          {"steps", evaluation->steps}};
+}
+
 Json ModelJson(const ModelStatus& model) {
   return {{"name", model.name},
           {"steps", model.steps},
@@ -23,6 +32,7 @@ Json ModelJson(const ModelStatus& model) {
           {"episodes", model.episodes},
           {"dropped_steps", model.dropped_steps},
           {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
+          {"evaluation", EvaluationJson(model.evaluation)},
           {"steps_per_second", model.steps_per_second},
           {"staleness", model.staleness},
           {"checkpoints_written", model.checkpoints.written},
@@ -54,11 +64,19 @@ std::string Return(const Json& mean) {
   return mean.is_number() ? ReturnText(mean.get<double>()) : "-";
 }
 
+/// "evaluated 500.0 at step 66,304, "
+std::string Evaluated(const Json& evaluation) {
+  if (!evaluation.is_object()) return "";
+  return "evaluated " + Return(evaluation.value("mean_return", Json())) + " at step " +
+         WithCommas(evaluation.value("steps", std::uint64_t{0})) + ", ";
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
          Return(model.value("mean_return", Json())) + " over the last 100 episodes (" +
          WithCommas(model.value("episodes", std::uint64_t{0})) + " finished), " +
+         Evaluated(model.value("evaluation", Json())) +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
          Number(model.value("staleness", Json()), "%.1f") + '\n';

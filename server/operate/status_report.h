@@ -8,6 +8,7 @@
 
 #include "murmurate/status.h"
 #include "server/operate/checkpoint_writer.h"
+#include "server/operate/evaluation.h"
 #include "shared/wire/server_session.h"
 
 namespace murmurate {
@@ -25,6 +26,7 @@ struct ModelStatus {
   std::uint64_t steps = 0, trained_steps = 0, updates = 0, version = 0, episodes = 0,
                 dropped_steps = 0;
   std::optional<double> mean_return;
+  std::optional<Evaluation> evaluation;
   double steps_per_second = 0, staleness = 0;
   CheckpointHealth checkpoints = {};
 };

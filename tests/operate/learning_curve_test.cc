@@ -30,6 +30,23 @@ TEST(LearningCurve, NamesBothAxesAndTheTarget) {
   EXPECT_THAT(svg, HasSubstr("</svg>"));
 }
 
+TEST(LearningCurve, EvaluationsAreASecondLineWithALegend) {
+  const std::vector<CurvePoint> points{{1000, 20}, {2000, 480}},
+      evaluations{{1500, 900}, {2000, 5}};
+  const std::string one = DrawLearningCurve({"t", {}}, points);
+  EXPECT_THAT(one, ::testing::Not(HasSubstr("evaluation")));
+  const std::string two = DrawLearningCurve({"t", {}, evaluations}, points);
+  EXPECT_THAT(two, HasSubstr(">evaluation<"));
+  EXPECT_THAT(two, HasSubstr(">1000<"));  // the axis reaches them
+  const auto lines = [](const std::string& svg) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = svg.find("<path", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(lines(one), 1u);
+  EXPECT_EQ(lines(two), 2u);
+}
+
 TEST(LearningCurve, ATitleCannotBreakOut) {
   EXPECT_THAT(DrawLearningCurve({"<script>&", {}}, {}), HasSubstr("&lt;script&gt;&amp;"));
 }

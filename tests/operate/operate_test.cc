@@ -89,6 +89,20 @@ TEST(Operate, EveryStopHasALastRow) {
   EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("</svg>"));
 }
 
+TEST(Operate, EveryEvaluationHasARowAtOnceAndTheLastRowHasTheLast) {
+  Fixture fixture({});
+  fixture.Post(500, 12, 3);
+  fixture.operate->PostEvaluation("default", {.steps = 480, .episodes = 100, .mean_return = 77});
+  fixture.operate->PollOnce(0);
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr(",77,0,0,480,"));
+  fixture.operate->PostEvaluation("default", {.steps = 500, .episodes = 100, .mean_return = 78});
+  fixture.operate->Finish();
+  const std::string rows = fixture.Read("progress.csv");
+  EXPECT_THAT(rows.substr(rows.rfind('\n', rows.size() - 2)), HasSubstr(",78,0,0,500,"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 3);  // the header and a row for each
+  EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("evaluation"));
+}
+
 TEST(Operate, ASecondModelHasFilesOfItsOwn) {
   Fixture fixture({.at_return = 5.0});
   fixture.Post(100, 1, 100, "hero");

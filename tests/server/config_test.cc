@@ -38,6 +38,18 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_DOUBLE_EQ(model.algorithm.learning_rate.At(0), 3e-4);
   EXPECT_DOUBLE_EQ(model.algorithm.gamma, 0.99);
   EXPECT_DOUBLE_EQ(model.algorithm.lambda, 0.95);
+  EXPECT_EQ(config->evaluation().episodes, 100);
+  EXPECT_DOUBLE_EQ(config->evaluation().every, 0.05);
+}
+
+TEST(Config, EvaluationSaysHowManyEpisodesAndHowOften) {
+  const auto config = Load("[evaluation]\nepisodes = 7\nevery = 0\n");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->evaluation().episodes, 7);
+  EXPECT_EQ(config->evaluation().every, 0);
+  EXPECT_EQ(Complaint("[evaluation]\nevery = 5\n"),
+            "c.toml:2: evaluation.every: got 5 (an integer), expected a number from 0 to 1; write "
+            "for example every = 0.05");
 }
 
 TEST(Config, ACheckpointIsDueBySecondsOrSteps) {
@@ -70,7 +82,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
-      "model, algorithm, optimizer");
+      "model, algorithm, optimizer, checkpoint, evaluation");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
