@@ -14,6 +14,7 @@
 #include "murmurate/status.h"
 #include "server/config_reader.h"
 #include "server/initial_weights.h"
+#include "server/learn/game_settings.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
@@ -75,6 +76,8 @@ class Config {
   const ServerSettings& server() const { return server_; }
   const CheckpointSettings& checkpoint() const { return checkpoint_; }
   const EvaluationSettings& evaluation() const { return evaluation_; }
+  /// [settings], in the order of their names.
+  std::vector<GameSetting> game_settings() const;
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -114,6 +117,9 @@ class Config {
   Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
   Status CheckEnvironment() const;
+  Status CheckSettings() const;
+  Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
+  Schedule ToSchedule(const ConfigSchedule& written) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

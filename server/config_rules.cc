@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/environments/environment.h"
+#include "server/setting_words.h"
 #include "shared/model/layer.h"
 
 namespace murmurate {
@@ -219,6 +220,13 @@ std::string FitSchedule(const ConfigRule& rule, ConfigValue* value) {
   return good ? "" : Expectation(rule);
 }
 
+std::string FitSetting(const ConfigRule& rule, ConfigValue* value) {
+  const auto* words = std::get_if<ConfigCurriculum>(value);
+  if (words == nullptr) return FitSchedule(rule, value);
+  const auto made = MakeCurriculum(*words);
+  return made.ok() ? "" : made.status().message();
+}
+
 std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr || text->empty()) return Expectation(rule);
@@ -260,6 +268,8 @@ const std::vector<ConfigRule>& ConfigRules() {
 }
 
 const ConfigRule* FindRule(const std::string& section, const std::string& key) {
+  static const ConfigRule kSettingRule{"settings", "", ValueKind::kSetting, kUnset, "1", ""};
+  if (section == kSettingRule.section) return &kSettingRule;
   for (const ConfigRule& rule : ConfigRules())
     if (rule.section == section && rule.key == key) return &rule;
   return nullptr;
@@ -273,8 +283,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run",       "environment", "server",     "model",
-          "algorithm", "optimizer",   "checkpoint", "evaluation"};
+  return {"run",       "environment", "server",     "model",   "algorithm",
+          "optimizer", "checkpoint",  "evaluation", "settings"};
 }
 
 std::string Expectation(const ConfigRule& rule) {
@@ -287,6 +297,8 @@ std::string Expectation(const ConfigRule& rule) {
       return "a number" + Range(rule);
     case ValueKind::kSchedule:
       return "a number" + Range(rule) + " or {from, to, steps, shape}";
+    case ValueKind::kSetting:
+      return "a number, {from, to, steps, shape} or {from, to, step, when, episodes}";
     case ValueKind::kLayers:
       return "a list of at most 64 units (1 to 65536) and layers such as \"conv 32 8 4\"";
     case ValueKind::kStrings:
@@ -310,6 +322,8 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
       return FitNumber(rule, value);
     case ValueKind::kSchedule:
       return FitSchedule(rule, value);
+    case ValueKind::kSetting:
+      return FitSetting(rule, value);
     case ValueKind::kPath:
     case ValueKind::kString:
       return FitString(rule, *value);

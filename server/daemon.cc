@@ -10,6 +10,7 @@
 #include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
+#include "server/live_numbers.h"
 #include "server/log.h"
 #include "server/make_checkpoint.h"
 #include "server/version.h"
@@ -107,6 +108,7 @@ struct Daemon::State {
   std::unique_ptr<Ingest> ingest;
   std::unique_ptr<Publishing> publishing;
   std::unique_ptr<Operate> operate;
+  std::optional<LiveNumbers> live;
   std::vector<std::string> addresses;
   std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
   std::vector<std::unique_ptr<LiveModel>> models;
@@ -139,9 +141,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
   in.limits.max_actors = config.server().max_actors;
   in.shm = config.server().shm != "off";
-  in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers) {
-    operate->PostReports(model, numbers);
-  };
+  in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                         bool evaluated) { operate->PostReports(model, numbers, evaluated); };
   in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
     operate->PostEvaluated(model, episodes);
   };
@@ -152,6 +153,9 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   if (!made_ingest.ok()) return made_ingest.status();
   ingest = std::move(*made_ingest);
   addresses = ingest->addresses();
+  live.emplace(
+      config.game_settings(),
+      [this](const wire::Settings& settings) { ingest->SetSettings(settings); }, log);
   auto family = SisterAddresses(addresses.front());
   if (!family.ok()) return family.status();
   auto made_publishing = Publishing::Open(
@@ -169,6 +173,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.listen = addresses;
   op.admin_address = admin_address = "ipc://" + folder + "admin";
   op.actors = [this] { return Actors(); };
+  op.settings = [this] { return live->settings(); };
+  op.set = [this](const std::string& assignment) { return live->Set(assignment); };
   op.on_end = [this](RunEnd end) { signals->Request(end); };
   op.log = log;
   auto made_operate = Operate::Open(context, std::move(op));
@@ -223,6 +229,7 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   std::lock_guard lock(models_mutex);
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
+      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
       [this, name](const Evaluation& evaluation, const WeightsFile&) {
         operate->PostEvaluation(name, evaluation);
       },
@@ -274,9 +281,19 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       if (due) PostCheckpoint(model);
     });
   };
+  callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
+    model->gate.Pass([&] {
+      const auto settings = live->Learned(model->name, report.episodes, steps);
+      if (!settings.empty()) operate->PostReports(model->name, settings, false);
+    });
+  };
   callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
   model->learning =
       std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
+  live->AddModel(
+      model->name, model->learning->learner().rates(),
+      [model] { return model->channel->environment_steps.load(); },
+      [model](const Rates& rates) { model->learning->PostRates(rates); });
   const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
   model->loop = std::make_unique<Loop>(
       "mmr-learn" + number,

@@ -1,18 +1,21 @@
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "server/choose_checkpoint.h"
 #include "server/operate/display.h"
 #include "server/scoring.h"
+#include "server/setting_words.h"
 
 namespace murmurate {
 namespace {
 
 Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
+                                                   const std::vector<ConfigOverride>& overrides,
                                                    const ModelSpec& spec) {
   auto source = FindConfig(folder + "/config.toml");
   if (!source.ok()) return source.status();
-  auto config = Config::Load(*source, {});
+  auto config = Config::Load(*source, overrides);
   if (!config.ok()) return config.status();
   const std::string& name = config->run().environment;
   if (name.empty())
@@ -20,7 +23,14 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
         folder +
         "/config.toml: run.environment is not set, and eval plays built-in "
         "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
-  auto environment = MakeEnvironment(name, config->run().environment_options);
+  std::map<std::string, double, std::less<>> goals;  // what a curriculum leads to is what counts
+  for (const GameSetting& setting : config->game_settings()) goals[setting.name] = GoalOf(setting);
+  EnvironmentOptions game = config->run().environment_options;
+  game.setting = [goals](std::string_view setting, double fallback) {
+    const auto goal = goals.find(setting);
+    return goal == goals.end() ? fallback : goal->second;
+  };
+  auto environment = MakeEnvironment(name, game);
   if (!environment.ok()) return environment.status();
   const std::string difference = FirstDifference(spec.spaces, (*environment)->spaces());
   if (!difference.empty())
@@ -41,7 +51,7 @@ Result<int> RunEval(const CommonArguments& common, const EvalArguments& argument
   const auto found = ChooseCheckpoint(*place, arguments.best);
   if (!found.ok()) return found.status();
   const WeightsFile* weights = &found->checkpoint.weights;
-  auto environment = EnvironmentOf(place->run, weights->spec);
+  auto environment = EnvironmentOf(place->run, common.overrides, weights->spec);
   if (!environment.ok()) return environment.status();
   const auto played = PlayGreedily(*weights, {&*environment, 1}, arguments.episodes);
   if (!played.ok()) return played.status();

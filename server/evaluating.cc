@@ -39,11 +39,14 @@ Evaluating::Evaluating(EvaluatorOptions options, Environments environments)
 
 std::unique_ptr<Evaluating> Evaluating::Make(
     const Config& config, const std::string& model, const ModelSpec& spec,
+    const std::function<double(std::string_view, double)>& setting,
     std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation, LogCallback log) {
   const EvaluationSettings& settings = config.evaluation();
   const std::string& name = config.run().environment;
   if (name.empty() || settings.every == 0) return nullptr;
-  auto environment = MakeEnvironment(name, config.run().environment_options);
+  EnvironmentOptions game = config.run().environment_options;
+  game.setting = setting;
+  auto environment = MakeEnvironment(name, game);
   std::string why = environment.status().message();
   if (environment.ok()) why = FirstDifference(spec.spaces, (*environment)->spaces());
   if (!why.empty()) {
@@ -63,7 +66,7 @@ std::unique_ptr<Evaluating> Evaluating::Make(
   Environments environments;
   environments.push_back(std::move(*environment));
   while (environments.size() < std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads))
-    environments.push_back(std::move(*MakeEnvironment(name, config.run().environment_options)));
+    environments.push_back(std::move(*MakeEnvironment(name, game)));
   return std::unique_ptr<Evaluating>(new Evaluating(std::move(options), std::move(environments)));
 }
 

@@ -16,8 +16,10 @@ class Evaluating {
  public:
   /// Null when [evaluation] says never, or run.environment is not set or not this model's game; the
   /// log says which of the last. Without run.steps there are no parts of it: only Finish plays.
+  /// `setting`: the games' settings, asked as each episode begins; any thread.
   static std::unique_ptr<Evaluating> Make(
       const Config& config, const std::string& model, const ModelSpec& spec,
+      const std::function<double(std::string_view, double)>& setting,
       std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation, LogCallback log);
 
   /// The learning thread, with every version; returns at once (see Evaluator).

@@ -23,6 +23,7 @@ bool PlayEpisode(Environment* environment, Agent* agent, Action* action, Episode
     record->raw_return += outcome.reward;
     ++record->length;
   }
+  if (outcome.success) record->success = *outcome.success ? kSuccess : kFailure;
   agent->End(outcome.terminated ? kTerminated : kTruncated, environment->observation());
   return true;
 }

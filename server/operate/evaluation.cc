@@ -5,6 +5,13 @@
 
 namespace murmurate {
 
+std::optional<double> SuccessRate(const EpisodeList& episodes) {
+  const auto said = std::ranges::count_if(episodes, [](auto& e) { return e.success != 0; });
+  const auto yes = std::ranges::count_if(episodes, [](auto& e) { return e.success == 2; });
+  if (said == 0) return std::nullopt;
+  return static_cast<double>(yes) / static_cast<double>(said);
+}
+
 Evaluation EvaluationOf(const EpisodeList& episodes) {
   const double count = static_cast<double>(episodes.size());
   double sum = 0, squares = 0, length = 0;
@@ -17,7 +24,8 @@ Evaluation EvaluationOf(const EpisodeList& episodes) {
   return {.episodes = episodes.size(),
           .mean_return = sum / count,
           .deviation = std::sqrt(squares / count),
-          .mean_length = length / count};
+          .mean_length = length / count,
+          .success_rate = SuccessRate(episodes)};
 }
 
 }  // namespace murmurate

@@ -16,6 +16,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
+constexpr std::string_view kSet = "set ";
 constexpr std::size_t kMaxReportsWaiting = 100'000;
 
 }  // namespace
@@ -79,11 +80,15 @@ void Operate::Post(TrainingUpdate update) {
   wake_.Set();
 }
 
-void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers) {
+void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                          bool evaluated) {
   std::lock_guard lock(mutex_);
   if (reported_.size() > kMaxReportsWaiting)
     return;  // mmr-operate is stuck: numbers are not worth memory
-  for (const wire::ReportedNumber& number : numbers) reported_.emplace_back(model, number);
+  for (const wire::ReportedNumber& number : numbers) {
+    reported_.emplace_back(model, number);
+    if (evaluated) reported_.back().second.name.insert(0, "eval/");
+  }
 }
 
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
@@ -217,6 +222,9 @@ void Operate::Show(std::int64_t now_ns) {
   view.mean_return = progress.mean_return();
   view.target = options_.stop.at_return;
   if (const auto& evaluation = progress.evaluation()) view.evaluation = evaluation->mean_return;
+  view.success_rate = progress.success_rate();
+  view.reports = models_.front()->reports.Means();
+  if (options_.settings) view.settings = options_.settings();
   view.episodes = progress.episodes();
   view.updates = progress.last().updates;
   view.version = progress.last().version;
@@ -239,8 +247,12 @@ void Operate::Show(std::int64_t now_ns) {
 
 wire::AdminOk Operate::AnswerTo(const std::string& command) {
   if (command == "status") return {true, Report().ToJson()};
+  if (command.starts_with(kSet) && options_.set) {
+    const auto answer = options_.set(command.substr(kSet.size()));
+    return {answer.ok(), answer.ok() ? *answer : answer.status().message()};
+  }
   if (command != "stop")
-    return {false, "unknown question \"" + command + "\": expected status or stop"};
+    return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
   if (!std::exchange(ended_, true)) options_.on_end(RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
@@ -255,12 +267,14 @@ StatusReport Operate::Report() {
   report.uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9;
   report.listen = options_.listen;
   report.actors = options_.actors();
+  if (options_.settings) report.settings = options_.settings();
   if (!named_) return report;
   for (const auto& model : models_) {
     const TrainingUpdate& last = model->progress->last();
     report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
                              last.version, model->progress->episodes(), last.dropped_steps,
-                             model->progress->mean_return(), model->progress->evaluation(),
+                             model->progress->mean_return(), model->progress->success_rate(),
+                             model->progress->evaluation(), model->reports.Means(),
                              model->progress->steps_per_second(now_ns), last.staleness_mean,
                              writer_.Health(model->folder)});
   }

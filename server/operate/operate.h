@@ -49,6 +49,9 @@ struct OperateOptions {
   std::vector<std::string> listen;
   std::string admin_address;
   std::function<ActorsView()> actors;
+  /// The games' settings as they are, and `murmurate set`; may be empty.
+  std::function<std::vector<std::pair<std::string, double>>()> settings = {};
+  std::function<Result<std::string>(const std::string& assignment)> set = {};
   std::function<void(RunEnd)> on_end;  ///< called once
   LogCallback log;
 };
@@ -59,7 +62,9 @@ class Operate {
 
   void Post(TrainingUpdate update);  ///< any thread; returns at once
   /// Numbers that the game of `model` reported; any thread; returns at once.
-  void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers);
+  /// `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
+  void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                   bool evaluated);
   /// A checkpoint of `model` is due: `make` runs on the writing thread; any thread; returns at
   /// once.
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);

@@ -27,9 +27,10 @@ void Append(EpisodeList* window, const EpisodeRecord& episode) {
 }
 
 std::string EvaluationFields(const std::optional<Evaluation>& evaluation) {
-  if (!evaluation) return ",,,,";
+  if (!evaluation) return ",,,,,";
   return ',' + Number(evaluation->mean_return) + ',' + Number(evaluation->deviation) + ',' +
-         Number(evaluation->mean_length) + ',' + std::to_string(evaluation->steps);
+         Number(evaluation->mean_length) + ',' + Number(evaluation->success_rate) + ',' +
+         std::to_string(evaluation->steps);
 }
 
 }  // namespace
@@ -54,6 +55,7 @@ void Progress::Take(const TrainingUpdate& update) {
     if (episode.mode != 0) continue;
     ++episodes_;
     Append(&window_, episode);
+    if (episode.success != 0) Append(&said_, episode);
   }
   lag_sum_ += update.staleness_mean;
   ++lag_count_;
@@ -114,8 +116,10 @@ std::optional<double> Progress::TakeLag() {
 std::string ProgressFile::Header() {
   return "time/total_timesteps,time/time_elapsed,time/fps,train/trained_steps,train/updates,"
          "train/version,train/policy_lag_avg,perf/dropped_steps,rollout/ep_rew_mean,"
-         "rollout/ep_len_mean,rollout/episodes,eval/mean_reward,eval/std_reward,"
-         "eval/mean_ep_length,eval/timesteps,train/policy_gradient_loss,train/value_loss,train/"
+         "rollout/ep_len_mean,rollout/episodes,rollout/success_rate,eval/mean_reward,eval/"
+         "std_reward,"
+         "eval/mean_ep_length,eval/success_rate,eval/timesteps,train/policy_gradient_loss,train/"
+         "value_loss,train/"
          "entropy_loss,train/approx_kl,train/clip_fraction,"
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range\n";
 }
@@ -128,8 +132,8 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
   row += ',' + std::to_string(last.trained_steps) + ',' + std::to_string(last.updates) + ',' +
          std::to_string(last.version) + ',' + Number(progress.TakeLag()) + ',' +
          std::to_string(last.dropped_steps) + ',' + Number(progress.mean_return()) + ',' +
-         Number(progress.mean_length()) + ',' + std::to_string(progress.episodes()) +
-         EvaluationFields(progress.evaluation());
+         Number(progress.mean_length()) + ',' + std::to_string(progress.episodes()) + ',' +
+         Number(progress.success_rate()) + EvaluationFields(progress.evaluation());
   if (last.updates == 0) return row + ",,,,,,,,,\n";
   for (const double value :
        {last.policy_loss, last.value_loss, -last.entropy, last.approx_kl, last.clip_fraction,

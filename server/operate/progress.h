@@ -70,6 +70,8 @@ class Progress {
   const TrainingUpdate& last() const { return last_; }
   std::optional<double> mean_return() const;
   std::optional<double> mean_length() const;
+  /// Of the last kWindow training episodes that say whether they succeeded; empty when none did.
+  std::optional<double> success_rate() const { return SuccessRate(said_); }
   /// True when the mean is over kWindow episodes: only then may it end a run.
   bool window_full() const { return window_.size() == kWindow; }
   /// Environment steps a second over about the last second.
@@ -87,7 +89,7 @@ class Progress {
   const std::int64_t start_ns_;
   TrainingUpdate last_;
   std::uint64_t episodes_ = 0;
-  EpisodeList window_, evaluated_;
+  EpisodeList window_, said_, evaluated_;
   std::optional<Evaluation> evaluation_;
   bool evaluates_itself_ = false;
   Curve curve_, evaluation_curve_;

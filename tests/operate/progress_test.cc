@@ -79,6 +79,23 @@ TEST(Progress, TheLearnersOwnEvaluationIsNotMixedWithThatOfActors) {
   EXPECT_EQ(progress.evaluation_curve().points()[0].steps, 500u);
 }
 
+TEST(Progress, SuccessIsTheShareOfTheLastHundredEpisodesThatSaidSo) {
+  Progress progress(0);
+  progress.Take(UpdateWith(1, {{1.0, 1, 0, 0}}));
+  EXPECT_FALSE(progress.success_rate().has_value());
+  progress.Take(UpdateWith(2, {{1.0, 1, 0, 2},
+                               {1.0, 1, 0, 1},
+                               {1.0, 1, 0, 0},
+                               {1.0, 1, 0, 2},
+                               {1.0, 1, 0, 2},
+                               {1.0, 1, 1, 1}}));
+  EXPECT_DOUBLE_EQ(*progress.success_rate(), 0.75);  // the last was played to evaluate
+  for (int i = 0; i < 99; ++i) progress.Take(UpdateWith(3, {{1.0, 1, 0, 1}}));
+  EXPECT_DOUBLE_EQ(*progress.success_rate(), 0.01);
+  progress.TakeEvaluated({{{1.0, 1, 1, 2}, {1.0, 1, 1, 1}, {1.0, 1, 1, 0}}});
+  EXPECT_DOUBLE_EQ(*progress.evaluation()->success_rate, 0.5);
+}
+
 TEST(Evaluation, MeanDeviationAndLengthAreThoseOfTheEpisodes) {
   const Evaluation evaluation = EvaluationOf({{1.0, 4, 1}, {2.0, 5, 1}, {3.0, 6, 1}, {6.0, 9, 1}});
   EXPECT_DOUBLE_EQ(evaluation.mean_return, 3.0);
@@ -133,13 +150,15 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["rollout/ep_rew_mean"], "20");
   EXPECT_EQ(named["eval/mean_reward"], "");
   EXPECT_EQ(named["train/entropy_loss"], "-0.5");
-  progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44});
+  EXPECT_EQ(named["rollout/success_rate"], "");
+  progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25});
   const auto evaluated = Fields(ProgressFile::Row(progress, 2 * kSecond));
   ASSERT_EQ(evaluated.size(), columns.size());
   for (std::size_t i = 0; i < evaluated.size(); ++i) named[columns[i]] = evaluated[i];
   EXPECT_EQ(named["eval/mean_reward"], "312.5");
   EXPECT_EQ(named["eval/std_reward"], "10.25");
   EXPECT_EQ(named["eval/mean_ep_length"], "44");
+  EXPECT_EQ(named["eval/success_rate"], "0.25");
   EXPECT_EQ(named["eval/timesteps"], "4000");
   EXPECT_EQ(named["train/entropy_loss"], "-0.5");
 }

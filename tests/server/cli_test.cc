@@ -15,13 +15,14 @@ TEST(CommandLine, HelpNamesEverySubcommand) {
   Workplace place;
   const Ran ran = RunMurmurate(place.path(), {"--help"});
   EXPECT_EQ(ran.code, 0);
-  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check", "--set"})
+  for (const char* name :
+       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "--set"})
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
 TEST(CommandLine, EverySubcommandHasHelp) {
   Workplace place;
-  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check"}) {
+  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "set", "check"}) {
     const Ran ran = RunMurmurate(place.path(), {name, "--help"});
     EXPECT_EQ(ran.code, 0) << name;
     EXPECT_THAT(ran.output, HasSubstr("Usage")) << name;
