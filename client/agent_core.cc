@@ -28,6 +28,7 @@ AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number,
       action_(static_cast<std::size_t>(model_->head.layout().words())),
       game_(action_.size()) {
   model_->pins->Add(&pin_);
+  BeginEpisode();
 }
 
 AgentCore::~AgentCore() {
@@ -267,6 +268,7 @@ void AgentCore::Record() {
   } else {
     AgentCounts::Add(counts_.evaluation_steps, 1);
   }
+  if (!acted_ && episode_.settings != model_->settings->revision()) episode_.settings = 0;
   acted_ = true;
   ++episode_.length;
 }

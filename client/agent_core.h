@@ -52,7 +52,7 @@ class AgentCore {
   void Give(std::span<float> action);  ///< of a Box
   void Reward(double reward);
   /// kTruncated: what the agent looks at now is the final observation.
-  void End(EndKind kind);
+  void End(EndKind kind, Success success = kNotSaid);
   void Took(int action);
   void Took(const Action& action);
   void Discard();
@@ -80,6 +80,8 @@ class AgentCore {
   struct EpisodeSoFar {
     double raw_return = 0.0;
     std::uint32_t length = 0;
+    /// As when the last episode ended; 0 when they had changed by the first step.
+    std::uint16_t settings = 0;
     bool spoiled = false;        ///< a reward was not finite: no return to report
     std::uint32_t reported = 0;  ///< bit of each name
     std::array<double, kMaxReports> reports{};
@@ -119,7 +121,9 @@ class AgentCore {
   void GiveUpPolicy();
   void Choose();
   void Record();
-  void FinishEpisode();
+  void FinishEpisode(Success success);
+  /// The next episode's; between two of them the game reads its settings.
+  void BeginEpisode();
   int NameIndex(std::string_view name);
   std::uint64_t steps() const { return counts_.steps.load(std::memory_order_relaxed); }
   static bool PinTogether(std::span<AgentCore* const> agents);

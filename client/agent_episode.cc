@@ -34,7 +34,7 @@ void AgentCore::Reward(double reward) {
   if (recorder_.open()) DropTrajectory();
 }
 
-void AgentCore::End(EndKind kind) {
+void AgentCore::End(EndKind kind, Success success) {
   if (!acted_) return;
   if (recorded_) {
     recorder_.Settle(step_reward_);
@@ -44,7 +44,7 @@ void AgentCore::End(EndKind kind) {
       recorder_.EndEpisode(kind, sight_.row);
     }
   }
-  FinishEpisode();
+  FinishEpisode(success);
   if (recorder_.open() && (recorder_.full() || recorder_.finals_used_up())) {
     playing_ = false;
     recorder_.HandOver({}, steps());
@@ -53,16 +53,29 @@ void AgentCore::End(EndKind kind) {
   }
 }
 
-void AgentCore::FinishEpisode() {
+void AgentCore::FinishEpisode(Success success) {
   if (mode_ != PlayMode::kSilent) {
+    const bool evaluated = mode_ == PlayMode::kEvaluate;
+    // What is left of training goes by itself: numbers of both in one block could not be told
+    // apart.
+    if (evaluated) recorder_.HandOverNews(steps());
     if (!episode_.spoiled) {
-      recorder_.AddEpisode({episode_.raw_return, episode_.length, mode_ == PlayMode::kEvaluate});
+      recorder_.AddEpisode({.raw_return = episode_.raw_return,
+                            .length = episode_.length,
+                            .mode = evaluated,
+                            .success = success,
+                            .settings = episode_.settings});
     }
     for (int i = 0; i < kMaxReports; ++i) {
       if (episode_.reported >> i & 1) recorder_.AddReport(i, episode_.reports[i]);
     }
   }
+  BeginEpisode();
+}
+
+void AgentCore::BeginEpisode() {
   episode_ = {};
+  episode_.settings = model_->settings->revision();
   step_reward_ = 0.0;
   acted_ = recorded_ = false;
 }
@@ -115,9 +128,7 @@ void AgentCore::TookWords() {
 
 void AgentCore::Discard() {
   if (recorded_) recorder_.ForgetEpisode();
-  episode_ = {};
-  step_reward_ = 0.0;
-  acted_ = recorded_ = false;
+  BeginEpisode();
 }
 
 int AgentCore::NameIndex(std::string_view name) {

@@ -89,13 +89,17 @@ void Agent::Reward(double reward) {
 }
 
 void Agent::End(EndKind kind, const Observation& final_observation) {
+  End(kind, kNotSaid, final_observation);
+}
+
+void Agent::End(EndKind kind, Success success, const Observation& final_observation) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
   if (kind == kTruncated) {
     MURMURATE_CHECK(!final_observation.parts().empty(),
                     "End(kTruncated) needs the final observation");
     core_->Look(final_observation);
   }
-  core_->End(kind);
+  core_->End(kind, success);
 }
 
 void Agent::Took(const Action& action) {
@@ -211,6 +215,10 @@ const Status& Client::last_error() const { return core_->last_error; }
 StateReport Client::State() const { return core_->State(); }
 ClientStats Client::Stats() const { return core_->Stats(); }
 bool Client::should_stop() const { return core_->should_stop(); }
+
+double Client::Setting(std::string_view name, double fallback) const {
+  return core_->Setting(name, fallback);
+}
 
 Status Client::Save(const std::string& path, const std::string& model) const {
   return core_->Save(path, model);

@@ -9,7 +9,8 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
     : options_(std::move(options)),
       policy_(std::move(policy)),
       bell_(std::make_shared<SenderBell>()),
-      roster_(options_, bell_),
+      settings_(std::make_shared<SettingsTable>()),
+      roster_(options_, bell_, settings_),
       receiver_(options_.log) {
   if (address.empty()) {
     bell_->closed.store(true, std::memory_order_release);
@@ -17,7 +18,7 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
   }
   context_ = std::make_unique<SocketContext>();
   link_ = std::make_unique<LearnerLink>(*context_, std::move(address), options_, roster_, receiver_,
-                                        bell_);
+                                        bell_, settings_);
   weights_loop_ = std::make_unique<Loop>(
       "mmr-weights", [this] { receiver_.PollOnce(); }, [this] { receiver_.Stop(); });
   client_loop_ = std::make_unique<Loop>(

@@ -25,6 +25,9 @@ class ClientCore {
   StateReport State() const;
   ClientStats Stats() const;
   bool should_stop() const { return link_ != nullptr && link_->should_stop(); }
+  double Setting(std::string_view name, double fallback) const {
+    return settings_->Get(name, fallback);
+  }
   Status Save(const std::string& path, const std::string& model) const;
 
   Status last_error;
@@ -35,6 +38,7 @@ class ClientCore {
   const ClientOptions options_;
   const std::optional<WeightsFile> policy_;
   const std::shared_ptr<SenderBell> bell_;
+  const std::shared_ptr<SettingsTable> settings_;
   Roster roster_;
   WeightsReceiver receiver_;
   std::unique_ptr<SocketContext> context_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/policy_set.h"
+#include "client/settings_table.h"
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
 #include "shared/model/observation_layout.h"
@@ -46,7 +47,8 @@ struct SenderBell {
 class ClientModel {
  public:
   ClientModel(std::string model_name, Spaces model_spaces, const ClientOptions& options,
-              std::shared_ptr<SenderBell> sender_bell)
+              std::shared_ptr<SenderBell> sender_bell,
+              std::shared_ptr<const SettingsTable> game_settings)
       : name(std::move(model_name)),
         spaces(std::move(model_spaces)),
         observation(spaces.observation),
@@ -54,6 +56,7 @@ class ClientModel {
         pace(options.pace),
         without_policy(options.without_policy),
         bell(std::move(sender_bell)),
+        settings(std::move(game_settings)),
         pins(std::make_shared<PolicyPins>()) {}
 
   const std::string name;
@@ -64,6 +67,7 @@ class ClientModel {
   const Pace pace;
   const WithoutPolicy without_policy;
   const std::shared_ptr<SenderBell> bell;
+  const std::shared_ptr<const SettingsTable> settings;
   const std::shared_ptr<PolicyPins> pins;
 
   // Written by mmr-client, read by agents.

@@ -20,13 +20,14 @@ using Session = wire::ClientSession::State;
 
 LearnerLink::LearnerLink(SocketContext& context, std::string address, ClientOptions options,
                          Roster& roster, WeightsReceiver& receiver,
-                         std::shared_ptr<SenderBell> bell)
+                         std::shared_ptr<SenderBell> bell, std::shared_ptr<SettingsTable> settings)
     : context_(context),
       address_(std::move(address)),
       options_(std::move(options)),
       roster_(roster),
       receiver_(receiver),
       bell_(std::move(bell)),
+      settings_(std::move(settings)),
       session_(RandomIdentity()),
       fetcher_(context, session_.sender()),
       started_ns_(MonotonicNs()) {
@@ -155,6 +156,8 @@ void LearnerLink::OnEvent(Kind kind) {
       return OnCredit();
     case Kind::kNewVersion:
       return OnNewVersion();
+    case Kind::kSettings:
+      return settings_->Take(session_.settings());
     case Kind::kGoaway:
       if (!session_.restart_expected()) should_stop_.store(true, std::memory_order_release);
       Log(LogLevel::kInfo, "the learner said goodbye: " + session_.reason());

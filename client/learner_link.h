@@ -28,7 +28,8 @@ namespace murmurate {
 class LearnerLink {
  public:
   LearnerLink(SocketContext& context, std::string address, ClientOptions options, Roster& roster,
-              WeightsReceiver& receiver, std::shared_ptr<SenderBell> bell);
+              WeightsReceiver& receiver, std::shared_ptr<SenderBell> bell,
+              std::shared_ptr<SettingsTable> settings);
 
   void PollOnce();  ///< mmr-client: one bounded round, at most 100 ms
   /// When mmr-client has ended: sends what credit allows (at most 200 ms), and BYE.
@@ -92,6 +93,7 @@ class LearnerLink {
   Roster& roster_;
   WeightsReceiver& receiver_;
   const std::shared_ptr<SenderBell> bell_;
+  const std::shared_ptr<SettingsTable> settings_;
 
   std::optional<Socket> socket_;
   wire::ClientSession session_;

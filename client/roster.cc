@@ -47,7 +47,7 @@ Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int 
       return InvalidArgument("a client plays at most " + std::to_string(kMaxModels) +
                              " models: connect a second client for more");
     }
-    auto model = std::make_shared<ClientModel>(options.model, spaces, options_, bell_);
+    auto model = std::make_shared<ClientModel>(options.model, spaces, options_, bell_, settings_);
     MURMURATE_RETURN_IF_ERROR(prepare(*model));
     models_.push_back({std::move(model), {}, {}});
     found = std::prev(models_.end());

@@ -30,8 +30,9 @@ class Roster {
  public:
   static constexpr std::size_t kMaxModels = 64;
 
-  Roster(ClientOptions options, std::shared_ptr<SenderBell> bell)
-      : options_(std::move(options)), bell_(std::move(bell)) {}
+  Roster(ClientOptions options, std::shared_ptr<SenderBell> bell,
+         std::shared_ptr<const SettingsTable> settings)
+      : options_(std::move(options)), bell_(std::move(bell)), settings_(std::move(settings)) {}
 
   /// An agent of options.model, which is made if it is new: `prepare` then has it before anybody
   /// else sees it. Bad or other spaces, or what `prepare` says: an error, and nothing is added.
@@ -58,6 +59,7 @@ class Roster {
 
   const ClientOptions options_;
   const std::shared_ptr<SenderBell> bell_;
+  const std::shared_ptr<const SettingsTable> settings_;
   mutable std::mutex mutex_;
   std::vector<RosterModel> models_;
   std::uint32_t next_number_ = 0;

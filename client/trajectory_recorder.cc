@@ -38,6 +38,7 @@ void TrajectoryRecorder::Reclaim(TrajectoryBlock* block) {
     episodes_[episode_first_] = older[i];
     ++episode_count_;
   }
+  if (block->steps == 0) return;  // its reports are of evaluation; these here need not be
   for (int i = 0; i < kMaxReports; ++i) {
     reports_[i].sum += block->reports[i].sum;
     reports_[i].count += block->reports[i].count;
@@ -164,7 +165,11 @@ void TrajectoryRecorder::AddReport(int name, double value) {
 }
 
 void TrajectoryRecorder::HandOverNews(std::uint64_t agent_steps) {
-  if (!has_news() || !TakeBlock()) return;
+  if (!has_news()) return;
+  if (!TakeBlock()) {
+    reports_ = {};
+    return;
+  }
   block_->stamp = {};
   block_->first_step = agent_steps;
   Leave(agent_steps);

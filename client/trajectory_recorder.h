@@ -85,7 +85,8 @@ class TrajectoryRecorder {
   void AddEpisode(const EpisodeRecord& episode);
   void AddReport(int name, double value);
   bool has_news() const { return episode_count_ > 0; }
-  /// A block with no steps: what waits of episodes and reports.
+  /// A block with no steps: what waits of episodes and reports. Without a free block the episodes
+  /// go on waiting and the reports are lost: with the next block they would pass for others.
   void HandOverNews(std::uint64_t agent_steps);
 
  private:

@@ -96,6 +96,19 @@ Result<int> RunStatus(const CommonArguments& common, const AskArguments& argumen
   return 0;
 }
 
+Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments) {
+  auto learner = FindLearner(common, arguments.run);
+  if (!learner.ok()) return learner.status();
+  for (const std::string& assignment : arguments.assignments) {
+    const auto answer = AskAdmin(learner->admin, "set " + assignment, kAnswerMs);
+    if (answer.status().code() == StatusCode::kUnavailable)
+      return ResourceError(answer.status().message());
+    if (!answer.ok()) return answer.status();
+    if (!common.quiet) std::printf("%s\n", answer->c_str());
+  }
+  return 0;
+}
+
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();

@@ -26,6 +26,7 @@ struct CommandLine {
   CheckpointArguments inspect;
   AskArguments ask;
   PlotArguments plot;
+  SetArguments set;
   std::string check;
   std::function<Result<int>()> chosen;
 };
@@ -190,6 +191,14 @@ void AddOthers(CLI::App* app, CommandLine* line) {
   auto* stop = app->add_subcommand("stop", "Stop a live learner cleanly");
   stop->add_option("RUN", line->ask.run, "Which; without it the only live one");
   stop->callback([line] { line->chosen = [line] { return RunStop(line->common, line->ask); }; });
+  auto* set =
+      app->add_subcommand("set", "Change a setting of the games, or a rate, of a live learner");
+  set->add_option("RUN", line->set.run, "Which run")->required();
+  set->add_option("NAME=VALUE", line->set.assignments,
+                  "A name of [settings], algorithm.entropy, algorithm.clip or "
+                  "optimizer.learning_rate (model.NAME.... of one model)")
+      ->required();
+  set->callback([line] { line->chosen = [line] { return RunSet(line->common, line->set); }; });
   auto* check =
       app->add_subcommand("check", "Explain a config: every value and where it comes from");
   check->add_option("CONFIG", line->check, "TOML file or example (" + ExampleNames() + ")");

@@ -67,6 +67,12 @@ struct AskArguments {
 Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments);
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments);
 
+struct SetArguments {
+  std::string run;
+  std::vector<std::string> assignments;  ///< NAME=VALUE
+};
+Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments);
+
 Result<int> RunCheck(const CommonArguments& common, const std::string& config);
 
 /// The folder of RUN: a path, or a name under run.dir ("runs", or as --set run.dir says).

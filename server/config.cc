@@ -5,6 +5,7 @@
 
 #include "server/config_rules.h"
 #include "server/examples.h"
+#include "server/setting_words.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 #include "shared/wire/messages.h"
@@ -14,10 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kMaxConfigBytes = 1 << 20;
+constexpr std::string_view kSettingsPrefix = "settings.";
 
 std::optional<std::uint64_t> AsCount(const ConfigValue& value) {
   const auto number = As<std::int64_t>(value);
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+}
+
+/// Names with a dot must stand in quotes.
+std::string TomlKey(const std::string& name) {
+  return name.find('.') == std::string::npos ? name : '"' + name + '"';
 }
 
 Status NoSuchConfig(const std::string& name) {
@@ -65,6 +72,7 @@ Result<Config> Config::Load(const ConfigSource& source,
         "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = \"cartpole\"");
   MURMURATE_RETURN_IF_ERROR(config.CheckListen());
   MURMURATE_RETURN_IF_ERROR(config.CheckEnvironment());
+  MURMURATE_RETURN_IF_ERROR(config.CheckSettings());
   std::set<std::string> models = config.entries_.models;
   models.insert("");
   for (const std::string& model : models) {
@@ -127,6 +135,8 @@ void Config::Settle(const std::string& stem) {
   checkpoint_.every_s = std::get<double>(get("checkpoint", "every_s"));
   checkpoint_.retention = {AsInt(get("checkpoint", "keep")),
                            *AsCount(get("checkpoint", "keep_every"))};
+  evaluation_.episodes = AsInt(get("evaluation", "episodes"));
+  evaluation_.every = std::get<double>(get("evaluation", "every"));
 }
 
 void Config::ListenPrivately() {
@@ -138,7 +148,10 @@ Schedule Config::ScheduleOf(const std::string& section, const std::string& key,
                             const std::string& model) const {
   const ConfigValue& value = Get(section, key, model).value;
   if (const auto number = As<double>(value)) return Schedule(*number);
-  const auto& written = std::get<ConfigSchedule>(value);
+  return ToSchedule(std::get<ConfigSchedule>(value));
+}
+
+Schedule Config::ToSchedule(const ConfigSchedule& written) const {
   Schedule schedule;
   schedule.from = written.from;
   schedule.to = written.to;
@@ -147,6 +160,20 @@ Schedule Config::ScheduleOf(const std::string& section, const std::string& key,
                    : written.shape == "exponential" ? Schedule::Shape::kExponential
                                                     : Schedule::Shape::kLinear;
   return schedule;
+}
+
+std::vector<GameSetting> Config::game_settings() const {
+  std::vector<GameSetting> settings;
+  for (const auto& [path, entry] : entries_.values) {
+    if (!path.starts_with(kSettingsPrefix)) continue;
+    GameSetting setting{path.substr(kSettingsPrefix.size()), 0.0};
+    if (const auto number = As<double>(entry.value)) setting.rule = *number;
+    if (const auto schedule = As<ConfigSchedule>(entry.value)) setting.rule = ToSchedule(*schedule);
+    if (const auto words = As<ConfigCurriculum>(entry.value))
+      setting.rule = *MakeCurriculum(*words);
+    settings.push_back(std::move(setting));
+  }
+  return settings;
 }
 
 AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
@@ -270,6 +297,10 @@ std::vector<Config::Line> Config::Explain() const {
     for (const auto& [path, entry] : entries_.values)
       if (path.starts_with("model." + model + '.'))
         lines.push_back({path, ToToml(entry.value), entry.origin, ""});
+  for (const auto& [path, entry] : entries_.values)
+    if (path.starts_with(kSettingsPrefix))
+      lines.push_back(
+          {path, ToToml(entry.value), entry.origin, "games read it as an episode begins"});
   return lines;
 }
 
@@ -291,6 +322,9 @@ std::string Config::Resolved() const {
         if (own != entries_.values.end())
           write(path.substr(0, path.rfind('.')), key, own->second.value);
       }
+  for (const auto& [path, entry] : entries_.values)
+    if (path.starts_with(kSettingsPrefix))
+      write("settings", TomlKey(path.substr(kSettingsPrefix.size())), entry.value);
   return text;
 }
 

@@ -14,6 +14,7 @@
 #include "murmurate/status.h"
 #include "server/config_reader.h"
 #include "server/initial_weights.h"
+#include "server/learn/game_settings.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
@@ -49,6 +50,12 @@ struct CheckpointSettings {
   Retention retention;
 };
 
+/// The learner's own, of models that play run.environment.
+struct EvaluationSettings {
+  int episodes = 100;
+  double every = 0.05;  ///< of run.steps; 0: never
+};
+
 /// Everything that makes a model of given spaces and teaches it.
 struct ModelSettings {
   ModelSpec spec;
@@ -68,6 +75,9 @@ class Config {
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
   const CheckpointSettings& checkpoint() const { return checkpoint_; }
+  const EvaluationSettings& evaluation() const { return evaluation_; }
+  /// [settings], in the order of their names.
+  std::vector<GameSetting> game_settings() const;
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -107,6 +117,9 @@ class Config {
   Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
   Status CheckEnvironment() const;
+  Status CheckSettings() const;
+  Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
+  Schedule ToSchedule(const ConfigSchedule& written) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 
@@ -114,6 +127,7 @@ class Config {
   RunSettings run_;
   ServerSettings server_;
   CheckpointSettings checkpoint_;
+  EvaluationSettings evaluation_;
 };
 
 }  // namespace murmurate

@@ -1,7 +1,9 @@
 // What a Config refuses that no single key shows.
 #include "server/config.h"
 #include "server/config_rules.h"
+#include "shared/core/check.h"
 #include "shared/transport/socket.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 
@@ -36,19 +38,36 @@ Status Config::CheckEnvironment() const {
 }
 
 Status Config::CheckSchedules(const std::string& model) const {
-  for (const ConfigRule& rule : ConfigRules()) {
-    if (rule.kind != ValueKind::kSchedule) continue;
-    const ConfigEntry& entry = Get(rule.section, rule.key, model);
-    const auto schedule = As<ConfigSchedule>(entry.value);
-    if (!schedule) continue;
-    if (!schedule->steps && !run_.steps)
-      return InvalidArgument(
-          entry.origin + ": " + rule.section + '.' + rule.key +
-          ": a schedule without a horizon; write steps = N in it, or set run.steps");
-    if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
-      return InvalidArgument(
-          entry.origin + ": " + rule.section + '.' + rule.key +
-          ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
+  for (const ConfigRule& rule : ConfigRules())
+    if (rule.kind == ValueKind::kSchedule)
+      MURMURATE_RETURN_IF_ERROR(
+          CheckSchedule(Get(rule.section, rule.key, model), rule.section + '.' + rule.key));
+  return {};
+}
+
+/// `path`: as a message names it.
+Status Config::CheckSchedule(const ConfigEntry& entry, const std::string& path) const {
+  const auto schedule = As<ConfigSchedule>(entry.value);
+  if (!schedule) return {};
+  if (!schedule->steps && !run_.steps)
+    return InvalidArgument(
+        entry.origin + ": " + path +
+        ": a schedule without a horizon; write steps = N in it, or set run.steps");
+  if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
+    return InvalidArgument(
+        entry.origin + ": " + path +
+        ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
+  return {};
+}
+
+Status Config::CheckSettings() const {
+  std::size_t count = 0;
+  for (const auto& [path, entry] : entries_.values) {
+    if (!path.starts_with("settings.")) continue;
+    MURMURATE_RETURN_IF_ERROR(CheckSchedule(entry, path));
+    if (++count > wire::kMaxSettings)
+      return InvalidArgument(entry.origin + ": " + path + ": one too many, expected at most " +
+                             std::to_string(wire::kMaxSettings) + " settings; take some out");
   }
   return {};
 }

@@ -64,6 +64,27 @@ ConfigValue AsSchedule(const toml::table& table) {
   return kShapes.count(schedule.shape) ? ConfigValue(schedule) : ConfigValue();
 }
 
+/// Not set when the table is no curriculum; MakeCurriculum judges what it says.
+ConfigValue AsCurriculum(const toml::table& table) {
+  ConfigCurriculum curriculum;
+  const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
+  if (!from || !to) return {};
+  curriculum.from = *from;
+  curriculum.to = *to;
+  for (const auto& [key, node] : table) {
+    if (key == "from" || key == "to") continue;
+    if (key == "step" && node.is_number())
+      curriculum.step = *node.value<double>();
+    else if (key == "when" && node.is_string())
+      curriculum.when = *node.value<std::string>();
+    else if (key == "episodes" && node.is_integer())
+      curriculum.episodes = *node.value<std::int64_t>();
+    else
+      return {};
+  }
+  return curriculum;
+}
+
 template <typename T>
 ConfigValue AsList(const toml::array& array) {
   std::vector<T> values;
@@ -94,7 +115,9 @@ ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
   if (const auto value = node.value_exact<std::int64_t>()) return *value;
   if (const auto value = node.value_exact<double>()) return *value;
   if (const auto value = node.value_exact<std::string>()) return *value;
-  if (const auto* table = node.as_table()) return AsSchedule(*table);
+  if (const auto* table = node.as_table())
+    return rule.kind == ValueKind::kSetting && table->contains("when") ? AsCurriculum(*table)
+                                                                       : AsSchedule(*table);
   const auto* array = node.as_array();
   if (array == nullptr) return {};
   return rule.kind == ValueKind::kLayers ? AsLayers(*array) : AsList<std::string>(*array);
@@ -163,6 +186,9 @@ class Reader {
 
   Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {
     const std::string path = section.prefix + key;
+    if (section.name == "settings" && !wire::IsGoodName(key))
+      return InvalidArgument(where_(node) + ": " + path +
+                             ": a setting's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
     const ConfigRule* rule = FindRule(section.name, key);
     if (rule == nullptr)
       return Unknown(
@@ -232,7 +258,8 @@ Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
 
 Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
   const std::string named =
-      change.origin + ' ' + (change.origin == "--set" ? change.path + '=' : "") + change.value;
+      change.origin + ' ' +
+      (change.origin == "--set" || change.origin == "set" ? change.path + '=' : "") + change.value;
   const std::size_t dot = change.path.rfind('.');
   if (dot == std::string::npos || dot == 0 || dot + 1 == change.path.size())
     return InvalidArgument(

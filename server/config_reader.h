@@ -18,7 +18,8 @@ struct ConfigSource {
   std::string folder = {};  ///< where relative paths in it start; "": the working folder
 };
 
-/// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed").
+/// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed"; "set" of
+/// a live run).
 struct ConfigOverride {
   std::string path, value;
   std::string origin = "--set";

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/environments/environment.h"
+#include "server/setting_words.h"
 #include "shared/model/layer.h"
 
 namespace murmurate {
@@ -183,6 +184,12 @@ const std::vector<ConfigRule> kCheckpointRules{
      "and the first after each multiple of so many steps; 0: none", 0, kMany},
 };
 
+const std::vector<ConfigRule> kEvaluationRules{
+    {"evaluation", "episodes", kInteger, I(100), "100", "without exploration, of frozen weights", 1,
+     1e6},
+    {"evaluation", "every", kNumber, 0.05, "0.05", "of run.steps, and at the end; 0: never", 0, 1},
+};
+
 std::string Number(double value) {
   std::string text = ToToml(ConfigValue(value));
   if (std::abs(value) < 1e15 && value == std::floor(value))
@@ -213,6 +220,13 @@ std::string FitSchedule(const ConfigRule& rule, ConfigValue* value) {
   if (schedule == nullptr) return FitNumber(rule, value);
   const bool good = InRange(rule, schedule->from) && InRange(rule, schedule->to);
   return good ? "" : Expectation(rule);
+}
+
+std::string FitSetting(const ConfigRule& rule, ConfigValue* value) {
+  const auto* words = std::get_if<ConfigCurriculum>(value);
+  if (words == nullptr) return FitSchedule(rule, value);
+  const auto made = MakeCurriculum(*words);
+  return made.ok() ? "" : made.status().message();
 }
 
 std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
@@ -246,8 +260,9 @@ const std::vector<ConfigRule>& ConfigRules() {
   static const std::vector<ConfigRule> kRules = [] {
     std::vector<ConfigRule> all;
     const std::vector<ConfigRule> environment_rules = EnvironmentRules();
-    for (const auto* some : {&kRunRules, &environment_rules, &kServerRules, &kModelRules,
-                             &kAlgorithmRules, &kOptimizerRules, &kCheckpointRules})
+    for (const auto* some :
+         {&kRunRules, &environment_rules, &kServerRules, &kModelRules, &kAlgorithmRules,
+          &kOptimizerRules, &kCheckpointRules, &kEvaluationRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -255,6 +270,8 @@ const std::vector<ConfigRule>& ConfigRules() {
 }
 
 const ConfigRule* FindRule(const std::string& section, const std::string& key) {
+  static const ConfigRule kSettingRule{"settings", "", ValueKind::kSetting, kUnset, "1", ""};
+  if (section == kSettingRule.section) return &kSettingRule;
   for (const ConfigRule& rule : ConfigRules())
     if (rule.section == section && rule.key == key) return &rule;
   return nullptr;
@@ -268,7 +285,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run", "environment", "server", "model", "algorithm", "optimizer", "checkpoint"};
+  return {"run",       "environment", "server",     "model",   "algorithm",
+          "optimizer", "checkpoint",  "evaluation", "settings"};
 }
 
 std::string Expectation(const ConfigRule& rule) {
@@ -281,6 +299,8 @@ std::string Expectation(const ConfigRule& rule) {
       return "a number" + Range(rule);
     case ValueKind::kSchedule:
       return "a number" + Range(rule) + " or {from, to, steps, shape}";
+    case ValueKind::kSetting:
+      return "a number, {from, to, steps, shape} or {from, to, step, when, episodes}";
     case ValueKind::kLayers:
       return "a list of at most 64 units (1 to 65536) and layers such as \"conv 32 8 4\"";
     case ValueKind::kStrings:
@@ -304,6 +324,8 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
       return FitNumber(rule, value);
     case ValueKind::kSchedule:
       return FitSchedule(rule, value);
+    case ValueKind::kSetting:
+      return FitSetting(rule, value);
     case ValueKind::kPath:
     case ValueKind::kString:
       return FitString(rule, *value);

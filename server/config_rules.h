@@ -11,11 +11,22 @@
 
 namespace murmurate {
 
-enum class ValueKind { kBool, kInteger, kNumber, kSchedule, kString, kPath, kStrings, kLayers };
+enum class ValueKind {
+  kBool,
+  kInteger,
+  kNumber,
+  kSchedule,
+  kString,
+  kPath,
+  kStrings,
+  kLayers,
+  kSetting
+};
 
 /// kPath: a string; a relative one starts from the folder of the file it stands in (of --set: the
 /// working folder), and is held absolute. kLayers: a list of units (64) and layers in words ("conv
-/// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings.
+/// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
+/// a number, a schedule or a curriculum.
 struct ConfigRule {
   std::string section;
   std::string key;
@@ -29,7 +40,7 @@ struct ConfigRule {
 };
 
 const std::vector<ConfigRule>& ConfigRules();
-/// Null when there is none.
+/// Null when there is none. [settings] has whatever names it is given, all of one rule.
 const ConfigRule* FindRule(const std::string& section, const std::string& key);
 std::vector<std::string> KeysOf(const std::string& section);
 std::vector<std::string> SectionNames();

@@ -44,6 +44,12 @@ std::string Text(const ConfigSchedule& schedule) {
   return text + ", shape = " + Text(schedule.shape) + '}';
 }
 
+std::string Text(const ConfigCurriculum& curriculum) {
+  return "{from = " + Text(curriculum.from) + ", to = " + Text(curriculum.to) +
+         ", step = " + Text(curriculum.step) + ", when = " + Text(curriculum.when) +
+         ", episodes = " + Text(curriculum.episodes) + '}';
+}
+
 std::string Text(std::monostate) { return "(not set)"; }
 
 std::size_t EditDistance(const std::string& a, const std::string& b) {

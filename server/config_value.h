@@ -17,10 +17,18 @@ struct ConfigSchedule {
   friend bool operator==(const ConfigSchedule&, const ConfigSchedule&) = default;
 };
 
+/// {from, to, step, when, episodes}: a setting that moves when a measured number crosses a bound.
+struct ConfigCurriculum {
+  double from = 0, to = 0, step = 1;
+  std::string when;  ///< "rollout/success_rate >= 0.8"
+  std::int64_t episodes = 100;
+  friend bool operator==(const ConfigCurriculum&, const ConfigCurriculum&) = default;
+};
+
 /// std::monostate: not set.
 using ConfigValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                 std::vector<std::string>, ConfigSchedule>;
+                 std::vector<std::string>, ConfigSchedule, ConfigCurriculum>;
 
 /// What is held, if it is a T.
 template <typename T>

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "server/evaluating.h"
 #include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
+#include "server/live_numbers.h"
 #include "server/log.h"
 #include "server/make_checkpoint.h"
 #include "server/version.h"
@@ -58,6 +60,7 @@ struct LiveModel {
   std::shared_ptr<ExperienceChannel> channel;
   std::unique_ptr<LearnLoop> learning;
   std::shared_ptr<const Snapshot> newest;
+  std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
   Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
@@ -105,6 +108,7 @@ struct Daemon::State {
   std::unique_ptr<Ingest> ingest;
   std::unique_ptr<Publishing> publishing;
   std::unique_ptr<Operate> operate;
+  std::optional<LiveNumbers> live;
   std::vector<std::string> addresses;
   std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
   std::vector<std::unique_ptr<LiveModel>> models;
@@ -137,8 +141,10 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
   in.limits.max_actors = config.server().max_actors;
   in.shm = config.server().shm != "off";
-  in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers) {
-    operate->PostReports(model, numbers);
+  in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                         bool evaluated) { operate->PostReports(model, numbers, evaluated); };
+  in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
+    operate->PostEvaluated(model, episodes);
   };
   in.log = log;
   auto made_ingest = Ingest::Open(
@@ -147,6 +153,9 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   if (!made_ingest.ok()) return made_ingest.status();
   ingest = std::move(*made_ingest);
   addresses = ingest->addresses();
+  live.emplace(
+      config.game_settings(),
+      [this](const wire::Settings& settings) { ingest->SetSettings(settings); }, log);
   auto family = SisterAddresses(addresses.front());
   if (!family.ok()) return family.status();
   auto made_publishing = Publishing::Open(
@@ -164,6 +173,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.listen = addresses;
   op.admin_address = admin_address = "ipc://" + folder + "admin";
   op.actors = [this] { return Actors(); };
+  op.settings = [this] { return live->settings(); };
+  op.set = [this](const std::string& assignment) { return live->Set(assignment); };
   op.on_end = [this](RunEnd end) { signals->Request(end); };
   op.log = log;
   auto made_operate = Operate::Open(context, std::move(op));
@@ -216,6 +227,13 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   const OfferedModel offered{model->channel, *segment, settings.max_trajectory_s,
                              settings.max_batch_s};
   std::lock_guard lock(models_mutex);
+  model->evaluating = Evaluating::Make(
+      config, name, model->channel->spec,
+      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
+      [this, name](const Evaluation& evaluation, const WeightsFile&) {
+        operate->PostEvaluation(name, evaluation);
+      },
+      log);
   StartLearning(model.get(), std::move(*learner));
   models.push_back(std::move(model));
   log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
@@ -249,8 +267,10 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
     model->gate.Pass([&] {
       model->newest = snapshot;
-      publishing->Post(model->name, std::move(snapshot));
+      publishing->Post(model->name, snapshot);
       publishing->Wake();
+      if (model->evaluating)
+        model->evaluating->Offer(std::move(snapshot), model->channel->environment_steps.load());
     });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
@@ -261,9 +281,19 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       if (due) PostCheckpoint(model);
     });
   };
+  callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
+    model->gate.Pass([&] {
+      const auto settings = live->Learned(model->name, report.episodes, steps);
+      if (!settings.empty()) operate->PostReports(model->name, settings, false);
+    });
+  };
   callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
   model->learning =
       std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
+  live->AddModel(
+      model->name, model->learning->learner().rates(),
+      [model] { return model->channel->environment_steps.load(); },
+      [model](const Rates& rates) { model->learning->PostRates(rates); });
   const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
   model->loop = std::make_unique<Loop>(
       "mmr-learn" + number,
@@ -372,11 +402,13 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models) state.PostCheckpoint(model.get());
+  for (const auto& model : state.models)
+    if (model->evaluating) model->evaluating->Finish(!state.operate->ended_by_itself());
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;
   Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
-                  progress.mean_return(), state.WriteLastCheckpoints()};
+                  progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   return outcome;

@@ -48,10 +48,12 @@ class Daemon {
     std::uint64_t steps = 0;
     double seconds = 0;
     std::optional<double> mean_return;
-    std::string checkpoint;  ///< "" when no model was ever made
+    std::optional<Evaluation> evaluation;  ///< of the last weights, or the last there was
+    std::string checkpoint;                ///< "" when no model was ever made
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
-  /// until the goodbye is out), ends the threads, writes the last row, the curve and the weights.
+  /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s
+  /// when the run ended by its own rules), writes the last row, the curve and the weights.
   Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone);
   /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still
   /// inside (its result is lost, nothing else is), and the process must end with _exit.

@@ -88,6 +88,13 @@ std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettin
          "); raise run.steps or change the [algorithm] and try again.";
 }
 
+std::string EvaluationSentence(const Evaluation& evaluation) {
+  return "Evaluation: mean return " + ReturnText(evaluation.mean_return) + " over " +
+         WithCommas(evaluation.episodes) +
+         " episodes without exploration, with the weights of step " + WithCommas(evaluation.steps) +
+         '.';
+}
+
 }  // namespace
 
 Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
@@ -126,6 +133,7 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   if (!signals.failure().ok()) return signals.failure();
   (*daemon)->Print(Sentence(end, outcome, config->run()));
+  if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());
   if (!outcome.checkpoint.empty())
     (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());

@@ -31,7 +31,8 @@ StepOutcome Catch::Step(const Action& action) {
   ++ball_row_;
   Draw();
   if (ball_row_ < kRows - 1) return {};
-  return {paddle_ == ball_column_ ? 1.0 : -1.0, true, false};
+  const bool caught = paddle_ == ball_column_;
+  return {caught ? 1.0 : -1.0, true, false, caught};
 }
 
 }  // namespace murmurate

@@ -1,5 +1,8 @@
 #include "client/environments/environment.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "client/environments/bandit.h"
 #include "client/environments/cartpole.h"
 #include "client/environments/catch.h"
@@ -25,8 +28,11 @@ Made MakeBandit(const EnvironmentOptions& options) {
 }
 
 Made MakeRecall(const EnvironmentOptions& options) {
-  return std::unique_ptr<Environment>(
-      std::make_unique<Recall>(static_cast<int>(options.distractors)));
+  const int usual = static_cast<int>(options.distractors);
+  if (!options.setting) return std::unique_ptr<Environment>(std::make_unique<Recall>(usual));
+  return std::unique_ptr<Environment>(std::make_unique<Recall>([setting = options.setting, usual] {
+    return static_cast<int>(std::lround(std::clamp(setting("distractors", usual), -1e6, 1e6)));
+  }));
 }
 
 Made MakeRandom(const EnvironmentOptions& options) {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,8 @@ struct StepOutcome {
   double reward = 0.0;
   bool terminated = false;  ///< the episode is over
   bool truncated = false;   ///< the episode was cut by its time limit
+  /// Of an episode's last step, in games that are about something that is reached or not.
+  std::optional<bool> success = {};
 };
 
 class Environment {
@@ -44,6 +48,9 @@ struct EnvironmentOptions {
   std::int64_t observation = 8, action = 4;
   std::int64_t distractors = 8;
   std::int64_t game = 1;
+  /// Client::Setting, for games that read one as an episode begins ("recall": distractors); empty:
+  /// the numbers above.
+  std::function<double(std::string_view name, double fallback)> setting = {};
 };
 
 /// How an option is named, in [environment] of a config and as `murmurate actor ENV --NAME`.

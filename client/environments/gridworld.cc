@@ -99,7 +99,9 @@ StepOutcome Gridworld::Step(const Action& action) {
   ++steps_;
   Observe();
   const bool there = agent_ == goal_;
-  return {(there ? 1.0 : 0.0) - kMoveCost, there, !there && steps_ >= kMaxSteps};
+  StepOutcome outcome{(there ? 1.0 : 0.0) - kMoveCost, there, !there && steps_ >= kMaxSteps};
+  if (outcome.terminated || outcome.truncated) outcome.success = there;
+  return outcome;
 }
 
 double Gridworld::best_return() const {

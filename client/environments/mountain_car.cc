@@ -40,7 +40,9 @@ StepOutcome MountainCar::Push(int action) {
   if (position == kLeastPosition && speed < 0) speed = 0;
   Observe();
   const bool there = position >= kGoal && speed >= 0;
-  return {-1.0, there, ++steps_ >= kMaxSteps && !there};
+  StepOutcome outcome{-1.0, there, ++steps_ >= kMaxSteps && !there};
+  if (outcome.terminated || outcome.truncated) outcome.success = there;
+  return outcome;
 }
 
 }  // namespace murmurate

@@ -26,8 +26,12 @@ struct Table {
 Result<Table> MakeTable(Client& client, const PlayOptions& options) {
   Table table;
   const std::size_t count = static_cast<std::size_t>(std::max(1, options.agents));
+  EnvironmentOptions game = options.options;
+  game.setting = [&client](std::string_view name, double fallback) {
+    return client.Setting(name, fallback);
+  };
   for (std::size_t i = 0; i < count; ++i) {
-    auto environment = MakeEnvironment(options.environment, options.options);
+    auto environment = MakeEnvironment(options.environment, game);
     if (!environment.ok()) return environment.status();
     table.environments.push_back(std::move(*environment));
     table.environments.back()->Reset(DeriveSeed(options.seed, i));
@@ -54,10 +58,11 @@ bool PlayStep(Table& table, std::size_t i, PlayResult* result) {
   ++result->steps;
   const bool ended = outcome.terminated || outcome.truncated;
   if (ended) {
+    const Success success = !outcome.success ? kNotSaid : *outcome.success ? kSuccess : kFailure;
     if (outcome.terminated) {
-      agent.End(kTerminated);
+      agent.End(kTerminated, success);
     } else {
-      agent.End(kTruncated, environment.observation());
+      agent.End(kTruncated, success, environment.observation());
     }
     ++result->episodes;
     result->return_sum += table.returns[i];

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "client/environments/environment.h"
 #include "shared/core/random.h"
@@ -19,8 +21,12 @@ class Recall : public Environment {
  public:
   static constexpr int kCues = 4, kQuestion = 8;
 
-  /// `distractors` >= 0; an episode has distractors + 2 steps.
-  explicit Recall(int distractors = 8);
+  static constexpr int kMaxDistractors = 100'000;
+
+  /// `distractors` from 0 to kMaxDistractors; an episode has distractors + 2 steps.
+  explicit Recall(int distractors = 8) : Recall([distractors] { return distractors; }) {}
+  /// Asked as each episode begins.
+  explicit Recall(std::function<int()> distractors);
   const Spaces& spaces() const override { return spaces_; }
   void Reset(std::uint64_t seed) override;
   void Reset() override;
@@ -30,7 +36,8 @@ class Recall : public Environment {
 
  private:
   const Spaces spaces_;
-  const int distractors_;
+  const std::function<int()> ask_;
+  int distractors_ = 0;
   Random random_;
   int cue_ = 0, step_ = 0;
   std::int32_t shown_ = 0;

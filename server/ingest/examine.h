@@ -2,6 +2,7 @@
 // copied.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -27,5 +28,13 @@ std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloa
 BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
                      const ExperienceChannel& channel, TrajectoryView* view);
 BlockRefusal ExamineObservations(const TrajectoryView& view, const ExperienceChannel& channel);
+
+inline bool WasEvaluated(const EpisodeRecord& episode) { return episode.mode == 1; }
+
+/// Whose reports a block has: agents hand over those of evaluation by themselves.
+inline bool IsOfEvaluation(const TrajectoryView& view) {
+  return view.steps == 0 && !view.episodes.empty() &&
+         std::ranges::all_of(view.episodes, WasEvaluated);
+}
 
 }  // namespace murmurate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -40,11 +41,13 @@ struct Ingest::State : wire::ServerSession::Models {
   Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
   Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
   void TakeReturned(std::int64_t now_ns);
+  void TakeSettings();
   void OnMessage(Message message, std::int64_t now_ns);
   void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
   void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
                Assembly::Outcome outcome, std::int64_t now_ns);
-  void PassReportsOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports) const;
+  void PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
+              const TrajectoryView& view) const;
   void CountSteps(std::uint32_t model);
   void HandOver(std::uint32_t model, std::int64_t now_ns);
   void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
@@ -60,6 +63,9 @@ struct Ingest::State : wire::ServerSession::Models {
   WakeSignal wake;
   Socket socket;
   Poller poller;
+
+  std::mutex mail_mutex;  ///< of settings_mail; nothing else is locked inside it
+  std::optional<wire::Settings> settings_mail;
 
   mutable std::mutex mutex;  ///< all below: a round against TakeReport and SayGoaway
   wire::ServerSession session;
@@ -136,6 +142,14 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
   }
 }
 
+/// After TakeReturned: what was set before a version is sent before the credit that names it.
+void Ingest::State::TakeSettings() {
+  const std::lock_guard lock(mail_mutex);
+  if (!settings_mail) return;
+  session.SetSettings(*std::exchange(settings_mail, std::nullopt));
+  urgent = true;
+}
+
 void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
   std::array<std::span<const std::byte>, 4> frames;
   const std::size_t count = std::min(message.frames.size(), frames.size());
@@ -191,7 +205,7 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
     urgent = true;
     return;
   }
-  PassReportsOn(verdict.model, std::get<wire::Experience>(decoded.body).reports);
+  PassOn(verdict.model, std::get<wire::Experience>(decoded.body).reports, view);
   if (outcome != Assembly::Outcome::kNoRoom) {
     Settled(verdict.model, message.peer, decoded, outcome, now_ns);
     if (assembly.full()) HandOver(verdict.model, now_ns);
@@ -207,12 +221,14 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   assembly.Keep(std::move(block));
 }
 
-void Ingest::State::PassReportsOn(std::uint32_t model,
-                                  std::span<const wire::ReportedNumber> reports) const {
-  if (reports.empty() || !options.on_reports) return;
-  for (const auto& [name, number] : model_numbers) {
-    if (number == model) options.on_reports(name, reports);
-  }
+void Ingest::State::PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
+                           const TrajectoryView& view) const {
+  const bool evaluated = std::ranges::any_of(view.episodes, WasEvaluated);
+  if (reports.empty() && !evaluated) return;
+  const std::string& name = assemblies[model]->name();
+  if (!reports.empty() && options.on_reports)
+    options.on_reports(name, reports, IsOfEvaluation(view));
+  if (evaluated && options.on_evaluated) options.on_evaluated(name, view.episodes);
 }
 
 void Ingest::State::Settled(std::uint32_t model, const std::string& peer,
@@ -280,6 +296,7 @@ int Ingest::State::Receive(std::int64_t now_ns) {
 
 int Ingest::State::Round(std::int64_t now_ns) {
   TakeReturned(now_ns);
+  TakeSettings();
   const int count = Receive(now_ns);
   const bool lockstep = session.any_lockstep();
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
@@ -359,6 +376,14 @@ void Ingest::SayGoaway(const wire::Goaway& goaway) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->session.SayGoaway(goaway);
+  }
+  Wake();
+}
+
+void Ingest::SetSettings(wire::Settings settings) {
+  {
+    const std::lock_guard lock(state_->mail_mutex);
+    state_->settings_mail = std::move(settings);
   }
   Wake();
 }

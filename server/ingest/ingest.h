@@ -39,9 +39,13 @@ struct IngestOptions {
   bool resumed = false;
   wire::ServerSession::Limits limits;
   bool shm = true;
-  /// Numbers the game reported with an accepted block; called on the polling thread, returns at
-  /// once.
-  std::function<void(const std::string& model, std::span<const wire::ReportedNumber>)> on_reports;
+  /// What an accepted block tells beside its steps: numbers the game reported (`evaluated`: in
+  /// Mode(kEvaluate)), and its episodes when some were played in that mode. Called on the polling
+  /// thread, returns at once.
+  std::function<void(const std::string& model, std::span<const wire::ReportedNumber>,
+                     bool evaluated)>
+      on_reports;
+  std::function<void(const std::string& model, std::span<const EpisodeRecord>)> on_evaluated;
   LogCallback log;
 };
 
@@ -56,6 +60,10 @@ class Ingest {
   void Wake();  ///< from any thread
   /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.
   void SayGoaway(const wire::Goaway& goaway);
+
+  /// To every client, now and when it comes; any thread, whatever it has locked. Goes out before
+  /// the credit for versions published after this call.
+  void SetSettings(wire::Settings settings);
 
   std::vector<std::string> addresses() const;  ///< as really bound
   /// A consistent copy for status and metrics; any thread.

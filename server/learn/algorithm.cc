@@ -47,6 +47,7 @@ Moments MomentsOf(std::span<const std::int32_t> rows, ValueOf value_of) {
 
 Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed)
     : settings_(settings),
+      rates_(Rates::Of(settings)),
       stack_(spec),
       action_layout_(spec.spaces.action, spec.continuous),
       head_(action_layout_),
@@ -98,8 +99,8 @@ void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& b
                       batch.layout.action.words() == action_layout_.words(),
                   "a batch must have the rows and columns the algorithm was made for");
   batch_ = &batch;
-  loss_settings_ = {.clip = static_cast<float>(settings_.clip.At(environment_steps)),
-                    .entropy = static_cast<float>(settings_.entropy.At(environment_steps)),
+  loss_settings_ = {.clip = static_cast<float>(rates_.clip.At(environment_steps)),
+                    .entropy = static_cast<float>(rates_.entropy.At(environment_steps)),
                     .value_weight = static_cast<float>(settings_.value_weight)};
   sums_ = {};
   explained_variance_ = 0.0;

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "server/learn/learner.h"
+#include "server/learn/rates.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
 #include "shared/experience/frame_stack.h"
@@ -41,6 +42,9 @@ namespace murmurate {
 class Algorithm {
  public:
   Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed);
+
+  /// From the next TakeUp on.
+  void SetRates(const Rates& rates) { rates_ = rates; }
 
   /// Reads the rows with weight > 0; the others may hold anything. `batch` must stay unchanged
   /// until the last NextGradient. `environment_steps`: where the schedules are.
@@ -100,6 +104,7 @@ class Algorithm {
   void PutObservation(std::size_t i, const Slot& slot);
 
   const AlgorithmSettings settings_;
+  Rates rates_;
   const FrameStack stack_;
   const ActionLayout action_layout_;
   const ActionHeadRows head_;

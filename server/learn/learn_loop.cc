@@ -15,6 +15,17 @@ void LearnLoop::Publish() {
   channel_->version.store(learner_->version(), std::memory_order_release);
 }
 
+void LearnLoop::PostRates(const Rates& rates) {
+  const std::lock_guard lock(mutex_);
+  rates_ = rates;
+}
+
+void LearnLoop::TakeRates() {
+  const std::lock_guard lock(mutex_);
+  if (rates_) learner_->SetRates(*rates_);
+  rates_.reset();
+}
+
 bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
@@ -23,7 +34,10 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   auto batch = channel_->ready.Pop(timeout);
   if (!batch) return false;
   const std::uint64_t trajectories = (*batch)->trajectories.size();
-  const LearnReport report = learner_->Learn(**batch, channel_->environment_steps.load());
+  TakeRates();
+  const std::uint64_t environment_steps = channel_->environment_steps.load();
+  const LearnReport report = learner_->Learn(**batch, environment_steps);
+  if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
   Publish();
   (*batch)->Clear();
   (void)channel_->empty.TryPush(std::move(*batch));

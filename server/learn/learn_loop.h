@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "server/learn/learner.h"
 #include "shared/experience/experience_channel.h"
@@ -14,6 +16,9 @@ struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
+  /// Before the version that was learned is handed out; `environment_steps` as the schedules saw
+  /// them. May be empty.
+  std::function<void(const LearnReport&, std::uint64_t environment_steps)> on_learned;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
 
@@ -27,14 +32,20 @@ class LearnLoop {
   /// back (cleared), count it done, wake ingest, report. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
+  /// Any thread: the learner's rates from the next batch on.
+  void PostRates(const Rates& rates);
+
   const Learner& learner() const { return *learner_; }
 
  private:
   void Publish();
+  void TakeRates();
 
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
+  std::mutex mutex_;
+  std::optional<Rates> rates_;  ///< not taken up yet
 };
 
 }  // namespace murmurate

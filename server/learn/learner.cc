@@ -43,6 +43,7 @@ struct Learner::State {
 
   const ModelSpec spec;
   const AlgorithmSettings settings;
+  Rates rates = Rates::Of(settings);
   RewardScale rewards;
   Algorithm algorithm;
   AlignedFloats parameters, gradient;
@@ -71,7 +72,7 @@ void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const
 }
 
 void Learner::State::Train(std::uint64_t environment_steps, LearnReport* report) {
-  report->learning_rate = settings.learning_rate.At(environment_steps);
+  report->learning_rate = rates.learning_rate.At(environment_steps);
   double norms = 0.0;
   while (algorithm.NextGradient(parameters, gradient)) {
     const double norm = store.Step(report->learning_rate, gradient, trained());
@@ -125,6 +126,12 @@ std::shared_ptr<const Snapshot> Learner::TakeSnapshot() const {
   return snapshot;
 }
 
+void Learner::SetRates(const Rates& rates) {
+  state_->rates = rates;
+  state_->algorithm.SetRates(rates);
+}
+
+const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }
 const ParameterLayout& Learner::layout() const { return state_->algorithm.layout(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/learn/algorithm_settings.h"
+#include "server/learn/rates.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/weights_match.h"
@@ -47,6 +48,10 @@ class Learner {
   /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
   /// version. `environment_steps`: where the schedules are.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t environment_steps);
+
+  /// From the next batch on.
+  void SetRates(const Rates& rates);
+  const Rates& rates() const;
 
   /// The newest parameters with their act settings; version 1 is the initial one.
   std::shared_ptr<const Snapshot> TakeSnapshot() const;

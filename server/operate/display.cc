@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <sstream>
 
 namespace murmurate {
 namespace {
 
 constexpr std::size_t kNameWidth = 14, kValueWidth = 30;
+constexpr std::size_t kMostShown = 4;
 
 std::string Format(const char* format, double value) {
   char text[48];
@@ -57,6 +59,12 @@ std::string CheckpointStep(const CheckpointHealth& health) {
   return health.last_step ? "step " + WithCommas(*health.last_step) : "-";
 }
 
+using Numbers = std::vector<std::pair<std::string, double>>;
+
+std::span<const Numbers::value_type> FirstOf(const Numbers& numbers) {
+  return std::span(numbers).first(std::min(numbers.size(), kMostShown));
+}
+
 std::string Rate(double steps_per_second) {
   return steps_per_second >= 1e4 ? Format("%.0f k", steps_per_second / 1e3)
                                  : Format("%.0f", steps_per_second);
@@ -99,6 +107,12 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
   std::vector<std::string> lines{Border(), Row("run", view.run), Border()};
   lines.push_back(Row("steps", Steps(view)));
   lines.push_back(Row("return", Return(view)));
+  lines.push_back(Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-"));
+  if (view.success_rate) lines.push_back(Row("success", Format("%.2f", *view.success_rate)));
+  for (const auto& [name, mean] : FirstOf(view.reports))
+    lines.push_back(Row(name.substr(0, kNameWidth), ReturnText(mean)));
+  for (const auto& [name, value] : FirstOf(view.settings))
+    lines.push_back(Row(name.substr(0, kNameWidth), Format("set to %g", value)));
   lines.push_back(Row("episodes", WithCommas(view.episodes)));
   lines.push_back(Row("steps/s", Rate(view.steps_per_second)));
   lines.push_back(Row("staleness", Format("%.1f versions", view.staleness)));
@@ -118,10 +132,16 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
 }
 
 std::string Display::OneLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view) + "  return " + Return(view) + "  episodes " +
-                     WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
-                     " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
-                     WithCommas(view.version) + "  actors " + std::to_string(view.actors);
+  std::string line = "steps " + Steps(view) + "  return " + Return(view);
+  if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
+  if (view.success_rate) line += "  success " + Format("%.2f", *view.success_rate);
+  for (const auto& [name, mean] : FirstOf(view.reports))
+    line += "  " + name + ' ' + ReturnText(mean);
+  for (const auto& [name, value] : FirstOf(view.settings))
+    line += "  " + name + Format("=%g", value);
+  line += "  episodes " + WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
+          " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
+          WithCommas(view.version) + "  actors " + std::to_string(view.actors);
   if (!view.checkpoints.trouble.empty())
     line += "  CHECKPOINT NOT WRITTEN (last good " + CheckpointStep(view.checkpoints) + ')';
   if (view.eta_s) line += "  eta " + ShortDuration(*view.eta_s);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/operate/checkpoint_writer.h"
@@ -19,6 +20,10 @@ struct ProgressView {
   std::uint64_t steps = 0;
   std::optional<std::uint64_t> budget;
   std::optional<double> mean_return, target;
+  std::optional<double> evaluation;  ///< mean return without exploration
+  std::optional<double> success_rate;
+  /// Numbers of the game and settings for it, by name; the first few are shown.
+  std::vector<std::pair<std::string, double>> reports, settings;
   std::uint64_t episodes = 0, updates = 0, version = 0, dropped_steps = 0;
   double steps_per_second = 0, staleness = 0, elapsed_s = 0;
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate

@@ -149,7 +149,8 @@ std::string Point(const Axis& x, const Axis& y, std::uint64_t steps, double valu
   return Fixed(x.At(static_cast<double>(steps))) + ' ' + Fixed(y.At(value));
 }
 
-std::string Curve(const Axis& x, const Axis& y, const CurveSeries& series, const std::string& i) {
+std::string CurvePath(const Axis& x, const Axis& y, const CurveSeries& series,
+                      const std::string& i) {
   const auto spread = SpreadOf(series.runs, series.runs.size() > 1 ? kBandPoints : kLinePoints);
   if (spread.empty()) return "";
   std::string line, band, back;
@@ -218,7 +219,8 @@ std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const Curv
   out += Frame(x, y, drawing.y_name);
   if (drawing.target)
     out += Line(kLeft, y.At(*drawing.target), kWidth - kRight, y.At(*drawing.target), "target");
-  for (std::size_t i = 0; i < series.size(); ++i) out += Curve(x, y, series[i], std::to_string(i));
+  for (std::size_t i = 0; i < series.size(); ++i)
+    out += CurvePath(x, y, series[i], std::to_string(i));
   return out + "</svg>\n";
 }
 

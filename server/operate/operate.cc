@@ -16,6 +16,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
+constexpr std::string_view kSet = "set ";
 constexpr std::size_t kMaxReportsWaiting = 100'000;
 
 }  // namespace
@@ -79,11 +80,23 @@ void Operate::Post(TrainingUpdate update) {
   wake_.Set();
 }
 
-void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers) {
+void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                          bool evaluated) {
   std::lock_guard lock(mutex_);
   if (reported_.size() > kMaxReportsWaiting)
     return;  // mmr-operate is stuck: numbers are not worth memory
-  for (const wire::ReportedNumber& number : numbers) reported_.emplace_back(model, number);
+  for (const wire::ReportedNumber& number : numbers) {
+    reported_.emplace_back(model, number);
+    if (evaluated) reported_.back().second.name.insert(0, "eval/");
+  }
+}
+
+void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
+  {
+    std::lock_guard lock(mutex_);
+    evaluations_.emplace_back(model, evaluation);
+  }
+  wake_.Set();
 }
 
 void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
@@ -92,6 +105,12 @@ void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make ma
     checkpoints_.emplace_back(model, std::move(make));
   }
   wake_.Set();
+}
+
+void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes) {
+  std::lock_guard lock(mutex_);
+  if (evaluated_.size() > kMaxReportsWaiting) return;  // as in PostReports
+  for (const EpisodeRecord& episode : episodes) evaluated_.emplace_back(model, episode);
 }
 
 void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
@@ -133,6 +152,24 @@ void Operate::TakeMail() {
   }
   for (auto& [name, make] : checkpoints)
     if (const Model* model = Find(name)) PassOn(*model, std::move(make));
+  TakeEvaluations();
+}
+
+/// The learner's own get a row each, because they are few and far apart.
+void Operate::TakeEvaluations() {
+  std::vector<std::pair<std::string, Evaluation>> evaluations;
+  std::vector<std::pair<std::string, EpisodeRecord>> evaluated;
+  {
+    std::lock_guard lock(mutex_);
+    evaluations.swap(evaluations_);
+    evaluated.swap(evaluated_);
+  }
+  for (const auto& [name, episode] : evaluated)
+    if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
+  for (const auto& [name, evaluation] : evaluations) {
+    if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
+    next_row_ns_ = 0;
+  }
 }
 
 void Operate::CheckStop(const Progress& progress) {
@@ -169,8 +206,12 @@ void Operate::DrawCurve(const Model& model) {
   drawing.title = options_.title;
   if (models_.size() > 1) drawing.title += ", model " + model.name;
   if (&model == models_.front().get()) drawing.target = options_.stop.at_return;
-  const CurveSeries run{"", {model.progress->curve()}};
-  const std::string svg = DrawLearningCurves(drawing, std::span(&run, 1));
+  std::vector<CurveSeries> lines{{"", {model.progress->curve().points()}}};
+  if (const auto& scores = model.progress->evaluation_curve().points(); !scores.empty()) {
+    lines[0].name = "training";
+    lines.push_back({"evaluation", {scores}});
+  }
+  const std::string svg = DrawLearningCurves(drawing, lines);
   Status status = WriteFileAtomically(folder + "/learning.svg",
                                       std::as_bytes(std::span(svg.data(), svg.size())));
   if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
@@ -186,6 +227,10 @@ void Operate::Show(std::int64_t now_ns) {
   view.budget = options_.stop.budget;
   view.mean_return = progress.mean_return();
   view.target = options_.stop.at_return;
+  if (const auto& evaluation = progress.evaluation()) view.evaluation = evaluation->mean_return;
+  view.success_rate = progress.success_rate();
+  view.reports = models_.front()->reports.Means();
+  if (options_.settings) view.settings = options_.settings();
   view.episodes = progress.episodes();
   view.updates = progress.last().updates;
   view.version = progress.last().version;
@@ -208,8 +253,12 @@ void Operate::Show(std::int64_t now_ns) {
 
 wire::AdminOk Operate::AnswerTo(const std::string& command) {
   if (command == "status") return {true, Report().ToJson()};
+  if (command.starts_with(kSet) && options_.set) {
+    const auto answer = options_.set(command.substr(kSet.size()));
+    return {answer.ok(), answer.ok() ? *answer : answer.status().message()};
+  }
   if (command != "stop")
-    return {false, "unknown question \"" + command + "\": expected status or stop"};
+    return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
   if (!std::exchange(ended_, true)) options_.on_end(RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
@@ -224,12 +273,14 @@ StatusReport Operate::Report() {
   report.uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9;
   report.listen = options_.listen;
   report.actors = options_.actors();
+  if (options_.settings) report.settings = options_.settings();
   if (!named_) return report;
   for (const auto& model : models_) {
     const TrainingUpdate& last = model->progress->last();
     report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
                              last.version, model->progress->episodes(), last.dropped_steps,
-                             model->progress->mean_return(),
+                             model->progress->mean_return(), model->progress->success_rate(),
+                             model->progress->evaluation(), model->reports.Means(),
                              model->progress->steps_per_second(now_ns), last.staleness_mean,
                              writer_.Health(model->folder)});
   }

@@ -49,6 +49,9 @@ struct OperateOptions {
   std::vector<std::string> listen;
   std::string admin_address;
   std::function<ActorsView()> actors;
+  /// The games' settings as they are, and `murmurate set`; may be empty.
+  std::function<std::vector<std::pair<std::string, double>>()> settings = {};
+  std::function<Result<std::string>(const std::string& assignment)> set = {};
   std::function<void(RunEnd)> on_end;  ///< called once
   LogCallback log;
 };
@@ -59,12 +62,18 @@ class Operate {
 
   void Post(TrainingUpdate update);  ///< any thread; returns at once
   /// Numbers that the game of `model` reported; any thread; returns at once.
-  void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers);
+  /// `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
+  void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
+                   bool evaluated);
   /// A checkpoint of `model` is due: `make` runs on the writing thread; any thread; returns at
   /// once.
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
   /// What mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
+  /// What the learner's own evaluation of `model` came to; any thread; returns at once.
+  void PostEvaluation(const std::string& model, const Evaluation& evaluation);
+  /// Episodes that an actor played in Mode(kEvaluate); any thread; returns at once.
+  void PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes);
   /// The operating thread: waits up to `timeout_ms` for an update or a question; bounded.
   void PollOnce(int timeout_ms);
   void Wake() { wake_.Set(); }
@@ -75,6 +84,8 @@ class Operate {
   /// How the writing of the first model's checkpoints goes.
   CheckpointHealth checkpoints() const { return writer_.Health(models_.front()->folder); }
 
+  /// The stop rules were met; after the operating thread has ended.
+  bool ended_by_itself() const { return frozen_; }
   /// The first model's progress; after the operating thread has ended.
   const Progress& progress() const { return *models_.front()->progress; }
 
@@ -91,6 +102,7 @@ class Operate {
   Model* Find(const std::string& name);
   void TakeMail();
   void PassOn(const Model& model, CheckpointWriter::Make make);
+  void TakeEvaluations();
   void CheckStop(const Progress& progress);
   void WriteRows(std::int64_t now_ns);
   void DrawCurve(const Model& model);
@@ -105,6 +117,8 @@ class Operate {
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported_;
   std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints_;
   CheckpointWriter writer_;
+  std::vector<std::pair<std::string, Evaluation>> evaluations_;
+  std::vector<std::pair<std::string, EpisodeRecord>> evaluated_;
   std::optional<AdminServer> admin_;
   std::vector<std::unique_ptr<Model>> models_;  ///< the first is there from the start
   bool named_ = false;                          ///< the first model is known by name

@@ -20,7 +20,30 @@ std::string Number(double value) {
 
 std::string Number(const std::optional<double>& value) { return value ? Number(*value) : ""; }
 
+/// The last kWindow of them.
+void Append(EpisodeList* window, const EpisodeRecord& episode) {
+  window->push_back(episode);
+  if (window->size() > Progress::kWindow) window->pop_front();
+}
+
+std::string EvaluationFields(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return ",,,,,";
+  return ',' + Number(evaluation->mean_return) + ',' + Number(evaluation->deviation) + ',' +
+         Number(evaluation->mean_length) + ',' + Number(evaluation->success_rate) + ',' +
+         std::to_string(evaluation->steps);
+}
+
 }  // namespace
+
+void Curve::Add(const CurvePoint& point) {
+  if (!points_.empty() && point.steps < points_.back().steps + stride_) return;
+  points_.push_back(point);
+  if (points_.size() < kMaxCurvePoints) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points_.size(); i += 2) points_[kept++] = points_[i];
+  points_.resize(kept);
+  stride_ = std::max<std::uint64_t>(1, (points_.back().steps - points_.front().steps) / kept);
+}
 
 void Progress::Take(const TrainingUpdate& update) {
   const std::uint64_t trained_steps = last_.trained_steps, updates = last_.updates;
@@ -31,20 +54,28 @@ void Progress::Take(const TrainingUpdate& update) {
   for (const EpisodeRecord& episode : update.episodes) {
     if (episode.mode != 0) continue;
     ++episodes_;
-    window_.push_back(episode);
-    if (window_.size() > kWindow) window_.pop_front();
+    Append(&window_, episode);
+    if (episode.success != 0) Append(&said_, episode);
   }
   lag_sum_ += update.staleness_mean;
   ++lag_count_;
-  const auto mean = mean_return();
-  if (!mean) return;
-  if (!curve_.empty() && update.environment_steps < curve_.back().steps + curve_stride_) return;
-  curve_.push_back({update.environment_steps, *mean});
-  if (curve_.size() < kMaxCurvePoints) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < curve_.size(); i += 2) curve_[kept++] = curve_[i];
-  curve_.resize(kept);
-  curve_stride_ = std::max<std::uint64_t>(1, (curve_.back().steps - curve_.front().steps) / kept);
+  if (const auto mean = mean_return()) curve_.Add({update.environment_steps, *mean});
+}
+
+void Progress::TakeEvaluation(const Evaluation& evaluation) {
+  evaluates_itself_ = true;
+  evaluation_ = evaluation;
+  evaluation_curve_.Add({evaluation.steps, evaluation.mean_return});
+}
+
+void Progress::TakeEvaluated(std::span<const EpisodeRecord> episodes) {
+  if (evaluates_itself_) return;
+  for (const EpisodeRecord& episode : episodes)
+    if (episode.mode == 1) Append(&evaluated_, episode);
+  if (evaluated_.empty()) return;
+  evaluation_ = EvaluationOf(evaluated_);
+  evaluation_->steps = steps();
+  if (evaluated_.size() == kWindow) evaluation_curve_.Add({steps(), evaluation_->mean_return});
 }
 
 std::optional<double> Progress::mean_return() const {
@@ -85,8 +116,11 @@ std::optional<double> Progress::TakeLag() {
 std::string ProgressFile::Header() {
   return "time/total_timesteps,time/time_elapsed,time/fps,train/trained_steps,train/updates,"
          "train/version,train/policy_lag_avg,perf/dropped_steps,rollout/ep_rew_mean,"
-         "rollout/ep_len_mean,rollout/episodes,eval/mean_reward,train/policy_gradient_loss,"
-         "train/value_loss,train/entropy_loss,train/approx_kl,train/clip_fraction,"
+         "rollout/ep_len_mean,rollout/episodes,rollout/success_rate,eval/mean_reward,eval/"
+         "std_reward,"
+         "eval/mean_ep_length,eval/success_rate,eval/timesteps,train/policy_gradient_loss,train/"
+         "value_loss,train/"
+         "entropy_loss,train/approx_kl,train/clip_fraction,"
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range\n";
 }
 
@@ -98,7 +132,8 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
   row += ',' + std::to_string(last.trained_steps) + ',' + std::to_string(last.updates) + ',' +
          std::to_string(last.version) + ',' + Number(progress.TakeLag()) + ',' +
          std::to_string(last.dropped_steps) + ',' + Number(progress.mean_return()) + ',' +
-         Number(progress.mean_length()) + ',' + std::to_string(progress.episodes()) + ',';
+         Number(progress.mean_length()) + ',' + std::to_string(progress.episodes()) + ',' +
+         Number(progress.success_rate()) + EvaluationFields(progress.evaluation());
   if (last.updates == 0) return row + ",,,,,,,,,\n";
   for (const double value :
        {last.policy_loss, last.value_loss, -last.entropy, last.approx_kl, last.clip_fraction,

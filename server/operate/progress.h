@@ -2,19 +2,21 @@
 //
 // Two numbers are never mixed: rollout/ep_rew_mean is the mean raw return of the last 100 finished
 // training episodes, exploration on, and empty before the first; eval/mean_reward belongs to frozen
-// weights and is empty until somebody evaluates. x is environment steps taken by actors, dropped
-// ones included; train/trained_steps counts the rest.
+// weights (evaluation.h) and is empty until somebody evaluates: the learner itself where it has the
+// game, else actors in Mode(kEvaluate), of whose episodes it is the mean of the last 100. x is
+// environment steps taken by actors, dropped ones included; train/trained_steps counts the rest.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
-#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/operate/evaluation.h"
 #include "shared/experience/trajectory.h"
 
 namespace murmurate {
@@ -38,6 +40,17 @@ struct CurvePoint {
   double mean_return = 0;
 };
 
+/// Points in the order of their steps, thinned when there are too many.
+class Curve {
+ public:
+  void Add(const CurvePoint& point);
+  const std::vector<CurvePoint>& points() const { return points_; }
+
+ private:
+  std::vector<CurvePoint> points_;
+  std::uint64_t stride_ = 1;  ///< least steps between two points
+};
+
 /// One model's progress. One thread.
 class Progress {
  public:
@@ -46,6 +59,10 @@ class Progress {
   explicit Progress(std::int64_t start_ns) : start_ns_(start_ns), rate_ns_(start_ns) {}
 
   void Take(const TrainingUpdate& update);
+  /// By the learner itself: from then on only these count.
+  void TakeEvaluation(const Evaluation& evaluation);
+  /// Episodes that actors played in Mode(kEvaluate); others are left out.
+  void TakeEvaluated(std::span<const EpisodeRecord> episodes);
 
   std::uint64_t steps() const { return last_.environment_steps; }
   std::uint64_t episodes() const { return episodes_; }
@@ -53,6 +70,8 @@ class Progress {
   const TrainingUpdate& last() const { return last_; }
   std::optional<double> mean_return() const;
   std::optional<double> mean_length() const;
+  /// Of the last kWindow training episodes that say whether they succeeded; empty when none did.
+  std::optional<double> success_rate() const { return SuccessRate(said_); }
   /// True when the mean is over kWindow episodes: only then may it end a run.
   bool window_full() const { return window_.size() == kWindow; }
   /// Environment steps a second over about the last second.
@@ -60,7 +79,9 @@ class Progress {
   double elapsed_s(std::int64_t now_ns) const {
     return static_cast<double>(now_ns - start_ns_) * 1e-9;
   }
-  const std::vector<CurvePoint>& curve() const { return curve_; }
+  const std::optional<Evaluation>& evaluation() const { return evaluation_; }
+  const Curve& curve() const { return curve_; }
+  const Curve& evaluation_curve() const { return evaluation_curve_; }
   /// Mean staleness of the batches since the last call; empty when there were none.
   std::optional<double> TakeLag();
 
@@ -68,9 +89,10 @@ class Progress {
   const std::int64_t start_ns_;
   TrainingUpdate last_;
   std::uint64_t episodes_ = 0;
-  std::deque<EpisodeRecord> window_;
-  std::vector<CurvePoint> curve_;
-  std::uint64_t curve_stride_ = 1;  ///< steps between points: doubled when there are too many
+  EpisodeList window_, said_, evaluated_;
+  std::optional<Evaluation> evaluation_;
+  bool evaluates_itself_ = false;
+  Curve curve_, evaluation_curve_;
   double lag_sum_ = 0;
   int lag_count_ = 0;
   std::int64_t rate_ns_;

@@ -10,11 +10,30 @@ namespace murmurate {
 void Reports::Take(std::span<const wire::ReportedNumber> numbers) {
   for (const wire::ReportedNumber& number : numbers) {
     if (number.count == 0) continue;
-    if (sums_.size() >= kMaxNames && !sums_.contains(number.name)) continue;
+    if (recent_.size() >= kMaxNames && !recent_.contains(number.name)) continue;
     Sum& sum = sums_[number.name];
     sum.sum += number.sum;
     sum.count += number.count;
+    std::deque<Sum>& recent = recent_[number.name];
+    recent.push_back({number.sum, number.count});
+    std::uint64_t count = 0;
+    for (const Sum& some : recent) count += some.count;
+    for (; count - recent.front().count >= kWindow; recent.pop_front())
+      count -= recent.front().count;
   }
+}
+
+std::vector<std::pair<std::string, double>> Reports::Means() const {
+  std::vector<std::pair<std::string, double>> means;
+  for (const auto& [name, recent] : recent_) {
+    Sum all;
+    for (const Sum& some : recent) {
+      all.sum += some.sum;
+      all.count += some.count;
+    }
+    means.emplace_back(name, all.sum / static_cast<double>(all.count));
+  }
+  return means;
 }
 
 Status Reports::Write(const std::string& folder, std::uint64_t steps) {

@@ -14,6 +14,32 @@ const char* HealthName(wire::ServerSession::ActorReport::Health health) {
   return health == Health::kLive ? "live" : health == Health::kStalled ? "stalled" : "gone";
 }
 
+/// As TensorBoard and progress.csv would call it: the game's own words are of training.
+std::string Shown(const std::string& name) {
+  return name.find('/') == std::string::npos ? "rollout/" + name : name;
+}
+
+Json EvaluationJson(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  return {{"mean_return", evaluation->mean_return},
+          {"deviation", evaluation->deviation},
+          {"mean_length", evaluation->mean_length},
+          {"success_rate", evaluation->success_rate ? Json(*evaluation->success_rate) : Json()},
+          {"episodes", evaluation->episodes},
+          {"steps", evaluation->steps}};
+}
+
+Json NumbersJson(const std::vector<std::pair<std::string, double>>& numbers) {
+  Json json = Json::object();
+  for (const auto& [name, value] : numbers) json[name] = value;
+  return json;
+}
+
+Json ReportsJson(std::vector<std::pair<std::string, double>> reports) {
+  for (auto& [name, mean] : reports) name = Shown(name);
+  return NumbersJson(reports);
+}
+
 Json ModelJson(const ModelStatus& model) {
   return {{"name", model.name},
           {"steps", model.steps},
@@ -23,6 +49,9 @@ Json ModelJson(const ModelStatus& model) {
           {"episodes", model.episodes},
           {"dropped_steps", model.dropped_steps},
           {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
+          {"success_rate", model.success_rate ? Json(*model.success_rate) : Json(nullptr)},
+          {"reports", ReportsJson(model.reports)},
+          {"evaluation", EvaluationJson(model.evaluation)},
           {"steps_per_second", model.steps_per_second},
           {"staleness", model.staleness},
           {"checkpoints_written", model.checkpoints.written},
@@ -54,14 +83,32 @@ std::string Return(const Json& mean) {
   return mean.is_number() ? ReturnText(mean.get<double>()) : "-";
 }
 
+/// "evaluated 500.0 at step 66,304, "
+std::string Evaluated(const Json& evaluation) {
+  if (!evaluation.is_object()) return "";
+  return "evaluated " + Return(evaluation.value("mean_return", Json())) + " at step " +
+         WithCommas(evaluation.value("steps", std::uint64_t{0})) + ", ";
+}
+
+/// Successes and the game's own numbers, when there are any.
+std::string NumbersLine(const Json& model) {
+  std::string line;
+  if (const Json rate = model.value("success_rate", Json()); rate.is_number())
+    line = ", rollout/success_rate " + Number(rate, "%.2f");
+  const Json reports = model.value("reports", Json::object());
+  for (const auto& [name, mean] : reports.items()) line += ", " + name + ' ' + Return(mean);
+  return line.empty() ? line : "  " + line.substr(2) + '\n';
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
          Return(model.value("mean_return", Json())) + " over the last 100 episodes (" +
          WithCommas(model.value("episodes", std::uint64_t{0})) + " finished), " +
+         Evaluated(model.value("evaluation", Json())) +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
-         Number(model.value("staleness", Json()), "%.1f") + '\n';
+         Number(model.value("staleness", Json()), "%.1f") + '\n' + NumbersLine(model);
 }
 
 /// "" before the first attempt.
@@ -98,6 +145,9 @@ std::string Lines(const Json& report) {
     text += "listening on " + address.get<std::string>() + '\n';
   for (const auto& model : report.value("models", Json::array()))
     text += ModelLine(model) + CheckpointLine(model);
+  const Json settings = report.value("settings", Json::object());
+  for (const auto& [name, value] : settings.items())
+    text += "setting " + name + ' ' + Number(value, "%g") + '\n';
   if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
   for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it
@@ -125,6 +175,7 @@ std::string StatusReport::ToJson() const {
             {"messages", actors.messages},
             {"bytes", actors.bytes},
             {"waiting", actors.waiting},
+            {"settings", NumbersJson(settings)},
             {"models", Json::array()},
             {"actors", Json::array()}};
   for (const auto& model : models) json["models"].push_back(ModelJson(model));

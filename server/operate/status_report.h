@@ -8,6 +8,7 @@
 
 #include "murmurate/status.h"
 #include "server/operate/checkpoint_writer.h"
+#include "server/operate/evaluation.h"
 #include "shared/wire/server_session.h"
 
 namespace murmurate {
@@ -24,7 +25,9 @@ struct ModelStatus {
   std::string name;
   std::uint64_t steps = 0, trained_steps = 0, updates = 0, version = 0, episodes = 0,
                 dropped_steps = 0;
-  std::optional<double> mean_return;
+  std::optional<double> mean_return, success_rate;
+  std::optional<Evaluation> evaluation;
+  std::vector<std::pair<std::string, double>> reports;  ///< numbers of the game
   double steps_per_second = 0, staleness = 0;
   CheckpointHealth checkpoints = {};
 };
@@ -35,6 +38,7 @@ struct StatusReport {
   double uptime_s = 0;
   std::vector<std::string> listen;
   std::vector<ModelStatus> models;
+  std::vector<std::pair<std::string, double>> settings;  ///< of the games
   ActorsView actors;
 
   std::string ToJson() const;

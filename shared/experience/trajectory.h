@@ -51,7 +51,11 @@ enum StepFlags : std::uint8_t {
 struct EpisodeRecord {
   double raw_return = 0.0;
   std::uint32_t length = 0;  ///< steps
-  std::uint32_t mode = 0;    ///< 0: training, 1: evaluation (counted, never trained on)
+  std::uint8_t mode = 0;     ///< 0: training, 1: evaluation (counted, never trained on)
+  std::uint8_t success = 0;  ///< 0: the game did not say, 1: no, 2: yes
+  std::uint16_t settings =
+      0;  ///< revision of the learner's settings it was played under; 0: unknown
+  friend bool operator==(const EpisodeRecord&, const EpisodeRecord&) = default;
 };
 static_assert(sizeof(EpisodeRecord) == 16);
 

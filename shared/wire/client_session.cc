@@ -73,6 +73,9 @@ ClientSession::Output ClientSession::OnMessage(const Decoded& message, std::int6
     } else {
       OnCredit(pong->models, 0, &out);
     }
+  } else if (const auto* settings = std::get_if<Settings>(&message.body)) {
+    settings_ = *settings;
+    out.events.push_back({Kind::kSettings});
   } else if (const auto* goaway = std::get_if<Goaway>(&message.body)) {
     OnGoaway(goaway->reason, goaway->restart_expected, now_ns, &out);
   } else if (std::holds_alternative<Bye>(message.body)) {

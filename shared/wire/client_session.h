@@ -29,6 +29,7 @@ class ClientSession {
       kWelcome,     ///< HELLO_OK taken: read hello_ok(); sequence numbers restart at 1
       kCredit,      ///< totals or at_version changed: read credit()
       kNewVersion,  ///< the learner has published something newer
+      kSettings,    ///< read settings()
       kGoaway,      ///< read reason()
       kRefused,  ///< read reason(); asked again after 5 s (the learner may be restarted otherwise)
       kLost,     ///< close and reopen the socket; HELLO follows
@@ -57,6 +58,7 @@ class ClientSession {
   const std::optional<HelloOk>& hello_ok() const { return hello_ok_; }
   /// Of each model, in the order of Hello::models; totals of this session.
   const std::vector<ModelCredit>& credit() const { return credit_; }
+  const Settings& settings() const { return settings_; }
   std::uint64_t bytes_total() const { return bytes_total_; }
   std::uint64_t acknowledged() const { return acknowledged_; }  ///< highest ACCEPTED sequence
   /// Whether the last kWelcome began a new session: sequence numbers restart at 1, totals at 0. A
@@ -87,6 +89,7 @@ class ClientSession {
   std::optional<Hello> hello_;
   std::optional<HelloOk> hello_ok_;
   std::vector<ModelCredit> credit_;
+  Settings settings_;
   std::uint64_t bytes_total_ = 0, sequence_ = 0, acknowledged_ = 0, refused_trajectories_ = 0;
   std::string reason_, last_refusal_;
   bool restart_expected_ = false, fresh_session_ = true;

@@ -39,7 +39,7 @@ bool IsGreeting(MessageType type) {
 }
 
 bool IsKnown(MessageType type) {
-  return type >= MessageType::kHello && type <= MessageType::kAdminOk &&
+  return type >= MessageType::kHello && type <= MessageType::kSettings &&
          type != MessageType::kCommitted && type != MessageType::kInfer &&
          type != MessageType::kInferOk;
 }

@@ -145,6 +145,15 @@ struct Writer {
     builder.Finish(fb::CreateAdminOk(builder, ok.ok, Cut(builder, ok.text, kMaxReport)));
     return MessageType::kAdminOk;
   }
+
+  MessageType operator()(const Settings& settings) {
+    std::vector<Offset<fb::Setting>> all;
+    for (const Setting& s : settings.settings) {
+      all.push_back(fb::CreateSetting(builder, builder.CreateString(s.name), s.value));
+    }
+    builder.Finish(fb::CreateSettings(builder, settings.revision, builder.CreateVector(all)));
+    return MessageType::kSettings;
+  }
 };
 
 }  // namespace

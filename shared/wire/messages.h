@@ -51,6 +51,7 @@ enum class MessageType : std::uint16_t {
   kInferOk = 14,
   kAdmin = 15,
   kAdminOk = 16,
+  kSettings = 17,
 };  // 5, 13 and 14 are reserved: answered with kUnknownType
 
 /// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
@@ -215,8 +216,21 @@ struct AdminOk {
   std::string text;
 };
 
+/// The learner's settings of the game, all of them: before HELLO_OK, and whenever one has changed.
+struct Setting {
+  std::string name;
+  double value = 0.0;
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+struct Settings {
+  std::uint32_t revision = 0;  ///< 1 to 65535, then 1 again; 0: there have never been any
+  std::vector<Setting> settings;
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+inline constexpr std::size_t kMaxSettings = 32;
+
 using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye,
-                          Pull, Chunk, Admin, AdminOk>;
+                          Pull, Chunk, Admin, AdminOk, Settings>;
 
 struct Decoded {
   Header header;

@@ -268,6 +268,18 @@ AdminOk ReadTable(Reader& in, const fb::AdminOk& from, std::size_t) {
   return {from.ok(), in.Text(from.text(), "text", kMaxReport)};
 }
 
+Settings ReadTable(Reader& in, const fb::Settings& from, std::size_t) {
+  Settings settings{from.revision(), {}};
+  in.Expect(settings.revision >= 1 && settings.revision <= 65'535, "revision", "1 to 65535");
+  const std::size_t count = in.Count(from.settings(), "settings", kMaxSettings, 4, 4);
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const fb::Setting& setting = *from.settings()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    settings.settings.push_back({in.Name(setting.name(), "setting name"), setting.value()});
+    in.Expect(std::isfinite(setting.value()), "setting", "a finite value", Refusal::kNotFinite);
+  }
+  return settings;
+}
+
 template <typename Table>
 Complaint ReadRoot(std::span<const std::byte> metadata, std::size_t block_bytes, Body* body) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(metadata.data());
@@ -312,6 +324,8 @@ Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::s
       return ReadRoot<fb::Admin>(metadata, block_bytes, body);
     case MessageType::kAdminOk:
       return ReadRoot<fb::AdminOk>(metadata, block_bytes, body);
+    case MessageType::kSettings:
+      return ReadRoot<fb::Settings>(metadata, block_bytes, body);
     case MessageType::kCommitted:
     case MessageType::kInfer:
     case MessageType::kInferOk:

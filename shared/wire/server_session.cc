@@ -260,6 +260,11 @@ void ServerSession::SetVersion(std::uint32_t model, std::uint64_t version) {
   book_->pools[model].version = version;
 }
 
+void ServerSession::SetSettings(Settings settings) {
+  book_->settings = std::move(settings);
+  for (const auto& [peer, id] : book_->peers) book_->replies.push_back({peer, book_->settings, 0});
+}
+
 void ServerSession::OnTick(std::int64_t now_ns) {
   book_->last_ns = now_ns;
   book_->Tick(now_ns);

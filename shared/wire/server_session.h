@@ -85,6 +85,8 @@ class ServerSession {
   void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version,
                            std::int64_t now_ns);
   void SetVersion(std::uint32_t model, std::uint64_t version);
+  /// To everybody, now and in every later welcome, until the next: those of a revision.
+  void SetSettings(Settings settings);
   void OnTick(std::int64_t now_ns);
   /// GOAWAY to everybody.
   void SayGoaway(const Goaway& goaway);

@@ -61,6 +61,7 @@ struct ServerSession::Book {
   const Limits limits;
   std::uint64_t host = 0;
   std::string announce_address, weights_address;
+  Settings settings;
 
   std::deque<CreditPool> pools;                       ///< by the learner's model number
   std::vector<std::uint64_t> old_steps, old_dropped;  ///< by model, of senders forgotten

@@ -41,6 +41,8 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
   FitBytes(sender);
   GrantAll(now);
   sender.told = true;
+  // First: whoever is welcome may begin to play.
+  if (settings.revision != 0) replies.push_back({peer, settings, 0});
   replies.push_back({peer, Welcome(sender, hello), header.sequence});
 }
 

@@ -118,7 +118,8 @@ class BusyWriter : public WeightSubscriber {
 TEST(Client, NoVersionIsSleptThrough) {
   WeightsReceiver receiver({});
   const auto model = std::make_shared<ClientModel>("m", SmallSpec().spaces, ClientOptions{},
-                                                   std::make_shared<SenderBell>());
+                                                   std::make_shared<SenderBell>(),
+                                                   std::make_shared<SettingsTable>());
   receiver.Subscribe(model, std::make_shared<PolicySet>(SmallSpec(), model->pins),
                      std::make_shared<BusyWriter>());
   std::int64_t quickest_ns = kNanosecondsPerSecond;

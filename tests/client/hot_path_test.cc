@@ -98,9 +98,11 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   std::thread weights([&] {
     while (!over.load()) {
       bench.Publish(++published);
+      bench.settings->Take({static_cast<std::uint32_t>(published), {{"difficulty", 1.0}}});
       Nap(10000);
     }
   });
+  double read = 0.0;
   std::thread sender([&] {
     while (!over.load()) {
       TrajectoryBlock* block = bench.ring->TakeReady();
@@ -120,7 +122,10 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
       bench.agent->Act(observations[step % 64]);
       bench.agent->Reward(1.0);
       if (step % 50 == 7) bench.agent->Report("kills", 1);
-      if (step % 100 == 42) bench.agent->End(kTerminated, {});
+      if (step % 100 == 42) {
+        bench.agent->End(kTerminated, kSuccess);
+        read += bench.settings->Get("difficulty", 0.0);
+      }
       if (step % 1000 == 99) bench.agent->End(kTruncated, observations[0]);
       if (step % 5000 == 77) bench.agent->Took(1);
       if (step % 7000 == 13) bench.agent->Discard();
@@ -134,6 +139,7 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   EXPECT_EQ(calls, 0u);
   EXPECT_GT(sent, 10u);
   EXPECT_GT(published, 3u);
+  EXPECT_GT(read, 0.0);
 }
 
 /// Several inputs, stacked frames, a recurrent state, masks, an action of parts.

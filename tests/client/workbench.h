@@ -108,7 +108,8 @@ struct Workbench {
                      ModelSpec model_spec = SmallSpec())
       : spec(std::move(model_spec)),
         bell(std::make_shared<SenderBell>()),
-        model(std::make_shared<ClientModel>("default", spec.spaces, options, bell)),
+        settings(std::make_shared<SettingsTable>()),
+        model(std::make_shared<ClientModel>("default", spec.spaces, options, bell, settings)),
         policies(std::make_shared<PolicySet>(spec, model->pins)),
         agent(std::make_shared<BenchAgent>(model, 0, 0, 1)),
         length(trajectory_length) {
@@ -163,6 +164,7 @@ struct Workbench {
 
   const ModelSpec spec;
   const std::shared_ptr<SenderBell> bell;
+  std::shared_ptr<SettingsTable> settings;
   const std::shared_ptr<ClientModel> model;
   const std::shared_ptr<PolicySet> policies;
   std::shared_ptr<BenchAgent> agent;

@@ -149,6 +149,22 @@ TEST(Ingest, EpisodesWithoutStepsTakeNoPlace) {
   EXPECT_EQ(batch->episodes[0].mode, 1u);
 }
 
+TEST(Ingest, EpisodesPlayedToEvaluateArePassedOnWithoutABatch) {
+  std::vector<std::pair<std::string, EpisodeRecord>> heard;
+  Stage::Settings settings;
+  settings.on_evaluated = [&](const std::string& model, std::span<const EpisodeRecord> episodes) {
+    for (const EpisodeRecord& episode : episodes) heard.emplace_back(model, episode);
+  };
+  Stage stage(std::move(settings));
+  auto actor = stage.NewLiveActor(1);
+  actor->Ship(StageShipment(4, 1, {{5.0, 7, 0}}));  // trained on: none of its business
+  actor->Ship(StageShipment(0, 0, {{3.0, 9, 1}, {4.0, 8, 1}}));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return heard.size() == 2; }));
+  EXPECT_EQ(heard[0].first, "default");
+  EXPECT_EQ(heard[0].second.raw_return, 3.0);
+  EXPECT_EQ(heard[1].second.length, 8u);
+}
+
 TEST(Ingest, BlocksWaitInOrderWhileEveryBatchIsWithTheLearner) {
   Stage stage({});
   auto actor = stage.NewLiveActor(1);

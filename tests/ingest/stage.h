@@ -176,6 +176,7 @@ class Stage {
     double max_batch_s = 1e9;
     wire::ServerSession::Limits limits = {};
     LogCallback log = {};
+    std::function<void(const std::string&, std::span<const EpisodeRecord>)> on_evaluated = {};
   };
 
   explicit Stage(Settings settings) : settings_(std::move(settings)) {
@@ -184,6 +185,7 @@ class Stage {
     options.incarnation = 77;
     options.limits = settings_.limits;
     options.log = settings_.log;
+    options.on_evaluated = settings_.on_evaluated;
     auto opened = Ingest::Open(context, options, [this](const std::string& name, const Spaces& s) {
       return Offer(name, s);
     });

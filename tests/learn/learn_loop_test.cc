@@ -88,5 +88,33 @@ TEST_F(LearnLoopTest, SchedulesFollowTheActorsOwnCount) {
   EXPECT_NEAR(report_.learning_rate, 1e-2, 1e-12);
 }
 
+TEST_F(LearnLoopTest, NewRatesHoldFromTheNextBatchOn) {
+  LearnLoop loop = MakeLoop();
+  Rates rates = loop.learner().rates();
+  rates.learning_rate = 5e-4;
+  rates.clip = 0.05;
+  loop.PostRates(rates);
+  EXPECT_NE(loop.learner().rates().clip.At(0), 0.05);
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_DOUBLE_EQ(report_.learning_rate, 5e-4);
+  EXPECT_FLOAT_EQ(static_cast<float>(report_.clip_range), 0.05f);
+}
+
+TEST(Rates, SavedOnesComeBackAndOthersAreRefused) {
+  Rates rates{Schedule(1e-3), Schedule(0.2), {}};
+  rates.entropy.from = 0.01;
+  rates.entropy.steps = 500;
+  rates.entropy.shape = Schedule::Shape::kCosine;
+  SavedState state;
+  rates.Save(StateWriter(&state, "rates"));
+  Rates read;
+  ASSERT_TRUE(read.Load(StateReader(state, "rates")).ok());
+  EXPECT_EQ(read.learning_rate.At(0), 1e-3);
+  EXPECT_EQ(read.entropy.At(250), rates.entropy.At(250));
+  state.doubles["rates.clip"][3] = 9;  // no such shape
+  EXPECT_FALSE(read.Load(StateReader(state, "rates")).ok());
+}
+
 }  // namespace
 }  // namespace murmurate

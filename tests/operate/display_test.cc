@@ -52,6 +52,16 @@ TEST(Display, LineHasEveryNumber) {
       "version 121  actors 4  eta 0.6 s");
 }
 
+TEST(Display, AnEvaluationIsShownBesideTheReturn) {
+  ProgressView view = Example();
+  view.evaluation = 498.5;
+  EXPECT_THAT(Display::OneLine(view),
+              ::testing::HasSubstr("return 431.2 of 475  evaluation 498.5  episodes 812"));
+  EXPECT_THAT(Display::TableLines(view),
+              ::testing::Contains(::testing::AllOf(::testing::HasSubstr("evaluation"),
+                                                   ::testing::HasSubstr(" 498.5 "))));
+}
+
 TEST(Display, SmallReturnsKeepTheirDigits) {
   EXPECT_EQ(ReturnText(0.9581), "0.958");
   EXPECT_EQ(ReturnText(-9.5), "-9.500");

@@ -89,6 +89,32 @@ TEST(Operate, EveryStopHasALastRow) {
   EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("</svg>"));
 }
 
+TEST(Operate, EveryEvaluationHasARowAtOnceAndTheLastRowHasTheLast) {
+  Fixture fixture({});
+  fixture.Post(500, 12, 3);
+  fixture.operate->PostEvaluation("default", {.steps = 480, .episodes = 100, .mean_return = 77});
+  fixture.operate->PollOnce(0);
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr(",77,0,0,,480,"));
+  fixture.operate->PostEvaluation("default", {.steps = 500, .episodes = 100, .mean_return = 78});
+  fixture.operate->Finish();
+  const std::string rows = fixture.Read("progress.csv");
+  EXPECT_THAT(rows.substr(rows.rfind('\n', rows.size() - 2)), HasSubstr(",78,0,0,,500,"));
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 3);  // the header and a row for each
+  EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("evaluation"));
+}
+
+TEST(Operate, NumbersOfEvaluationAreNotThoseOfTraining) {
+  Fixture fixture({});
+  fixture.Post(500, 12, 3);
+  const std::vector<wire::ReportedNumber> training{{"kills", 6.0, 2}},
+      evaluation{{"kills", 9.0, 1}};
+  fixture.operate->PostReports("default", training, false);
+  fixture.operate->PostReports("default", evaluation, true);
+  fixture.operate->Finish();
+  EXPECT_EQ(fixture.Read("reports.csv"),
+            "steps,name,mean,count\n500,eval/kills,9,1\n500,kills,3,2\n");
+}
+
 TEST(Operate, ASecondModelHasFilesOfItsOwn) {
   Fixture fixture({.at_return = 5.0});
   fixture.Post(100, 1, 100, "hero");
@@ -117,7 +143,7 @@ TEST(Operate, ACheckpointThatIsDueLiesInItsModelsFolderWithTheReturnOfThen) {
 
 TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
   StatusReport report;
-  report.models.push_back({.name = "hero"});
+  report.models.emplace_back().name = "hero";
   EXPECT_THAT(*StatusText(report.ToJson()), ::testing::Not(HasSubstr("checkpoint")));
   report.models[0].checkpoints = {2, 1, 4000, "cannot write w: the disk is full"};
   EXPECT_THAT(*StatusText(report.ToJson()),

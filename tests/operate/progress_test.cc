@@ -53,12 +53,64 @@ TEST(Progress, EvaluationEpisodesAreNotMixedIn) {
   EXPECT_DOUBLE_EQ(*progress.mean_return(), 7.0);
 }
 
+TEST(Progress, EpisodesOfActorsThatEvaluateMakeAnEvaluation) {
+  Progress progress(0);
+  progress.Take(UpdateWith(640, {{7.0, 3, 0}}));
+  EXPECT_FALSE(progress.evaluation().has_value());
+  const EpisodeRecord episodes[] = {{1.0, 10, 1}, {99.0, 99, 0}, {4.0, 20, 1}};
+  progress.TakeEvaluated(episodes);
+  EXPECT_DOUBLE_EQ(progress.evaluation()->mean_return, 2.5);
+  EXPECT_DOUBLE_EQ(progress.evaluation()->deviation, 1.5);
+  EXPECT_DOUBLE_EQ(progress.evaluation()->mean_length, 15);
+  EXPECT_EQ(progress.evaluation()->episodes, 2u);
+  EXPECT_EQ(progress.evaluation()->steps, 640u);
+  for (int i = 0; i < 100; ++i) progress.TakeEvaluated({{{1.0 * i, 1, 1}}});
+  EXPECT_DOUBLE_EQ(progress.evaluation()->mean_return, 49.5);  // of the last hundred
+  EXPECT_DOUBLE_EQ(*progress.mean_return(), 7.0);
+}
+
+TEST(Progress, TheLearnersOwnEvaluationIsNotMixedWithThatOfActors) {
+  Progress progress(0);
+  progress.TakeEvaluated({{{1.0, 10, 1}}});
+  progress.TakeEvaluation({.steps = 500, .version = 3, .episodes = 100, .mean_return = 80});
+  progress.TakeEvaluated({{{2.0, 10, 1}}});
+  EXPECT_DOUBLE_EQ(progress.evaluation()->mean_return, 80);
+  ASSERT_EQ(progress.evaluation_curve().points().size(), 1u);
+  EXPECT_EQ(progress.evaluation_curve().points()[0].steps, 500u);
+}
+
+TEST(Progress, SuccessIsTheShareOfTheLastHundredEpisodesThatSaidSo) {
+  Progress progress(0);
+  progress.Take(UpdateWith(1, {{1.0, 1, 0, 0}}));
+  EXPECT_FALSE(progress.success_rate().has_value());
+  progress.Take(UpdateWith(2, {{1.0, 1, 0, 2},
+                               {1.0, 1, 0, 1},
+                               {1.0, 1, 0, 0},
+                               {1.0, 1, 0, 2},
+                               {1.0, 1, 0, 2},
+                               {1.0, 1, 1, 1}}));
+  EXPECT_DOUBLE_EQ(*progress.success_rate(), 0.75);  // the last was played to evaluate
+  for (int i = 0; i < 99; ++i) progress.Take(UpdateWith(3, {{1.0, 1, 0, 1}}));
+  EXPECT_DOUBLE_EQ(*progress.success_rate(), 0.01);
+  progress.TakeEvaluated({{{1.0, 1, 1, 2}, {1.0, 1, 1, 1}, {1.0, 1, 1, 0}}});
+  EXPECT_DOUBLE_EQ(*progress.evaluation()->success_rate, 0.5);
+}
+
+TEST(Evaluation, MeanDeviationAndLengthAreThoseOfTheEpisodes) {
+  const Evaluation evaluation = EvaluationOf({{1.0, 4, 1}, {2.0, 5, 1}, {3.0, 6, 1}, {6.0, 9, 1}});
+  EXPECT_DOUBLE_EQ(evaluation.mean_return, 3.0);
+  EXPECT_DOUBLE_EQ(evaluation.deviation * evaluation.deviation, 3.5);  // (4 + 1 + 0 + 9) / 4
+  EXPECT_DOUBLE_EQ(evaluation.mean_length, 6.0);
+  EXPECT_EQ(evaluation.episodes, 4u);
+}
+
 TEST(Progress, CurveStaysBounded) {
   Progress progress(0);
   for (std::uint64_t i = 1; i <= 100'000; ++i) progress.Take(UpdateWith(i * 10, {{1.0, 1, 0}}));
-  EXPECT_LE(progress.curve().size(), 4096u);
-  EXPECT_GE(progress.curve().size(), 1024u);
-  EXPECT_GE(progress.curve().back().steps, 990'000u);
+  const auto& points = progress.curve().points();
+  EXPECT_LE(points.size(), 4096u);
+  EXPECT_GE(points.size(), 1024u);
+  EXPECT_GE(points.back().steps, 990'000u);
 }
 
 TEST(Progress, UpdatesAndTrainedStepsAreSummed) {
@@ -97,6 +149,17 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["time/fps"], "2048");
   EXPECT_EQ(named["rollout/ep_rew_mean"], "20");
   EXPECT_EQ(named["eval/mean_reward"], "");
+  EXPECT_EQ(named["train/entropy_loss"], "-0.5");
+  EXPECT_EQ(named["rollout/success_rate"], "");
+  progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25});
+  const auto evaluated = Fields(ProgressFile::Row(progress, 2 * kSecond));
+  ASSERT_EQ(evaluated.size(), columns.size());
+  for (std::size_t i = 0; i < evaluated.size(); ++i) named[columns[i]] = evaluated[i];
+  EXPECT_EQ(named["eval/mean_reward"], "312.5");
+  EXPECT_EQ(named["eval/std_reward"], "10.25");
+  EXPECT_EQ(named["eval/mean_ep_length"], "44");
+  EXPECT_EQ(named["eval/success_rate"], "0.25");
+  EXPECT_EQ(named["eval/timesteps"], "4000");
   EXPECT_EQ(named["train/entropy_loss"], "-0.5");
 }
 

@@ -30,5 +30,16 @@ TEST(Reports, WithoutAnyThereIsNoFile) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/reports.csv"));
 }
 
+TEST(Reports, MeansAreOfTheLastHundredEpisodesOrAFewMore) {
+  Reports reports;
+  reports.Take(std::vector<wire::ReportedNumber>{{"kills", 0.0, 60}});
+  reports.Take(std::vector<wire::ReportedNumber>{{"kills", 60.0, 60}});
+  EXPECT_DOUBLE_EQ(reports.Means().at(0).second, 0.5);  // 120 episodes: without the first, 60
+  reports.Take(std::vector<wire::ReportedNumber>{{"kills", 120.0, 60}, {"time", 8.0, 4}});
+  ASSERT_EQ(reports.Means().size(), 2u);
+  EXPECT_DOUBLE_EQ(reports.Means()[0].second, 1.5);
+  EXPECT_DOUBLE_EQ(reports.Means()[1].second, 2.0);
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -16,13 +16,14 @@ TEST(CommandLine, HelpNamesEverySubcommand) {
   const Ran ran = RunMurmurate(place.path(), {"--help"});
   EXPECT_EQ(ran.code, 0);
   for (const char* name :
-       {"serve", "train", "actor", "eval", "status", "stop", "check", "plot", "--set"})
+       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "plot", "--set"})
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
 TEST(CommandLine, EverySubcommandHasHelp) {
   Workplace place;
-  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "check", "plot"}) {
+  for (const char* name :
+       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "plot"}) {
     const Ran ran = RunMurmurate(place.path(), {name, "--help"});
     EXPECT_EQ(ran.code, 0) << name;
     EXPECT_THAT(ran.output, HasSubstr("Usage")) << name;

@@ -8,6 +8,8 @@
 namespace murmurate {
 namespace {
 
+using ::testing::HasSubstr;
+
 Result<Config> Load(const std::string& text, std::vector<ConfigOverride> overrides = {}) {
   return Config::Load({"c.toml", "c", text}, overrides);
 }
@@ -38,6 +40,63 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_DOUBLE_EQ(model.algorithm.learning_rate.At(0), 3e-4);
   EXPECT_DOUBLE_EQ(model.algorithm.gamma, 0.99);
   EXPECT_DOUBLE_EQ(model.algorithm.lambda, 0.95);
+  EXPECT_EQ(config->evaluation().episodes, 100);
+  EXPECT_DOUBLE_EQ(config->evaluation().every, 0.05);
+}
+
+TEST(Config, SettingsAreNumbersSchedulesAndCurricula) {
+  const auto config = Load(
+      "[settings]\ndifficulty = {from = 0, to = 3, when = \"rollout/success_rate >= 0.8\", "
+      "episodes "
+      "= 50}\ngravity = 9\nwind = {from = 1, to = 2, steps = 100}\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const auto settings = config->game_settings();
+  ASSERT_EQ(settings.size(), 3u);
+  const auto& curriculum = std::get<Curriculum>(settings[0].rule);
+  EXPECT_EQ(settings[0].name, "difficulty");
+  EXPECT_EQ(curriculum.to, 3);
+  EXPECT_EQ(curriculum.step, 1);
+  EXPECT_EQ(curriculum.number, Curriculum::Number::kSuccessRate);
+  EXPECT_TRUE(curriculum.at_least);
+  EXPECT_EQ(curriculum.bound, 0.8);
+  EXPECT_EQ(curriculum.episodes, 50);
+  EXPECT_EQ(std::get<double>(settings[1].rule), 9);
+  EXPECT_EQ(std::get<Schedule>(settings[2].rule).At(50), 1.5);
+  const auto again = Load(config->Resolved());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->Resolved(), config->Resolved());
+}
+
+TEST(ConfigError, ASettingThatMakesNoSenseIsRefusedWithItsLine) {
+  const auto refused = [](const std::string& value) {
+    return Complaint("[settings]\n\nx = " + value + "\n");
+  };
+  EXPECT_THAT(refused("\"high\""), HasSubstr("c.toml:3: settings.x: got \"high\" (a string), "
+                                             "expected a number, {from, to, steps, shape} or"));
+  EXPECT_THAT(refused("{from = 0, to = 1}"), HasSubstr("a schedule without a horizon"));
+  EXPECT_THAT(refused("{from = 1, to = 1, when = \"rollout/success_rate >= 0.8\"}"),
+              HasSubstr("expected from and to to be two different numbers"));
+  EXPECT_THAT(refused("{from = 0, to = 1, step = -1, when = \"rollout/success_rate >= 0.8\"}"),
+              HasSubstr("expected a step above 0"));
+  EXPECT_THAT(refused("{from = 0, to = 1, when = \"rollout/succes >= 0.8\"}"),
+              HasSubstr("with one of rollout/success_rate, rollout/ep_rew_mean"));
+  EXPECT_THAT(refused("{from = 0, to = 1, when = \"rollout/success_rate > 0.8\"}"),
+              HasSubstr("expected when = \"NUMBER >= BOUND\""));
+  EXPECT_THAT(refused("{from = 0, to = 1, when = \"rollout/success_rate >= 80\"}"),
+              HasSubstr("expected a success rate between 0 and 1"));
+  EXPECT_THAT(refused("{from = 0, to = 1, when = \"rollout/ep_rew_mean >= 8\", episodes = 0}"),
+              HasSubstr("expected episodes from 1 to 10000"));
+  EXPECT_THAT(Complaint("[settings]\n\"two words\" = 1\n"), HasSubstr("a setting's name has"));
+}
+
+TEST(Config, EvaluationSaysHowManyEpisodesAndHowOften) {
+  const auto config = Load("[evaluation]\nepisodes = 7\nevery = 0\n");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->evaluation().episodes, 7);
+  EXPECT_EQ(config->evaluation().every, 0);
+  EXPECT_EQ(Complaint("[evaluation]\nevery = 5\n"),
+            "c.toml:2: evaluation.every: got 5 (an integer), expected a number from 0 to 1; write "
+            "for example every = 0.05");
 }
 
 TEST(Config, ACheckpointIsDueBySecondsOrSteps) {
@@ -70,7 +129,8 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
-      "model, algorithm, optimizer, checkpoint");
+      "model, algorithm, optimizer, checkpoint, evaluation, "
+      "settings");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {

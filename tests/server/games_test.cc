@@ -181,6 +181,32 @@ TEST(Games, CatchIsTrainedByFourProcessesAndPlayedGreedily) {
   EXPECT_EQ(SegmentsOf(run), 0);
 }
 
+/// Without distractors the cue is still there when it is asked for: anybody learns that. Each step
+/// of the curriculum asks to remember it for one step more.
+TEST(Games, ACurriculumOfRecallIsClimbed) {
+  Workplace place;
+  place.Write("c.toml",
+              "[run]\nenvironment = \"recall\"\nsteps = 200_000\nlog_interval_s = 0.05\n"
+              "[model]\nlayers = []\nrecurrent = \"gru 32\"\nnormalize_observation = false\n"
+              "[algorithm]\ntrajectory_length = 32\nbatch_steps = 1024\nepochs = 4\n"
+              "minibatch = 256\nentropy = 0.01\n"
+              "[optimizer]\nlearning_rate = 5e-3\n"
+              "[settings]\ndistractors = {from = 0, to = 2, when = \"rollout/success_rate >= "
+              "0.9\", episodes = 50}\n");
+  const Ran train = RunMurmurate(place.path(), {"train", "c.toml", "--seed", "1"}, 100);
+  EXPECT_EQ(train.code, 0) << train.output << train.errors;
+  const std::string log = place.Read("runs/c/log.txt"), reports = place.Read("runs/c/reports.csv");
+  const std::size_t first = log.find("setting distractors: 0 -> 1");
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_NE(log.find("setting distractors: 1 -> 2", first), std::string::npos) << log;
+  EXPECT_THAT(reports, HasSubstr(",settings/distractors,0,"));
+  EXPECT_THAT(reports, HasSubstr(",settings/distractors,2,"));
+  const std::string progress = place.Read("runs/c/progress.csv");
+  EXPECT_THAT(progress, HasSubstr("rollout/success_rate"));
+  // `eval` plays what the curriculum led to.
+  EXPECT_GT(MeanOfEval(RunMurmurate(place.path(), {"eval", "c"}, 60)), 0.6);
+}
+
 TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {
   for (const char* name : {"bandit", "catch", "gridworld", "mountain_car", "pendulum", "recall"}) {
     Workplace place;

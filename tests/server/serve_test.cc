@@ -230,6 +230,25 @@ TEST(Serve, TheGameOfTheReadmeLearnsAndReports) {
               ::testing::ContainsRegex("[0-9]+,won,[0-9.e-]+,[0-9]+\n"));
 }
 
+TEST(Serve, ASettingAndARateAreSetWhileItRuns) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "settings.distractors=3"});
+  const std::string address = AddressOf(place, "serve");
+  Process actor(place.path(), {"actor", "recall", "--connect", address});
+  ASSERT_TRUE(serve.Says("model default"));
+  const Ran set =
+      RunMurmurate(place.path(), {"set", "serve", "distractors=1", "optimizer.learning_rate=1e-4"});
+  EXPECT_EQ(set.code, 0) << set.errors;
+  EXPECT_EQ(set.output, "distractors: 3 -> 1\noptimizer.learning_rate: 0.0003 -> 0.0001\n");
+  EXPECT_THAT(RunMurmurate(place.path(), {"status"}).output, HasSubstr("setting distractors 1\n"));
+  const Ran wrong = RunMurmurate(place.path(), {"set", "serve", "distractor=2"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("did you mean \"distractors\"?"));
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(10), 0);
+  EXPECT_THAT(place.Read("runs/serve/log.txt"), HasSubstr("set by hand: distractors: 3 -> 1"));
+}
+
 TEST(Serve, AGameOutlivesItsLearner) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kAnyPort});

@@ -59,6 +59,29 @@ std::vector<std::string> EndlessTraining(const std::string& run = "cartpole") {
           "--steps", "100000000", "--set", "run.name=" + run};
 }
 
+/// What a column of progress.csv holds, without its empty fields.
+std::vector<double> ColumnOf(const Workplace& place, const std::string& run,
+                             const std::string& name) {
+  std::istringstream lines(place.Read("runs/" + run + "/progress.csv"));
+  std::string line;
+  std::getline(lines, line);
+  const std::string before = line.substr(0, line.find(name));
+  const auto column = std::count(before.begin(), before.end(), ',');
+  std::vector<double> values;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (auto i = column; i >= 0; --i) std::getline(cells, cell, ',');
+    if (!cell.empty()) values.push_back(std::stod(cell));
+  }
+  return values;
+}
+
+double LastOf(const Workplace& place, const std::string& run, const std::string& column) {
+  const auto values = ColumnOf(place, run, column);
+  return values.empty() ? -1e9 : values.back();
+}
+
 TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   const std::string run = UniqueRun();
   Workplace place;
@@ -75,24 +98,19 @@ TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   const Ran eval = RunMurmurate(place.path(), {"eval", run});
   EXPECT_EQ(eval.code, 0) << eval.errors;
   EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
+  // The last words and the last row tell of the weights that were saved.
+  char mean[64];
+  std::snprintf(mean, sizeof mean, "Evaluation: mean return %.1f over 100 episodes",
+                MeanOfEval(eval));
+  EXPECT_THAT(train.output, HasSubstr(mean));
+  EXPECT_NEAR(LastOf(place, run, "eval/mean_reward"), MeanOfEval(eval), 0.01);
   EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}).output,
             eval.output);  // the same episodes every time
 }
 
-/// The first mean return in progress.csv.
 double FirstMean(const Workplace& place, const std::string& run) {
-  std::istringstream lines(place.Read("runs/" + run + "/progress.csv"));
-  std::string line;
-  std::getline(lines, line);
-  const std::string before = line.substr(0, line.find("rollout/ep_rew_mean"));
-  const auto column = std::count(before.begin(), before.end(), ',');
-  while (std::getline(lines, line)) {
-    std::istringstream cells(line);
-    std::string cell;
-    for (auto i = column; i >= 0; --i) std::getline(cells, cell, ',');
-    if (!cell.empty()) return std::stod(cell);
-  }
-  return 0;
+  const auto means = ColumnOf(place, run, "rollout/ep_rew_mean");
+  return means.empty() ? 0 : means.front();
 }
 
 TEST(Train, BeginsWithWhatOfAnotherRunsWeightsFits) {

@@ -278,6 +278,20 @@ TEST(RoundTrip, SmallMessagesKeepTheirFields) {
   EXPECT_EQ(DecodedAs<Admin>(all[11]).command, "status");
   EXPECT_FALSE(DecodedAs<AdminOk>(all[12]).ok);
   EXPECT_EQ(DecodedAs<AdminOk>(all[12]).text, "{\"a\":1}\n");
+  EXPECT_EQ(DecodedAs<Settings>(all[13]), (Settings{513, {{"difficulty", 2.5}, {"wind", -1.0}}}));
+}
+
+TEST(RoundTrip, AsManySettingsAsThereMayBeFitAndNoMore) {
+  Settings settings{65535, {}};
+  for (std::size_t i = 0; i < kMaxSettings; ++i)
+    settings.settings.push_back({std::string(62, 'a') + std::to_string(10 + i), 0.5});
+  EXPECT_EQ(DecodedAs<Settings>(ToWire(settings, 1, 0)), settings);
+  settings.settings.push_back({"one-more", 1.0});
+  EXPECT_EQ(FailureOf(ToWire(settings, 1, 0)).refusal, Refusal::kTooLarge);
+  settings.settings = {{"wind", std::numeric_limits<double>::infinity()}};
+  EXPECT_EQ(FailureOf(ToWire(settings, 1, 0)).refusal, Refusal::kNotFinite);
+  settings = {65536, {}};
+  EXPECT_EQ(FailureOf(ToWire(settings, 1, 0)).refusal, Refusal::kMeaning);
 }
 
 TEST(Decode, NewerMajorVersionIsNamedWithBothNumbers) {

@@ -121,7 +121,8 @@ inline std::vector<WireMessage> EveryMessage() {
           wire(Pull{ModelId("npc"), 8, 4096, 3}),
           ToWire(Chunk{ModelId("npc"), 77, 8, 1000, 900, 0xfeed}, 99, 7, &chunk),
           wire(Admin{"status"}),
-          wire(AdminOk{false, "{\"a\":1}\n"})};
+          wire(AdminOk{false, "{\"a\":1}\n"}),
+          wire(Settings{513, {{"difficulty", 2.5}, {"wind", -1.0}}})};
 }
 
 }  // namespace murmurate::wire

@@ -33,6 +33,25 @@ TEST_F(ServerSessionTest, HelloIsAnsweredWithTheFullState) {
   EXPECT_EQ(session_.live_agents(0), 2);
 }
 
+TEST_F(ServerSessionTest, SettingsComeBeforeTheWelcomeAndWheneverTheyChange) {
+  AddNpc();
+  Client early = MakeClient("early", 11), late = MakeClient("late", 12);
+  Join(early);
+  const Settings first{1, {{"wind", 1.0}}}, second{2, {{"wind", 2.0}}};
+  session_.SetSettings(first);
+  auto replies = session_.TakeReplies();
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].peer, "early");
+  EXPECT_EQ(std::get<Settings>(replies[0].body), first);
+  SayHello(late);
+  replies = session_.TakeReplies();
+  ASSERT_GE(replies.size(), 2u);
+  EXPECT_EQ(std::get<Settings>(replies[0].body), first);
+  EXPECT_TRUE(std::holds_alternative<HelloOk>(replies[1].body));
+  session_.SetSettings(second);
+  EXPECT_EQ(session_.TakeReplies().size(), 2u);
+}
+
 TEST_F(ServerSessionTest, OnlyThisHostIsToldOfSharedMemory) {
   AddNpc();
   session_.SetHost(1234);

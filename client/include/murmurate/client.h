@@ -42,6 +42,9 @@ enum EndKind : std::uint8_t {
   kTruncated,   ///< it was cut (a time limit): life would have gone on from the final observation
 };
 
+/// Whether an episode reached what the game is about; a game that knows says so at End.
+enum Success : std::uint8_t { kNotSaid, kFailure, kSuccess };
+
 /// What Act does before it has weights.
 enum class WithoutPolicy : std::uint8_t {
   kRandom,   ///< a valid random action, recorded once there is a learner
@@ -139,6 +142,9 @@ class Agent {
 
   /// The episode is over. kTruncated needs the observation life would have gone on from.
   void End(EndKind kind, const Observation& final_observation = {});
+  /// The same, and whether it succeeded: the learner shows the share of the last 100 episodes that
+  /// said so (rollout/success_rate, eval/success_rate).
+  void End(EndKind kind, Success success, const Observation& final_observation = {});
 
   /// The game overrode the last action: `action` is what really happened. That step is recorded
   /// with the log-probability the policy gives it. A choice outside the space, or that the step's
@@ -150,7 +156,8 @@ class Agent {
   /// from.
   void Discard();
 
-  /// A named number of this episode ("kills", 3); averaged by the learner. At most 16 names.
+  /// A named number of this episode ("kills", 3); the learner shows its mean as rollout/kills, or
+  /// eval/kills. Several calls add up. At most 16 names.
   void Report(std::string_view name, double value);
 
   void Mode(PlayMode mode);  ///< from the next episode's first Act on
@@ -213,6 +220,12 @@ class Client {
   /// True once the learner said goodbye for good (GOAWAY, no restart expected): a program that
   /// exists only to play for it may end. A game just plays on.
   bool should_stop() const;
+
+  /// A number that the learner sets for its games ([settings], a curriculum, `murmurate set`), or
+  /// `fallback` while it has none of that name. Read it as an episode begins, after the last one's
+  /// End and before the first Act: the episode is then recorded as played under it. Any thread; no
+  /// lock, no allocation.
+  double Setting(std::string_view name, double fallback) const;
 
   /// Writes the policy of `model` as now held to a file that PolicySource::FromFile reads.
   Status Save(const std::string& path, const std::string& model = "default") const;

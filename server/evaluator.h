@@ -1,0 +1,75 @@
+// Evaluator: what mmr-evaluate repeats: plays a snapshot of one model without exploration, every so
+// many environment steps, beside training and behind it in priority.
+//
+//   mmr-learn --Offer--> one place --PollOnce--> 100 episodes --> on_evaluation
+//
+// There is one place: a snapshot that comes while another still waits in it takes its place, and
+// the log says so. Training neither waits nor slows for it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "murmurate/log.h"
+#include "server/operate/evaluation.h"
+#include "server/scoring.h"
+#include "shared/model/weights_file.h"
+#include "shared/transport/shared_segment.h"
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+struct EvaluatorOptions {
+  std::string model = "default";
+  ModelSpec spec;
+  int episodes = 100;
+  std::uint64_t every_steps = 0;  ///< environment steps; 0: only Finish plays
+  /// Of the thread that played: PollOnce's or Finish's.
+  std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation;
+  LogCallback log;
+};
+
+class Evaluator {
+ public:
+  /// `environments` (of one game, with the spec's spaces): Finish plays all of them at once,
+  /// PollOnce the first.
+  Evaluator(EvaluatorOptions options, Environments environments);
+  ~Evaluator();
+
+  /// The learning thread, at every new version; returns at once, and does something only when
+  /// every_steps have passed since it last did.
+  void Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);
+
+  bool periodic() const { return options_.every_steps > 0; }
+
+  /// mmr-evaluate: waits for an offer and plays it; ends early after Cancel.
+  void PollOnce(int timeout_ms);
+  void Cancel();  ///< any thread; what is playing comes to nothing
+
+  /// When the other thread has ended: evaluates the last snapshot, unless that is what was
+  /// evaluated last. Given up, with a line in the log, at `deadline_ns`.
+  void Finish(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps,
+              std::int64_t deadline_ns);
+
+ private:
+  struct Job {
+    std::shared_ptr<const Snapshot> snapshot;
+    std::uint64_t steps = 0;
+  };
+  bool Play(const Job& job, std::size_t threads, const std::function<bool()>& stop);
+  void SayWhatWasSkipped();
+
+  const EvaluatorOptions options_;
+  const Environments environments_;
+  std::uint64_t next_steps_;            ///< the learning thread's
+  std::atomic<Job*> waiting_{nullptr};  ///< owned by whoever exchanges it out
+  std::atomic<int> skipped_{0};
+  std::atomic<bool> cancelled_{false};
+  FutexWord offers_{0};
+  std::uint64_t evaluated_version_ = 0;  ///< of the thread that plays
+};
+
+}  // namespace murmurate

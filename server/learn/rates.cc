@@ -1,0 +1,43 @@
+#include "server/learn/rates.h"
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+void SaveOne(const StateWriter& writer, const std::string& name, const Schedule& schedule) {
+  const double numbers[] = {schedule.from, schedule.to, static_cast<double>(schedule.steps),
+                            static_cast<double>(schedule.shape)};
+  writer.Doubles(name, numbers);
+}
+
+Status LoadOne(const StateReader& reader, const std::string& name, Schedule* schedule) {
+  double numbers[4];
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles(name, numbers));
+  if (!(numbers[2] >= 0 && numbers[2] < 1e18 && numbers[3] >= 0 && numbers[3] <= 2))
+    return InvalidData("rates: " + name + " is no schedule; take another checkpoint");
+  schedule->from = numbers[0];
+  schedule->to = numbers[1];
+  schedule->steps = static_cast<std::uint64_t>(numbers[2]);
+  schedule->shape = static_cast<Schedule::Shape>(static_cast<int>(numbers[3]));
+  return {};
+}
+
+}  // namespace
+
+void Rates::Save(const StateWriter& writer) const {
+  SaveOne(writer, "learning_rate", learning_rate);
+  SaveOne(writer, "clip", clip);
+  SaveOne(writer, "entropy", entropy);
+}
+
+Status Rates::Load(const StateReader& reader) {
+  Rates read = *this;
+  MURMURATE_RETURN_IF_ERROR(LoadOne(reader, "learning_rate", &read.learning_rate));
+  MURMURATE_RETURN_IF_ERROR(LoadOne(reader, "clip", &read.clip));
+  MURMURATE_RETURN_IF_ERROR(LoadOne(reader, "entropy", &read.entropy));
+  *this = read;
+  return {};
+}
+
+}  // namespace murmurate

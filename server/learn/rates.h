@@ -1,0 +1,24 @@
+// Rates: what of a model's learning may be changed while it runs, each a number or a schedule over
+// environment steps.
+#pragma once
+
+#include "murmurate/status.h"
+#include "server/learn/algorithm_settings.h"
+#include "shared/model/state.h"
+
+namespace murmurate {
+
+struct Rates {
+  Schedule learning_rate, clip, entropy;
+  bool clips = true;  ///< the algorithm's ratio; where it does not, `clip` means nothing
+
+  static Rates Of(const AlgorithmSettings& settings) {
+    return {settings.learning_rate, settings.clip, settings.entropy,
+            settings.name == AlgorithmName::kPpo};
+  }
+  void Save(const StateWriter& writer) const;
+  /// All but `clips`.
+  Status Load(const StateReader& reader);
+};
+
+}  // namespace murmurate

@@ -1,0 +1,31 @@
+#include "server/operate/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace murmurate {
+
+std::optional<double> SuccessRate(const EpisodeList& episodes) {
+  const auto said = std::ranges::count_if(episodes, [](auto& e) { return e.success != 0; });
+  const auto yes = std::ranges::count_if(episodes, [](auto& e) { return e.success == 2; });
+  if (said == 0) return std::nullopt;
+  return static_cast<double>(yes) / static_cast<double>(said);
+}
+
+Evaluation EvaluationOf(const EpisodeList& episodes) {
+  const double count = static_cast<double>(episodes.size());
+  double sum = 0, squares = 0, length = 0;
+  for (const EpisodeRecord& episode : episodes) {
+    sum += episode.raw_return;
+    length += episode.length;
+  }
+  for (const EpisodeRecord& episode : episodes)
+    squares += (episode.raw_return - sum / count) * (episode.raw_return - sum / count);
+  return {.episodes = episodes.size(),
+          .mean_return = sum / count,
+          .deviation = std::sqrt(squares / count),
+          .mean_length = length / count,
+          .success_rate = SuccessRate(episodes)};
+}
+
+}  // namespace murmurate

@@ -1,0 +1,28 @@
+// Evaluation: what frozen weights came to without exploration; never mixed with training's returns.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "shared/experience/trajectory.h"
+
+namespace murmurate {
+
+using EpisodeList = std::deque<EpisodeRecord>;
+
+struct Evaluation {
+  std::uint64_t steps = 0;    ///< environment steps taken when these weights were made
+  std::uint64_t version = 0;  ///< 0: of several
+  std::size_t episodes = 0;
+  double mean_return = 0, deviation = 0, mean_length = 0;
+  std::optional<double> success_rate = {};  ///< of those that say whether they succeeded
+};
+
+/// The share of successes among the episodes that say; empty when none does.
+std::optional<double> SuccessRate(const EpisodeList& episodes);
+
+/// Of at least one episode; steps and version are the caller's.
+Evaluation EvaluationOf(const EpisodeList& episodes);
+
+}  // namespace murmurate

@@ -1,0 +1,154 @@
+#include "server/evaluator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "server/scoring.h"
+#include "shared/core/clock.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Environments Games(const std::string& name, int count) {
+  Environments games;
+  for (int i = 0; i < count; ++i) games.push_back(std::move(*MakeEnvironment(name)));
+  return games;
+}
+
+/// Weights of zero give every action the same value, and greedy play takes the first: to push left
+/// at every step, which never gets the car up the right hill.
+ModelSpec CarSpec() {
+  ModelSpec spec;
+  spec.spaces = (*MakeEnvironment("mountain_car"))->spaces();
+  spec.trunk = {{4, Activation::kTanh}};
+  return spec;
+}
+
+std::shared_ptr<const Snapshot> PushesLeft(std::uint64_t version) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->version = version;
+  snapshot->parameters = AlignedFloats(ParameterLayout(CarSpec()).total);
+  return snapshot;
+}
+
+/// An Evaluator with no thread.
+struct Fixture {
+  explicit Fixture(std::uint64_t every_steps) {
+    EvaluatorOptions options;
+    options.spec = CarSpec();
+    options.episodes = 3;
+    options.every_steps = every_steps;
+    options.on_evaluation = [this](const Evaluation& evaluation, const WeightsFile& weights) {
+      evaluations.push_back(evaluation);
+      EXPECT_EQ(weights.version, evaluation.version);
+      EXPECT_EQ(weights.steps, evaluation.steps);
+    };
+    options.log = [this](LogLevel, std::string_view line) { log += std::string(line) + '\n'; };
+    evaluator.emplace(std::move(options), Games("mountain_car", 2));
+  }
+  std::vector<std::uint64_t> Steps() const {
+    std::vector<std::uint64_t> steps;
+    for (const Evaluation& evaluation : evaluations) steps.push_back(evaluation.steps);
+    return steps;
+  }
+
+  std::vector<Evaluation> evaluations;
+  std::string log;
+  std::optional<Evaluator> evaluator;
+};
+
+constexpr std::int64_t kNever = INT64_MAX;
+
+TEST(Evaluator, SaysWhatTheEpisodesCameTo) {
+  Fixture fixture(100);
+  fixture.evaluator->Offer(PushesLeft(7), 130);
+  fixture.evaluator->PollOnce(0);
+  ASSERT_EQ(fixture.evaluations.size(), 1u);
+  const Evaluation& evaluation = fixture.evaluations[0];
+  EXPECT_EQ(evaluation.version, 7u);
+  EXPECT_EQ(evaluation.steps, 130u);
+  EXPECT_EQ(evaluation.episodes, 3u);
+  EXPECT_EQ(evaluation.mean_return, -200);
+  EXPECT_EQ(evaluation.deviation, 0);
+  EXPECT_EQ(evaluation.mean_length, 200);
+}
+
+TEST(Evaluator, PlaysOnceInEveryPartOfTheBudget) {
+  Fixture fixture(100);
+  for (const std::uint64_t steps : {0, 99, 100, 150, 199, 350, 399, 400}) {
+    fixture.evaluator->Offer(PushesLeft(1 + steps), steps);
+    fixture.evaluator->PollOnce(0);
+  }
+  EXPECT_THAT(fixture.Steps(), ElementsAre(100, 350, 400));
+  EXPECT_EQ(fixture.log, "");
+}
+
+TEST(Evaluator, ASnapshotThatStillWaitedGivesWayToTheNextAndTheLogSaysSo) {
+  Fixture fixture(100);
+  for (const std::uint64_t steps : {100, 200, 300})
+    fixture.evaluator->Offer(PushesLeft(steps), steps);
+  fixture.evaluator->PollOnce(0);
+  EXPECT_THAT(fixture.Steps(), ElementsAre(300));
+  EXPECT_EQ(fixture.log,
+            "model default: 2 evaluations were skipped, because the one before still played\n");
+}
+
+TEST(Evaluator, TheLastVersionIsPlayedOnceWhateverWasPlayedBefore) {
+  Fixture fixture(100);
+  fixture.evaluator->Offer(PushesLeft(4), 100);
+  fixture.evaluator->PollOnce(0);
+  fixture.evaluator->Cancel();
+  fixture.evaluator->Finish(PushesLeft(4), 120, kNever);
+  EXPECT_THAT(fixture.Steps(), ElementsAre(100));
+  fixture.evaluator->Finish(PushesLeft(5), 140, kNever);
+  EXPECT_THAT(fixture.Steps(), ElementsAre(100, 140));
+  fixture.evaluator->Finish(nullptr, 0, kNever);
+  EXPECT_EQ(fixture.evaluations.size(), 2u);
+}
+
+TEST(Evaluator, WhatIsCancelledComesToNothing) {
+  Fixture fixture(100);
+  fixture.evaluator->Offer(PushesLeft(4), 100);
+  fixture.evaluator->Cancel();
+  fixture.evaluator->PollOnce(60'000);
+  EXPECT_THAT(fixture.evaluations, IsEmpty());
+}
+
+TEST(Evaluator, TheLastEvaluationIsGivenUpAtItsDeadlineAndTheLogSaysSo) {
+  Fixture fixture(0);
+  fixture.evaluator->Finish(PushesLeft(4), 120, MonotonicNs());
+  EXPECT_THAT(fixture.evaluations, IsEmpty());
+  EXPECT_THAT(fixture.log, HasSubstr("the last evaluation took too long and was given up"));
+}
+
+TEST(Scoring, EveryCallPlaysTheSameEpisodesOnAnyNumberOfThreads) {
+  ModelSpec spec;
+  const Environments games = Games("cartpole", 3);
+  spec.spaces = games[0]->spaces();
+  spec.trunk = {{4, Activation::kTanh}};
+  const WeightsFile weights{spec, 1, 0, AlignedFloats(ParameterLayout(spec).total)};
+  const auto first = PlayGreedily(weights, std::span(games).first(1), 20);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto again = PlayGreedily(weights, games, 20);
+  ASSERT_TRUE(again.ok());
+  std::set<double> returns;
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ((*first)[i].raw_return, (*again)[i].raw_return);
+    EXPECT_EQ((*first)[i].length, (*first)[i].raw_return) << "a step of CartPole is worth 1";
+    EXPECT_EQ((*first)[i].mode, 1u);
+    returns.insert((*first)[i].raw_return);
+  }
+  EXPECT_GT(returns.size(), 1u);  // a cart that is always pushed left falls after 8 to 11 steps
+  EXPECT_GE(*returns.begin(), 8);
+  EXPECT_LE(*returns.rbegin(), 11);
+}
+
+}  // namespace
+}  // namespace murmurate
