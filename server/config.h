@@ -102,6 +102,7 @@ class Config {
   Status CheckSchedules(const std::string& model) const;
   Status CheckRecurrence(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;
+  Status CheckThreads(const std::string& model) const;
   Status CheckBurnIn(const std::string& model) const;
   Status CheckRewards(const std::string& model) const;
   Status CheckAlgorithm(const std::string& model) const;

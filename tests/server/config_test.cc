@@ -73,6 +73,16 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       "model, algorithm, optimizer");
 }
 
+TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
+  // 256 / 128 = 2 trajectories.
+  EXPECT_EQ(Complaint("[model]\nrecurrent = \"gru 8\"\nthreads = 3\n"),
+            "c.toml:3: model.threads: got 3, expected at most 2, because the model recurs and a "
+            "minibatch of 256 steps has that many trajectories of 128; write threads = 2, or "
+            "minibatch = 384");
+  EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 8\"\nthreads = 2\n").ok());
+  EXPECT_TRUE(Load("[model]\nthreads = 3\n").ok()) << "rows that are independent";
+}
+
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
   EXPECT_EQ(Complaint("[model.npc.algoritm]\nepochs = 4\n"),
             "c.toml:1: unknown section [model.npc.algoritm]; did you mean \"algorithm\"?");
