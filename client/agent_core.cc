@@ -236,6 +236,7 @@ ActionHead::Row AgentCore::PlayedRow() const {
 /// What the policy said is no use: the step is not learned from, nor what came before it.
 void AgentCore::GiveUpPolicy() {
   drawn_ = false;
+  AgentCounts::Add(counts_.steps_given_up, 1);
   std::ranges::fill(fitted_->memory->state(), 0.0f);
   if (recorder_.open()) DropTrajectory();
   Complain([] {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -75,6 +76,11 @@ Result<Scores> Play(const WeightsFile& weights, Environment* environment, int ep
     environment->Reset(DeriveSeed(kEvaluationSeed, static_cast<std::uint64_t>(i)));
     scores.Add(PlayEpisode(environment, &agent, &action));
   }
+  if (const std::uint64_t lost = (*client)->Stats().steps_given_up; lost > 0)
+    return InvalidData("the weights gave outputs that are not finite at " + WithCommas(lost) +
+                       " steps, which were then played at random: there is nothing to score; take "
+                       "an earlier checkpoint, or train again with a lower "
+                       "optimizer.learning_rate or model.normalize_observation = true");
   return scores;
 }
 
