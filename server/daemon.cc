@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "server/gate.h"
@@ -223,6 +224,12 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
 } catch (const std::bad_alloc&) {
   return ResourceError("model " + name +
                        ": no memory for its batches; lower algorithm.batch_steps or model.layers");
+} catch (const std::system_error& error) {
+  const Status status =
+      ResourceError("model " + name + ": a thread of its own could not be started (" +
+                    error.code().message() + "); lower model.threads");
+  log(LogLevel::kError, status.message());
+  return status;
 }
 
 Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
