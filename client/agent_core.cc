@@ -179,10 +179,8 @@ bool AgentCore::MayBegin(bool record) {
     model_->started.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }
-  if (model_->pace == Pace::kLockstep &&
-      fitted_->policies->version() < model_->at_version.load(std::memory_order_acquire)) {
-    return false;
-  }
+  const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
+  if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
   // With every block on its way, the sender is behind: wait for it rather than drop.
   return fitted_->ring->HasFree() && model_->Reserve(fitted_->ring->layout().length);
 }

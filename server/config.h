@@ -53,7 +53,7 @@ struct CheckpointSettings {
 struct ModelSettings {
   ModelSpec spec;
   AlgorithmSettings algorithm;
-  double max_trajectory_s = 5.0, max_batch_s = 10.0;
+  double max_trajectory_s = 5.0, max_batch_s = 10.0, quorum = 1.0;
   Initializer initializer = Initializer::kOrthogonal;
   InitialFile initial_file;
 };

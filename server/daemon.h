@@ -48,7 +48,9 @@ class Daemon {
     std::uint64_t steps = 0;
     double seconds = 0;
     std::optional<double> mean_return;
-    std::string checkpoint;  ///< "" when no model was ever made
+    std::string checkpoint;   ///< "" when no model was ever made
+    double learner_wait = 0;  ///< of 1: as in TrainingUpdate
+    std::optional<double> actor_wait = {};
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, writes the last row, the curve and the weights.

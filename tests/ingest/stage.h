@@ -176,6 +176,7 @@ class Stage {
     double max_batch_s = 1e9;
     wire::ServerSession::Limits limits = {};
     LogCallback log = {};
+    double quorum = 0;  ///< above 0: of a model that takes the current version only
   };
 
   explicit Stage(Settings settings) : settings_(std::move(settings)) {
@@ -257,6 +258,9 @@ class Stage {
     OfferedModel offered;
     offered.channel = channels[name];
     offered.max_batch_s = settings_.max_batch_s;
+    offered.current_only = settings_.quorum > 0;
+    offered.quorum = settings_.quorum;
+    offered.quorum_wait_s = 0;
     return offered;
   }
 

@@ -83,6 +83,16 @@ TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
   EXPECT_TRUE(Load("[model]\nthreads = 3\n").ok()) << "rows that are independent";
 }
 
+TEST(ConfigError, AQuorumNeedsAPolicyThatWaits) {
+  const auto a2c = Load("[algorithm]\nname = \"a2c\"\nquorum = 0.75\n");
+  ASSERT_TRUE(a2c.ok()) << a2c.status();
+  EXPECT_DOUBLE_EQ(a2c->ModelFor("default", kSpaces)->quorum, 0.75);
+  EXPECT_EQ(Complaint("[algorithm]\nquorum = 0.75\n"),
+            "c.toml:2: algorithm.quorum: got 0.75, expected no such line, because only staleness = "
+            "\"block\" waits for all live agents; take the line out, or write staleness = "
+            "\"block\"");
+}
+
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
   EXPECT_EQ(Complaint("[model.npc.algoritm]\nepochs = 4\n"),
             "c.toml:1: unknown section [model.npc.algoritm]; did you mean \"algorithm\"?");

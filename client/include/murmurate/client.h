@@ -88,7 +88,8 @@ const char* ToString(ClientState state);
 
 struct StateReport {
   ClientState state = ClientState::kNoLearner;
-  std::string reason;  ///< one sentence; empty when kLive
+  std::string reason;       ///< one sentence; empty when kLive
+  bool in_session = false;  ///< the learner answers
 };
 
 struct ClientStats {
