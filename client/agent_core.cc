@@ -180,10 +180,8 @@ bool AgentCore::MayBegin(bool record) {
     model_->started.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }
-  if (model_->pace == Pace::kLockstep &&
-      fitted_->policies->version() < model_->at_version.load(std::memory_order_acquire)) {
-    return false;
-  }
+  const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
+  if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
   // With every block on its way, the sender is behind: wait for it rather than drop.
   return fitted_->ring->HasFree() && model_->Reserve(fitted_->ring->layout().length);
 }
@@ -237,6 +235,7 @@ ActionHead::Row AgentCore::PlayedRow() const {
 /// What the policy said is no use: the step is not learned from, nor what came before it.
 void AgentCore::GiveUpPolicy() {
   drawn_ = false;
+  AgentCounts::Add(counts_.steps_given_up, 1);
   std::ranges::fill(fitted_->memory->state(), 0.0f);
   if (recorder_.open()) DropTrajectory();
   Complain([] {

@@ -29,7 +29,7 @@ std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int row
                     .together = std::move(room)});
   if (trajectory_length == 0) return gear;
   const TrajectoryLayout layout(gear->policies->spec(), trajectory_length);
-  gear->ring = std::make_shared<TrajectoryRing>(layout);
+  gear->ring = std::make_shared<TrajectoryRing>(layout, spec.ShortHash());
   gear->episodes.resize(static_cast<std::size_t>(layout.max_episodes));
   return gear;
 }

@@ -46,7 +46,9 @@ void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
   for (std::size_t i = 0; i < known; ++i) {
     const wire::HelloOkModel& welcome = hello_ok.models[i];
     credit_[i].steps_total = welcome.steps_total;
+    credit_[i].at_version = welcome.at_version;
     credit_[i].trajectory_length = welcome.trajectory_length;
+    credit_[i].spec_hash = specs[i].ShortHash();
     credit_[i].block_bytes =
         TrajectoryLayout(specs[i], static_cast<int>(welcome.trajectory_length)).block_bytes;
   }
@@ -69,6 +71,7 @@ void BlockSender::SetCredit(std::uint64_t bytes_total,
   bytes_total_ = std::max(bytes_total_, bytes_total);
   for (std::size_t i = 0; i < std::min(credit.size(), credit_.size()); ++i) {
     credit_[i].steps_total = std::max(credit_[i].steps_total, credit[i].steps_total);
+    credit_[i].at_version = credit[i].at_version;
   }
 }
 
@@ -101,11 +104,15 @@ void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
   }
 }
 
-/// Of the layout the learner asked for, and played under its weights or none.
-bool BlockSender::Readable(const TrajectoryRing& ring, const TrajectoryBlock& block,
-                           std::size_t model) const {
-  if (ring.layout().length != static_cast<int>(credit_[model].trajectory_length)) return false;
-  return block.stamp.incarnation == 0 || block.stamp.incarnation == incarnation_ || resumed_;
+/// Of the model and the length the learner asked for, played under its weights or none; and of the
+/// version it asked for, which a game that waits for nothing need not have played under.
+bool BlockSender::Wanted(const TrajectoryRing& ring, const TrajectoryBlock& block,
+                         const ClientModel& model, const Credit& credit) const {
+  if (ring.layout().length != static_cast<int>(credit.trajectory_length)) return false;
+  if (ring.spec_hash() != credit.spec_hash) return false;
+  if (block.stamp.incarnation != 0 && block.stamp.incarnation != incarnation_ && !resumed_)
+    return false;
+  return model.pace != Pace::kNever || block.steps == 0 || block.stamp.version >= credit.at_version;
 }
 
 bool BlockSender::AnyReady(const std::vector<RosterModel>& models) {
@@ -170,7 +177,7 @@ bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore
   for (const auto& ring : agent.rings()) {
     TrajectoryBlock* block = ring->TakeReady();
     if (block == nullptr) continue;
-    if (!Readable(*ring, *block, model)) {
+    if (!Wanted(*ring, *block, *entry.model, credit_[model])) {
       Drop(*entry.model, model, block->steps);
       ring->Release(block);
       return true;

@@ -43,7 +43,7 @@ class BlockSender {
 
  private:
   struct Credit {
-    std::uint64_t steps_total = 0;
+    std::uint64_t steps_total = 0, at_version = 0, spec_hash = 0;
     std::int64_t sent = 0;  ///< trajectories, in this session
     std::uint64_t trajectory_length = 0;
     std::size_t block_bytes = 0;
@@ -61,7 +61,8 @@ class BlockSender {
                std::size_t model, const AgentCore& agent, wire::ClientSession& session);
   bool TrySend(Pending pending, Socket& socket);
   void Drop(ClientModel& model, std::size_t index, int steps);
-  bool Readable(const TrajectoryRing& ring, const TrajectoryBlock& block, std::size_t model) const;
+  bool Wanted(const TrajectoryRing& ring, const TrajectoryBlock& block, const ClientModel& model,
+              const Credit& credit) const;
 
   bool in_session_ = false, resumed_ = false;
   std::uint64_t incarnation_ = 0, bytes_total_ = 0, bytes_sent_ = 0;

@@ -75,6 +75,7 @@ ClientStats ClientCore::Stats() const {
   stats.steps = counts.steps + counts.evaluation_steps;
   stats.steps_dropped = counts.steps_dropped;
   stats.trajectories_dropped = counts.trajectories_dropped;
+  stats.steps_given_up = counts.steps_given_up;
   stats.weights_received = receiver_.received();
   if (const auto models = roster_.models(); !models.empty()) {
     const auto policies = models.front().model->policies();

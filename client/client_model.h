@@ -73,7 +73,9 @@ class ClientModel {
   // Written by mmr-client, read by agents.
   std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold
   std::atomic<bool> given_up{false};  ///< refused, or goodbye for good: kWait ends
-  std::atomic<std::uint64_t> steps_total{0}, at_version{0};
+  std::atomic<std::uint64_t> steps_total{0};
+  /// No trajectory begins under an older one, in the paces that wait; 0: any will do.
+  std::atomic<std::uint64_t> at_version{0};
   std::atomic<std::int64_t> max_trajectory_ns{5'000'000'000};
 
   /// Trajectories that need credit of this session: begun or waiting, and sent in it. Agents add
@@ -88,7 +90,8 @@ class ClientModel {
     progress.fetch_add(1, std::memory_order_seq_cst);
     WakeAll(&progress);
   }
-  std::atomic<int> waiting{0};  ///< agents that sleep just now: for reports
+  std::atomic<int> waiting{0};             ///< agents that sleep just now: for reports
+  std::atomic<std::int64_t> waited_ns{0};  ///< all of them together, ever
   /// An agent's thread: look(timed_out) again and again until it is true, asleep between.
   /// timed_out: nothing has changed for kLookAgainMs.
   template <typename Look>
@@ -101,6 +104,7 @@ class ClientModel {
       waiting.fetch_add(1, std::memory_order_relaxed);
       WaitForAny({&wait, 1}, kLookAgainMs);
       waiting.fetch_sub(1, std::memory_order_relaxed);
+      waited_ns.fetch_add(MonotonicNs() - since_ns, std::memory_order_relaxed);
       timed_out = progress.load(std::memory_order_seq_cst) == seen &&
                   MonotonicNs() - since_ns >= kLookAgainMs * kNanosecondsPerMillisecond;
     }
@@ -128,6 +132,22 @@ class ClientModel {
     std::lock_guard lock(mutex_);
     policies_ = std::move(set);
   }
+  /// The newest version came and cannot be played, for the reason given; "" when it can. Whoever
+  /// waits for that version plays on with the last one.
+  void set_unplayable(std::uint64_t version, std::string reason) {
+    {
+      std::lock_guard lock(mutex_);
+      unplayable_reason_ = std::move(reason);
+    }
+    unplayable_.store(version, std::memory_order_release);
+    Progress();
+  }
+  std::string unplayable_reason() const {
+    std::lock_guard lock(mutex_);
+    return unplayable_reason_;
+  }
+  std::uint64_t unplayable() const { return unplayable_.load(std::memory_order_acquire); }
+
   bool has_weights() const {
     const auto set = policies();
     return set != nullptr && !set->empty();
@@ -136,6 +156,8 @@ class ClientModel {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<PolicySet> policies_;
+  std::string unplayable_reason_;
+  std::atomic<std::uint64_t> unplayable_{0};
 };
 
 }  // namespace murmurate

@@ -1,6 +1,8 @@
 #include "client/learner_link.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "client/platform.h"
 #include "shared/core/clock.h"
@@ -65,7 +67,7 @@ void LearnerLink::PollOnce() {
   });
   if (came || gone) Introduce(now_ns);
   ReceiveSome(now_ns);
-  Apply(session_.OnTick(Progress(), now_ns), now_ns);
+  Apply(session_.OnTick(Progress(now_ns), now_ns), now_ns);
   if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
   if (MaySend()) sender_.SendSome(roster_.models(), session_, *socket_);
   UpdateState(now_ns);
@@ -205,17 +207,23 @@ void LearnerLink::OnNewVersion() {
   }
 }
 
-wire::Ping LearnerLink::Progress() {
+wire::Ping LearnerLink::Progress(std::int64_t now_ns) {
   wire::Ping ping;
   const std::size_t count = introduced_.size();
   const auto models = roster_.models();
   baseline_.resize(std::max(baseline_.size(), count));
+  lives_.resize(std::max(lives_.size(), count));
+  const std::int64_t since_ns = std::exchange(lived_until_ns_, now_ns);
   for (std::size_t i = 0; i < count; ++i) {
     const RosterCounts counts = roster_.Counts(i);
     const std::uint64_t dropped = counts.steps_dropped + sender_.totals(i).steps_dropped;
     const auto policies = models[i].model->policies();
+    if (live_) lives_[i].played_ns += (now_ns - since_ns) * std::ssize(models[i].agents);
+    const std::int64_t waited = models[i].model->waited_ns.load(std::memory_order_relaxed);
     ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
-                           policies == nullptr ? 0 : policies->version()});
+                           policies == nullptr ? 0 : policies->version(),
+                           static_cast<std::uint64_t>(waited - lives_[i].waited_before_ns),
+                           static_cast<std::uint64_t>(lives_[i].played_ns)});
   }
   return ping;
 }

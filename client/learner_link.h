@@ -52,6 +52,11 @@ class LearnerLink {
     bool over_network = false;
   };
 
+  /// Of a model's agents together, for this learner.
+  struct Life {
+    std::int64_t waited_before_ns = 0, played_ns = 0;
+  };
+
   /// A model whose agents wait while nothing changes.
   struct Standstill {
     std::uint32_t progress = 0;
@@ -80,7 +85,7 @@ class LearnerLink {
   void CountReconnect();
   void OnNewVersion();
   void SetLive(bool live);
-  wire::Ping Progress();
+  wire::Ping Progress(std::int64_t now_ns);
   void UpdateState(std::int64_t now_ns);
   void Announce(StateReport report, std::int64_t now_ns);
   void NoteWaiting(const std::vector<RosterModel>& models, std::int64_t now_ns);
@@ -103,6 +108,8 @@ class LearnerLink {
   std::vector<wire::HelloModel> introduced_;  ///< as last sent
   std::vector<Standstill> waits_;
   std::vector<RosterCounts> baseline_;  ///< what had been played before this incarnation
+  std::vector<Life> lives_;
+  std::int64_t lived_until_ns_ = 0;
   std::uint64_t incarnation_ = 0;
   std::string fetching_from_;
   bool adopted_ = false, ever_live_ = false, live_ = false;

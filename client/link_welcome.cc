@@ -88,7 +88,9 @@ bool LearnerLink::ReadSpecs(const std::vector<RosterModel>& models, std::vector<
 /// A learner counts what is played for it, not what was played before it came.
 void LearnerLink::TakeBaseline(const std::vector<RosterModel>& models) {
   baseline_.clear();
+  lives_.clear();
   for (std::size_t i = 0; i < models.size(); ++i) {
+    lives_.push_back({models[i].model->waited_ns.load(std::memory_order_relaxed), 0});
     baseline_.push_back(roster_.Counts(i));
     baseline_.back().steps_dropped += sender_.totals(i).steps_dropped;
   }
@@ -189,6 +191,14 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
   } else if (waiting) {
     report = {ClientState::kWaitingForWeights, "in session, no weights have come yet"};
   }
+  for (const RosterModel& entry : models) {
+    if (report.state != ClientState::kLive || entry.model->unplayable() == 0) continue;
+    report = {ClientState::kDegraded,
+              "version " + std::to_string(entry.model->unplayable()) + " of model " +
+                  entry.model->name +
+                  " cannot be played, so the last one is: " + entry.model->unplayable_reason()};
+  }
+  report.in_session = session == Session::kLive;
   Announce(std::move(report), now_ns);
   NoteWaiting(models, now_ns);
 }
@@ -210,9 +220,9 @@ void LearnerLink::NoteWaiting(const std::vector<RosterModel>& models, std::int64
     wait.said = true;
     std::string what = "weights";
     if (model.has_weights()) {
-      what = model.pace == Pace::kLockstep ? "version " + std::to_string(model.at_version.load()) +
-                                                 " and the learner's credit"
-                                           : "the learner's credit";
+      what = model.at_version.load() > 0 ? "version " + std::to_string(model.at_version.load()) +
+                                               " and the learner's credit"
+                                         : "the learner's credit";
     }
     std::string text = "model " + model.name + ": " + std::to_string(model.waiting.load()) +
                        " agents have waited for " + what + " for a second";

@@ -27,6 +27,7 @@ void RosterCounts::Add(const AgentCounts& counts) {
   evaluation_steps += counts.evaluation_steps.load(std::memory_order_relaxed);
   steps_dropped += counts.steps_dropped.load(std::memory_order_relaxed);
   trajectories_dropped += counts.trajectories_dropped.load(std::memory_order_relaxed);
+  steps_given_up += counts.steps_given_up.load(std::memory_order_relaxed);
 }
 
 Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows,
@@ -112,6 +113,7 @@ RosterCounts Roster::AllCounts() const {
     all.evaluation_steps += counts.evaluation_steps;
     all.steps_dropped += counts.steps_dropped;
     all.trajectories_dropped += counts.trajectories_dropped;
+    all.steps_given_up += counts.steps_given_up;
   }
   return all;
 }

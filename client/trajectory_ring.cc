@@ -12,8 +12,10 @@ Place PlaceOf(std::uint64_t word) { return static_cast<Place>(word & 3); }
 
 }  // namespace
 
-TrajectoryRing::TrajectoryRing(const TrajectoryLayout& layout)
-    : layout_(layout), storage_(kBlocks * layout.block_bytes / sizeof(float)) {
+TrajectoryRing::TrajectoryRing(const TrajectoryLayout& layout, std::uint64_t spec_hash)
+    : layout_(layout),
+      spec_hash_(spec_hash),
+      storage_(kBlocks * layout.block_bytes / sizeof(float)) {
   for (int i = 0; i < kBlocks; ++i) {
     blocks_[i].data = reinterpret_cast<std::byte*>(storage_.data()) + i * layout.block_bytes;
   }

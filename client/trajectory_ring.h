@@ -54,7 +54,8 @@ class TrajectoryRing {
  public:
   static constexpr int kBlocks = 8;
 
-  explicit TrajectoryRing(const TrajectoryLayout& layout);
+  /// `spec_hash`: ModelSpec::ShortHash() of the model it is for: two may have the same layout.
+  explicit TrajectoryRing(const TrajectoryLayout& layout, std::uint64_t spec_hash = 0);
 
   // The game's thread.
   TrajectoryBlock* TakeFree();  ///< null when there is none
@@ -72,6 +73,7 @@ class TrajectoryRing {
   void Release(TrajectoryBlock* block);
 
   const TrajectoryLayout& layout() const { return layout_; }
+  std::uint64_t spec_hash() const { return spec_hash_; }
   template <typename T>
   T* ColumnOf(const TrajectoryBlock* block, Column column) const {
     return reinterpret_cast<T*>(block->data + layout_.column(column).offset);
@@ -89,6 +91,7 @@ class TrajectoryRing {
   TrajectoryBlock* TakeLowestReady(std::uint64_t into);
 
   const TrajectoryLayout layout_;
+  const std::uint64_t spec_hash_;
   AlignedFloats storage_;
   std::array<TrajectoryBlock, kBlocks> blocks_;
   std::uint64_t handed_over_ = 0;

@@ -15,6 +15,7 @@ void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
                                 std::shared_ptr<WeightSubscriber> subscriber) {
   auto source = std::make_shared<Source>();
   source->known = policies->stamp();
+  if (model->unplayable() != 0) model->set_unplayable(0, "");  // that was another learner's
   source->model = std::move(model);
   source->policies = std::move(policies);
   source->subscriber = std::move(subscriber);
@@ -62,8 +63,10 @@ void WeightsReceiver::Take(Source& source) {
                                    " cannot be played, so the last one is: " + playable.message());
     }
     source.complained = true;
+    source.model->set_unplayable(source.known.version, playable.message());
     return;
   }
+  if (source.complained) source.model->set_unplayable(0, "");
   source.complained = false;
   source.policies->Publish(source.weights.stamp, source.weights.act, source.weights.policy,
                            source.weights.statistics);

@@ -15,7 +15,7 @@
 namespace murmurate {
 namespace {
 
-constexpr std::int64_t kPatienceNs = 3 * kNanosecondsPerSecond;
+constexpr std::int64_t kSilenceNs = 3 * kNanosecondsPerSecond;
 constexpr int kGraceMs = 300;
 
 /// PlayLoop on its own thread, because Act may wait: for weights, for credit. The main thread
@@ -48,17 +48,36 @@ class Playing {
   std::thread thread_;
 };
 
+/// How long a learner that answered once has not.
+class Absence {
+ public:
+  double Seconds(bool in_session) {
+    const std::int64_t now_ns = MonotonicNs();
+    if (in_session) last_ns_ = now_ns;
+    return last_ns_ < 0 ? 0.0 : static_cast<double>(now_ns - last_ns_) * 1e-9;
+  }
+
+ private:
+  std::int64_t last_ns_ = -1;
+};
+
 /// Until a signal, the end of play, or a learner that sent us away; what it refused us for.
 Status Watch(const Client& client, const ActorArguments& arguments, const Playing& playing,
              Signals* signals, const CommonArguments& common) {
   bool told = common.quiet;
+  Absence absence;
   while (!playing.ended() && !client.should_stop()) {
     if (signals->Wait(50) == Signals::Event::kSignal) return {};
     const StateReport state = client.State();
     if (state.state == ClientState::kRefused)
       return InvalidArgument(arguments.connect + ": " + state.reason);
+    if (arguments.patience_s > 0 && absence.Seconds(state.in_session) > arguments.patience_s)
+      return ResourceError("the learner at " + arguments.connect + " has been gone for " +
+                           ShortDuration(arguments.patience_s) +
+                           ", so this actor ends; start both again, or let it wait longer with "
+                           "--patience SECONDS (0: for ever)");
     if (told || state.state != ClientState::kNoLearner ||
-        MonotonicNs() - common.start_ns < kPatienceNs)
+        MonotonicNs() - common.start_ns < kSilenceNs)
       continue;
     std::cerr << "no learner answers at " << arguments.connect
               << "; start one with `murmurate serve` (waiting for it)\n";

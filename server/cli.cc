@@ -155,6 +155,11 @@ void AddActor(CLI::App* app, CommandLine* line) {
           "lockstep (also for each new version)")
       ->type_name("never|credit|lockstep");
   actor->add_option("--steps", given.steps, "End after so many steps");
+  actor
+      ->add_option("--patience", given.patience_s,
+                   "Seconds to wait for a learner that is gone; 0: for ever")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   actor->add_option("--seed", given.seed, "Of the environments; without it another each time");
   actor->add_option("--name", given.name, "How the learner shows it")->capture_default_str();
   actor->add_option("--model", given.model, "Which model it plays")->capture_default_str();

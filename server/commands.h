@@ -34,6 +34,7 @@ struct ActorArguments {
   int agents = 1;
   Pace pace = Pace::kCredit;
   std::optional<std::uint64_t> steps, seed;
+  double patience_s = 60;  ///< for a learner that is gone; 0: for ever
   EnvironmentOptions options;
 };
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);

@@ -60,7 +60,7 @@ struct EvaluationSettings {
 struct ModelSettings {
   ModelSpec spec;
   AlgorithmSettings algorithm;
-  double max_trajectory_s = 5.0, max_batch_s = 10.0;
+  double max_trajectory_s = 5.0, max_batch_s = 10.0, quorum = 1.0;
   Initialization beginning;
   InitialFile initial_file;
 };
@@ -112,6 +112,7 @@ class Config {
   Status CheckSchedules(const std::string& model) const;
   Status CheckRecurrence(const std::string& model) const;
   Status CheckBatch(const std::string& model) const;
+  Status CheckThreads(const std::string& model) const;
   Status CheckBurnIn(const std::string& model) const;
   Status CheckRewards(const std::string& model) const;
   Status CheckAlgorithm(const std::string& model) const;

@@ -1,4 +1,6 @@
 // What a Config refuses that no single key shows.
+#include <algorithm>
+
 #include "server/config.h"
 #include "server/config_rules.h"
 #include "shared/core/check.h"
@@ -115,7 +117,23 @@ Status Config::CheckBatch(const std::string& model) const {
                            ", expected at most batch_steps (" + std::to_string(steps) +
                            "); write for example minibatch = " + std::to_string(steps));
   }
+  MURMURATE_RETURN_IF_ERROR(CheckThreads(model));
   return CheckBurnIn(model);
+}
+
+/// Threads share a recurrent model's minibatch by whole trajectories.
+Status Config::CheckThreads(const std::string& model) const {
+  const ConfigEntry& entry = Get("model", "threads", model);
+  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
+  const int minibatch = AsInt(Get("algorithm", "minibatch", model).value);
+  const int lanes = std::max(1, minibatch / length), threads = AsInt(entry.value);
+  if (threads <= lanes || !Recurs(WordsFor(model))) return {};
+  return InvalidArgument(entry.origin + ": " + PathOf("model", "threads", model) + ": got " +
+                         std::to_string(threads) + ", expected at most " + std::to_string(lanes) +
+                         ", because the model recurs and a minibatch of " +
+                         std::to_string(minibatch) + " steps has that many trajectories of " +
+                         std::to_string(length) + "; write threads = " + std::to_string(lanes) +
+                         ", or minibatch = " + std::to_string(threads * length));
 }
 
 Status Config::CheckBurnIn(const std::string& model) const {

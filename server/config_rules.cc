@@ -163,6 +163,8 @@ const std::vector<ConfigRule> kAlgorithmRules{
      "recurrent models: first steps of a trajectory that only warm its state", 0, 65535},
     {"algorithm", "max_trajectory_s", kNumber, 5.0, "5", "hand shorter ones over after this", 0.001,
      86400},
+    {"algorithm", "quorum", kNumber, 1.0, "0.75",
+     "staleness = \"block\": share of live agents that a batch needs", kTiny, 1},
     {"algorithm", "max_batch_s", kNumber, 10.0, "10", "train on a partial batch after this", 0.001,
      86400},
 };

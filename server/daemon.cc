@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "server/evaluating.h"
@@ -13,6 +14,7 @@
 #include "server/live_numbers.h"
 #include "server/log.h"
 #include "server/make_checkpoint.h"
+#include "server/training_update.h"
 #include "server/version.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -26,30 +28,6 @@ namespace {
 
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
-
-TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
-                        const LearnReport& report) {
-  TrainingUpdate update;
-  update.model = model;
-  update.at_ns = MonotonicNs();
-  update.environment_steps = channel.environment_steps.load();
-  update.dropped_steps = channel.dropped_steps.load();
-  update.trained_steps = report.trained_steps;
-  update.updates = report.updates;
-  update.version = report.version;
-  update.policy_loss = report.policy_loss;
-  update.value_loss = report.value_loss;
-  update.entropy = report.entropy;
-  update.approx_kl = report.approx_kl;
-  update.clip_fraction = report.clip_fraction;
-  update.explained_variance = report.explained_variance;
-  update.grad_norm = report.grad_norm;
-  update.learning_rate = report.learning_rate;
-  update.clip_range = report.clip_range;
-  update.staleness_mean = report.staleness_mean;
-  update.episodes = report.episodes;
-  return update;
-}
 
 /// What one model needs while the daemon lives.
 struct LiveModel {
@@ -224,8 +202,9 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   model->name = name;
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
-  const OfferedModel offered{model->channel, *segment, settings.max_trajectory_s,
-                             settings.max_batch_s};
+  OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
+  offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
+  offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
@@ -241,6 +220,12 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
 } catch (const std::bad_alloc&) {
   return ResourceError("model " + name +
                        ": no memory for its batches; lower algorithm.batch_steps or model.layers");
+} catch (const std::system_error& error) {
+  const Status status =
+      ResourceError("model " + name + ": a thread of its own could not be started (" +
+                    error.code().message() + "); lower model.threads");
+  log(LogLevel::kError, status.message());
+  return status;
 }
 
 Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
@@ -409,6 +394,8 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   const std::int64_t last_ns = progress.last().at_ns;
   Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
                   progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
+  outcome.learner_wait = progress.last().learner_wait;
+  outcome.actor_wait = progress.last().actor_wait;
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   return outcome;

@@ -50,6 +50,8 @@ class Daemon {
     std::optional<double> mean_return;
     std::optional<Evaluation> evaluation;  ///< of the last weights, or the last there was
     std::string checkpoint;                ///< "" when no model was ever made
+    double learner_wait = 0;               ///< of 1: as in TrainingUpdate
+    std::optional<double> actor_wait = {};
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s

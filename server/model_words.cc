@@ -160,9 +160,7 @@ Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
                              "\" where \"lstm UNITS\" or \"gru UNITS\" was expected");
     }
   }
-  const bool recurs = std::any_of(spec.trunk.begin(), spec.trunk.end(),
-                                  [](const Layer& layer) { return layer.recurrent(); });
-  spec.separate_value = words.separate_value.value_or(!recurs);
+  spec.separate_value = words.separate_value.value_or(!spec.recurrent());
   MURMURATE_RETURN_IF_ERROR(CheckModel(spec));
   return spec;
 }

@@ -43,6 +43,11 @@ Status PlayShare(const std::string& policy, Environment* environment, std::size_
     if (!PlayEpisode(environment, &agent, &action, &(*episodes)[i], stop))
       return Unavailable("the evaluation was stopped");
   }
+  if (const std::uint64_t lost = (*client)->Stats().steps_given_up; lost > 0)
+    return InvalidData("the weights gave outputs that are not finite at " + std::to_string(lost) +
+                       " steps, which were then played at random: there is nothing to score; take "
+                       "an earlier checkpoint, or train again with a lower "
+                       "optimizer.learning_rate or model.normalize_observation = true");
   return {};
 }
 

@@ -72,13 +72,24 @@ RunEnd Await(Signals* signals, Children* children, const LogCallback& log) {
   }
 }
 
+/// "; learner waited 12 %, actors 3 %"
+std::string Waits(const Daemon::Outcome& outcome) {
+  char text[80];
+  std::snprintf(text, sizeof text, "; learner waited %.0f %%", 100 * outcome.learner_wait);
+  std::string waits = text;
+  if (!outcome.actor_wait) return waits;
+  std::snprintf(text, sizeof text, ", actors %.0f %%", 100 * *outcome.actor_wait);
+  return waits + text;
+}
+
 std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
   char numbers[160];
   const std::string steps = WithCommas(outcome.steps) + " steps in ";
   std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %s over the last 100 episodes",
                 steps.c_str(), outcome.seconds,
                 ReturnText(outcome.mean_return.value_or(0.0)).c_str());
-  const std::string what = outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds);
+  const std::string what =
+      (outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds)) + Waits(outcome);
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
   if (end == RunEnd::kAsked) return "Stopped: " + what + '.';
   if (end == RunEnd::kStepsReached) return "Done: " + what + '.';

@@ -42,8 +42,17 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
   return Outcome::kAdded;
 }
 
+void Assembly::Keep(std::unique_ptr<WaitingBlock> block, std::int64_t now_ns) {
+  if (waiting_.empty()) kept_since_ns_ = now_ns;
+  waiting_.push_back(std::move(block));
+}
+
 void Assembly::Settle(std::int64_t now_ns,
                       const std::function<void(WaitingBlock&, Outcome)>& added) {
+  if (!waiting_.empty()) {
+    model_.channel->ingest_waited_ns.fetch_add(now_ns - kept_since_ns_, std::memory_order_relaxed);
+    kept_since_ns_ = now_ns;
+  }
   while (!waiting_.empty()) {
     const Outcome outcome = TryAdd(waiting_.front()->view, now_ns);
     if (outcome == Outcome::kNoRoom) return;
@@ -62,7 +71,28 @@ bool Assembly::old(int live_agents, std::int64_t now_ns) const {
   return given >= live_agents;
 }
 
+bool Assembly::quorum(int finished, int live_agents, std::int64_t now_ns) {
+  const bool enough = batch_ != nullptr && !batch_->trajectories.empty() && finished > 0 &&
+                      finished >= model_.quorum * live_agents;
+  if (!enough || quorum_since_ns_ < 0) quorum_since_ns_ = enough ? now_ns : -1;
+  return enough && static_cast<double>(now_ns - quorum_since_ns_) * 1e-9 >= model_.quorum_wait_s;
+}
+
+BlockRefusal Assembly::MayTake(const TrajectoryView& view) const {
+  if (waiting_.size() >= kMaxWaiting) {
+    return {wire::Refusal::kBusy,
+            "the learner is " + std::to_string(kMaxWaiting) + " blocks behind; send less often"};
+  }
+  if (!model_.current_only || view.steps == 0 || view.version > closed_version_) return {};
+  return {wire::Refusal::kStale,
+          "model " + name_ + " takes experience of its current version only, and the batch of " +
+              "version " + std::to_string(view.version) + " is closed"};
+}
+
 void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
+  quorum_since_ns_ = -1;
+  for (const BatchTrajectory& trajectory : batch_->trajectories)
+    closed_version_ = std::max(closed_version_, trajectory.version);
   if (sorted) batch_->Sort();
   if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: nobody learns
   last_handed_ns_ = now_ns;

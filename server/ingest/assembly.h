@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "server/ingest/examine.h"
 #include "server/ingest/ingest.h"
 #include "shared/core/aligned_floats.h"
 
@@ -43,13 +44,18 @@ class Assembly {
   };
   /// Copies an examined trajectory into its place, or the episodes of a block without steps.
   Outcome TryAdd(const TrajectoryView& view, std::int64_t now_ns);
-  void Keep(std::unique_ptr<WaitingBlock> block) { waiting_.push_back(std::move(block)); }
+  void Keep(std::unique_ptr<WaitingBlock> block, std::int64_t now_ns);
   /// Adds what waits, oldest first, while there is room; `added` is called for each.
   void Settle(std::int64_t now_ns, const std::function<void(WaitingBlock&, Outcome)>& added);
 
   bool full() const { return batch_ != nullptr && batch_->full(); }
   /// It is max_batch_s old and each of `live_agents` agents has given 2 T steps.
   bool old(int live_agents, std::int64_t now_ns) const;
+  /// Enough of `live_agents` have `finished` their part, and the others were waited for.
+  bool quorum(int finished, int live_agents, std::int64_t now_ns);
+  /// Refuses what is of a version whose batch is closed, where only the current one is taken, and
+  /// what too many blocks wait in front of.
+  BlockRefusal MayTake(const TrajectoryView& view) const;
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);
 
@@ -73,6 +79,9 @@ class Assembly {
   std::deque<std::unique_ptr<WaitingBlock>> waiting_;
   std::map<std::uint32_t, int> steps_given_;  ///< by agent, into this batch
   std::int64_t batch_since_ns_ = 0;           ///< first trajectory of this batch
+  std::int64_t quorum_since_ns_ = -1;         ///< when enough had given their part; -1: not yet
+  std::uint64_t closed_version_ = 0;          ///< newest one whose batch was handed over
+  std::int64_t kept_since_ns_ = 0;            ///< waiting_ is not empty since
   std::int64_t last_added_ns_, last_handed_ns_;
 };
 

@@ -9,6 +9,7 @@
 #include "server/ingest/assembly.h"
 #include "server/ingest/chronicle.h"
 #include "server/ingest/examine.h"
+#include "server/ingest/offered_model.h"
 #include "server/ingest/outbox.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -24,7 +25,6 @@ constexpr std::size_t kBytesARound = 8u << 20;
 constexpr std::int64_t kOweNs = kNanosecondsPerMillisecond;
 constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
 constexpr std::size_t kMaxModels = 256;
-constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding beside a block
 
 }  // namespace
 
@@ -49,6 +49,7 @@ struct Ingest::State : wire::ServerSession::Models {
   void PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
               const TrajectoryView& view) const;
   void CountSteps(std::uint32_t model);
+  void CloseAtQuorum(std::uint32_t model, std::int64_t now_ns);
   void HandOver(std::uint32_t model, std::int64_t now_ns);
   void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
   void Answer(std::int64_t now_ns);
@@ -74,6 +75,7 @@ struct Ingest::State : wire::ServerSession::Models {
   std::vector<std::unique_ptr<Assembly>> assemblies;
   std::map<std::string, std::uint32_t> model_numbers;
   AlignedFloats scratch;
+  std::vector<StalenessMail::Age> ages;  ///< scratch
   std::uint64_t messages = 0, bytes = 0;
   std::int64_t next_tick_ns = 0;
   bool urgent = false;             ///< somebody waits for an answer
@@ -99,25 +101,9 @@ Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Sp
   }
   Result<OfferedModel> offered = offer(name, spaces);
   if (!offered.ok()) return offered.status();
-  const ExperienceChannel& channel = *offered->channel;
-  const std::size_t limit = SocketOptions{}.max_message_bytes - kMetadataRoom;
-  if (channel.layout.block_bytes > limit) {
-    return InvalidArgument("model " + name + ": a trajectory takes " +
-                           std::to_string(channel.layout.block_bytes) + " bytes and a message " +
-                           std::to_string(limit) + " at most; lower algorithm.trajectory_length");
-  }
-  wire::SessionModel model;
-  model.welcome.name = name;
-  model.welcome.id = wire::ModelId(name);
-  model.welcome.spec = channel.spec.ToText();
-  model.welcome.trajectory_length = static_cast<std::uint32_t>(channel.layout.length);
-  model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered->max_trajectory_s * 1000.0);
-  model.welcome.segment = options.shm ? offered->segment : "";
-  model.block_bytes = channel.layout.block_bytes;
-  model.outstanding_limit = 2 * channel.batch_trajectories;
-  model.batch_trajectories = channel.batch_trajectories;
-  model.lockstep_agents = offered->lockstep_agents;
-  const std::uint32_t number = session.AddModel(std::move(model));
+  Result<wire::SessionModel> model = ForSession(name, *offered, options.shm);
+  if (!model.ok()) return model.status();
+  const std::uint32_t number = session.AddModel(*std::move(model));
   assemblies.push_back(std::make_unique<Assembly>(name, *std::move(offered), MonotonicNs()));
   model_numbers.emplace(name, number);
   session.SetVersion(number, assemblies.back()->channel().version.load(std::memory_order_acquire));
@@ -136,6 +122,8 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
       session.SetVersion(model, version);
     }
     if (done != assembly.done_seen || version != assembly.version_seen) urgent = true;
+    assembly.channel().staleness.Take(&ages);
+    for (const StalenessMail::Age& age : ages) session.CountStaleness(age.sender, age.versions);
     assembly.done_seen = done;
     assembly.version_seen = version;
     SettleWaiting(model, now_ns);
@@ -188,12 +176,10 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   TrajectoryView view;
   BlockRefusal refused =
       Examine(decoded, Aligned(decoded.block, &scratch), assembly.channel(), &view);
-  if (refused.refusal == wire::Refusal::kNone && assembly.waiting() >= Assembly::kMaxWaiting) {
-    refused = {wire::Refusal::kBusy, "the learner is " + std::to_string(Assembly::kMaxWaiting) +
-                                         " blocks behind; send less often"};
-  }
+  if (refused.refusal == wire::Refusal::kNone) refused = assembly.MayTake(view);
   auto outcome = Assembly::Outcome::kNoRoom;
   view.agent = verdict.agent_index;
+  view.sender = decoded.header.sender;
   if (refused.refusal == wire::Refusal::kNone) {
     if (assembly.waiting() == 0) outcome = assembly.TryAdd(view, now_ns);
     if (outcome == Assembly::Outcome::kNoRoom || outcome == Assembly::Outcome::kBadObservation) {
@@ -218,7 +204,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), assembly.channel(),
                 &block->view);
   block->view.agent = verdict.agent_index;
-  assembly.Keep(std::move(block));
+  block->view.sender = view.sender;
+  assembly.Keep(std::move(block), now_ns);
 }
 
 void Ingest::State::PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
@@ -261,6 +248,16 @@ void Ingest::State::CountSteps(std::uint32_t model) {
   ExperienceChannel& channel = assemblies[model]->channel();
   channel.environment_steps.store(session.EnvironmentSteps(model), std::memory_order_relaxed);
   channel.dropped_steps.store(session.DroppedSteps(model), std::memory_order_relaxed);
+  const wire::ServerSession::Waits waits = session.ActorWaits(model);
+  channel.actors_waited_ns.store(waits.waited_ns, std::memory_order_relaxed);
+  channel.actors_played_ns.store(waits.played_ns, std::memory_order_relaxed);
+}
+
+void Ingest::State::CloseAtQuorum(std::uint32_t model, std::int64_t now_ns) {
+  Assembly& assembly = *assemblies[model];
+  if (!assembly.quorum(session.finished_agents(model), session.live_agents(model), now_ns)) return;
+  session.CloseBatch(model);
+  HandOver(model, now_ns);
 }
 
 void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
@@ -301,6 +298,10 @@ int Ingest::State::Round(std::int64_t now_ns) {
   const bool lockstep = session.any_lockstep();
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
     if (count > 0) CountSteps(model);
+    if (!lockstep && assemblies[model]->model().current_only) {
+      CloseAtQuorum(model, now_ns);
+      continue;
+    }
     if (lockstep || !assemblies[model]->old(session.live_agents(model), now_ns)) continue;
     HandOver(model, now_ns);
     SettleWaiting(model, now_ns);

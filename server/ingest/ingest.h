@@ -27,6 +27,12 @@ struct OfferedModel {
   double max_trajectory_s = 5.0;
   double max_batch_s = 10.0;
   int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
+  /// Experience of the current version only. A batch then closes when it is full, or when `quorum`
+  /// of the live agents have given all they were asked for and the rest has been waited for
+  /// quorum_wait_s longer; what comes after it under the same version is stale.
+  bool current_only = false;
+  double quorum = 1.0;
+  double quorum_wait_s = 1.0;
 };
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;

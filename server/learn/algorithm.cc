@@ -15,15 +15,14 @@ struct Moments {
   double mean = 0.0, variance = 0.0;
 };
 
-bool Recurs(const ModelSpec& spec) {
-  return std::any_of(spec.trunk.begin(), spec.trunk.end(),
-                     [](const Layer& layer) { return layer.recurrent(); });
+/// Of a lane: a trajectory and what followed each of its truncations and its end.
+int LongestLane(const ModelSpec& spec, const AlgorithmSettings& settings) {
+  const TrajectoryLayout layout(spec, settings.trajectory_length);
+  return layout.length + layout.max_finals + 1;
 }
 
-/// A lane holds a trajectory and what followed each of its truncations and its end.
 int MostRows(const ModelSpec& spec, const AlgorithmSettings& settings, int lanes) {
-  const TrajectoryLayout layout(spec, settings.trajectory_length);
-  return std::max(settings.minibatch, lanes * (layout.length + layout.max_finals + 1));
+  return std::max(settings.minibatch, lanes * LongestLane(spec, settings));
 }
 
 std::size_t DeviationOffset(const ParameterLayout& layout, const ActionLayout& action) {
@@ -52,12 +51,12 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       action_layout_(spec.spaces.action, spec.continuous),
       head_(action_layout_),
       row_words_(stack_.row_bytes() / sizeof(float)),
-      lanes_(Recurs(spec) ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
+      lanes_(spec.recurrent() ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
       burn_in_(recurrent() ? settings.burn_in : 0),
       one_pass_(settings.epochs == 1 && settings.minibatch >= settings.batch_steps &&
                 burn_in_ == 0),
       max_rows_(MostRows(spec, settings, lanes_)),
-      network_(spec, max_rows_, settings.threads),
+      network_(spec, max_rows_, settings.threads, LongestLane(spec, settings)),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
       random_(seed),
       observation_(max_rows_ * row_words_),

@@ -31,11 +31,14 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
   }
+  const std::int64_t before_ns = MonotonicNs();
   auto batch = channel_->ready.Pop(timeout);
+  channel_->learner_waited_ns.fetch_add(MonotonicNs() - before_ns, std::memory_order_relaxed);
   if (!batch) return false;
   const std::uint64_t trajectories = (*batch)->trajectories.size();
   TakeRates();
   const std::uint64_t environment_steps = channel_->environment_steps.load();
+  channel_->staleness.Post((*batch)->trajectories, learner_->version());
   const LearnReport report = learner_->Learn(**batch, environment_steps);
   if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
   Publish();

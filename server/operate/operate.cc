@@ -282,7 +282,8 @@ StatusReport Operate::Report() {
                              model->progress->mean_return(), model->progress->success_rate(),
                              model->progress->evaluation(), model->reports.Means(),
                              model->progress->steps_per_second(now_ns), last.staleness_mean,
-                             writer_.Health(model->folder)});
+                             writer_.Health(model->folder), last.learner_wait, last.ingest_wait,
+                             last.actor_wait});
   }
   return report;
 }

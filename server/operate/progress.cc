@@ -1,5 +1,6 @@
 #include "server/operate/progress.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -58,6 +59,7 @@ void Progress::Take(const TrainingUpdate& update) {
     if (episode.success != 0) Append(&said_, episode);
   }
   lag_sum_ += update.staleness_mean;
+  lag_max_ = std::max(lag_max_, update.staleness_max);
   ++lag_count_;
   if (const auto mean = mean_return()) curve_.Add({update.environment_steps, *mean});
 }
@@ -105,22 +107,22 @@ double Progress::steps_per_second(std::int64_t now_ns) {
   return rate_;
 }
 
-std::optional<double> Progress::TakeLag() {
-  if (lag_count_ == 0) return std::nullopt;
-  const double mean = lag_sum_ / lag_count_;
-  lag_sum_ = 0;
+Progress::Lag Progress::TakeLag() {
+  if (lag_count_ == 0) return {};
+  const Lag lag{lag_sum_ / lag_count_, lag_max_};
+  lag_sum_ = lag_max_ = 0;
   lag_count_ = 0;
-  return mean;
+  return lag;
 }
 
 std::string ProgressFile::Header() {
   return "time/total_timesteps,time/time_elapsed,time/fps,train/trained_steps,train/updates,"
-         "train/version,train/policy_lag_avg,perf/dropped_steps,rollout/ep_rew_mean,"
-         "rollout/ep_len_mean,rollout/episodes,rollout/success_rate,eval/mean_reward,eval/"
-         "std_reward,"
-         "eval/mean_ep_length,eval/success_rate,eval/timesteps,train/policy_gradient_loss,train/"
-         "value_loss,train/"
-         "entropy_loss,train/approx_kl,train/clip_fraction,"
+         "train/version,train/policy_lag_avg,train/policy_lag_max,perf/dropped_steps,"
+         "perf/learner_wait,perf/actor_wait,rollout/ep_rew_mean,"
+         "rollout/ep_len_mean,rollout/episodes,rollout/success_rate,eval/mean_reward,"
+         "eval/std_reward,eval/mean_ep_length,eval/success_rate,eval/timesteps,"
+         "train/policy_gradient_loss,train/value_loss,train/entropy_loss,train/approx_kl,"
+         "train/clip_fraction,"
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range\n";
 }
 
@@ -129,11 +131,14 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
   const double elapsed = progress.elapsed_s(now_ns);
   std::string row = std::to_string(progress.steps()) + ',' + Number(elapsed) + ',';
   if (elapsed > 0) row += Number(std::floor(static_cast<double>(progress.steps()) / elapsed));
+  const Progress::Lag lag = progress.TakeLag();
   row += ',' + std::to_string(last.trained_steps) + ',' + std::to_string(last.updates) + ',' +
-         std::to_string(last.version) + ',' + Number(progress.TakeLag()) + ',' +
-         std::to_string(last.dropped_steps) + ',' + Number(progress.mean_return()) + ',' +
-         Number(progress.mean_length()) + ',' + std::to_string(progress.episodes()) + ',' +
-         Number(progress.success_rate()) + EvaluationFields(progress.evaluation());
+         std::to_string(last.version) + ',' + Number(lag.mean) + ',' + Number(lag.max) + ',' +
+         std::to_string(last.dropped_steps) + ',' +
+         (last.at_ns > 0 ? Number(last.learner_wait) : "") + ',' + Number(last.actor_wait) + ',' +
+         Number(progress.mean_return()) + ',' + Number(progress.mean_length()) + ',' +
+         std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
+         EvaluationFields(progress.evaluation());
   if (last.updates == 0) return row + ",,,,,,,,,\n";
   for (const double value :
        {last.policy_loss, last.value_loss, -last.entropy, last.approx_kl, last.clip_fraction,

@@ -30,7 +30,11 @@ struct TrainingUpdate {
   std::uint64_t version = 0;
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
-  double staleness_mean = 0;  ///< versions
+  double staleness_mean = 0, staleness_max = 0;  ///< versions
+  /// So far, of 1: the learning thread waited for a batch, ingest for a free one, the agents inside
+  /// Act for credit or weights.
+  double learner_wait = 0, ingest_wait = 0;
+  std::optional<double> actor_wait = {};  ///< no actor has said yet
   std::vector<EpisodeRecord> episodes;
 };
 
@@ -82,8 +86,11 @@ class Progress {
   const std::optional<Evaluation>& evaluation() const { return evaluation_; }
   const Curve& curve() const { return curve_; }
   const Curve& evaluation_curve() const { return evaluation_curve_; }
-  /// Mean staleness of the batches since the last call; empty when there were none.
-  std::optional<double> TakeLag();
+  /// Staleness of the batches since the last call; empty when there were none.
+  struct Lag {
+    std::optional<double> mean, max;
+  };
+  Lag TakeLag();
 
  private:
   const std::int64_t start_ns_;
@@ -93,7 +100,7 @@ class Progress {
   std::optional<Evaluation> evaluation_;
   bool evaluates_itself_ = false;
   Curve curve_, evaluation_curve_;
-  double lag_sum_ = 0;
+  double lag_sum_ = 0, lag_max_ = 0;
   int lag_count_ = 0;
   std::int64_t rate_ns_;
   std::uint64_t rate_steps_ = 0;

@@ -58,7 +58,21 @@ Json ModelJson(const ModelStatus& model) {
           {"checkpoint_failures", model.checkpoints.failures},
           {"checkpoint_step",
            model.checkpoints.last_step ? Json(*model.checkpoints.last_step) : Json(nullptr)},
-          {"checkpoint_trouble", model.checkpoints.trouble}};
+          {"checkpoint_trouble", model.checkpoints.trouble},
+          {"learner_wait", model.learner_wait},
+          {"ingest_wait", model.ingest_wait},
+          {"actor_wait", model.actor_wait ? Json(*model.actor_wait) : Json(nullptr)}};
+}
+
+/// The buckets that hold anything, in order.
+Json StalenessJson(const StalenessHistogram& staleness) {
+  Json buckets = Json::array();
+  for (int i = 0; i < StalenessHistogram::kBuckets; ++i) {
+    const std::uint64_t count = staleness.counts()[static_cast<std::size_t>(i)];
+    if (count > 0)
+      buckets.push_back({{"versions", StalenessHistogram::NameOf(i)}, {"trajectories", count}});
+  }
+  return buckets;
 }
 
 Json ActorJson(const wire::ServerSession::ActorReport& actor) {
@@ -69,7 +83,11 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
           {"dropped_steps", actor.dropped_steps},
           {"trajectories", actor.trajectories},
           {"refused", actor.refused},
-          {"silent_s", static_cast<double>(actor.silent_ns) * 1e-9}};
+          {"silent_s", static_cast<double>(actor.silent_ns) * 1e-9},
+          {"wait", actor.played_ns > 0 ? Json(static_cast<double>(actor.waited_ns) /
+                                              static_cast<double>(actor.played_ns))
+                                       : Json(nullptr)},
+          {"staleness", StalenessJson(actor.staleness)}};
 }
 
 std::string Number(const Json& number, const char* format) {
@@ -100,6 +118,31 @@ std::string NumbersLine(const Json& model) {
   return line.empty() ? line : "  " + line.substr(2) + '\n';
 }
 
+std::string Percent(const Json& share) {
+  return share.is_number() ? Number(Json(100.0 * share.get<double>()), "%.0f %%") : "-";
+}
+
+/// "staleness 0:81% 1:17% 2-3:2%"
+std::string StalenessLine(const Json& buckets) {
+  double all = 0;
+  for (const Json& bucket : buckets) all += bucket.value("trajectories", 0.0);
+  if (all == 0) return "";
+  std::string line = "  staleness";
+  for (const Json& bucket : buckets) {
+    const double percent = 100.0 * bucket.value("trajectories", 0.0) / all;
+    line += ' ' + bucket.value("versions", "?") + ':' +
+            (percent < 0.5 ? "<1" : Number(Json(percent), "%.0f")) + '%';
+  }
+  return line + '\n';
+}
+
+std::string WaitLine(const Json& model) {
+  if (!model.contains("learner_wait")) return "";
+  return "  waited: learner " + Percent(model["learner_wait"]) + ", actors " +
+         Percent(model.value("actor_wait", Json())) + ", experience for a free batch " +
+         Percent(model.value("ingest_wait", Json())) + " of the time\n";
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
@@ -108,7 +151,8 @@ std::string ModelLine(const Json& model) {
          Evaluated(model.value("evaluation", Json())) +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
-         Number(model.value("staleness", Json()), "%.1f") + '\n' + NumbersLine(model);
+         Number(model.value("staleness", Json()), "%.1f") + '\n' + WaitLine(model) +
+         NumbersLine(model);
 }
 
 /// "" before the first attempt.
@@ -134,7 +178,9 @@ std::string ActorLine(const Json& actor) {
     line += ", " + WithCommas(refused) + " trajectories refused";
   if (actor.value("health", "") != "live")
     line += ", silent for " + ShortDuration(actor.value("silent_s", 0.0));
-  return line + '\n';
+  if (const Json wait = actor.value("wait", Json()); wait.is_number())
+    line += ", waited " + Percent(wait);
+  return line + '\n' + StalenessLine(actor.value("staleness", Json::array()));
 }
 
 std::string Lines(const Json& report) {

@@ -25,11 +25,13 @@ struct ModelStatus {
   std::string name;
   std::uint64_t steps = 0, trained_steps = 0, updates = 0, version = 0, episodes = 0,
                 dropped_steps = 0;
-  std::optional<double> mean_return, success_rate;
-  std::optional<Evaluation> evaluation;
-  std::vector<std::pair<std::string, double>> reports;  ///< numbers of the game
+  std::optional<double> mean_return = {}, success_rate = {};
+  std::optional<Evaluation> evaluation = {};
+  std::vector<std::pair<std::string, double>> reports = {};  ///< numbers of the game
   double steps_per_second = 0, staleness = 0;
   CheckpointHealth checkpoints = {};
+  double learner_wait = 0, ingest_wait = 0;  ///< of 1, as in TrainingUpdate
+  std::optional<double> actor_wait = {};
 };
 
 struct StatusReport {

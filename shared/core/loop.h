@@ -17,7 +17,7 @@ class Loop {
  public:
   /// Starts the thread. `name` has at most 15 characters. `poll_once` may wait, but must return
   /// soon after `wake` is called (from any thread); `wake` may be empty if poll_once never waits
-  /// long.
+  /// long. Throws std::system_error when the system has no thread to give.
   Loop(std::string name, std::function<void()> poll_once, std::function<void()> wake = {});
 
   /// Stops and joins.

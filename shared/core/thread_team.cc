@@ -20,7 +20,7 @@ int AwaitChange(const std::atomic<int>& word, int old) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(const std::string& name, int size) {
+ThreadTeam::ThreadTeam(const std::string& name, int size) : ThreadTeam() {
   MURMURATE_CHECK(size >= 1, "a team has its caller at least");
   for (int share = 1; share < size; ++share) {
     loops_.push_back(

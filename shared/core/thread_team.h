@@ -22,7 +22,8 @@ namespace murmurate {
 
 class ThreadTeam {
  public:
-  /// Starts size - 1 threads, NAME.2 to NAME.size (names have at most 15 characters).
+  /// Starts size - 1 threads, NAME.2 to NAME.size (names have at most 15 characters). Throws
+  /// std::system_error when the system has too few, and leaves none behind.
   ThreadTeam(const std::string& name, int size);
   ~ThreadTeam();  ///< ends and joins them
 
@@ -37,6 +38,7 @@ class ThreadTeam {
   }
 
  private:
+  ThreadTeam() = default;  ///< nobody but the caller; from here on the destructor ends the others
   using Call = void (*)(const void* task, int share);
 
   void Run(Call call, const void* task);

@@ -10,6 +10,8 @@
 #include <memory>
 
 #include "shared/core/bounded_queue.h"
+#include "shared/core/clock.h"
+#include "shared/experience/staleness.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 
@@ -35,6 +37,13 @@ struct ExperienceChannel {
   /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those
   /// of them never sent, and trajectories received.
   std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
+
+  /// Who waited how long since `since_ns`: the learning thread for a batch, ingest with experience
+  /// that no batch had room for, actors inside Act (of all the time their agents played).
+  const std::int64_t since_ns = MonotonicNs();
+  std::atomic<std::int64_t> learner_waited_ns{0}, ingest_waited_ns{0};
+  std::atomic<std::uint64_t> actors_waited_ns{0}, actors_played_ns{0};
+  StalenessMail staleness;
 };
 
 }  // namespace murmurate

@@ -89,7 +89,7 @@ bool TrainingBatch::Add(const TrajectoryView& view) {
   std::fill_n(weight.data() + row, view.steps, 1.0f);
   std::fill_n(weight.data() + row + view.steps, length - view.steps, 0.0f);
   std::fill_n(flags.data() + row + view.steps, length - view.steps, std::uint8_t{0});
-  trajectories.push_back({view.agent, view.first_step, view.version, view.steps,
+  trajectories.push_back({view.agent, view.sender, view.first_step, view.version, view.steps,
                           static_cast<std::uint32_t>(episodes.size()),
                           static_cast<std::uint32_t>(view.episodes.size())});
   AddEpisodes(view.episodes);
@@ -114,6 +114,7 @@ TrajectoryView TrainingBatch::View(int place) const {
   const auto last = std::lower_bound(first, final_row.end(), (place + 1) * length);
   TrajectoryView view;
   view.agent = trajectory.agent;
+  view.sender = trajectory.sender;
   view.first_step = trajectory.first_step;
   view.version = trajectory.version;
   view.steps = trajectory.steps;

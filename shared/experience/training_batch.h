@@ -17,6 +17,7 @@ namespace murmurate {
 /// What is known of each trajectory of a batch.
 struct BatchTrajectory {
   std::uint32_t agent = 0;
+  std::uint64_t sender = 0;  ///< 0: nobody's actor
   std::uint64_t first_step = 0;
   std::uint64_t version = 0;
   int steps = 0;

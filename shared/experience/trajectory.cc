@@ -15,9 +15,7 @@ std::uint32_t RoundUp(std::size_t bytes) {
 }
 
 int StateFloats(const ModelSpec& spec) {
-  const bool recurrent = std::any_of(spec.trunk.begin(), spec.trunk.end(),
-                                     [](const Layer& layer) { return layer.recurrent(); });
-  if (!recurrent) return 0;
+  if (!spec.recurrent()) return 0;
   const auto plan = PlanNetwork(spec, "policy");
   MURMURATE_CHECK(plan.ok(), "the spec has passed CheckModel");
   return plan->state_floats;

@@ -111,6 +111,7 @@ struct TrajectoryLayout {
 /// A received (or finished) trajectory: spans into somebody's block. Valid while that block is.
 struct TrajectoryView {
   std::uint32_t agent = 0;
+  std::uint64_t sender = 0;      ///< whose actor played it; 0: nobody's
   std::uint64_t first_step = 0;  ///< number of this agent's first step here, counted over its life
   std::uint64_t version = 0;     ///< of the parameters it was played under; 0: no weights (random)
   int steps = 0;                 ///< 1..T; 0 only for a block that carries nothing but episodes

@@ -172,6 +172,10 @@ const InputEncoder* ModelSpec::FindEncoder(std::string_view input) const {
   return nullptr;
 }
 
+bool ModelSpec::recurrent() const {
+  return std::any_of(trunk.begin(), trunk.end(), [](const Layer& l) { return l.recurrent(); });
+}
+
 int ModelSpec::normalized_count() const {
   if (!normalize_observation) return 0;
   int count = 0;
@@ -218,7 +222,7 @@ Status CheckModel(const ModelSpec& spec) {
   MURMURATE_RETURN_IF_ERROR(CheckEncoders(spec));
   const Result<NetworkPlan> plan = PlanNetwork(spec, "policy");
   if (!plan.ok()) return plan.status();
-  if (plan->state_floats > 0 && spec.separate_value) {
+  if (spec.recurrent() && spec.separate_value) {
     return InvalidArgument(
         "the trunk recurs and separate_value is 1: a recurrent critic of its own would have a "
         "state that nobody holds; share the trunk (separate_value = false)");

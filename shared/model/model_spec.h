@@ -55,6 +55,8 @@ struct ModelSpec {
   const InputEncoder* FindEncoder(std::string_view input) const;
   /// Numbers of an observation that are normalized; 0 without normalize_observation.
   int normalized_count() const;
+  /// An agent carries a state from step to step.
+  bool recurrent() const;
 
   std::string ToText() const;
   /// Bounded and strict: at most 16 KiB, 256 layers, 65536 units a layer, 2^28 parameters (1 GiB);

@@ -19,20 +19,23 @@ constexpr std::size_t kLine = 16;  // floats
 struct ActorCritic::Workspace {
   const ModelSpec spec;
   const ParameterLayout layout;
-  const int outputs, state_floats, max_rows;
+  const int outputs, max_rows, longest_sequence;
   ThreadTeam team;
   std::vector<std::unique_ptr<NetworkShare>> shares;  // one a thread
-  bool kept = false;                                  // a Forward that Backward may follow
+  int state_floats = 0;
+  bool kept = false;  // a Forward that Backward may follow
 
-  Workspace(const ModelSpec& s, int rows, int threads)
+  Workspace(const ModelSpec& s, int rows, int threads, int longest)
       : spec(s),
         layout(s),
         outputs(ActionLayout(s.spaces.action, s.continuous).outputs()),
-        state_floats(PlanNetwork(s, "policy")->state_floats),
         max_rows(rows),
+        longest_sequence(longest > 0 ? std::min(longest, rows) : rows),
         team("mmr-train", threads) {
+    const NetworkShare::Cutting cutting{max_rows, spec.recurrent() ? longest_sequence : 1, threads};
     for (int i = 0; i < threads; ++i)
-      shares.push_back(std::make_unique<NetworkShare>(spec, layout, max_rows, i, threads));
+      shares.push_back(std::make_unique<NetworkShare>(spec, layout, cutting, i));
+    state_floats = shares.front()->state_floats();
   }
 
   /// Every thread sums a range of the parameters over all shares, in their order.
@@ -50,8 +53,8 @@ struct ActorCritic::Workspace {
   }
 };
 
-ActorCritic::ActorCritic(const ModelSpec& spec, int max_rows, int threads)
-    : workspace_(std::make_unique<Workspace>(spec, max_rows, threads)) {}
+ActorCritic::ActorCritic(const ModelSpec& spec, int max_rows, int threads, int longest_sequence)
+    : workspace_(std::make_unique<Workspace>(spec, max_rows, threads, longest_sequence)) {}
 ActorCritic::~ActorCritic() = default;
 ActorCritic::ActorCritic(ActorCritic&&) noexcept = default;
 
@@ -69,6 +72,8 @@ void ActorCritic::Forward(std::span<const float> parameters, const void* observa
   MURMURATE_CHECK(
       w.state_floats == 0 || (sequences != nullptr && sequences->steps * sequences->count == rows),
       "a recurrent model needs to know which rows follow each other");
+  MURMURATE_CHECK(used == nullptr || used->steps <= w.longest_sequence,
+                  "a longer sequence than there is room for");
   w.kept = logits != nullptr && rows > 0;
   w.team.Run([&](int share) {
     w.shares[share]->Forward(parameters.data(), observations, rows, logits, values, used);

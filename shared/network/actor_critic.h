@@ -36,8 +36,10 @@ class ActorCritic {
  public:
   /// Scratch for up to `max_rows` rows is allocated here and nowhere else (every layer's output is
   /// kept for Backward). Starts threads - 1 threads, mmr-train.2 and so on; they end with the
-  /// object.
-  ActorCritic(const ModelSpec& spec, int max_rows, int threads = 1);
+  /// object; std::system_error when the system has too few. A recurrent model's rows come in
+  /// sequences of at most `longest_sequence` steps (0: all rows may be one): then `threads` shares
+  /// take no more memory than one, but for a gradient each.
+  ActorCritic(const ModelSpec& spec, int max_rows, int threads = 1, int longest_sequence = 0);
   ~ActorCritic();
   ActorCritic(ActorCritic&&) noexcept;
 

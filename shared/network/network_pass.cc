@@ -36,6 +36,7 @@ NetworkPass::NetworkPass(const ModelSpec& spec, const ParameterLayout& layout, i
 NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan,
                          const ParameterLayout& layout, int max_rows)
     : outputs_(ActionLayout(spec.spaces.action, spec.continuous).outputs()),
+      state_floats_(plan.state_floats),
       chunk_rows_(std::min(max_rows, kChunkRows)),
       room_{layout, max_rows},
       sources_(spec, plan, &room_),

@@ -20,6 +20,7 @@ class NetworkPass {
   void Backward(const float* parameters, const float* d_logits, const float* d_values,
                 float* gradient);
   double flops() const;  ///< of one row, forward and backward
+  int state_floats() const { return state_floats_; }
 
  private:
   NetworkPass(const ModelSpec& spec, const NetworkPlan& plan, const ParameterLayout& layout,
@@ -31,7 +32,7 @@ class NetworkPass {
   void BackwardTop(LayerBackward call, float* d_logits, float* d_values);
   void BackwardStage(LayerBackward call, int stage, float* d_logits, float* d_values);
 
-  const int outputs_, chunk_rows_;
+  const int outputs_, state_floats_, chunk_rows_;
   LayerRoom room_;
   ObservationSources sources_;
   NetworkTower policy_;

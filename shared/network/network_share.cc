@@ -4,27 +4,28 @@
 #include <cstring>
 
 namespace murmurate {
-namespace {
 
-int StateFloats(const ModelSpec& spec) { return PlanNetwork(spec, "policy")->state_floats; }
-
-int MostRows(const ModelSpec& spec, int max_rows, int shares) {
-  return StateFloats(spec) > 0 ? max_rows : (max_rows + shares - 1) / shares;
+int NetworkShare::MostRows(const Cutting& cutting, int index) {
+  if (cutting.longest == 1) return (cutting.max_rows - index + cutting.shares - 1) / cutting.shares;
+  int most = 0;
+  for (int count = index + 1; count <= cutting.max_rows; ++count) {
+    const int mine = (count - index + cutting.shares - 1) / cutting.shares;
+    most = std::max(most, mine * std::min(cutting.longest, cutting.max_rows / count));
+  }
+  return most;
 }
 
-}  // namespace
-
-NetworkShare::NetworkShare(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-                           int index, int shares)
+NetworkShare::NetworkShare(const ModelSpec& spec, const ParameterLayout& layout,
+                           const Cutting& cutting, int index)
     : index_(index),
-      shares_(shares),
+      shares_(cutting.shares),
       row_bytes_(ObservationLayout(StackedObservation(spec)).row_bytes()),
       outputs_(ActionLayout(spec.spaces.action, spec.continuous).outputs()),
-      states_(StateFloats(spec)),
-      pass_(spec, layout, MostRows(spec, max_rows, shares)),
+      pass_(spec, layout, std::max(1, MostRows(cutting, index))),
+      states_(pass_.state_floats()),
       gradient_(index > 0 ? layout.trained_count() : 0) {
-  if (states_ == 0 || shares == 1) return;
-  const std::size_t rows = max_rows;
+  if (states_ == 0 || shares_ == 1) return;
+  const std::size_t rows = MostRows(cutting, index);
   observations_ = AlignedFloats(rows * row_bytes_ / sizeof(float));
   for (AlignedFloats* column : {&logits_, &d_logits_}) *column = AlignedFloats(rows * outputs_);
   for (AlignedFloats* column : {&values_, &d_values_}) *column = AlignedFloats(rows);

@@ -17,10 +17,17 @@ namespace murmurate {
 
 class NetworkShare {
  public:
-  /// Share `index` of `shares`; `layout` must stay. A minibatch of `max_rows` rows may be one long
-  /// sequence: a recurrent model's shares all have room for it.
-  NetworkShare(const ModelSpec& spec, const ParameterLayout& layout, int max_rows, int index,
-               int shares);
+  /// How minibatches are cut: up to `max_rows` rows, in sequences of up to `longest` steps (1 when
+  /// rows are independent), into `shares`.
+  struct Cutting {
+    int max_rows = 0, longest = 1, shares = 1;
+  };
+  /// The most rows that share `index` can ever have.
+  static int MostRows(const Cutting& cutting, int index);
+
+  /// Share `index`, with room for its own rows; `layout` must stay.
+  NetworkShare(const ModelSpec& spec, const ParameterLayout& layout, const Cutting& cutting,
+               int index);
 
   /// All rows' columns, of which it reads and writes its own. `sequences` null: one step.
   void Forward(const float* parameters, const void* observations, int rows, float* logits,
@@ -32,6 +39,7 @@ class NetworkShare {
   bool has_rows() const { return mine_.count > 0; }  ///< of the last Forward
   float* gradient() { return gradient_.data(); }     ///< of its own; the first share has none
   double flops() const { return pass_.flops(); }
+  int state_floats() const { return pass_.state_floats(); }
 
  private:
   void Cut(const Sequences& all);
@@ -41,8 +49,9 @@ class NetworkShare {
   void EachStep(Visit visit) const;
 
   const int index_, shares_;
-  const std::size_t row_bytes_, outputs_, states_;
+  const std::size_t row_bytes_, outputs_;
   NetworkPass pass_;
+  const std::size_t states_;
   AlignedFloats gradient_;
   int all_ = 0, begin_ = 0;  ///< sequences of the minibatch, those of the shares before this one
   Sequences mine_;

@@ -25,6 +25,7 @@ bool Before(const Share& a, const Share& b) {
 void CreditPool::Released(int count) {
   const auto released = static_cast<std::uint64_t>(std::max(count, 0));
   unreleased_ -= std::min(unreleased_, released);
+  closed_ = false;
   dirty = true;
 }
 
@@ -42,7 +43,7 @@ void CreditPool::Grant(std::span<const Holder> holders, std::int64_t now_ns) {
   const bool lockstep = std::any_of(holders.begin(), holders.end(), [](const Holder& h) {
     return h.sender->pace == Pace::kLockstep;
   });
-  if (lockstep) {
+  if (lockstep || model.current_only) {
     GrantRound(holders, now_ns);
   } else {
     GrantFreely(holders, now_ns);
@@ -71,11 +72,16 @@ void CreditPool::GrantFreely(std::span<const Holder> holders, std::int64_t now_n
 }
 
 void CreditPool::GrantRound(std::span<const Holder> holders, std::int64_t now_ns) {
+  if (closed_) return;
   if (grants_ == 0 && Agents(holders) < static_cast<std::uint64_t>(model.lockstep_agents)) return;
   std::uint64_t under_way = unreleased_;
   std::vector<std::pair<std::uint32_t, const Holder*>> turns;
   for (const Holder& holder : holders) {
     under_way += holder.share->held();
+    if (holder.share->held() > 0 && holder.share->at_version < version) {
+      holder.share->at_version = version;  // left over from a batch that was closed without it
+      holder.sender->told = false;
+    }
     for (const Seat& seat : holder.share->seats) turns.emplace_back(seat.index, &holder);
   }
   std::sort(turns.begin(), turns.end());

@@ -7,7 +7,8 @@
 // Freely: one trajectory at a time to whoever holds least per agent. What a sender holds beyond its
 // fair share (it was alone, others have joined) counts only as that share, so that they need not
 // wait. In lock-step: exactly one batch, divided over the agents in the order of their indices;
-// nothing more until it has been trained on.
+// nothing more until it has been trained on; and so for every pace where the model takes experience
+// of the current version only.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class CreditPool {
 
   void Delivered() { ++unreleased_; }
   void Released(int count);
+  /// What was delivered is all there will be of this batch: nothing is given until it is released.
+  void CloseRound() { closed_ = true; }
   /// Gives out what may be given out.
   void Grant(std::span<const Holder> holders, std::int64_t now_ns);
 
@@ -41,6 +44,7 @@ class CreditPool {
   void GrantRound(std::span<const Holder> holders, std::int64_t now_ns);
   void Give(const Holder& holder, std::uint64_t at_version, std::int64_t now_ns);
 
+  bool closed_ = false;
   std::uint64_t unreleased_ = 0;
   std::uint64_t grants_ = 0;
   std::uint32_t next_index_ = 0;  ///< lock-step: the agent whose turn it is

@@ -96,7 +96,11 @@ struct Writer {
   MessageType operator()(const Ping& ping) {
     std::vector<fb::PingModel> models;
     for (const PingModel& m : ping.models) models.emplace_back(m.steps, m.dropped_steps, m.version);
-    builder.Finish(fb::CreatePing(builder, ping.sent_ns, builder.CreateVectorOfStructs(models)));
+    std::vector<fb::PingWait> waits;
+    for (const PingModel& m : ping.models) waits.emplace_back(m.waited_ns, m.played_ns);
+    const auto told = builder.CreateVectorOfStructs(models);
+    builder.Finish(
+        fb::CreatePing(builder, ping.sent_ns, told, builder.CreateVectorOfStructs(waits)));
     return MessageType::kPing;
   }
 

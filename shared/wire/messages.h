@@ -167,6 +167,8 @@ struct PingModel {
   std::uint64_t steps = 0;          ///< environment steps taken by this client's agents
   std::uint64_t dropped_steps = 0;  ///< of them, in trajectories never sent
   std::uint64_t version = 0;        ///< acted under
+  /// Of its agents together: inside Act, for credit or weights, and of so much life.
+  std::uint64_t waited_ns = 0, played_ns = 0;
 };
 struct Ping {
   std::int64_t sent_ns = 0;  ///< the sender's monotonic clock, echoed

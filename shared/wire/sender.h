@@ -37,6 +37,7 @@ struct Share {
   std::map<std::uint32_t, std::uint32_t> former;  ///< indices of agents that left, by their number
   std::uint64_t left_steps = 0;                   ///< of agents that are gone
   std::uint64_t pinged_steps = 0, pinged_dropped = 0;
+  std::uint64_t waited_ns = 0, played_ns = 0;  ///< as last pinged
 
   std::uint64_t held() const { return granted - settled; }
   Seat* Find(std::uint32_t number);
@@ -64,6 +65,7 @@ struct Sender {
   bool told = true;               ///< knows its totals
   bool queued = false;            ///< stands in the list of those to be told
   std::uint64_t trajectories = 0, refused = 0;
+  StalenessHistogram staleness;
 
   bool gone() const { return health == Health::kGone; }
   bool live() const { return health == Health::kLive; }

@@ -84,6 +84,8 @@ void ServerSession::Book::OnPing(Sender& sender, const Ping& ping, std::int64_t 
     if (ping.models[i].steps > share.pinged_steps) Progress(share, now);
     share.pinged_steps = std::max(share.pinged_steps, ping.models[i].steps);
     share.pinged_dropped = std::max(share.pinged_dropped, ping.models[i].dropped_steps);
+    share.waited_ns = ping.models[i].waited_ns;
+    share.played_ns = ping.models[i].played_ns;
   }
   replies.push_back({sender.peer, Pong{ping.sent_ns, incarnation, Credits(sender)}, 0});
 }
@@ -257,7 +259,16 @@ void ServerSession::ReleaseTrajectories(std::uint32_t model, int count, std::uin
 }
 
 void ServerSession::SetVersion(std::uint32_t model, std::uint64_t version) {
-  book_->pools[model].version = version;
+  CreditPool& pool = book_->pools[model];
+  pool.dirty |= pool.model.current_only && pool.version != version;
+  pool.version = version;
+}
+
+void ServerSession::CloseBatch(std::uint32_t model) { book_->pools[model].CloseRound(); }
+
+void ServerSession::CountStaleness(std::uint64_t sender, std::uint64_t versions) {
+  const auto found = book_->senders.find(sender);
+  if (found != book_->senders.end()) found->second.staleness.Add(versions);
 }
 
 void ServerSession::SetSettings(Settings settings) {

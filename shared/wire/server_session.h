@@ -8,6 +8,11 @@
 // returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender with the
 // fewest outstanding per agent. What a stalled or gone sender holds is taken back; what it sends
 // later is still accepted while bytes allow, and staleness rules decide its worth.
+//
+// A model whose algorithm takes experience of the current version only (current_only) is granted
+// one batch a version, divided over its live agents, to be played under that version (at_version).
+// What a stalled or idle sender has not played is given to the others meanwhile; a batch that its
+// owner closes early (CloseBatch) leaves the rest of it as part of the next one.
 #pragma once
 
 #include <array>
@@ -16,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "shared/experience/staleness.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate::wire {
@@ -28,6 +34,9 @@ struct SessionModel {
                                 ///< with a lock-step client in the room: batch_trajectories
   int batch_trajectories = 0;
   int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
+  /// Experience of the current version only: whatever the pace, credit is for one batch under one
+  /// version, and for the next one when that has been trained on.
+  bool current_only = false;
 };
 
 class ServerSession {
@@ -87,6 +96,8 @@ class ServerSession {
   void SetVersion(std::uint32_t model, std::uint64_t version);
   /// To everybody, now and in every later welcome, until the next: those of a revision.
   void SetSettings(Settings settings);
+  /// The batch being played was handed over short: nothing is granted until it has been released.
+  void CloseBatch(std::uint32_t model);
   void OnTick(std::int64_t now_ns);
   /// GOAWAY to everybody.
   void SayGoaway(const Goaway& goaway);
@@ -103,6 +114,8 @@ class ServerSession {
     int agents = 0;
     std::uint64_t trajectories = 0, refused = 0, steps = 0, dropped_steps = 0;
     std::int64_t silent_ns = 0;
+    std::uint64_t waited_ns = 0, played_ns = 0;  ///< of its agents inside Act, as it says
+    StalenessHistogram staleness = {};           ///< of its trajectories, when they were taken up
   };
   std::vector<ActorReport> Actors(std::int64_t now_ns) const;
   const std::array<std::uint64_t, kRefusalCount>& refusals() const;
@@ -111,6 +124,15 @@ class ServerSession {
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   std::uint64_t DroppedSteps(std::uint32_t model) const;
   int live_agents(std::uint32_t model) const;
+  /// Of them, those who have played all that they were granted.
+  int finished_agents(std::uint32_t model) const;
+  /// A trajectory of this sender was so old when its batch was taken up.
+  void CountStaleness(std::uint64_t sender, std::uint64_t versions);
+  /// Over all actors of `model`, as they say.
+  struct Waits {
+    std::uint64_t waited_ns = 0, played_ns = 0;
+  };
+  Waits ActorWaits(std::uint32_t model) const;
   bool any_lockstep() const;
 
  private:

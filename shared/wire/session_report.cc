@@ -12,8 +12,11 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
     for (const auto& [model, share] : sender.shares) {
       report.steps += sender.Steps(share);
       report.dropped_steps += share.pinged_dropped;
+      report.waited_ns += share.waited_ns;
+      report.played_ns += share.played_ns;
     }
     report.silent_ns = now_ns - sender.last_heard_ns;
+    report.staleness = sender.staleness;
     reports.push_back(std::move(report));
   }
   return reports;
@@ -51,6 +54,28 @@ int ServerSession::live_agents(std::uint32_t model) const {
     if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats.size();
   }
   return static_cast<int>(agents);
+}
+
+int ServerSession::finished_agents(std::uint32_t model) const {
+  std::size_t agents = 0;
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.live()) continue;
+    const auto share = sender.shares.find(model);
+    if (share == sender.shares.end() || share->second.idle || share->second.held() > 0) continue;
+    agents += share->second.seats.size();
+  }
+  return static_cast<int>(agents);
+}
+
+ServerSession::Waits ServerSession::ActorWaits(std::uint32_t model) const {
+  Waits waits;
+  for (const auto& [id, sender] : book_->senders) {
+    const auto share = sender.shares.find(model);
+    if (share == sender.shares.end()) continue;
+    waits.waited_ns += share->second.waited_ns;
+    waits.played_ns += share->second.played_ns;
+  }
+  return waits;
 }
 
 bool ServerSession::any_lockstep() const {

@@ -83,6 +83,36 @@ TEST(AgentCore, LockstepWaitsForTheVersionItsCreditIsFor) {
   EXPECT_EQ(bench.Take().view.version, 1u);
 }
 
+TEST(AgentCore, CreditForAVersionIsNotSpentUnderAnOlderOneAndTheWaitIsCounted) {
+  Workbench bench(2, {.pace = Pace::kCredit});
+  bench.Publish(1);
+  bench.model->steps_total.store(2);
+  bench.model->at_version.store(2);
+  bench.model->live.store(true);
+  std::atomic<bool> played{false};
+  std::thread game([&] { bench.Act(0), played = true; });
+  EXPECT_TRUE(Soon([&] { return bench.model->waited_ns.load() > 0; }));
+  EXPECT_FALSE(played.load());
+  bench.Publish(2);
+  EXPECT_TRUE(Soon([&] { return played.load(); }));
+  game.join();
+  EXPECT_GE(bench.model->waited_ns.load(), 1);
+}
+
+TEST(AgentCore, WaitingForAVersionThatCannotBePlayedEnds) {
+  Workbench bench(2, {.pace = Pace::kLockstep});
+  bench.Publish(1);
+  bench.model->steps_total.store(2);
+  bench.model->at_version.store(2);
+  bench.model->live.store(true);
+  std::atomic<bool> played{false};
+  std::thread game([&] { bench.Act(0), played = true; });
+  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  bench.model->set_unplayable(2, "epsilon is 7");
+  EXPECT_TRUE(Soon([&] { return played.load(); }));
+  game.join();
+}
+
 TEST(AgentCore, WaitingForWeightsEndsWhenTheyComeOrTheClientCloses) {
   for (const bool weights : {true, false}) {
     Workbench bench(0, {.without_policy = WithoutPolicy::kWait});

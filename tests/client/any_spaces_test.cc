@@ -217,6 +217,7 @@ TEST(AnySpaces, OutputsThatAreNotFiniteCostTheTrajectory) {
   EXPECT_TRUE(action >= 0 && action < 4);
   EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
   EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 2u);
+  EXPECT_EQ(bench.agent->counts().steps_given_up.load(), 1u);
   std::string sentence;
   ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
   EXPECT_NE(sentence.find("outputs are not finite"), std::string::npos);

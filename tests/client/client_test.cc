@@ -179,6 +179,53 @@ TEST(Client, ALearnerThatDiesLeavesTheGamePlayingAndItsSuccessorIsFound) {
   EXPECT_EQ(client->State().state, ClientState::kLive);
 }
 
+TEST(Client, WhatWasPlayedAtRandomForAnotherModelIsNotSent) {
+  const std::string address = FreshAddress();
+  auto client = MustConnect(address);
+  Game game(*client);
+  ModelSpec other = SmallSpec();
+  other.trunk[0].units = 16;  // its blocks have the same layout
+  {
+    TestLearner first(address, {.outstanding = 0, .model = other});
+    ASSERT_TRUE(Until([&] { first.PollOnce(); },
+                      [&] { return client->State().state == ClientState::kWaitingForWeights; }));
+    for (int i = 0; i < 33; ++i) game.Step();
+    EXPECT_TRUE(first.received.empty());
+  }
+  TestLearner second(address, {.incarnation = 200});
+  EXPECT_TRUE(
+      Until([&] { second.PollOnce(); }, [&] { return client->Stats().trajectories_dropped >= 2; }));
+  EXPECT_TRUE(second.received.empty());
+}
+
+TEST(Client, AVersionThatCannotBePlayedDegradesALockstepClientAndItPlaysOn) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {.batch = 1, .release = false});
+  auto client = MustConnect(address, {.pace = Pace::kLockstep});
+  Game game(*client);
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  learner.Publish("default", 1);
+  std::atomic<int> steps{0};
+  std::thread player([&] {
+    for (int i = 0; i < 40; ++i) game.Step(), ++steps;
+  });
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() == 1; }));
+  learner.Publish("default", 2, {.mode = ActSettings::Mode::kEpsilon, .epsilon = 7.0f});
+  learner.Release(1, 2);
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() == 2; }));
+  StateReport state;
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] {
+                      state = client->State();
+                      return state.state == ClientState::kDegraded;
+                    }));
+  EXPECT_NE(state.reason.find("version 2 of model default cannot be played"), std::string::npos)
+      << state.reason;
+  learner.Release(1, 2);
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return steps.load() == 40; }));
+  player.join();
+}
+
 TEST(Client, WithoutAcceptResetALearnerThatStartedAfreshIsNotFollowed) {
   const std::string address = FreshAddress();
   auto client = MustConnect(address);

@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "tests/core/few_threads.h"
+
 namespace murmurate {
 namespace {
 
@@ -77,6 +79,14 @@ TEST(Loop, ThreadCarriesItsNameAndBlocksAllSignals) {
   sigset_t ours;
   pthread_sigmask(SIG_BLOCK, nullptr, &ours);
   EXPECT_EQ(sigismember(&ours, SIGTERM), 0) << "the starting thread keeps its own mask";
+}
+
+TEST(Loop, ThatGetsNoThreadLeavesItsStartersSignalsAlone) {
+  const FewThreads none_fits(0);
+  EXPECT_THROW(Loop("test-loop", [] {}), std::system_error);
+  sigset_t ours;
+  pthread_sigmask(SIG_BLOCK, nullptr, &ours);
+  EXPECT_EQ(sigismember(&ours, SIGTERM), 0);
 }
 
 TEST(LoopDeathTest, LongNameIsABrokenPromise) {

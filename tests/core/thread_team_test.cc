@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/allocations.h"
+#include "tests/core/few_threads.h"
 
 namespace murmurate {
 namespace {
@@ -85,6 +86,15 @@ TEST(ThreadTeam, NoThreadIsLeftAfterwards) {
   }
   // A thread that was joined may stay in the list for a moment.
   const auto left = [] { return ThreadsNamed("idle.2") + ThreadsNamed("used.2"); };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (left() > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(left(), 0);
+}
+
+TEST(ThreadTeam, ThatCannotBeCompleteThrowsAndLeavesNoThread) {
+  const FewThreads two_fit(2);
+  EXPECT_THROW(ThreadTeam("short", 16), std::system_error);
+  const auto left = [] { return ThreadsNamed("short.2") + ThreadsNamed("short.3"); };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (left() > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(left(), 0);

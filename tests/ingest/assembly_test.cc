@@ -44,6 +44,28 @@ TEST(Assembly, ABatchIsOldOnlyWhenTheSlowestAgentHasGivenItsShare) {
   EXPECT_FALSE(assembly.old(0, 100 * kSecond)) << "nobody plays: nobody waits for it";
 }
 
+TEST(Assembly, AQuorumClosesABatchOnceTheRestHasBeenWaitedFor) {
+  OfferedModel model = SampleModel(4);
+  model.current_only = true;
+  model.quorum = 0.75;
+  model.quorum_wait_s = 2;
+  Assembly assembly("default", model, 0);
+  EXPECT_FALSE(assembly.quorum(4, 4, 0)) << "there is nothing to hand over";
+  const SampleTrajectory sample = Of(0);
+  TrajectoryView view = sample.View();
+  view.version = 5;
+  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kNone);
+  ASSERT_EQ(assembly.TryAdd(view, kSecond), Assembly::Outcome::kAdded);
+  EXPECT_FALSE(assembly.quorum(2, 4, kSecond));
+  EXPECT_FALSE(assembly.quorum(3, 4, 2 * kSecond));
+  EXPECT_FALSE(assembly.quorum(3, 4, 4 * kSecond - 1));
+  EXPECT_TRUE(assembly.quorum(3, 4, 4 * kSecond));
+  assembly.HandOver(false, 4 * kSecond);
+  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kStale) << "its batch is closed";
+  view.version = 6;
+  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kNone);
+}
+
 TEST(Assembly, ABadNumberLeavesThePlaceFree) {
   const OfferedModel model = SampleModel(2);
   Assembly assembly("default", model, 0);

@@ -311,5 +311,48 @@ TEST(Ingest, AnAddressInUseIsAnErrorThatNamesIt) {
   EXPECT_THAT(second.status().message(), HasSubstr(options.listen[0]));
 }
 
+TEST(IngestStaleness, WhatComesAfterAQuorumHasClosedItsVersionIsStaleAndItsCreditReturns) {
+  Stage stage({.quorum = 0.5});
+  auto prompt = stage.NewActor(1), late = stage.NewActor(2);
+  bool said_one = false, said_two = false;
+  ASSERT_TRUE(stage.UntilAll({prompt.get(), late.get()}, [&] {
+    if (!said_one) said_one = prompt->SayHello({{"default", StageSpaces()}});
+    if (!said_two) said_two = late->SayHello({{"default", StageSpaces()}});
+    return prompt->welcome && late->welcome;
+  }));
+  Shipment of_one = StageShipment(4, 1);
+  of_one.metadata.version = 1;
+  // One of them was there first and may hold both parts.
+  const auto total = [](const StageActor& actor) {
+    return std::max(actor.welcome->models[0].steps_total,
+                    actor.accepted.models.empty() ? 0 : actor.accepted.models[0].steps_total);
+  };
+  StageActor& giver = total(*prompt) > 0 ? *prompt : *late;
+  StageActor& other = &giver == prompt.get() ? *late : *prompt;
+  for (std::uint64_t i = 0; i < total(giver) / kStageLength; ++i) giver.Ship(of_one);
+  std::unique_ptr<TrainingBatch> batch;
+  ASSERT_TRUE(stage.UntilAll({prompt.get(), late.get()},
+                             [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  stage.channel().staleness.Post(batch->trajectories, 4);  // taken up three versions late
+  stage.GiveBack(std::move(batch));
+  ASSERT_TRUE(stage.UntilAll({prompt.get(), late.get()}, [&] {
+    return !other.accepted.models.empty() && other.accepted.models[0].at_version == 2 &&
+           total(other) > 0;
+  }));
+  other.Ship(of_one);  // begun before it heard
+  ASSERT_TRUE(stage.Until(other, [&] { return !other.errors.empty(); }));
+  EXPECT_EQ(other.errors[0].refusal, wire::Refusal::kStale);
+  EXPECT_THAT(other.errors[0].sentence, HasSubstr("the batch of version 1 is closed"));
+  Shipment of_two = StageShipment(4, 2);
+  of_two.metadata.version = 2;
+  other.Ship(of_two);
+  EXPECT_TRUE(stage.Until(other, [&] { return stage.channel().received_trajectories >= 2u; }));
+  const Ingest::Report report = stage.ingest->TakeReport();
+  EXPECT_EQ(report.refusals[static_cast<std::size_t>(wire::Refusal::kStale)], 1u);
+  std::uint64_t aged = 0;
+  for (const auto& actor : report.actors) aged += actor.staleness.counts()[2];
+  EXPECT_GE(aged, 1u) << "2-3 versions";
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -177,6 +177,7 @@ class Stage {
     wire::ServerSession::Limits limits = {};
     LogCallback log = {};
     std::function<void(const std::string&, std::span<const EpisodeRecord>)> on_evaluated = {};
+    double quorum = 0;  ///< above 0: of a model that takes the current version only
   };
 
   explicit Stage(Settings settings) : settings_(std::move(settings)) {
@@ -259,6 +260,9 @@ class Stage {
     OfferedModel offered;
     offered.channel = channels[name];
     offered.max_batch_s = settings_.max_batch_s;
+    offered.current_only = settings_.quorum > 0;
+    offered.quorum = settings_.quorum;
+    offered.quorum_wait_s = 0;
     return offered;
   }
 

@@ -1,6 +1,7 @@
 // Networks of every kind of layer on several threads: what one thread computes, with the rows cut
 // in ways that never come out even.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 
 #include "shared/model/network_plan.h"
 #include "shared/network/actor_critic.h"
+#include "shared/network/network_share.h"
 #include "tests/allocations.h"
 #include "tests/network/network_reference.h"
 
@@ -120,6 +122,48 @@ std::ptrdiff_t ThreadsNamed(const std::string& wanted) {
     if (std::getline(file, name) && name == wanted) ++found;
   }
   return found;
+}
+
+TEST(NetworkShare, HasRoomForTheMostRowsItCanGetAndNoMore) {
+  const auto most = [](int rows, int longest, int shares) {
+    std::vector<int> each;
+    for (int i = 0; i < shares; ++i)
+      each.push_back(NetworkShare::MostRows({rows, longest, shares}, i));
+    return each;
+  };
+  EXPECT_EQ(most(256, 1, 3), (std::vector{86, 85, 85})) << "rows that are independent";
+  // Nine of 28 leave the first share three, ten of 25 the second, eleven of 23 the third; eight of
+  // 32 leave the last one two.
+  EXPECT_EQ(most(256, 32, 4), (std::vector{84, 75, 69, 64}));
+  EXPECT_EQ(most(2, 1, 4), (std::vector{1, 1, 0, 0}));
+  // Three of 32 leave the first share two; four of 24 would leave it 48.
+  EXPECT_EQ(most(96, 32, 2), (std::vector{64, 48}));
+  // One sequence of 96 is the first's alone; of two and three the others have one.
+  EXPECT_EQ(most(96, 96, 3), (std::vector{96, 48, 32}));
+}
+
+/// Bytes that the C library has given out and not got back.
+std::size_t BytesHeld() {
+  const struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+TEST(NetworkThreads, ThoseOfARecurrentModelTakeNoMoreRoomThanOne) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
+  const auto spec = ModelSpec::Parse(
+      "murmurate-model 1\nobservation float32 64\naction discrete 4\nlstm 16\nseparate_value 0\n"
+      "normalize_observation 0\n");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const auto room_of = [&](int threads) {
+    const std::size_t before = BytesHeld();
+    const ActorCritic network(*spec, 64 * 128, threads, 128);
+    return BytesHeld() - before;
+  };
+  const std::size_t one = room_of(1);
+  // What it gathers (four columns of a row's 64 + 4 + 1 numbers) and three gradients come on top.
+  EXPECT_LT(room_of(4), 1.35 * static_cast<double>(one));
 }
 
 TEST(NetworkThreads, TheyEndWithTheNetwork) {

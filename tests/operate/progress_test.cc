@@ -139,6 +139,10 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   TrainingUpdate update = UpdateWith(4096, {{20.0, 20, 0}});
   update.updates = 3;
   update.entropy = 0.5;
+  update.at_ns = kSecond;
+  update.staleness_mean = 1.5;
+  update.staleness_max = 4;
+  update.learner_wait = 0.125;
   progress.Take(update);
   const auto row = Fields(ProgressFile::Row(progress, 2 * kSecond));
   ASSERT_EQ(row.size(), columns.size());
@@ -151,6 +155,10 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["eval/mean_reward"], "");
   EXPECT_EQ(named["train/entropy_loss"], "-0.5");
   EXPECT_EQ(named["rollout/success_rate"], "");
+  EXPECT_EQ(named["train/policy_lag_avg"], "1.5");
+  EXPECT_EQ(named["train/policy_lag_max"], "4");
+  EXPECT_EQ(named["perf/learner_wait"], "0.125");
+  EXPECT_EQ(named["perf/actor_wait"], "") << "no actor has said";
   progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25});
   const auto evaluated = Fields(ProgressFile::Row(progress, 2 * kSecond));
   ASSERT_EQ(evaluated.size(), columns.size());

@@ -133,6 +133,26 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       "settings");
 }
 
+TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
+  // 256 / 128 = 2 trajectories.
+  EXPECT_EQ(Complaint("[model]\nrecurrent = \"gru 8\"\nthreads = 3\n"),
+            "c.toml:3: model.threads: got 3, expected at most 2, because the model recurs and a "
+            "minibatch of 256 steps has that many trajectories of 128; write threads = 2, or "
+            "minibatch = 384");
+  EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 8\"\nthreads = 2\n").ok());
+  EXPECT_TRUE(Load("[model]\nthreads = 3\n").ok()) << "rows that are independent";
+}
+
+TEST(ConfigError, AQuorumNeedsAPolicyThatWaits) {
+  const auto a2c = Load("[algorithm]\nname = \"a2c\"\nquorum = 0.75\n");
+  ASSERT_TRUE(a2c.ok()) << a2c.status();
+  EXPECT_DOUBLE_EQ(a2c->ModelFor("default", kSpaces)->quorum, 0.75);
+  EXPECT_EQ(Complaint("[algorithm]\nquorum = 0.75\n"),
+            "c.toml:2: algorithm.quorum: got 0.75, expected no such line, because only staleness = "
+            "\"block\" waits for all live agents; take the line out, or write staleness = "
+            "\"block\"");
+}
+
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
   EXPECT_EQ(Complaint("[model.npc.algoritm]\nepochs = 4\n"),
             "c.toml:1: unknown section [model.npc.algoritm]; did you mean \"algorithm\"?");

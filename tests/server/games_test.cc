@@ -10,6 +10,7 @@
 
 #include "client/environments/gridworld.h"
 #include "murmurate/client.h"
+#include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
 namespace murmurate {
@@ -205,6 +206,30 @@ TEST(Games, ACurriculumOfRecallIsClimbed) {
   EXPECT_THAT(progress, HasSubstr("rollout/success_rate"));
   // `eval` plays what the curriculum led to.
   EXPECT_GT(MeanOfEval(RunMurmurate(place.path(), {"eval", "c"}, 60)), 0.6);
+}
+
+/// The policy would be given up at every step, and 100 episodes of random play would look like a
+/// score.
+TEST(Games, EvalOfWeightsWhoseOutputsOverflowIsThreeAndSaysSo) {
+  ModelSpec spec{.spaces = {Box({4}), Discrete(2)}, .trunk = {{64, Activation::kTanh}}};
+  WeightsFile huge{spec, 1, 0, AlignedFloats(ParameterLayout(spec).total)};
+  std::ranges::fill(huge.parameters, 3e38f);
+  Workplace place;
+  place.Write("huge.safetensors", FormatWeightsFile(huge, false));
+  const std::string address = "ipc://" + place.path() + "/main";
+  place.Write("c.toml", "[run]\nenvironment = \"cartpole\"\n[server]\nlisten = [\"" + address +
+                            "\"]\n[model]\nlayers = [64]\nnormalize_observation = false\n"
+                            "initialize_from = \"huge.safetensors\"\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  ASSERT_TRUE(serve.Says("murmurate serves")) << serve.Errors();
+  const Ran actor =
+      RunMurmurate(place.path(), {"actor", "cartpole", "--connect", address, "--steps", "10"}, 60);
+  ASSERT_EQ(actor.code, 0) << actor.errors;
+  serve.Send(SIGTERM);
+  ASSERT_EQ(serve.Wait(10), 0) << serve.Errors();
+  const Ran eval = RunMurmurate(place.path(), {"eval", "c"}, 60);
+  EXPECT_EQ(eval.code, 3) << eval.output;
+  EXPECT_THAT(eval.errors, HasSubstr("outputs that are not finite"));
 }
 
 TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {

@@ -198,6 +198,25 @@ TEST(Serve, AnActorWithOtherSpacesIsRefusedAndTheOthersGoOn) {
   EXPECT_TRUE(serve.Says("  return ")) << serve.Output();
 }
 
+/// murmurate with address space for some 20 threads, whose stacks take a GiB each.
+const std::vector<std::string> kFewThreads{
+    "sh", "-c", "ulimit -s 1048576 && ulimit -v 25165824 && exec \"$0\" \"$@\""};
+
+TEST(Serve, ThreadsThatTheMachineDoesNotHaveAreRefusedByName) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes all address space";
+#endif
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "model.threads=64"}, kFewThreads);
+  const Ran actor =
+      RunMurmurate(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
+  EXPECT_EQ(actor.code, 2) << serve.Errors();
+  EXPECT_THAT(actor.errors, HasSubstr("lower model.threads"));
+  EXPECT_TRUE(serve.running());
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0) << serve.Errors();
+}
+
 TEST(Serve, TwoModelsLearnAtOnce) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kIpc});

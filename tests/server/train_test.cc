@@ -89,6 +89,7 @@ TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
       place.path(), {"train", "cartpole", "--seed", "3", "--set", "run.name=" + run}, 60);
   ASSERT_EQ(train.code, 0) << train.output << train.errors;
   EXPECT_THAT(train.output, HasSubstr("Solved: "));
+  EXPECT_THAT(train.output, HasSubstr("; learner waited "));
   EXPECT_THAT(train.output, HasSubstr("Next: murmurate eval runs/" + run));
   for (const char* file : {"config.toml", "command.txt", "version.json", "progress.csv", "log.txt",
                            "plots/learning.svg", "checkpoints/latest/weights.safetensors"})
@@ -296,6 +297,56 @@ TEST(Serve, AStoppedActorDoesNotStopTheOthers) {
   stalled.Send(SIGCONT);  // too late for the goodbye: it would wait for the next learner
   stalled.Send(SIGTERM);
   EXPECT_EQ(stalled.Wait(2), 0);
+}
+
+/// Everybody's share of every batch is asked for, and a stopped actor gives none.
+TEST(Serve, AStoppedActorHoldsUpNobodyWhereOnlyTheCurrentVersionCounts) {
+  Workplace place;
+  const std::string address = "ipc://" + place.path() + "/main";
+  place.Write("c.toml", "[run]\nenvironment = \"cartpole\"\n[server]\nlisten = [\"" + address +
+                            "\"]\n[algorithm]\nname = \"a2c\"\nquorum = 0.5\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  Process stalled(place.path(), ActorArguments(address, 1)),
+      other(place.path(), ActorArguments(address, 2));
+  ASSERT_TRUE(Eventually(20, [&] {
+    const nlohmann::json status = Status(place);
+    if (!status.is_object() || status["actors"].size() != 2) return false;
+    return !status["actors"][0]["staleness"].empty() && !status["actors"][1]["staleness"].empty();
+  })) << serve.Errors();
+  stalled.Send(SIGSTOP);
+  const std::uint64_t then = StepsOf(place);
+  EXPECT_TRUE(Eventually(30, [&] { return StepsOf(place) > then + 5000; }))
+      << Status(place).dump(1);
+  const nlohmann::json status = Status(place);
+  int aged = 0;
+  for (const auto& actor : status["actors"]) {
+    for (const auto& bucket : actor["staleness"]) {
+      ++aged;
+      EXPECT_EQ(bucket["versions"], "0") << actor.dump(1);
+    }
+  }
+  EXPECT_EQ(aged, 2) << status.dump(1);
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0);
+  stalled.Send(SIGCONT);
+  stalled.Send(SIGTERM);
+  EXPECT_EQ(stalled.Wait(2), 0);
+}
+
+TEST(Actor, WaitsForALearnerThatIsGoneNoLongerThanItsPatience) {
+  Workplace place;
+  const std::string address = ServeConfig(place);
+  std::vector<std::string> arguments = ActorArguments(address, 1);
+  arguments.insert(arguments.end(), {"--patience", "0.5"});
+  Process actor(place.path(), arguments);
+  {
+    Process serve(place.path(), {"serve", "c.toml", "--set", "run.stop_at_return=100000"});
+    ASSERT_TRUE(Eventually(20, [&] { return StepsOf(place) > 500; })) << serve.Errors();
+    serve.Send(SIGKILL);
+    serve.Wait(5);
+  }
+  EXPECT_EQ(actor.Wait(30), 5) << actor.Output();
+  EXPECT_THAT(actor.Errors(), HasSubstr("has been gone for"));
 }
 
 TEST(Serve, KilledAndStartedAgainItsActorsPlayOn) {

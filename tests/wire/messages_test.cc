@@ -256,6 +256,8 @@ TEST(RoundTrip, SmallMessagesKeepTheirFields) {
   EXPECT_EQ(accepted.models[0].at_version, 2u);
   EXPECT_EQ(accepted.models[0].version, 3u);
   EXPECT_EQ(DecodedAs<Ping>(all[4]).sent_ns, -5);
+  EXPECT_EQ(DecodedAs<Ping>(all[4]).models.at(0).waited_ns, 30u);
+  EXPECT_EQ(DecodedAs<Ping>(all[4]).models[0].played_ns, 40u);
   EXPECT_EQ(DecodedAs<Pong>(all[5]).incarnation, 77u);
   const auto goaway = DecodedAs<Goaway>(all[6]);
   EXPECT_EQ(goaway.reason, "stopped by the user");

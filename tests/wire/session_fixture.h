@@ -37,7 +37,8 @@ class ServerSessionTest : public testing::Test, protected ServerSession::Models 
 
   explicit ServerSessionTest(ServerSession::Limits limits = {}) : session_(77, false, 1, limits) {}
 
-  void AddNpc(int outstanding = 8, int batch = 4, int lockstep_agents = 0) {
+  void AddNpc(int outstanding = 8, int batch = 4, int lockstep_agents = 0,
+              bool current_only = false) {
     SessionModel model;
     model.welcome.name = "npc";
     model.welcome.id = ModelId("npc");
@@ -47,6 +48,7 @@ class ServerSessionTest : public testing::Test, protected ServerSession::Models 
     model.outstanding_limit = outstanding;
     model.batch_trajectories = batch;
     model.lockstep_agents = lockstep_agents;
+    model.current_only = current_only;
     models_["npc"] = session_.AddModel(std::move(model));
   }
 

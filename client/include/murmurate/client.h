@@ -91,7 +91,8 @@ const char* ToString(ClientState state);
 
 struct StateReport {
   ClientState state = ClientState::kNoLearner;
-  std::string reason;  ///< one sentence; empty when kLive
+  std::string reason;       ///< one sentence; empty when kLive
+  bool in_session = false;  ///< the learner answers
 };
 
 struct ClientStats {
@@ -99,6 +100,7 @@ struct ClientStats {
   std::uint64_t trajectories_sent = 0;
   std::uint64_t trajectories_dropped = 0;  ///< never sent: no credit, no learner, or discarded
   std::uint64_t steps_dropped = 0;
+  std::uint64_t steps_given_up = 0;        ///< played at random: the policy's outputs overflowed
   std::uint64_t trajectories_refused = 0;  ///< the learner answered with an error
   std::uint64_t weights_received = 0;      ///< versions taken up
   std::uint64_t version = 0;               ///< newest held, of the first model

@@ -1,0 +1,50 @@
+#include "server/training_update.h"
+
+#include <algorithm>
+
+#include "shared/core/clock.h"
+
+namespace murmurate {
+namespace {
+
+/// Of the time since the model was made; of the agents' own time for actors.
+void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
+  const double lived_ns =
+      static_cast<double>(std::max<std::int64_t>(1, update->at_ns - channel.since_ns));
+  update->learner_wait = static_cast<double>(channel.learner_waited_ns.load()) / lived_ns;
+  update->ingest_wait = static_cast<double>(channel.ingest_waited_ns.load()) / lived_ns;
+  const std::uint64_t played_ns = channel.actors_played_ns.load();
+  if (played_ns > 0)
+    update->actor_wait =
+        static_cast<double>(channel.actors_waited_ns.load()) / static_cast<double>(played_ns);
+}
+
+}  // namespace
+
+TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
+                        const LearnReport& report) {
+  TrainingUpdate update;
+  update.model = model;
+  update.at_ns = MonotonicNs();
+  update.environment_steps = channel.environment_steps.load();
+  update.dropped_steps = channel.dropped_steps.load();
+  update.trained_steps = report.trained_steps;
+  update.updates = report.updates;
+  update.version = report.version;
+  update.policy_loss = report.policy_loss;
+  update.value_loss = report.value_loss;
+  update.entropy = report.entropy;
+  update.approx_kl = report.approx_kl;
+  update.clip_fraction = report.clip_fraction;
+  update.explained_variance = report.explained_variance;
+  update.grad_norm = report.grad_norm;
+  update.learning_rate = report.learning_rate;
+  update.clip_range = report.clip_range;
+  update.staleness_mean = report.staleness_mean;
+  update.staleness_max = report.staleness_max;
+  CountWaits(channel, &update);
+  update.episodes = report.episodes;
+  return update;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,51 @@
+#include "shared/experience/staleness.h"
+
+#include <gtest/gtest.h>
+
+#include "shared/experience/training_batch.h"
+
+namespace murmurate {
+namespace {
+
+TEST(Staleness, BucketsArePowersOfTwoAndNamedSo) {
+  const auto name = [](std::uint64_t versions) {
+    return StalenessHistogram::NameOf(StalenessHistogram::BucketOf(versions));
+  };
+  EXPECT_EQ(name(0), "0");
+  EXPECT_EQ(name(1), "1");
+  EXPECT_EQ(name(2), "2-3");
+  EXPECT_EQ(name(3), "2-3");
+  EXPECT_EQ(name(4), "4-7");
+  EXPECT_EQ(name(8191), "4096-8191");
+  EXPECT_EQ(name(16383), "8192-16383");
+  EXPECT_EQ(name(16384), "16384+");
+  EXPECT_EQ(name(UINT64_MAX), "16384+");
+}
+
+TEST(Staleness, MailHoldsTheAgesOfWhatSomebodysActorPlayed) {
+  StalenessMail mail;
+  std::vector<BatchTrajectory> batch(5);
+  for (BatchTrajectory& trajectory : batch) trajectory.steps = 4;
+  batch[0].sender = 7;
+  batch[0].version = 9;
+  batch[1].sender = 8;
+  batch[1].version = 10;
+  batch[2].version = 10;  // nobody's
+  batch[3].sender = 7;
+  batch[3].version = 11;  // of another life of the model
+  batch[4].sender = 7;
+  batch[4].steps = 0;
+  mail.Post(batch, 10);
+  std::vector<StalenessMail::Age> ages;
+  mail.Take(&ages);
+  ASSERT_EQ(ages.size(), 2u);
+  EXPECT_EQ(ages[0].sender, 7u);
+  EXPECT_EQ(ages[0].versions, 1u);
+  EXPECT_EQ(ages[1].sender, 8u);
+  EXPECT_EQ(ages[1].versions, 0u);
+  mail.Take(&ages);
+  EXPECT_TRUE(ages.empty());
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,41 @@
+#include "server/operate/status_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
+  StatusReport report;
+  report.models.push_back({.name = "default", .learner_wait = 0.12, .actor_wait = 0.034});
+  wire::ServerSession::ActorReport actor{.name = "a-1"};
+  actor.waited_ns = 1;
+  actor.played_ns = 4;
+  for (int i = 0; i < 810; ++i) actor.staleness.Add(0);
+  for (int i = 0; i < 170; ++i) actor.staleness.Add(1);
+  for (int i = 0; i < 19; ++i) actor.staleness.Add(3);
+  actor.staleness.Add(100);
+  report.actors.actors = {actor, {.name = "a-2"}};
+  const auto text = StatusText(report.ToJson());
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("\n  staleness 0:81% 1:17% 2-3:2% 64-127:<1%\n"));
+  EXPECT_THAT(*text,
+              HasSubstr("waited: learner 12 %, actors 3 %, experience for a free batch 0 %"));
+  EXPECT_THAT(*text, HasSubstr("actor a-1: live, 0 agents, 0 steps, waited 25 %\n"));
+  EXPECT_THAT(*text, HasSubstr("actor a-2: live, 0 agents, 0 steps\n"));
+}
+
+TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
+  const auto text =
+      StatusText(R"({"run": "r", "models": [{"name": "m"}], "actors": [{"name": "a"}]})");
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, Not(HasSubstr("waited")));
+  EXPECT_THAT(*text, Not(HasSubstr("  staleness")));
+}
+
+}  // namespace
+}  // namespace murmurate
