@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Ppo, Table,
                                            Row{"gridworld", "gridworld", "8", "0.845", 400'000},
                                            Row{"pendulum", "pendulum", "8", "-250", 300'000},
                                            Row{"recall", "recall", "16", "0.95", 100'000},
-                                           Row{"recall-long", "recall", "16", "0.95", 800'000}),
+                                           Row{"recall-long", "recall", "16", "0.95", 1'500'000}),
                          [](const auto& row) {
                            std::string name = row.param.config;
                            std::replace(name.begin(), name.end(), '-', '_');
