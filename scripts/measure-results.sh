@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The table of docs/results.md: what is learned, in how many steps, and how well it is then played.
 #
-#   scripts/measure-results.sh [-s "101 102 103 104 105"] [-p docs/pictures] [ROW...]
+#   scripts/measure-results.sh [-s "301 302 303 304 305"] [-p docs/pictures] [ROW...]
 #
 # For each row its config, seed after seed: the first step at which the mean raw return of the last
 # 100 training episodes reaches the row's target, the mean at the end, wall seconds, and the mean of
@@ -10,7 +10,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 murmurate=${MURMURATE:-$here/build/release/server/murmurate}
-seeds="101 102 103 104 105" pictures=""
+seeds="301 302 303 304 305" pictures=""
 while getopts s:p: option; do
   case $option in
     s) seeds=$OPTARG ;;
@@ -30,10 +30,10 @@ pendulum            pendulum         -250   300000
 catch               catch            0.95   300000
 catch-impala        catch-impala     0.95   300000
 gridworld           gridworld        0.845  400000
-recall              recall           0.95   300000
-recall-forgetful    recall           0.95   300000
-recall-long         recall-long      0.95   800000
-recall-long-forgetful recall-long    0.95   800000
+recall              recall           0.95   100000
+recall-forgetful    recall           0.95   100000
+recall-long         recall-long      0.95   1500000
+recall-long-forgetful recall-long    0.95   1500000
 cartpole-1-actor    cartpole         475    150000  --actors 1
 cartpole-impala-1-actor cartpole-impala 475 500000  --actors 1
 ROWS

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWidth = 800, kHeight = 450, kLeft = 84, kRight = 24, kBottom = 62;
 /// Of a curve: few enough that a picture stays small.
-constexpr int kLinePoints = 400, kBandPoints = 160;
+constexpr int kLinePoints = 400, kBandPoints = 120;
 
 /// From data to the page.
 struct Axis {

@@ -49,7 +49,11 @@ class TrajectoryRecorderTest : public testing::Test {
 
   const MixedTrajectory lived_{4, 10};
   TrajectoryRing ring_{MixedLayout()};
-  ClientModel model_{"default", MixedSpec().spaces, {}, std::make_shared<SenderBell>()};
+  ClientModel model_{"default",
+                     MixedSpec().spaces,
+                     {},
+                     std::make_shared<SenderBell>(),
+                     std::make_shared<SettingsTable>()};
   AgentCounts counts_;
   std::vector<EpisodeRecord> episodes_{8};
   TrajectoryRecorder recorder_{&model_, &counts_};

@@ -45,7 +45,8 @@ TEST(GameSettings, TheWindowBeginsAnewAndEpisodesAtTheOldValueCountNoMore) {
   ASSERT_TRUE(settings.Advance(Played(1, {kYes, kYes, kYes, kYes}), 100));
   EXPECT_FALSE(settings.Advance(Played(1, {kYes, kYes, kYes, kYes}), 100));
   EXPECT_FALSE(settings.Advance(Played(2, {kYes, kNo, kNo, kNo}), 100));  // 1 of 4
-  EXPECT_TRUE(settings.Advance(Played(2, {kYes}), 100));                  // the last four: 1 + 1
+  EXPECT_FALSE(settings.Advance(Played(2, {kYes}), 100));                 // the last four: 1
+  EXPECT_TRUE(settings.Advance(Played(2, {kYes}), 100));                  // and now 2
   EXPECT_EQ(settings.ValueOf("difficulty"), 3) << "the last step is shorter: not beyond `to`";
   EXPECT_FALSE(settings.Advance(Played(3, {kYes, kYes, kYes, kYes, kYes}), 100));
   EXPECT_EQ(settings.ValueOf("difficulty"), 3);

@@ -87,6 +87,7 @@ TEST(LearningCurve, SixSeriesOfManyPointsStaySmallAndAreAllNamed) {
   EXPECT_LT(Draw(Titled("many"), {series[0]}).size(), 40u << 10);
   EXPECT_LT(Draw(Titled("one"), {{"one", {run}}}).size(), 40u << 10);
   const std::string svg = Draw(Titled("all"), series);
+  EXPECT_LT(svg.size(), 40u << 10);
   for (int i = 0; i < 6; ++i) {
     EXPECT_THAT(svg, HasSubstr(">s" + std::to_string(i) + " (2 runs)<"));
   }

@@ -174,7 +174,7 @@ TEST(RoundTrip, EveryMessageComesBackWithItsHeader) {
     EXPECT_EQ(decoded.header.sequence, 7u);
     EXPECT_EQ(Encode(decoded.body, 99, 7, decoded.block.size()).metadata, message.frames[1]);
   }
-  EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 15, 16));
+  EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17));
 }
 
 TEST(RoundTrip, HelloOkKeepsItsFields) {
@@ -314,7 +314,7 @@ TEST(Decode, NewerMinorVersionIsRead) {
 }
 
 TEST(Decode, UnknownAndReservedTypesAreNamed) {
-  for (const int type : {0, 5, 13, 14, 17, 255}) {
+  for (const int type : {0, 5, 13, 14, 18, 255}) {
     WireMessage message = ToWire(Bye{}, 99, 7);
     message.frames[0][6] = static_cast<std::byte>(type);
     const DecodeFailure failure = FailureOf(message);
