@@ -2,10 +2,11 @@
 // the parameters of L batches ago. The limit of a row is 1.3 x (L = 4) or 1.6 x (L = 16) the median
 // of L = 0.
 //
-//   bench_lag_proof [SEEDS] [LAG...]      (15 seeds, lags 0 1 2 4 8 16)
+//   bench_lag_proof [ppo|impala|a2c] [SEEDS] [LAG...]      (ppo, 15 seeds, lags 0 1 2 4 8 16)
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "tests/learn/in_process_training.h"
@@ -15,8 +16,7 @@ namespace {
 using murmurate::TrainingOutcome;
 
 /// Prints a row of the table; returns the median.
-double Row(int lag, int seeds, double fresh) {
-  murmurate::InProcessSettings settings = murmurate::CartPoleSettings();
+double Row(murmurate::InProcessSettings settings, int lag, int seeds, double fresh) {
   settings.lag = lag;
   std::vector<double> steps;
   double learn_seconds = 0, total_steps = 0;
@@ -43,6 +43,16 @@ double Row(int lag, int seeds, double fresh) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "ppo";
+  const auto algorithm = murmurate::AlgorithmNamed(name);
+  if (algorithm) {
+    --argc;
+    ++argv;
+  }
+  const murmurate::InProcessSettings settings =
+      algorithm == murmurate::AlgorithmName::kImpala ? murmurate::CartPoleImpalaSettings()
+      : algorithm == murmurate::AlgorithmName::kA2c  ? murmurate::CartPoleA2cSettings()
+                                                     : murmurate::CartPoleSettings();
   const int seeds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
   std::vector<int> lags = {0, 1, 2, 4, 8, 16};
   if (argc > 2) lags.assign(1, 0);
@@ -55,7 +65,7 @@ int main(int argc, char** argv) {
       "step |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
   double fresh = 0;
   for (const int lag : lags) {
-    const double median = Row(lag, seeds, fresh);
+    const double median = Row(settings, lag, seeds, fresh);
     if (lag == 0) fresh = median;
   }
   return 0;

@@ -15,8 +15,8 @@ void Row(double size, bool normalize, int seeds, std::uint64_t most) {
   murmurate::InProcessSettings settings = murmurate::CartPoleSettings();
   settings.reward_times = size;
   settings.max_steps = most;
-  settings.ppo.normalize_reward = normalize;
-  settings.ppo.reward_clip = normalize ? 10.0 : 0.0;
+  settings.algorithm.normalize_reward = normalize;
+  settings.algorithm.reward_clip = normalize ? 10.0 : 0.0;
   std::printf("| %g | %s |", size, normalize ? "normalized" : "as it is");
   for (int seed = 1; seed <= seeds; ++seed) {
     const murmurate::TrainingOutcome outcome = murmurate::TrainInProcess(settings, seed);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "server/parameters/optimizer.h"
+
 namespace murmurate {
 
 /// A number that may change over the run: {from, to, steps, shape}. Constant when steps == 0.
@@ -55,8 +57,10 @@ struct AlgorithmSettings {
   Schedule learning_rate = 3e-4;
   double value_weight = 0.5;
   double max_grad_norm = 0.5;
-  double adam_epsilon = 1e-5, weight_decay = 0.0;
-  int max_staleness = 16;  ///< versions
+  OptimizerSettings::Name optimizer = OptimizerSettings::Name::kAdam;
+  double optimizer_epsilon = 1e-5, weight_decay = 0.0;
+  double optimizer_decay = 0.99;  ///< RMSProp's
+  int max_staleness = 16;         ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;

@@ -10,10 +10,14 @@
 namespace murmurate {
 namespace {
 
-AdamSettings OptimizerSettings(const AlgorithmSettings& settings) {
-  return {.learning_rate = static_cast<float>(settings.learning_rate.from),
-          .epsilon = static_cast<float>(settings.adam_epsilon),
-          .weight_decay = static_cast<float>(settings.weight_decay)};
+OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
+  const float epsilon = static_cast<float>(settings.optimizer_epsilon);
+  const float weight_decay = static_cast<float>(settings.weight_decay);
+  return {.name = settings.optimizer,
+          .adam = {.epsilon = epsilon, .weight_decay = weight_decay},
+          .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay),
+                      .epsilon = epsilon,
+                      .weight_decay = weight_decay}};
 }
 
 void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
@@ -32,7 +36,7 @@ struct Learner::State {
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
-        store(gradient.size(), OptimizerSettings(settings), settings.max_grad_norm) {
+        store(MakeOptimizer(OptimizerOf(settings), gradient.size()), settings.max_grad_norm) {
     InitializeParameters(spec, DeriveSeed(seed, 0), parameters, beginning);
   }
 

@@ -1,31 +1,27 @@
 // Adam: the optimizer and its state (first and second moments, number of steps taken).
-//
-// The state belongs to this object alone; it is part of a checkpoint, never of what is published.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "shared/compute/vector_math.h"
+#include "server/parameters/optimizer.h"
 #include "shared/core/aligned_floats.h"
 
 namespace murmurate {
 
-class Adam {
+class Adam : public Optimizer {
  public:
-  /// For `count` parameters: policy and critic sections, padding included (it is zero and stays
-  /// zero).
-  explicit Adam(std::size_t count) : first_(count), second_(count) {}
+  Adam(const AdamSettings& settings, std::size_t count)
+      : settings_(settings), first_(count), second_(count) {}
 
-  /// One step along -gradient_scale * gradient. Allocates nothing.
-  void Step(const AdamSettings& settings, float gradient_scale, std::span<const float> gradient,
-            std::span<float> parameters);
+  void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
+            std::span<float> parameters) override;
+  std::uint64_t steps() const override { return steps_; }
+  void Save(const StateWriter& writer) const override;
+  Status Load(const StateReader& reader) override;
 
-  std::uint64_t steps() const { return steps_; }
   std::span<const float> first() const { return first_; }
   std::span<const float> second() const { return second_; }
 
  private:
+  AdamSettings settings_;
   AlignedFloats first_, second_;
   std::uint64_t steps_ = 0;
 };

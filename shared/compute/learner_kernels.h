@@ -32,11 +32,18 @@ struct AdamFactors {
   float gradient_scale, keep1, keep2, step, root, epsilon, decay;
 };
 
+/// v += keep (g^2 - v) with g scaled; p = decay p - step g / sqrt(v + epsilon).
+struct RmsPropFactors {
+  float gradient_scale, keep, step, epsilon, decay;
+};
+
 struct LearnerKernels {
   /// Sum of squares, by lanes, each lane of 4096 numbers added to a double.
   double (*sum_of_squares)(std::size_t count, const float* values);
   void (*adam)(const AdamFactors& factors, std::size_t count, const float* gradient, float* first,
                float* second, float* parameters);
+  void (*rmsprop)(const RmsPropFactors& factors, std::size_t count, const float* gradient,
+                  float* square, float* parameters);
   /// Adds to all of `sums` but the weight.
   void (*ppo_loss)(const PpoCall& call, PpoLossSums* sums);
   void (*log_probabilities)(int rows, int actions, const float* logits, const std::int32_t* action,

@@ -59,6 +59,19 @@ void Adam(const AdamFactors& f, std::size_t count, const float* gradient, float*
   StorePart(parameters + i, part, p);
 }
 
+void RmsProp(const RmsPropFactors& f, std::size_t count, const float* gradient, float* square,
+             float* parameters) {
+  for (std::size_t i = 0; i < count; i += kLanes) {
+    const Mask part = FirstLanes(count - i < kLanes ? static_cast<int>(count - i) : kLanes);
+    const Vector g = LoadPart(gradient + i, part) * Splat(f.gradient_scale);
+    Vector v = LoadPart(square + i, part);
+    v = MulAdd(Splat(f.keep), g * g - v, v);
+    const Vector p = LoadPart(parameters + i, part) * Splat(f.decay);
+    StorePart(square + i, part, v);
+    StorePart(parameters + i, part, p - Splat(f.step) * g / Sqrt(v + Splat(f.epsilon)));
+  }
+}
+
 /// kLanes rows of logits, one in each lane. Whatever a row holds stays in its lane.
 struct Softmax {
   Vector top, log_sum, chosen,
@@ -131,7 +144,7 @@ void LogProbabilitiesAll(int rows, int actions, const float* logits, const std::
 }
 
 constexpr LearnerKernels MakeLearnerKernels() {
-  return {SumOfSquares, Adam, PpoLossAll, LogProbabilitiesAll};
+  return {SumOfSquares, Adam, RmsProp, PpoLossAll, LogProbabilitiesAll};
 }
 
 }  // namespace

@@ -31,4 +31,18 @@ void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scal
                             parameters.data());
 }
 
+void RmsPropStep(const RmsPropSettings& settings, float gradient_scale,
+                 std::span<const float> gradient, std::span<float> square,
+                 std::span<float> parameters) {
+  MURMURATE_CHECK(square.size() == gradient.size() && parameters.size() == gradient.size(),
+                  "one mean square and one parameter for each gradient");
+  const RmsPropFactors factors{.gradient_scale = gradient_scale,
+                               .keep = 1 - settings.decay,
+                               .step = settings.learning_rate,
+                               .epsilon = settings.epsilon,
+                               .decay = 1 - settings.learning_rate * settings.weight_decay};
+  BestLearnerKernels().rmsprop(factors, gradient.size(), gradient.data(), square.data(),
+                               parameters.data());
+}
+
 }  // namespace murmurate

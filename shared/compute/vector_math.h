@@ -22,4 +22,19 @@ void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scal
               std::span<const float> gradient, std::span<float> first, std::span<float> second,
               std::span<float> parameters);
 
+struct RmsPropSettings {
+  float learning_rate = 7e-4f;
+  float decay = 0.99f;        ///< of the mean square
+  float epsilon = 1e-5f;      ///< inside the root
+  float weight_decay = 0.0f;  ///< decoupled, as Adam's
+};
+
+/// One step of RMSProp as TensorFlow has it, which published A2C and IMPALA settings mean:
+///   square <- decay square + (1 - decay) g^2,  p <- p - learning_rate g / sqrt(square + epsilon)
+/// PyTorch's adds epsilon outside the root. `square` is to begin with ones, as TensorFlow's does
+/// (zeros would make the first steps ten times as long).
+void RmsPropStep(const RmsPropSettings& settings, float gradient_scale,
+                 std::span<const float> gradient, std::span<float> square,
+                 std::span<float> parameters);
+
 }  // namespace murmurate

@@ -53,6 +53,22 @@ TEST_P(VectorMathTest, AdamOfEveryLengthFollowsItsFormula) {
   }
 }
 
+TEST_P(VectorMathTest, RmsPropOfEveryLengthFollowsItsFormula) {
+  const RmsPropFactors f{0.5f, 0.1f, 0.01f, 0.25f, 0.99f};
+  for (const std::size_t count : {1, 3, 8, 15, 16, 17, 33, 65}) {
+    std::vector<float> g(count), v(count + 1, 4.0f), p(count + 1, 1.0f);
+    for (std::size_t i = 0; i < count; ++i) g[i] = static_cast<float>(i) - 7.0f;
+    kernels->rmsprop(f, count, g.data(), v.data(), p.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double x = 0.5 * g[i], square = 4 + 0.1 * (x * x - 4);
+      EXPECT_NEAR(v[i], square, 1e-5);
+      EXPECT_NEAR(p[i], 0.99 - 0.01 * x / std::sqrt(square + 0.25), 1e-6);
+    }
+    EXPECT_EQ(v[count], 4.0f);
+    EXPECT_EQ(p[count], 1.0f);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, VectorMathTest,
                          testing::Values(KernelSet::kPlain, KernelSet::kAvx2, KernelSet::kAvx512),
                          [](const auto& test) {

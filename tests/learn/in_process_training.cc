@@ -48,7 +48,7 @@ LaggedAgent::LaggedAgent(std::uint32_t index, const InProcessSettings& settings,
       reward_times_(settings.reward_times),
       random_(DeriveSeed(seed, 2 * index)),
       environment_(std::make_unique<CartPole>()) {
-  observations_.reserve(static_cast<std::size_t>(settings.ppo.trajectory_length) * kWidth);
+  observations_.reserve(static_cast<std::size_t>(settings.algorithm.trajectory_length) * kWidth);
   environment_->Reset(DeriveSeed(seed, 2 * index + 1));
 }
 
@@ -105,7 +105,7 @@ LaggedActors::LaggedActors(const ModelSpec& spec, const InProcessSettings& setti
                            std::uint64_t seed)
     : layout_(spec),
       spec_(spec),
-      length_(settings.ppo.trajectory_length),
+      length_(settings.algorithm.trajectory_length),
       lag_(settings.lag),
       observations_(static_cast<std::size_t>(settings.agents) * kWidth),
       logits_(static_cast<std::size_t>(settings.agents) * 2) {
@@ -140,9 +140,9 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
   TrainingOutcome outcome;
   outcome.spec = {CartPoleSpaces(), settings.trunk, settings.separate_value,
                   settings.normalize_observation};
-  Learner learner(outcome.spec, settings.ppo, DeriveSeed(seed, 0));
+  Learner learner(outcome.spec, settings.algorithm, DeriveSeed(seed, 0));
   LaggedActors actors(outcome.spec, settings, DeriveSeed(seed, 1));
-  TrainingBatch batch(TrajectoryLayout(outcome.spec.spaces, settings.ppo.trajectory_length),
+  TrainingBatch batch(TrajectoryLayout(outcome.spec.spaces, settings.algorithm.trajectory_length),
                       settings.agents);
   RolloutMean rollout;
   while (!outcome.solved && outcome.steps < settings.max_steps) {
@@ -186,13 +186,42 @@ double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_
 
 InProcessSettings CartPoleSettings() {
   InProcessSettings settings;
-  settings.ppo.trajectory_length = 64;
-  settings.ppo.batch_steps = 512;
-  settings.ppo.minibatch = 64;
-  settings.ppo.epochs = 4;
-  settings.ppo.learning_rate.from = 2e-3;
-  settings.ppo.learning_rate.to = 2e-4;
-  settings.ppo.learning_rate.steps = 100'000;
+  settings.algorithm.trajectory_length = 64;
+  settings.algorithm.batch_steps = 512;
+  settings.algorithm.minibatch = 64;
+  settings.algorithm.epochs = 4;
+  settings.algorithm.learning_rate.from = 2e-3;
+  settings.algorithm.learning_rate.to = 2e-4;
+  settings.algorithm.learning_rate.steps = 100'000;
+  return settings;
+}
+
+InProcessSettings CartPoleImpalaSettings() {
+  InProcessSettings settings;
+  AlgorithmSettings& impala = settings.algorithm;
+  impala.name = AlgorithmName::kImpala;
+  impala.trajectory_length = 32;
+  impala.batch_steps = impala.minibatch = 256;
+  impala.epochs = 1;
+  impala.normalize_advantage = false;
+  impala.entropy = 0.01;
+  impala.learning_rate.from = 1e-3;
+  impala.learning_rate.to = 1e-4;
+  impala.learning_rate.steps = 1'000'000;
+  settings.max_steps = 1'000'000;
+  return settings;
+}
+
+InProcessSettings CartPoleA2cSettings() {
+  InProcessSettings settings = CartPoleImpalaSettings();
+  AlgorithmSettings& a2c = settings.algorithm;
+  a2c.name = AlgorithmName::kA2c;
+  a2c.staleness = StalenessPolicy::kBlock;
+  a2c.max_staleness = 0;
+  a2c.trajectory_length = 16;
+  a2c.batch_steps = a2c.minibatch = 128;
+  a2c.entropy = 0.003;
+  settings.max_steps = 500'000;
   return settings;
 }
 

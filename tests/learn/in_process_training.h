@@ -19,7 +19,7 @@
 namespace murmurate {
 
 struct InProcessSettings {
-  AlgorithmSettings ppo;
+  AlgorithmSettings algorithm;
   std::vector<Layer> trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
   bool separate_value = true;
   bool normalize_observation = false;
@@ -30,8 +30,13 @@ struct InProcessSettings {
   std::uint64_t max_steps = 300'000;
 };
 
-/// The settings of examples/configs/cartpole.toml.
+/// PPO: 8 agents x 64 steps, 4 epochs, minibatch 64.
 InProcessSettings CartPoleSettings();
+/// 8 agents x 32 steps at a rate of 1e-3. The longer batches and higher rates of
+/// examples/configs/cartpole-impala.toml solve it as soon, but not when they are 16 batches late.
+InProcessSettings CartPoleImpalaSettings();
+/// Those of examples/configs/cartpole-a2c.toml.
+InProcessSettings CartPoleA2cSettings();
 
 struct TrainingOutcome {
   bool solved = false;      ///< the last 100 finished episodes returned `stop_at_return` on average

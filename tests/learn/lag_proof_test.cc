@@ -43,8 +43,7 @@ std::vector<TrainingOutcome> TrainSeeds(const InProcessSettings& settings) {
   return outcomes;
 }
 
-double MedianSteps(int lag) {
-  InProcessSettings settings = CartPoleSettings();
+double MedianSteps(InProcessSettings settings, int lag) {
   settings.lag = lag;
   std::vector<double> steps;
   for (const TrainingOutcome& outcome : TrainSeeds(settings)) {
@@ -56,17 +55,26 @@ double MedianSteps(int lag) {
   return steps[kSeeds / 2];
 }
 
+void ExpectLateExperienceToCostLittle(const InProcessSettings& settings) {
+  const double fresh = MedianSteps(settings, 0);
+  EXPECT_LE(MedianSteps(settings, 4), 1.3 * fresh);
+  EXPECT_LE(MedianSteps(settings, 16), 1.6 * fresh);
+}
+
 TEST(LagProofTest, LateExperienceCostsLittle) {
   if (Slow()) GTEST_SKIP() << "45 whole trainings: run it in an optimized build without sanitizers";
-  const double fresh = MedianSteps(0);
-  EXPECT_LE(MedianSteps(4), 1.3 * fresh);
-  EXPECT_LE(MedianSteps(16), 1.6 * fresh);
+  ExpectLateExperienceToCostLittle(CartPoleSettings());
+}
+
+TEST(LagProofTest, LateExperienceCostsImpalaLittle) {
+  if (Slow()) GTEST_SKIP() << "45 whole trainings: run it in an optimized build without sanitizers";
+  ExpectLateExperienceToCostLittle(CartPoleImpalaSettings());
 }
 
 TEST(LagProofTest, TheLagIsWhatTheLearnerSees) {
   InProcessSettings settings = CartPoleSettings();
   settings.lag = 3;
-  settings.max_steps = 10 * settings.ppo.batch_steps;
+  settings.max_steps = 10 * settings.algorithm.batch_steps;
   const TrainingOutcome outcome = TrainInProcess(settings, 1);
   EXPECT_FALSE(outcome.solved);
   EXPECT_EQ(outcome.steps, settings.max_steps);
@@ -79,7 +87,7 @@ TEST(LagProofTest, TheSameSeedGivesTheSameBits) {
   InProcessSettings settings = CartPoleSettings();
   settings.lag = 2;
   settings.normalize_observation = true;
-  settings.max_steps = 5 * settings.ppo.batch_steps;
+  settings.max_steps = 5 * settings.algorithm.batch_steps;
   const TrainingOutcome a = TrainInProcess(settings, 7), b = TrainInProcess(settings, 7);
   EXPECT_TRUE(std::equal(a.snapshot->parameters.begin(), a.snapshot->parameters.end(),
                          b.snapshot->parameters.begin()));
@@ -88,10 +96,10 @@ TEST(LagProofTest, TheSameSeedGivesTheSameBits) {
 TEST(LagProofTest, FreshExperienceIsOnPolicyToRounding) {
   InProcessSettings settings = CartPoleSettings();
   settings.normalize_observation = true;
-  settings.ppo.epochs = 1;
-  settings.ppo.minibatch =
-      settings.ppo.batch_steps;  // its only gradient is taken before any update
-  settings.max_steps = 10 * settings.ppo.batch_steps;
+  settings.algorithm.epochs = 1;
+  settings.algorithm.minibatch =
+      settings.algorithm.batch_steps;  // its only gradient is taken before any update
+  settings.max_steps = 10 * settings.algorithm.batch_steps;
   const TrainingOutcome outcome = TrainInProcess(settings, 1);
   EXPECT_EQ(outcome.last.staleness_max, 0.0);
   EXPECT_LT(outcome.last.approx_kl, 1e-9);

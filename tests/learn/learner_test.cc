@@ -280,19 +280,26 @@ TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
 }
 
 TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
-  AlgorithmSettings settings = ExamplePpo();
-  settings.normalize_reward = true;
-  settings.threads = 2;
-  Learner learner(ExampleSpec(), settings, 3);
-  TrainingBatch batch = FullBatch(1, 1, 1, 1);
-  (void)learner.Learn(batch, 32);
-  for (const bool with_episodes : {true, false}) {
-    batch = FullBatch(2, 2, 2, 2);
-    if (!with_episodes) batch.episodes.clear();
-    const std::uint64_t before = AllocationsOfAllThreads();
-    (void)learner.Learn(batch, 64);
-    EXPECT_EQ(AllocationsOfAllThreads() - before, with_episodes ? 1u : 0u)
-        << "the report's episodes, nothing else";
+  AlgorithmSettings several = ExamplePpo();
+  several.normalize_reward = true;
+  several.threads = 2;
+  AlgorithmSettings one_pass = several;
+  one_pass.name = AlgorithmName::kImpala;
+  one_pass.optimizer = OptimizerSettings::Name::kRmsProp;
+  one_pass.minibatch = one_pass.batch_steps;
+  one_pass.epochs = 1;
+  for (const AlgorithmSettings& settings : {several, one_pass}) {
+    Learner learner(ExampleSpec(), settings, 3);
+    TrainingBatch batch = FullBatch(1, 1, 1, 1);
+    (void)learner.Learn(batch, 32);
+    for (const bool with_episodes : {true, false}) {
+      batch = FullBatch(2, 2, 2, 2);
+      if (!with_episodes) batch.episodes.clear();
+      const std::uint64_t before = AllocationsOfAllThreads();
+      (void)learner.Learn(batch, 64);
+      EXPECT_EQ(AllocationsOfAllThreads() - before, with_episodes ? 1u : 0u)
+          << "the report's episodes, nothing else";
+    }
   }
 }
 

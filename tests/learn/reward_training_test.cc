@@ -10,8 +10,8 @@ InProcessSettings Thousandfold(bool normalize) {
   InProcessSettings settings = CartPoleSettings();
   settings.reward_times = 1000.0;
   settings.max_steps = 150'000;
-  settings.ppo.normalize_reward = normalize;
-  settings.ppo.reward_clip = normalize ? 10.0 : 0.0;
+  settings.algorithm.normalize_reward = normalize;
+  settings.algorithm.reward_clip = normalize ? 10.0 : 0.0;
   return settings;
 }
 
@@ -30,11 +30,11 @@ TEST(RewardTraining, WithoutItTheyAreNot) {
 
 TEST(RewardTraining, AScaleDoesItToo) {
   InProcessSettings settings = Thousandfold(false);
-  settings.ppo.reward_scale = 0.001;
+  settings.algorithm.reward_scale = 0.001;
   const TrainingOutcome scaled = TrainInProcess(settings, 1);
   EXPECT_TRUE(scaled.solved);
   settings.reward_times = 1.0;
-  settings.ppo.reward_scale = 1.0;
+  settings.algorithm.reward_scale = 1.0;
   EXPECT_EQ(TrainInProcess(settings, 1).steps, scaled.steps) << "the same numbers, the same run";
 }
 

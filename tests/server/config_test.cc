@@ -296,7 +296,8 @@ TEST(ConfigError, MissingFileNamesTheExamples) {
   EXPECT_EQ(
       source.status().message(),
       "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
-      "examples: cartpole, catch, gridworld, pendulum, recall, recall-long");
+      "examples: cartpole, cartpole-a2c, cartpole-impala, catch, catch-impala, gridworld, "
+      "pendulum, recall, recall-long");
   EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(FindConfig("/tmp/").status().message(),
             "/tmp/: is a folder, expected a TOML file; name the file in it");
@@ -403,6 +404,18 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
     EXPECT_EQ(dog.minibatch, dog.batch_steps);
   }
   EXPECT_EQ(resolved->Resolved(), config->Resolved());
+}
+
+TEST(Config, TheOptimizerIsChosenByName) {
+  const AlgorithmSettings usual = Load("")->ModelFor("default", kSpaces)->algorithm;
+  EXPECT_EQ(usual.optimizer, OptimizerSettings::Name::kAdam);
+  const AlgorithmSettings other =
+      Load("[optimizer]\nname = \"rmsprop\"\ndecay = 0.9\nepsilon = 0.01\n")
+          ->ModelFor("default", kSpaces)
+          ->algorithm;
+  EXPECT_EQ(other.optimizer, OptimizerSettings::Name::kRmsProp);
+  EXPECT_DOUBLE_EQ(other.optimizer_decay, 0.9);
+  EXPECT_DOUBLE_EQ(other.optimizer_epsilon, 0.01);
 }
 
 TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {

@@ -94,9 +94,12 @@ TEST_P(Table, IsReachedWithinItsSteps) {
   RecordProperty("steps", std::to_string(learned.steps));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ppo, Table,
+INSTANTIATE_TEST_SUITE_P(, Table,
                          ::testing::Values(Row{"cartpole", "cartpole", "8", "475", 100'000},
+                                           Row{"cartpole-a2c", "cartpole", "8", "475", 500'000},
+                                           Row{"cartpole-impala", "cartpole", "8", "475", 500'000},
                                            Row{"catch", "catch", "8", "0.95", 300'000},
+                                           Row{"catch-impala", "catch", "8", "0.95", 300'000},
                                            Row{"gridworld", "gridworld", "8", "0.845", 400'000},
                                            Row{"pendulum", "pendulum", "8", "-250", 300'000},
                                            Row{"recall", "recall", "16", "0.95", 100'000},

@@ -1,0 +1,40 @@
+// Optimizer: makes a step of the parameters of a gradient, and keeps what it needs between steps.
+//
+// One thread uses an object at a time. Its state belongs to it alone; it is part of a checkpoint,
+// never of what is published.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "shared/compute/vector_math.h"
+#include "shared/model/state.h"
+
+namespace murmurate {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  /// One step along -gradient_scale * gradient. Allocates nothing.
+  virtual void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
+                    std::span<float> parameters) = 0;
+  virtual std::uint64_t steps() const = 0;
+
+  virtual void Save(const StateWriter& writer) const = 0;
+  /// On failure some of it may have changed: do not step.
+  virtual Status Load(const StateReader& reader) = 0;
+};
+
+struct OptimizerSettings {
+  enum class Name : std::uint8_t { kAdam, kRmsProp } name = Name::kAdam;
+  AdamSettings adam = {};        ///< the rate is that of each Step
+  RmsPropSettings rmsprop = {};  ///< likewise
+};
+
+/// For `count` parameters: policy and critic sections, padding included (it is zero and stays
+/// zero).
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count);
+
+}  // namespace murmurate
