@@ -8,6 +8,7 @@
 
 #include "shared/compute/vector_math.h"
 #include "shared/core/aligned_floats.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 
@@ -20,6 +21,10 @@ class Adam {
   /// One step along -gradient_scale * gradient. Allocates nothing.
   void Step(const AdamSettings& settings, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters);
+
+  void Save(const StateWriter& writer) const;
+  /// On failure some of it may have changed: do not step.
+  Status Load(const StateReader& reader);
 
   std::uint64_t steps() const { return steps_; }
   std::span<const float> first() const { return first_; }

@@ -21,6 +21,9 @@ class LocalStore {
   /// reward must not turn the model into NaN for good. Allocates nothing.
   double Step(double learning_rate, std::span<const float> gradient, std::span<float> parameters);
 
+  void Save(const StateWriter& writer) const { adam_.Save(writer); }
+  Status Load(const StateReader& reader) { return adam_.Load(reader); }
+
   std::uint64_t updates() const { return adam_.steps(); }
   const Adam& optimizer() const { return adam_; }
 
