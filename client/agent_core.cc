@@ -175,7 +175,12 @@ bool AgentCore::MayBegin(bool record) {
     return false;
   }
   if (!record || recorder_.open()) return true;
-  if (model_->pace == Pace::kNever || closed || !model_->live.load(std::memory_order_acquire)) {
+  const bool live = model_->live.load(std::memory_order_acquire);
+  if (!live && !closed && model_->comes_back_ns.load(std::memory_order_acquire) > 0 &&
+      MonotonicNs() < model_->comes_back_ns.load(std::memory_order_acquire)) {
+    return false;
+  }
+  if (model_->pace == Pace::kNever || closed || !live) {
     model_->started.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }

@@ -69,6 +69,8 @@ class ClientModel {
   // Written by mmr-client, read by agents.
   std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold
   std::atomic<bool> given_up{false};  ///< refused, or goodbye for good: kWait ends
+  /// kLockstep: the learner said that it comes back; until then (MonotonicNs) nobody plays on.
+  std::atomic<std::int64_t> comes_back_ns{0};
   std::atomic<std::uint64_t> steps_total{0}, at_version{0};
   std::atomic<std::int64_t> max_trajectory_ns{5'000'000'000};
 

@@ -40,6 +40,7 @@ class LearnerLink {
   struct Numbers {
     BlockSender::Totals totals;
     std::uint64_t refused = 0, reconnects = 0;
+    std::uint64_t trajectories_committed = 0, steps_committed = 0, lost = 0;
   };
   Numbers numbers() const;
 
@@ -78,6 +79,8 @@ class LearnerLink {
   void OnCredit();
   void CountReconnect();
   void OnNewVersion();
+  void AwaitReturn();
+  void NoteCommitted();
   void SetLive(bool live);
   wire::Ping Progress();
   void UpdateState(std::int64_t now_ns);

@@ -57,9 +57,16 @@ void LearnerLink::OnWelcome() {
   std::vector<ModelSpec> specs;
   adopted_ = MayAdopt(hello_ok) && ReadSpecs(models, &specs);
   if (!adopted_) return sender_.EndSession(models);
-  if (incarnation_ != hello_ok.incarnation) TakeBaseline(models);
+  if (incarnation_ != hello_ok.incarnation) {
+    TakeBaseline(models);
+    for (const RosterModel& entry : models) {
+      // Version numbers of the last learner mean nothing here, also to those who wait for one.
+      if (const auto policies = entry.model->policies()) policies->ForgetVersion();
+    }
+  }
   incarnation_ = hello_ok.incarnation;
   sender_.BeginSession(hello_ok, models, specs, session_.fresh_session());
+  for (const RosterModel& entry : models) entry.model->comes_back_ns.store(0);
   OnCredit();
   // Live before the first weights can come: a game that waits for them is under its pace at once.
   SetLive(true);

@@ -39,6 +39,7 @@ struct Ingest::State : wire::ServerSession::Models {
 
   Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
   Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
+  Result<std::uint32_t> TakeModel(const std::string& name, const OfferedModel& offered);
   void TakeReturned(std::int64_t now_ns);
   void OnMessage(Message message, std::int64_t now_ns);
   void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
@@ -93,7 +94,12 @@ Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Sp
   }
   Result<OfferedModel> offered = offer(name, spaces);
   if (!offered.ok()) return offered.status();
-  const ExperienceChannel& channel = *offered->channel;
+  return TakeModel(name, *offered);
+}
+
+Result<std::uint32_t> Ingest::State::TakeModel(const std::string& name,
+                                               const OfferedModel& offered) {
+  const ExperienceChannel& channel = *offered.channel;
   const std::size_t limit = SocketOptions{}.max_message_bytes - kMetadataRoom;
   if (channel.layout.block_bytes > limit) {
     return InvalidArgument("model " + name + ": a trajectory takes " +
@@ -105,14 +111,15 @@ Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Sp
   model.welcome.id = wire::ModelId(name);
   model.welcome.spec = channel.spec.ToText();
   model.welcome.trajectory_length = static_cast<std::uint32_t>(channel.layout.length);
-  model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered->max_trajectory_s * 1000.0);
-  model.welcome.segment = options.shm ? offered->segment : "";
+  model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered.max_trajectory_s * 1000.0);
+  model.welcome.segment = options.shm ? offered.segment : "";
   model.block_bytes = channel.layout.block_bytes;
   model.outstanding_limit = 2 * channel.batch_trajectories;
   model.batch_trajectories = channel.batch_trajectories;
-  model.lockstep_agents = offered->lockstep_agents;
+  model.lockstep_agents = offered.lockstep_agents;
+  model.lockstep_steps = offered.lockstep_steps;
   const std::uint32_t number = session.AddModel(std::move(model));
-  assemblies.push_back(std::make_unique<Assembly>(name, *std::move(offered), MonotonicNs()));
+  assemblies.push_back(std::make_unique<Assembly>(name, offered, MonotonicNs()));
   model_numbers.emplace(name, number);
   session.SetVersion(number, assemblies.back()->channel().version.load(std::memory_order_acquire));
   return number;
@@ -172,8 +179,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   }
   Assembly& assembly = *assemblies[verdict.model];
   TrajectoryView view;
-  BlockRefusal refused =
-      Examine(decoded, Aligned(decoded.block, &scratch), assembly.channel(), &view);
+  BlockRefusal refused = Examine(decoded, Aligned(decoded.block, &scratch), options.incarnation,
+                                 assembly.channel(), &view);
   if (refused.refusal == wire::Refusal::kNone && assembly.waiting() >= Assembly::kMaxWaiting) {
     refused = {wire::Refusal::kBusy, "the learner is " + std::to_string(Assembly::kMaxWaiting) +
                                          " blocks behind; send less often"};
@@ -201,8 +208,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   block->message = std::move(message);
   block->decoded = std::move(decoded);
   block->decoded.block = block->message.frames.back().bytes();
-  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), assembly.channel(),
-                &block->view);
+  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), options.incarnation,
+                assembly.channel(), &block->view);
   block->view.agent = verdict.agent_index;
   assembly.Keep(std::move(block));
 }
@@ -249,6 +256,7 @@ void Ingest::State::CountSteps(std::uint32_t model) {
 
 void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
   CountSteps(model);  // before the batch: a lock-step learner reads its schedules from them
+  session.TakeMarks(model, assemblies[model]->next_marks());
   assemblies[model]->HandOver(session.any_lockstep(), now_ns);
 }
 
@@ -355,6 +363,50 @@ void Ingest::PollOnce(int timeout_ms) {
 
 void Ingest::Wake() { state_->wake.Set(); }
 
+Status Ingest::AddModel(const std::string& name, const OfferedModel& offered,
+                        const StateReader& reader) {
+  const std::lock_guard lock(state_->mutex);
+  const Result<std::uint32_t> number = state_->TakeModel(name, offered);
+  if (!number.ok()) return number.status();
+  MURMURATE_RETURN_IF_ERROR(state_->session.Load(*number, reader));
+  state_->session.TakeMarks(*number, &state_->assemblies[*number]->first_marks);
+  state_->CountSteps(*number);
+  return {};
+}
+
+Ingest::Marks Ingest::Save(const std::string& model, std::uint64_t batches,
+                           const StateWriter& writer) const {
+  const std::lock_guard lock(state_->mutex);
+  const std::uint32_t number = state_->model_numbers.at(model);
+  const auto found = state_->assemblies[number]->MarksOf(batches);
+  Marks marks(found.begin(), found.end());
+  state_->session.Save(number, marks, writer);
+  return marks;
+}
+
+void Ingest::Commit(const std::string& model, const Marks& marks) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->session.Commit(state_->model_numbers.at(model), marks);
+    state_->urgent = true;
+  }
+  Wake();
+}
+
+void Ingest::StopGranting() {
+  const std::lock_guard lock(state_->mutex);
+  state_->session.StopGranting();
+}
+
+bool Ingest::AtBorder() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->session.any_lockstep()) return true;
+  for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {
+    if (!state_->session.AtBorder(model)) return false;
+  }
+  return true;
+}
+
 void Ingest::SayGoaway(const wire::Goaway& goaway) {
   {
     const std::lock_guard lock(state_->mutex);
@@ -372,6 +424,7 @@ Ingest::Report Ingest::TakeReport() const {
   report.actors = state_->session.Actors(now_ns);
   report.refusals = state_->session.refusals();
   report.duplicates = state_->session.duplicates();
+  report.lost_trajectories = state_->session.lost_trajectories();
   report.messages = state_->messages;
   report.bytes = state_->bytes;
   for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {

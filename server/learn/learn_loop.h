@@ -14,6 +14,9 @@ struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
+  /// After each batch and its report: the moment for a checkpoint. `batches`: trained on so far by
+  /// this loop. Nobody has been told yet that the batch is done.
+  std::function<void(const Learner&, std::uint64_t batches)> at_border;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
 
@@ -23,11 +26,12 @@ class LearnLoop {
             LearnCallbacks callbacks);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot, give the batch
-  /// back (cleared), count it done, wake ingest, report. True when it trained.
+  /// weights before it waits. The order per batch: learn, hand out the snapshot, report, at_border,
+  /// give the batch back (cleared), count it done, wake ingest. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   const Learner& learner() const { return *learner_; }
+  std::uint64_t batches() const { return batches_; }
 
  private:
   void Publish();
@@ -35,6 +39,7 @@ class LearnLoop {
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace murmurate
