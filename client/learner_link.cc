@@ -179,6 +179,7 @@ void LearnerLink::OnEvent(Kind kind) {
 void LearnerLink::AwaitReturn() {
   const std::int64_t until_ns =
       MonotonicNs() + std::int64_t{session_.deadline_ms()} * kNanosecondsPerMillisecond;
+  comes_back_ns_ = until_ns;
   for (const RosterModel& entry : roster_.models()) {
     entry.model->comes_back_ns.store(until_ns, std::memory_order_release);
   }

@@ -105,6 +105,7 @@ class LearnerLink {
   std::vector<Standstill> waits_;
   std::vector<RosterCounts> baseline_;  ///< what had been played before this incarnation
   std::uint64_t incarnation_ = 0;
+  std::int64_t comes_back_ns_ = 0;  ///< until when lock-step waits for a learner that is away
   std::string fetching_from_;
   bool adopted_ = false, ever_live_ = false, live_ = false;
   std::string trouble_;  ///< why a welcome was not followed

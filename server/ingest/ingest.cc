@@ -5,10 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "server/ingest/assembly.h"
-#include "server/ingest/chronicle.h"
 #include "server/ingest/examine.h"
-#include "server/ingest/outbox.h"
+#include "server/ingest/ingest_state.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/transport/shared_segment.h"
@@ -26,54 +24,6 @@ constexpr std::size_t kMaxModels = 256;
 constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding beside a block
 
 }  // namespace
-
-struct Ingest::State : wire::ServerSession::Models {
-  State(Socket main, IngestOptions given, OfferModel offer_model)
-      : options(std::move(given)),
-        offer(std::move(offer_model)),
-        socket(std::move(main)),
-        poller(&wake),
-        session(options.incarnation, options.resumed, options.seed, options.limits),
-        outbox(&socket, options.incarnation),
-        chronicle(options.log) {}
-
-  Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
-  Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
-  Result<std::uint32_t> TakeModel(const std::string& name, const OfferedModel& offered);
-  void TakeReturned(std::int64_t now_ns);
-  void OnMessage(Message message, std::int64_t now_ns);
-  void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
-  void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
-               Assembly::Outcome outcome, std::int64_t now_ns);
-  void PassReportsOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports) const;
-  void CountSteps(std::uint32_t model);
-  void HandOver(std::uint32_t model, std::int64_t now_ns);
-  void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
-  void Answer(std::int64_t now_ns);
-  bool AnswerDue(std::int64_t now_ns) const;
-  int Receive(std::int64_t now_ns);
-  int Round(std::int64_t now_ns);
-  void Chronicled(std::int64_t now_ns);
-
-  const IngestOptions options;
-  const OfferModel offer;
-  std::vector<std::string> addresses;
-  WakeSignal wake;
-  Socket socket;
-  Poller poller;
-
-  mutable std::mutex mutex;  ///< all below: a round against TakeReport and SayGoaway
-  wire::ServerSession session;
-  Outbox outbox;
-  Chronicle chronicle;
-  std::vector<std::unique_ptr<Assembly>> assemblies;
-  std::map<std::string, std::uint32_t> model_numbers;
-  AlignedFloats scratch;
-  std::uint64_t messages = 0, bytes = 0;
-  std::int64_t next_tick_ns = 0;
-  bool urgent = false;             ///< somebody waits for an answer
-  std::int64_t owed_since_ns = 0;  ///< of the oldest ACCEPTED held back; 0: none
-};
 
 Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::string& text) {
   Result<Spaces> spaces = Spaces::Parse(text);
@@ -362,50 +312,6 @@ void Ingest::PollOnce(int timeout_ms) {
 }
 
 void Ingest::Wake() { state_->wake.Set(); }
-
-Status Ingest::AddModel(const std::string& name, const OfferedModel& offered,
-                        const StateReader& reader) {
-  const std::lock_guard lock(state_->mutex);
-  const Result<std::uint32_t> number = state_->TakeModel(name, offered);
-  if (!number.ok()) return number.status();
-  MURMURATE_RETURN_IF_ERROR(state_->session.Load(*number, reader));
-  state_->session.TakeMarks(*number, &state_->assemblies[*number]->first_marks);
-  state_->CountSteps(*number);
-  return {};
-}
-
-Ingest::Marks Ingest::Save(const std::string& model, std::uint64_t batches,
-                           const StateWriter& writer) const {
-  const std::lock_guard lock(state_->mutex);
-  const std::uint32_t number = state_->model_numbers.at(model);
-  const auto found = state_->assemblies[number]->MarksOf(batches);
-  Marks marks(found.begin(), found.end());
-  state_->session.Save(number, marks, writer);
-  return marks;
-}
-
-void Ingest::Commit(const std::string& model, const Marks& marks) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->session.Commit(state_->model_numbers.at(model), marks);
-    state_->urgent = true;
-  }
-  Wake();
-}
-
-void Ingest::StopGranting() {
-  const std::lock_guard lock(state_->mutex);
-  state_->session.StopGranting();
-}
-
-bool Ingest::AtBorder() const {
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->session.any_lockstep()) return true;
-  for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {
-    if (!state_->session.AtBorder(model)) return false;
-  }
-  return true;
-}
 
 void Ingest::SayGoaway(const wire::Goaway& goaway) {
   {

@@ -58,13 +58,12 @@ class Ingest {
   /// A model that is there before its first actor, going on from what Save wrote. Before the first
   /// PollOnce.
   Status AddModel(const std::string& name, const OfferedModel& offered, const StateReader& reader);
-  using Marks = std::vector<wire::ServerSession::Mark>;
   /// What a checkpoint of a model needs of the actors, when `batches` of those handed over (in this
-  /// process) have been trained on; gives what everybody has in it, for Commit. Any thread; waits
-  /// for the round that runs. Batches are few behind: ask when the last one is done.
-  Marks Save(const std::string& model, std::uint64_t batches, const StateWriter& writer) const;
-  /// A checkpoint with these marks is on disk. Any thread.
-  void Commit(const std::string& model, const Marks& marks);
+  /// process) have been trained on, the last one just now. Any thread; waits for the round that
+  /// runs.
+  void Save(const std::string& model, std::uint64_t batches, const StateWriter& writer) const;
+  /// A checkpoint with what Save wrote is on disk: senders are told. Any thread.
+  void Commit(const std::string& model, const StateReader& reader);
   /// Any thread: in lock-step nothing begins any more, so that the run ends between two versions.
   void StopGranting();
   /// True when nothing is out: in lock-step all of a batch has been trained on; else true at once.

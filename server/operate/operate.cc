@@ -21,7 +21,7 @@ constexpr std::size_t kMaxReportsWaiting = 100'000;
 }  // namespace
 
 Operate::Operate(OperateOptions options)
-    : options_(std::move(options)), writer_(options_.retention, options_.log) {
+    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_written) {
   next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
   next_show_ns_ = options_.start_ns;
   next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
@@ -36,11 +36,15 @@ Result<std::unique_ptr<Operate>> Operate::Open(SocketContext& context, OperateOp
                         [self = operate.get()](const std::string& c) { return self->AnswerTo(c); });
   if (!admin.ok()) return admin.status();
   operate->admin_.emplace(std::move(*admin));
-  if (Status status = operate->AddModel("default"); !status.ok()) return status;
+  for (const ResumedProgress& resumed : operate->options_.resumed)
+    if (Status status = operate->AddModel(resumed.model, &resumed); !status.ok()) return status;
+  operate->named_ = !operate->models_.empty();
+  if (!operate->named_)
+    if (Status status = operate->AddModel("default"); !status.ok()) return status;
   return operate;
 }
 
-Status Operate::AddModel(const std::string& name) {
+Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed) {
   auto model = std::make_unique<Model>();
   model->name = name;
   model->folder = options_.directory->path();
@@ -49,10 +53,14 @@ Status Operate::AddModel(const std::string& name) {
     if (!folder.ok()) return folder.status();
     model->folder = *folder;
   }
-  auto file = ProgressFile::Create(model->folder + "/progress.csv");
+  const std::string rows = model->folder + "/progress.csv";
+  auto file = resumed == nullptr ? ProgressFile::Create(rows)
+                                 : ProgressFile::GoOn(rows, resumed->steps, options_.log);
   if (!file.ok()) return file.status();
   model->file.emplace(std::move(*file));
   model->progress = std::make_unique<Progress>(options_.start_ns);
+  if (resumed != nullptr)
+    MURMURATE_RETURN_IF_ERROR(model->progress->Load(StateReader(*resumed->state, "progress")));
   models_.push_back(std::move(model));
   return {};
 }
@@ -95,9 +103,15 @@ void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make ma
 }
 
 void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
-  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make)] {
+  SavedState progress;
+  model.progress->Save(MonotonicNs(), StateWriter(&progress, "progress"));
+  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make),
+                              progress = std::move(progress)]() mutable {
     Checkpoint checkpoint = make();
     checkpoint.mean_return = mean;
+    if (checkpoint.state.words.empty()) return checkpoint;  // weights only
+    checkpoint.state.doubles.merge(progress.doubles);
+    checkpoint.state.words.merge(progress.words);
     return checkpoint;
   });
 }
@@ -135,16 +149,18 @@ void Operate::TakeMail() {
     if (const Model* model = Find(name)) PassOn(*model, std::move(make));
 }
 
+std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress) {
+  const std::uint64_t limit =
+      std::min(rules.at_steps.value_or(UINT64_MAX), rules.budget.value_or(UINT64_MAX));
+  if (rules.at_return && progress.window_full() && *progress.mean_return() >= *rules.at_return)
+    return RunEnd::kSolved;
+  if (progress.steps() < limit) return std::nullopt;
+  return rules.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
+}
+
 void Operate::CheckStop(const Progress& progress) {
   if (ended_) return;
-  const StopRules& stop = options_.stop;
-  const std::uint64_t limit =
-      std::min(stop.at_steps.value_or(UINT64_MAX), stop.budget.value_or(UINT64_MAX));
-  std::optional<RunEnd> end;
-  if (progress.steps() >= limit)
-    end = stop.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
-  if (stop.at_return && progress.window_full() && *progress.mean_return() >= *stop.at_return)
-    end = RunEnd::kSolved;
+  const std::optional<RunEnd> end = EndOf(options_.stop, progress);
   if (!end) return;
   ended_ = frozen_ = true;
   options_.on_end(*end);
@@ -208,9 +224,11 @@ void Operate::Show(std::int64_t now_ns) {
 
 wire::AdminOk Operate::AnswerTo(const std::string& command) {
   if (command == "status") return {true, Report().ToJson()};
-  if (command != "stop")
+  const bool resume_follows = command == "stop to resume";
+  if (command != "stop" && !resume_follows)
     return {false, "unknown question \"" + command + "\": expected status or stop"};
-  if (!std::exchange(ended_, true)) options_.on_end(RunEnd::kAsked);
+  if (!std::exchange(ended_, true))
+    options_.on_end(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
 

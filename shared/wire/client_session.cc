@@ -104,7 +104,8 @@ void ClientSession::OnHelloOk(const HelloOk& ok, Output* out) {
         hello_ok_->incarnation != ok.incarnation) {
       lost_trajectories_ += sequence_ - ok.kept_sequence;
     }
-    sequence_ = acknowledged_ = ok.sequence;
+    sequence_ = std::max(sequence_, ok.sequence);  // more may have left since that HELLO
+    acknowledged_ = ok.sequence;
     bytes_total_ = 0;
     last_ping_ns_ = 0;
     committed_.clear();

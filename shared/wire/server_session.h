@@ -114,6 +114,8 @@ class ServerSession {
   void Save(std::uint32_t model, std::span<const Mark> marks, const StateWriter& writer) const;
   /// Right after AddModel: goes on from what was saved. What was given before is never taken again.
   Status Load(std::uint32_t model, const StateReader& reader);
+  /// The marks in what Save wrote.
+  static Result<std::vector<Mark>> ReadMarks(const StateReader& reader);
   /// A checkpoint with these marks is on disk: COMMITTED to everybody in them who is here.
   void Commit(std::uint32_t model, std::span<const Mark> marks);
   /// Trajectories sent to the learner before this one and in no checkpoint, as those who came back

@@ -25,7 +25,32 @@ std::map<std::uint32_t, std::uint32_t> AgentsOf(const Share& share) {
   return agents;
 }
 
+/// Calls use(words) with what Save wrote of each sender; until one says that it is bent.
+template <typename Use>
+Status ForEachSender(const StateReader& reader, Use use) {
+  const auto saved = reader.AllWords("senders");
+  if (!saved.ok()) return saved.status();
+  for (std::span<const std::uint64_t> left = *saved; !left.empty();) {
+    if (left.size() < kSenderWords || left[4] > kMaxAgents) return Bent();
+    const std::size_t count = kSenderWords + 2 * left[4];
+    if (left.size() < count) return Bent();
+    MURMURATE_RETURN_IF_ERROR(use(left.first(count)));
+    left = left.subspan(count);
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<std::vector<ServerSession::Mark>> ServerSession::ReadMarks(const StateReader& reader) {
+  std::vector<Mark> marks;
+  const Status status = ForEachSender(reader, [&](std::span<const std::uint64_t> words) {
+    marks.push_back({words[0], words[1], words[2], words[3]});
+    return Status();
+  });
+  if (!status.ok()) return status;
+  return marks;
+}
 
 bool ServerSession::AtBorder(std::uint32_t model) const {
   if (book_->pools[model].unreleased() > 0) return false;
@@ -68,15 +93,8 @@ Status ServerSession::Load(std::uint32_t model, const StateReader& reader) {
   std::array<std::uint64_t, 2> steps{}, turn{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("steps", steps));
   MURMURATE_RETURN_IF_ERROR(reader.Words("turn", turn));
-  const auto saved = reader.AllWords("senders");
-  if (!saved.ok()) return saved.status();
-  for (std::span<const std::uint64_t> left = *saved; !left.empty();) {
-    if (left.size() < kSenderWords || left[4] > kMaxAgents ||
-        left.size() < kSenderWords + 2 * left[4])
-      return Bent();
-    MURMURATE_RETURN_IF_ERROR(book_->Know(model, left.first(kSenderWords + 2 * left[4])));
-    left = left.subspan(kSenderWords + 2 * left[4]);
-  }
+  MURMURATE_RETURN_IF_ERROR(ForEachSender(
+      reader, [&](std::span<const std::uint64_t> words) { return book_->Know(model, words); }));
   book_->old_steps[model] = steps[0];
   book_->old_dropped[model] = steps[1];
   book_->pools[model].GoOnFrom({turn[0], static_cast<std::uint32_t>(turn[1])});

@@ -38,12 +38,14 @@ class LockstepGame {
 };
 
 TestLearnerOptions Options(std::uint64_t incarnation) {
+  const std::uint64_t version = incarnation > 100 ? 2 : 0;
   return {.trajectory_length = kLength,
           .outstanding = 2,
           .batch = 2,
           .incarnation = incarnation,
           .resumed = incarnation > 100,
-          .release = false};
+          .release = false,
+          .version = version};
 }
 
 TEST(Client, InLockstepItWaitsForALearnerThatComesBackAndGoesOnWhereItWas) {

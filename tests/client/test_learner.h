@@ -29,6 +29,7 @@ struct TestLearnerOptions {
   int batch = 4;         ///< trajectories; also what lock-step credit is divided from
   std::uint64_t incarnation = 100;
   bool resumed = false, shm = true, release = true;
+  std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
   ModelSpec model = SmallSpec();  ///< whatever the spaces are
 };
@@ -77,6 +78,7 @@ class TestLearner : public wire::ServerSession::Models {
     model.batch_trajectories = options_.batch;
     specs_.push_back(spec);
     numbers_[name] = session_.AddModel(std::move(model));
+    session_.SetVersion(numbers_[name], options_.version);
     if (load) {
       const Status loaded = session_.Load(numbers_[name], StateReader(*load, "session"));
       EXPECT_TRUE(loaded.ok()) << loaded;

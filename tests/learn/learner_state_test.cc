@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(All, LearnerState,
                                          Case{"continuous", Continuous(), With(false, 1)},
                                          Case{"normalize_reward", ExampleSpec(), With(true, 1)},
                                          Case{"threads", ExampleSpec(true), With(true, 2)}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace murmurate
