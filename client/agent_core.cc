@@ -176,7 +176,12 @@ bool AgentCore::MayBegin(bool record) {
     return false;
   }
   if (!record || recorder_.open()) return true;
-  if (model_->pace == Pace::kNever || closed || !model_->live.load(std::memory_order_acquire)) {
+  bool live = model_->live.load(std::memory_order_acquire);
+  if (!live && !closed) {
+    if (model_->comes_back()) return false;
+    live = model_->live.load(std::memory_order_acquire);  // it may have come back just now
+  }
+  if (model_->pace == Pace::kNever || closed || !live) {
     model_->started.fetch_add(1, std::memory_order_acq_rel);
     return true;
   }

@@ -202,7 +202,7 @@ Agent Client::NewAgent(const AgentOptions& options) {
 AgentGroup Client::NewAgentGroup(const AgentOptions& options, int size) {
   AgentGroup group;
   for (int i = 0; i < size; ++i) {
-    auto core = core_->NewAgent(options, i == 0 ? size : 1);
+    auto core = core_->NewAgent(options, i == 0 ? size : 1, i + 1 < size);
     core_->last_error = core.status();
     if (!core.ok()) return AgentGroup();
     group.agents_.push_back(Agent(std::move(*core)));

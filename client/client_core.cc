@@ -50,7 +50,8 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
   return {};
 }
 
-Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows) {
+Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
+                                                        bool more_follow) {
   auto agent = roster_.Add(options, rows, [this](ClientModel& model) {
     return policy_.has_value() ? PlayPolicy(model) : Status();
   });
@@ -59,6 +60,7 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
   const auto policies = (*agent)->model()->policies();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
   if (policies != nullptr && at_once) (*agent)->Fit(MakeGear(policies, rows, 0));
+  if (more_follow) return agent;
   bell_->roster_changed.store(true, std::memory_order_release);
   bell_->wake.Set();
   return agent;
@@ -91,6 +93,9 @@ ClientStats ClientCore::Stats() const {
   stats.trajectories_dropped += numbers.totals.trajectories_dropped;
   stats.trajectories_refused = numbers.refused;
   stats.reconnects = numbers.reconnects;
+  stats.trajectories_committed = numbers.trajectories_committed;
+  stats.steps_committed = numbers.steps_committed;
+  stats.trajectories_lost = numbers.lost;
   return stats;
 }
 

@@ -21,7 +21,9 @@ class ClientCore {
   /// Wakes whoever waits, says goodbye, joins.
   ~ClientCore();
 
-  Result<std::shared_ptr<AgentCore>> NewAgent(const AgentOptions& options, int rows);
+  /// `more_follow`: the learner hears of it together with those that follow at once.
+  Result<std::shared_ptr<AgentCore>> NewAgent(const AgentOptions& options, int rows,
+                                              bool more_follow = false);
   StateReport State() const;
   ClientStats Stats() const;
   bool should_stop() const { return link_ != nullptr && link_->should_stop(); }

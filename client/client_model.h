@@ -73,6 +73,13 @@ class ClientModel {
   // Written by mmr-client, read by agents.
   std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold
   std::atomic<bool> given_up{false};  ///< refused, or goodbye for good: kWait ends
+  /// kLockstep: the learner said that it comes back; until then (MonotonicNs) nobody plays on. Set
+  /// before `live` falls and cleared after it rises: whoever finds neither looks at `live` again.
+  std::atomic<std::int64_t> comes_back_ns{0};
+  bool comes_back() const {
+    const std::int64_t until_ns = comes_back_ns.load(std::memory_order_acquire);
+    return until_ns > 0 && MonotonicNs() < until_ns;
+  }
   std::atomic<std::uint64_t> steps_total{0};
   /// No trajectory begins under an older one, in the paces that wait; 0: any will do.
   std::atomic<std::uint64_t> at_version{0};

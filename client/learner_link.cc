@@ -134,6 +134,7 @@ void LearnerLink::Take(const Message& message, std::int64_t now_ns) {
   Apply(session_.OnMessage(good, now_ns), now_ns);
   std::lock_guard lock(state_mutex_);
   numbers_.refused = session_.refused_trajectories();
+  numbers_.lost = session_.lost_trajectories();
 }
 
 void LearnerLink::Send(const wire::Body& body) {
@@ -160,8 +161,11 @@ void LearnerLink::OnEvent(Kind kind) {
       return OnNewVersion();
     case Kind::kSettings:
       return settings_->Take(session_.settings());
+    case Kind::kCommitted:
+      return NoteCommitted();
     case Kind::kGoaway:
       if (!session_.restart_expected()) should_stop_.store(true, std::memory_order_release);
+      if (session_.restart_expected() && options_.pace == Pace::kLockstep) AwaitReturn();
       Log(LogLevel::kInfo, "the learner said goodbye: " + session_.reason());
       break;
     case Kind::kRefused:
@@ -174,6 +178,25 @@ void LearnerLink::OnEvent(Kind kind) {
   sender_.EndSession(roster_.models());
   adopted_ = false;
   SetLive(false);
+}
+
+/// In lock-step nobody plays on meanwhile, so that the run goes on where it was.
+void LearnerLink::AwaitReturn() {
+  const std::int64_t until_ns =
+      MonotonicNs() + std::int64_t{session_.deadline_ms()} * kNanosecondsPerMillisecond;
+  comes_back_ns_ = until_ns;
+  for (const RosterModel& entry : roster_.models()) {
+    entry.model->comes_back_ns.store(until_ns, std::memory_order_release);
+  }
+}
+
+void LearnerLink::NoteCommitted() {
+  std::lock_guard lock(state_mutex_);
+  numbers_.trajectories_committed = numbers_.steps_committed = 0;
+  for (const wire::Committed& committed : session_.committed()) {
+    numbers_.trajectories_committed += committed.trajectories;
+    numbers_.steps_committed += committed.steps;
+  }
 }
 
 void LearnerLink::SetLive(bool live) {

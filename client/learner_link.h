@@ -41,6 +41,7 @@ class LearnerLink {
   struct Numbers {
     BlockSender::Totals totals;
     std::uint64_t refused = 0, reconnects = 0;
+    std::uint64_t trajectories_committed = 0, steps_committed = 0, lost = 0;
   };
   Numbers numbers() const;
 
@@ -84,6 +85,8 @@ class LearnerLink {
   void OnCredit();
   void CountReconnect();
   void OnNewVersion();
+  void AwaitReturn();
+  void NoteCommitted();
   void SetLive(bool live);
   wire::Ping Progress(std::int64_t now_ns);
   void UpdateState(std::int64_t now_ns);
@@ -111,6 +114,7 @@ class LearnerLink {
   std::vector<Life> lives_;
   std::int64_t lived_until_ns_ = 0;
   std::uint64_t incarnation_ = 0;
+  std::int64_t comes_back_ns_ = 0;  ///< until when lock-step waits for a learner that is away
   std::string fetching_from_;
   bool adopted_ = false, ever_live_ = false, live_ = false;
   std::string trouble_;  ///< why a welcome was not followed

@@ -57,12 +57,22 @@ void LearnerLink::OnWelcome() {
   std::vector<ModelSpec> specs;
   adopted_ = MayAdopt(hello_ok) && ReadSpecs(models, &specs);
   if (!adopted_) return sender_.EndSession(models);
-  if (incarnation_ != hello_ok.incarnation) TakeBaseline(models);
+  if (incarnation_ != hello_ok.incarnation) {
+    TakeBaseline(models);
+    for (const RosterModel& entry : models) {
+      // Version numbers of the last learner mean nothing here, also to those who wait for one.
+      if (const auto policies = entry.model->policies()) policies->ForgetVersion();
+    }
+  }
   incarnation_ = hello_ok.incarnation;
   sender_.BeginSession(hello_ok, models, specs, session_.fresh_session());
   OnCredit();
   // Live before the first weights can come: a game that waits for them is under its pace at once.
   SetLive(true);
+  comes_back_ns_ = 0;
+  for (const RosterModel& entry : models) {
+    entry.model->comes_back_ns.store(0, std::memory_order_release);
+  }
   outfits_.resize(std::max(outfits_.size(), models.size()));
   for (std::size_t i = 0; i < models.size(); ++i) FitModel(models[i], i, specs[i]);
 }
@@ -182,6 +192,9 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
     report = {ClientState::kRefused, session_.reason()};
   } else if (!trouble_.empty()) {
     report = {ClientState::kDegraded, trouble_};
+  } else if (!live && now_ns < comes_back_ns_) {
+    report = {ClientState::kDegraded,
+              "the learner at " + address_ + " is to come back: waiting for it"};
   } else if (!live && ever_live_) {
     report = {ClientState::kDegraded, "the learner at " + address_ +
                                           " is silent or gone: playing on, and trying to reach it"};

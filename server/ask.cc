@@ -112,7 +112,8 @@ Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments)
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();
-  auto answer = AskAdmin(learner->admin, "stop", kAnswerMs);
+  auto answer =
+      AskAdmin(learner->admin, arguments.resume_follows ? "stop to resume" : "stop", kAnswerMs);
   if (!answer.ok()) return ResourceError(answer.status().message());
   const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
   const auto there = [&] {

@@ -27,7 +27,7 @@ struct CommandLine {
   AskArguments ask;
   PlotArguments plot;
   SetArguments set;
-  std::string check;
+  std::string check, resume;
   std::function<Result<int>()> chosen;
 };
 
@@ -94,6 +94,8 @@ void AddServe(CLI::App* app, CommandLine* line) {
                         "tcp://127.0.0.1:7420 and ipc");
   serve->add_flag("--fresh", line->learn.fresh,
                   "Start afresh where an earlier run lies; that one is kept as NAME.1");
+  serve->add_flag("--resume", line->learn.resume,
+                  "Go on from the run's newest checkpoint if there is one, else start");
   AddInsecure(serve, line);
   AddShortcut(serve, line, "--seed", "run.seed", "Seed");
   AddShortcut(serve, line, "--steps", "run.steps", "Budget in environment steps");
@@ -111,6 +113,15 @@ void AddTrain(CLI::App* app, CommandLine* line) {
   AddShortcut(train, line, "--steps", "run.steps", "Budget in environment steps");
   train->callback(
       [line] { line->chosen = [line] { return RunTrain(line->common, line->learn); }; });
+}
+
+void AddResume(CLI::App* app, CommandLine* line) {
+  auto* resume = app->add_subcommand(
+      "resume", "Go on with a run from its newest good checkpoint, where it was");
+  resume->add_option("RUN", line->resume, "A run directory, or a name under run.dir")->required();
+  AddShortcut(resume, line, "--steps", "run.steps", "Budget in environment steps");
+  resume->callback(
+      [line] { line->chosen = [line] { return RunResume(line->common, line->resume); }; });
 }
 
 Pace PaceOf(const std::string& word) {
@@ -195,6 +206,8 @@ void AddOthers(CLI::App* app, CommandLine* line) {
       [line] { line->chosen = [line] { return RunStatus(line->common, line->ask); }; });
   auto* stop = app->add_subcommand("stop", "Stop a live learner cleanly");
   stop->add_option("RUN", line->ask.run, "Which; without it the only live one");
+  stop->add_flag("--resume-follows", line->ask.resume_follows,
+                 "Lock-step actors wait for `murmurate resume` instead of playing on or ending");
   stop->callback([line] { line->chosen = [line] { return RunStop(line->common, line->ask); }; });
   auto* set =
       app->add_subcommand("set", "Change a setting of the games, or a rate, of a live learner");
@@ -260,6 +273,7 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   AddSet(&app, &line);
   AddServe(&app, &line);
   AddTrain(&app, &line);
+  AddResume(&app, &line);
   AddActor(&app, &line);
   AddOthers(&app, &line);
   AddPlot(&app, &line);

@@ -25,9 +25,19 @@ struct CommonArguments {
 struct LearnArguments {
   std::string config;  ///< "" for a bare serve
   bool fresh = false;
+  bool resume = false;  ///< serve: go on if that is possible, else start
 };
 Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments);
 Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments);
+
+/// Of a run that was started before; which of the two says its own record.
+Result<int> RunResume(const CommonArguments& common, const std::string& run);
+struct DaemonOptions;
+/// A learner for whoever attaches. Of `options` only what is to begin with must be set: the plan,
+/// the initial files, what to do with a name that is taken.
+Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// A learner and its own actors.
+Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options);
 
 struct ActorArguments {
   std::string environment, connect = "tcp://127.0.0.1:7420", name = "actor", model = "default";
@@ -64,6 +74,7 @@ Result<int> RunPlot(const CommonArguments& common, const PlotArguments& argument
 struct AskArguments {
   std::string run;  ///< "": the only live one
   bool json = false;
+  bool resume_follows = false;  ///< stop: lock-step actors wait for `murmurate resume`
 };
 Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments);
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments);

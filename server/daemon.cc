@@ -3,96 +3,28 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 
-#include "server/evaluating.h"
-#include "server/gate.h"
-#include "server/ingest/ingest.h"
-#include "server/learn/learn_loop.h"
-#include "server/live_numbers.h"
+#include "server/daemon_state.h"
 #include "server/log.h"
-#include "server/make_checkpoint.h"
-#include "server/training_update.h"
 #include "server/version.h"
 #include "shared/core/check.h"
-#include "shared/core/clock.h"
-#include "shared/core/loop.h"
-#include "shared/core/random.h"
-#include "shared/weights/publishing.h"
+#include "shared/model/safetensors.h"
 #include "shared/weights/shared_memory_weights.h"
 
 namespace murmurate {
 namespace {
 
+namespace fs = std::filesystem;
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
+constexpr std::uint32_t kGoodbyeMs = 2000;
+constexpr std::uint32_t kComesBackMs = 60'000;  ///< how long lock-step actors wait for a resume
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
-/// What one model needs while the daemon lives.
-struct LiveModel {
-  explicit LiveModel(const CheckpointSettings& settings)
-      : checkpoints(settings.every_steps, settings.every_s, MonotonicNs()) {}
-
-  std::string name;
-  std::shared_ptr<ExperienceChannel> channel;
-  std::unique_ptr<LearnLoop> learning;
-  std::shared_ptr<const Snapshot> newest;
-  std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
-  Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
-  std::atomic<bool> busy{false};
-  CheckpointTimes checkpoints;
-  std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
-};
-
-std::atomic<bool> thread_left{false};
-
 }  // namespace
-
-struct Daemon::State {
-  State(const Config& given, DaemonOptions given_options, Signals* given_signals,
-        RunDirectory given_directory)
-      : config(given),
-        options(std::move(given_options)),
-        signals(given_signals),
-        directory(std::move(given_directory)),
-        display(options.display) {}
-
-  Status Open();
-  Status OpenSockets(const std::string& folder);
-  Status WriteFiles() const;
-  void StartLoops();
-  Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
-  Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
-                                               const ModelSettings& settings) const;
-  void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
-  ActorsView Actors() const;
-  void AskLearningToEnd();
-  void EndLearning(std::int64_t deadline_ns);
-  void LeaveBusyModels();
-  void SayGoodbye(const std::string& reason, const std::function<bool()>& actors_gone);
-  void PostCheckpoint(LiveModel* model);
-  std::string WriteLastCheckpoints();
-
-  const Config config;
-  const DaemonOptions options;
-  Signals* const signals;
-  RunDirectory directory;
-  Display display;
-  LogCallback log;
-  const std::uint64_t incarnation = RandomIdentity();
-  std::string admin_address;
-  SocketContext context;
-  std::unique_ptr<Ingest> ingest;
-  std::unique_ptr<Publishing> publishing;
-  std::unique_ptr<Operate> operate;
-  std::optional<LiveNumbers> live;
-  std::vector<std::string> addresses;
-  std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
-  std::vector<std::unique_ptr<LiveModel>> models;
-  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop;
-  bool stopped = false;
-};
 
 Status Daemon::State::Open() {
   auto opened = Log::Open(directory.path() + "/log.txt", &display, options.console);
@@ -105,6 +37,7 @@ Status Daemon::State::Open() {
   auto folder = RuntimeFolder();
   if (!folder.ok()) return folder.status();
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
+  MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
   return {};
@@ -112,9 +45,11 @@ Status Daemon::State::Open() {
 
 Status Daemon::State::OpenSockets(const std::string& folder) {
   IngestOptions in;
-  for (const std::string& address : config.server().listen)
-    in.listen.push_back(address == "ipc" ? "ipc://" + folder + "main" : address);
+  auto listen = Listen(folder);
+  if (!listen.ok()) return listen.status();
+  in.listen = std::move(*listen);
   in.incarnation = incarnation;
+  in.resumed = options.plan.has_value();
   in.seed = config.run().seed;
   in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
   in.limits.max_actors = config.server().max_actors;
@@ -146,6 +81,13 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.display = &display;
   op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
   op.retention = config.checkpoint().retention;
+  if (options.plan)
+    for (const ResumedModel& model : options.plan->models)
+      op.resumed.push_back(
+          {model.name, &model.found.checkpoint.state, model.found.checkpoint.weights.steps});
+  op.on_written = [this](const std::string& at, const Checkpoint& checkpoint) {
+    Committed(at, checkpoint);
+  };
   op.log_interval_s = config.run().log_interval_s;
   op.start_ns = options.start_ns;
   op.listen = addresses;
@@ -161,9 +103,38 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   return {};
 }
 
+/// Where it listens: a run that goes on where it was, so that its actors find it.
+Result<std::vector<std::string>> Daemon::State::Listen(const std::string& folder) {
+  std::vector<std::string> listen = config.server().listen;
+  const bool again =
+      options.plan && !options.own_actors && options.plan->record.listen.size() == listen.size();
+  for (std::size_t i = 0; i < listen.size(); ++i) {
+    const bool chosen = listen[i] == "ipc" || listen[i].ends_with(":*");
+    if (chosen && again) {
+      listen[i] = options.plan->record.listen[i];
+    } else if (listen[i] == "ipc") {
+      listen[i] = "ipc://" + folder + "main";
+    }
+    if (!chosen || !listen[i].starts_with("ipc://")) continue;
+    const fs::path place = fs::path(listen[i].substr(6)).parent_path();
+    std::error_code error;
+    if (fs::exists(place, error)) continue;
+    if (!fs::create_directories(place, error))
+      return ResourceError(place.string() + ": cannot be made (" + error.message() +
+                           "), and actors know the run there; set server.listen to another one");
+    fs::permissions(place, fs::perms::owner_all, error);
+    borrowed_folder = place.string();
+  }
+  return listen;
+}
+
 Status Daemon::State::WriteFiles() const {
+  auto commands = options.when_taken == RunDirectory::WhenTaken::kGoOn
+                      ? ReadFile(directory.path() + "/command.txt", 1 << 20)
+                      : Result<std::string>(std::string());
+  const std::string earlier = commands.ok() ? *commands : "";
   MURMURATE_RETURN_IF_ERROR(directory.Write("config.toml", config.Resolved()));
-  MURMURATE_RETURN_IF_ERROR(directory.Write("command.txt", options.command + '\n'));
+  MURMURATE_RETURN_IF_ERROR(directory.Write("command.txt", earlier + options.command + '\n'));
   MURMURATE_RETURN_IF_ERROR(directory.Write("version.json", VersionJson()));
   const nlohmann::json address{{"pid", getpid()},
                                {"incarnation", std::to_string(incarnation)},
@@ -171,7 +142,8 @@ Status Daemon::State::WriteFiles() const {
                                {"announce", publishing->announce_address()},
                                {"weights", publishing->weights_address()},
                                {"admin", admin_address}};
-  return directory.Write("address.json", address.dump(2) + '\n');
+  MURMURATE_RETURN_IF_ERROR(directory.Write("address.json", address.dump(2) + '\n'));
+  return WriteRecord();
 }
 
 void Daemon::State::StartLoops() {
@@ -186,166 +158,33 @@ void Daemon::State::StartLoops() {
       "mmr-ingest", [this] { ingest->PollOnce(20); }, [this] { ingest->Wake(); });
 }
 
-Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) try {
-  Result<ModelSettings> made = config.ModelFor(name, spaces);
-  if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
-  const ModelSettings& settings = *made;
-  auto learner = MakeLearner(name, settings);
-  if (!learner.ok()) return learner.status();
-  auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
-  if (!segment.ok()) {
-    if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
-    return segment.status();
-  }
-  const int length = settings.algorithm.trajectory_length;
-  auto model = std::make_unique<LiveModel>(config.checkpoint());
-  model->name = name;
-  model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
-                                                       settings.algorithm.batch_steps / length);
-  OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
-  offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
-  offered.quorum = settings.quorum;
-  std::lock_guard lock(models_mutex);
-  model->evaluating = Evaluating::Make(
-      config, name, model->channel->spec,
-      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
-      [this, name](const Evaluation& evaluation, const WeightsFile&) {
-        operate->PostEvaluation(name, evaluation);
-      },
-      log);
-  StartLearning(model.get(), std::move(*learner));
-  models.push_back(std::move(model));
-  log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
-  return offered;
-} catch (const std::bad_alloc&) {
-  return ResourceError("model " + name +
-                       ": no memory for its batches; lower algorithm.batch_steps or model.layers");
-} catch (const std::system_error& error) {
-  const Status status =
-      ResourceError("model " + name + ": a thread of its own could not be started (" +
-                    error.code().message() + "); lower model.threads");
-  log(LogLevel::kError, status.message());
-  return status;
-}
-
-Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
-                                                            const ModelSettings& settings) const {
-  std::optional<InitialWeights> weights;
-  if (!settings.initial_file.path.empty()) {
-    auto match = MatchInitialFile(settings.initial_file, options.initial_files, settings.spec);
-    if (!match.ok()) {
-      log(LogLevel::kError, "model " + name + ": " + match.status().message());
-      return InvalidArgument("model " + name + ": " + match.status().message());
-    }
-    weights = std::move(*match);
-    log(LogLevel::kInfo, "model " + name + ": " + weights->report);
-  }
-  auto learner =
-      std::make_unique<Learner>(settings.spec, settings.algorithm,
-                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
-  if (weights) learner->BeginWith(weights->match);
-  return learner;
-}
-
-void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
-  LearnCallbacks callbacks;
-  callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
-    model->gate.Pass([&] {
-      model->newest = snapshot;
-      publishing->Post(model->name, snapshot);
-      publishing->Wake();
-      if (model->evaluating)
-        model->evaluating->Offer(std::move(snapshot), model->channel->environment_steps.load());
-    });
-  };
-  callbacks.on_report = [this, model](const LearnReport& report) {
-    model->gate.Pass([&] {
-      TrainingUpdate update = ToUpdate(model->name, *model->channel, report);
-      const bool due = model->checkpoints.Due(update.environment_steps, update.at_ns);
-      operate->Post(std::move(update));
-      if (due) PostCheckpoint(model);
-    });
-  };
-  callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
-    model->gate.Pass([&] {
-      const auto settings = live->Learned(model->name, report.episodes, steps);
-      if (!settings.empty()) operate->PostReports(model->name, settings, false);
-    });
-  };
-  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
-  model->learning =
-      std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
-  live->AddModel(
-      model->name, model->learning->learner().rates(),
-      [model] { return model->channel->environment_steps.load(); },
-      [model](const Rates& rates) { model->learning->PostRates(rates); });
-  const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
-  model->loop = std::make_unique<Loop>(
-      "mmr-learn" + number,
-      [model] {
-        model->busy = true;
-        model->learning->PollOnce(std::chrono::milliseconds(100));
-        model->busy = false;
-      },
-      [model] { model->channel->ready.Close(); });
-}
-
-void Daemon::State::AskLearningToEnd() {
-  for (const auto& model : models) {
-    model->loop->RequestStop();
-    while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
-  }
-}
-
-void Daemon::State::EndLearning(std::int64_t deadline_ns) {
-  for (const auto& model : models) {
-    while (model->busy && MonotonicNs() < deadline_ns)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (!model->busy) {
-      model->loop.reset();
-      continue;
-    }
-    model->gate.Shut();
-    thread_left = true;
-    log(LogLevel::kWarning,
-        "model " + model->name + ": its last batch takes too long, so its result is lost");
-  }
-}
-
-void Daemon::State::LeaveBusyModels() {
-  for (auto& model : models)
-    if (model->gate.shut()) (void)model.release();  // its thread still reads it
-}
-
 ActorsView Daemon::State::Actors() const {
   Ingest::Report report = ingest->TakeReport();
   return {std::move(report.actors), report.refusals, report.duplicates,
-          report.messages,          report.bytes,    std::move(report.waiting)};
+          report.messages,          report.bytes,    std::move(report.waiting),
+          report.lost_trajectories};
 }
 
-void Daemon::State::SayGoodbye(const std::string& reason,
+/// In lock-step all of the last batch comes in and is trained on, so that the run can go on exactly
+/// where it is.
+void Daemon::State::FinishRound() {
+  ingest->StopGranting();
+  const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
+  while (!ingest->AtBorder() && MonotonicNs() < deadline_ns)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (!ingest->AtBorder())
+    log(LogLevel::kWarning,
+        "the last lock-step batch did not come in time, so what resumes does not go on bit for "
+        "bit");
+}
+
+void Daemon::State::SayGoodbye(const wire::Goaway& goaway,
                                const std::function<bool()>& actors_gone) {
-  ingest->SayGoaway({reason, 2000, false});
+  ingest->SayGoaway(goaway);
   const std::int64_t deadline = MonotonicNs() + kGoodbyeNs;
   do {
     ingest->PollOnce(5);
   } while (!actors_gone() && MonotonicNs() < deadline);
-}
-
-/// At a batch border on the learning thread, or after that has ended.
-void Daemon::State::PostCheckpoint(LiveModel* model) {
-  if (!model->newest) return;
-  operate->PostCheckpoint(model->name, MakerOf(config, model->channel->spec, model->newest,
-                                               model->channel->environment_steps.load()));
-}
-
-/// After Operate::Finish has passed on what was posted. The first model's; "" when there is none.
-std::string Daemon::State::WriteLastCheckpoints() {
-  checkpoint_loop.reset();
-  while (operate->writer().PollOnce(0)) continue;
-  const CheckpointHealth health = operate->checkpoints();
-  const bool written = health.last_step && health.trouble.empty();
-  return written ? directory.path() + "/checkpoints/latest" : "";
 }
 
 Daemon::Daemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -356,6 +195,7 @@ Daemon::~Daemon() {
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOptions options,
                                               Signals* signals) {
+  if (options.plan) options.when_taken = RunDirectory::WhenTaken::kGoOn;
   auto directory = RunDirectory::Open(config.run().dir, config.run().name, options.when_taken);
   if (!directory.ok()) return directory.status();
   std::unique_ptr<Daemon> daemon(new Daemon(
@@ -376,13 +216,16 @@ int Daemon::actors_left() const {
 
 void Daemon::Print(const std::string& line) { state_->display.Print(line, stdout); }
 
-Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool()>& actors_gone) {
+Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool()>& actors_gone,
+                             bool resume_follows) {
   State& state = *state_;
   state.stopped = true;
+  state.FinishRound();
   state.ingest_loop.reset();
   state.AskLearningToEnd();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
-  state.SayGoodbye(reason, actors_gone);
+  state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
+                   actors_gone);
   state.EndLearning(deadline_ns);
   state.operate_loop.reset();
   state.publish_loop.reset();
@@ -398,10 +241,12 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   outcome.actor_wait = progress.last().actor_wait;
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
+  std::error_code error;
+  if (!state.borrowed_folder.empty()) fs::remove(state.borrowed_folder, error);
   return outcome;
 }
 
-bool Daemon::left_a_thread() { return thread_left; }
+bool Daemon::left_a_thread() { return State::thread_left; }
 
 Status RaiseFileLimit() {
   rlimit limit{};

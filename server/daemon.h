@@ -18,6 +18,7 @@
 #include "server/operate/display.h"
 #include "server/operate/operate.h"
 #include "server/operate/run_directory.h"
+#include "server/resume_plan.h"
 #include "server/signals.h"
 
 namespace murmurate {
@@ -26,9 +27,11 @@ struct DaemonOptions {
   RunDirectory::WhenTaken when_taken = RunDirectory::WhenTaken::kRefuse;
   Display::Mode display = Display::Mode::kLines;
   LogLevel console = LogLevel::kInfo;
-  std::string command;         ///< for command.txt
-  InitialFiles initial_files;  ///< all that the config names
-  std::int64_t start_ns = 0;   ///< of the process: times are counted from here
+  std::string command;             ///< for command.txt
+  InitialFiles initial_files;      ///< all that the config names
+  std::optional<ResumePlan> plan;  ///< what the run goes on from
+  bool own_actors = false;         ///< that whoever starts the daemon starts, too
+  std::int64_t start_ns = 0;       ///< of the process: times are counted from here
 };
 
 class Daemon {
@@ -55,8 +58,10 @@ class Daemon {
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s
-  /// when the run ended by its own rules), writes the last row, the curve and the weights.
-  Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone);
+  /// when the run ended by its own rules), writes the last row, the curve and a checkpoint.
+  /// In lock-step it ends between two versions. `resume_follows`: lock-step actors wait a minute.
+  Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone,
+               bool resume_follows = false);
   /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still
   /// inside (its result is lost, nothing else is), and the process must end with _exit.
   static bool left_a_thread();

@@ -2,6 +2,7 @@
 
 #include "server/commands.h"
 #include "server/daemon.h"
+#include "server/resume_plan.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -13,11 +14,31 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-const char* ReasonFor(std::optional<RunEnd> end) {
+const char* ReasonFor(RunEnd end) {
+  if (end == RunEnd::kAskedToResume) return "the learner stops for a while";
   if (end == RunEnd::kSolved) return "the run reached stop_at_return";
   if (end == RunEnd::kStepsReached || end == RunEnd::kBudgetSpent)
     return "the run has taken its steps";
   return "the learner was told to stop";
+}
+
+/// Until a signal, `murmurate stop` or the run's own rules.
+RunEnd AwaitEnd(Signals* signals) {
+  while (true) {
+    if (signals->Wait(-1) == Signals::Event::kSignal) return RunEnd::kAsked;
+    if (const auto end = signals->requested()) return *end;
+  }
+}
+
+/// The plan of `serve --resume`; empty: there is nothing to go on from, so it starts.
+Result<std::optional<ResumePlan>> PlanFor(const Config& config) {
+  const std::string folder = config.run().dir + '/' + config.run().name;
+  const auto record = RunRecord::Read(folder);
+  if (!record.ok() || record->models.empty()) return std::optional<ResumePlan>();
+  if (CheckpointSteps(folder).empty()) return std::optional<ResumePlan>();
+  auto plan = ReadResumePlan(folder, config, LoudOnStderr());
+  if (!plan.ok()) return plan.status();
+  return std::optional(std::move(*plan));
 }
 
 }  // namespace
@@ -31,30 +52,37 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
+  DaemonOptions options;
+  if (arguments.resume) {
+    auto plan = PlanFor(*config);
+    if (!plan.ok()) return plan.status();
+    options.plan = std::move(*plan);
+  }
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
-  Signals signals;
-  DaemonOptions options;
   options.initial_files = std::move(*initial_files);
-  options.when_taken =
-      arguments.fresh ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
+  const bool aside = arguments.fresh || arguments.resume;
+  options.when_taken = aside ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
+  return ServeOn(common, *config, std::move(options));
+}
+
+Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
+  Signals signals;
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
   options.command = common.command;
   options.start_ns = common.start_ns;
-  auto daemon = Daemon::Start(*config, std::move(options), &signals);
+  auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   if (!common.quiet)
     (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
                      Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
-  if (config->server().insecure)
+  if (config.server().insecure)
     (*daemon)->log()(LogLevel::kWarning,
                      "insecure: whoever reaches these addresses may train and read the model");
-  Signals::Event event = Signals::Event::kTimeout;
-  while (event != Signals::Event::kSignal && !signals.requested()) event = signals.Wait(-1);
-  const auto end = event == Signals::Event::kSignal ? RunEnd::kAsked : signals.requested();
-  const Daemon::Outcome outcome =
-      (*daemon)->Stop(ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; });
+  const RunEnd end = AwaitEnd(&signals);
+  const Daemon::Outcome outcome = (*daemon)->Stop(
+      ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
   if (!signals.failure().ok()) return signals.failure();
   if (!common.quiet) {
     (*daemon)->Print("stopped after " + WithCommas(outcome.steps) + " steps" +

@@ -91,7 +91,7 @@ std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettin
   const std::string what =
       (outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds)) + Waits(outcome);
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
-  if (end == RunEnd::kAsked) return "Stopped: " + what + '.';
+  if (end == RunEnd::kAsked || end == RunEnd::kAskedToResume) return "Stopped: " + what + '.';
   if (end == RunEnd::kStepsReached) return "Done: " + what + '.';
   char target[32];
   std::snprintf(target, sizeof target, "%g", *run.stop_at_return);
@@ -118,17 +118,22 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   if (!initial_files.ok()) return initial_files.status();
   if (Status status = CheckEnvironment(*config, *source, *initial_files); !status.ok())
     return status;
-  Signals signals;
-  Children children;  // first of all: they start up while the learner does
-  if (Status status = StartActors(*config, &children); !status.ok()) return status;
   DaemonOptions options;
   options.initial_files = std::move(*initial_files);
+  return TrainOn(common, *config, std::move(options));
+}
+
+Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
+  Signals signals;
+  Children children;  // first of all: they start up while the learner does
+  if (Status status = StartActors(config, &children); !status.ok()) return status;
   options.when_taken = RunDirectory::WhenTaken::kNextName;
+  options.own_actors = true;
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options.console = LogLevel::kWarning;
   options.command = common.command;
   options.start_ns = common.start_ns;
-  auto daemon = Daemon::Start(*config, std::move(options), &signals);
+  auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   const RunEnd end = Await(&signals, &children, (*daemon)->log());
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
@@ -143,7 +148,7 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   };
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   if (!signals.failure().ok()) return signals.failure();
-  (*daemon)->Print(Sentence(end, outcome, config->run()));
+  (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());
   if (!outcome.checkpoint.empty())

@@ -94,8 +94,15 @@ void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
   for (const BatchTrajectory& trajectory : batch_->trajectories)
     closed_version_ = std::max(closed_version_, trajectory.version);
   if (sorted) batch_->Sort();
+  ++handed_;
   if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: nobody learns
   last_handed_ns_ = now_ns;
+}
+
+std::span<const Assembly::Mark> Assembly::MarksOf(std::uint64_t number) const {
+  if (number == 0) return first_marks;
+  if (number > handed_ || handed_ - number + 1 >= marks_.size()) return {};
+  return marks_[(number - 1) % marks_.size()];
 }
 
 std::string Assembly::Waiting(int live_agents, std::int64_t now_ns) const {

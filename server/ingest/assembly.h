@@ -9,12 +9,15 @@
 // its senders do not get back, and by kMaxWaiting. Owner and thread: Ingest.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "server/ingest/examine.h"
 #include "server/ingest/ingest.h"
@@ -59,6 +62,14 @@ class Assembly {
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);
 
+  using Mark = wire::ServerSession::Mark;
+  /// Where every sender is, to be filled before HandOver: what it has given up to this batch.
+  std::vector<Mark>* next_marks() { return &marks_[handed_ % marks_.size()]; }
+  /// The marks of the `number`th batch handed over, from 1; empty when that is none of the last
+  /// few. A batch is trained before as many others have been handed over. 0: first_marks.
+  std::span<const Mark> MarksOf(std::uint64_t number) const;
+  std::vector<Mark> first_marks;  ///< what a resumed learner begins with
+
   /// Who waits for whom and why, when anything has waited for over a second; "" otherwise.
   std::string Waiting(int live_agents, std::int64_t now_ns) const;
 
@@ -83,6 +94,8 @@ class Assembly {
   std::uint64_t closed_version_ = 0;          ///< newest one whose batch was handed over
   std::int64_t kept_since_ns_ = 0;            ///< waiting_ is not empty since
   std::int64_t last_added_ns_, last_handed_ns_;
+  std::uint64_t handed_ = 0;  ///< batches
+  std::array<std::vector<Mark>, ExperienceChannel::kBatches + 2> marks_;
 };
 
 }  // namespace murmurate

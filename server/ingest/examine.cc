@@ -21,11 +21,13 @@ wire::Refusal Why(const TrajectoryView& view, const TrajectoryLayout& layout) {
 }  // namespace
 
 BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
-                     const ExperienceChannel& channel, TrajectoryView* view) {
+                     std::uint64_t incarnation, const ExperienceChannel& channel,
+                     TrajectoryView* view) {
   const auto& metadata = std::get<wire::Experience>(decoded.body);
   const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
   // One ahead: a version is handed out a moment before it is counted here.
-  if (metadata.version > newest + 1) {
+  const bool ours = metadata.incarnation == incarnation || metadata.incarnation == 0;
+  if (ours && metadata.version > newest + 1) {
     return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
                                          ", the newest published, got " +
                                          std::to_string(metadata.version)};

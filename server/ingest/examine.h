@@ -25,8 +25,10 @@ std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloa
 
 /// Version, columns and their meaning, cheapest check first; all but the
 /// observations, which Assembly::TryAdd checks as it copies them. `view` points into `block`.
+/// Versions of another `incarnation` than this learner's are what its earlier life made of them.
 BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> block,
-                     const ExperienceChannel& channel, TrajectoryView* view);
+                     std::uint64_t incarnation, const ExperienceChannel& channel,
+                     TrajectoryView* view);
 BlockRefusal ExamineObservations(const TrajectoryView& view, const ExperienceChannel& channel);
 
 inline bool WasEvaluated(const EpisodeRecord& episode) { return episode.mode == 1; }

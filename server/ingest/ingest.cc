@@ -6,11 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "server/ingest/assembly.h"
-#include "server/ingest/chronicle.h"
 #include "server/ingest/examine.h"
+#include "server/ingest/ingest_state.h"
 #include "server/ingest/offered_model.h"
-#include "server/ingest/outbox.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/transport/shared_segment.h"
@@ -27,60 +25,6 @@ constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
 constexpr std::size_t kMaxModels = 256;
 
 }  // namespace
-
-struct Ingest::State : wire::ServerSession::Models {
-  State(Socket main, IngestOptions given, OfferModel offer_model)
-      : options(std::move(given)),
-        offer(std::move(offer_model)),
-        socket(std::move(main)),
-        poller(&wake),
-        session(options.incarnation, options.resumed, options.seed, options.limits),
-        outbox(&socket, options.incarnation),
-        chronicle(options.log) {}
-
-  Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
-  Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
-  void TakeReturned(std::int64_t now_ns);
-  void TakeSettings();
-  void OnMessage(Message message, std::int64_t now_ns);
-  void OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns);
-  void Settled(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
-               Assembly::Outcome outcome, std::int64_t now_ns);
-  void PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
-              const TrajectoryView& view) const;
-  void CountSteps(std::uint32_t model);
-  void CloseAtQuorum(std::uint32_t model, std::int64_t now_ns);
-  void HandOver(std::uint32_t model, std::int64_t now_ns);
-  void SettleWaiting(std::uint32_t model, std::int64_t now_ns);
-  void Answer(std::int64_t now_ns);
-  bool AnswerDue(std::int64_t now_ns) const;
-  int Receive(std::int64_t now_ns);
-  int Round(std::int64_t now_ns);
-  void Chronicled(std::int64_t now_ns);
-
-  const IngestOptions options;
-  const OfferModel offer;
-  std::vector<std::string> addresses;
-  WakeSignal wake;
-  Socket socket;
-  Poller poller;
-
-  std::mutex mail_mutex;  ///< of settings_mail; nothing else is locked inside it
-  std::optional<wire::Settings> settings_mail;
-
-  mutable std::mutex mutex;  ///< all below: a round against TakeReport and SayGoaway
-  wire::ServerSession session;
-  Outbox outbox;
-  Chronicle chronicle;
-  std::vector<std::unique_ptr<Assembly>> assemblies;
-  std::map<std::string, std::uint32_t> model_numbers;
-  AlignedFloats scratch;
-  std::vector<StalenessMail::Age> ages;  ///< scratch
-  std::uint64_t messages = 0, bytes = 0;
-  std::int64_t next_tick_ns = 0;
-  bool urgent = false;             ///< somebody waits for an answer
-  std::int64_t owed_since_ns = 0;  ///< of the oldest ACCEPTED held back; 0: none
-};
 
 Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::string& text) {
   Result<Spaces> spaces = Spaces::Parse(text);
@@ -101,10 +45,15 @@ Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Sp
   }
   Result<OfferedModel> offered = offer(name, spaces);
   if (!offered.ok()) return offered.status();
-  Result<wire::SessionModel> model = ForSession(name, *offered, options.shm);
+  return TakeModel(name, *offered);
+}
+
+Result<std::uint32_t> Ingest::State::TakeModel(const std::string& name,
+                                               const OfferedModel& offered) {
+  Result<wire::SessionModel> model = ForSession(name, offered, options.shm);
   if (!model.ok()) return model.status();
   const std::uint32_t number = session.AddModel(*std::move(model));
-  assemblies.push_back(std::make_unique<Assembly>(name, *std::move(offered), MonotonicNs()));
+  assemblies.push_back(std::make_unique<Assembly>(name, offered, MonotonicNs()));
   model_numbers.emplace(name, number);
   session.SetVersion(number, assemblies.back()->channel().version.load(std::memory_order_acquire));
   return number;
@@ -174,8 +123,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   }
   Assembly& assembly = *assemblies[verdict.model];
   TrajectoryView view;
-  BlockRefusal refused =
-      Examine(decoded, Aligned(decoded.block, &scratch), assembly.channel(), &view);
+  BlockRefusal refused = Examine(decoded, Aligned(decoded.block, &scratch), options.incarnation,
+                                 assembly.channel(), &view);
   if (refused.refusal == wire::Refusal::kNone) refused = assembly.MayTake(view);
   auto outcome = Assembly::Outcome::kNoRoom;
   view.agent = verdict.agent_index;
@@ -201,8 +150,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   block->message = std::move(message);
   block->decoded = std::move(decoded);
   block->decoded.block = block->message.frames.back().bytes();
-  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), assembly.channel(),
-                &block->view);
+  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), options.incarnation,
+                assembly.channel(), &block->view);
   block->view.agent = verdict.agent_index;
   block->view.sender = view.sender;
   assembly.Keep(std::move(block), now_ns);
@@ -262,6 +211,7 @@ void Ingest::State::CloseAtQuorum(std::uint32_t model, std::int64_t now_ns) {
 
 void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
   CountSteps(model);  // before the batch: a lock-step learner reads its schedules from them
+  session.TakeMarks(model, assemblies[model]->next_marks());
   assemblies[model]->HandOver(session.any_lockstep(), now_ns);
 }
 
@@ -398,6 +348,7 @@ Ingest::Report Ingest::TakeReport() const {
   report.actors = state_->session.Actors(now_ns);
   report.refusals = state_->session.refusals();
   report.duplicates = state_->session.duplicates();
+  report.lost_trajectories = state_->session.lost_trajectories();
   report.messages = state_->messages;
   report.bytes = state_->bytes;
   for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {

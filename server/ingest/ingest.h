@@ -33,6 +33,7 @@ struct OfferedModel {
   bool current_only = false;
   double quorum = 1.0;
   double quorum_wait_s = 1.0;
+  std::uint64_t lockstep_steps = UINT64_MAX;  ///< environment steps after which none is given
 };
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;
@@ -64,6 +65,20 @@ class Ingest {
   /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer.
   void PollOnce(int timeout_ms);
   void Wake();  ///< from any thread
+  /// A model that is there before its first actor, going on from what Save wrote. Before the first
+  /// PollOnce.
+  Status AddModel(const std::string& name, const OfferedModel& offered, const StateReader& reader);
+  /// What a checkpoint of a model needs of the actors, when `batches` of those handed over (in this
+  /// process) have been trained on, the last one just now. Any thread; waits for the round that
+  /// runs.
+  void Save(const std::string& model, std::uint64_t batches, const StateWriter& writer) const;
+  /// A checkpoint with what Save wrote is on disk: senders are told. Any thread.
+  void Commit(const std::string& model, const StateReader& reader);
+  /// Any thread: in lock-step nothing begins any more, so that the run ends between two versions.
+  void StopGranting();
+  /// True when nothing is out: in lock-step all of a batch has been trained on; else true at once.
+  bool AtBorder() const;
+
   /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.
   void SayGoaway(const wire::Goaway& goaway);
 
@@ -77,6 +92,7 @@ class Ingest {
     std::vector<wire::ServerSession::ActorReport> actors;
     std::array<std::uint64_t, wire::kRefusalCount> refusals{};
     std::uint64_t duplicates = 0, messages = 0, bytes = 0;
+    std::uint64_t lost_trajectories = 0;  ///< with an earlier life of this learner
     /// "model default waits for experience: 3 of 8 trajectories; actor a-2 silent for 4.1 s"
     std::vector<std::string> waiting;
   };

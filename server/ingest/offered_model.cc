@@ -26,6 +26,7 @@ Result<wire::SessionModel> ForSession(const std::string& name, const OfferedMode
   model.block_bytes = channel.layout.block_bytes;
   model.outstanding_limit = 2 * channel.batch_trajectories;
   model.batch_trajectories = channel.batch_trajectories;
+  model.lockstep_steps = offered.lockstep_steps;
   model.lockstep_agents = offered.lockstep_agents;
   model.current_only = offered.current_only;
   return model;

@@ -10,8 +10,10 @@ bool IsAccepted(const wire::ServerSession::Reply& reply) {
   return std::holds_alternative<wire::Accepted>(reply.body);
 }
 
-bool IsPong(const wire::ServerSession::Reply& reply) {
-  return std::holds_alternative<wire::Pong>(reply.body);
+/// Said again soon, or when there is something newer to say.
+bool IsFleeting(const wire::ServerSession::Reply& reply) {
+  return std::holds_alternative<wire::Pong>(reply.body) ||
+         std::holds_alternative<wire::Committed>(reply.body);
 }
 
 }  // namespace
@@ -32,8 +34,8 @@ bool Outbox::Park(Reply reply) {
     slots_.emplace(std::move(peer), std::move(reply));
     return true;
   }
-  if (IsPong(reply)) return true;
-  if (!(IsAccepted(reply) && IsAccepted(slot->second)) && !IsPong(slot->second)) return false;
+  if (IsFleeting(reply)) return true;
+  if (!(IsAccepted(reply) && IsAccepted(slot->second)) && !IsFleeting(slot->second)) return false;
   slot->second = std::move(reply);
   return true;
 }

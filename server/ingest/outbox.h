@@ -1,8 +1,8 @@
 // Outbox: answers to peers through a ROUTER, never waiting for any of them.
 //
 // A peer whose queue is full gets one pending slot. Totals never fall, so a newer ACCEPTED makes an
-// older one in the slot needless, and a PONG is not worth keeping. Anything more: the peer does not
-// read, and is given up; it greets again when it lives.
+// older one in the slot needless, and PONG and COMMITTED are not worth keeping. Anything more: the
+// peer does not read, and is given up; it greets again when it lives.
 #pragma once
 
 #include <cstdint>

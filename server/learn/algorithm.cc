@@ -219,6 +219,13 @@ void Algorithm::Count(const PpoLossSums& sums) {
   sums_.clipped += sums.clipped;
 }
 
+Status Algorithm::Load(const StateReader& reader) {
+  Random::Words saved;
+  MURMURATE_RETURN_IF_ERROR(reader.Words("random", saved));
+  random_.GoOnFrom(saved);
+  return {};
+}
+
 void Algorithm::Report(LearnReport* report) const {
   report->trained_steps = taken_up_;
   report->clip_range = settings_.name == AlgorithmName::kPpo ? loss_settings_.clip : 0.0;

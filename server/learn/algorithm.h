@@ -33,6 +33,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
 #include "shared/experience/frame_stack.h"
+#include "shared/model/state.h"
 #include "shared/network/action_head_rows.h"
 #include "shared/network/actor_critic.h"
 #include "shared/network/ppo_action_loss.h"
@@ -54,6 +55,10 @@ class Algorithm {
   /// Writes the gradient of the next minibatch at `parameters`; false when the batch is used up
   /// (all epochs, no rows, or approx_kl of the next minibatch above 1.5 target_kl).
   bool NextGradient(std::span<const float> parameters, std::span<float> gradient);
+
+  /// Between batches: what decides how the next ones are shuffled.
+  void Save(const StateWriter& writer) const { writer.Words("random", random_.Saved()); }
+  Status Load(const StateReader& reader);
 
   /// Steps learned from, losses (means over all minibatches since TakeUp), clip range and explained
   /// variance.

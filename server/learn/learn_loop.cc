@@ -42,11 +42,13 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   const LearnReport report = learner_->Learn(**batch, environment_steps);
   if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
   Publish();
+  if (callbacks_.on_report) callbacks_.on_report(report);
+  ++batches_;
+  if (callbacks_.at_border) callbacks_.at_border(*learner_, batches_);
   (*batch)->Clear();
   (void)channel_->empty.TryPush(std::move(*batch));
   channel_->trajectories_done.fetch_add(trajectories, std::memory_order_release);
   if (callbacks_.wake_ingest) callbacks_.wake_ingest();
-  if (callbacks_.on_report) callbacks_.on_report(report);
   return true;
 }
 

@@ -19,6 +19,9 @@ struct LearnCallbacks {
   /// Before the version that was learned is handed out; `environment_steps` as the schedules saw
   /// them. May be empty.
   std::function<void(const LearnReport&, std::uint64_t environment_steps)> on_learned;
+  /// After each batch and its report: the moment for a checkpoint. `batches`: trained on so far by
+  /// this loop. Nobody has been told yet that the batch is done.
+  std::function<void(const Learner&, std::uint64_t batches)> at_border;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
 
@@ -28,14 +31,15 @@ class LearnLoop {
             LearnCallbacks callbacks);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot, give the batch
-  /// back (cleared), count it done, wake ingest, report. True when it trained.
+  /// weights before it waits. The order per batch: learn, hand out the snapshot, report, at_border,
+  /// give the batch back (cleared), count it done, wake ingest. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.
   void PostRates(const Rates& rates);
 
   const Learner& learner() const { return *learner_; }
+  std::uint64_t batches() const { return batches_; }
 
  private:
   void Publish();
@@ -46,6 +50,7 @@ class LearnLoop {
   LearnCallbacks callbacks_;
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not taken up yet
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace murmurate

@@ -6,6 +6,7 @@
 #include "server/learn/algorithm.h"
 #include "server/learn/reward_scale.h"
 #include "server/parameters/local_store.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -108,6 +109,25 @@ Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::
 Learner::~Learner() = default;
 
 void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parameters); }
+
+void Learner::Save(SavedState* state) const {
+  state_->store.Save(StateWriter(state, "optimizer"));
+  state_->algorithm.Save(StateWriter(state, "algorithm"));
+  state_->rewards.Save(StateWriter(state, "rewards"));
+}
+
+Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
+                     const SavedState& state) {
+  if (parameters.size() != state_->parameters.size())
+    return InvalidData("the saved model has " + std::to_string(parameters.size()) +
+                       " parameters, this one " + std::to_string(state_->parameters.size()));
+  MURMURATE_RETURN_IF_ERROR(state_->store.Load(StateReader(state, "optimizer")));
+  MURMURATE_RETURN_IF_ERROR(state_->algorithm.Load(StateReader(state, "algorithm")));
+  MURMURATE_RETURN_IF_ERROR(state_->rewards.Load(StateReader(state, "rewards")));
+  std::copy(parameters.begin(), parameters.end(), state_->parameters.begin());
+  state_->version = version;
+  return {};
+}
 
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
   LearnReport report;

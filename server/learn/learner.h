@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "server/learn/rates.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/state.h"
 #include "shared/model/weights_match.h"
 #include "shared/network/actor_critic.h"
 #include "shared/weights/weights.h"
@@ -44,6 +46,13 @@ class Learner {
 
   /// Before the first batch: what of a file matches goes over what was drawn.
   void BeginWith(const WeightsMatch& match);
+
+  /// Between batches: all that TakeSnapshot does not hold (the optimizer, the order of minibatches,
+  /// what is known of rewards), in sections of its own.
+  void Save(SavedState* state) const;
+  /// Goes on, bit for bit, as the learner of the same spec and settings that took a snapshot of
+  /// these `parameters` and saved `state`. On failure (kInvalidData) this learner is of no use.
+  Status Load(std::uint64_t version, std::span<const float> parameters, const SavedState& state);
 
   /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
   /// version. `environment_steps`: where the schedules are.

@@ -1,10 +1,13 @@
 #include "server/learn/reward_scale.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "server/learn/order_places.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -62,6 +65,38 @@ void RewardScale::AddReturns(const TrainingBatch& batch, int place) {
     running.discounted = gamma_ * running.discounted + scale_ * batch.reward[row];
     returns_.push_back(running.discounted);
   }
+}
+
+void RewardScale::Save(const StateWriter& writer) const {
+  writer.Doubles("statistics", {{statistics_.count, statistics_.mean, statistics_.m2}});
+  const std::map<std::uint32_t, Running> in_order(running_.begin(), running_.end());
+  std::vector<std::uint64_t> agents, next_steps;
+  std::vector<double> discounted;
+  for (const auto& [agent, running] : in_order) {
+    agents.push_back(agent);
+    next_steps.push_back(running.next_step);
+    discounted.push_back(running.discounted);
+  }
+  writer.Words("agents", agents);
+  writer.Words("next_steps", next_steps);
+  writer.Doubles("running_returns", discounted);
+}
+
+Status RewardScale::Load(const StateReader& reader) {
+  std::array<double, 3> statistics;
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("statistics", statistics));
+  const auto agents = reader.AllWords("agents");
+  if (!agents.ok()) return agents.status();
+  std::vector<std::uint64_t> next_steps(agents->size());
+  std::vector<double> discounted(agents->size());
+  MURMURATE_RETURN_IF_ERROR(reader.Words("next_steps", next_steps));
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("running_returns", discounted));
+  statistics_ = {statistics[0], statistics[1], statistics[2]};
+  running_.clear();
+  for (std::size_t i = 0; i < agents->size(); ++i) {
+    running_[static_cast<std::uint32_t>((*agents)[i])] = {next_steps[i], discounted[i]};
+  }
+  return {};
 }
 
 }  // namespace murmurate

@@ -21,6 +21,7 @@
 
 #include "server/learn/learner.h"
 #include "shared/experience/training_batch.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 
@@ -31,8 +32,10 @@ class RewardScale {
   /// Overwrites the rewards of the rows with weight > 0. Allocates only for agents it has not seen.
   void Apply(TrainingBatch& batch);
 
-  /// Part of what a checkpoint must hold. The running returns are not: whoever plays on after a
-  /// restart begins anew.
+  /// The statistics and every agent's running return.
+  void Save(const StateWriter& writer) const;
+  Status Load(const StateReader& reader);
+
   const RewardStatistics& statistics() const { return statistics_; }
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxReportsWaiting = 100'000;
 }  // namespace
 
 Operate::Operate(OperateOptions options)
-    : options_(std::move(options)), writer_(options_.retention, options_.log) {
+    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_written) {
   next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
   next_show_ns_ = options_.start_ns;
   next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
@@ -37,11 +37,15 @@ Result<std::unique_ptr<Operate>> Operate::Open(SocketContext& context, OperateOp
                         [self = operate.get()](const std::string& c) { return self->AnswerTo(c); });
   if (!admin.ok()) return admin.status();
   operate->admin_.emplace(std::move(*admin));
-  if (Status status = operate->AddModel("default"); !status.ok()) return status;
+  for (const ResumedProgress& resumed : operate->options_.resumed)
+    if (Status status = operate->AddModel(resumed.model, &resumed); !status.ok()) return status;
+  operate->named_ = !operate->models_.empty();
+  if (!operate->named_)
+    if (Status status = operate->AddModel("default"); !status.ok()) return status;
   return operate;
 }
 
-Status Operate::AddModel(const std::string& name) {
+Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed) {
   auto model = std::make_unique<Model>();
   model->name = name;
   model->folder = options_.directory->path();
@@ -50,10 +54,14 @@ Status Operate::AddModel(const std::string& name) {
     if (!folder.ok()) return folder.status();
     model->folder = *folder;
   }
-  auto file = ProgressFile::Create(model->folder + "/progress.csv");
+  const std::string rows = model->folder + "/progress.csv";
+  auto file = resumed == nullptr ? ProgressFile::Create(rows)
+                                 : ProgressFile::GoOn(rows, resumed->steps, options_.log);
   if (!file.ok()) return file.status();
   model->file.emplace(std::move(*file));
   model->progress = std::make_unique<Progress>(options_.start_ns);
+  if (resumed != nullptr)
+    MURMURATE_RETURN_IF_ERROR(model->progress->Load(StateReader(*resumed->state, "progress")));
   models_.push_back(std::move(model));
   return {};
 }
@@ -114,9 +122,15 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
 }
 
 void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
-  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make)] {
+  SavedState progress;
+  model.progress->Save(MonotonicNs(), StateWriter(&progress, "progress"));
+  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make),
+                              progress = std::move(progress)]() mutable {
     Checkpoint checkpoint = make();
     checkpoint.mean_return = mean;
+    if (checkpoint.state.words.empty()) return checkpoint;  // weights only
+    checkpoint.state.doubles.merge(progress.doubles);
+    checkpoint.state.words.merge(progress.words);
     return checkpoint;
   });
 }
@@ -172,16 +186,18 @@ void Operate::TakeEvaluations() {
   }
 }
 
+std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress) {
+  const std::uint64_t limit =
+      std::min(rules.at_steps.value_or(UINT64_MAX), rules.budget.value_or(UINT64_MAX));
+  if (rules.at_return && progress.window_full() && *progress.mean_return() >= *rules.at_return)
+    return RunEnd::kSolved;
+  if (progress.steps() < limit) return std::nullopt;
+  return rules.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
+}
+
 void Operate::CheckStop(const Progress& progress) {
   if (ended_) return;
-  const StopRules& stop = options_.stop;
-  const std::uint64_t limit =
-      std::min(stop.at_steps.value_or(UINT64_MAX), stop.budget.value_or(UINT64_MAX));
-  std::optional<RunEnd> end;
-  if (progress.steps() >= limit)
-    end = stop.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
-  if (stop.at_return && progress.window_full() && *progress.mean_return() >= *stop.at_return)
-    end = RunEnd::kSolved;
+  const std::optional<RunEnd> end = EndOf(options_.stop, progress);
   if (!end) return;
   ended_ = frozen_ = true;
   options_.on_end(*end);
@@ -257,9 +273,11 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
     const auto answer = options_.set(command.substr(kSet.size()));
     return {answer.ok(), answer.ok() ? *answer : answer.status().message()};
   }
-  if (command != "stop")
+  const bool resume_follows = command == "stop to resume";
+  if (command != "stop" && !resume_follows)
     return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
-  if (!std::exchange(ended_, true)) options_.on_end(RunEnd::kAsked);
+  if (!std::exchange(ended_, true))
+    options_.on_end(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
 
@@ -277,13 +295,12 @@ StatusReport Operate::Report() {
   if (!named_) return report;
   for (const auto& model : models_) {
     const TrainingUpdate& last = model->progress->last();
-    report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
-                             last.version, model->progress->episodes(), last.dropped_steps,
-                             model->progress->mean_return(), model->progress->success_rate(),
-                             model->progress->evaluation(), model->reports.Means(),
-                             model->progress->steps_per_second(now_ns), last.staleness_mean,
-                             writer_.Health(model->folder), last.learner_wait, last.ingest_wait,
-                             last.actor_wait});
+    report.models.push_back(
+        {model->name, last.environment_steps, last.trained_steps, last.updates, last.version,
+         model->progress->episodes(), last.dropped_steps, model->progress->mean_return(),
+         model->progress->success_rate(), model->progress->evaluation(), model->reports.Means(),
+         model->progress->steps_per_second(now_ns), last.staleness_mean,
+         writer_.Health(model->folder), last.learner_wait, last.ingest_wait, last.actor_wait});
   }
   return report;
 }

@@ -32,10 +32,21 @@ struct StopRules {
 };
 
 enum class RunEnd {
-  kAsked,         ///< a signal or `murmurate stop`
-  kSolved,        ///< at_return was reached
-  kStepsReached,  ///< at_steps or, without at_return, the budget
-  kBudgetSpent,   ///< the budget or at_steps is spent and at_return was not reached
+  kAsked,          ///< a signal or `murmurate stop`
+  kAskedToResume,  ///< `murmurate stop --resume-follows`
+  kSolved,         ///< at_return was reached
+  kStepsReached,   ///< at_steps or, without at_return, the budget
+  kBudgetSpent,    ///< the budget or at_steps is spent and at_return was not reached
+};
+
+/// By the rules alone; empty: it may go on.
+std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress);
+
+/// A model that goes on from a checkpoint of `steps` environment steps.
+struct ResumedProgress {
+  std::string model;
+  const SavedState* state = nullptr;  ///< read by Open
+  std::uint64_t steps = 0;
 };
 
 struct OperateOptions {
@@ -45,6 +56,8 @@ struct OperateOptions {
   StopRules stop;
   double log_interval_s = 5.0;
   Retention retention = {};
+  std::vector<ResumedProgress> resumed = {};  ///< the first is the run's first model
+  CheckpointWriter::OnWritten on_written = {};
   std::int64_t start_ns = 0;
   std::vector<std::string> listen;
   std::string admin_address;
@@ -98,7 +111,7 @@ class Operate {
   };
 
   explicit Operate(OperateOptions options);
-  Status AddModel(const std::string& name);
+  Status AddModel(const std::string& name, const ResumedProgress* resumed = nullptr);
   Model* Find(const std::string& name);
   void TakeMail();
   void PassOn(const Model& model, CheckpointWriter::Make make);

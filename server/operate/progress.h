@@ -15,9 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "murmurate/log.h"
 #include "murmurate/status.h"
 #include "server/operate/evaluation.h"
 #include "shared/experience/trajectory.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 
@@ -68,6 +70,11 @@ class Progress {
   /// Episodes that actors played in Mode(kEvaluate); others are left out.
   void TakeEvaluated(std::span<const EpisodeRecord> episodes);
 
+  /// Counters, the window of episodes, the time so far and the curve, for a checkpoint.
+  void Save(std::int64_t now_ns, const StateWriter& writer) const;
+  /// Before the first Take: goes on from what was saved.
+  Status Load(const StateReader& reader);
+
   std::uint64_t steps() const { return last_.environment_steps; }
   std::uint64_t episodes() const { return episodes_; }
   /// The last update, but trained_steps and updates are sums over all of them.
@@ -81,7 +88,7 @@ class Progress {
   /// Environment steps a second over about the last second.
   double steps_per_second(std::int64_t now_ns);
   double elapsed_s(std::int64_t now_ns) const {
-    return static_cast<double>(now_ns - start_ns_) * 1e-9;
+    return earlier_s_ + static_cast<double>(now_ns - start_ns_) * 1e-9;
   }
   const std::optional<Evaluation>& evaluation() const { return evaluation_; }
   const Curve& curve() const { return curve_; }
@@ -94,6 +101,7 @@ class Progress {
 
  private:
   const std::int64_t start_ns_;
+  double earlier_s_ = 0;  ///< of the lives of the run before this one
   TrainingUpdate last_;
   std::uint64_t episodes_ = 0;
   EpisodeList window_, said_, evaluated_;
@@ -112,6 +120,11 @@ class Progress {
 class ProgressFile {
  public:
   static Result<ProgressFile> Create(const std::string& path);
+  /// Goes on with one that is there, after `steps` environment steps. Rows of later ones, which a
+  /// learner wrote that died before its next checkpoint, are cut off, and so is half a row; `log`
+  /// is told. One with another header is kept as PATH.1, PATH.2, ...
+  static Result<ProgressFile> GoOn(const std::string& path, std::uint64_t steps,
+                                   const LogCallback& log);
   static std::string Header();
   static std::string Row(Progress& progress, std::int64_t now_ns);
   Status Append(const std::string& row);

@@ -20,6 +20,7 @@ class RunDirectory {
     kRefuse,    ///< kInvalidArgument that says what to do
     kNextName,  ///< NAME-2, NAME-3, ...
     kFresh,     ///< the earlier run becomes NAME.1, NAME.2, ...
+    kGoOn,      ///< an earlier run is what is wanted
   };
   /// Makes DIR/NAME and takes its lock; kAlreadyRunning names the process that holds it.
   static Result<RunDirectory> Open(const std::string& dir, const std::string& name,

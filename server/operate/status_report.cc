@@ -199,6 +199,9 @@ std::string Lines(const Json& report) {
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it
   for (const auto& [name, count] : refusals.items())
     text += "refused messages (" + name + "): " + count.dump() + '\n';
+  if (const std::uint64_t lost = report.value("lost_trajectories", std::uint64_t{0}); lost > 0)
+    text +=
+        "lost with an earlier life of this learner: " + std::to_string(lost) + " trajectories\n";
   for (const auto& sentence : report.value("waiting", Json::array()))
     text += "waiting: " + sentence.get<std::string>() + '\n';
   return text;
@@ -218,6 +221,7 @@ std::string StatusReport::ToJson() const {
             {"listen", listen},
             {"refusals", refusals},
             {"duplicates", actors.duplicates},
+            {"lost_trajectories", actors.lost_trajectories},
             {"messages", actors.messages},
             {"bytes", actors.bytes},
             {"waiting", actors.waiting},

@@ -18,7 +18,8 @@ struct ActorsView {
   std::vector<wire::ServerSession::ActorReport> actors;
   std::array<std::uint64_t, wire::kRefusalCount> refusals{};
   std::uint64_t duplicates = 0, messages = 0, bytes = 0;
-  std::vector<std::string> waiting;  ///< who waits for whom and why
+  std::vector<std::string> waiting;     ///< who waits for whom and why
+  std::uint64_t lost_trajectories = 0;  ///< with an earlier life of this learner
 };
 
 struct ModelStatus {

@@ -3,6 +3,7 @@
 
 #include "server/parameters/optimizer.h"
 #include "shared/core/aligned_floats.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 

@@ -23,6 +23,9 @@ class LocalStore {
   /// reward must not turn the model into NaN for good. Allocates nothing.
   double Step(double learning_rate, std::span<const float> gradient, std::span<float> parameters);
 
+  void Save(const StateWriter& writer) const { optimizer_->Save(writer); }
+  Status Load(const StateReader& reader) { return optimizer_->Load(reader); }
+
   std::uint64_t updates() const { return optimizer_->steps(); }
   const Optimizer& optimizer() const { return *optimizer_; }
 

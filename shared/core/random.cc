@@ -1,5 +1,6 @@
 #include "shared/core/random.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -98,6 +99,17 @@ double Random::Normal() {
   spare_normal_ = radius * direction.sin;
   has_spare_ = true;
   return radius * direction.cos;
+}
+
+Random::Words Random::Saved() const {
+  return {state_[0], state_[1],  state_[2],
+          state_[3], has_spare_, std::bit_cast<std::uint64_t>(spare_normal_)};
+}
+
+void Random::GoOnFrom(const Words& saved) {
+  std::copy_n(saved.begin(), state_.size(), state_.begin());
+  has_spare_ = saved[4] != 0;
+  spare_normal_ = std::bit_cast<double>(saved[5]);
 }
 
 std::uint64_t DeriveSeed(std::uint64_t seed, std::uint64_t index) {

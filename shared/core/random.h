@@ -37,6 +37,12 @@ class Random {
   /// processor, too.
   double Normal();
 
+  /// All that decides what comes next, to be saved and given to another Random: the four words,
+  /// whether a normal is kept, and its bits.
+  using Words = std::array<std::uint64_t, 6>;
+  Words Saved() const;
+  void GoOnFrom(const Words& saved);
+
  private:
   static std::uint64_t Rotate(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
   std::array<std::uint64_t, 4> state_;

@@ -18,6 +18,14 @@ Status Fill(const std::map<std::string, std::vector<Number>>& saved, const std::
   return {};
 }
 
+template <typename Number>
+Result<std::span<const Number>> All(const std::map<std::string, std::vector<Number>>& saved,
+                                    const std::string& name) {
+  const auto found = saved.find(name);
+  if (found == saved.end()) return InvalidData("the saved state has no " + name);
+  return std::span<const Number>(found->second);
+}
+
 }  // namespace
 
 StateWriter::StateWriter(SavedState* state, std::string section)
@@ -56,6 +64,14 @@ Status StateReader::Doubles(const std::string& name, std::span<double> values) c
 
 Status StateReader::Words(const std::string& name, std::span<std::uint64_t> values) const {
   return Fill(state_->words, prefix_ + name, values);
+}
+
+Result<std::span<const double>> StateReader::AllDoubles(const std::string& name) const {
+  return All(state_->doubles, prefix_ + name);
+}
+
+Result<std::span<const std::uint64_t>> StateReader::AllWords(const std::string& name) const {
+  return All(state_->words, prefix_ + name);
 }
 
 }  // namespace murmurate

@@ -51,6 +51,10 @@ class StateReader {
   Status Doubles(const std::string& name, std::span<double> values) const;
   Status Words(const std::string& name, std::span<std::uint64_t> values) const;
 
+  /// Of whatever length: what was saved, valid while the state is; kInvalidData when there is none.
+  Result<std::span<const double>> AllDoubles(const std::string& name) const;
+  Result<std::span<const std::uint64_t>> AllWords(const std::string& name) const;
+
  private:
   const SavedState* state_;
   std::string prefix_;

@@ -20,6 +20,7 @@ std::string Seconds(std::int64_t ns) { return std::to_string(ns / kNanosecondsPe
 }  // namespace
 
 void ClientSession::SendHello(std::int64_t now_ns, Output* out) {
+  hello_->sequence = sequence_;
   out->send.emplace_back(*hello_);
   hello_open_ = true;
   // Between half of the back-off and all of it: many clients of a restarted learner spread out.
@@ -77,9 +78,11 @@ ClientSession::Output ClientSession::OnMessage(const Decoded& message, std::int6
     settings_ = *settings;
     out.events.push_back({Kind::kSettings});
   } else if (const auto* goaway = std::get_if<Goaway>(&message.body)) {
-    OnGoaway(goaway->reason, goaway->restart_expected, now_ns, &out);
+    OnGoaway(*goaway, now_ns, &out);
+  } else if (const auto* committed = std::get_if<Committed>(&message.body)) {
+    if (in_session()) OnCommitted(*committed, &out);
   } else if (std::holds_alternative<Bye>(message.body)) {
-    OnGoaway("the learner has left", restart_expected_, now_ns, &out);
+    OnGoaway({"the learner has left", deadline_ms_, restart_expected_}, now_ns, &out);
   } else if (const auto* error = std::get_if<Error>(&message.body)) {
     OnError(*error, now_ns, &out);
   }
@@ -100,8 +103,15 @@ void ClientSession::OnHelloOk(const HelloOk& ok, Output* out) {
   fresh_session_ = !hello_ok_ || hello_ok_->incarnation != ok.incarnation ||
                    (ok.session == 0 ? !in_session() : hello_ok_->session != ok.session);
   if (fresh_session_) {
-    sequence_ = acknowledged_ = bytes_total_ = 0;
+    if (ok.resumed && sequence_ > ok.kept_sequence && hello_ok_ &&
+        hello_ok_->incarnation != ok.incarnation) {
+      lost_trajectories_ += sequence_ - ok.kept_sequence;
+    }
+    sequence_ = std::max(sequence_, ok.sequence);  // more may have left since that HELLO
+    acknowledged_ = ok.sequence;
+    bytes_total_ = 0;
     last_ping_ns_ = 0;
+    committed_.clear();
   }
   hello_ok_ = ok;
   bytes_total_ = std::max(bytes_total_, ok.bytes_total);
@@ -132,12 +142,19 @@ void ClientSession::OnCredit(const std::vector<ModelCredit>& models, std::uint64
   if (newer) out->events.push_back({Kind::kNewVersion});
 }
 
-void ClientSession::OnGoaway(const std::string& reason, bool restart_expected, std::int64_t now_ns,
-                             Output* out) {
-  if (state_ == State::kGreeting && reason_ == reason) return;
+void ClientSession::OnCommitted(const Committed& committed, Output* out) {
+  if (committed.model >= credit_.size()) return;
+  if (committed_.size() <= committed.model) committed_.resize(committed.model + 1);
+  committed_[committed.model] = committed;
+  out->events.push_back({Kind::kCommitted});
+}
+
+void ClientSession::OnGoaway(const Goaway& goaway, std::int64_t now_ns, Output* out) {
+  if (state_ == State::kGreeting && reason_ == goaway.reason) return;
   state_ = State::kGreeting;
-  reason_ = reason;
-  restart_expected_ = restart_expected;
+  reason_ = goaway.reason;
+  restart_expected_ = goaway.restart_expected;
+  deadline_ms_ = goaway.deadline_ms;
   hello_open_ = false;
   hello_backoff_ns_ = kLongestRetryNs;
   next_hello_ns_ = now_ns + kLongestRetryNs;  // not to the one that is leaving

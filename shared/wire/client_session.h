@@ -26,10 +26,11 @@ class ClientSession {
   /// What the owner must act on, in order.
   struct Event {
     enum class Kind : std::uint8_t {
-      kWelcome,     ///< HELLO_OK taken: read hello_ok(); sequence numbers restart at 1
+      kWelcome,     ///< HELLO_OK taken: read hello_ok()
       kCredit,      ///< totals or at_version changed: read credit()
       kNewVersion,  ///< the learner has published something newer
       kSettings,    ///< read settings()
+      kCommitted,   ///< read committed()
       kGoaway,      ///< read reason()
       kRefused,  ///< read reason(); asked again after 5 s (the learner may be restarted otherwise)
       kLost,     ///< close and reopen the socket; HELLO follows
@@ -61,8 +62,12 @@ class ClientSession {
   const Settings& settings() const { return settings_; }
   std::uint64_t bytes_total() const { return bytes_total_; }
   std::uint64_t acknowledged() const { return acknowledged_; }  ///< highest ACCEPTED sequence
-  /// Whether the last kWelcome began a new session: sequence numbers restart at 1, totals at 0. A
-  /// HELLO in a live session goes on with both.
+  /// The newest COMMITTED of each model, in the order of Hello::models; may be shorter.
+  const std::vector<Committed>& committed() const { return committed_; }
+  /// EXPERIENCE sent that no learner has: what the one before a resumed one had not yet saved.
+  std::uint64_t lost_trajectories() const { return lost_trajectories_; }
+  /// Whether the last kWelcome began a new session: totals restart at 0. A HELLO in a live session
+  /// goes on with them.
   bool fresh_session() const { return fresh_session_; }
   /// EXPERIENCE the learner refused for what it was (credit, meaning, numbers, staleness, order),
   /// and its sentence for the last one. The session goes on.
@@ -70,6 +75,7 @@ class ClientSession {
   const std::string& last_refusal() const { return last_refusal_; }
   const std::string& reason() const { return reason_; }        ///< why it is not live
   bool restart_expected() const { return restart_expected_; }  ///< of the last GOAWAY
+  std::uint32_t deadline_ms() const { return deadline_ms_; }   ///< of the last GOAWAY
 
  private:
   void SendHello(std::int64_t now_ns, Output* out);
@@ -78,7 +84,8 @@ class ClientSession {
   void OnHelloOk(const HelloOk& ok, Output* out);
   void OnCredit(const std::vector<ModelCredit>& models, std::uint64_t bytes_total, Output* out);
   void OnError(const Error& error, std::int64_t now_ns, Output* out);
-  void OnGoaway(const std::string& reason, bool restart_expected, std::int64_t now_ns, Output* out);
+  void OnCommitted(const Committed& committed, Output* out);
+  void OnGoaway(const Goaway& goaway, std::int64_t now_ns, Output* out);
   void OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Output* out);
   bool Answers(const HelloOk& ok) const;
   bool in_session() const { return state_ == State::kLive || state_ == State::kDegraded; }
@@ -91,6 +98,9 @@ class ClientSession {
   std::vector<ModelCredit> credit_;
   Settings settings_;
   std::uint64_t bytes_total_ = 0, sequence_ = 0, acknowledged_ = 0, refused_trajectories_ = 0;
+  std::vector<Committed> committed_;
+  std::uint64_t lost_trajectories_ = 0;
+  std::uint32_t deadline_ms_ = 0;
   std::string reason_, last_refusal_;
   bool restart_expected_ = false, fresh_session_ = true;
   bool hello_open_ = false;  ///< a HELLO is not answered yet

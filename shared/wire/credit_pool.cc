@@ -37,14 +37,14 @@ void CreditPool::Give(const Holder& holder, std::uint64_t at_version, std::int64
   holder.sender->told = false;
 }
 
-void CreditPool::Grant(std::span<const Holder> holders, std::int64_t now_ns) {
+void CreditPool::Grant(std::span<const Holder> holders, bool spent, std::int64_t now_ns) {
   dirty = false;
   if (Agents(holders) == 0) return;
   const bool lockstep = std::any_of(holders.begin(), holders.end(), [](const Holder& h) {
     return h.sender->pace == Pace::kLockstep;
   });
   if (lockstep || model.current_only) {
-    GrantRound(holders, now_ns);
+    if (!lockstep || !spent) GrantRound(holders, now_ns);
   } else {
     GrantFreely(holders, now_ns);
   }

@@ -32,8 +32,22 @@ class CreditPool {
   void Released(int count);
   /// What was delivered is all there will be of this batch: nothing is given until it is released.
   void CloseRound() { closed_ = true; }
-  /// Gives out what may be given out.
-  void Grant(std::span<const Holder> holders, std::int64_t now_ns);
+  /// Gives out what may be given out. `spent`: the run has the steps it was told to take, so in
+  /// lock-step nothing more begins.
+  void Grant(std::span<const Holder> holders, bool spent, std::int64_t now_ns);
+  /// Delivered, and not yet trained on.
+  std::uint64_t unreleased() const { return unreleased_; }
+
+  /// Whose turn is next, for a checkpoint.
+  struct Turn {
+    std::uint64_t grants = 0;
+    std::uint32_t next_index = 0;
+  };
+  Turn turn() const { return {grants_, next_index_}; }
+  void GoOnFrom(const Turn& turn) {
+    grants_ = turn.grants;
+    next_index_ = turn.next_index;
+  }
 
   const SessionModel model;
   std::uint64_t version = 0;

@@ -40,8 +40,7 @@ bool IsGreeting(MessageType type) {
 
 bool IsKnown(MessageType type) {
   return type >= MessageType::kHello && type <= MessageType::kSettings &&
-         type != MessageType::kCommitted && type != MessageType::kInfer &&
-         type != MessageType::kInferOk;
+         type != MessageType::kInfer && type != MessageType::kInferOk;
 }
 
 Header ReadHeader(const std::byte* bytes) {

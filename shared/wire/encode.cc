@@ -46,10 +46,10 @@ struct Writer {
           builder, builder.CreateString(m.name), builder.CreateString(m.spaces),
           builder.CreateVector(m.agents), m.holds_incarnation, m.holds_version));
     }
-    builder.Finish(fb::CreateHello(builder, hello.min_major, hello.max_major,
-                                   builder.CreateString(hello.actor_name), hello.host_identity,
-                                   static_cast<std::uint8_t>(hello.pace), hello.accept_reset,
-                                   hello.pid, builder.CreateVector(models), hello.number));
+    builder.Finish(fb::CreateHello(
+        builder, hello.min_major, hello.max_major, builder.CreateString(hello.actor_name),
+        hello.host_identity, static_cast<std::uint8_t>(hello.pace), hello.accept_reset, hello.pid,
+        builder.CreateVector(models), hello.number, hello.sequence));
     return MessageType::kHello;
   }
 
@@ -66,7 +66,7 @@ struct Writer {
     builder.Finish(fb::CreateHelloOk(
         builder, ok.incarnation, ok.resumed, ok.heartbeat_ms, ok.max_message_bytes, ok.bytes_total,
         builder.CreateString(ok.announce_address), builder.CreateString(ok.weights_address),
-        builder.CreateVector(models), ok.session, ok.number));
+        builder.CreateVector(models), ok.session, ok.number, ok.sequence, ok.kept_sequence));
     return MessageType::kHelloOk;
   }
 
@@ -91,6 +91,12 @@ struct Writer {
     builder.Finish(fb::CreateAccepted(builder, accepted.sequence, accepted.bytes_total,
                                       Credits(builder, accepted.models)));
     return MessageType::kAccepted;
+  }
+
+  MessageType operator()(const Committed& committed) {
+    builder.Finish(fb::CreateCommitted(builder, committed.model, committed.sequence,
+                                       committed.trajectories, committed.steps));
+    return MessageType::kCommitted;
   }
 
   MessageType operator()(const Ping& ping) {

@@ -52,7 +52,7 @@ enum class MessageType : std::uint16_t {
   kAdmin = 15,
   kAdminOk = 16,
   kSettings = 17,
-};  // 5, 13 and 14 are reserved: answered with kUnknownType
+};  // 13 and 14 are reserved: answered with kUnknownType
 
 /// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
 enum class Refusal : std::uint16_t {
@@ -81,7 +81,8 @@ struct Header {
   std::uint32_t flags = 0;       ///< zero
   std::uint32_t body_bytes = 0;  ///< bytes of all frames after this one
   std::uint64_t sender = 0;      ///< random id of one Client, or the learner's incarnation
-  std::uint64_t sequence = 0;    ///< EXPERIENCE: 1, 2, 3...; else 0 or what is answered
+  std::uint64_t sequence = 0;    ///< EXPERIENCE: 1, 2, 3... over a sender's life; else 0 or what is
+                                 ///< answered
 };
 
 struct HelloModel {
@@ -99,7 +100,8 @@ struct Hello {
   bool accept_reset = false;
   std::uint32_t pid = 0;
   std::vector<HelloModel> models;
-  std::uint32_t number = 0;  ///< counts this client's HELLOs; ClientSession sets it
+  std::uint32_t number = 0;    ///< counts this client's HELLOs; ClientSession sets it
+  std::uint64_t sequence = 0;  ///< of the last EXPERIENCE it ever sent; ClientSession sets it
 };
 
 struct HelloOkModel {
@@ -125,9 +127,13 @@ struct HelloOk {
   std::uint64_t bytes_total = 0;  ///< byte credit granted so far in this session
   std::string announce_address, weights_address;
   std::vector<HelloOkModel> models;  ///< in the order of Hello::models
-  /// Another one than last time: sequence numbers and totals begin anew. 0: not said.
+  /// Another one than last time: totals begin anew, EXPERIENCE goes on after `sequence`. 0: not
+  /// said.
   std::uint64_t session = 0;
   std::uint32_t number = 0;  ///< of the HELLO that is answered; 0: not said
+  std::uint64_t sequence = 0;
+  /// Of a resumed learner: this sender's experience up to here is in what it goes on from.
+  std::uint64_t kept_sequence = 0;
 };
 
 /// A number the game reported by name, summed over the finished episodes of one message.
@@ -161,6 +167,14 @@ struct Accepted {
   std::uint64_t sequence = 0;  ///< highest EXPERIENCE dealt with (accepted or refused)
   std::uint64_t bytes_total = 0;
   std::vector<ModelCredit> models;
+};
+
+/// What a sender has given to one model is in a checkpoint on disk.
+struct Committed {
+  std::uint32_t model = 0;         ///< index into Hello::models
+  std::uint64_t sequence = 0;      ///< up to this EXPERIENCE
+  std::uint64_t trajectories = 0;  ///< of the sender's life in this run
+  std::uint64_t steps = 0;
 };
 
 struct PingModel {
@@ -232,7 +246,7 @@ struct Settings {
 inline constexpr std::size_t kMaxSettings = 32;
 
 using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye,
-                          Pull, Chunk, Admin, AdminOk, Settings>;
+                          Pull, Chunk, Admin, AdminOk, Settings, Committed>;
 
 struct Decoded {
   Header header;

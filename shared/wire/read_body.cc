@@ -127,6 +127,7 @@ Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
   hello.accept_reset = from.accept_reset();
   hello.pid = from.pid();
   hello.number = from.number();
+  hello.sequence = from.sequence();
   std::set<std::string> names;
   std::size_t agents = 0;
   ForEach(in, from.models(), 4, 4, [&](const fb::HelloModel& model) {
@@ -150,6 +151,8 @@ HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
   ok.resumed = from.resumed();
   ok.session = from.session();
   ok.number = from.number();
+  ok.sequence = from.sequence();
+  ok.kept_sequence = from.kept_sequence();
   ok.heartbeat_ms = from.heartbeat_ms();
   in.Expect(ok.heartbeat_ms >= 1 && ok.heartbeat_ms <= 60'000, "heartbeat", "1 to 60000 ms");
   ok.max_message_bytes = from.max_message_bytes();
@@ -218,6 +221,11 @@ std::vector<ModelCredit> ReadCredits(Reader& in, const CreditVector* from) {
 
 Accepted ReadTable(Reader& in, const fb::Accepted& from, std::size_t) {
   return {from.sequence(), from.bytes_total(), ReadCredits(in, from.models())};
+}
+
+Committed ReadTable(Reader& in, const fb::Committed& from, std::size_t) {
+  in.Expect(from.model() < kMaxModels, "model", "an index of HELLO's list");
+  return {from.model(), from.sequence(), from.trajectories(), from.steps()};
 }
 
 Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
@@ -334,6 +342,7 @@ Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::s
     case MessageType::kSettings:
       return ReadRoot<fb::Settings>(metadata, block_bytes, body);
     case MessageType::kCommitted:
+      return ReadRoot<fb::Committed>(metadata, block_bytes, body);
     case MessageType::kInfer:
     case MessageType::kInferOk:
       break;

@@ -32,6 +32,14 @@ std::uint64_t Sender::Steps(const Share& share) const {
   return pace == Pace::kLockstep ? steps : std::max(steps, share.pinged_steps);
 }
 
+std::uint64_t Sender::dealt_through() const {
+  return undealt.empty() ? acknowledged : std::min(acknowledged, undealt.begin()->first - 1);
+}
+
+void AgentIndices::Know(std::uint32_t index) {
+  if (index >= used_.size()) used_.resize(index + 1, false);
+}
+
 std::uint32_t AgentIndices::Take() {
   const auto free = std::find(used_.begin(), used_.end(), false);
   const auto index = static_cast<std::uint32_t>(free - used_.begin());

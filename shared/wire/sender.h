@@ -37,7 +37,9 @@ struct Share {
   std::map<std::uint32_t, std::uint32_t> former;  ///< indices of agents that left, by their number
   std::uint64_t left_steps = 0;                   ///< of agents that are gone
   std::uint64_t pinged_steps = 0, pinged_dropped = 0;
-  std::uint64_t waited_ns = 0, played_ns = 0;  ///< as last pinged
+  std::uint64_t waited_ns = 0, played_ns = 0;             ///< as last pinged
+  std::uint64_t given_trajectories = 0, given_steps = 0;  ///< taken for training, in this run
+  Committed committed;                                    ///< `model` is not set
 
   std::uint64_t held() const { return granted - settled; }
   Seat* Find(std::uint32_t number);
@@ -58,7 +60,15 @@ struct Sender {
   std::vector<std::uint32_t> models;      ///< in the order of HELLO: the learner's numbers
 
   std::uint64_t last_sequence = 0, acknowledged = 0;
-  std::map<std::uint64_t, std::size_t> undealt;  ///< bytes of what was handed on, by sequence
+  /// What it had given before the checkpoint that the learner was resumed from: never taken again.
+  std::uint64_t kept_sequence = 0;
+  bool heard_here = false;  ///< by this incarnation, not only known from that checkpoint
+  /// What was handed on and is not dealt with, by sequence.
+  struct Undealt {
+    std::size_t bytes = 0;
+    std::uint64_t session = 0;
+  };
+  std::map<std::uint64_t, Undealt> undealt;
   std::uint64_t bytes_granted = 0, bytes_received = 0, bytes_dealt = 0;
   std::size_t reserve_bytes = 0;  ///< its largest trajectory
   std::size_t wanted_bytes = 0;   ///< all it could have outstanding
@@ -67,6 +77,8 @@ struct Sender {
   std::uint64_t trajectories = 0, refused = 0;
   StalenessHistogram staleness;
 
+  /// All up to this one is in a batch or was refused.
+  std::uint64_t dealt_through() const;
   bool gone() const { return health == Health::kGone; }
   bool live() const { return health == Health::kLive; }
   std::uint64_t window() const { return bytes_granted - bytes_dealt; }
@@ -83,6 +95,8 @@ class AgentIndices {
   /// `index` itself when it is free, else the lowest.
   std::uint32_t TakeAgain(std::uint32_t index);
   void Free(std::uint32_t index) { used_[index] = false; }
+  /// `index` was given out in an earlier life of the learner, and is free.
+  void Know(std::uint32_t index);
 
  private:
   std::vector<bool> used_;

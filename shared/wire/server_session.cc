@@ -151,7 +151,7 @@ ServerSession::Verdict ServerSession::Book::Examine(Sender& sender, const Decode
     if (refusal != Refusal::kNone) Refuse(sender.peer, refusal, std::move(sentence), sequence, now);
     return {};
   }
-  sender.undealt[sequence] = bytes;
+  sender.undealt[sequence] = {bytes, sender.session};
   return {.accept = true, .model = share->model, .agent_index = seat->index};
 }
 
@@ -233,14 +233,17 @@ void ServerSession::Dealt(const std::string& peer, const Decoded& message, Refus
   if (accepted && steps && share != nullptr) {
     book_->pools[share->model].Delivered();
     ++sender.trajectories;
+    ++share->given_trajectories;
+    share->given_steps += experience.steps;
   }
   if (!accepted) ++sender.refused;
   const std::uint64_t sequence = message.header.sequence;
   const auto undealt = sender.undealt.find(sequence);
-  if (sender.peer == peer && undealt != sender.undealt.end()) {
-    const std::size_t bytes = undealt->second;
+  if (undealt != sender.undealt.end()) {
+    const Sender::Undealt handed = undealt->second;
     sender.undealt.erase(undealt);
-    book_->Settle(sender, share, sequence, bytes, steps);
+    if (sender.peer == peer && handed.session == sender.session && !sender.gone())
+      book_->Settle(sender, share, sequence, handed.bytes, steps);
   }
   if (!accepted) book_->Refuse(peer, refused, std::move(sentence), sequence, now_ns);
 }
@@ -280,6 +283,8 @@ void ServerSession::OnTick(std::int64_t now_ns) {
   book_->last_ns = now_ns;
   book_->Tick(now_ns);
 }
+
+void ServerSession::StopGranting() { book_->finishing = true; }
 
 void ServerSession::SayGoaway(const Goaway& goaway) {
   book_->leaving = true;

@@ -18,10 +18,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "shared/experience/staleness.h"
+#include "shared/model/state.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate::wire {
@@ -37,6 +39,8 @@ struct SessionModel {
   /// Experience of the current version only: whatever the pace, credit is for one batch under one
   /// version, and for the next one when that has been trained on.
   bool current_only = false;
+  /// No lock-step credit once so many environment steps were taken: a run ends where it is told to.
+  std::uint64_t lockstep_steps = UINT64_MAX;
 };
 
 class ServerSession {
@@ -99,6 +103,10 @@ class ServerSession {
   /// The batch being played was handed over short: nothing is granted until it has been released.
   void CloseBatch(std::uint32_t model);
   void OnTick(std::int64_t now_ns);
+  /// No credit from now on: what is out comes to an end.
+  void StopGranting();
+  /// In lock-step: nothing is out or waiting to be trained on, so the next batch has not begun.
+  bool AtBorder(std::uint32_t model) const;
   /// GOAWAY to everybody.
   void SayGoaway(const Goaway& goaway);
   /// A peer that could not be reached (its ROUTER slot is gone).
@@ -106,6 +114,26 @@ class ServerSession {
 
   /// Everything to be sent since the last call, in order.
   std::vector<Reply> TakeReplies();
+
+  /// What one sender has given to one model, up to some moment.
+  struct Mark {
+    std::uint64_t sender = 0, sequence = 0, trajectories = 0, steps = 0;
+  };
+  /// Of everybody who plays `model` or has: where they are now, as all that was dealt with lies in
+  /// batches. Overwrites `marks`, allocating only what it lacks.
+  void TakeMarks(std::uint32_t model, std::vector<Mark>* marks) const;
+  /// Counters, turns and who is who (senders, the indices of their agents), with `marks` for what
+  /// they have given, for a checkpoint of `model`.
+  void Save(std::uint32_t model, std::span<const Mark> marks, const StateWriter& writer) const;
+  /// Right after AddModel: goes on from what was saved. What was given before is never taken again.
+  Status Load(std::uint32_t model, const StateReader& reader);
+  /// The marks in what Save wrote.
+  static Result<std::vector<Mark>> ReadMarks(const StateReader& reader);
+  /// A checkpoint with these marks is on disk: COMMITTED to everybody in them who is here.
+  void Commit(std::uint32_t model, std::span<const Mark> marks);
+  /// Trajectories sent to the learner before this one and in no checkpoint, as those who came back
+  /// say.
+  std::uint64_t lost_trajectories() const;
 
   struct ActorReport {
     std::string name;

@@ -43,6 +43,10 @@ struct ServerSession::Book {
   bool LookUp(const std::string& peer, const Hello& hello, Models& lookup,
               std::vector<std::uint32_t>* models, std::int64_t now_ns);
   Sender& Enter(const std::string& peer, std::uint64_t id, const Hello& hello);
+  // session_state.cc
+  Status Know(std::uint32_t model, std::span<const std::uint64_t> words);
+
+  void TellCommitted(const Sender& sender, std::uint32_t model);
   void TakeSeats(Share& share, const std::vector<std::uint32_t>& numbers);
   void TakeModels(Sender& sender, const Hello& hello, const std::vector<std::uint32_t>& models);
   HelloOk Welcome(const Sender& sender, const Hello& hello) const;
@@ -52,6 +56,7 @@ struct ServerSession::Book {
   void FitBytes(Sender& sender);
   std::size_t ReserveFor(const std::vector<std::uint32_t>& models) const;
   void GrantAll(std::int64_t now_ns);
+  std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   void Tick(std::int64_t now_ns);
   void ForgetOldest(std::size_t count);
 
@@ -72,7 +77,8 @@ struct ServerSession::Book {
   std::uint64_t sessions = 0;
   std::uint64_t reserves = 0, windows = 0;  ///< bytes, over all present
   int present = 0;                          ///< senders not gone
-  bool leaving = false;
+  bool leaving = false, finishing = false;
+  std::uint64_t lost_trajectories = 0;
   std::int64_t last_ns = 0;
 
   std::vector<Reply> replies;

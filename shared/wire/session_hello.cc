@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "shared/core/random.h"
 #include "shared/wire/session_book.h"
@@ -35,6 +36,7 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
                       std::to_string(limits.ingest_budget_bytes) + "; raise it",
                   0, now);
   }
+  const bool fresh = known == peers.end();
   Sender& sender = Enter(peer, header.sender, hello);
   Heard(sender, now);
   TakeModels(sender, hello, models);
@@ -44,6 +46,18 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
   // First: whoever is welcome may begin to play.
   if (settings.revision != 0) replies.push_back({peer, settings, 0});
   replies.push_back({peer, Welcome(sender, hello), header.sequence});
+  if (!fresh) return;
+  for (const std::uint32_t model : models) TellCommitted(sender, model);
+}
+
+/// Of a model that it plays and that has a checkpoint with something of it.
+void ServerSession::Book::TellCommitted(const Sender& sender, std::uint32_t model) {
+  const auto named = std::find(sender.models.begin(), sender.models.end(), model);
+  if (sender.gone() || named == sender.models.end()) return;
+  Committed committed = sender.shares.at(model).committed;
+  if (committed.sequence == 0) return;
+  committed.model = static_cast<std::uint32_t>(named - sender.models.begin());
+  replies.push_back({sender.peer, committed, committed.sequence});
 }
 
 /// Whether `id` may have a session on this connection; says no, or asks the other connection.
@@ -113,7 +127,10 @@ Sender& ServerSession::Book::Enter(const std::string& peer, std::uint64_t id, co
   sender.peer = peer;
   sender.health = Sender::Health::kLive;
   sender.session = ++sessions;
-  sender.last_sequence = sender.acknowledged = 0;
+  const bool first = !std::exchange(sender.heard_here, true);
+  if (resumed && first && hello.sequence > sender.kept_sequence)
+    lost_trajectories += hello.sequence - sender.kept_sequence;
+  sender.last_sequence = sender.acknowledged = std::max(hello.sequence, sender.kept_sequence);
   sender.claimed_ns = -1;
   peers[peer] = id;
   ++present;
@@ -166,6 +183,8 @@ HelloOk ServerSession::Book::Welcome(const Sender& sender, const Hello& hello) c
   ok.weights_address = weights_address;
   ok.session = sender.session;
   ok.number = hello.number;
+  ok.sequence = sender.last_sequence;
+  ok.kept_sequence = sender.kept_sequence;
   for (const std::uint32_t model : sender.models) {
     const Share& share = sender.shares.at(model);
     HelloOkModel welcome = pools[model].model.welcome;
@@ -208,7 +227,6 @@ void ServerSession::Book::Leave(Sender& sender) {
   --present;
   sender.reserve_bytes = 0;
   sender.bytes_granted = sender.bytes_received = sender.bytes_dealt = 0;
-  sender.undealt.clear();
   for (auto& [model, share] : sender.shares) {
     share.former.clear();
     for (const Seat& seat : share.seats) share.former[seat.number] = seat.index;
@@ -236,7 +254,7 @@ void ServerSession::Book::FitBytes(Sender& sender) {
 }
 
 void ServerSession::Book::GrantAll(std::int64_t now) {
-  if (leaving) return;
+  if (leaving || finishing) return;
   for (std::uint32_t model = 0; model < pools.size(); ++model) {
     if (!pools[model].dirty) continue;
     std::vector<CreditPool::Holder> holders;
@@ -247,7 +265,9 @@ void ServerSession::Book::GrantAll(std::int64_t now) {
         continue;
       holders.push_back({&sender, &share->second});
     }
-    pools[model].Grant(holders, now);
+    const std::uint64_t limit = pools[model].model.lockstep_steps;
+    const bool spent = limit != UINT64_MAX && EnvironmentSteps(model) >= limit;
+    pools[model].Grant(holders, spent, now);
     for (const CreditPool::Holder& holder : holders) {
       if (!holder.sender->told) Untell(*holder.sender);
     }

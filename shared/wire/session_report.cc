@@ -5,6 +5,7 @@ namespace murmurate::wire {
 std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
   std::vector<ActorReport> reports;
   for (const auto& [id, sender] : book_->senders) {
+    if (!sender.heard_here) continue;
     ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
     report.agents = sender.agents();
     report.trajectories = sender.trajectories;
@@ -29,8 +30,12 @@ const std::array<std::uint64_t, kRefusalCount>& ServerSession::refusals() const 
 std::uint64_t ServerSession::duplicates() const { return book_->duplicates; }
 
 std::uint64_t ServerSession::EnvironmentSteps(std::uint32_t model) const {
-  std::uint64_t steps = book_->old_steps[model];
-  for (const auto& [id, sender] : book_->senders) {
+  return book_->EnvironmentSteps(model);
+}
+
+std::uint64_t ServerSession::Book::EnvironmentSteps(std::uint32_t model) const {
+  std::uint64_t steps = old_steps[model];
+  for (const auto& [id, sender] : senders) {
     const auto share = sender.shares.find(model);
     if (share != sender.shares.end()) steps += sender.Steps(share->second);
   }

@@ -29,6 +29,7 @@ struct TestLearnerOptions {
   int batch = 4;         ///< trajectories; also what lock-step credit is divided from
   std::uint64_t incarnation = 100;
   bool resumed = false, shm = true, release = true;
+  std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
   ModelSpec model = SmallSpec();  ///< whatever the spaces are
 };
@@ -76,7 +77,13 @@ class TestLearner : public wire::ServerSession::Models {
     model.outstanding_limit = options_.outstanding;
     model.batch_trajectories = options_.batch;
     specs_.push_back(spec);
-    return numbers_[name] = session_.AddModel(std::move(model));
+    numbers_[name] = session_.AddModel(std::move(model));
+    session_.SetVersion(numbers_[name], options_.version);
+    if (load) {
+      const Status loaded = session_.Load(numbers_[name], StateReader(*load, "session"));
+      EXPECT_TRUE(loaded.ok()) << loaded;
+    }
+    return numbers_[name];
   }
 
   void PollOnce(int timeout_ms = 1) {
@@ -103,15 +110,16 @@ class TestLearner : public wire::ServerSession::Models {
   void Release(int count, std::uint64_t version) {
     session_.ReleaseTrajectories(0, count, version, MonotonicNs());
   }
-  void SayGoaway(bool restart_expected) {
-    session_.SayGoaway({"going home", 5000, restart_expected});
+  void SayGoaway(bool restart_expected, std::uint32_t deadline_ms = 5000) {
+    session_.SayGoaway({"going home", deadline_ms, restart_expected});
   }
 
   bool knows(const std::string& model) const { return numbers_.contains(model); }
   wire::ServerSession& session() { return session_; }
 
   std::vector<std::unique_ptr<ReceivedTrajectory>> received;
-  bool deaf = false;  ///< neither hears nor answers
+  std::optional<SavedState> load;  ///< the first model goes on from it
+  bool deaf = false;               ///< neither hears nor answers
 
  private:
   void Take(const Message& message, std::int64_t now_ns) {

@@ -73,5 +73,16 @@ TEST(Random, IdentitiesDifferAndAreNeverZero) {
   EXPECT_NE(first, RandomIdentity());
 }
 
+TEST(Random, GoesOnFromWhatWasSavedEvenBetweenTwoNormals) {
+  Random random(5);
+  (void)random.Next();
+  (void)random.Normal();
+  Random other(6);
+  other.GoOnFrom(random.Saved());
+  EXPECT_EQ(other.Normal(), random.Normal()) << "the second of the pair";
+  EXPECT_EQ(other.Next(), random.Next());
+  EXPECT_EQ(other.Normal(), random.Normal());
+}
+
 }  // namespace
 }  // namespace murmurate

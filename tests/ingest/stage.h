@@ -138,6 +138,7 @@ class StageActor {
   wire::Accepted accepted;
   std::vector<wire::Error> errors;
   std::vector<wire::Goaway> goaways;
+  std::vector<wire::Committed> committed;
   int pongs = 0;
 
  private:
@@ -157,6 +158,7 @@ class StageActor {
     if (const auto* credit = std::get_if<wire::Accepted>(&body)) accepted = *credit;
     if (const auto* error = std::get_if<wire::Error>(&body)) errors.push_back(*error);
     if (const auto* goaway = std::get_if<wire::Goaway>(&body)) goaways.push_back(*goaway);
+    if (const auto* kept = std::get_if<wire::Committed>(&body)) committed.push_back(*kept);
     if (std::holds_alternative<wire::Pong>(body)) ++pongs;
   }
 

@@ -59,7 +59,7 @@ TEST_F(LearnLoopTest, HandsOverInOrderSnapshotBatchCountWakeReport) {
   events_.clear();
   Fill(1);
   EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
-  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 2", "wake 2 4 3", "report 2"}));
+  EXPECT_EQ(events_, (std::vector<std::string>{"snapshot 2", "report 2", "wake 2 4 3"}));
   EXPECT_FALSE(loop.PollOnce(std::chrono::milliseconds(0)));
   EXPECT_EQ(loop.learner().version(), 2u);
 }

@@ -38,5 +38,21 @@ TEST(State, AMissingNameOrAnotherLengthChangesNothingAndIsNamed) {
   EXPECT_EQ(values, (std::array<float, 3>{9, 9, 9}));
 }
 
+TEST(State, ListsOfAnyLengthComeBackWhole) {
+  SavedState state;
+  const StateWriter writer(&state, "agents");
+  writer.Words("steps", std::array<std::uint64_t, 3>{1, 2, 3});
+  writer.Doubles("returns", {});
+  const StateReader reader(state, "agents");
+  const auto steps = reader.AllWords("steps");
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(std::vector(steps->begin(), steps->end()), (std::vector<std::uint64_t>{1, 2, 3}));
+  ASSERT_TRUE(reader.AllDoubles("returns").ok());
+  EXPECT_TRUE(reader.AllDoubles("returns")->empty());
+  EXPECT_EQ(reader.AllDoubles("steps").status().code(), StatusCode::kInvalidData);
+  EXPECT_NE(reader.AllWords("episodes").status().message().find("agents.episodes"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace murmurate

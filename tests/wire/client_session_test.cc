@@ -207,10 +207,29 @@ TEST_F(ClientSessionTest, AnotherIncarnationIsGreetedAnewAndCountsFromZero) {
   EXPECT_EQ(session_.state(), State::kGreeting);
   Hear(Welcome(78, 1));
   EXPECT_TRUE(session_.fresh_session());
-  EXPECT_EQ(session_.NextSequence(), 1u);
+  EXPECT_EQ(session_.NextSequence(), 2u) << "but sequence numbers go on";
   EXPECT_EQ(session_.bytes_total(), 1000u);
   EXPECT_EQ(session_.credit()[0].steps_total, 16u);
   EXPECT_EQ(session_.acknowledged(), 0u);
+}
+
+TEST_F(ClientSessionTest, AResumedLearnerIsFollowedWhereItsSequenceGoesOn) {
+  GoLive();
+  for (int i = 0; i < 5; ++i) (void)session_.NextSequence();
+  Hear(Committed{0, 3, 3, 24});
+  EXPECT_THAT(events_, ElementsAre(Kind::kCommitted));
+  EXPECT_EQ(session_.committed().at(0).steps, 24u);
+  Hear(Pong{0, 78, {}});
+  EXPECT_EQ(std::get<Hello>(sent_.back()).sequence, 5u);
+  HelloOk ok = Welcome(78, 1);
+  ok.resumed = true;
+  ok.sequence = 5;
+  ok.kept_sequence = 3;
+  Hear(ok);
+  EXPECT_EQ(session_.lost_trajectories(), 2u);
+  EXPECT_TRUE(session_.committed().empty()) << "until it says so itself";
+  EXPECT_EQ(session_.NextSequence(), 6u);
+  EXPECT_EQ(session_.acknowledged(), 5u);
 }
 
 TEST_F(ClientSessionTest, ForgottenClientGreetsAnewOnce) {

@@ -74,6 +74,7 @@ inline Hello SampleHello() {
   hello.pid = 4242;
   hello.models = {{"npc", SampleSpaces().ToText(), {0, 5}, 9, 11}, {"boss", "x", {}, 0, 0}};
   hello.number = 3;
+  hello.sequence = 41;
   return hello;
 }
 
@@ -88,6 +89,8 @@ inline HelloOk SampleHelloOk() {
   ok.weights_address = "tcp://127.0.0.1:7422";
   ok.session = 12;
   ok.number = 3;
+  ok.sequence = 41;
+  ok.kept_sequence = 40;
   HelloOkModel model;
   model.name = "npc";
   model.id = ModelId("npc");
@@ -122,7 +125,8 @@ inline std::vector<WireMessage> EveryMessage() {
           ToWire(Chunk{ModelId("npc"), 77, 8, 1000, 900, 0xfeed}, 99, 7, &chunk),
           wire(Admin{"status"}),
           wire(AdminOk{false, "{\"a\":1}\n"}),
-          wire(Settings{513, {{"difficulty", 2.5}, {"wind", -1.0}}})};
+          wire(Settings{513, {{"difficulty", 2.5}, {"wind", -1.0}}}),
+          wire(Committed{1, 40, 38, 300})};
 }
 
 }  // namespace murmurate::wire

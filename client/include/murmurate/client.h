@@ -105,6 +105,11 @@ struct ClientStats {
   std::uint64_t weights_received = 0;      ///< versions taken up
   std::uint64_t version = 0;               ///< newest held, of the first model
   std::uint64_t reconnects = 0;
+  /// In a checkpoint on disk, whatever becomes of the learner; as its last COMMITTED said.
+  std::uint64_t trajectories_committed = 0, steps_committed = 0;
+  /// Sent, but in no checkpoint when the learner died: the resumed one does not have them. They are
+  /// not sent again: it would find them stale.
+  std::uint64_t trajectories_lost = 0;
 };
 
 struct AgentOptions {

@@ -1,0 +1,236 @@
+// The models of a Daemon: made for their first actor or resumed, learning, their checkpoints.
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "server/daemon_state.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+std::atomic<bool> Daemon::State::thread_left{false};
+
+Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) try {
+  Result<ModelSettings> made = config.ModelFor(name, spaces);
+  if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
+  const ModelSettings& settings = *made;
+  auto learner = MakeLearner(name, settings);
+  if (!learner.ok()) return learner.status();
+  auto offered = TakeModel(name, settings, std::move(*learner));
+  if (!offered.ok()) return offered;
+  if (Status status = WriteRecord(); !status.ok()) log(LogLevel::kError, status.message());
+  log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
+  return offered;
+} catch (const std::bad_alloc&) {
+  return ResourceError("model " + name +
+                       ": no memory for its batches; lower algorithm.batch_steps or model.layers");
+} catch (const std::system_error& error) {
+  const Status status =
+      ResourceError("model " + name + ": a thread of its own could not be started (" +
+                    error.code().message() + "); lower model.threads");
+  log(LogLevel::kError, status.message());
+  return status;
+}
+
+Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
+                                              const ModelSettings& settings,
+                                              std::unique_ptr<Learner> learner) {
+  auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
+  if (!segment.ok()) {
+    if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
+    return segment.status();
+  }
+  const int length = settings.algorithm.trajectory_length;
+  auto model = std::make_unique<LiveModel>(config.checkpoint());
+  model->name = name;
+  model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
+                                                       settings.algorithm.batch_steps / length);
+  OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
+  offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
+  offered.quorum = settings.quorum;
+  std::lock_guard lock(models_mutex);
+  model->evaluating = Evaluating::Make(
+      config, name, model->channel->spec,
+      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
+      [this, name](const Evaluation& evaluation, const WeightsFile&) {
+        operate->PostEvaluation(name, evaluation);
+      },
+      log);
+  if (models.empty())
+    offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
+                                      config.run().steps.value_or(UINT64_MAX));
+  StartLearning(model.get(), std::move(learner));
+  models.push_back(std::move(model));
+  return offered;
+}
+
+/// The models of the run that goes on, before anybody comes.
+Status Daemon::State::Resume() {
+  if (!options.plan) return {};
+  for (const ResumedModel& resumed : options.plan->models)
+    MURMURATE_RETURN_IF_ERROR(ResumeModel(resumed));
+  if (!options.plan->models.empty())
+    MURMURATE_RETURN_IF_ERROR(
+        live->Load(StateReader(options.plan->models.front().found.checkpoint.state, "settings")));
+  options.plan.reset();  // its checkpoints are large
+  return {};
+}
+
+Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
+  const auto& [weights, state, mean_return, words] = resumed.found.checkpoint;
+  const ModelSettings& settings = resumed.settings;
+  auto learner =
+      std::make_unique<Learner>(settings.spec, settings.algorithm,
+                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
+  if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
+    return InvalidData(resumed.found.folder + ": " + status.message());
+  auto offered = TakeModel(resumed.name, settings, std::move(learner));
+  if (!offered.ok()) return offered.status();
+  LiveModel& model = *models.back();
+  model.checkpoints.StartAt(weights.steps);
+  MURMURATE_RETURN_IF_ERROR(
+      ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
+  log(LogLevel::kInfo, "model " + resumed.name + ": goes on from " + resumed.found.folder +
+                           ", version " + std::to_string(weights.version));
+  return {};
+}
+
+Status Daemon::State::WriteRecord() const {
+  RunRecord record{{}, addresses, options.own_actors};
+  for (const auto& model : models) record.models.push_back(model->name);
+  return directory.Write("resume.json", record.ToJson());
+}
+
+Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
+                                                            const ModelSettings& settings) const {
+  std::optional<InitialWeights> weights;
+  if (!settings.initial_file.path.empty()) {
+    auto match = MatchInitialFile(settings.initial_file, options.initial_files, settings.spec);
+    if (!match.ok()) {
+      log(LogLevel::kError, "model " + name + ": " + match.status().message());
+      return InvalidArgument("model " + name + ": " + match.status().message());
+    }
+    weights = std::move(*match);
+    log(LogLevel::kInfo, "model " + name + ": " + weights->report);
+  }
+  auto learner =
+      std::make_unique<Learner>(settings.spec, settings.algorithm,
+                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
+  if (weights) learner->BeginWith(weights->match);
+  return learner;
+}
+
+void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
+  LearnCallbacks callbacks;
+  callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
+    model->gate.Pass([&] {
+      model->newest = snapshot;
+      publishing->Post(model->name, snapshot);
+      publishing->Wake();
+      if (model->evaluating)
+        model->evaluating->Offer(std::move(snapshot), model->channel->environment_steps.load());
+    });
+  };
+  callbacks.on_report = [this, model](const LearnReport& report) {
+    model->gate.Pass([&] {
+      TrainingUpdate update = ToUpdate(model->name, *model->channel, report);
+      model->checkpoint_due = model->checkpoints.Due(update.environment_steps, update.at_ns);
+      operate->Post(std::move(update));
+    });
+  };
+  callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
+    model->gate.Pass([&] {
+      const auto settings = live->Learned(model->name, report.episodes, steps);
+      if (!settings.empty()) operate->PostReports(model->name, settings, false);
+    });
+  };
+  callbacks.at_border = [this, model](const Learner&, std::uint64_t) {
+    model->gate.Pass([&] {
+      if (model->checkpoint_due) PostCheckpoint(model);
+    });
+  };
+  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
+  model->learning =
+      std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
+  live->AddModel(
+      model->name, model->learning->learner().rates(),
+      [model] { return model->channel->environment_steps.load(); },
+      [model](const Rates& rates) { model->learning->PostRates(rates); });
+  model->learning->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
+  model->loop = std::make_unique<Loop>(
+      "mmr-learn" + number,
+      [model] {
+        model->busy = true;
+        model->learning->PollOnce(std::chrono::milliseconds(100));
+        model->busy = false;
+      },
+      [model] { model->channel->ready.Close(); });
+}
+
+void Daemon::State::AskLearningToEnd() {
+  for (const auto& model : models) {
+    model->loop->RequestStop();
+    while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
+  }
+}
+
+void Daemon::State::EndLearning(std::int64_t deadline_ns) {
+  for (const auto& model : models) {
+    while (model->busy && MonotonicNs() < deadline_ns)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!model->busy) {
+      model->loop.reset();
+      continue;
+    }
+    model->gate.Shut();
+    thread_left = true;
+    log(LogLevel::kWarning,
+        "model " + model->name + ": its last batch takes too long, so its result is lost");
+  }
+}
+
+void Daemon::State::LeaveBusyModels() {
+  for (auto& model : models)
+    if (model->gate.shut()) (void)model.release();  // its thread still reads it
+}
+
+/// At a batch border on the learning thread, or after that has ended.
+void Daemon::State::PostCheckpoint(LiveModel* model) {
+  if (!model->newest) return;
+  auto state = std::make_shared<SavedState>();
+  if (!model->gate.shut()) {
+    model->learning->learner().Save(state.get());
+    ingest->Save(model->name, model->learning->batches(), StateWriter(state.get(), "session"));
+    live->Save(StateWriter(state.get(), "settings"));
+  }
+  auto make = MakerOf(config, model->channel->spec, model->newest,
+                      model->channel->environment_steps.load());
+  operate->PostCheckpoint(model->name, [make = std::move(make), state] {
+    Checkpoint checkpoint = make();
+    checkpoint.state = std::move(*state);
+    return checkpoint;
+  });
+}
+
+/// On the writing thread.
+void Daemon::State::Committed(const std::string& folder, const Checkpoint& checkpoint) {
+  std::string name;
+  {
+    std::lock_guard lock(models_mutex);
+    for (const auto& model : models)
+      if (ModelFolderOf(directory.path(), model->name, model == models.front()) == folder)
+        name = model->name;
+  }
+  if (!name.empty()) ingest->Commit(name, StateReader(checkpoint.state, "session"));
+}
+
+/// After Operate::Finish has passed on what was posted. The first model's; "" when there is none.
+std::string Daemon::State::WriteLastCheckpoints() {
+  checkpoint_loop.reset();
+  while (operate->writer().PollOnce(0)) continue;
+  const CheckpointHealth health = operate->checkpoints();
+  const bool written = health.last_step && health.trouble.empty();
+  return written ? directory.path() + "/checkpoints/latest" : "";
+}
+
+}  // namespace murmurate

@@ -1,0 +1,100 @@
+// What a Daemon is made of; daemon.cc puts it together and takes it apart, daemon_models.cc makes
+// models, resumes them and hands out their checkpoints.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/daemon.h"
+#include "server/evaluating.h"
+#include "server/gate.h"
+#include "server/ingest/ingest.h"
+#include "server/learn/learn_loop.h"
+#include "server/live_numbers.h"
+#include "server/make_checkpoint.h"
+#include "server/resume_plan.h"
+#include "server/training_update.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+#include "shared/core/random.h"
+#include "shared/weights/publishing.h"
+
+namespace murmurate {
+
+/// What one model needs while the daemon lives.
+struct LiveModel {
+  explicit LiveModel(const CheckpointSettings& settings)
+      : checkpoints(settings.every_steps, settings.every_s, MonotonicNs()) {}
+
+  std::string name;
+  std::shared_ptr<ExperienceChannel> channel;
+  std::unique_ptr<LearnLoop> learning;
+  std::shared_ptr<const Snapshot> newest;
+  std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
+  Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
+  std::atomic<bool> busy{false};
+  CheckpointTimes checkpoints;
+  bool checkpoint_due = false;
+  std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
+};
+
+struct Daemon::State {
+  State(const Config& given, DaemonOptions given_options, Signals* given_signals,
+        RunDirectory given_directory)
+      : config(given),
+        options(std::move(given_options)),
+        signals(given_signals),
+        directory(std::move(given_directory)),
+        display(options.display) {}
+
+  Status Open();
+  Status OpenSockets(const std::string& folder);
+  Status WriteFiles() const;
+  void StartLoops();
+  Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
+                                 std::unique_ptr<Learner> learner);
+  Status Resume();
+  Status ResumeModel(const ResumedModel& resumed);
+  Status WriteRecord() const;
+  Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
+                                               const ModelSettings& settings) const;
+  void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
+  ActorsView Actors() const;
+  Result<std::vector<std::string>> Listen(const std::string& folder);
+  void FinishRound();
+  void AskLearningToEnd();
+  void EndLearning(std::int64_t deadline_ns);
+  void LeaveBusyModels();
+  void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
+  void PostCheckpoint(LiveModel* model);
+  void Committed(const std::string& folder, const Checkpoint& checkpoint);
+  std::string WriteLastCheckpoints();
+
+  const Config config;
+  DaemonOptions options;
+  Signals* const signals;
+  RunDirectory directory;
+  Display display;
+  LogCallback log;
+  const std::uint64_t incarnation = RandomIdentity();
+  std::string admin_address;
+  SocketContext context;
+  std::unique_ptr<Ingest> ingest;
+  std::unique_ptr<Publishing> publishing;
+  std::unique_ptr<Operate> operate;
+  std::optional<LiveNumbers> live;
+  std::vector<std::string> addresses;
+  std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
+  std::vector<std::unique_ptr<LiveModel>> models;
+  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop;
+  std::string borrowed_folder;  ///< of a resumed run's earlier ipc addresses, removed at the end
+  bool stopped = false;
+  static std::atomic<bool> thread_left;  ///< inside a batch that takes too long
+};
+
+}  // namespace murmurate

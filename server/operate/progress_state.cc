@@ -1,0 +1,156 @@
+// What a run's progress saves, and how its file goes on.
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "server/operate/progress.h"
+#include "shared/core/check.h"
+#include "shared/model/safetensors.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
+
+/// The rows that count: whole, and of no more steps than there are.
+std::string RowsUpTo(std::uint64_t steps, const std::string& text, std::size_t* cut) {
+  std::string kept = ProgressFile::Header();
+  for (std::size_t at = kept.size(); at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const bool whole = end != std::string::npos;
+    if (whole && std::strtoull(text.c_str() + at, nullptr, 10) <= steps) {
+      kept.append(text, at, end + 1 - at);
+    } else {
+      ++*cut;
+    }
+    at = whole ? end + 1 : text.size();
+  }
+  return kept;
+}
+
+void KeepAside(const std::string& path) {
+  std::error_code error;
+  for (int i = 1;; ++i) {
+    const std::string aside = path + '.' + std::to_string(i);
+    if (fs::exists(aside, error)) continue;
+    fs::rename(path, aside, error);
+    return;
+  }
+}
+
+void SaveEpisodes(const EpisodeList& episodes, const std::string& name, const StateWriter& writer) {
+  std::vector<double> returns;
+  std::vector<std::uint64_t> lengths, success;
+  for (const EpisodeRecord& episode : episodes) {
+    returns.push_back(episode.raw_return);
+    lengths.push_back(episode.length);
+    success.push_back(episode.success);
+  }
+  writer.Doubles(name + "_returns", returns);
+  writer.Words(name + "_lengths", lengths);
+  writer.Words(name + "_success", success);
+}
+
+Status LoadEpisodes(const StateReader& reader, const std::string& name, EpisodeList* episodes) {
+  const auto lengths = reader.AllWords(name + "_lengths");
+  if (!lengths.ok()) return lengths.status();
+  std::vector<double> returns(lengths->size());
+  std::vector<std::uint64_t> success(lengths->size());
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles(name + "_returns", returns));
+  MURMURATE_RETURN_IF_ERROR(reader.Words(name + "_success", success));
+  for (std::size_t i = 0; i < returns.size() && i < Progress::kWindow; ++i)
+    episodes->push_back({returns[i], static_cast<std::uint32_t>((*lengths)[i]), 0,
+                         static_cast<std::uint8_t>(success[i])});
+  return {};
+}
+
+void SaveCurve(const Curve& curve, const std::string& name, const StateWriter& writer) {
+  std::vector<double> means;
+  std::vector<std::uint64_t> steps;
+  for (const CurvePoint& point : curve.points()) {
+    means.push_back(point.mean_return);
+    steps.push_back(point.steps);
+  }
+  writer.Doubles(name + "_returns", means);
+  writer.Words(name + "_steps", steps);
+}
+
+Status LoadCurve(const StateReader& reader, const std::string& name, Curve* curve) {
+  const auto steps = reader.AllWords(name + "_steps");
+  if (!steps.ok()) return steps.status();
+  std::vector<double> means(steps->size());
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles(name + "_returns", means));
+  for (std::size_t i = 0; i < means.size(); ++i) curve->Add({(*steps)[i], means[i]});
+  return {};
+}
+
+}  // namespace
+
+void Progress::Save(std::int64_t now_ns, const StateWriter& writer) const {
+  writer.Words("counters", {{last_.environment_steps, last_.dropped_steps, last_.trained_steps,
+                             last_.updates, last_.version, episodes_}});
+  writer.Doubles("elapsed", {{elapsed_s(now_ns)}});
+  SaveEpisodes(window_, "window", writer);
+  SaveEpisodes(said_, "said", writer);
+  SaveCurve(curve_, "curve", writer);
+  SaveCurve(evaluation_curve_, "evaluations", writer);
+  if (!evaluation_) return;
+  writer.Words("evaluation_of",
+               {{evaluation_->steps, evaluation_->version, evaluation_->episodes}});
+  writer.Doubles("evaluation",
+                 {{evaluation_->mean_return, evaluation_->deviation, evaluation_->mean_length,
+                   evaluation_->success_rate.value_or(std::nan(""))}});
+}
+
+Status Progress::Load(const StateReader& reader) {
+  std::array<std::uint64_t, 6> counters{};
+  MURMURATE_RETURN_IF_ERROR(reader.Words("counters", counters));
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("elapsed", std::span(&earlier_s_, 1)));
+  MURMURATE_RETURN_IF_ERROR(LoadEpisodes(reader, "window", &window_));
+  MURMURATE_RETURN_IF_ERROR(LoadEpisodes(reader, "said", &said_));
+  MURMURATE_RETURN_IF_ERROR(LoadCurve(reader, "curve", &curve_));
+  MURMURATE_RETURN_IF_ERROR(LoadCurve(reader, "evaluations", &evaluation_curve_));
+  last_.environment_steps = rate_steps_ = counters[0];
+  last_.dropped_steps = counters[1];
+  last_.trained_steps = counters[2];
+  last_.updates = counters[3];
+  last_.version = counters[4];
+  episodes_ = counters[5];
+  std::array<std::uint64_t, 3> of{};
+  std::array<double, 4> scores{};
+  if (!reader.Words("evaluation_of", of).ok()) return {};  // there was none yet
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("evaluation", scores));
+  evaluation_ = Evaluation{of[0], of[1], of[2], scores[0], scores[1], scores[2]};
+  if (!std::isnan(scores[3])) evaluation_->success_rate = scores[3];
+  return {};
+}
+
+Result<ProgressFile> ProgressFile::GoOn(const std::string& path, std::uint64_t steps,
+                                        const LogCallback& log) {
+  const auto text = ReadFile(path, kMaxFileBytes);
+  if (!text.ok() || !text->starts_with(Header())) {
+    if (text.ok()) KeepAside(path);
+    return Create(path);
+  }
+  std::size_t cut = 0;
+  const std::string kept = RowsUpTo(steps, *text, &cut);
+  if (cut > 0) {
+    MURMURATE_RETURN_IF_ERROR(
+        WriteFileAtomically(path, std::as_bytes(std::span(kept.data(), kept.size()))));
+    if (log)
+      log(LogLevel::kWarning, path + ": cut off " + std::to_string(cut) + " rows after step " +
+                                  std::to_string(steps) +
+                                  ": the learner that wrote them died before its next checkpoint");
+  }
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr)
+    return ResourceError(path + ": cannot be written (" + std::strerror(errno) +
+                         "); check the folder's permissions");
+  return ProgressFile(path, file);
+}
+
+}  // namespace murmurate

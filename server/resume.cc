@@ -1,0 +1,47 @@
+#include <filesystem>
+#include <iostream>
+
+#include "server/commands.h"
+#include "server/daemon.h"
+#include "server/resume_plan.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The run's own config, kept where it lies: a run that was moved or copied goes on in its place.
+Result<Config> ConfigOf(const std::string& folder, const CommonArguments& common) {
+  const fs::path place = fs::path(folder).lexically_normal();
+  const fs::path named = place.has_filename() ? place : place.parent_path();
+  auto source = FindConfig(folder + "/config.toml");
+  if (!source.ok())
+    return InvalidData(folder + ": holds no run (" + source.status().message() + ")");
+  std::vector<ConfigOverride> overrides = common.overrides;
+  const fs::path parent = named.has_parent_path() ? named.parent_path() : ".";
+  overrides.push_back({"run.dir", '"' + parent.string() + '"', "RUN"});
+  overrides.push_back({"run.name", '"' + named.filename().string() + '"', "RUN"});
+  return Config::Load(*source, overrides);
+}
+
+}  // namespace
+
+Result<int> RunResume(const CommonArguments& common, const std::string& run) {
+  auto folder = FindRun(common, run);
+  if (!folder.ok()) return folder.status();
+  auto config = ConfigOf(*folder, common);
+  if (!config.ok()) return config.status();
+  auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
+  if (!plan.ok()) return plan.status();
+  if (const auto over = AlreadyOver(*plan, config->run())) {
+    std::cout << *folder << ": " << over->sentence << '\n';
+    return over->code;
+  }
+  DaemonOptions options;
+  const bool trained = plan->record.own_actors;
+  options.plan = std::move(*plan);
+  return trained ? TrainOn(common, *config, std::move(options))
+                 : ServeOn(common, *config, std::move(options));
+}
+
+}  // namespace murmurate

@@ -1,0 +1,184 @@
+// Runs that stop or die and go on, as processes see them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A serve of CartPole with small batches on an endpoint of its own.
+class Resumed : public ::testing::Test {
+ protected:
+  std::string Config(const std::string& more) const {
+    return place_.Write("small.toml",
+                        "[run]\nenvironment = \"cartpole\"\nseed = 3\nlog_interval_s = 0.2\n"
+                        "[server]\nlisten = [\"" +
+                            address_ +
+                            "\"]\n"
+                            "[model]\nlayers = [16]\nnormalize_observation = true\n"
+                            "[algorithm]\ntrajectory_length = 32\nbatch_steps = 256\n"
+                            "minibatch = 64\nepochs = 2\nnormalize_reward = true\n" +
+                            more);
+  }
+  std::vector<std::string> Serve(const std::string& run, const std::string& config,
+                                 const std::string& steps) const {
+    return {"serve",
+            config,
+            "--quiet",
+            "--set",
+            "run.name=" + run,
+            "--set",
+            "run.stop_at_steps=" + steps};
+  }
+  std::vector<std::string> Actor(const std::string& pace) const {
+    return {"actor",    "cartpole", "--connect", address_, "--pace", pace,
+            "--agents", "2",        "--seed",    "7",      "--name", "a"};
+  }
+  std::string Weights(const std::string& run) const {
+    return place_.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
+  }
+  /// Of the learner that runs now; 0 when there is none, or it has not learned.
+  std::uint64_t Now(const char* what) const {
+    const auto status = nlohmann::json::parse(
+        RunMurmurate(place_.path(), {"status", "--json"}).output, nullptr, false);
+    if (!status.is_object() || status["models"].empty()) return 0;
+    return status["models"][0][what];
+  }
+  /// The first column of progress.csv.
+  std::vector<std::uint64_t> Steps(const std::string& run) const {
+    std::vector<std::uint64_t> steps;
+    std::istringstream rows(place_.Read("runs/" + run + "/progress.csv"));
+    std::string row;
+    for (std::getline(rows, row); std::getline(rows, row);) steps.push_back(std::stoull(row));
+    return steps;
+  }
+
+  Workplace place_;
+  const std::string address_ = "ipc://" + place_.path() + "/main";
+};
+
+TEST_F(Resumed, InLockstepARunThatWasStoppedAndResumedEndsWithTheBitsOfOneThatWasNot) {
+  const std::string config = Config(""), end = "200000";
+  {
+    Process serve(place_.path(), Serve("whole", config, end));
+    Process actor(place_.path(), Actor("lockstep"));
+    ASSERT_EQ(serve.Wait(60), 0) << serve.Errors();
+    ASSERT_EQ(actor.Wait(5), 0) << actor.Errors();
+  }
+  ASSERT_FALSE(Weights("whole").empty());
+
+  Process serve(place_.path(), Serve("halved", config, end));
+  Process actor(place_.path(), Actor("lockstep"));
+  ASSERT_TRUE(Eventually(20, [&] { return Now("version") > 5; })) << serve.Errors();
+  const Ran stop = RunMurmurate(place_.path(), {"stop", "halved", "--resume-follows"});
+  ASSERT_EQ(stop.code, 0) << stop.errors;
+  ASSERT_EQ(serve.Wait(5), 0) << serve.Errors();
+  ASSERT_LT(Steps("halved").back(), 200000u) << "stopped too late to show anything";
+  EXPECT_TRUE(actor.running()) << "it waits";
+  Process resume(place_.path(), {"resume", "halved", "--quiet"});
+  EXPECT_EQ(resume.Wait(60), 0) << resume.Errors();
+  EXPECT_EQ(actor.Wait(5), 0) << actor.Errors();
+  EXPECT_EQ(Steps("halved").back(), Steps("whole").back());
+  EXPECT_TRUE(Weights("halved") == Weights("whole")) << "it did not go on where it was";
+}
+
+TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
+  const std::string config = Config("[checkpoint]\nevery_steps = 2000\nevery_s = 0\n");
+  auto learner = std::make_unique<Process>(place_.path(), Serve("killed", config, "100000000"));
+  Process actor(place_.path(), Actor("credit"));
+  std::mt19937 random(11);
+  std::uint64_t steps = 0;
+  for (int kill = 0; kill < 3; ++kill) {
+    const std::uint64_t until = steps + 4000 + random() % 4000;
+    ASSERT_TRUE(Eventually(20, [&] { return (steps = Now("steps")) > until; }))
+        << learner->Errors();
+    learner->Send(SIGKILL);
+    learner->Wait(5);
+    learner = std::make_unique<Process>(place_.path(),
+                                        std::vector<std::string>{"resume", "killed", "--quiet"});
+    ASSERT_TRUE(Eventually(20, [&] { return (steps = Now("steps")) > 0; })) << learner->Errors();
+    EXPECT_GT(steps, until - 4000) << "it began anew";
+    EXPECT_TRUE(actor.running());
+  }
+  const std::uint64_t version = Now("version");
+  EXPECT_TRUE(Eventually(20, [&] { return Now("version") > version + 5; })) << "it learns on";
+  learner->Send(SIGTERM);
+  EXPECT_EQ(learner->Wait(10), 0) << learner->Errors();
+  EXPECT_EQ(actor.Wait(5), 0) << actor.Errors();
+  const auto rows = Steps("killed");
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end())) << "steps went backwards";
+  EXPECT_EQ(place_.LeftBehind(), "");
+}
+
+TEST_F(Resumed, WhatCannotGoOnSaysWhyAndWhatToDo) {
+  const std::string config = Config("");
+  {
+    Process serve(place_.path(), Serve("done", config, "1000"));
+    Process actor(place_.path(), Actor("credit"));
+    ASSERT_EQ(serve.Wait(20), 0) << serve.Errors();
+  }
+  const Ran over = RunMurmurate(place_.path(), {"resume", "done"});
+  EXPECT_EQ(over.code, 0) << over.errors;
+  EXPECT_THAT(over.output, HasSubstr("has taken its steps already"));
+  EXPECT_THAT(over.output, HasSubstr("--set run.stop_at_steps="));
+
+  const Ran other = RunMurmurate(place_.path(), {"resume", "done", "--set", "model.layers=[32]",
+                                                 "--set", "run.stop_at_steps=2000"});
+  EXPECT_EQ(other.code, 3) << other.output;
+  EXPECT_THAT(other.errors, HasSubstr("dense 16"));
+  EXPECT_EQ(std::count(other.errors.begin(), other.errors.end(), '\n'), 1) << other.errors;
+
+  const Ran taken = RunMurmurate(place_.path(), Serve("done", config, "2000"));
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_THAT(taken.errors, HasSubstr("murmurate resume runs/done"));
+
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator(place_.path() + "/runs/done/checkpoints"))
+    if (fs::exists(entry.path() / "state.json"))
+      place_.Write(fs::relative(entry.path() / "state.json", place_.path()).string(), "{}");
+  const Ran bent =
+      RunMurmurate(place_.path(), {"resume", "done", "--set", "run.stop_at_steps=2000"});
+  EXPECT_EQ(bent.code, 3) << bent.output;
+  EXPECT_THAT(bent.errors, HasSubstr("state.json"));
+
+  const Ran none = RunMurmurate(place_.path(), {"resume", "nobody"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("nobody"));
+}
+
+TEST_F(Resumed, ATrainedRunStartsItsActorsAgain) {
+  const Ran train =
+      RunMurmurate(place_.path(), {"train", Config(""), "--quiet", "--set", "run.name=t", "--set",
+                                   "run.actors=2", "--set", "run.stop_at_steps=3000"});
+  ASSERT_EQ(train.code, 0) << train.errors;
+  const std::uint64_t before = Steps("t").back();
+  const Ran more = RunMurmurate(place_.path(), {"resume", "t", "--set", "run.stop_at_steps=6000"});
+  EXPECT_EQ(more.code, 0) << more.errors;
+  EXPECT_THAT(more.output, HasSubstr("Done: "));
+  EXPECT_GE(before, 3000u);
+  EXPECT_GE(Steps("t").back(), 6000u);
+  EXPECT_FALSE(place_.Has("runs/t-2"));
+}
+
+TEST_F(Resumed, ServeResumeStartsWhereThereIsNothingToGoOnFrom) {
+  auto serve = Serve("s", Config(""), "1000");
+  serve.push_back("--resume");
+  for (const char* steps : {"1000", "2000"}) {
+    serve[6] = "run.stop_at_steps=" + std::string(steps);
+    Process learner(place_.path(), serve);
+    Process actor(place_.path(), Actor("credit"));
+    ASSERT_EQ(learner.Wait(20), 0) << learner.Errors();
+  }
+  EXPECT_GE(Steps("s").back(), 2000u);
+  EXPECT_FALSE(place_.Has("runs/s.1"));
+}
+
+}  // namespace
+}  // namespace murmurate
