@@ -233,6 +233,7 @@ Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
   ForEach(in, from.models(), sizeof(fb::PingModel), 8, [&](const fb::PingModel& m) {
     ping.models.push_back({m.steps(), m.dropped_steps(), m.version()});
   });
+  if (from.waits() == nullptr) return ping;  // of an earlier client
   std::size_t waits = 0;
   ForEach(in, from.waits(), sizeof(fb::PingWait), 8, [&](const fb::PingWait& w) {
     if (waits == ping.models.size()) return;

@@ -201,7 +201,8 @@ TEST(Client, WhatWasPlayedAtRandomForAnotherModelIsNotSent) {
 TEST(Client, AVersionThatCannotBePlayedDegradesALockstepClientAndItPlaysOn) {
   const std::string address = FreshAddress();
   TestLearner learner(address, {.batch = 1, .release = false});
-  auto client = MustConnect(address, {.pace = Pace::kLockstep});
+  auto client =
+      MustConnect(address, {.pace = Pace::kLockstep, .without_policy = WithoutPolicy::kWait});
   Game game(*client);
   ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
   learner.Publish("default", 1);
@@ -210,7 +211,7 @@ TEST(Client, AVersionThatCannotBePlayedDegradesALockstepClientAndItPlaysOn) {
     for (int i = 0; i < 40; ++i) game.Step(), ++steps;
   });
   EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() == 1; }));
-  learner.Publish("default", 2, {.mode = ActSettings::Mode::kEpsilon, .epsilon = 7.0f});
+  learner.Publish("default", 2, {.mode = ActSettings::Mode::kGaussian, .sigma = 1.0f});
   learner.Release(1, 2);
   EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.received.size() == 2; }));
   StateReport state;

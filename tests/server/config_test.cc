@@ -148,9 +148,8 @@ TEST(ConfigError, AQuorumNeedsAPolicyThatWaits) {
   ASSERT_TRUE(a2c.ok()) << a2c.status();
   EXPECT_DOUBLE_EQ(a2c->ModelFor("default", kSpaces)->quorum, 0.75);
   EXPECT_EQ(Complaint("[algorithm]\nquorum = 0.75\n"),
-            "c.toml:2: algorithm.quorum: got 0.75, expected no such line, because only staleness = "
-            "\"block\" waits for all live agents; take the line out, or write staleness = "
-            "\"block\"");
+            "c.toml:2: algorithm.quorum: got 0.75, expected 1, because only staleness = \"block\" "
+            "waits for all live agents; take the line out, or write staleness = \"block\"");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {

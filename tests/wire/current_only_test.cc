@@ -9,8 +9,10 @@ class CurrentOnlyTest : public ServerSessionTest {
   CurrentOnlyTest() {
     AddNpc(8, 4, 0, true);
     session_.SetVersion(0, 1);
-    SayHello(a_);
-    SayHello(b_);
+    Join(a_);
+    Join(b_);  // when the other has the whole batch
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(Send(a_).accept);
+    session_.ReleaseTrajectories(0, 4, 2, now_);
     Deliver({&a_, &b_});
   }
   /// `seconds` in which only the first is heard of.
@@ -26,38 +28,38 @@ class CurrentOnlyTest : public ServerSessionTest {
 };
 
 TEST_F(CurrentOnlyTest, WhateverThePaceABatchIsSharedAndTheNextComesWithItsVersion) {
-  EXPECT_EQ(a_.granted(), 2);
+  EXPECT_EQ(a_.granted(), 6);
   EXPECT_EQ(b_.granted(), 2);
-  EXPECT_EQ(a_.at_version, 1u);
-  EXPECT_EQ(b_.at_version, 1u);
+  EXPECT_EQ(a_.at_version, 2u);
+  EXPECT_EQ(b_.at_version, 2u);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(Send(a_).accept && Send(b_).accept);
   Deliver({&a_, &b_});
-  EXPECT_EQ(a_.granted(), 2) << "it is in training";
-  session_.ReleaseTrajectories(0, 4, 2, now_);
+  EXPECT_EQ(a_.granted(), 6) << "it is in training";
+  session_.ReleaseTrajectories(0, 4, 3, now_);
   Deliver({&a_, &b_});
-  EXPECT_EQ(a_.granted(), 4);
+  EXPECT_EQ(a_.granted(), 8);
   EXPECT_EQ(b_.granted(), 4);
-  EXPECT_EQ(b_.at_version, 2u);
+  EXPECT_EQ(b_.at_version, 3u);
 }
 
 TEST_F(CurrentOnlyTest, TheShareOfAStalledOneIsPlayedByTheOthersUnderTheSameVersion) {
   EXPECT_TRUE(Send(a_).accept && Send(a_).accept);
   SilenceOfB(4);
-  EXPECT_EQ(a_.granted(), 4);
-  EXPECT_EQ(a_.at_version, 1u);
+  EXPECT_EQ(a_.granted(), 8);
+  EXPECT_EQ(a_.at_version, 2u);
 }
 
 TEST_F(CurrentOnlyTest, WhatAStalledOneStillHoldsIsForTheVersionItComesBackTo) {
   EXPECT_TRUE(Send(a_).accept && Send(a_).accept);
   SilenceOfB(4);
   EXPECT_TRUE(Send(a_).accept && Send(a_).accept);
-  session_.ReleaseTrajectories(0, 4, 2, now_);
+  session_.ReleaseTrajectories(0, 4, 3, now_);
   Deliver({&a_});
-  EXPECT_EQ(a_.granted(), 8);
+  EXPECT_EQ(a_.granted(), 12);
   Say(b_, Ping{});
   Deliver({&a_, &b_});
   EXPECT_EQ(b_.granted(), 2);
-  EXPECT_EQ(b_.at_version, 2u);
+  EXPECT_EQ(b_.at_version, 3u);
 }
 
 TEST_F(CurrentOnlyTest, OneThatHasPlayedAllItWasGrantedHasGivenItsPart) {
@@ -72,11 +74,11 @@ TEST_F(CurrentOnlyTest, ABatchClosedShortGrantsNothingUntilItIsReleased) {
   EXPECT_TRUE(Send(a_).accept && Send(a_).accept);
   session_.CloseBatch(0);
   SilenceOfB(4);
-  EXPECT_EQ(a_.granted(), 2) << "more would be played under a version that is over";
-  session_.ReleaseTrajectories(0, 2, 2, now_);
+  EXPECT_EQ(a_.granted(), 6) << "more would be played under a version that is over";
+  session_.ReleaseTrajectories(0, 2, 3, now_);
   Deliver({&a_});
-  EXPECT_EQ(a_.granted(), 6);
-  EXPECT_EQ(a_.at_version, 2u);
+  EXPECT_EQ(a_.granted(), 10);
+  EXPECT_EQ(a_.at_version, 3u);
 }
 
 TEST_F(CurrentOnlyTest, LateExperienceThatIsRefusedGivesItsCreditBack) {
@@ -84,7 +86,7 @@ TEST_F(CurrentOnlyTest, LateExperienceThatIsRefusedGivesItsCreditBack) {
   ASSERT_TRUE(session_.OnExperience(b_.peer, late, now_).accept);
   session_.Dealt(b_.peer, late, Refusal::kStale, "late", now_);
   Deliver({&a_, &b_});
-  EXPECT_EQ(a_.granted() + b_.granted(), 5) << "four are still to come";
+  EXPECT_EQ(a_.granted() + b_.granted(), 9) << "four are still to come";
   EXPECT_EQ(Refused(Refusal::kStale), 1u);
 }
 
