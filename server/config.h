@@ -13,10 +13,12 @@
 #include "client/environments/environment.h"
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/data/segment_writer.h"
 #include "server/initial_weights.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
+#include "server/training_data.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -68,6 +70,8 @@ class Config {
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
   const CheckpointSettings& checkpoint() const { return checkpoint_; }
+  DataSettings data() const;            ///< [data]; given() when there are files to learn from
+  RecordingSettings recording() const;  ///< [record]; no folder: nothing is recorded
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -107,6 +111,8 @@ class Config {
   Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
   Status CheckEnvironment() const;
+  Status CheckData() const;
+  Status CheckLabels(const std::string& model) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

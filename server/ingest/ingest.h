@@ -27,6 +27,8 @@ struct OfferedModel {
   double max_trajectory_s = 5.0;
   double max_batch_s = 10.0;
   int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
+  /// Each trajectory that went into a batch; called on the polling thread, returns at once.
+  std::function<void(const TrajectoryView&)> record = {};
 };
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;

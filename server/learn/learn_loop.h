@@ -23,8 +23,8 @@ class LearnLoop {
             LearnCallbacks callbacks);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot, give the batch
-  /// back (cleared), count it done, wake ingest, report. True when it trained.
+  /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
+  /// give the batch back (cleared), count it done, wake ingest, report. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   const Learner& learner() const { return *learner_; }
@@ -35,6 +35,7 @@ class LearnLoop {
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
+  std::int64_t waited_ns_ = 0, busy_ns_ = 0;  ///< for the next batch, with the one before
 };
 
 }  // namespace murmurate

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,12 @@ struct TrainingUpdate {
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_mean = 0;  ///< versions
+  // Of supervised and bc, as LearnReport has them; NaN: nothing to take a mean of.
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = kNone, accuracy = kNone, error = kNone;
+  double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
+  bool held_out = false;
+  double wait_s = 0, busy_s = 0;  ///< of the learning thread
   std::vector<EpisodeRecord> episodes;
 };
 
@@ -61,6 +68,14 @@ class Progress {
     return static_cast<double>(now_ns - start_ns_) * 1e-9;
   }
   const std::vector<CurvePoint>& curve() const { return curve_; }
+  /// Means over the held-out rows after the last pass, or the last batch that actors sent.
+  double eval_loss() const;
+  double eval_accuracy() const;
+  /// "train/loss 0.031, eval/accuracy 0.98": what there is of it.
+  std::string Scores() const;
+  /// The learning thread's time without a batch since the last call, as a share of all; NaN when it
+  /// had none.
+  double TakeWait();
   /// Mean staleness of the batches since the last call; empty when there were none.
   std::optional<double> TakeLag();
 
@@ -73,6 +88,10 @@ class Progress {
   std::uint64_t curve_stride_ = 1;  ///< steps between points: doubled when there are too many
   double lag_sum_ = 0;
   int lag_count_ = 0;
+  double eval_rows_ = 0, eval_loss_sum_ = 0, eval_accuracy_sum_ = 0;
+  bool scoring_ = false;  ///< the last update was held out: the next one adds to the same mean
+  double wait_s_ = 0, busy_s_ = 0;
+  void TakeScores(const TrainingUpdate& update);
   std::int64_t rate_ns_;
   std::uint64_t rate_steps_ = 0;
   double rate_ = 0;

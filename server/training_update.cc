@@ -1,0 +1,40 @@
+#include "server/training_update.h"
+
+#include "shared/core/clock.h"
+
+namespace murmurate {
+
+TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
+                        const LearnReport& report) {
+  TrainingUpdate update;
+  update.model = model;
+  update.at_ns = MonotonicNs();
+  update.environment_steps = channel.environment_steps.load();
+  update.dropped_steps = channel.dropped_steps.load();
+  update.trained_steps = report.trained_steps;
+  update.updates = report.updates;
+  update.version = report.version;
+  update.policy_loss = report.policy_loss;
+  update.value_loss = report.value_loss;
+  update.entropy = report.entropy;
+  update.approx_kl = report.approx_kl;
+  update.clip_fraction = report.clip_fraction;
+  update.explained_variance = report.explained_variance;
+  update.grad_norm = report.grad_norm;
+  update.learning_rate = report.learning_rate;
+  update.clip_range = report.clip_range;
+  update.staleness_mean = report.staleness_mean;
+  update.loss = report.loss;
+  update.accuracy = report.accuracy;
+  update.error = report.error;
+  update.eval_rows = report.eval_rows;
+  update.eval_loss = report.eval_loss;
+  update.eval_accuracy = report.eval_accuracy;
+  update.held_out = report.held_out;
+  update.wait_s = report.wait_s;
+  update.busy_s = report.busy_s;
+  update.episodes = report.episodes;
+  return update;
+}
+
+}  // namespace murmurate
