@@ -70,10 +70,11 @@ Status Config::CheckAlgorithm(const std::string& model) const {
     return refuse(most, "max_staleness",
                   "0, because staleness = \"block\" is experience of the current version only; "
                   "take the line out, or write staleness = \"drop\"");
-  if (const ConfigEntry* quorum = Written("quorum", model); quorum != nullptr && policy != "block")
-    return refuse(*quorum, "quorum",
-                  "no such line, because only staleness = \"block\" waits for all live agents; "
-                  "take the line out, or write staleness = \"block\"");
+  const ConfigEntry& quorum = Get("algorithm", "quorum", model);
+  if (As<double>(quorum.value).value_or(1.0) < 1.0 && policy != "block")
+    return refuse(quorum, "quorum",
+                  "1, because only staleness = \"block\" waits for all live agents; take the line "
+                  "out, or write staleness = \"block\"");
   if (name == "a2c" && policy == "vtrace")
     return refuse(staleness, "staleness",
                   "\"block\" or \"drop\", because a2c has no importance weights; take the line "
@@ -82,7 +83,7 @@ Status Config::CheckAlgorithm(const std::string& model) const {
     return refuse(Get("algorithm", "epochs", model), "epochs",
                   "1, because a2c's gradient is right for one pass only; take the line out, or "
                   "write name = \"ppo\"");
-  if (name == "ppo") return {};
+  if (name == "ppo" || LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
   if (const ConfigEntry* clip = Written("clip", model))
     return refuse(*clip, "clip",
                   "no such line, because " + name +

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "server/evaluating.h"
+#include "server/feeding.h"
 #include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
@@ -42,7 +43,9 @@ struct LiveModel {
   Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
-  std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
+  std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files
+  std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
+  std::unique_ptr<Loop> loop;            ///< last: its thread uses all of the above
 };
 
 std::atomic<bool> thread_left{false};
@@ -63,6 +66,8 @@ struct Daemon::State {
   Status WriteFiles() const;
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
+  Status AddFiles(LiveModel* model, const ModelSettings& settings);
   Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
                                                const ModelSettings& settings) const;
   void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
@@ -107,7 +112,7 @@ Status Daemon::State::Open() {
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
-  return {};
+  return options.source ? MakeModel("default", options.source->spaces()).status() : Status();
 }
 
 Status Daemon::State::OpenSockets(const std::string& folder) {
@@ -186,7 +191,33 @@ void Daemon::State::StartLoops() {
       "mmr-ingest", [this] { ingest->PollOnce(20); }, [this] { ingest->Wake(); });
 }
 
-Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) try {
+Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
+  if (!options.source) return MakeModel(name, spaces);
+  return InvalidArgument("this learner learns from " + options.source->Description() +
+                         " and takes no experience; connect to a learner without [data]");
+}
+
+Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings) {
+  if (options.source) {
+    MURMURATE_RETURN_IF_ERROR(
+        options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
+    model->feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
+                                               config.run().seed, [this](Status status) {
+                                                 if (status.ok())
+                                                   return signals->Request(RunEnd::kStepsReached);
+                                                 signals->RequestFailure(std::move(status));
+                                               });
+    return {};
+  }
+  if (config.recording().folder.empty()) return {};
+  auto recording = Recording::Start(config.recording(), model->name,
+                                    static_cast<int>(models.size()), *model->channel, log);
+  if (recording.ok()) model->recording = std::move(*recording);
+  if (!recording.ok()) signals->RequestFailure(recording.status());
+  return recording.status();
+}
+
+Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spaces& spaces) try {
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
@@ -202,9 +233,11 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   model->name = name;
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
+  MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings));
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   offered.quorum = settings.quorum;
+  if (model->recording) offered.record = model->recording->taker();
   std::lock_guard lock(models_mutex);
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
@@ -215,7 +248,9 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
       log);
   StartLearning(model.get(), std::move(*learner));
   models.push_back(std::move(model));
-  log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
+  if (models.back()->feeding) models.back()->feeding->Start();
+  log(LogLevel::kInfo, "model " + name + ": made for the spaces of " +
+                           (options.source ? options.source->Description() : "its first actor"));
   return offered;
 } catch (const std::bad_alloc&) {
   return ResourceError("model " + name +
@@ -272,7 +307,12 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
   };
-  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
+  callbacks.wake_ingest = [this, model] {
+    model->gate.Pass([&] {
+      if (model->feeding) model->feeding->OnTrained();
+      ingest->Wake();
+    });
+  };
   model->learning =
       std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
   live->AddModel(
@@ -292,6 +332,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
 
 void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
+    if (model->feeding) model->feeding->Stop();
     model->loop->RequestStop();
     while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
   }
@@ -384,6 +425,9 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye(reason, actors_gone);
   state.EndLearning(deadline_ns);
+  for (const auto& model : state.models)
+    if (model->recording)
+      state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models) state.PostCheckpoint(model.get());
@@ -396,6 +440,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                   progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
   outcome.learner_wait = progress.last().learner_wait;
   outcome.actor_wait = progress.last().actor_wait;
+  outcome.scores = progress.Scores();
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   return outcome;

@@ -33,6 +33,8 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   if (!config.ok()) return config.status();
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
   Signals signals;
   DaemonOptions options;
   options.initial_files = std::move(*initial_files);
@@ -42,6 +44,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
   options.command = common.command;
   options.start_ns = common.start_ns;
+  options.source = *std::move(data);
   auto daemon = Daemon::Start(*config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   if (!common.quiet)
@@ -58,6 +61,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   if (!signals.failure().ok()) return signals.failure();
   if (!common.quiet) {
     (*daemon)->Print("stopped after " + WithCommas(outcome.steps) + " steps" +
+                     (outcome.scores.empty() ? "" : "; " + outcome.scores) +
                      (outcome.checkpoint.empty() ? "; no actor came, so there are no weights"
                                                  : "; weights in " + outcome.checkpoint));
   }

@@ -33,6 +33,8 @@ struct OfferedModel {
   bool current_only = false;
   double quorum = 1.0;
   double quorum_wait_s = 1.0;
+  /// Each trajectory that went into a batch; called on the polling thread, returns at once.
+  std::function<void(const TrajectoryView&)> record = {};
 };
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;

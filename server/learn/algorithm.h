@@ -8,6 +8,7 @@
 //                     ppo:    -min(r A, clip(r) A), r = pi_theta / mu; A without rho
 //                     impala: -A log pi_theta, A times min(rho_pg_bar, pi/mu) of the take-up
 //                     a2c:    the same with every pi/mu taken for 1: A is GAE
+//                     supervised, bc: the loss of label_loss.h alone; TakeUp evaluates nothing
 //
 // The importance weight thus enters once: in r, or in A. What sets the algorithms apart is three
 // choices by settings.name: which returns (ComputeReturns), which loss (Loss), and the defaults of
@@ -35,6 +36,7 @@
 #include "shared/experience/frame_stack.h"
 #include "shared/network/action_head_rows.h"
 #include "shared/network/actor_critic.h"
+#include "shared/network/label_loss.h"
 #include "shared/network/ppo_action_loss.h"
 
 namespace murmurate {
@@ -54,6 +56,9 @@ class Algorithm {
   /// Writes the gradient of the next minibatch at `parameters`; false when the batch is used up
   /// (all epochs, no rows, or approx_kl of the next minibatch above 1.5 target_kl).
   bool NextGradient(std::span<const float> parameters, std::span<float> gradient);
+
+  /// supervised, bc: the loss over the rows of a batch that is held out, instead of NextGradient.
+  void Score(std::span<const float> parameters);
 
   /// Steps learned from, losses (means over all minibatches since TakeUp), clip range and explained
   /// variance.
@@ -78,6 +83,8 @@ class Algorithm {
   void NormalizeAdvantages();
   void ExplainVariance();
   void Count(const PpoLossSums& sums);
+  bool LabelGradient(std::span<const float> parameters, std::span<float> gradient);
+  void ReportLabels(LearnReport* report) const;
   PpoActionRows Minibatch(int rows) const;
   ActionRows Actions(std::span<const float> parameters, int rows) const;
 
@@ -143,6 +150,8 @@ class Algorithm {
   std::vector<const std::byte*> history_;
 
   PpoLossSums sums_;
+  std::optional<LabelLoss> label_loss_;     ///< supervised, bc
+  LabelLossSums label_sums_, unseen_sums_;  ///< unseen: rows that nobody had learned from by then
   double explained_variance_ = 0.0;
 };
 

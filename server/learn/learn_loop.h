@@ -28,8 +28,8 @@ class LearnLoop {
             LearnCallbacks callbacks);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot, give the batch
-  /// back (cleared), count it done, wake ingest, report. True when it trained.
+  /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
+  /// give the batch back (cleared), count it done, wake ingest, report. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.
@@ -45,7 +45,8 @@ class LearnLoop {
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
   std::mutex mutex_;
-  std::optional<Rates> rates_;  ///< not taken up yet
+  std::optional<Rates> rates_;                ///< not taken up yet
+  std::int64_t waited_ns_ = 0, busy_ns_ = 0;  ///< for the next batch, with the one before
 };
 
 }  // namespace murmurate
