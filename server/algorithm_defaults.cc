@@ -30,10 +30,16 @@ const std::vector<AlgorithmDefault> kA2c{
     {"optimizer", "learning_rate", 1e-3},
 };
 
+const std::vector<AlgorithmDefault> kLabels{
+    {"algorithm", "epochs", I(1)},
+    {"optimizer", "learning_rate", 1e-3},
+};
+
 }  // namespace
 
 const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algorithm) {
   static const std::vector<AlgorithmDefault> kNone;
+  if (algorithm == "supervised" || algorithm == "bc") return kLabels;
   return algorithm == "impala" ? kImpala : algorithm == "a2c" ? kA2c : kNone;
 }
 

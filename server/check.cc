@@ -1,3 +1,5 @@
+#include "shared/core/check.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -121,6 +123,17 @@ void PrintModel(const ModelSpec& spec) {
   std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
 }
 
+Result<int> PrintData(const Config& config) {
+  const auto data = OpenData(config.data());
+  if (!data.ok()) return data.status();
+  const auto model = config.ModelFor("default", (*data)->spaces());
+  if (!model.ok()) return model.status();
+  MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
+  std::printf("\nlearns from %s\n", (*data)->Description().c_str());
+  PrintModel(model->spec);
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
@@ -135,6 +148,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   const auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
   PrintSettings(*config);
+  if (config->data().given()) return PrintData(*config);
   if (config->run().environment.empty()) {
     std::printf(
         "\nrun.environment is not set: the model is made for the spaces of the first actor\n");

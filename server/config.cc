@@ -73,11 +73,13 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(config.CheckListen());
   MURMURATE_RETURN_IF_ERROR(config.CheckEnvironment());
   MURMURATE_RETURN_IF_ERROR(config.CheckSettings());
+  MURMURATE_RETURN_IF_ERROR(config.CheckData());
   std::set<std::string> models = config.entries_.models;
   models.insert("");
   for (const std::string& model : models) {
     MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckRecurrence(model));
+    MURMURATE_RETURN_IF_ERROR(config.CheckLabels(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckAlgorithm(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
     MURMURATE_RETURN_IF_ERROR(config.CheckRewards(model));
@@ -235,6 +237,9 @@ ModelWords Config::WordsFor(const std::string& model) const {
     words.activation = ActivationNamed(*name);
   }
   words.separate_value = As<bool>(get("separate_value"));
+  const auto algorithm = AlgorithmNamed(AlgorithmNameFor(model));
+  if (!words.separate_value && algorithm && LearnsLabels(*algorithm))
+    words.separate_value = false;  // nobody learns a value: a critic would cost as much as the rest
   words.normalize_observation = std::get<bool>(get("normalize_observation"));
   words.continuous.squashed = std::get<bool>(get("squashed"));
   words.continuous.state_dependent_deviation = std::get<bool>(get("state_dependent_deviation"));

@@ -13,11 +13,13 @@
 #include "client/environments/environment.h"
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/data/segment_writer.h"
 #include "server/initial_weights.h"
 #include "server/learn/game_settings.h"
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
+#include "server/training_data.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -78,6 +80,8 @@ class Config {
   const EvaluationSettings& evaluation() const { return evaluation_; }
   /// [settings], in the order of their names.
   std::vector<GameSetting> game_settings() const;
+  DataSettings data() const;            ///< [data]; given() when there are files to learn from
+  RecordingSettings recording() const;  ///< [record]; no folder: nothing is recorded
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
@@ -121,6 +125,8 @@ class Config {
   Status CheckSettings() const;
   Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
   Schedule ToSchedule(const ConfigSchedule& written) const;
+  Status CheckData() const;
+  Status CheckLabels(const std::string& model) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

@@ -83,7 +83,7 @@ Status Config::CheckAlgorithm(const std::string& model) const {
     return refuse(Get("algorithm", "epochs", model), "epochs",
                   "1, because a2c's gradient is right for one pass only; take the line out, or "
                   "write name = \"ppo\"");
-  if (name == "ppo") return {};
+  if (name == "ppo" || LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
   if (const ConfigEntry* clip = Written("clip", model))
     return refuse(*clip, "clip",
                   "no such line, because " + name +

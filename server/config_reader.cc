@@ -154,6 +154,13 @@ class Reader {
   }
 
  private:
+  /// Of "name: path" the path.
+  void MakeAbsolute(std::string* text) const {
+    const std::size_t colon = text->find(": ");
+    const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
+    *text = text->substr(0, begin) + Absolute(folder_, text->substr(begin));
+  }
+
   Status ReadSection(const toml::table& table, const Section& section) {
     for (const auto& [key, node] : table)
       MURMURATE_RETURN_IF_ERROR(ReadKey(std::string(key.str()), node, section));
@@ -201,6 +208,8 @@ class Reader {
       return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) + ", expected " +
                              expected + "; write for example " + key + " = " + rule->example);
     if (rule->kind == ValueKind::kPath) value = Absolute(folder_, std::get<std::string>(value));
+    if (rule->kind == ValueKind::kPaths)
+      for (std::string& text : std::get<std::vector<std::string>>(value)) MakeAbsolute(&text);
     entries_->values[path] = {std::move(value), where_(node)};
     return {};
   }

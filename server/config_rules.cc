@@ -126,7 +126,7 @@ const std::vector<ConfigRule> kAlgorithmRules{
      "how it learns; it has defaults of its own",
      -1,
      1,
-     {"ppo", "impala", "a2c"}},
+     {"ppo", "impala", "a2c", "supervised", "bc"}},
     {"algorithm", "trajectory_length", kInteger, I(128), "128", "T, steps", 1, 65536},
     {"algorithm", "batch_steps", kInteger, I(2048), "2048", "steps of a batch, a multiple of T", 1,
      1 << 24},
@@ -201,6 +201,26 @@ const std::vector<ConfigRule> kEvaluationRules{
     {"evaluation", "every", kNumber, 0.05, "0.05", "of run.steps, and at the end; 0: never", 0, 1},
 };
 
+const std::vector<ConfigRule> kDataRules{
+    {"data", "path", ValueKind::kPath, kUnset, "\"recordings\"",
+     "learn from this folder of recorded trajectories (bc, supervised), with no actor"},
+    {"data", "observations", ValueKind::kPaths, kUnset, "\"x.npy\"",
+     "or from arrays: one, or a list of \"name: path\""},
+    {"data", "labels", ValueKind::kPaths, kUnset, "\"y.npy\"", "what is right for them"},
+    {"data", "classes", kInteger, kUnset, "10", "of labels that are integers; usual: all there are",
+     2, 4096},
+    {"data", "passes", kInteger, I(10), "10", "over all of it, then the run ends", 1, 1 << 30},
+    {"data", "holdout", kNumber, 0.0, "0.1", "share that is scored and never learned from", 0, 0.9},
+    {"data", "threads", kInteger, I(1), "2", "that shuffle and fill the next batches", 1, 64},
+};
+
+const std::vector<ConfigRule> kRecordRules{
+    {"record", "path", ValueKind::kPath, kUnset, "\"recordings\"",
+     "keep what actors send in this folder"},
+    {"record", "max_bytes", kInteger, I(1 << 30), "1073741824",
+     "of a model's files; the oldest go first", 1 << 20, kMany},
+};
+
 std::string Number(double value) {
   std::string text = ToToml(ConfigValue(value));
   if (std::abs(value) < 1e15 && value == std::floor(value))
@@ -249,6 +269,15 @@ std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
   return good ? "" : Expectation(rule);
 }
 
+std::string FitPaths(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
+  const auto* list = std::get_if<Strings>(value);
+  const bool good = list != nullptr && !list->empty() &&
+                    std::none_of(list->begin(), list->end(),
+                                 [](const std::string& path) { return path.empty(); });
+  return good ? "" : Expectation(rule);
+}
+
 std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
   if (const auto* units = std::get_if<Integers>(&value)) {
     const bool good = std::all_of(units->begin(), units->end(),
@@ -273,7 +302,7 @@ const std::vector<ConfigRule>& ConfigRules() {
     const std::vector<ConfigRule> environment_rules = EnvironmentRules();
     for (const auto* some :
          {&kRunRules, &environment_rules, &kServerRules, &kModelRules, &kAlgorithmRules,
-          &kOptimizerRules, &kCheckpointRules, &kEvaluationRules})
+          &kOptimizerRules, &kCheckpointRules, &kEvaluationRules, &kDataRules, &kRecordRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -296,8 +325,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run",       "environment", "server",     "model",   "algorithm",
-          "optimizer", "checkpoint",  "evaluation", "settings"};
+  return {"run",        "environment", "server", "model",  "algorithm", "optimizer",
+          "checkpoint", "evaluation",  "data",   "record", "settings"};
 }
 
 std::string Expectation(const ConfigRule& rule) {
@@ -316,6 +345,8 @@ std::string Expectation(const ConfigRule& rule) {
       return "a list of at most 64 units (1 to 65536) and layers such as \"conv 32 8 4\"";
     case ValueKind::kStrings:
       return "a list of strings";
+    case ValueKind::kPaths:
+      return "a path or a list of \"name: path\"";
     case ValueKind::kPath:
     case ValueKind::kString:
       break;
@@ -340,6 +371,8 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
     case ValueKind::kPath:
     case ValueKind::kString:
       return FitString(rule, *value);
+    case ValueKind::kPaths:
+      return FitPaths(rule, value);
     case ValueKind::kLayers:
       return FitLayers(rule, *value);
     case ValueKind::kInteger: {

@@ -18,13 +18,15 @@ enum class ValueKind {
   kSchedule,
   kString,
   kPath,
+  kPaths,
   kStrings,
   kLayers,
   kSetting
 };
 
 /// kPath: a string; a relative one starts from the folder of the file it stands in (of --set: the
-/// working folder), and is held absolute. kLayers: a list of units (64) and layers in words ("conv
+/// working folder), and is held absolute. kPaths: one, or a list of them that may have names ("x:
+/// x.npy"); it is held as a list. kLayers: a list of units (64) and layers in words ("conv
 /// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
 /// a number, a schedule or a curriculum.
 struct ConfigRule {

@@ -40,7 +40,7 @@ Status Daemon::State::Open() {
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
-  return {};
+  return options.source ? MakeModel("default", options.source->spaces()).status() : Status();
 }
 
 Status Daemon::State::OpenSockets(const std::string& folder) {
@@ -227,6 +227,9 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
                    actors_gone);
   state.EndLearning(deadline_ns);
+  for (const auto& model : state.models)
+    if (model->recording)
+      state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
   for (const auto& model : state.models) state.PostCheckpoint(model.get());
@@ -239,6 +242,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
                   progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
   outcome.learner_wait = progress.last().learner_wait;
   outcome.actor_wait = progress.last().actor_wait;
+  outcome.scores = progress.Scores();
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   std::error_code error;

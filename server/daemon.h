@@ -15,6 +15,7 @@
 
 #include "murmurate/status.h"
 #include "server/config.h"
+#include "server/data/data_source.h"
 #include "server/operate/display.h"
 #include "server/operate/operate.h"
 #include "server/operate/run_directory.h"
@@ -27,11 +28,12 @@ struct DaemonOptions {
   RunDirectory::WhenTaken when_taken = RunDirectory::WhenTaken::kRefuse;
   Display::Mode display = Display::Mode::kLines;
   LogLevel console = LogLevel::kInfo;
-  std::string command;             ///< for command.txt
-  InitialFiles initial_files;      ///< all that the config names
-  std::optional<ResumePlan> plan;  ///< what the run goes on from
-  bool own_actors = false;         ///< that whoever starts the daemon starts, too
-  std::int64_t start_ns = 0;       ///< of the process: times are counted from here
+  std::string command;                 ///< for command.txt
+  InitialFiles initial_files;          ///< all that the config names
+  std::optional<ResumePlan> plan;      ///< what the run goes on from
+  bool own_actors = false;             ///< that whoever starts the daemon starts, too
+  std::int64_t start_ns = 0;           ///< of the process: times are counted from here
+  std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
 };
 
 class Daemon {
@@ -55,6 +57,7 @@ class Daemon {
     std::string checkpoint;                ///< "" when no model was ever made
     double learner_wait = 0;               ///< of 1: as in TrainingUpdate
     std::optional<double> actor_wait = {};
+    std::string scores = {};  ///< of supervised and bc: "train/loss 0.031, eval/accuracy 0.98"
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s

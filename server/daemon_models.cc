@@ -9,7 +9,33 @@
 namespace murmurate {
 std::atomic<bool> Daemon::State::thread_left{false};
 
-Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) try {
+Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
+  if (!options.source) return MakeModel(name, spaces);
+  return InvalidArgument("this learner learns from " + options.source->Description() +
+                         " and takes no experience; connect to a learner without [data]");
+}
+
+Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings) {
+  if (options.source) {
+    MURMURATE_RETURN_IF_ERROR(
+        options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
+    model->feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
+                                               config.run().seed, [this](Status status) {
+                                                 if (status.ok())
+                                                   return signals->Request(RunEnd::kStepsReached);
+                                                 signals->RequestFailure(std::move(status));
+                                               });
+    return {};
+  }
+  if (config.recording().folder.empty()) return {};
+  auto recording = Recording::Start(config.recording(), model->name,
+                                    static_cast<int>(models.size()), *model->channel, log);
+  if (recording.ok()) model->recording = std::move(*recording);
+  if (!recording.ok()) signals->RequestFailure(recording.status());
+  return recording.status();
+}
+
+Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spaces& spaces) try {
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
@@ -18,7 +44,8 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
   auto offered = TakeModel(name, settings, std::move(*learner));
   if (!offered.ok()) return offered;
   if (Status status = WriteRecord(); !status.ok()) log(LogLevel::kError, status.message());
-  log(LogLevel::kInfo, "model " + name + ": made for the spaces of its first actor");
+  log(LogLevel::kInfo, "model " + name + ": made for the spaces of " +
+                           (options.source ? options.source->Description() : "its first actor"));
   return offered;
 } catch (const std::bad_alloc&) {
   return ResourceError("model " + name +
@@ -45,6 +72,8 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
+  MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings));
+  if (model->recording) offered.record = model->recording->taker();
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
@@ -58,8 +87,10 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   if (models.empty())
     offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
                                       config.run().steps.value_or(UINT64_MAX));
+  operate->PostModel(name);
   StartLearning(model.get(), std::move(learner));
   models.push_back(std::move(model));
+  if (models.back()->feeding) models.back()->feeding->Start();
   return offered;
 }
 
@@ -148,7 +179,12 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       if (model->checkpoint_due) PostCheckpoint(model);
     });
   };
-  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
+  callbacks.wake_ingest = [this, model] {
+    model->gate.Pass([&] {
+      if (model->feeding) model->feeding->OnTrained();
+      ingest->Wake();
+    });
+  };
   model->learning =
       std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
   live->AddModel(
@@ -169,6 +205,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
 
 void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
+    if (model->feeding) model->feeding->Stop();
     model->loop->RequestStop();
     while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
   }

@@ -11,6 +11,7 @@
 
 #include "server/daemon.h"
 #include "server/evaluating.h"
+#include "server/feeding.h"
 #include "server/gate.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
@@ -39,7 +40,9 @@ struct LiveModel {
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
   bool checkpoint_due = false;
-  std::unique_ptr<Loop> loop;  ///< last: its thread uses all of the above
+  std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files
+  std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
+  std::unique_ptr<Loop> loop;            ///< last: its thread uses all of the above
 };
 
 struct Daemon::State {
@@ -56,6 +59,8 @@ struct Daemon::State {
   Status WriteFiles() const;
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
+  Status AddFiles(LiveModel* model, const ModelSettings& settings);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
                                  std::unique_ptr<Learner> learner);
   Status Resume();

@@ -60,6 +60,9 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
+  options.source = *std::move(data);
   options.initial_files = std::move(*initial_files);
   const bool aside = arguments.fresh || arguments.resume;
   options.when_taken = aside ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
@@ -86,6 +89,7 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
   if (!signals.failure().ok()) return signals.failure();
   if (!common.quiet) {
     (*daemon)->Print("stopped after " + WithCommas(outcome.steps) + " steps" +
+                     (outcome.scores.empty() ? "" : "; " + outcome.scores) +
                      (outcome.checkpoint.empty() ? "; no actor came, so there are no weights"
                                                  : "; weights in " + outcome.checkpoint));
   }

@@ -7,6 +7,7 @@
 #include "server/commands.h"
 #include "server/daemon.h"
 #include "server/operate/display.h"
+#include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
 
@@ -106,6 +107,56 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          '.';
 }
 
+/// What every training has, new or resumed, from play or from files.
+void Complete(const CommonArguments& common, DaemonOptions* options) {
+  options->when_taken = RunDirectory::WhenTaken::kNextName;
+  options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
+  options->console = LogLevel::kWarning;
+  options->command = common.command;
+  options->start_ns = common.start_ns;
+}
+
+/// What would else be found when the run has its folder.
+Status CheckData(const Config& config, DataSource& data) {
+  if (const std::string& name = config.run().environment; !name.empty()) {
+    auto environment = MakeEnvironment(name, config.run().environment_options);
+    if (!environment.ok()) return environment.status();
+    const std::string difference = FirstDifference((*environment)->spaces(), data.spaces());
+    if (!difference.empty())
+      return InvalidData("run.environment: " + name + " has other spaces than " +
+                         data.Description() + " (" + difference + "); take the line out");
+  }
+  const auto model = config.ModelFor("default", data.spaces());
+  if (!model.ok()) return model.status();
+  return data.PrepareFor(model->spec, model->algorithm.trajectory_length);
+}
+
+/// Learns from files, with no actor: ends when it has been through them, or at run.steps.
+Result<int> TrainOnData(const CommonArguments& common, const Config& config,
+                        InitialFiles initial_files, const std::shared_ptr<DataSource>& data) {
+  MURMURATE_RETURN_IF_ERROR(CheckData(config, *data));
+  Signals signals;
+  DaemonOptions options;
+  Complete(common, &options);
+  options.initial_files = std::move(initial_files);
+  options.source = data;
+  auto daemon = Daemon::Start(config, std::move(options), &signals);
+  if (!daemon.ok()) return daemon.status();
+  Signals::Event event = Signals::Event::kTimeout;
+  while (event != Signals::Event::kSignal && !signals.requested()) event = signals.Wait(-1);
+  const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
+  if (!signals.failure().ok()) return signals.failure();
+  (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
+                   WithCommas(outcome.steps) + " steps learned from " + data->Description() +
+                   " in " + ShortDuration(outcome.seconds) +
+                   (outcome.scores.empty() ? "." : "; " + outcome.scores + '.'));
+  if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
+  (*daemon)->Print("Run directory: " + (*daemon)->directory());
+  if (!config.run().environment.empty())
+    (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
@@ -116,10 +167,13 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   config->ListenPrivately();
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
+  if (*data) return TrainOnData(common, *config, *std::move(initial_files), *data);
   if (Status status = CheckEnvironment(*config, *source, *initial_files); !status.ok())
     return status;
   DaemonOptions options;
-  options.initial_files = std::move(*initial_files);
+  options.initial_files = *std::move(initial_files);
   return TrainOn(common, *config, std::move(options));
 }
 
@@ -127,12 +181,8 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   Signals signals;
   Children children;  // first of all: they start up while the learner does
   if (Status status = StartActors(config, &children); !status.ok()) return status;
-  options.when_taken = RunDirectory::WhenTaken::kNextName;
+  Complete(common, &options);
   options.own_actors = true;
-  options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
-  options.console = LogLevel::kWarning;
-  options.command = common.command;
-  options.start_ns = common.start_ns;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   const RunEnd end = Await(&signals, &children, (*daemon)->log());

@@ -43,6 +43,15 @@ TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& chann
   update.staleness_mean = report.staleness_mean;
   update.staleness_max = report.staleness_max;
   CountWaits(channel, &update);
+  update.loss = report.loss;
+  update.accuracy = report.accuracy;
+  update.error = report.error;
+  update.eval_rows = report.eval_rows;
+  update.eval_loss = report.eval_loss;
+  update.eval_accuracy = report.eval_accuracy;
+  update.held_out = report.held_out;
+  update.wait_s = report.wait_s;
+  update.busy_s = report.busy_s;
   update.episodes = report.episodes;
   return update;
 }

@@ -1,4 +1,5 @@
-// What mmr-operate is told of a batch that was trained on.
+// ToUpdate: what a learning thread reports of a batch, in the words of operate, which knows nothing
+// of learn.
 #pragma once
 
 #include <string>

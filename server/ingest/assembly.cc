@@ -35,6 +35,7 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
   }
   const bool first = batch_->trajectories.empty();
   if (!batch_->Add(view)) return Outcome::kBadObservation;
+  if (model_.record) model_.record(view);
   if (first) batch_since_ns_ = now_ns;
   steps_given_[view.agent] += view.steps;
   model_.channel->received_trajectories.fetch_add(1, std::memory_order_relaxed);

@@ -34,6 +34,8 @@ struct OfferedModel {
   double quorum = 1.0;
   double quorum_wait_s = 1.0;
   std::uint64_t lockstep_steps = UINT64_MAX;  ///< environment steps after which none is given
+  /// Each trajectory that went into a batch; called on the polling thread, returns at once.
+  std::function<void(const TrajectoryView&)> record = {};
 };
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;

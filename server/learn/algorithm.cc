@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "server/learn/order_places.h"
 #include "server/learn/returns.h"
@@ -53,8 +54,8 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       row_words_(stack_.row_bytes() / sizeof(float)),
       lanes_(spec.recurrent() ? std::max(1, settings.minibatch / settings.trajectory_length) : 0),
       burn_in_(recurrent() ? settings.burn_in : 0),
-      one_pass_(settings.epochs == 1 && settings.minibatch >= settings.batch_steps &&
-                burn_in_ == 0),
+      one_pass_(!LearnsLabels(settings.name) && settings.epochs == 1 &&
+                settings.minibatch >= settings.batch_steps && burn_in_ == 0),
       max_rows_(MostRows(spec, settings, lanes_)),
       network_(spec, max_rows_, settings.threads, LongestLane(spec, settings)),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
@@ -76,6 +77,12 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       minibatch_action_(static_cast<std::size_t>(max_rows_) * action_layout_.words()),
       minibatch_mask_(static_cast<std::size_t>(max_rows_) * action_layout_.mask_bytes()),
       history_(stack_.depth() + 1) {
+  if (LearnsLabels(settings.name)) {
+    label_loss_.emplace(action_layout_,
+                        settings.name == AlgorithmName::kBc ? LabelLoss::Numbers::kLikelihood
+                                                            : LabelLoss::Numbers::kSquaredError,
+                        max_rows_);
+  }
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
   for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_}) {
     column->resize(rows);
@@ -102,11 +109,12 @@ void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& b
                     .entropy = static_cast<float>(rates_.entropy.At(environment_steps)),
                     .value_weight = static_cast<float>(settings_.value_weight)};
   sums_ = {};
+  label_sums_ = unseen_sums_ = {};
   explained_variance_ = 0.0;
   epoch_ = -1;
   OrderRows(batch);
   next_ = recurrent() ? order_.size() : rows_.size();
-  if (rows_.empty()) return;
+  if (rows_.empty() || label_loss_) return;
   Evaluate(parameters);
   ComputeReturns();
   if (settings_.normalize_advantage) NormalizeAdvantages();
@@ -180,6 +188,7 @@ PpoActionRows Algorithm::Minibatch(int rows) const {
 
 bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
   if (!ForwardNext(parameters)) return false;
+  if (label_loss_) return LabelGradient(parameters, gradient);
   const int count = static_cast<int>(slots_.size());
   const ActionRows actions = Actions(parameters, count);
   const PpoLossSums sums = Loss(count);
@@ -197,8 +206,31 @@ bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float>
   return true;
 }
 
+bool Algorithm::LabelGradient(std::span<const float> parameters, std::span<float> gradient) {
+  const ActionRows actions = Actions(parameters, static_cast<int>(slots_.size()));
+  const LabelLossSums sums =
+      label_loss_->Take(actions, minibatch_weight_.data(), d_outputs_.data(), d_deviations_.data());
+  label_sums_.Add(sums);
+  if (epoch_ == 0 && batch_->samples == TrainingBatch::Samples::kNew) unseen_sums_.Add(sums);
+  network_.Backward(parameters, d_outputs_.data(), d_values_.data(), gradient);  // d_values_: 0
+  std::copy(d_deviations_.begin(), d_deviations_.end(), gradient.begin() + deviation_);
+  return true;
+}
+
+void Algorithm::Score(std::span<const float> parameters) {
+  MURMURATE_CHECK(label_loss_, "only labels are held out");
+  while (epoch_ < 1 && ForwardNext(parameters)) {
+    if (epoch_ > 0) return;
+    unseen_sums_.Add(label_loss_->Take(Actions(parameters, static_cast<int>(slots_.size())),
+                                       minibatch_weight_.data(), nullptr, nullptr));
+  }
+}
+
 PpoLossSums Algorithm::Loss(int rows) {
   switch (settings_.name) {
+    case AlgorithmName::kSupervised:
+    case AlgorithmName::kBc:
+      break;  // LabelGradient
     case AlgorithmName::kImpala:
     case AlgorithmName::kA2c:
       return PolicyGradientLoss(loss_settings_, Minibatch(rows), d_log_prob_.data(),
@@ -226,8 +258,21 @@ Status Algorithm::Load(const StateReader& reader) {
   return {};
 }
 
+void Algorithm::ReportLabels(LearnReport* report) const {
+  const auto share = [](double part, double all) {
+    return all > 0.0 ? part / all : std::numeric_limits<double>::quiet_NaN();
+  };
+  report->loss = share(label_sums_.loss, label_sums_.weight);
+  report->accuracy = share(label_sums_.right, label_sums_.choices);
+  report->error = share(label_sums_.distance, label_sums_.numbers);
+  report->eval_rows = unseen_sums_.weight;
+  report->eval_loss = share(unseen_sums_.loss, unseen_sums_.weight);
+  report->eval_accuracy = share(unseen_sums_.right, unseen_sums_.choices);
+}
+
 void Algorithm::Report(LearnReport* report) const {
-  report->trained_steps = taken_up_;
+  report->trained_steps = batch_->samples == TrainingBatch::Samples::kHeldOut ? 0 : taken_up_;
+  if (label_loss_) return ReportLabels(report);
   report->clip_range = settings_.name == AlgorithmName::kPpo ? loss_settings_.clip : 0.0;
   report->explained_variance = explained_variance_;
   if (sums_.weight <= 0.0) return;

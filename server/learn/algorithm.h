@@ -8,6 +8,7 @@
 //                     ppo:    -min(r A, clip(r) A), r = pi_theta / mu; A without rho
 //                     impala: -A log pi_theta, A times min(rho_pg_bar, pi/mu) of the take-up
 //                     a2c:    the same with every pi/mu taken for 1: A is GAE
+//                     supervised, bc: the loss of label_loss.h alone; TakeUp evaluates nothing
 //
 // The importance weight thus enters once: in r, or in A. What sets the algorithms apart is three
 // choices by settings.name: which returns (ComputeReturns), which loss (Loss), and the defaults of
@@ -36,6 +37,7 @@
 #include "shared/model/state.h"
 #include "shared/network/action_head_rows.h"
 #include "shared/network/actor_critic.h"
+#include "shared/network/label_loss.h"
 #include "shared/network/ppo_action_loss.h"
 
 namespace murmurate {
@@ -59,6 +61,8 @@ class Algorithm {
   /// Between batches: what decides how the next ones are shuffled.
   void Save(const StateWriter& writer) const { writer.Words("random", random_.Saved()); }
   Status Load(const StateReader& reader);
+  /// supervised, bc: the loss over the rows of a batch that is held out, instead of NextGradient.
+  void Score(std::span<const float> parameters);
 
   /// Steps learned from, losses (means over all minibatches since TakeUp), clip range and explained
   /// variance.
@@ -83,6 +87,8 @@ class Algorithm {
   void NormalizeAdvantages();
   void ExplainVariance();
   void Count(const PpoLossSums& sums);
+  bool LabelGradient(std::span<const float> parameters, std::span<float> gradient);
+  void ReportLabels(LearnReport* report) const;
   PpoActionRows Minibatch(int rows) const;
   ActionRows Actions(std::span<const float> parameters, int rows) const;
 
@@ -148,6 +154,8 @@ class Algorithm {
   std::vector<const std::byte*> history_;
 
   PpoLossSums sums_;
+  std::optional<LabelLoss> label_loss_;     ///< supervised, bc
+  LabelLossSums label_sums_, unseen_sums_;  ///< unseen: rows that nobody had learned from by then
   double explained_variance_ = 0.0;
 };
 

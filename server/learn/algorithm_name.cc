@@ -6,7 +6,11 @@ namespace murmurate {
 namespace {
 
 constexpr std::pair<AlgorithmName, const char*> kNames[] = {
-    {AlgorithmName::kPpo, "ppo"}, {AlgorithmName::kImpala, "impala"}, {AlgorithmName::kA2c, "a2c"}};
+    {AlgorithmName::kPpo, "ppo"},
+    {AlgorithmName::kImpala, "impala"},
+    {AlgorithmName::kA2c, "a2c"},
+    {AlgorithmName::kSupervised, "supervised"},
+    {AlgorithmName::kBc, "bc"}};
 
 }  // namespace
 

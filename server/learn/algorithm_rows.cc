@@ -94,7 +94,7 @@ bool Algorithm::ForwardNext(std::span<const float> parameters) {
   Gather(slots_);
   network_.Forward(parameters, observation_.data(), count, outputs_.data(), values_.data(),
                    recurrent() ? &sequences_ : nullptr);
-  head_.Evaluate(Actions(parameters, count), log_prob_.data(), entropy_.data());
+  if (!label_loss_) head_.Evaluate(Actions(parameters, count), log_prob_.data(), entropy_.data());
   return true;
 }
 

@@ -22,13 +22,19 @@ struct Schedule {
 
 /// Which update is made of a batch (algorithm.h has the formulas).
 enum class AlgorithmName : std::uint8_t {
-  kPpo,     ///< several epochs of minibatches, clipped ratio
-  kImpala,  ///< one pass, V-trace in targets and policy gradient
-  kA2c,     ///< one pass, lambda returns, no importance weights
+  kPpo,         ///< several epochs of minibatches, clipped ratio
+  kImpala,      ///< one pass, V-trace in targets and policy gradient
+  kA2c,         ///< one pass, lambda returns, no importance weights
+  kSupervised,  ///< actions are labels: cross-entropy and squared error (label_loss.h)
+  kBc,          ///< actions are to be cloned: their likelihood
 };
 
 /// "ppo"; the config's word for it.
 const char* TextOf(AlgorithmName name);
+/// What was done is what is right: no rewards, values or returns, and no version is too old.
+inline bool LearnsLabels(AlgorithmName name) {
+  return name == AlgorithmName::kSupervised || name == AlgorithmName::kBc;
+}
 std::optional<AlgorithmName> AlgorithmNamed(const std::string& text);
 
 /// What is done about late experience. Over `max_staleness` it is dropped in any case.

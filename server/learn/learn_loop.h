@@ -31,8 +31,9 @@ class LearnLoop {
             LearnCallbacks callbacks);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot, report, at_border,
-  /// give the batch back (cleared), count it done, wake ingest. True when it trained.
+  /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
+  /// report, at_border, give the batch back (cleared), count it done, wake ingest. True when it
+  /// trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.
@@ -51,6 +52,7 @@ class LearnLoop {
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not taken up yet
   std::uint64_t batches_ = 0;
+  std::int64_t waited_ns_ = 0, busy_ns_ = 0;  ///< for the next batch, with the one before
 };
 
 }  // namespace murmurate

@@ -57,6 +57,7 @@ struct Learner::State {
 };
 
 void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const {
+  if (LearnsLabels(settings.name)) return;
   double sum = 0.0;
   int counted = 0;
   for (std::size_t place = 0; place < batch.trajectories.size(); ++place) {
@@ -131,6 +132,14 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
 
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
   LearnReport report;
+  if (batch.samples == TrainingBatch::Samples::kHeldOut) {
+    state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
+    state_->algorithm.Score(state_->parameters);
+    state_->algorithm.Report(&report);
+    report.held_out = true;
+    report.version = state_->version;
+    return report;
+  }
   state_->WeighByAge(batch, &report);
   state_->rewards.Apply(batch);
   state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);

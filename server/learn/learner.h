@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,15 @@ struct LearnReport {
   std::uint64_t stale_trajectories = 0;                             ///< dropped for their age
   std::uint64_t skipped_updates = 0;    ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes;  ///< finished, as the actors counted them
+
+  // supervised and bc (label_loss.h); NaN where there is nothing to take a mean of.
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = kNone, accuracy = kNone, error = kNone;  ///< over what was learned from
+  /// Over `eval_rows` rows that nobody had learned from: those of a batch that is held out, or the
+  /// first pass over what actors sent, whose every row is scored before it is learned from.
+  double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
+  bool held_out = false;          ///< nothing was learned, and the version is the one before
+  double wait_s = 0, busy_s = 0;  ///< LearnLoop: for this batch, and with the one before it
 };
 
 class Learner {
@@ -55,7 +65,8 @@ class Learner {
   Status Load(std::uint64_t version, std::span<const float> parameters, const SavedState& state);
 
   /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
-  /// version. `environment_steps`: where the schedules are.
+  /// version. `environment_steps`: where the schedules are. A batch that is held out (supervised,
+  /// bc) is only scored.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t environment_steps);
 
   /// From the next batch on.

@@ -99,6 +99,11 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
   }
 }
 
+void Operate::PostModel(const std::string& model) {
+  std::lock_guard lock(mutex_);
+  made_.push_back(model);
+}
+
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
   {
     std::lock_guard lock(mutex_);
@@ -146,15 +151,18 @@ void Operate::PollOnce(int timeout_ms) {
 }
 
 void Operate::TakeMail() {
+  std::vector<std::string> made;
   std::vector<TrainingUpdate> mail;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
   std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints;
   {
     std::lock_guard lock(mutex_);
+    made.swap(made_);
     mail.swap(mail_);
     reported.swap(reported_);
     checkpoints.swap(checkpoints_);
   }
+  for (const std::string& name : made) (void)Find(name);
   for (const auto& [name, number] : reported)
     if (Model* model = Find(name)) model->reports.Take({&number, 1});
   for (const TrainingUpdate& update : mail) {

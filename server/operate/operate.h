@@ -83,6 +83,9 @@ class Operate {
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
   /// What mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
+  /// A model was made: before anything else is posted of it, so that both know which is the first;
+  /// any thread; returns at once.
+  void PostModel(const std::string& model);
   /// What the learner's own evaluation of `model` came to; any thread; returns at once.
   void PostEvaluation(const std::string& model, const Evaluation& evaluation);
   /// Episodes that an actor played in Mode(kEvaluate); any thread; returns at once.
@@ -126,6 +129,7 @@ class Operate {
   OperateOptions options_;
   WakeSignal wake_;
   std::mutex mutex_;
+  std::vector<std::string> made_;
   std::vector<TrainingUpdate> mail_;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported_;
   std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints_;

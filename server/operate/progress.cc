@@ -46,7 +46,44 @@ void Curve::Add(const CurvePoint& point) {
   stride_ = std::max<std::uint64_t>(1, (points_.back().steps - points_.front().steps) / kept);
 }
 
+void Progress::TakeScores(const TrainingUpdate& update) {
+  wait_s_ += update.wait_s;
+  busy_s_ += update.busy_s;
+  if (update.eval_rows > 0) {
+    if (!(scoring_ && update.held_out)) eval_rows_ = eval_loss_sum_ = eval_accuracy_sum_ = 0;
+    eval_rows_ += update.eval_rows;
+    eval_loss_sum_ += update.eval_rows * update.eval_loss;
+    eval_accuracy_sum_ += update.eval_rows * update.eval_accuracy;
+  }
+  scoring_ = update.held_out;
+}
+
+double Progress::eval_loss() const { return eval_loss_sum_ / eval_rows_; }
+double Progress::eval_accuracy() const { return eval_accuracy_sum_ / eval_rows_; }
+
+std::string Progress::Scores() const {
+  std::string text;
+  const auto add = [&](const char* name, double value) {
+    if (!std::isfinite(value)) return;
+    text += (text.empty() ? "" : ", ") + std::string(name) + ' ' + Number(value);
+  };
+  add("train/loss", last_.loss);
+  add("train/accuracy", last_.accuracy);
+  add("train/error", last_.error);
+  add("eval/loss", eval_loss());
+  add("eval/accuracy", eval_accuracy());
+  return text;
+}
+
+double Progress::TakeWait() {
+  const double share = wait_s_ / (wait_s_ + busy_s_);
+  wait_s_ = busy_s_ = 0;
+  return share;
+}
+
 void Progress::Take(const TrainingUpdate& update) {
+  TakeScores(update);
+  if (update.held_out) return;
   const std::uint64_t trained_steps = last_.trained_steps, updates = last_.updates;
   last_ = update;
   last_.trained_steps += trained_steps;
@@ -123,7 +160,8 @@ std::string ProgressFile::Header() {
          "eval/std_reward,eval/mean_ep_length,eval/success_rate,eval/timesteps,"
          "train/policy_gradient_loss,train/value_loss,train/entropy_loss,train/approx_kl,"
          "train/clip_fraction,"
-         "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range\n";
+         "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range,"
+         "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait\n";
 }
 
 std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
@@ -139,10 +177,12 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
          Number(progress.mean_return()) + ',' + Number(progress.mean_length()) + ',' +
          std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
          EvaluationFields(progress.evaluation());
-  if (last.updates == 0) return row + ",,,,,,,,,\n";
+  const double wait = progress.TakeWait();
+  if (last.updates == 0) return row + ",,,,,,,,,,,,,,,\n";
   for (const double value :
        {last.policy_loss, last.value_loss, -last.entropy, last.approx_kl, last.clip_fraction,
-        last.explained_variance, last.grad_norm, last.learning_rate, last.clip_range})
+        last.explained_variance, last.grad_norm, last.learning_rate, last.clip_range, last.loss,
+        last.accuracy, last.error, progress.eval_loss(), progress.eval_accuracy(), wait})
     row += ',' + Number(value);
   return row + '\n';
 }

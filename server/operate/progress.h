@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,12 @@ struct TrainingUpdate {
   /// Act for credit or weights.
   double learner_wait = 0, ingest_wait = 0;
   std::optional<double> actor_wait = {};  ///< no actor has said yet
+  // Of supervised and bc, as LearnReport has them; NaN: nothing to take a mean of.
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = kNone, accuracy = kNone, error = kNone;
+  double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
+  bool held_out = false;
+  double wait_s = 0, busy_s = 0;  ///< of the learning thread
   std::vector<EpisodeRecord> episodes;
 };
 
@@ -98,6 +105,14 @@ class Progress {
     std::optional<double> mean, max;
   };
   Lag TakeLag();
+  /// Means over the held-out rows after the last pass, or the last batch that actors sent.
+  double eval_loss() const;
+  double eval_accuracy() const;
+  /// "train/loss 0.031, eval/accuracy 0.98": what there is of it.
+  std::string Scores() const;
+  /// The learning thread's time without a batch since the last call, as a share of all; NaN when it
+  /// had none.
+  double TakeWait();
 
  private:
   const std::int64_t start_ns_;
@@ -110,6 +125,10 @@ class Progress {
   Curve curve_, evaluation_curve_;
   double lag_sum_ = 0, lag_max_ = 0;
   int lag_count_ = 0;
+  double eval_rows_ = 0, eval_loss_sum_ = 0, eval_accuracy_sum_ = 0;
+  bool scoring_ = false;  ///< the last update was held out: the next one adds to the same mean
+  double wait_s_ = 0, busy_s_ = 0;
+  void TakeScores(const TrainingUpdate& update);
   std::int64_t rate_ns_;
   std::uint64_t rate_steps_ = 0;
   double rate_ = 0;

@@ -24,16 +24,4 @@ Status Adam::Load(const StateReader& reader) {
   return reader.Words("steps", std::span(&steps_, 1));
 }
 
-void Adam::Save(const StateWriter& writer) const {
-  writer.Floats("first", first_);
-  writer.Floats("second", second_);
-  writer.Words("steps", std::span(&steps_, 1));
-}
-
-Status Adam::Load(const StateReader& reader) {
-  MURMURATE_RETURN_IF_ERROR(reader.Floats("first", first_));
-  MURMURATE_RETURN_IF_ERROR(reader.Floats("second", second_));
-  return reader.Words("steps", std::span(&steps_, 1));
-}
-
 }  // namespace murmurate

@@ -176,6 +176,7 @@ void TrainingBatch::Clear() {
   final_row.clear();
   episodes.clear();
   masked = false;
+  samples = Samples::kNew;
   std::fill(weight.begin(), weight.end(), 0.0f);
 }
 

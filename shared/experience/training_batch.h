@@ -72,6 +72,14 @@ class TrainingBatch {
   std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
   bool masked = false;                        ///< any trajectory came with a mask
 
+  /// Where the rows come from, which says what a loss over them means. Clear: kNew.
+  enum class Samples : std::uint8_t {
+    kNew,      ///< from actors: nobody has learned from them before
+    kRead,     ///< from files, perhaps again
+    kHeldOut,  ///< from files, never learned from
+  };
+  Samples samples = Samples::kNew;
+
  private:
   bool CopyObservations(const TrajectoryView& view, std::size_t row);
   void CopyMask(const TrajectoryView& view, std::size_t row);

@@ -47,14 +47,16 @@ void AddColumns(const ActionPart& part, bool squashed, std::vector<ActionColumn>
 
 }  // namespace
 
-ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels)
+ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels,
+                               Parts parts)
     : words_(layout.words()),
       outputs_(layout.outputs()),
       mask_bytes_(layout.mask_bytes()),
       free_deviations_(layout.free_deviations()),
       kernels_(kernels == nullptr ? &BestActionKernels() : kernels) {
   for (const ActionPart& part : layout.parts())
-    AddColumns(part, layout.settings().squashed, &columns_);
+    if (parts == Parts::kAll || part.kind != ActionPart::Kind::kContinuous)
+      AddColumns(part, layout.settings().squashed, &columns_);
 }
 
 void ActionHeadRows::Evaluate(const ActionRows& rows, float* log_prob, float* entropy) const {

@@ -44,8 +44,11 @@ struct ActionColumn {
 /// Immutable: any number of threads may use one at once. Nothing allocates after construction.
 class ActionHeadRows {
  public:
+  /// What counts of an action; the outputs of other parts get no gradient, not even zeros.
+  enum class Parts : std::uint8_t { kAll, kChoicesAndSwitches };
   /// `kernels`: null for the best that this processor runs (tests name one).
-  explicit ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels = nullptr);
+  explicit ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels = nullptr,
+                          Parts parts = Parts::kAll);
 
   /// Writes log_prob [rows] and, unless null, entropy [rows].
   void Evaluate(const ActionRows& rows, float* log_prob, float* entropy) const;

@@ -81,7 +81,8 @@ void ServerSession::Save(std::uint32_t model, std::span<const Mark> marks,
   for (const Mark& mark : marks) {
     const auto sender = book_->senders.find(mark.sender);
     std::map<std::uint32_t, std::uint32_t> agents;
-    if (sender != book_->senders.end()) agents = AgentsOf(sender->second.shares.at(model));
+    if (sender != book_->senders.end() && sender->second.shares.contains(model))
+      agents = AgentsOf(sender->second.shares.at(model));
     words.insert(words.end(),
                  {mark.sender, mark.sequence, mark.trajectories, mark.steps, agents.size()});
     for (const auto& [number, index] : agents) words.insert(words.end(), {number, index});
@@ -123,7 +124,7 @@ Status ServerSession::Book::Know(std::uint32_t model, std::span<const std::uint6
 void ServerSession::Commit(std::uint32_t model, std::span<const Mark> marks) {
   for (const Mark& mark : marks) {
     const auto sender = book_->senders.find(mark.sender);
-    if (sender == book_->senders.end()) continue;
+    if (sender == book_->senders.end() || !sender->second.shares.contains(model)) continue;
     sender->second.shares.at(model).committed = {0, mark.sequence, mark.trajectories, mark.steps};
     book_->TellCommitted(sender->second, model);
   }

@@ -36,14 +36,15 @@ const std::map<std::string, Rooms>& FloorPlan() {
        {"shared/model", "shared/experience", "shared/transport", "shared/wire", "shared/weights",
         "shared/compute", "shared/network"}},
       {"client/environments", {"client", "shared/model"}},
+      {"server/data", {"shared/model", "shared/experience"}},
       {"server/ingest", {"shared/model", "shared/experience", "shared/wire", "shared/transport"}},
       {"server/parameters", {"shared/model", "shared/compute", "shared/wire", "shared/transport"}},
       {"server/learn",
        {"server/parameters", "shared/network", "shared/experience", "shared/weights"}},
       {"server/operate", {"shared/model", "shared/transport", "shared/wire"}},
       {"server",
-       {"server/ingest", "server/learn", "server/operate", "server/parameters", "client",
-        "client/environments", "shared/weights", "shared/network"}},
+       {"server/data", "server/ingest", "server/learn", "server/operate", "server/parameters",
+        "client", "client/environments", "shared/weights", "shared/network"}},
   };
   return kPlan;
 }
@@ -63,7 +64,7 @@ const std::map<std::string, Rooms>& Libraries() {
       {"zmq.hpp", {"shared/transport"}},
       {"boost/", {"shared/transport"}},
       {"flatbuffers/", {"shared/wire"}},
-      {"xxhash.h", {"shared/weights", "shared/wire"}},
+      {"xxhash.h", {"shared/weights", "shared/wire", "server/data"}},
       {"toml++/", {"server"}},
       {"spdlog/", {"server"}},
       {"CLI/", {"server"}},

@@ -130,7 +130,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
       "model, algorithm, optimizer, checkpoint, evaluation, "
-      "settings");
+      "data, record, settings");
 }
 
 TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
@@ -295,8 +295,8 @@ TEST(ConfigError, MissingFileNamesTheExamples) {
   EXPECT_EQ(
       source.status().message(),
       "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
-      "examples: cartpole, cartpole-a2c, cartpole-impala, catch, catch-impala, gridworld, "
-      "pendulum, recall, recall-long");
+      "examples: cartpole, cartpole-a2c, cartpole-impala, catch, catch-impala, clone, gridworld, "
+      "pendulum, recall, recall-long, regression");
   EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(FindConfig("/tmp/").status().message(),
             "/tmp/: is a folder, expected a TOML file; name the file in it");
@@ -437,7 +437,7 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
             "\"impala\"");
   EXPECT_EQ(Complaint("[algorithm]\nname = \"pop\"\n"),
             "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
-            "\"a2c\"; write for example name = \"impala\"");
+            "\"a2c\" or \"supervised\" or \"bc\"; write for example name = \"impala\"");
   EXPECT_TRUE(Load("[algorithm]\nstaleness = \"block\"\n").ok());
   EXPECT_TRUE(Load("[algorithm]\nclip = 0.1\n[model.npc.algorithm]\nname = \"a2c\"\n").ok());
 }

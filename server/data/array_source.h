@@ -1,0 +1,57 @@
+// ArraySource: samples from .npy files: x and y, each one array, or several with names.
+//
+//   array x                    input               array y                    action
+//   float32 [n, ...]           box, its shape      float32 [n] or [n, ...]    box (regression)
+//   uint8   [n, ...]           bytes, its shape    integers [n]               discrete(classes)
+//                                                  integers [n, k]            k choices of classes
+//
+// A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
+// labels are checked once, when the files are opened; floats as they are copied.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/data/data_source.h"
+#include "server/data/npy_file.h"
+
+namespace murmurate {
+
+struct NamedPath {
+  std::string name;  ///< "": the only one
+  std::string path;
+};
+
+struct ArrayFiles {
+  std::vector<NamedPath> observations, labels;
+  int classes = 0;  ///< of labels that are integers; 0: the largest of each + 1
+};
+
+class ArraySource : public DataSource {
+ public:
+  /// One sentence for whatever does not fit: dtype, shape, numbers of samples, labels out of range.
+  static Result<std::unique_ptr<ArraySource>> Open(const ArrayFiles& files);
+
+  const Spaces& spaces() const override { return spaces_; }
+  std::uint64_t items() const override { return samples_; }
+  std::uint64_t steps() const override { return samples_; }
+  Status PrepareFor(const ModelSpec& model, int length) override;
+  std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
+  Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
+  std::string Description() const override;
+
+ private:
+  ArraySource() = default;
+  Status OpenInputs(const std::vector<NamedPath>& paths);
+  Status OpenLabels(const std::vector<NamedPath>& paths, int classes);
+  Status TakeSamples(const NpyFile& file);
+  Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
+  Status PutLabel(std::uint64_t item, std::int32_t* words) const;
+
+  Spaces spaces_;
+  std::uint64_t samples_ = 0;
+  std::vector<NpyFile> inputs_, labels_;  ///< in the order of the spaces' leaves
+};
+
+}  // namespace murmurate

@@ -1,0 +1,142 @@
+#include "server/data/data_feed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "shared/core/check.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::uint64_t kSplitSeed = 0x686f6c646f7574;  // "holdout"
+
+std::uint64_t HeldOut(std::uint64_t items, double share) {
+  if (share <= 0.0) return 0;
+  const auto count = static_cast<std::uint64_t>(std::llround(static_cast<double>(items) * share));
+  return std::clamp<std::uint64_t>(count, 1, items - 1);
+}
+
+std::uint64_t Pieces(std::uint64_t items, std::uint64_t most) { return (items + most - 1) / most; }
+
+}  // namespace
+
+DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
+                   std::shared_ptr<const DataSource> source, const DataFeedSettings& settings,
+                   std::function<void(Status)> on_end)
+    : channel_(std::move(channel)),
+      source_(std::move(source)),
+      settings_(settings),
+      on_end_(std::move(on_end)),
+      items_(source_->items()),
+      held_out_(HeldOut(items_, settings.holdout)),
+      split_(items_, DeriveSeed(settings.seed, kSplitSeed)) {
+  MURMURATE_CHECK(items_ > held_out_ && settings.passes >= 1, "nothing to learn from");
+  const TrainingBatch size(channel_->layout, channel_->batch_trajectories);
+  batch_items_ = source_->ItemsOf(size);
+  training_turns_ = Pieces(items_ - held_out_, batch_items_);
+  pass_turns_ = training_turns_ + Pieces(held_out_, batch_items_);
+  turns_ = pass_turns_ * static_cast<std::uint64_t>(settings.passes);
+}
+
+DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
+  Turn turn;
+  turn.pass = number / pass_turns_;
+  const std::uint64_t piece = number % pass_turns_;
+  turn.held_out = piece >= training_turns_;
+  const std::uint64_t items = turn.held_out ? held_out_ : items_ - held_out_;
+  turn.first = (turn.held_out ? piece - training_turns_ : piece) * batch_items_;
+  turn.count = std::min(batch_items_, items - turn.first);
+  return turn;
+}
+
+Status DataFeed::Fill(const Turn& turn, std::vector<std::uint64_t>& items,
+                      TrainingBatch* batch) const {
+  const std::uint64_t learned = items_ - held_out_;
+  const Permutation order(learned, DeriveSeed(settings_.seed, turn.pass));
+  items.clear();
+  for (std::uint64_t i = turn.first; i < turn.first + turn.count; ++i)
+    items.push_back(split_(turn.held_out ? learned + i : order(i)));
+  batch->Clear();
+  batch->samples = turn.held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
+  return source_->Fill(items, batch);
+}
+
+bool DataFeed::PollOnce(std::chrono::milliseconds timeout) {
+  auto batch = channel_->empty.Pop(timeout);
+  if (!batch) return false;
+  std::unique_lock lock(mutex_);
+  if (stopped_ || next_turn_ == turns_) {
+    lock.unlock();
+    (void)channel_->empty.TryPush(std::move(*batch));
+    lock.lock();
+    turned_.wait_for(lock, timeout, [this] { return stopped_; });
+    return false;
+  }
+  const std::uint64_t number = next_turn_++;
+  std::vector<std::uint64_t> items;
+  if (!spare_items_.empty()) {
+    items = std::move(spare_items_.back());
+    spare_items_.pop_back();
+  }
+  lock.unlock();
+  items.reserve(batch_items_);
+  const Turn turn = TurnAt(number);
+  Status filled = Fill(turn, items, batch->get());
+  HandOver(number, turn, *std::move(batch), std::move(filled));
+  lock.lock();
+  spare_items_.push_back(std::move(items));
+  return true;
+}
+
+void DataFeed::HandOver(std::uint64_t number, const Turn& turn,
+                        std::unique_ptr<TrainingBatch> batch, Status filled) {
+  {
+    std::unique_lock lock(mutex_);
+    turned_.wait(lock, [&] { return stopped_ || handed_over_ == number; });
+    if (stopped_) return;
+    if (filled.ok()) {
+      sum_.trajectories += batch->trajectories.size();
+      for (const BatchTrajectory& trajectory : batch->trajectories)
+        sum_.steps += turn.held_out ? 0 : static_cast<std::uint64_t>(trajectory.steps);
+      sent_.push_back(sum_);
+      ++handed_over_;
+      (void)channel_->ready.TryPush(std::move(batch));
+    }
+  }
+  turned_.notify_all();
+  if (!filled.ok()) End(std::move(filled));
+}
+
+void DataFeed::OnTrained() {
+  bool over = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t done = channel_->trajectories_done.load(std::memory_order_acquire);
+    for (; !sent_.empty() && sent_.front().trajectories <= done; sent_.pop_front())
+      channel_->environment_steps.store(sent_.front().steps, std::memory_order_relaxed);
+    over = handed_over_ == turns_ && sent_.empty();
+  }
+  if (over) End({});
+}
+
+void DataFeed::End(Status status) {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (std::exchange(ended_, true)) return;
+  }
+  turned_.notify_all();
+  on_end_(std::move(status));
+}
+
+void DataFeed::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  turned_.notify_all();
+}
+
+}  // namespace murmurate

@@ -1,0 +1,86 @@
+// DataFeed: a DataSource made into the batches of an ExperienceChannel, as ingest makes them of
+// what actors send, so that the learning thread knows no difference. Its threads (mmr-data, .2,
+// ...) shuffle and fill the next batches while the current one trains.
+//
+//   mmr-data.N  empty batch --take a turn, fill--> in order of turns --ready--> mmr-learn
+//   --empty-->
+//
+// Turn t stands for one batch and says alone what is in it, so the order in which threads come does
+// not matter and the same seed gives the same batches. A pass is every item that is not held out,
+// once, in an order of its own (permutation.h); after each pass come the held-out items, in batches
+// marked as such. The held-out share is drawn once, by the seed.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/data/data_source.h"
+#include "server/data/permutation.h"
+#include "shared/experience/experience_channel.h"
+
+namespace murmurate {
+
+struct DataFeedSettings {
+  std::uint64_t seed = 1;
+  int passes = 1;
+  double holdout = 0.0;  ///< share of the items that are never learned from, in [0, 1)
+};
+
+class DataFeed {
+ public:
+  /// `on_end` is called once, on the learning thread or a thread of the feed: kOk when all passes
+  /// are trained on, else why the source could not be read. The source must be prepared, and have
+  /// an item to learn from besides those held out.
+  DataFeed(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<const DataSource> source,
+           const DataFeedSettings& settings, std::function<void(Status)> on_end);
+
+  /// Any number of threads: takes an empty batch, waiting up to `timeout`, fills it and hands it
+  /// on. False when there was none, or nothing is left.
+  bool PollOnce(std::chrono::milliseconds timeout);
+  /// The learning thread, after each batch it gave back: counts its steps, notices the end.
+  void OnTrained();
+  /// PollOnce does nothing any more, and whoever waits inside returns.
+  void Stop();
+
+  std::uint64_t learned_items() const { return items_ - held_out_; }  ///< of one pass
+  std::uint64_t held_out_items() const { return held_out_; }
+
+ private:
+  struct Turn {
+    bool held_out = false;
+    std::uint64_t pass = 0, first = 0, count = 0;  ///< places in the pass's order
+  };
+  struct Sent {
+    std::uint64_t trajectories = 0, steps = 0;  ///< sums up to this batch
+  };
+
+  Turn TurnAt(std::uint64_t number) const;
+  Status Fill(const Turn& turn, std::vector<std::uint64_t>& items, TrainingBatch* batch) const;
+  void HandOver(std::uint64_t number, const Turn& turn, std::unique_ptr<TrainingBatch> batch,
+                Status filled);
+  void End(Status status);
+
+  const std::shared_ptr<ExperienceChannel> channel_;
+  const std::shared_ptr<const DataSource> source_;
+  const DataFeedSettings settings_;
+  const std::function<void(Status)> on_end_;
+  const std::uint64_t items_, held_out_;
+  const Permutation split_;  ///< its last held_out_ places are held out
+  std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable turned_;
+  std::vector<std::vector<std::uint64_t>> spare_items_;
+  std::uint64_t next_turn_ = 0;  ///< to be taken
+  std::uint64_t handed_over_ = 0;
+  std::deque<Sent> sent_;
+  Sent sum_;
+  bool stopped_ = false, ended_ = false;
+};
+
+}  // namespace murmurate

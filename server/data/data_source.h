@@ -1,0 +1,36 @@
+// DataSource: experience that is not played but read: samples of arrays (array_source.h) or
+// recorded trajectories (recording_source.h). One item is what is shuffled as a whole.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "murmurate/status.h"
+#include "shared/experience/training_batch.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+/// Immutable once prepared: any number of threads may Fill at once.
+class DataSource {
+ public:
+  virtual ~DataSource() = default;
+
+  virtual const Spaces& spaces() const = 0;
+  virtual std::uint64_t items() const = 0;
+  /// Steps in all of them.
+  virtual std::uint64_t steps() const = 0;
+  /// Before the first Fill: whether this model can learn from it, in trajectories of `length`; one
+  /// sentence.
+  virtual Status PrepareFor(const ModelSpec& model, int length) = 0;
+  /// How many a batch of this size takes.
+  virtual std::uint64_t ItemsOf(const TrainingBatch& batch) const = 0;
+  /// Fills an empty batch with these items, at most ItemsOf(batch), in this order. kInvalidData
+  /// names the file, the item and what is wrong with it. Allocates nothing.
+  virtual Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const = 0;
+  /// "60,000 samples of x.npy"
+  virtual std::string Description() const = 0;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,122 @@
+#include "server/data/recording_source.h"
+
+#include <algorithm>
+
+#include "server/data/record_format.h"
+#include "server/data/recording_files.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+Result<std::unique_ptr<RecordingSource>> RecordingSource::Open(const std::string& folder,
+                                                               const std::string& model) {
+  std::vector<SegmentFile> segments = ListSegments(folder);
+  if (!model.empty()) {
+    std::erase_if(segments, [&](const SegmentFile& file) { return file.model != model; });
+  }
+  if (segments.empty())
+    return InvalidArgument(folder + ": holds no recording" +
+                           (model.empty() ? "" : " of model " + model) +
+                           "; make one with record.path, or give the folder that has its .traj "
+                           "files");
+  if (segments.front().model != segments.back().model)
+    return InvalidArgument(folder + ": holds recordings of several models (" +
+                           segments.front().model + ", " + segments.back().model +
+                           "); move each to a folder of its own");
+  std::unique_ptr<RecordingSource> source(new RecordingSource(folder));
+  for (const SegmentFile& segment : segments)
+    MURMURATE_RETURN_IF_ERROR(source->AddSegment(segment.path));
+  if (source->records_.empty())
+    return InvalidData(folder + ": no whole trajectory lies in its " +
+                       std::to_string(segments.size()) + " files; record again");
+  return source;
+}
+
+Status RecordingSource::AddSegment(const std::string& path) {
+  Result<MappedFile> file = MappedFile::Open(path);
+  if (!file.ok()) return file.status();
+  const std::span<const std::byte> bytes = file->bytes();
+  if (bytes.empty()) {  // its process was killed before the header was out
+    ++skipped_;
+    return {};
+  }
+  const Result<SegmentInfo> info = ReadSegmentHeader(bytes);
+  if (!info.ok()) return InvalidData(path + ": " + info.status().message() + "; take it away");
+  if (length_ == 0) {
+    spec_ = info->spec;
+    length_ = info->length;
+  }
+  const std::string difference = FirstDifference(spec_.spaces, info->spec.spaces);
+  if (!difference.empty() || !(info->spec == spec_) || info->length != length_)
+    return InvalidData(path + ": was recorded of another model than the files before it" +
+                       (difference.empty() ? "" : " (" + difference + ")") +
+                       "; move the files of each to a folder of their own");
+  const TrajectoryLayout layout(spec_, length_);
+  for (std::size_t at = info->begin; at < bytes.size();) {
+    const ReadRecord read = ReadRecordAt(bytes.subspan(at));
+    const bool good = read.intact && read.view.steps > 0 && CheckTrajectory(read.view, layout).ok();
+    if (good) {
+      records_.push_back({bytes.data() + at, read.bytes});
+      steps_ += static_cast<std::uint64_t>(read.view.steps);
+    } else {
+      ++skipped_;
+    }
+    if (read.bytes == 0) break;
+    at += read.bytes;
+  }
+  files_.push_back(*std::move(file));
+  return {};
+}
+
+Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
+  const std::string difference = FirstDifference(model.spaces, spec_.spaces);
+  if (!difference.empty())
+    return InvalidData(folder_ + ": is a recording of other spaces (" + difference +
+                       "); give one of this game");
+  if (length < length_)
+    return InvalidArgument("algorithm.trajectory_length: got " + std::to_string(length) +
+                           ", expected at least " + std::to_string(length_) +
+                           ", the length of the trajectories in " + folder_);
+  const TrajectoryLayout layout(model, length);
+  if (model.continuous.squashed != spec_.continuous.squashed)
+    return InvalidArgument(std::string("model.squashed: got ") +
+                           (model.continuous.squashed ? "true" : "false") +
+                           ", but the actions in " + folder_ +
+                           " were recorded by a model for which it was the other; take its value");
+  same_state_ = model == spec_;
+  zeros_ = AlignedFloats(std::max(static_cast<std::size_t>(layout.state_floats),
+                                  static_cast<std::size_t>(layout.frames) * layout.row_words()));
+  return {};
+}
+
+std::uint64_t RecordingSource::ItemsOf(const TrainingBatch& batch) const {
+  return static_cast<std::uint64_t>(batch.capacity);
+}
+
+Status RecordingSource::Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const {
+  for (const std::uint64_t item : items) {
+    const Record& record = records_[item];
+    TrajectoryView view = ReadRecordAt({record.at, record.bytes}).view;
+    view.episodes = {};
+    if (!same_state_) {
+      const std::size_t states = static_cast<std::size_t>(batch->layout.state_floats);
+      const std::size_t rows =
+          static_cast<std::size_t>(batch->layout.frames) * batch->layout.row_bytes();
+      view.state0 = std::span<const float>(zeros_.data(), states);
+      view.frames0 = view.frames0.size() >= rows
+                         ? view.frames0.last(rows)
+                         : RowsOf({zeros_.data(), zeros_.size()}).first(rows);
+    }
+    if (view.steps > 0 && batch->Add(view)) continue;
+    return InvalidData(folder_ + ": trajectory " + std::to_string(item) +
+                       " has changed since it was first read; do not write into a recording");
+  }
+  return {};
+}
+
+std::string RecordingSource::Description() const {
+  return std::to_string(records_.size()) + " trajectories (" + std::to_string(steps_) +
+         " steps) of " + folder_;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,58 @@
+// RecordingSource: recorded trajectories of one model, from a folder of segment files.
+//
+// Every record is read once when the folder is opened: its hash, its sizes, the meaning of its
+// columns. What a killed process left half written, and what has rotted, is skipped and counted;
+// what follows a record whose length makes no sense cannot be found again and is given up with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/data/data_source.h"
+#include "server/data/mapped_file.h"
+#include "shared/core/aligned_floats.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+class RecordingSource : public DataSource {
+ public:
+  /// `model`: "" when the folder holds one alone. kInvalidArgument: there is no recording;
+  /// kInvalidData: nothing in it can be read, or its segments are of different models.
+  static Result<std::unique_ptr<RecordingSource>> Open(const std::string& folder,
+                                                       const std::string& model = "");
+
+  const Spaces& spaces() const override { return spec_.spaces; }
+  std::uint64_t items() const override { return records_.size(); }
+  std::uint64_t steps() const override { return steps_; }
+  /// For any model of the same spaces whose T is not shorter. A recurrent state that another model
+  /// recorded means nothing and becomes zeros; rows before the first that were not recorded, too.
+  Status PrepareFor(const ModelSpec& model, int length) override;
+  std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
+  Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
+  std::string Description() const override;
+
+  int length() const { return length_; }  ///< T
+  const ModelSpec& spec() const { return spec_; }
+  std::uint64_t skipped() const { return skipped_; }  ///< records that were not whole
+
+ private:
+  struct Record {
+    const std::byte* at;
+    std::size_t bytes;
+  };
+  explicit RecordingSource(std::string folder) : folder_(std::move(folder)) {}
+  Status AddSegment(const std::string& path);
+
+  const std::string folder_;
+  ModelSpec spec_;
+  int length_ = 0;
+  std::uint64_t steps_ = 0, skipped_ = 0;
+  std::vector<MappedFile> files_;
+  std::vector<Record> records_;
+  bool same_state_ = true;
+  AlignedFloats zeros_;  ///< a state, and rows before the first
+};
+
+}  // namespace murmurate

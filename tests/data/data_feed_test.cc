@@ -1,0 +1,186 @@
+#include "server/data/data_feed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <set>
+
+#include "server/data/array_source.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+#include "tests/data/npy_writer.h"
+#include "tests/operate/temporary_folder.h"
+
+namespace murmurate {
+namespace {
+
+using testing::HasSubstr;
+using Samples = TrainingBatch::Samples;
+constexpr auto kSoon = std::chrono::milliseconds(0);
+
+/// `count` samples, each of which holds its own number, in batches of 2 x 4 rows.
+class DataFeedTest : public testing::Test {
+ protected:
+  void Open(int count, int bad_sample = -1) {
+    std::vector<float> x(static_cast<std::size_t>(count));
+    std::iota(x.begin(), x.end(), 0.0f);
+    if (bad_sample >= 0) x[static_cast<std::size_t>(bad_sample)] = NAN;
+    const std::string shape = "(" + std::to_string(count) + ",)";
+    WriteNpy<float>(folder_.path() + "/x.npy", "<f4", shape, x);
+    WriteNpy<std::int32_t>(folder_.path() + "/y.npy", "<i4", shape,
+                           std::vector<std::int32_t>(static_cast<std::size_t>(count)));
+    auto source =
+        ArraySource::Open({{{"", folder_.path() + "/x.npy"}}, {{"", folder_.path() + "/y.npy"}}});
+    ASSERT_TRUE(source.ok()) << source.status();
+    source_ = std::move(*source);
+  }
+  void Start(const DataFeedSettings& settings) {
+    channel_ = std::make_shared<ExperienceChannel>(
+        ModelSpec{.spaces = source_->spaces(), .trunk = {}}, 4, 2);
+    ends_.clear();
+    feed_ = std::make_unique<DataFeed>(channel_, source_, settings,
+                                       [this](Status status) { ends_.push_back(status); });
+  }
+  struct Got {
+    Samples samples;
+    std::vector<int> numbers;
+    std::uint64_t environment_steps;  ///< when it was taken up
+    friend bool operator==(const Got&, const Got&) = default;
+  };
+  /// As LearnLoop: takes a batch, gives it back, says so.
+  std::optional<Got> Train(std::chrono::milliseconds timeout = kSoon) {
+    auto batch = channel_->ready.Pop(timeout);
+    if (!batch) return std::nullopt;
+    Got got{(*batch)->samples, {}, channel_->environment_steps.load()};
+    for (int row = 0; row < (*batch)->rows(); ++row)
+      if ((*batch)->weight[static_cast<std::size_t>(row)] > 0)
+        got.numbers.push_back(
+            static_cast<int>((*batch)->observation[static_cast<std::size_t>(row)]));
+    const std::uint64_t trajectories = (*batch)->trajectories.size();
+    (void)channel_->empty.TryPush(std::move(*batch));
+    channel_->trajectories_done.fetch_add(trajectories);
+    feed_->OnTrained();
+    return got;
+  }
+  std::vector<Got> TrainAll() {
+    std::vector<Got> all;
+    while (ends_.empty() && feed_->PollOnce(kSoon))
+      while (auto got = Train()) all.push_back(std::move(*got));
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::shared_ptr<ArraySource> source_;
+  std::shared_ptr<ExperienceChannel> channel_;
+  std::unique_ptr<DataFeed> feed_;
+  std::vector<Status> ends_;
+};
+
+TEST_F(DataFeedTest, APassIsEverySampleOnceInAnOrderOfItsOwn) {
+  Open(20);
+  Start({.seed = 3, .passes = 2});
+  const std::vector<Got> all = TrainAll();
+  ASSERT_EQ(all.size(), 6u);  // 8 + 8 + 4, twice
+  std::vector<std::vector<int>> passes(2);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].samples, Samples::kRead);
+    auto& pass = passes[i / 3];
+    pass.insert(pass.end(), all[i].numbers.begin(), all[i].numbers.end());
+  }
+  EXPECT_NE(passes[0], passes[1]);
+  for (auto& pass : passes) {
+    std::vector<int> every(20);
+    std::iota(every.begin(), every.end(), 0);
+    EXPECT_NE(pass, every);
+    std::sort(pass.begin(), pass.end());
+    EXPECT_EQ(pass, every);
+  }
+  ASSERT_EQ(ends_.size(), 1u);
+  EXPECT_TRUE(ends_[0].ok());
+}
+
+TEST_F(DataFeedTest, TheSameSeedGivesTheSameBatchesAndAnotherOthers) {
+  Open(20);
+  Start({.seed = 3, .passes = 2, .holdout = 0.2});
+  const std::vector<Got> once = TrainAll();
+  Start({.seed = 3, .passes = 2, .holdout = 0.2});
+  EXPECT_EQ(TrainAll(), once);
+  Start({.seed = 4, .passes = 2, .holdout = 0.2});
+  EXPECT_NE(TrainAll(), once);
+}
+
+TEST_F(DataFeedTest, HeldOutSamplesAreNeverLearnedFromAndComeAfterEachPass) {
+  Open(30);
+  Start({.seed = 5, .passes = 3, .holdout = 0.4});
+  EXPECT_EQ(feed_->held_out_items(), 12u);
+  std::set<int> learned;
+  std::vector<std::set<int>> held_out;
+  std::uint64_t steps = 0;
+  for (const Got& got : TrainAll()) {
+    EXPECT_EQ(got.environment_steps, steps);  // what was learned from before it, and no more
+    if (got.samples == Samples::kRead) {
+      learned.insert(got.numbers.begin(), got.numbers.end());
+      steps += got.numbers.size();
+      continue;
+    }
+    EXPECT_EQ(got.samples, Samples::kHeldOut);
+    if (steps / 18 > held_out.size()) held_out.emplace_back();
+    held_out.back().insert(got.numbers.begin(), got.numbers.end());
+  }
+  EXPECT_EQ(learned.size(), 18u);
+  ASSERT_EQ(held_out.size(), 3u);
+  EXPECT_EQ(held_out[0].size(), 12u);
+  EXPECT_EQ(held_out[1], held_out[0]);
+  EXPECT_EQ(held_out[2], held_out[0]);
+  for (const int number : held_out[0]) EXPECT_FALSE(learned.contains(number));
+  EXPECT_EQ(channel_->environment_steps.load(), 54u);
+}
+
+// However many threads fill, batches come in the order of their turns.
+TEST_F(DataFeedTest, ThreadsGiveTheBatchesOfOne) {
+  Open(2000);
+  Start({.seed = 7, .passes = 2, .holdout = 0.1});
+  const std::vector<Got> alone = TrainAll();
+  Start({.seed = 7, .passes = 2, .holdout = 0.1});
+  std::vector<std::unique_ptr<Loop>> loops;
+  for (int i = 0; i < 3; ++i)
+    loops.push_back(std::make_unique<Loop>(
+        "mmr-data." + std::to_string(i + 1),
+        [this] { feed_->PollOnce(std::chrono::milliseconds(20)); }, [this] { feed_->Stop(); }));
+  std::vector<Got> together;
+  const std::int64_t deadline = MonotonicNs() + 30 * kNanosecondsPerSecond;
+  while (ends_.empty() && MonotonicNs() < deadline)
+    if (auto got = Train(std::chrono::milliseconds(100))) together.push_back(std::move(*got));
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(ends_.size(), 1u);
+}
+
+TEST_F(DataFeedTest, ASampleThatCannotBeReadEndsItWithItsName) {
+  Open(20, 13);
+  Start({.seed = 3, .passes = 1});
+  for (int i = 0; i < 5; ++i) {
+    feed_->PollOnce(kSoon);
+    while (Train()) continue;
+  }
+  ASSERT_EQ(ends_.size(), 1u);
+  EXPECT_EQ(ends_[0].code(), StatusCode::kInvalidData);
+  EXPECT_THAT(ends_[0].message(), HasSubstr("sample 13"));
+}
+
+TEST_F(DataFeedTest, StopReleasesAThreadThatWaitsForItsTurn) {
+  Open(20);
+  Start({.seed = 3, .passes = 1});
+  Loop loop(
+      "mmr-data", [this] { feed_->PollOnce(std::chrono::seconds(30)); },
+      [this] {
+        feed_->Stop();
+        channel_->empty.Close();
+      });
+  while (channel_->ready.size() < 3) std::this_thread::yield();
+}  // the thread waits for an empty batch, and the test ends at once
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,233 @@
+// Learning from other data than play, end to end with real processes: arrays, recordings, labels
+// that a client streams; and what is refused, in words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "murmurate/client.h"
+#include "shared/core/clock.h"
+#include "shared/core/random.h"
+#include "tests/data/npy_writer.h"
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A column of the last row of a progress.csv; NaN when it is empty.
+double LastOf(const std::string& csv, const std::string& column) {
+  std::istringstream lines(csv);
+  std::string header, line, last;
+  std::getline(lines, header);
+  while (std::getline(lines, line)) last = line;
+  std::istringstream names(header), fields(last);
+  std::string name, field;
+  while (std::getline(names, name, ',')) {
+    if (!std::getline(fields, field, ',')) field.clear();
+    if (name == column) return field.empty() ? NAN : std::stod(field);
+  }
+  ADD_FAILURE() << "no column " << column;
+  return NAN;
+}
+
+/// 3,000 points of a square; the label says in which of four corners each lies.
+void WriteCorners(const Workplace& place) {
+  Random random(7);
+  std::vector<float> x;
+  std::vector<std::int64_t> y;
+  for (int i = 0; i < 3000; ++i) {
+    const float a = 2 * random.Uniform() - 1, b = 2 * random.Uniform() - 1;
+    x.insert(x.end(), {a, b});
+    y.push_back((a > 0) + 2 * (b > 0));
+  }
+  WriteNpy<float>(place.path() + "/x.npy", "<f4", "(3000, 2)", x);
+  WriteNpy<std::int64_t>(place.path() + "/y.npy", "<i8", "(3000,)", y);
+}
+
+std::string Corners(const std::string& run, const std::string& more = "") {
+  return "[run]\nname = \"" + run + "\"\nlog_interval_s = 0.05\n[model]\nlayers = [32]\n" +
+         "[algorithm]\nname = \"supervised\"\nbatch_steps = 512\nminibatch = 128\n" +
+         "[optimizer]\nlearning_rate = 1e-2\n" +
+         "[data]\nobservations = \"x.npy\"\nlabels = \"y.npy\"\npasses = 12\nholdout = 0.2\n" +
+         more;
+}
+
+TEST(Data, ArraysAreLearnedFromWithNoActorUntilTheyAreThrough) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners(run));
+  const Ran train = RunMurmurate(place.path(), {"train", "c.toml"}, 60);
+  ASSERT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(train.output, HasSubstr("Done: 28,800 steps learned from 3000 samples of "));
+  EXPECT_THAT(train.output, HasSubstr("eval/accuracy 0.9"));
+  const std::string csv = place.Read("runs/" + run + "/progress.csv");
+  EXPECT_EQ(LastOf(csv, "time/total_timesteps"), 28800);
+  EXPECT_GT(LastOf(csv, "eval/accuracy"), 0.93);
+  EXPECT_GT(LastOf(csv, "train/accuracy"), 0.93);
+  EXPECT_LT(LastOf(csv, "eval/loss"), 0.3);
+  EXPECT_TRUE(place.Has("runs/" + run + "/checkpoints/latest/weights.safetensors"));
+  EXPECT_EQ(place.LeftBehind(), "");
+  EXPECT_EQ(SegmentsOf(run), 0);
+}
+
+TEST(Data, TheSameSeedLearnsTheSameWeightsHoweverManyThreadsFill) {
+  std::vector<std::string> weights;
+  for (const char* threads : {"1", "3"}) {
+    const std::string run = UniqueRun();
+    Workplace place;
+    WriteCorners(place);
+    place.Write("c.toml", Corners(run, std::string("threads = ") + threads + '\n'));
+    const Ran train = RunMurmurate(place.path(), {"train", "c.toml"}, 60);
+    ASSERT_EQ(train.code, 0) << train.output << train.errors;
+    weights.push_back(place.Read("runs/" + run + "/checkpoints/latest/weights.safetensors"));
+  }
+  EXPECT_FALSE(weights[0].empty());
+  EXPECT_TRUE(weights[0] == weights[1]);
+}
+
+TEST(Data, ServeLearnsFromArraysToo) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners(run) + "[server]\nlisten = [\"ipc\"]\n");
+  const Ran serve = RunMurmurate(place.path(), {"serve", "c.toml"}, 60);
+  EXPECT_EQ(serve.code, 0) << serve.output << serve.errors;
+  EXPECT_THAT(serve.output, HasSubstr("eval/accuracy 0.9"));
+}
+
+double MeanOfEval(const Ran& eval) {
+  double mean = -1e9;
+  const std::size_t at = eval.output.find("mean ");
+  if (at != std::string::npos) std::sscanf(eval.output.c_str() + at, "mean %lf", &mean);
+  return mean;
+}
+
+TEST(Data, WhatWasRecordedOfPlayTeachesAnotherToPlay) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  const Ran train =
+      RunMurmurate(place.path(),
+                   {"train", "cartpole", "--seed", "3", "--set", "run.name=" + run, "--set",
+                    "record.path=recordings", "--set", "record.max_bytes=1048576"},
+                   100);
+  ASSERT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(place.Read("runs/" + run + "/log.txt"), HasSubstr("recorded "));
+  const Ran clone =
+      RunMurmurate(place.path(), {"train", "clone", "--set", "run.name=" + run + "-c"}, 60);
+  ASSERT_EQ(clone.code, 0) << clone.output << clone.errors;
+  EXPECT_THAT(clone.output, HasSubstr("trajectories"));
+  const Ran eval = RunMurmurate(place.path(), {"eval", run + "-c"}, 60);
+  ASSERT_EQ(eval.code, 0) << eval.errors;
+  EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
+}
+
+TEST(Data, ARecordingOfAKilledLearnerCanBeLearnedFrom) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  {
+    Process train(place.path(), {"train", "cartpole", "--set", "run.stop_at_return=100000", "--set",
+                                 "run.steps=100000000", "--set", "run.name=" + run, "--set",
+                                 "record.path=recordings"});
+    std::error_code error;
+    const auto recorded = [&] {
+      return std::filesystem::file_size(place.path() + "/recordings/default-000001.traj", error) >
+                 200'000 &&
+             !error;
+    };
+    ASSERT_TRUE(Eventually(60, recorded)) << train.Output() << train.Errors();
+    train.Send(SIGKILL);
+    EXPECT_EQ(train.Wait(20), 128 + SIGKILL);
+  }
+  const Ran clone = RunMurmurate(
+      place.path(), {"train", "clone", "--set", "run.name=" + run + "-c", "--set", "data.passes=1"},
+      60);
+  EXPECT_EQ(clone.code, 0) << clone.output << clone.errors;
+  EXPECT_THAT(clone.output, HasSubstr("Done: "));
+}
+
+/// What Act says is the prediction, what Took says is the label.
+TEST(Data, LabelsThatAClientStreamsAreLearned) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  const std::string address = "ipc://" + place.path() + "/learner";
+  place.Write("c.toml", "[run]\nname = \"" + run + "\"\nlog_interval_s = 0.05\n" +
+                            "[server]\nlisten = [\"" + address + "\"]\n" +
+                            "[model]\nlayers = [32]\n[algorithm]\nname = \"supervised\"\n" +
+                            "trajectory_length = 32\nbatch_steps = 256\nminibatch = 64\n" +
+                            "[optimizer]\nlearning_rate = 1e-2\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  ASSERT_TRUE(serve.Says("murmurate serves")) << serve.Errors();
+  auto client = Client::Connect(address, {.name = "labels", .pace = Pace::kCredit});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Agent agent = (*client)->NewAgent({.observation = Box({2}), .action = Discrete(4)});
+  Random random(11);
+  double right = 0.25;  // of the last few hundred
+  const std::int64_t deadline = MonotonicNs() + 60 * kNanosecondsPerSecond;
+  while (right < 0.95 && MonotonicNs() < deadline) {
+    const float x[2] = {2 * random.Uniform() - 1, 2 * random.Uniform() - 1};
+    const int label = (x[0] > 0) + 2 * (x[1] > 0);
+    right += ((agent.Act(x) == label) - right) / 300;
+    agent.Took(label);
+  }
+  EXPECT_GE(right, 0.95) << serve.Errors();
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(20), 0) << serve.Errors();
+  const std::string csv = place.Read("runs/" + run + "/progress.csv");
+  EXPECT_GT(LastOf(csv, "eval/accuracy"), 0.8);
+  EXPECT_GT(LastOf(csv, "train/accuracy"), 0.8);
+}
+
+class DataRefusal : public testing::Test {
+ protected:
+  void Expect(int code, const std::string& config, const std::string& words) {
+    place_.Write("c.toml", config);
+    const Ran train = RunMurmurate(place_.path(), {"train", "c.toml"}, 30);
+    EXPECT_EQ(train.code, code) << train.output << train.errors;
+    EXPECT_THAT(train.errors, HasSubstr(words));
+    EXPECT_FALSE(place_.Has("runs")) << "a run was begun";
+  }
+  Workplace place_;
+};
+
+TEST_F(DataRefusal, OfFilesInOneSentence) {
+  const std::string labels =
+      "[algorithm]\nname = \"supervised\"\n[data]\nobservations = \"x.npy\"\n";
+  WriteCorners(place_);
+  Expect(2, labels + "labels = \"gone.npy\"\n", "gone.npy: cannot be read (No such file");
+  Expect(3, labels + "labels = \"y.npy\"\nclasses = 3\n", "expected 0 to 2");
+  Expect(2, labels, "c.toml:4: data.observations: has no data.labels beside it");
+  WriteNpy<double>(place_.path() + "/y64.npy", "<f8", "(3000,)", std::vector<double>(3000));
+  Expect(2, labels + "labels = \"y64.npy\"\n", "holds numbers of type '<f8', expected '<f4'");
+  Expect(2, labels + "labels = \"y.npy\"\n[model]\nrecurrent = \"gru 8\"\n", "have no order");
+}
+
+TEST_F(DataRefusal, OfSettingsInOneSentence) {
+  const std::string data = "[data]\npath = \"recordings\"\n";
+  Expect(2, data, "got \"ppo\", expected \"bc\" or \"supervised\", because files were not made");
+  Expect(2, "[algorithm]\nname = \"bc\"\n" + data, "holds no recording");
+  Expect(2, "[algorithm]\nname = \"bc\"\nreward_scale = 0.1\n" + data,
+         "c.toml:3: algorithm.reward_scale: got 0.1, expected no such line, because bc learns");
+  Expect(2, "[algorithm]\nname = \"bc\"\n" + data + "labels = \"y.npy\"\n", "take the other out");
+  Expect(2, "[run]\nstop_at_return = 475\n[algorithm]\nname = \"bc\"\n" + data,
+         "run.stop_at_return: no episodes are played");
+  Expect(2, "[data]\nholdout = 0.1\n[algorithm]\nname = \"bc\"\n",
+         "scored before they are learned");
+}
+
+TEST_F(DataRefusal, OfARecordingOfOtherSpaces) {
+  WriteCorners(place_);
+  Expect(3,
+         "[run]\nenvironment = \"cartpole\"\n[algorithm]\nname = \"supervised\"\n"
+         "[data]\nobservations = \"x.npy\"\nlabels = \"y.npy\"\n",
+         "run.environment: cartpole has other spaces than 3000 samples of");
+}
+
+}  // namespace
+}  // namespace murmurate
