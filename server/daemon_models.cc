@@ -163,6 +163,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
     model->gate.Pass([&] {
+      if (model->feeding) model->feeding->OnTrained();
       TrainingUpdate update = ToUpdate(model->name, *model->channel, report);
       model->checkpoint_due = model->checkpoints.Due(update.environment_steps, update.at_ns);
       operate->Post(std::move(update));
@@ -179,12 +180,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       if (model->checkpoint_due) PostCheckpoint(model);
     });
   };
-  callbacks.wake_ingest = [this, model] {
-    model->gate.Pass([&] {
-      if (model->feeding) model->feeding->OnTrained();
-      ingest->Wake();
-    });
-  };
+  callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
   model->learning =
       std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
   live->AddModel(

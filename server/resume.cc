@@ -31,6 +31,11 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   if (!folder.ok()) return folder.status();
   auto config = ConfigOf(*folder, common);
   if (!config.ok()) return config.status();
+  if (config->data().given())
+    return InvalidArgument(*folder +
+                           ": learns from files, and where it was in them is not kept; begin anew "
+                           "from its weights: murmurate train CONFIG --set model.initialize_from=" +
+                           *folder + "/checkpoints/latest");
   auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
   if (!plan.ok()) return plan.status();
   if (const auto over = AlreadyOver(*plan, config->run())) {

@@ -97,10 +97,9 @@ void DataFeed::HandOver(std::uint64_t number, const Turn& turn,
     turned_.wait(lock, [&] { return stopped_ || handed_over_ == number; });
     if (stopped_) return;
     if (filled.ok()) {
-      sum_.trajectories += batch->trajectories.size();
       for (const BatchTrajectory& trajectory : batch->trajectories)
-        sum_.steps += turn.held_out ? 0 : static_cast<std::uint64_t>(trajectory.steps);
-      sent_.push_back(sum_);
+        steps_ += turn.held_out ? 0 : static_cast<std::uint64_t>(trajectory.steps);
+      sent_.push_back(steps_);
       ++handed_over_;
       (void)channel_->ready.TryPush(std::move(batch));
     }
@@ -113,9 +112,8 @@ void DataFeed::OnTrained() {
   bool over = false;
   {
     const std::lock_guard lock(mutex_);
-    const std::uint64_t done = channel_->trajectories_done.load(std::memory_order_acquire);
-    for (; !sent_.empty() && sent_.front().trajectories <= done; sent_.pop_front())
-      channel_->environment_steps.store(sent_.front().steps, std::memory_order_relaxed);
+    channel_->environment_steps.store(sent_.front(), std::memory_order_relaxed);
+    sent_.pop_front();
     over = handed_over_ == turns_ && sent_.empty();
   }
   if (over) End({});

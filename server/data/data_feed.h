@@ -42,7 +42,7 @@ class DataFeed {
   /// Any number of threads: takes an empty batch, waiting up to `timeout`, fills it and hands it
   /// on. False when there was none, or nothing is left.
   bool PollOnce(std::chrono::milliseconds timeout);
-  /// The learning thread, after each batch it gave back: counts its steps, notices the end.
+  /// The learning thread, once for each batch it has trained on: counts its steps, notices the end.
   void OnTrained();
   /// PollOnce does nothing any more, and whoever waits inside returns.
   void Stop();
@@ -54,9 +54,6 @@ class DataFeed {
   struct Turn {
     bool held_out = false;
     std::uint64_t pass = 0, first = 0, count = 0;  ///< places in the pass's order
-  };
-  struct Sent {
-    std::uint64_t trajectories = 0, steps = 0;  ///< sums up to this batch
   };
 
   Turn TurnAt(std::uint64_t number) const;
@@ -78,8 +75,8 @@ class DataFeed {
   std::vector<std::vector<std::uint64_t>> spare_items_;
   std::uint64_t next_turn_ = 0;  ///< to be taken
   std::uint64_t handed_over_ = 0;
-  std::deque<Sent> sent_;
-  Sent sum_;
+  std::deque<std::uint64_t> sent_;  ///< of each batch handed on: steps up to its end
+  std::uint64_t steps_ = 0;
   bool stopped_ = false, ended_ = false;
 };
 

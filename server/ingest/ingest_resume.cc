@@ -18,8 +18,10 @@ Status Ingest::AddModel(const std::string& name, const OfferedModel& offered,
 void Ingest::Save(const std::string& model, std::uint64_t batches,
                   const StateWriter& writer) const {
   const std::lock_guard lock(state_->mutex);
-  const std::uint32_t number = state_->model_numbers.at(model);
-  state_->session.Save(number, state_->assemblies[number]->MarksOf(batches), writer);
+  const auto number = state_->model_numbers.find(model);
+  if (number == state_->model_numbers.end()) return;  // it learns from files
+  state_->session.Save(number->second, state_->assemblies[number->second]->MarksOf(batches),
+                       writer);
 }
 
 void Ingest::Commit(const std::string& model, const StateReader& reader) {
@@ -27,7 +29,9 @@ void Ingest::Commit(const std::string& model, const StateReader& reader) {
   if (!marks.ok()) return;  // weights only
   {
     const std::lock_guard lock(state_->mutex);
-    state_->session.Commit(state_->model_numbers.at(model), *marks);
+    const auto number = state_->model_numbers.find(model);
+    if (number == state_->model_numbers.end()) return;
+    state_->session.Commit(number->second, *marks);
     state_->urgent = true;
   }
   Wake();

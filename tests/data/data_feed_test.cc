@@ -59,9 +59,7 @@ class DataFeedTest : public testing::Test {
       if ((*batch)->weight[static_cast<std::size_t>(row)] > 0)
         got.numbers.push_back(
             static_cast<int>((*batch)->observation[static_cast<std::size_t>(row)]));
-    const std::uint64_t trajectories = (*batch)->trajectories.size();
     (void)channel_->empty.TryPush(std::move(*batch));
-    channel_->trajectories_done.fetch_add(trajectories);
     feed_->OnTrained();
     return got;
   }
