@@ -243,9 +243,11 @@ wire::Ping LearnerLink::Progress(std::int64_t now_ns) {
     const auto policies = models[i].model->policies();
     if (live_) lives_[i].played_ns += (now_ns - since_ns) * std::ssize(models[i].agents);
     const std::int64_t waited = models[i].model->waited_ns.load(std::memory_order_relaxed);
+    // A wait that began before the session is counted whole when it ends.
+    const std::int64_t here_ns = std::min(waited - lives_[i].waited_before_ns, lives_[i].played_ns);
     ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
                            policies == nullptr ? 0 : policies->version(),
-                           static_cast<std::uint64_t>(waited - lives_[i].waited_before_ns),
+                           static_cast<std::uint64_t>(here_ns),
                            static_cast<std::uint64_t>(lives_[i].played_ns)});
   }
   return ping;

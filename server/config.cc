@@ -267,6 +267,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   settings.algorithm = AlgorithmFor(model);
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
+  settings.batches_ahead = AsInt(Get("algorithm", "batches_ahead", model).value);
   settings.quorum = std::get<double>(Get("algorithm", "quorum", model).value);
   settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
   const std::string& initializer = std::get<std::string>(Get("model", "initializer", model).value);

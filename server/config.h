@@ -63,6 +63,7 @@ struct ModelSettings {
   ModelSpec spec;
   AlgorithmSettings algorithm;
   double max_trajectory_s = 5.0, max_batch_s = 10.0, quorum = 1.0;
+  int batches_ahead = 2;
   Initialization beginning;
   InitialFile initial_file;
 };

@@ -74,6 +74,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
   MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings));
   if (model->recording) offered.record = model->recording->taker();
+  offered.batches_ahead = settings.batches_ahead;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);

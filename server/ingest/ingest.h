@@ -26,6 +26,7 @@ struct OfferedModel {
   std::string segment;  ///< shared memory, "" when off
   double max_trajectory_s = 5.0;
   double max_batch_s = 10.0;
+  int batches_ahead = 2;  ///< experience granted at once: the batch in training and those after it
   int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
   /// Experience of the current version only. A batch then closes when it is full, or when `quorum`
   /// of the live agents have given all they were asked for and the rest has been waited for

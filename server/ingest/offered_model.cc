@@ -24,7 +24,7 @@ Result<wire::SessionModel> ForSession(const std::string& name, const OfferedMode
   model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered.max_trajectory_s * 1000.0);
   model.welcome.segment = shm ? offered.segment : "";
   model.block_bytes = channel.layout.block_bytes;
-  model.outstanding_limit = 2 * channel.batch_trajectories;
+  model.outstanding_limit = offered.batches_ahead * channel.batch_trajectories;
   model.batch_trajectories = channel.batch_trajectories;
   model.lockstep_steps = offered.lockstep_steps;
   model.lockstep_agents = offered.lockstep_agents;
