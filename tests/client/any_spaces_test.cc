@@ -301,7 +301,7 @@ TEST_P(AnySpacesOverBothPaths, WhatArrivesIsWhatWasPlayed) {
   for (const auto& received : learner_.received) {
     if (received->view.steps > 0) CheckPlayed(received->view, received->view.version);
   }
-  EXPECT_EQ(client_->Stats().trajectories_dropped, 0u);
+  EXPECT_EQ(client_->Stats().trajectories_refused, 0u);  // a starved sender may drop, never spoil
 }
 
 TEST_P(AnySpacesOverBothPaths, ASavedPolicyPlaysTheSame) {
