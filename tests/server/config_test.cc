@@ -4,24 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "server/examples.h"
+#include "tests/server/config_text.h"
 
 namespace murmurate {
 namespace {
 
 using ::testing::HasSubstr;
-
-Result<Config> Load(const std::string& text, std::vector<ConfigOverride> overrides = {}) {
-  return Config::Load({"c.toml", "c", text}, overrides);
-}
-
-std::string Complaint(const std::string& text, std::vector<ConfigOverride> overrides = {}) {
-  const auto config = Load(text, std::move(overrides));
-  if (config.ok()) return "(it was accepted)";
-  EXPECT_EQ(config.status().code(), StatusCode::kInvalidArgument);
-  return config.status().message();
-}
-
-const Spaces kSpaces{Box({4}), Discrete(2)};
 
 TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   const auto config = Config::Load({"defaults", "serve", ""}, {});
@@ -133,25 +121,6 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       "data, record, settings");
 }
 
-TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
-  // 256 / 128 = 2 trajectories.
-  EXPECT_EQ(Complaint("[model]\nrecurrent = \"gru 8\"\nthreads = 3\n"),
-            "c.toml:3: model.threads: got 3, expected at most 2, because the model recurs and a "
-            "minibatch of 256 steps has that many trajectories of 128; write threads = 2, or "
-            "minibatch = 384");
-  EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 8\"\nthreads = 2\n").ok());
-  EXPECT_TRUE(Load("[model]\nthreads = 3\n").ok()) << "rows that are independent";
-}
-
-TEST(ConfigError, AQuorumNeedsAPolicyThatWaits) {
-  const auto a2c = Load("[algorithm]\nname = \"a2c\"\nquorum = 0.75\n");
-  ASSERT_TRUE(a2c.ok()) << a2c.status();
-  EXPECT_DOUBLE_EQ(a2c->ModelFor("default", kSpaces)->quorum, 0.75);
-  EXPECT_EQ(Complaint("[algorithm]\nquorum = 0.75\n"),
-            "c.toml:2: algorithm.quorum: got 0.75, expected 1, because only staleness = \"block\" "
-            "waits for all live agents; take the line out, or write staleness = \"block\"");
-}
-
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
   EXPECT_EQ(Complaint("[model.npc.algoritm]\nepochs = 4\n"),
             "c.toml:1: unknown section [model.npc.algoritm]; did you mean \"algorithm\"?");
@@ -199,70 +168,6 @@ TEST(ConfigError, NotTomlNamesTheLine) {
   EXPECT_THAT(Complaint("[run]\nseed = \n"), ::testing::StartsWith("c.toml:2: not TOML ("));
   EXPECT_THAT(Complaint("[run]\nseed = 1\nseed = 2\n"),
               ::testing::StartsWith("c.toml:3: not TOML ("));
-}
-
-TEST(ConfigError, BatchIsAMultipleOfTheTrajectory) {
-  EXPECT_EQ(Complaint("[algorithm]\nbatch_steps = 1000\n"),
-            "c.toml:2: algorithm.batch_steps: got 1000, expected a multiple of trajectory_length "
-            "(128); write "
-            "for example batch_steps = 1024");
-  EXPECT_EQ(Complaint("[model.npc.algorithm]\ntrajectory_length = 100\n"),
-            "c.toml:2: model.npc.algorithm.batch_steps: got 2048, expected a multiple of "
-            "trajectory_length "
-            "(100); write for example batch_steps = 2100");
-}
-
-TEST(ConfigError, BurningInLeavesStepsToLearnFrom) {
-  EXPECT_EQ(Complaint("[algorithm]\nburn_in = 128\n"),
-            "c.toml:2: algorithm.burn_in: got 128, expected less than trajectory_length (128), or "
-            "no step is learned from; write for example burn_in = 32");
-  EXPECT_EQ(Complaint("[model.npc]\nlayers = [\"lstm 8\"]\n[model.npc.algorithm]\nburn_in = 8\n"
-                      "trajectory_length = 8\n"),
-            "c.toml:4: model.npc.algorithm.burn_in: got 8, expected less than trajectory_length "
-            "(8), or no step is learned from; write for example burn_in = 2");
-}
-
-TEST(ConfigError, BurningInNeedsAStateToWarm) {
-  EXPECT_EQ(Complaint("[algorithm]\nburn_in = 8\n"),
-            "c.toml:2: algorithm.burn_in: got 8, expected 0, because the model does not recur and "
-            "has no state to warm; write recurrent = \"lstm 128\" in its section, or burn_in only "
-            "in [model.NAME.algorithm] of a model that recurs");
-  EXPECT_THAT(Complaint("[model]\nrecurrent = \"gru 8\"\nlayers = [8]\n[model.npc]\n"
-                        "[algorithm]\nburn_in = 8\n"),
-              "(it was accepted)");
-  EXPECT_TRUE(Load("[model]\nlayers = [16, \"lstm 8\"]\n[algorithm]\nburn_in = 8\n").ok());
-  EXPECT_TRUE(
-      Load("[model.npc]\nrecurrent = \"gru 8\"\n[model.npc.algorithm]\nburn_in = 8\n").ok());
-}
-
-TEST(ConfigError, WhatRecursIsALayerWithAStateThatTheCriticShares) {
-  EXPECT_EQ(Complaint("[model]\nrecurrent = \"dense 4\"\n"),
-            "c.toml:2: model.recurrent: got \"dense 4\", expected \"lstm UNITS\" or \"gru UNITS\"; "
-            "write for example recurrent = \"lstm 128\"");
-  EXPECT_THAT(Complaint("[model.npc]\nrecurrent = \"lstn 4\"\n"),
-              ::testing::StartsWith("c.toml:2: model.npc.recurrent: got \"lstn 4\", expected "));
-  EXPECT_EQ(
-      Complaint("[model]\nlayers = [\"gru 4\"]\nseparate_value = true\n"),
-      "c.toml:3: model.separate_value: got true, expected false, because the model recurs and "
-      "nobody holds a critic's state; take the line out");
-  EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 4\"\nseparate_value = false\n").ok());
-}
-
-TEST(ConfigError, MinibatchFitsTheBatch) {
-  EXPECT_EQ(Complaint("[algorithm]\nminibatch = 4096\n"),
-            "c.toml:2: algorithm.minibatch: got 4096, expected at most batch_steps (2048); write "
-            "for example "
-            "minibatch = 2048");
-}
-
-TEST(ConfigError, AScheduleWithoutAHorizonIsRefused) {
-  EXPECT_EQ(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, to = 0.0001}\n"),
-            "c.toml:2: optimizer.learning_rate: a schedule without a horizon; write steps = N in "
-            "it, or set "
-            "run.steps");
-  EXPECT_THAT(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, two = 0}\n"),
-              ::testing::HasSubstr(
-                  "expected a number above 0 and at most 100 or {from, to, steps, shape}"));
 }
 
 TEST(ConfigError, ListeningBeyondThisHostNeedsASentence) {
@@ -326,171 +231,6 @@ TEST(Config, IntegersPassForNumbersAndTheOtherWayDoesNot) {
   const auto config = Load("[algorithm]\ngamma = 1\n[run]\nstop_at_return = 475\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_DOUBLE_EQ(*config->run().stop_at_return, 475.0);
-}
-
-TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
-  const auto config =
-      Load("[run]\nsteps = 1000\n[optimizer]\nlearning_rate = {from = 2, to = 1}\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  const Schedule rate = config->ModelFor("default", kSpaces)->algorithm.learning_rate;
-  EXPECT_EQ(rate.steps, 1000u);
-  EXPECT_DOUBLE_EQ(rate.At(500), 1.5);
-}
-
-TEST(Config, AModelOverridesWhatItNames) {
-  const auto config = Load(
-      "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\nthreads = 2\n"
-      "[model.npc.algorithm]\nepochs = 3\n[model.npc.optimizer]\nlearning_rate = 0.01\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  const ModelSettings npc = *config->ModelFor("npc", kSpaces),
-                      other = *config->ModelFor("hero", kSpaces);
-  EXPECT_EQ(npc.spec.trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
-  EXPECT_EQ(other.spec.trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
-  EXPECT_EQ(npc.algorithm.epochs, 3);
-  EXPECT_EQ(npc.algorithm.threads, 2);
-  EXPECT_EQ(other.algorithm.epochs, 10);
-  EXPECT_DOUBLE_EQ(npc.algorithm.learning_rate.At(0), 0.01);
-}
-
-TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
-  const auto config = Load("[algorithm]\nname = \"impala\"\nbatch_steps = 1024\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  const AlgorithmSettings impala = config->ModelFor("default", kSpaces)->algorithm;
-  EXPECT_EQ(impala.name, AlgorithmName::kImpala);
-  EXPECT_EQ(impala.trajectory_length, 64);
-  EXPECT_EQ(impala.minibatch, 1024);
-  EXPECT_EQ(impala.epochs, 1);
-  EXPECT_FALSE(impala.normalize_advantage);
-  EXPECT_EQ(impala.staleness, StalenessPolicy::kVtrace);
-  std::map<std::string, std::string> origins;
-  for (const auto& line : config->Explain())
-    origins[line.path] = line.value + " from " + line.origin;
-  EXPECT_EQ(origins["algorithm.epochs"], "1 from default of impala");
-  EXPECT_EQ(origins["algorithm.minibatch"], "1024 from default of impala");
-  EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
-  const AlgorithmSettings a2c =
-      Load("[algorithm]\nname = \"a2c\"\n")->ModelFor("default", kSpaces)->algorithm;
-  EXPECT_EQ(a2c.name, AlgorithmName::kA2c);
-  EXPECT_EQ(a2c.staleness, StalenessPolicy::kBlock);
-  EXPECT_EQ(a2c.max_staleness, 0);
-}
-
-TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
-  const std::string text =
-      "[algorithm]\nname = \"impala\"\ngamma = 0.9\n"
-      "[model.npc.algorithm]\nname = \"ppo\"\n"
-      "[model.cat.algorithm]\nbatch_steps = 256\n"
-      "[model.dog.algorithm]\nname = \"a2c\"\n";
-  const auto config = Load(text);
-  ASSERT_TRUE(config.ok()) << config.status();
-  const auto resolved = Load(config->Resolved());
-  ASSERT_TRUE(resolved.ok()) << resolved.status();
-  for (const Config* one : {&*config, &*resolved}) {
-    const AlgorithmSettings npc = one->ModelFor("npc", kSpaces)->algorithm;
-    EXPECT_EQ(npc.name, AlgorithmName::kPpo);
-    EXPECT_EQ(npc.epochs, 10);
-    EXPECT_EQ(npc.minibatch, 256);
-    EXPECT_EQ(npc.batch_steps, 2048);
-    EXPECT_DOUBLE_EQ(npc.clip.from, 0.2);
-    EXPECT_TRUE(npc.normalize_advantage);
-    EXPECT_DOUBLE_EQ(npc.gamma, 0.9);
-    const AlgorithmSettings cat = one->ModelFor("cat", kSpaces)->algorithm;
-    EXPECT_EQ(cat.name, AlgorithmName::kImpala);
-    EXPECT_EQ(cat.minibatch, 256);
-    const AlgorithmSettings dog = one->ModelFor("dog", kSpaces)->algorithm;
-    EXPECT_EQ(dog.name, AlgorithmName::kA2c);
-    EXPECT_EQ(dog.trajectory_length, 16);
-    EXPECT_EQ(dog.minibatch, dog.batch_steps);
-  }
-  EXPECT_EQ(resolved->Resolved(), config->Resolved());
-}
-
-TEST(Config, TheOptimizerIsChosenByName) {
-  const AlgorithmSettings usual = Load("")->ModelFor("default", kSpaces)->algorithm;
-  EXPECT_EQ(usual.optimizer, OptimizerSettings::Name::kAdam);
-  const AlgorithmSettings other =
-      Load("[optimizer]\nname = \"rmsprop\"\ndecay = 0.9\nepsilon = 0.01\n")
-          ->ModelFor("default", kSpaces)
-          ->algorithm;
-  EXPECT_EQ(other.optimizer, OptimizerSettings::Name::kRmsProp);
-  EXPECT_DOUBLE_EQ(other.optimizer_decay, 0.9);
-  EXPECT_DOUBLE_EQ(other.optimizer_epsilon, 0.01);
-}
-
-TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"a2c\"\nepochs = 4\n"),
-            "c.toml:3: algorithm.epochs: got 4, expected 1, because a2c's gradient is right for "
-            "one pass only; take the line out, or write name = \"ppo\"");
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nclip = 0.1\n"),
-            "c.toml:3: algorithm.clip: got 0.1, expected no such line, because impala clips no "
-            "ratio; take it out, or write name = \"ppo\"");
-  EXPECT_EQ(Complaint("[algorithm]\ntarget_kl = 0.02\n", {{"algorithm.name", "a2c"}}),
-            "c.toml:2: algorithm.target_kl: got 0.02, expected no such line, because only ppo ends "
-            "its epochs early; take it out, or write name = \"ppo\"");
-  EXPECT_EQ(Complaint("[algorithm]\nstaleness = \"block\"\nmax_staleness = 2\n"),
-            "c.toml:3: algorithm.max_staleness: got 2, expected 0, because staleness = \"block\" "
-            "is experience of the current version only; take the line out, or write staleness = "
-            "\"drop\"");
-  EXPECT_EQ(Complaint("[model.npc.algorithm]\nname = \"a2c\"\nstaleness = \"vtrace\"\n"),
-            "c.toml:3: model.npc.algorithm.staleness: got \"vtrace\", expected \"block\" or "
-            "\"drop\", because a2c has no importance weights; take the line out, or write name = "
-            "\"impala\"");
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"pop\"\n"),
-            "c.toml:2: algorithm.name: got \"pop\" (a string), expected \"ppo\" or \"impala\" or "
-            "\"a2c\" or \"supervised\" or \"bc\"; write for example name = \"impala\"");
-  EXPECT_TRUE(Load("[algorithm]\nstaleness = \"block\"\n").ok());
-  EXPECT_TRUE(Load("[algorithm]\nclip = 0.1\n[model.npc.algorithm]\nname = \"a2c\"\n").ok());
-}
-
-TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
-  const auto algorithm = [](const std::string& lines) {
-    return Load("[algorithm]\n" + lines)->ModelFor("default", kSpaces)->algorithm;
-  };
-  EXPECT_EQ(algorithm("").reward_scale, 1.0);
-  EXPECT_EQ(algorithm("").reward_clip, 0.0);
-  EXPECT_FALSE(algorithm("").normalize_reward);
-  EXPECT_EQ(algorithm("normalize_reward = true").reward_clip, 10.0);
-  EXPECT_EQ(algorithm("normalize_reward = true\nreward_clip = 0").reward_clip, 0.0);
-  EXPECT_EQ(algorithm("reward_clip = 1").reward_clip, 1.0);
-  EXPECT_EQ(algorithm("reward_scale = 0.5").reward_scale, 0.5);
-  EXPECT_EQ(
-      Complaint("[algorithm]\nreward_scale = 0\n"),
-      "c.toml:2: algorithm.reward_scale: got 0 (an integer), expected a number above 0 and at "
-      "most 1000000000000; write for example reward_scale = 0.1");
-  EXPECT_EQ(Complaint("[algorithm]\nreward_clip = -1.0\n"),
-            "c.toml:2: algorithm.reward_clip: got -1.0 (a number), expected a number from 0 to "
-            "1000000000000; write for example reward_clip = 10");
-}
-
-TEST(Config, AScaleThatNormalizingWouldCancelIsRefused) {
-  EXPECT_EQ(Complaint("[algorithm]\nnormalize_reward = true\nreward_scale = 0.5\n"),
-            "c.toml:3: algorithm.reward_scale: got 0.5, expected 1, because normalize_reward "
-            "divides by the deviation of the scaled rewards and leaves nothing of it; take one of "
-            "the two out");
-  EXPECT_TRUE(Load("[algorithm]\nnormalize_reward = true\nreward_scale = 1\n").ok());
-}
-
-TEST(Config, AnInitializerIsOneOfThree) {
-  const auto initializer = [](const std::string& line) {
-    return Load("[model]\n" + line)->ModelFor("default", kSpaces)->beginning.weights;
-  };
-  EXPECT_EQ(initializer(""), Initializer::kOrthogonal);
-  EXPECT_EQ(initializer("initializer = \"orthogonal\""), Initializer::kOrthogonal);
-  EXPECT_EQ(initializer("initializer = \"xavier\""), Initializer::kXavier);
-  EXPECT_EQ(initializer("initializer = \"he\""), Initializer::kHe);
-  EXPECT_EQ(Complaint("[model]\ninitializer = \"zeros\"\n"),
-            "c.toml:2: model.initializer: got \"zeros\" (a string), expected \"orthogonal\" or "
-            "\"xavier\" or \"he\"; write for example initializer = \"orthogonal\"");
-}
-
-TEST(Config, OnlyARecurrentModelHasAStateToKeep) {
-  const auto config = Load("[model]\nrecurrent = \"gru 32\"\nkeep_bias = 2.5\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ModelFor("default", kSpaces)->beginning.keep_bias, 2.5f);
-  EXPECT_FALSE(Load("")->ModelFor("default", kSpaces)->beginning.keep_bias);
-  EXPECT_EQ(Complaint("[model]\nkeep_bias = 2.5\n"),
-            "c.toml:2: model.keep_bias: the model does not recur and has no state to keep; take "
-            "the line out, or write recurrent = \"gru 32\"");
 }
 
 TEST(Config, OptionsOfTheEnvironmentAreItsOwn) {
