@@ -36,6 +36,8 @@ struct DaemonOptions;
 /// A learner for whoever attaches. Of `options` only what is to begin with must be set: the plan,
 /// the initial files, what to do with a name that is taken.
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// A learner of `options.source`, with no actor: ends when it has been through it, or at run.steps.
+Result<int> TrainOnData(const CommonArguments& common, const Config& config, DaemonOptions options);
 /// A learner and its own actors.
 Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options);
 

@@ -40,7 +40,11 @@ Status Daemon::State::Open() {
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
-  return options.source ? MakeModel("default", options.source->spaces()).status() : Status();
+  if (options.source && models.empty())
+    MURMURATE_RETURN_IF_ERROR(MakeModel("default", options.source->spaces()).status());
+  for (const auto& model : models)
+    if (model->feeding) model->feeding->Start();
+  return {};
 }
 
 Status Daemon::State::OpenSockets(const std::string& folder) {

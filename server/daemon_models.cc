@@ -15,17 +15,18 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
                          " and takes no experience; connect to a learner without [data]");
 }
 
-Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings) {
+Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
+                               const SavedState* resumed) {
   if (options.source) {
     MURMURATE_RETURN_IF_ERROR(
         options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
     model->feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
-                                               config.run().seed, [this](Status status) {
+                                               config.run(), [this](Status status) {
                                                  if (status.ok())
                                                    return signals->Request(RunEnd::kStepsReached);
                                                  signals->RequestFailure(std::move(status));
                                                });
-    return {};
+    return resumed ? model->feeding->Load(StateReader(*resumed, "data")) : Status();
   }
   if (config.recording().folder.empty()) return {};
   auto recording = Recording::Start(config.recording(), model->name,
@@ -60,7 +61,8 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
 
 Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
                                               const ModelSettings& settings,
-                                              std::unique_ptr<Learner> learner) {
+                                              std::unique_ptr<Learner> learner,
+                                              const SavedState* resumed) {
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
     if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
@@ -72,7 +74,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
-  MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings));
+  MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
   if (model->recording) offered.record = model->recording->taker();
   offered.batches_ahead = settings.batches_ahead;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
@@ -91,7 +93,6 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   operate->PostModel(name);
   StartLearning(model.get(), std::move(learner));
   models.push_back(std::move(model));
-  if (models.back()->feeding) models.back()->feeding->Start();
   return offered;
 }
 
@@ -115,12 +116,13 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
                                 DeriveSeed(config.run().seed, models.size()), settings.beginning);
   if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
-  auto offered = TakeModel(resumed.name, settings, std::move(learner));
+  auto offered = TakeModel(resumed.name, settings, std::move(learner), &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);
-  MURMURATE_RETURN_IF_ERROR(
-      ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
+  if (!model.feeding)
+    MURMURATE_RETURN_IF_ERROR(
+        ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
   log(LogLevel::kInfo, "model " + resumed.name + ": goes on from " + resumed.found.folder +
                            ", version " + std::to_string(weights.version));
   return {};
@@ -235,6 +237,7 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
   if (!model->gate.shut()) {
     model->learning->learner().Save(state.get());
     ingest->Save(model->name, model->learning->batches(), StateWriter(state.get(), "session"));
+    if (model->feeding) model->feeding->Save(StateWriter(state.get(), "data"));
     live->Save(StateWriter(state.get(), "settings"));
   }
   auto make = MakerOf(config, model->channel->spec, model->newest,

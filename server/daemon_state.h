@@ -40,7 +40,7 @@ struct LiveModel {
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
   bool checkpoint_due = false;
-  std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files
+  std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files; starts last of all
   std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
   std::unique_ptr<Loop> loop;            ///< last: its thread uses all of the above
 };
@@ -60,9 +60,10 @@ struct Daemon::State {
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
   Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
-  Status AddFiles(LiveModel* model, const ModelSettings& settings);
+  Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
-                                 std::unique_ptr<Learner> learner);
+                                 std::unique_ptr<Learner> learner,
+                                 const SavedState* resumed = nullptr);
   Status Resume();
   Status ResumeModel(const ResumedModel& resumed);
   Status WriteRecord() const;

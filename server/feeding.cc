@@ -1,5 +1,7 @@
 #include "server/feeding.h"
 
+#include <algorithm>
+
 #include "shared/core/random.h"
 
 namespace murmurate {
@@ -10,10 +12,11 @@ constexpr std::uint64_t kDataSeed = 0x64617461;  // "data"
 }  // namespace
 
 Feeding::Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<DataSource> source,
-                 const DataSettings& settings, std::uint64_t run_seed,
+                 const DataSettings& settings, const RunSettings& run,
                  std::function<void(Status)> on_end)
     : feed_(std::move(channel), std::move(source),
-            {DeriveSeed(run_seed, kDataSeed), settings.passes, settings.holdout},
+            {DeriveSeed(run.seed, kDataSeed), settings.passes, settings.holdout,
+             std::min(run.stop_at_steps.value_or(UINT64_MAX), run.steps.value_or(UINT64_MAX))},
             std::move(on_end)),
       threads_(settings.threads) {}
 

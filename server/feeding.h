@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config.h"
 #include "server/data/data_feed.h"
 #include "server/data/recorder.h"
 #include "server/training_data.h"
@@ -19,7 +20,11 @@ class Feeding {
  public:
   /// `source` is prepared for the channel's model. `on_end` as DataFeed calls it.
   Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<DataSource> source,
-          const DataSettings& settings, std::uint64_t run_seed, std::function<void(Status)> on_end);
+          const DataSettings& settings, const RunSettings& run, std::function<void(Status)> on_end);
+
+  /// As DataFeed has them.
+  void Save(const StateWriter& writer) const { feed_.Save(writer); }
+  Status Load(const StateReader& reader) { return feed_.Load(reader); }
 
   void Start();
   void OnTrained() { feed_.OnTrained(); }  ///< the learning thread, after each batch

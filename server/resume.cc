@@ -31,20 +31,19 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   if (!folder.ok()) return folder.status();
   auto config = ConfigOf(*folder, common);
   if (!config.ok()) return config.status();
-  if (config->data().given())
-    return InvalidArgument(*folder +
-                           ": learns from files, and where it was in them is not kept; begin anew "
-                           "from its weights: murmurate train CONFIG --set model.initialize_from=" +
-                           *folder + "/checkpoints/latest");
   auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
   if (!plan.ok()) return plan.status();
-  if (const auto over = AlreadyOver(*plan, config->run())) {
+  if (const auto over = AlreadyOver(*plan, *config)) {
     std::cout << *folder << ": " << over->sentence << '\n';
     return over->code;
   }
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
   DaemonOptions options;
+  options.source = *std::move(data);
   const bool trained = plan->record.own_actors;
   options.plan = std::move(*plan);
+  if (trained && options.source) return TrainOnData(common, *config, std::move(options));
   return trained ? TrainOn(common, *config, std::move(options))
                  : ServeOn(common, *config, std::move(options));
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "server/data/data_feed.h"
 #include "server/operate/operate.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -77,9 +78,14 @@ Result<RunRecord> RunRecord::Read(const std::string& directory) {
   return RunRecord{std::move(*models), std::move(*listen), json.value("actors", "") == "train"};
 }
 
-std::optional<Over> AlreadyOver(const ResumePlan& plan, const RunSettings& run) {
+std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config) {
+  const RunSettings& run = config.run();
   Progress progress(0);
   const SavedState& state = plan.models.front().found.checkpoint.state;
+  const int passes = config.data().passes;
+  if (config.data().given() && DataFeed::IsThrough(StateReader(state, "data"), passes))
+    return Over{"has been through its files " + std::to_string(passes) +
+                " times already; to go on, let it do so more often: --set data.passes=NUMBER"};
   if (!progress.Load(StateReader(state, "progress")).ok()) return std::nullopt;
   const auto end = EndOf({run.stop_at_return, run.stop_at_steps, run.steps}, progress);
   if (!end) return std::nullopt;

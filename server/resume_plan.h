@@ -51,8 +51,9 @@ struct Over {
   std::string sentence;
   int code = 0;
 };
-/// By its stop rules and what its first model has come to; empty: it can go on.
-std::optional<Over> AlreadyOver(const ResumePlan& plan, const RunSettings& run);
+/// By its stop rules, its passes over files and what its first model has come to; empty: it can
+/// go on.
+std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config);
 
 /// Warnings and errors to stderr, before there is a log.
 LogCallback LoudOnStderr();

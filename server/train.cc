@@ -131,15 +131,34 @@ Status CheckData(const Config& config, DataSource& data) {
   return data.PrepareFor(model->spec, model->algorithm.trajectory_length);
 }
 
-/// Learns from files, with no actor: ends when it has been through them, or at run.steps.
+}  // namespace
+
+Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
+  auto source = FindConfig(arguments.config);
+  if (!source.ok()) return source.status();
+  auto config = Config::Load(*source, common.overrides);
+  if (!config.ok()) return config.status();
+  config->ListenPrivately();
+  auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
+  DaemonOptions options;
+  options.source = *std::move(data);
+  if (!options.source)
+    MURMURATE_RETURN_IF_ERROR(CheckEnvironment(*config, *source, *initial_files));
+  options.initial_files = *std::move(initial_files);
+  if (options.source) return TrainOnData(common, *config, std::move(options));
+  return TrainOn(common, *config, std::move(options));
+}
+
 Result<int> TrainOnData(const CommonArguments& common, const Config& config,
-                        InitialFiles initial_files, const std::shared_ptr<DataSource>& data) {
+                        DaemonOptions options) {
+  const std::shared_ptr<DataSource> data = options.source;
   MURMURATE_RETURN_IF_ERROR(CheckData(config, *data));
   Signals signals;
-  DaemonOptions options;
   Complete(common, &options);
-  options.initial_files = std::move(initial_files);
-  options.source = data;
+  options.own_actors = true;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
   Signals::Event event = Signals::Event::kTimeout;
@@ -155,26 +174,6 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   if (!config.run().environment.empty())
     (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());
   return 0;
-}
-
-}  // namespace
-
-Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
-  auto source = FindConfig(arguments.config);
-  if (!source.ok()) return source.status();
-  auto config = Config::Load(*source, common.overrides);
-  if (!config.ok()) return config.status();
-  config->ListenPrivately();
-  auto initial_files = ReadInitialFiles(config->initial_files());
-  if (!initial_files.ok()) return initial_files.status();
-  auto data = OpenData(config->data());
-  if (!data.ok()) return data.status();
-  if (*data) return TrainOnData(common, *config, *std::move(initial_files), *data);
-  if (Status status = CheckEnvironment(*config, *source, *initial_files); !status.ok())
-    return status;
-  DaemonOptions options;
-  options.initial_files = *std::move(initial_files);
-  return TrainOn(common, *config, std::move(options));
 }
 
 Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options) {

@@ -188,6 +188,14 @@ Status ArraySource::Fill(std::span<const std::uint64_t> items, TrainingBatch* ba
   return {};
 }
 
+std::vector<DataFile> ArraySource::files() const {
+  std::vector<DataFile> files;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const NpyFile& file : *arrays)
+      files.push_back({file.path(), file.file_bytes(), file.samples()});
+  return files;
+}
+
 std::string ArraySource::Description() const {
   return std::to_string(samples_) + " samples of " + inputs_.front().path();
 }

@@ -39,6 +39,7 @@ class ArraySource : public DataSource {
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
+  std::vector<DataFile> files() const override;
   std::string Description() const override;
 
  private:

@@ -67,7 +67,7 @@ bool DataFeed::PollOnce(std::chrono::milliseconds timeout) {
   auto batch = channel_->empty.Pop(timeout);
   if (!batch) return false;
   std::unique_lock lock(mutex_);
-  if (stopped_ || next_turn_ == turns_) {
+  if (stopped_ || next_turn_ >= turns_) {
     lock.unlock();
     (void)channel_->empty.TryPush(std::move(*batch));
     lock.lock();
@@ -95,12 +95,13 @@ void DataFeed::HandOver(std::uint64_t number, const Turn& turn,
   {
     std::unique_lock lock(mutex_);
     turned_.wait(lock, [&] { return stopped_ || handed_over_ == number; });
-    if (stopped_) return;
+    if (stopped_ || number >= turns_) return;
     if (filled.ok()) {
       for (const BatchTrajectory& trajectory : batch->trajectories)
         steps_ += turn.held_out ? 0 : static_cast<std::uint64_t>(trajectory.steps);
       sent_.push_back(steps_);
       ++handed_over_;
+      if (steps_ >= settings_.most_steps) turns_ = handed_over_;
       (void)channel_->ready.TryPush(std::move(batch));
     }
   }
@@ -114,6 +115,7 @@ void DataFeed::OnTrained() {
     const std::lock_guard lock(mutex_);
     channel_->environment_steps.store(sent_.front(), std::memory_order_relaxed);
     sent_.pop_front();
+    ++trained_;
     over = handed_over_ == turns_ && sent_.empty();
   }
   if (over) End({});

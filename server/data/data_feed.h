@@ -9,9 +9,13 @@
 // not matter and the same seed gives the same batches. A pass is every item that is not held out,
 // once, in an order of its own (permutation.h); after each pass come the held-out items, in batches
 // marked as such. The held-out share is drawn once, by the seed.
+//
+// How many turns are trained on is where a run is in its files: Save and Load are that number, with
+// what must be the same for it to mean the same. What was read ahead does not count.
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -22,6 +26,7 @@
 #include "server/data/data_source.h"
 #include "server/data/permutation.h"
 #include "shared/experience/experience_channel.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 
@@ -29,15 +34,27 @@ struct DataFeedSettings {
   std::uint64_t seed = 1;
   int passes = 1;
   double holdout = 0.0;  ///< share of the items that are never learned from, in [0, 1)
+  std::uint64_t most_steps = UINT64_MAX;  ///< the batch that reaches it is the last
 };
 
 class DataFeed {
  public:
   /// `on_end` is called once, on the learning thread or a thread of the feed: kOk when all passes
-  /// are trained on, else why the source could not be read. The source must be prepared, and have
-  /// an item to learn from besides those held out.
+  /// or `most_steps` are trained on, else why the source could not be read. The source must be
+  /// prepared, and have an item to learn from besides those held out.
   DataFeed(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<const DataSource> source,
            const DataFeedSettings& settings, std::function<void(Status)> on_end);
+
+  /// Between batches, on the learning thread or after it has ended. In the middle of the held-out
+  /// items: where they begin, so that a run that goes on scores all of them again.
+  void Save(const StateWriter& writer) const;
+  /// Before the first PollOnce: goes on behind the batches that were trained on, and sets the
+  /// channel's environment steps. In one sentence: kInvalidData when nothing was saved or a file
+  /// has other bytes or items than then, kInvalidArgument when the seed, the batches or the share
+  /// held out are others, or nothing is left to learn from.
+  Status Load(const StateReader& reader);
+  /// Whether so many passes over the saved run's files are trained on.
+  static bool IsThrough(const StateReader& reader, int passes);
 
   /// Any number of threads: takes an empty batch, waiting up to `timeout`, fills it and hands it
   /// on. False when there was none, or nothing is left.
@@ -56,6 +73,7 @@ class DataFeed {
     std::uint64_t pass = 0, first = 0, count = 0;  ///< places in the pass's order
   };
 
+  Status CheckFiles(const StateReader& reader) const;
   Turn TurnAt(std::uint64_t number) const;
   Status Fill(const Turn& turn, std::vector<std::uint64_t>& items, TrainingBatch* batch) const;
   void HandOver(std::uint64_t number, const Turn& turn, std::unique_ptr<TrainingBatch> batch,
@@ -70,13 +88,14 @@ class DataFeed {
   const Permutation split_;  ///< its last held_out_ places are held out
   std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable turned_;
   std::vector<std::vector<std::uint64_t>> spare_items_;
   std::uint64_t next_turn_ = 0;  ///< to be taken
   std::uint64_t handed_over_ = 0;
   std::deque<std::uint64_t> sent_;  ///< of each batch handed on: steps up to its end
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0;         ///< handed over
+  std::uint64_t trained_ = 0;       ///< turns
   bool stopped_ = false, ended_ = false;
 };
 

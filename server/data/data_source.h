@@ -5,12 +5,19 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "murmurate/status.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
+
+/// One that a source reads, as it was when it was opened.
+struct DataFile {
+  std::string path;
+  std::uint64_t bytes = 0, items = 0;  ///< rows, or whole trajectories
+};
 
 /// Immutable once prepared: any number of threads may Fill at once.
 class DataSource {
@@ -29,6 +36,8 @@ class DataSource {
   /// Fills an empty batch with these items, at most ItemsOf(batch), in this order. kInvalidData
   /// names the file, the item and what is wrong with it. Allocates nothing.
   virtual Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const = 0;
+  /// In the order in which they are read: the same files hold the same items.
+  virtual std::vector<DataFile> files() const = 0;
   /// "60,000 samples of x.npy"
   virtual std::string Description() const = 0;
 };

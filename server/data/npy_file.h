@@ -34,6 +34,7 @@ class NpyFile {
   std::uint64_t samples() const { return samples_; }
   std::size_t sample_elements() const { return sample_elements_; }
   std::size_t sample_bytes() const { return sample_bytes_; }
+  std::size_t file_bytes() const { return file_.bytes().size(); }  ///< with the header
   /// May lie on any border.
   const std::byte* sample(std::uint64_t i) const { return numbers_ + i * sample_bytes_; }
   /// One of an int32, int64 or uint8 array.

@@ -52,6 +52,7 @@ Status RecordingSource::AddSegment(const std::string& path) {
                        (difference.empty() ? "" : " (" + difference + ")") +
                        "; move the files of each to a folder of their own");
   const TrajectoryLayout layout(spec_, length_);
+  const std::size_t before = records_.size();
   for (std::size_t at = info->begin; at < bytes.size();) {
     const ReadRecord read = ReadRecordAt(bytes.subspan(at));
     const bool good = read.intact && read.view.steps > 0 && CheckTrajectory(read.view, layout).ok();
@@ -64,6 +65,7 @@ Status RecordingSource::AddSegment(const std::string& path) {
     if (read.bytes == 0) break;
     at += read.bytes;
   }
+  segments_.push_back({path, bytes.size(), records_.size() - before});
   files_.push_back(*std::move(file));
   return {};
 }

@@ -31,6 +31,7 @@ class RecordingSource : public DataSource {
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
+  std::vector<DataFile> files() const override { return segments_; }
   std::string Description() const override;
 
   int length() const { return length_; }  ///< T
@@ -50,6 +51,7 @@ class RecordingSource : public DataSource {
   int length_ = 0;
   std::uint64_t steps_ = 0, skipped_ = 0;
   std::vector<MappedFile> files_;
+  std::vector<DataFile> segments_;  ///< of files_
   std::vector<Record> records_;
   bool same_state_ = true;
   AlignedFloats zeros_;  ///< a state, and rows before the first

@@ -219,11 +219,13 @@ bool Algorithm::LabelGradient(std::span<const float> parameters, std::span<float
 
 void Algorithm::Score(std::span<const float> parameters) {
   MURMURATE_CHECK(label_loss_, "only labels are held out");
+  const Random before = random_;
   while (epoch_ < 1 && ForwardNext(parameters)) {
-    if (epoch_ > 0) return;
+    if (epoch_ > 0) break;
     unseen_sums_.Add(label_loss_->Take(Actions(parameters, static_cast<int>(slots_.size())),
                                        minibatch_weight_.data(), nullptr, nullptr));
   }
+  random_ = before;
 }
 
 PpoLossSums Algorithm::Loss(int rows) {

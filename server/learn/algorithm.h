@@ -62,6 +62,7 @@ class Algorithm {
   void Save(const StateWriter& writer) const { writer.Words("random", random_.Saved()); }
   Status Load(const StateReader& reader);
   /// supervised, bc: the loss over the rows of a batch that is held out, instead of NextGradient.
+  /// What comes after is shuffled as if there had been none.
   void Score(std::span<const float> parameters);
 
   /// Steps learned from, losses (means over all minibatches since TakeUp), clip range and explained

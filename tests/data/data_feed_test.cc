@@ -8,74 +8,17 @@
 #include <numeric>
 #include <set>
 
-#include "server/data/array_source.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
-#include "tests/data/npy_writer.h"
-#include "tests/operate/temporary_folder.h"
+#include "tests/data/feed_stage.h"
 
 namespace murmurate {
 namespace {
 
 using testing::HasSubstr;
 using Samples = TrainingBatch::Samples;
-constexpr auto kSoon = std::chrono::milliseconds(0);
 
-/// `count` samples, each of which holds its own number, in batches of 2 x 4 rows.
-class DataFeedTest : public testing::Test {
- protected:
-  void Open(int count, int bad_sample = -1) {
-    std::vector<float> x(static_cast<std::size_t>(count));
-    std::iota(x.begin(), x.end(), 0.0f);
-    if (bad_sample >= 0) x[static_cast<std::size_t>(bad_sample)] = NAN;
-    const std::string shape = "(" + std::to_string(count) + ",)";
-    WriteNpy<float>(folder_.path() + "/x.npy", "<f4", shape, x);
-    WriteNpy<std::int32_t>(folder_.path() + "/y.npy", "<i4", shape,
-                           std::vector<std::int32_t>(static_cast<std::size_t>(count)));
-    auto source =
-        ArraySource::Open({{{"", folder_.path() + "/x.npy"}}, {{"", folder_.path() + "/y.npy"}}});
-    ASSERT_TRUE(source.ok()) << source.status();
-    source_ = std::move(*source);
-  }
-  void Start(const DataFeedSettings& settings) {
-    channel_ = std::make_shared<ExperienceChannel>(
-        ModelSpec{.spaces = source_->spaces(), .trunk = {}}, 4, 2);
-    ends_.clear();
-    feed_ = std::make_unique<DataFeed>(channel_, source_, settings,
-                                       [this](Status status) { ends_.push_back(status); });
-  }
-  struct Got {
-    Samples samples;
-    std::vector<int> numbers;
-    std::uint64_t environment_steps;  ///< when it was taken up
-    friend bool operator==(const Got&, const Got&) = default;
-  };
-  /// As LearnLoop: takes a batch, gives it back, says so.
-  std::optional<Got> Train(std::chrono::milliseconds timeout = kSoon) {
-    auto batch = channel_->ready.Pop(timeout);
-    if (!batch) return std::nullopt;
-    Got got{(*batch)->samples, {}, channel_->environment_steps.load()};
-    for (int row = 0; row < (*batch)->rows(); ++row)
-      if ((*batch)->weight[static_cast<std::size_t>(row)] > 0)
-        got.numbers.push_back(
-            static_cast<int>((*batch)->observation[static_cast<std::size_t>(row)]));
-    (void)channel_->empty.TryPush(std::move(*batch));
-    feed_->OnTrained();
-    return got;
-  }
-  std::vector<Got> TrainAll() {
-    std::vector<Got> all;
-    while (ends_.empty() && feed_->PollOnce(kSoon))
-      while (auto got = Train()) all.push_back(std::move(*got));
-    return all;
-  }
-
-  TemporaryFolder folder_;
-  std::shared_ptr<ArraySource> source_;
-  std::shared_ptr<ExperienceChannel> channel_;
-  std::unique_ptr<DataFeed> feed_;
-  std::vector<Status> ends_;
-};
+using DataFeedTest = FeedStage;
 
 TEST_F(DataFeedTest, APassIsEverySampleOnceInAnOrderOfItsOwn) {
   Open(20);

@@ -84,6 +84,19 @@ TEST(LabelsTest, AHeldOutBatchIsScoredAndChangesNothing) {
   EXPECT_NEAR(report.eval_loss, std::log(2.0), 0.01);
 }
 
+// Where a run that was stopped scores its held-out rows again, nothing after them may move.
+TEST(LabelsTest, WhatIsLearnedAfterAScoreIsWhatWouldHaveBeenLearnedWithoutIt) {
+  Learner plain(OneTrunk(), Labels(), 5), scoring(OneTrunk(), Labels(), 5);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    TrainingBatch first = Separable(i), second = Separable(i), held_out = Separable(100 + i);
+    held_out.samples = Samples::kHeldOut;
+    (void)scoring.Learn(held_out, 0);
+    (void)plain.Learn(first, 0);
+    (void)scoring.Learn(second, 0);
+    EXPECT_EQ(ParametersOf(scoring), ParametersOf(plain));
+  }
+}
+
 TEST(LabelsTest, NoVersionIsTooOldAndNoneTooNew) {
   Learner learner(OneTrunk(), Labels(AlgorithmName::kBc), 5);
   for (const std::uint64_t version : {0, 1, 99}) {

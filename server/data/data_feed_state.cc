@@ -1,0 +1,84 @@
+// Where a feed is in its files: saved, and gone on from.
+#include <array>
+
+#include "server/data/data_feed.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+enum Place : std::size_t { kTrained, kSteps, kPassTurns, kBatchItems, kHeldOut, kSeed, kCount };
+using Position = std::array<std::uint64_t, kCount>;
+
+std::string Sizes(std::uint64_t bytes, std::uint64_t items) {
+  return std::to_string(bytes) + " bytes and " + std::to_string(items) + " items";
+}
+
+Status Changed(const std::string& what, std::uint64_t saved, std::uint64_t now) {
+  return InvalidArgument(what + ": the run was stopped with " + std::to_string(saved) +
+                         " and cannot go on with " + std::to_string(now) +
+                         ", because its place in the files would be another; take the change back");
+}
+
+}  // namespace
+
+void DataFeed::Save(const StateWriter& writer) const {
+  std::uint64_t trained = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    trained = trained_;
+  }
+  const std::uint64_t scored = trained % pass_turns_;
+  if (scored > training_turns_) trained -= scored - training_turns_;
+  writer.Words("position", {{trained, channel_->environment_steps.load(), pass_turns_, batch_items_,
+                             held_out_, settings_.seed}});
+  std::vector<std::uint64_t> sizes;
+  for (const DataFile& file : source_->files()) sizes.insert(sizes.end(), {file.bytes, file.items});
+  writer.Words("files", sizes);
+}
+
+Status DataFeed::CheckFiles(const StateReader& reader) const {
+  const auto sizes = reader.AllWords("files");
+  if (!sizes.ok()) return sizes.status();
+  const std::vector<DataFile> files = source_->files();
+  for (std::size_t i = 0; i < files.size() && 2 * i + 1 < sizes->size(); ++i) {
+    const std::uint64_t bytes = (*sizes)[2 * i], items = (*sizes)[2 * i + 1];
+    if (files[i].bytes == bytes && files[i].items == items) continue;
+    return InvalidData(files[i].path + ": has " + Sizes(files[i].bytes, files[i].items) +
+                       ", but had " + Sizes(bytes, items) +
+                       " when the run was stopped; put the file back that it had");
+  }
+  if (sizes->size() == 2 * files.size()) return {};
+  return InvalidData(source_->Description() + ": lie in " + std::to_string(files.size()) +
+                     " files, but the run was stopped with " + std::to_string(sizes->size() / 2) +
+                     "; put back those that it had");
+}
+
+Status DataFeed::Load(const StateReader& reader) {
+  Position saved{};
+  MURMURATE_RETURN_IF_ERROR(reader.Words("position", saved));
+  MURMURATE_RETURN_IF_ERROR(CheckFiles(reader));
+  if (saved[kBatchItems] != batch_items_)
+    return Changed("algorithm.batch_steps, items of a batch", saved[kBatchItems], batch_items_);
+  if (saved[kHeldOut] != held_out_)
+    return Changed("data.holdout, items held out", saved[kHeldOut], held_out_);
+  if (saved[kSeed] != settings_.seed)
+    return InvalidArgument(
+        "run.seed: the order of the files came of another; take the change back");
+  if (saved[kTrained] >= turns_ || saved[kSteps] >= settings_.most_steps)
+    return InvalidArgument(source_->Description() +
+                           ": has nothing left to learn from; give the run more: --set "
+                           "data.passes=NUMBER --set run.stop_at_steps=NUMBER");
+  next_turn_ = handed_over_ = trained_ = saved[kTrained];
+  steps_ = saved[kSteps];
+  channel_->environment_steps.store(steps_, std::memory_order_relaxed);
+  return {};
+}
+
+bool DataFeed::IsThrough(const StateReader& reader, int passes) {
+  Position saved{};
+  return reader.Words("position", saved).ok() && saved[kPassTurns] > 0 &&
+         saved[kTrained] / saved[kPassTurns] >= static_cast<std::uint64_t>(passes);
+}
+
+}  // namespace murmurate
