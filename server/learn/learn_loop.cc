@@ -2,15 +2,14 @@
 
 #include <utility>
 
-#include "shared/core/clock.h"
-
 namespace murmurate {
 
 LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
-                     LearnCallbacks callbacks)
+                     LearnCallbacks callbacks, std::function<std::int64_t()> now_ns)
     : channel_(std::move(channel)),
       learner_(std::move(learner)),
-      callbacks_(std::move(callbacks)) {}
+      callbacks_(std::move(callbacks)),
+      now_ns_(std::move(now_ns)) {}
 
 void LearnLoop::Publish() {
   if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->TakeSnapshot());
@@ -33,9 +32,9 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
     Publish();
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
   }
-  const std::int64_t begin_ns = MonotonicNs();
+  const std::int64_t begin_ns = now_ns_();
   auto batch = channel_->ready.Pop(timeout);
-  const std::int64_t ready_ns = MonotonicNs();
+  const std::int64_t ready_ns = now_ns_();
   waited_ns_ += ready_ns - begin_ns;
   channel_->learner_waited_ns.fetch_add(ready_ns - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
@@ -57,7 +56,7 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   (void)channel_->empty.TryPush(std::move(*batch));
   channel_->trajectories_done.fetch_add(trajectories, std::memory_order_release);
   if (callbacks_.wake_ingest) callbacks_.wake_ingest();
-  busy_ns_ = MonotonicNs() - ready_ns;
+  busy_ns_ = now_ns_() - ready_ns;
   return true;
 }
 

@@ -1,12 +1,14 @@
 // LearnLoop: what mmr-learn repeats: take a full batch, learn, hand out a Snapshot and a report.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 
 #include "server/learn/learner.h"
+#include "shared/core/clock.h"
 #include "shared/experience/experience_channel.h"
 
 namespace murmurate {
@@ -28,7 +30,7 @@ struct LearnCallbacks {
 class LearnLoop {
  public:
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
-            LearnCallbacks callbacks);
+            LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
   /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
@@ -49,6 +51,7 @@ class LearnLoop {
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
+  const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not taken up yet
   std::uint64_t batches_ = 0;
