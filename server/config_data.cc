@@ -41,6 +41,7 @@ DataSettings Config::data() const {
   data.passes = AsInt(Get("data", "passes").value);
   data.threads = AsInt(Get("data", "threads").value);
   data.holdout = std::get<double>(Get("data", "holdout").value);
+  data.holdout_path = text("holdout_path");
   return data;
 }
 
@@ -56,11 +57,15 @@ Status Config::CheckData() const {
     return InvalidArgument(Get(section, key).origin + ": " + section + '.' + key + ": " + what);
   };
   if (!data.given() && data.arrays.labels.empty()) {
-    if (data.holdout <= 0.0) return {};
-    return refuse("data", "holdout",
+    if (data.holdout <= 0.0 && data.holdout_path.empty()) return {};
+    return refuse("data", data.holdout > 0.0 ? "holdout" : "holdout_path",
                   "holds out files only, and none are named; samples that clients send are scored "
                   "before they are learned from, so take the line out");
   }
+  if (data.holdout > 0.0 && !data.holdout_path.empty())
+    return refuse(
+        "data", "holdout_path",
+        "names what is scored beside data.holdout, a share that is; take one of them out");
   if (!data.recording.empty() && !(data.arrays.observations.empty() && data.arrays.labels.empty()))
     return refuse("data", "path",
                   "names a recording beside data.observations or data.labels, and a run learns "

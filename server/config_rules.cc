@@ -214,6 +214,8 @@ const std::vector<ConfigRule> kDataRules{
      2, 4096},
     {"data", "passes", kInteger, I(10), "10", "over all of it, then the run ends", 1, 1 << 30},
     {"data", "holdout", kNumber, 0.0, "0.1", "share that is scored and never learned from", 0, 0.9},
+    {"data", "holdout_path", ValueKind::kPath, kUnset, "\"test\"",
+     "or score this folder's recordings, or its arrays of the same names"},
     {"data", "threads", kInteger, I(1), "2", "that shuffle and fill the next batches", 1, 64},
 };
 

@@ -1,21 +1,64 @@
 #include "server/training_data.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "server/data/recording_source.h"
+#include "server/data/split_source.h"
 
 namespace murmurate {
+namespace {
+
+using Opened = Result<std::unique_ptr<DataSource>>;
+
+template <typename T>
+Opened AsSource(Result<std::unique_ptr<T>> opened) {
+  if (!opened.ok()) return opened.status();
+  return Opened(*std::move(opened));
+}
+
+Opened OpenFiles(const std::string& recording, const ArrayFiles& arrays) {
+  return recording.empty() ? AsSource(ArraySource::Open(arrays))
+                           : AsSource(RecordingSource::Open(recording));
+}
+
+/// The most that a label is learned to be one of: a test set may not hold all of them.
+int ClassesOf(const Space& action) {
+  int most = 0;
+  for (int i = 0; i < action.leaf_count(); ++i) {
+    most = std::max(most, action.leaf(i).n);
+    for (const int choices : action.leaf(i).choices) most = std::max(most, choices);
+  }
+  return most;
+}
+
+/// The files of the same names in the other folder.
+ArrayFiles ArraysIn(const std::string& folder, ArrayFiles arrays, const Space& action) {
+  for (auto* paths : {&arrays.observations, &arrays.labels})
+    for (NamedPath& named : *paths)
+      named.path = folder + '/' + std::filesystem::path(named.path).filename().string();
+  if (arrays.classes == 0) arrays.classes = ClassesOf(action);
+  return arrays;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
   std::shared_ptr<DataSource> source;
   if (!settings.given()) return source;
-  if (!settings.recording.empty()) {
-    auto recording = RecordingSource::Open(settings.recording);
-    if (!recording.ok()) return recording.status();
-    source = std::move(*recording);
-  } else {
-    auto arrays = ArraySource::Open(settings.arrays);
-    if (!arrays.ok()) return arrays.status();
-    source = std::move(*arrays);
+  Opened learned = OpenFiles(settings.recording, settings.arrays);
+  if (!learned.ok()) return learned.status();
+  if (!settings.holdout_path.empty()) {
+    const std::string& folder = settings.holdout_path;
+    Opened scored = OpenFiles(settings.recording.empty() ? "" : folder,
+                              ArraysIn(folder, settings.arrays, (*learned)->spaces().action));
+    if (!scored.ok()) return scored.status();
+    auto split = SplitSource::Join(*std::move(learned), *std::move(scored));
+    if (!split.ok()) return split.status();
+    source = std::move(*split);
+    return source;
   }
+  source = std::move(*learned);
   if (settings.holdout > 0.0 && source->items() < 2)
     return InvalidData(source->Description() + ": too few to hold some out; take data.holdout out");
   return source;

@@ -15,6 +15,7 @@ struct DataSettings {
   ArrayFiles arrays;
   int passes = 1, threads = 1;
   double holdout = 0.0;
+  std::string holdout_path;  ///< a folder: recordings, or arrays of the same names; "": none
   bool given() const { return !recording.empty() || !arrays.observations.empty(); }
 };
 

@@ -29,13 +29,15 @@ DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
       source_(std::move(source)),
       settings_(settings),
       on_end_(std::move(on_end)),
-      items_(source_->items()),
-      held_out_(HeldOut(items_, settings.holdout)),
-      split_(items_, DeriveSeed(settings.seed, kSplitSeed)) {
-  MURMURATE_CHECK(items_ > held_out_ && settings.passes >= 1, "nothing to learn from");
+      scored_(source_->scored()),
+      held_out_(scored_ ? scored_->items() : HeldOut(source_->items(), settings.holdout)),
+      learned_(source_->items() - (scored_ ? 0 : held_out_)),
+      split_(source_->items(), DeriveSeed(settings.seed, kSplitSeed)) {
+  MURMURATE_CHECK(learned_ > 0 && settings.passes >= 1, "nothing to learn from");
+  MURMURATE_CHECK(!scored_ || settings.holdout <= 0.0, "one way to hold out");
   const TrainingBatch size(channel_->layout, channel_->batch_trajectories);
   batch_items_ = source_->ItemsOf(size);
-  training_turns_ = Pieces(items_ - held_out_, batch_items_);
+  training_turns_ = Pieces(learned_, batch_items_);
   pass_turns_ = training_turns_ + Pieces(held_out_, batch_items_);
   turns_ = pass_turns_ * static_cast<std::uint64_t>(settings.passes);
 }
@@ -45,7 +47,7 @@ DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
   turn.pass = number / pass_turns_;
   const std::uint64_t piece = number % pass_turns_;
   turn.held_out = piece >= training_turns_;
-  const std::uint64_t items = turn.held_out ? held_out_ : items_ - held_out_;
+  const std::uint64_t items = turn.held_out ? held_out_ : learned_;
   turn.first = (turn.held_out ? piece - training_turns_ : piece) * batch_items_;
   turn.count = std::min(batch_items_, items - turn.first);
   return turn;
@@ -53,14 +55,14 @@ DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
 
 Status DataFeed::Fill(const Turn& turn, std::vector<std::uint64_t>& items,
                       TrainingBatch* batch) const {
-  const std::uint64_t learned = items_ - held_out_;
-  const Permutation order(learned, DeriveSeed(settings_.seed, turn.pass));
+  const bool apart = turn.held_out && scored_;
+  const Permutation order(learned_, DeriveSeed(settings_.seed, turn.pass));
   items.clear();
   for (std::uint64_t i = turn.first; i < turn.first + turn.count; ++i)
-    items.push_back(split_(turn.held_out ? learned + i : order(i)));
+    items.push_back(apart ? i : split_(turn.held_out ? learned_ + i : order(i)));
   batch->Clear();
   batch->samples = turn.held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
-  return source_->Fill(items, batch);
+  return (apart ? *scored_ : *source_).Fill(items, batch);
 }
 
 bool DataFeed::PollOnce(std::chrono::milliseconds timeout) {

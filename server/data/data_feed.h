@@ -8,7 +8,7 @@
 // Turn t stands for one batch and says alone what is in it, so the order in which threads come does
 // not matter and the same seed gives the same batches. A pass is every item that is not held out,
 // once, in an order of its own (permutation.h); after each pass come the held-out items, in batches
-// marked as such. The held-out share is drawn once, by the seed.
+// marked as such. They are a share, drawn once, by the seed, or what the source has to be scored.
 //
 // How many turns are trained on is where a run is in its files: Save and Load are that number, with
 // what must be the same for it to mean the same. What was read ahead does not count.
@@ -33,7 +33,8 @@ namespace murmurate {
 struct DataFeedSettings {
   std::uint64_t seed = 1;
   int passes = 1;
-  double holdout = 0.0;  ///< share of the items that are never learned from, in [0, 1)
+  double holdout = 0.0;  ///< share of the items that are never learned from, in [0, 1); 0 where the
+                         ///< source has items to be scored
   std::uint64_t most_steps = UINT64_MAX;  ///< the batch that reaches it is the last
 };
 
@@ -64,7 +65,7 @@ class DataFeed {
   /// PollOnce does nothing any more, and whoever waits inside returns.
   void Stop();
 
-  std::uint64_t learned_items() const { return items_ - held_out_; }  ///< of one pass
+  std::uint64_t learned_items() const { return learned_; }  ///< of one pass
   std::uint64_t held_out_items() const { return held_out_; }
 
  private:
@@ -84,8 +85,9 @@ class DataFeed {
   const std::shared_ptr<const DataSource> source_;
   const DataFeedSettings settings_;
   const std::function<void(Status)> on_end_;
-  const std::uint64_t items_, held_out_;
-  const Permutation split_;  ///< its last held_out_ places are held out
+  const DataSource* const scored_;  ///< null: the share
+  const std::uint64_t held_out_, learned_;
+  const Permutation split_;  ///< the places behind learned_ are the share
   std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
 
   mutable std::mutex mutex_;

@@ -26,6 +26,8 @@ class DataSource {
 
   virtual const Spaces& spaces() const = 0;
   virtual std::uint64_t items() const = 0;
+  /// Whose items are only scored, instead of a share of these; null: nobody's.
+  virtual const DataSource* scored() const { return nullptr; }
   /// Steps in all of them.
   virtual std::uint64_t steps() const = 0;
   /// Before the first Fill: whether this model can learn from it, in trajectories of `length`; one

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "server/data/split_source.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "tests/data/feed_stage.h"
@@ -78,6 +79,32 @@ TEST_F(DataFeedTest, HeldOutSamplesAreNeverLearnedFromAndComeAfterEachPass) {
   EXPECT_EQ(held_out[2], held_out[0]);
   for (const int number : held_out[0]) EXPECT_FALSE(learned.contains(number));
   EXPECT_EQ(channel_->environment_steps.load(), 54u);
+}
+
+TEST_F(DataFeedTest, WhatIsOnlyScoredComesAfterEachPassFromFilesOfItsOwn) {
+  Open(10);  // 0 to 9
+  auto scored = std::move(source_);
+  Open(20);
+  auto split = SplitSource::Join(std::make_unique<ArraySource>(std::move(*source_)),
+                                 std::make_unique<ArraySource>(std::move(*scored)));
+  ASSERT_TRUE(split.ok()) << split.status();
+  Start(*std::move(split), {.seed = 5, .passes = 2});
+  EXPECT_EQ(feed_->learned_items(), 20u);
+  EXPECT_EQ(feed_->held_out_items(), 10u);
+  const std::vector<Got> all = TrainAll();
+  ASSERT_EQ(all.size(), 10u);  // 8 + 8 + 4 and 8 + 2, twice
+  for (const int first : {0, 5}) {
+    std::set<int> learned;
+    for (int i = first; i < first + 3; ++i) {
+      EXPECT_EQ(all[i].samples, Samples::kRead);
+      learned.insert(all[i].numbers.begin(), all[i].numbers.end());
+    }
+    EXPECT_EQ(learned.size(), 20u);
+    EXPECT_EQ(all[first + 3].samples, Samples::kHeldOut);
+    EXPECT_EQ(all[first + 3].numbers, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(all[first + 4].numbers, (std::vector<int>{8, 9}));
+  }
+  EXPECT_EQ(channel_->environment_steps.load(), 40u);
 }
 
 // However many threads fill, batches come in the order of their turns.

@@ -36,10 +36,14 @@ class FeedStage : public testing::Test {
     source_ = std::move(*source);
   }
   void Start(const DataFeedSettings& settings, int trajectories = 2) {
+    Start(source_, settings, trajectories);
+  }
+  void Start(std::shared_ptr<const DataSource> source, const DataFeedSettings& settings,
+             int trajectories = 2) {
     channel_ = std::make_shared<ExperienceChannel>(
-        ModelSpec{.spaces = source_->spaces(), .trunk = {}}, 4, trajectories);
+        ModelSpec{.spaces = source->spaces(), .trunk = {}}, 4, trajectories);
     ends_.clear();
-    feed_ = std::make_unique<DataFeed>(channel_, source_, settings,
+    feed_ = std::make_unique<DataFeed>(channel_, std::move(source), settings,
                                        [this](Status status) { ends_.push_back(status); });
   }
   struct Got {

@@ -38,6 +38,36 @@ TEST(Data, ArraysAreLearnedFromWithNoActorUntilTheyAreThrough) {
   EXPECT_EQ(SegmentsOf(run), 0);
 }
 
+// The test set holds two of the four classes, and labels that are all wrong.
+TEST(Data, ATestSetOfItsOwnIsScoredAndNeverLearnedFrom) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  WriteCorners(place);
+  std::filesystem::create_directory(place.path() + "/test");
+  std::vector<float> x;
+  for (int i = 0; i < 100; ++i) x.insert(x.end(), {0.5f, 0.5f});
+  WriteNpy<float>(place.path() + "/test/x.npy", "<f4", "(100, 2)", x);
+  WriteNpy<std::int64_t>(place.path() + "/test/y.npy", "<i8", "(100,)",
+                         std::vector<std::int64_t>(100, 1));
+  place.Write("c.toml", Corners(run, "holdout_path = \"test\"\n"));
+  const std::vector<std::string> train{"train", "c.toml"};
+  const Ran both = RunMurmurate(place.path(), train, 60);
+  EXPECT_EQ(both.code, 2) << both.output;
+  EXPECT_THAT(both.errors, HasSubstr("data.holdout_path: names what is scored beside"));
+  const Ran ran = RunMurmurate(
+      place.path(),
+      {"train", "c.toml", "--set", "data.holdout=0", "--set", "run.stop_at_steps=9000"}, 60);
+  ASSERT_EQ(ran.code, 0) << ran.output << ran.errors;
+  const Ran rest =
+      RunMurmurate(place.path(), {"resume", run, "--set", "run.stop_at_steps=1000000"}, 60);
+  ASSERT_EQ(rest.code, 0) << rest.output << rest.errors;
+  EXPECT_THAT(rest.output, HasSubstr("Done: 36,000 steps learned from 3000 samples of "));
+  EXPECT_THAT(rest.output, HasSubstr("scored on 100 samples of "));
+  const std::string csv = place.Read("runs/" + run + "/progress.csv");
+  EXPECT_EQ(LastOf(csv, "eval/accuracy"), 0);
+  EXPECT_GT(LastOf(csv, "train/accuracy"), 0.93);
+}
+
 TEST(Data, TheSameSeedLearnsTheSameWeightsHoweverManyThreadsFill) {
   std::vector<std::string> weights;
   for (const char* threads : {"1", "3"}) {
@@ -87,6 +117,11 @@ TEST(Data, WhatWasRecordedOfPlayTeachesAnotherToPlay) {
   const Ran eval = RunMurmurate(place.path(), {"eval", run + "-c"}, 60);
   ASSERT_EQ(eval.code, 0) << eval.errors;
   EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
+  const Ran scored =
+      RunMurmurate(place.path(), {"train", "clone", "--set", "data.passes=1", "--set",
+                                  "data.holdout=0", "--set", "data.holdout_path=recordings"});
+  EXPECT_EQ(scored.code, 0) << scored.errors;
+  EXPECT_THAT(scored.output, HasSubstr("eval/accuracy 0."));
 }
 
 TEST(Data, ARecordingOfAKilledLearnerCanBeLearnedFrom) {
@@ -164,6 +199,11 @@ TEST_F(DataRefusal, OfFilesInOneSentence) {
   Expect(2, labels + "labels = \"gone.npy\"\n", "gone.npy: cannot be read (No such file");
   Expect(3, labels + "labels = \"y.npy\"\nclasses = 3\n", "expected 0 to 2");
   Expect(2, labels, "c.toml:4: data.observations: has no data.labels beside it");
+  std::filesystem::create_directory(place_.path() + "/test");
+  WriteNpy<float>(place_.path() + "/test/x.npy", "<f4", "(2, 3)", std::vector<float>(6));
+  WriteNpy<std::int64_t>(place_.path() + "/test/y.npy", "<i8", "(2,)", {0, 1});
+  Expect(3, labels + "labels = \"y.npy\"\nholdout_path = \"test\"\n",
+         "/test/x.npy: have other spaces than 3000 samples of");
   WriteNpy<double>(place_.path() + "/y64.npy", "<f8", "(3000,)", std::vector<double>(3000));
   Expect(2, labels + "labels = \"y64.npy\"\n", "holds numbers of type '<f8', expected '<f4'");
   Expect(2, labels + "labels = \"y.npy\"\n[model]\nrecurrent = \"gru 8\"\n", "have no order");
