@@ -90,24 +90,20 @@ struct Fed {
 Fed FedSecondsPerBatch(const std::shared_ptr<ArraySource>& source, const ModelSpec& spec) {
   auto channel = std::make_shared<ExperienceChannel>(spec, kLength, kTrajectories);
   DataFeed feed(channel, source, {.passes = 1 << 30}, [](Status) {});
-  double waited = 0, busy = 0;
   LearnCallbacks callbacks;
   callbacks.on_snapshot = [](std::shared_ptr<const Snapshot>) {};
   callbacks.wake_ingest = [&] { feed.OnTrained(); };
-  callbacks.on_report = [&](const LearnReport& report) {
-    waited += report.wait_s;
-    busy += report.busy_s;
-  };
   LearnLoop learn(channel, std::make_unique<Learner>(spec, Settings(), 1), std::move(callbacks));
   Loop loop(
       "mmr-data", [&] { feed.PollOnce(std::chrono::milliseconds(100)); }, [&] { feed.Stop(); });
   for (int i = 0; i < 5; ++i) learn.PollOnce(std::chrono::seconds(10));
-  waited = busy = 0;
+  const std::int64_t waited_before = channel->learner_waited_ns;
   const std::int64_t begin = MonotonicNs();
   int count = 0;
   for (; MonotonicNs() - begin < kNanosecondsPerSecond; ++count)
     learn.PollOnce(std::chrono::seconds(10));
-  return {static_cast<double>(MonotonicNs() - begin) * 1e-9 / count, waited / (waited + busy)};
+  const double ns = static_cast<double>(MonotonicNs() - begin);
+  return {ns * 1e-9 / count, static_cast<double>(channel->learner_waited_ns - waited_before) / ns};
 }
 
 void Measure(int width) {

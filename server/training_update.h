@@ -10,8 +10,9 @@
 
 namespace murmurate {
 
-/// The learner's report with what its channel has counted so far.
+/// The learner's report with what its channel has counted so far. `steps`: taken by actors when the
+/// batch was taken up; what they play meanwhile belongs to the next one.
 TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
-                        const LearnReport& report);
+                        const LearnReport& report, std::uint64_t steps);
 
 }  // namespace murmurate
