@@ -116,11 +116,7 @@ class Fed {
         feed_(channel_, source, {.passes = 1 << 30}, [](Status) {}) {
     LearnCallbacks callbacks;
     callbacks.on_snapshot = [](std::shared_ptr<const Snapshot>) {};
-    callbacks.on_report = [this](const LearnReport& report) {
-      waited_ += report.wait_s;
-      busy_ += report.busy_s;
-      feed_.OnTrained();
-    };
+    callbacks.on_report = [this](const LearnReport&) { feed_.OnTrained(); };
     learn_ = std::make_unique<LearnLoop>(channel_, std::make_unique<Learner>(spec, Settings(), 1),
                                          std::move(callbacks));
     loop_ = std::make_unique<Loop>(
@@ -128,17 +124,18 @@ class Fed {
         [this] { feed_.Stop(); });
   }
   double Train(int count) {
-    waited_ = busy_ = 0;
-    const std::int64_t begin = MonotonicNs();
+    const std::int64_t waited = channel_->learner_waited_ns, begin = MonotonicNs();
     for (int i = 0; i < count; ++i) learn_->PollOnce(std::chrono::seconds(10));
-    return static_cast<double>(MonotonicNs() - begin) * 1e-9 / count;
+    const double ns = static_cast<double>(MonotonicNs() - begin);
+    wait_share_ = static_cast<double>(channel_->learner_waited_ns - waited) / ns;
+    return ns * 1e-9 / count;
   }
-  double wait_share() const { return waited_ / (waited_ + busy_); }  ///< of the last Train
+  double wait_share() const { return wait_share_; }  ///< of the last Train
 
  private:
   std::shared_ptr<ExperienceChannel> channel_;
   DataFeed feed_;
-  double waited_ = 0, busy_ = 0;
+  double wait_share_ = 0;
   std::unique_ptr<LearnLoop> learn_;
   std::unique_ptr<Loop> loop_;
 };

@@ -31,16 +31,11 @@ Result<ChosenPlace> FindPlace(const CommonArguments& common, const std::string& 
 }
 
 Result<FoundCheckpoint> ChooseCheckpoint(const ChosenPlace& place, bool best) {
-  if (place.folder.empty() && !best) return ReadNewestCheckpoint(place.run, Warn);
-  std::string folder = place.folder;
-  if (folder.empty()) {
-    auto found = BestCheckpoint(place.run);
-    if (!found.ok()) return found.status();
-    folder = *found;
-  }
-  auto checkpoint = ReadCheckpoint(folder);
+  if (place.folder.empty())
+    return best ? ReadBestCheckpoint(place.run, Warn) : ReadNewestCheckpoint(place.run, Warn);
+  auto checkpoint = ReadCheckpoint(place.folder);
   if (!checkpoint.ok()) return checkpoint.status();
-  return FoundCheckpoint{std::move(*checkpoint), folder};
+  return FoundCheckpoint{std::move(*checkpoint), place.folder};
 }
 
 }  // namespace murmurate

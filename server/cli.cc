@@ -185,7 +185,7 @@ void AddOthers(CLI::App* app, CommandLine* line) {
   eval->add_option("RUN", line->eval.place,
                    "A run directory, a name under run.dir, or one checkpoint's folder")
       ->required();
-  eval->add_flag("--best", line->eval.best, "Those marked as its best instead");
+  eval->add_flag("--best", line->eval.best, "Those that evaluated best instead");
   eval->add_option("--episodes", line->eval.episodes, "Episodes")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -196,7 +196,7 @@ void AddOthers(CLI::App* app, CommandLine* line) {
       ->add_option("CHECKPOINT", line->inspect.place,
                    "A checkpoint's folder, or a run (all of them, the newest good one in full)")
       ->required();
-  inspect->add_flag("--best", line->inspect.best, "The one marked as the run's best in full");
+  inspect->add_flag("--best", line->inspect.best, "The weights that evaluated best in full");
   inspect->callback(
       [line] { line->chosen = [line] { return RunInspect(line->common, line->inspect); }; });
   auto* status = app->add_subcommand("status", "Ask a live learner how it is");

@@ -7,6 +7,16 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+SavedState StateOf(const Learner& learner) {
+  SavedState state;
+  learner.Save(&state);
+  return state;
+}
+
+}  // namespace
+
 std::atomic<bool> Daemon::State::thread_left{false};
 
 Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
@@ -42,7 +52,7 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
   const ModelSettings& settings = *made;
   auto learner = MakeLearner(name, settings);
   if (!learner.ok()) return learner.status();
-  auto offered = TakeModel(name, settings, std::move(*learner));
+  auto offered = TakeModel(name, settings, std::move(*learner), 0);
   if (!offered.ok()) return offered;
   if (Status status = WriteRecord(); !status.ok()) log(LogLevel::kError, status.message());
   log(LogLevel::kInfo, "model " + name + ": made for the spaces of " +
@@ -62,7 +72,7 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
 Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
                                               const ModelSettings& settings,
                                               std::unique_ptr<Learner> learner,
-                                              const SavedState* resumed) {
+                                              std::uint64_t steps, const SavedState* resumed) {
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
     if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
@@ -71,6 +81,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   const int length = settings.algorithm.trajectory_length;
   auto model = std::make_unique<LiveModel>(config.checkpoint());
   model->name = name;
+  model->steps = steps;
   model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
                                                        settings.algorithm.batch_steps / length);
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
@@ -83,17 +94,28 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
       [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
-      [this, name](const Evaluation& evaluation, const WeightsFile&) {
-        operate->PostEvaluation(name, evaluation);
+      [this, live_model = model.get()](const Evaluation& evaluation,
+                                       std::shared_ptr<const Snapshot> snapshot) {
+        PostEvaluation(*live_model, evaluation, std::move(snapshot));
       },
       log);
   if (models.empty())
     offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
                                       config.run().steps.value_or(UINT64_MAX));
   operate->PostModel(name);
+  model->spare.Give(StateOf(*learner));  // the first checkpoint's memory, before anybody learns
   StartLearning(model.get(), std::move(learner));
   models.push_back(std::move(model));
   return offered;
+}
+
+/// On whichever thread has played.
+void Daemon::State::PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                                   std::shared_ptr<const Snapshot> snapshot) {
+  operate->PostEvaluation(model.name, evaluation);
+  const auto settings = live->settings();
+  operate->PostBest(model.name, {evaluation.mean_return, {settings.begin(), settings.end()}},
+                    MakerOf(config, model.channel->spec, std::move(snapshot), evaluation.steps));
 }
 
 /// The models of the run that goes on, before anybody comes.
@@ -109,20 +131,22 @@ Status Daemon::State::Resume() {
 }
 
 Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
-  const auto& [weights, state, mean_return, words] = resumed.found.checkpoint;
+  const WeightsFile& weights = resumed.found.checkpoint.weights;
+  const SavedState& state = resumed.found.checkpoint.state;
   const ModelSettings& settings = resumed.settings;
   auto learner =
       std::make_unique<Learner>(settings.spec, settings.algorithm,
                                 DeriveSeed(config.run().seed, models.size()), settings.beginning);
   if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
-  auto offered = TakeModel(resumed.name, settings, std::move(learner), &state);
+  auto offered = TakeModel(resumed.name, settings, std::move(learner), weights.steps, &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);
   if (!model.feeding)
     MURMURATE_RETURN_IF_ERROR(
         ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
+  MURMURATE_RETURN_IF_ERROR(live->LoadRates(resumed.name, StateReader(state, "rates")));
   log(LogLevel::kInfo, "model " + resumed.name + ": goes on from " + resumed.found.folder +
                            ", version " + std::to_string(weights.version));
   return {};
@@ -160,20 +184,23 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       model->newest = snapshot;
       publishing->Post(model->name, snapshot);
       publishing->Wake();
-      if (model->evaluating)
-        model->evaluating->Offer(std::move(snapshot), model->channel->environment_steps.load());
+      if (model->evaluating) model->evaluating->Offer(std::move(snapshot), model->steps);
     });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
     model->gate.Pass([&] {
-      if (model->feeding) model->feeding->OnTrained();
-      TrainingUpdate update = ToUpdate(model->name, *model->channel, report);
+      if (model->feeding) {
+        model->feeding->OnTrained();
+        model->steps = model->channel->environment_steps.load();  // they count when trained on
+      }
+      TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
       model->checkpoint_due = model->checkpoints.Due(update.environment_steps, update.at_ns);
       operate->Post(std::move(update));
     });
   };
   callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
     model->gate.Pass([&] {
+      if (!model->feeding) model->steps = steps;
       const auto settings = live->Learned(model->name, report.episodes, steps);
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
@@ -233,15 +260,16 @@ void Daemon::State::LeaveBusyModels() {
 /// At a batch border on the learning thread, or after that has ended.
 void Daemon::State::PostCheckpoint(LiveModel* model) {
   if (!model->newest) return;
-  auto state = std::make_shared<SavedState>();
+  auto state =
+      std::make_shared<SavedState>(model->gate.shut() ? SavedState{} : model->spare.Take());
   if (!model->gate.shut()) {
     model->learning->learner().Save(state.get());
     ingest->Save(model->name, model->learning->batches(), StateWriter(state.get(), "session"));
     if (model->feeding) model->feeding->Save(StateWriter(state.get(), "data"));
     live->Save(StateWriter(state.get(), "settings"));
+    live->SaveRates(model->name, StateWriter(state.get(), "rates"));
   }
-  auto make = MakerOf(config, model->channel->spec, model->newest,
-                      model->channel->environment_steps.load());
+  auto make = MakerOf(config, model->channel->spec, model->newest, model->steps);
   operate->PostCheckpoint(model->name, [make = std::move(make), state] {
     Checkpoint checkpoint = make();
     checkpoint.state = std::move(*state);
@@ -250,15 +278,17 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
 }
 
 /// On the writing thread.
-void Daemon::State::Committed(const std::string& folder, const Checkpoint& checkpoint) {
-  std::string name;
+void Daemon::State::Committed(const std::string& folder, Checkpoint* checkpoint) {
+  LiveModel* model = nullptr;
   {
     std::lock_guard lock(models_mutex);
-    for (const auto& model : models)
-      if (ModelFolderOf(directory.path(), model->name, model == models.front()) == folder)
-        name = model->name;
+    for (const auto& one : models)
+      if (ModelFolderOf(directory.path(), one->name, one == models.front()) == folder)
+        model = one.get();
   }
-  if (!name.empty()) ingest->Commit(name, StateReader(checkpoint.state, "session"));
+  if (model == nullptr) return;
+  ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
+  model->spare.Give(std::move(checkpoint->state));
 }
 
 /// After Operate::Finish has passed on what was posted. The first model's; "" when there is none.

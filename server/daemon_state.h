@@ -17,6 +17,7 @@
 #include "server/learn/learn_loop.h"
 #include "server/live_numbers.h"
 #include "server/make_checkpoint.h"
+#include "server/operate/spare_state.h"
 #include "server/resume_plan.h"
 #include "server/training_update.h"
 #include "shared/core/clock.h"
@@ -35,11 +36,15 @@ struct LiveModel {
   std::shared_ptr<ExperienceChannel> channel;
   std::unique_ptr<LearnLoop> learning;
   std::shared_ptr<const Snapshot> newest;
+  /// Environment steps taken when the batch was taken up that `newest` learned from; the learning
+  /// thread's, as `newest`.
+  std::uint64_t steps = 0;
   std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
   Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
   std::atomic<bool> busy{false};
   CheckpointTimes checkpoints;
   bool checkpoint_due = false;
+  SpareState spare;
   std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files; starts last of all
   std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
   std::unique_ptr<Loop> loop;            ///< last: its thread uses all of the above
@@ -62,7 +67,7 @@ struct Daemon::State {
   Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
   Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
-                                 std::unique_ptr<Learner> learner,
+                                 std::unique_ptr<Learner> learner, std::uint64_t steps,
                                  const SavedState* resumed = nullptr);
   Status Resume();
   Status ResumeModel(const ResumedModel& resumed);
@@ -78,7 +83,9 @@ struct Daemon::State {
   void LeaveBusyModels();
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   void PostCheckpoint(LiveModel* model);
-  void Committed(const std::string& folder, const Checkpoint& checkpoint);
+  void PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                      std::shared_ptr<const Snapshot> snapshot);
+  void Committed(const std::string& folder, Checkpoint* checkpoint);
   std::string WriteLastCheckpoints();
 
   const Config config;

@@ -40,7 +40,8 @@ Evaluating::Evaluating(EvaluatorOptions options, Environments environments)
 std::unique_ptr<Evaluating> Evaluating::Make(
     const Config& config, const std::string& model, const ModelSpec& spec,
     const std::function<double(std::string_view, double)>& setting,
-    std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation, LogCallback log) {
+    std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation,
+    LogCallback log) {
   const EvaluationSettings& settings = config.evaluation();
   const std::string& name = config.run().environment;
   if (name.empty() || settings.every == 0) return nullptr;

@@ -20,7 +20,8 @@ class Evaluating {
   static std::unique_ptr<Evaluating> Make(
       const Config& config, const std::string& model, const ModelSpec& spec,
       const std::function<double(std::string_view, double)>& setting,
-      std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation, LogCallback log);
+      std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation,
+      LogCallback log);
 
   /// The learning thread, with every version; returns at once (see Evaluator).
   void Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);

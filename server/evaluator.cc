@@ -80,7 +80,7 @@ bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bo
   Evaluation evaluation = EvaluationOf(*played);
   evaluation.steps = job.steps;
   evaluation.version = evaluated_version_ = job.snapshot->version;
-  options_.on_evaluation(evaluation, weights);
+  options_.on_evaluation(evaluation, job.snapshot);
   return true;
 }
 

@@ -27,8 +27,8 @@ struct EvaluatorOptions {
   ModelSpec spec;
   int episodes = 100;
   std::uint64_t every_steps = 0;  ///< environment steps; 0: only Finish plays
-  /// Of the thread that played: PollOnce's or Finish's.
-  std::function<void(const Evaluation&, const WeightsFile&)> on_evaluation;
+  /// With what was played; of the thread that played: PollOnce's or Finish's.
+  std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation;
   LogCallback log;
 };
 

@@ -5,6 +5,7 @@
 
 #include "server/choose_checkpoint.h"
 #include "server/operate/checkpoint_files.h"
+#include "server/operate/checkpoint_shelf.h"
 #include "server/operate/display.h"
 
 namespace murmurate {
@@ -39,11 +40,15 @@ bool PrintVerdicts(const std::string& folder) {
   return good;
 }
 
+std::string MeanText(const Checkpoint& checkpoint) {
+  if (checkpoint.evaluated) return ReturnText(checkpoint.evaluated->mean_return) + " (evaluated)";
+  return checkpoint.mean_return ? ReturnText(*checkpoint.mean_return) : "-";
+}
+
 void PrintModel(const Checkpoint& checkpoint) {
   const WeightsFile& weights = checkpoint.weights;
   std::printf("step %s, version %s, mean return %s\n", WithCommas(weights.steps).c_str(),
-              WithCommas(weights.version).c_str(),
-              checkpoint.mean_return ? ReturnText(*checkpoint.mean_return).c_str() : "-");
+              WithCommas(weights.version).c_str(), MeanText(checkpoint).c_str());
   std::printf("\nmodel %s\n", ToHex(weights.spec.Hash()).c_str());
   std::istringstream lines(weights.spec.ToText());
   for (std::string line; std::getline(lines, line);) std::printf("  %s\n", line.c_str());
@@ -81,6 +86,8 @@ Result<int> RunInspect(const CommonArguments& common, const CheckpointArguments&
   if (place->folder.empty()) {
     for (const std::uint64_t step : CheckpointSteps(place->run))
       PrintVerdicts(CheckpointFolder(place->run, step));
+    const std::string shelf = place->run + "/checkpoints";
+    for (const std::uint64_t step : BestSteps(shelf)) PrintVerdicts(shelf + '/' + BestName(step));
   } else {
     PrintVerdicts(place->folder);
   }

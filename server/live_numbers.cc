@@ -55,7 +55,7 @@ void LiveNumbers::AddModel(const std::string& name, const Rates& rates,
                            std::function<std::uint64_t()> steps,
                            std::function<void(const Rates&)> post) {
   const std::lock_guard lock(mutex_);
-  models_.push_back({name, rates, std::move(steps), std::move(post)});
+  models_.push_back({name, rates, rates, std::move(steps), std::move(post)});
 }
 
 std::vector<wire::ReportedNumber> LiveNumbers::Learned(const std::string& model,
@@ -173,6 +173,27 @@ Status LiveNumbers::Load(const StateReader& reader) {
   const std::lock_guard lock(mutex_);
   MURMURATE_RETURN_IF_ERROR(settings_.Load(reader));
   if (settings_.revision() != 0) Send();
+  return {};
+}
+
+void LiveNumbers::SaveRates(const std::string& model, const StateWriter& writer) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(models_, model, &Model::name);
+  if (found == models_.end()) return;
+  found->given.Save(writer.Section("given"));
+  found->rates.Save(writer);
+}
+
+Status LiveNumbers::LoadRates(const std::string& model, const StateReader& reader) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(models_, model, &Model::name);
+  MURMURATE_CHECK(found != models_.end(), "rates of a model that is not there");
+  Rates given = found->given, rates = found->rates;
+  MURMURATE_RETURN_IF_ERROR(given.Load(reader.Section("given")));
+  MURMURATE_RETURN_IF_ERROR(rates.Load(reader));
+  for (const auto& entry : kRates)
+    if (given.*entry.rate == found->given.*entry.rate) found->rates.*entry.rate = rates.*entry.rate;
+  found->post(found->rates);
   return {};
 }
 

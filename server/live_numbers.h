@@ -42,14 +42,18 @@ class LiveNumbers {
   double Setting(std::string_view name, double fallback) const;
   GameSettings::Values settings() const;
 
-  /// For checkpoints. Load sends what it found.
+  /// For checkpoints: the settings. Load sends what it found.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
+  /// Likewise the rates of `model`, and those its config gave. LoadRates posts what it found, but
+  /// where the config says something else than it did then, its word is newer and holds.
+  void SaveRates(const std::string& model, const StateWriter& writer) const;
+  Status LoadRates(const std::string& model, const StateReader& reader);
 
  private:
   struct Model {
     std::string name;
-    Rates rates;
+    Rates given, rates;  ///< by the config, and as they are
     std::function<std::uint64_t()> steps;
     std::function<void(const Rates&)> post;
   };

@@ -11,7 +11,10 @@ namespace {
 void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
   const double lived_ns =
       static_cast<double>(std::max<std::int64_t>(1, update->at_ns - channel.since_ns));
-  update->learner_wait = static_cast<double>(channel.learner_waited_ns.load()) / lived_ns;
+  const double waited_ns = static_cast<double>(channel.learner_waited_ns.load());
+  update->lived_s = lived_ns * 1e-9;
+  update->waited_s = waited_ns * 1e-9;
+  update->learner_wait = waited_ns / lived_ns;
   update->ingest_wait = static_cast<double>(channel.ingest_waited_ns.load()) / lived_ns;
   const std::uint64_t played_ns = channel.actors_played_ns.load();
   if (played_ns > 0)
@@ -22,11 +25,12 @@ void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
 }  // namespace
 
 TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
-                        const LearnReport& report) {
+                        const LearnReport& report, std::uint64_t steps,
+                        std::int64_t now_ns) {
   TrainingUpdate update;
   update.model = model;
-  update.at_ns = MonotonicNs();
-  update.environment_steps = channel.environment_steps.load();
+  update.at_ns = now_ns;
+  update.environment_steps = steps;
   update.dropped_steps = channel.dropped_steps.load();
   update.trained_steps = report.trained_steps;
   update.updates = report.updates;
@@ -50,8 +54,6 @@ TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& chann
   update.eval_loss = report.eval_loss;
   update.eval_accuracy = report.eval_accuracy;
   update.held_out = report.held_out;
-  update.wait_s = report.wait_s;
-  update.busy_s = report.busy_s;
   update.episodes = report.episodes;
   return update;
 }

@@ -6,12 +6,15 @@
 
 #include "server/learn/learner.h"
 #include "server/operate/progress.h"
+#include "shared/core/clock.h"
 #include "shared/experience/experience_channel.h"
 
 namespace murmurate {
 
-/// The learner's report with what its channel has counted so far.
+/// The learner's report with what its channel has counted so far. `steps`: taken by actors when the
+/// batch was taken up; what they play meanwhile belongs to the next one.
 TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
-                        const LearnReport& report);
+                        const LearnReport& report, std::uint64_t steps,
+                        std::int64_t now_ns = MonotonicNs());
 
 }  // namespace murmurate

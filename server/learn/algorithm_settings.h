@@ -18,6 +18,7 @@ struct Schedule {
   Schedule() = default;
   Schedule(double constant) : from(constant), to(constant) {}
   double At(std::uint64_t environment_steps) const;
+  bool operator==(const Schedule&) const = default;
 };
 
 /// Which update is made of a batch (algorithm.h has the formulas).

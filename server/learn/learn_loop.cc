@@ -34,17 +34,13 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   }
   const std::int64_t begin_ns = now_ns_();
   auto batch = channel_->ready.Pop(timeout);
-  const std::int64_t ready_ns = now_ns_();
-  waited_ns_ += ready_ns - begin_ns;
-  channel_->learner_waited_ns.fetch_add(ready_ns - begin_ns, std::memory_order_relaxed);
+  channel_->learner_waited_ns.fetch_add(now_ns_() - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
   const std::uint64_t trajectories = (*batch)->trajectories.size();
   TakeRates();
   const std::uint64_t environment_steps = channel_->environment_steps.load();
   channel_->staleness.Post((*batch)->trajectories, learner_->version());
   LearnReport report = learner_->Learn(**batch, environment_steps);
-  report.wait_s = static_cast<double>(std::exchange(waited_ns_, 0)) * 1e-9;
-  report.busy_s = static_cast<double>(busy_ns_) * 1e-9;
   if (!report.held_out) {
     if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
     Publish();
@@ -56,7 +52,6 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   (void)channel_->empty.TryPush(std::move(*batch));
   channel_->trajectories_done.fetch_add(trajectories, std::memory_order_release);
   if (callbacks_.wake_ingest) callbacks_.wake_ingest();
-  busy_ns_ = now_ns_() - ready_ns;
   return true;
 }
 

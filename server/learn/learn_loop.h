@@ -55,7 +55,6 @@ class LearnLoop {
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not taken up yet
   std::uint64_t batches_ = 0;
-  std::int64_t waited_ns_ = 0, busy_ns_ = 0;  ///< for the next batch, with the one before
 };
 
 }  // namespace murmurate

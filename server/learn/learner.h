@@ -44,8 +44,7 @@ struct LearnReport {
   /// Over `eval_rows` rows that nobody had learned from: those of a batch that is held out, or the
   /// first pass over what actors sent, whose every row is scored before it is learned from.
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
-  bool held_out = false;          ///< nothing was learned, and the version is the one before
-  double wait_s = 0, busy_s = 0;  ///< LearnLoop: for this batch, and with the one before it
+  bool held_out = false;  ///< nothing was learned, and the version is the one before
 };
 
 class Learner {

@@ -90,18 +90,39 @@ bool IsThere(const std::string& place, const Checkpoint& checkpoint) {
          read->weights.spec == checkpoint.weights.spec;
 }
 
+/// On the shelf by this name, in the place of what may have it.
+Status WriteAs(const std::string& shelf, const std::string& name, const Checkpoint& checkpoint) {
+  const std::string place = shelf + '/' + name, making = shelf + '/' + kUnfinished + name;
+  Status status = WriteFiles(making, checkpoint);
+  if (status.ok()) status = PutInPlace(making, place, checkpoint);
+  SweepUnfinished(shelf);
+  return status;
+}
+
 Result<std::string> WriteLocked(const std::string& shelf, const Checkpoint& checkpoint) {
   const std::string name = StepName(checkpoint.weights.steps);
-  const std::string place = shelf + '/' + name, making = shelf + '/' + kUnfinished + name;
   SweepUnfinished(shelf);
-  if (!IsThere(place, checkpoint)) {
-    Status status = WriteFiles(making, checkpoint);
-    if (status.ok()) status = PutInPlace(making, place, checkpoint);
-    SweepUnfinished(shelf);
-    if (!status.ok()) return status;
-  }
+  if (!IsThere(shelf + '/' + name, checkpoint))
+    MURMURATE_RETURN_IF_ERROR(WriteAs(shelf, name, checkpoint));
   MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "latest", name));
-  return place;
+  return shelf + '/' + name;
+}
+
+Result<std::string> KeepLocked(const std::string& shelf, const Checkpoint& checkpoint,
+                               const LogCallback& log) {
+  std::string name = BestName(checkpoint.weights.steps);
+  SweepUnfinished(shelf);
+  const auto held = ReadBestCheckpoint(fs::path(shelf).parent_path(), log);
+  if (held.ok() && !Beats(*checkpoint.evaluated, *held->checkpoint.evaluated)) {
+    name = fs::path(held->folder).filename();
+  } else {
+    MURMURATE_RETURN_IF_ERROR(WriteAs(shelf, name, checkpoint));
+  }
+  MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "best", name));
+  MURMURATE_RETURN_IF_ERROR(SyncFolder(shelf));
+  for (const std::uint64_t step : BestSteps(shelf))
+    if (BestName(step) != name) MURMURATE_RETURN_IF_ERROR(DeleteCheckpoint(shelf, BestName(step)));
+  return shelf + '/' + name;
 }
 
 Status CheckFinite(const Checkpoint& checkpoint) {
@@ -114,18 +135,36 @@ Status CheckFinite(const Checkpoint& checkpoint) {
   return {};
 }
 
-}  // namespace
-
-Result<std::string> WriteCheckpoint(const std::string& directory,
-                                    const Checkpoint& checkpoint) try {
+/// Of whichever kind, by the one who has the shelf.
+template <typename Write>
+Result<std::string> OnShelf(const std::string& directory, const Checkpoint& checkpoint,
+                            const Write& write) try {
   MURMURATE_RETURN_IF_ERROR(CheckFinite(checkpoint));
   const std::string shelf = directory + "/checkpoints";
   fs::create_directories(shelf);
   auto lock = ShelfLock::Take(shelf);
   if (!lock.ok()) return lock.status();
-  return WriteLocked(shelf, checkpoint);
+  return write(shelf);
 } catch (const fs::filesystem_error& error) {
   return ResourceError(FileSentence("make", error.path1().string(), error.code().value()));
+}
+
+}  // namespace
+
+bool Beats(const EvaluatedReturn& later, const EvaluatedReturn& earlier) {
+  return later.settings != earlier.settings || later.mean_return > earlier.mean_return;
+}
+
+Result<std::string> WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint) {
+  return OnShelf(directory, checkpoint,
+                 [&](const std::string& shelf) { return WriteLocked(shelf, checkpoint); });
+}
+
+Result<std::string> KeepBest(const std::string& directory, const Checkpoint& checkpoint,
+                             const LogCallback& log) {
+  MURMURATE_CHECK(checkpoint.evaluated.has_value(), "a best checkpoint says what it came to");
+  return OnShelf(directory, checkpoint,
+                 [&](const std::string& shelf) { return KeepLocked(shelf, checkpoint, log); });
 }
 
 }  // namespace murmurate

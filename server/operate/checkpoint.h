@@ -5,7 +5,9 @@
 //                                 optimizer.safetensors  every array of floats of the SavedState
 //                                 state.json             its doubles and words, steps, version
 //                                 MANIFEST.json          size and SHA-256 of each, and of itself
-//   checkpoints/{latest,best} -> step-000000123456       for people; what is newest is the number
+//   checkpoints/latest -> step-000000123456              for people; what is newest is the number
+//   checkpoints/best-step-000000120000/...               weights alone: those that evaluated best
+//   checkpoints/best -> best-step-000000120000           for people, too
 //
 // Writing: into .tmp-*, each file synced, the manifest synced, the folder synced, renamed, the
 // parent synced, read back and verified. Whenever the process dies, the one before or the new one
@@ -27,10 +29,23 @@
 
 namespace murmurate {
 
+/// What weights came to without exploration, and under which of the games' settings.
+struct EvaluatedReturn {
+  double mean_return = 0;
+  std::map<std::string, double> settings = {};
+  bool operator==(const EvaluatedReturn&) const = default;
+};
+
+/// Whether the weights of the later evaluation are to be kept instead: they came to more under the
+/// same settings, or played under others. Those cannot be compared, and by their returns alone the
+/// easy beginning of a curriculum would stay the best for ever.
+bool Beats(const EvaluatedReturn& later, const EvaluatedReturn& earlier);
+
 struct Checkpoint {
   WeightsFile weights;
-  SavedState state = {};                   ///< empty: weights only
-  std::optional<double> mean_return = {};  ///< when it was written
+  SavedState state = {};                          ///< empty: weights only
+  std::optional<double> mean_return = {};         ///< of training, when it was written
+  std::optional<EvaluatedReturn> evaluated = {};  ///< of a best one
   /// What the run was told, for whoever reads state.json: "algorithm.name" -> "\"ppo\"".
   std::map<std::string, std::string> settings = {};
 };
@@ -61,13 +76,19 @@ struct FoundCheckpoint {
 /// is none, the status names all that was wrong.
 Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const LogCallback& log);
 
-/// `best` names this step from now on, and retention keeps it. It must be there.
-Status MarkBest(const std::string& directory, std::uint64_t step);
-/// The folder that `best` names.
-Result<std::string> BestCheckpoint(const std::string& directory);
+/// For weights that say what they were `evaluated` to (a finite number): written as WriteCheckpoint
+/// does it, as checkpoints/best-step-..., unless the one that is there stays the better one. `best`
+/// names the better of the two, and the other is deleted when that is verified. Gives the folder of
+/// the best. By that name no one goes on from it, `latest` does not name it, and it takes no place
+/// in Retention. `log` is told when one that was there does not verify.
+Result<std::string> KeepBest(const std::string& directory, const Checkpoint& checkpoint,
+                             const LogCallback& log);
+/// The best that verifies, whatever the link says; what does not is a warning. When there is none,
+/// the status names all that was wrong.
+Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const LogCallback& log);
 
-/// What stays: the newest `keep`, the first at or after each multiple of `keep_every` (0: none),
-/// and the best.
+/// What stays: the newest `keep`, and the first at or after each multiple of `keep_every` (0:
+/// none).
 struct Retention {
   int keep = 3;
   std::uint64_t keep_every = 0;

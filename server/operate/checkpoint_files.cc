@@ -72,12 +72,28 @@ Status FromJson(const Json& json, std::map<std::string, std::vector<Number>>* ar
   return {};
 }
 
+Status FillEvaluated(const Json& json, EvaluatedReturn* evaluated) {
+  MURMURATE_RETURN_IF_ERROR(
+      ReadNumber(json.at("mean_return"), "mean_return", &evaluated->mean_return));
+  for (const auto& [name, value] : json.at("settings").items())
+    MURMURATE_RETURN_IF_ERROR(ReadNumber(value, name, &evaluated->settings[name]));
+  return {};
+}
+
+Json ToJson(const EvaluatedReturn& evaluated) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : evaluated.settings) settings[name] = Text(value);
+  return {{"mean_return", Text(evaluated.mean_return)}, {"settings", settings}};
+}
+
 Status FillState(const Json& json, Checkpoint* checkpoint) {
   MURMURATE_RETURN_IF_ERROR(ReadNumber(json.at("steps"), "steps", &checkpoint->weights.steps));
   MURMURATE_RETURN_IF_ERROR(
       ReadNumber(json.at("version"), "version", &checkpoint->weights.version));
   if (const Json& mean = json.at("mean_return"); !mean.is_null())
     MURMURATE_RETURN_IF_ERROR(ReadNumber(mean, "mean_return", &checkpoint->mean_return.emplace()));
+  if (json.contains("evaluated"))
+    MURMURATE_RETURN_IF_ERROR(FillEvaluated(json["evaluated"], &checkpoint->evaluated.emplace()));
   checkpoint->settings = json.at("settings").get<std::map<std::string, std::string>>();
   MURMURATE_RETURN_IF_ERROR(FromJson(json.at("words"), &checkpoint->state.words));
   return FromJson(json.at("doubles"), &checkpoint->state.doubles);
@@ -128,13 +144,14 @@ std::string FormatOptimizer(const SavedState& state) {
 }
 
 std::string FormatState(const Checkpoint& checkpoint) {
-  const Json json{
+  Json json{
       {"steps", Text(checkpoint.weights.steps)},
       {"version", Text(checkpoint.weights.version)},
       {"mean_return", checkpoint.mean_return ? Json(Text(*checkpoint.mean_return)) : Json(nullptr)},
       {"settings", checkpoint.settings},
       {"words", ToJson(checkpoint.state.words)},
       {"doubles", ToJson(checkpoint.state.doubles)}};
+  if (checkpoint.evaluated) json["evaluated"] = ToJson(*checkpoint.evaluated);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

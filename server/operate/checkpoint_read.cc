@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "server/operate/checkpoint.h"
@@ -193,6 +194,32 @@ Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const
   const std::vector<std::uint64_t> now = CheckpointSteps(directory);
   if (!now.empty() && now.back() > newest) return ReadNewestCheckpoint(directory, log);
   return NothingIn(directory, wrong);
+}
+
+Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const LogCallback& log) {
+  const std::string shelf = directory + "/checkpoints";
+  std::optional<FoundCheckpoint> best;
+  std::vector<std::string> wrong;
+  const std::vector<std::uint64_t> steps = BestSteps(shelf);
+  for (const std::uint64_t step : steps) {
+    const std::string folder = shelf + '/' + BestName(step);
+    auto checkpoint = ReadStep(folder, step);
+    if (checkpoint.ok() && !checkpoint->evaluated)
+      checkpoint = InvalidData(folder + ": does not say what it was evaluated to");
+    if (!checkpoint.ok()) {
+      wrong.push_back(checkpoint.status().message());
+      if (log) log(LogLevel::kWarning, "best checkpoint skipped: " + wrong.back());
+    } else if (!best || Beats(*checkpoint->evaluated, *best->checkpoint.evaluated)) {
+      best = FoundCheckpoint{std::move(*checkpoint), folder};
+    }
+  }
+  if (best) return std::move(*best);
+  // Its run goes on and has put a better one in the place of what we saw.
+  if (BestSteps(shelf) != steps) return ReadBestCheckpoint(directory, log);
+  return InvalidData(shelf + "/best: names no checkpoint" +
+                     (wrong.empty() ? "" : " that can be used: " + Joined(wrong)) +
+                     "; a run keeps one when it evaluates ([evaluation] and run.environment): take "
+                     "the newest one instead");
 }
 
 Status CheckSameModel(const FoundCheckpoint& found, const ModelSpec& spec) {

@@ -23,10 +23,21 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-";
 
-/// What `best` names, if it names a step.
-std::optional<std::uint64_t> BestStep(const std::string& shelf) {
+constexpr char kBestPrefix[] = "best-";
+
+/// Of the folders whose name is `prefix` and a step's, ascending.
+std::vector<std::uint64_t> StepsOn(const std::string& shelf, std::string_view prefix) {
   std::error_code error;
-  return StepOf(fs::read_symlink(shelf + "/best", error).string());
+  std::vector<std::uint64_t> steps;
+  for (fs::directory_iterator entry(shelf, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    if (const auto step = StepOf(std::string_view(name).substr(prefix.size())))
+      steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 /// Of `steps`, ascending, the last of which is the newest.
@@ -45,19 +56,6 @@ std::set<std::uint64_t> WhatStays(const std::vector<std::uint64_t>& steps,
   return stays;
 }
 
-/// Loses its name first, so that a half-deleted one is only swept.
-Status Delete(const std::string& shelf, std::uint64_t step) {
-  const std::string doomed = shelf + '/' + kUnfinished + "delete-" + StepName(step);
-  Failpoint("before-delete");
-  MURMURATE_RETURN_IF_ERROR(RenamePath(shelf + '/' + StepName(step), doomed));
-  Failpoint("in-delete");
-  std::error_code error;
-  fs::remove_all(doomed, error);
-  if (error) return ResourceError(FileSentence("delete", doomed, error.value()));
-  Failpoint("after-delete");
-  return {};
-}
-
 }  // namespace
 
 std::string StepName(std::uint64_t step) {
@@ -73,6 +71,24 @@ std::optional<std::uint64_t> StepOf(std::string_view name) {
       std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
   if (error != std::errc() || StepName(step) != name) return std::nullopt;
   return step;
+}
+
+std::string BestName(std::uint64_t step) { return kBestPrefix + StepName(step); }
+
+std::vector<std::uint64_t> BestSteps(const std::string& shelf) {
+  return StepsOn(shelf, kBestPrefix);
+}
+
+Status DeleteCheckpoint(const std::string& shelf, const std::string& name) {
+  const std::string doomed = shelf + '/' + kUnfinished + "delete-" + name;
+  Failpoint("before-delete");
+  MURMURATE_RETURN_IF_ERROR(RenamePath(shelf + '/' + name, doomed));
+  Failpoint("in-delete");
+  std::error_code error;
+  fs::remove_all(doomed, error);
+  if (error) return ResourceError(FileSentence("delete", doomed, error.value()));
+  Failpoint("after-delete");
+  return {};
 }
 
 Result<ShelfLock> ShelfLock::Take(const std::string& shelf) {
@@ -131,13 +147,7 @@ std::string CheckpointFolder(const std::string& directory, std::uint64_t step) {
 }
 
 std::vector<std::uint64_t> CheckpointSteps(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::uint64_t> steps;
-  for (fs::directory_iterator entry(directory + "/checkpoints", error), end; !error && entry != end;
-       entry.increment(error))
-    if (const auto step = StepOf(entry->path().filename().string())) steps.push_back(*step);
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  return StepsOn(directory + "/checkpoints", "");
 }
 
 Status PruneCheckpoints(const std::string& directory, const Retention& retention,
@@ -149,30 +159,9 @@ Status PruneCheckpoints(const std::string& directory, const Retention& retention
   std::erase_if(steps, [&](std::uint64_t step) { return step > written; });
   std::set<std::uint64_t> stays = WhatStays(steps, retention);
   stays.insert(written);
-  if (const auto best = BestStep(shelf)) stays.insert(*best);
   for (const std::uint64_t step : steps)
-    if (!stays.contains(step)) MURMURATE_RETURN_IF_ERROR(Delete(shelf, step));
+    if (!stays.contains(step)) MURMURATE_RETURN_IF_ERROR(DeleteCheckpoint(shelf, StepName(step)));
   return {};
-}
-
-Status MarkBest(const std::string& directory, std::uint64_t step) {
-  const std::string shelf = directory + "/checkpoints";
-  auto lock = ShelfLock::Take(shelf);
-  if (!lock.ok()) return lock.status();
-  std::error_code error;
-  const std::string folder = CheckpointFolder(directory, step);
-  if (!fs::is_directory(fs::symlink_status(folder, error)))
-    return InvalidData(folder + ": no such checkpoint, so it cannot be the best one");
-  MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "best", StepName(step)));
-  return SyncFolder(shelf);
-}
-
-Result<std::string> BestCheckpoint(const std::string& directory) {
-  if (const auto step = BestStep(directory + "/checkpoints"))
-    return CheckpointFolder(directory, *step);
-  return InvalidData(directory +
-                     "/checkpoints/best: names no checkpoint; a run marks one when it evaluates "
-                     "([evaluation]): take the newest one instead");
 }
 
 }  // namespace murmurate

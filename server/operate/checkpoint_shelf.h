@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "murmurate/status.h"
 
@@ -15,6 +16,9 @@ constexpr char kUnfinished[] = ".tmp-";
 
 std::string StepName(std::uint64_t step);  ///< "step-000000123456"
 std::optional<std::uint64_t> StepOf(std::string_view name);
+std::string BestName(std::uint64_t step);  ///< "best-step-000000123456"
+/// The steps that have a folder of that name, ascending.
+std::vector<std::uint64_t> BestSteps(const std::string& shelf);
 
 /// One writer at a time, of any thread or process; waits for the other.
 class ShelfLock {
@@ -31,6 +35,10 @@ class ShelfLock {
 
 /// Removes every .tmp-*; under the lock nobody is at work on one.
 void SweepUnfinished(const std::string& shelf);
+
+/// Deletes the checkpoint `name`. It loses its name first, so that a half-deleted one is only
+/// swept.
+Status DeleteCheckpoint(const std::string& shelf, const std::string& name);
 
 /// `link` (latest, best) names `name` from now on: renamed over, never missing.
 Status PointLink(const std::string& shelf, const std::string& link, const std::string& name);

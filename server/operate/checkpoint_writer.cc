@@ -1,6 +1,8 @@
 #include "server/operate/checkpoint_writer.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <utility>
@@ -43,24 +45,46 @@ CheckpointWriter::CheckpointWriter(const Retention& retention, LogCallback log,
     : retention_(retention), log_(std::move(log)), on_written_(std::move(on_written)) {}
 
 void CheckpointWriter::Post(const std::string& directory, Make make) {
+  Put({directory, std::move(make)});
+}
+
+void CheckpointWriter::PostBest(const std::string& directory, EvaluatedReturn evaluated,
+                                Make make) {
+  if (std::isfinite(evaluated.mean_return)) Put({directory, std::move(make), std::move(evaluated)});
+}
+
+void CheckpointWriter::Put(Order order) {
   {
     std::lock_guard lock(mutex_);
-    std::swap(waiting_[directory], make);  // the older one is freed outside the lock
+    const auto same = std::ranges::find_if(waiting_, [&](const Order& waits) {
+      return waits.directory == order.directory &&
+             waits.evaluated.has_value() == order.evaluated.has_value();
+    });
+    if (same == waiting_.end()) {
+      waiting_.push_back(std::move(order));
+    } else if (!order.evaluated || Beats(*order.evaluated, *same->evaluated)) {
+      std::swap(*same, order);  // the older one is freed outside the lock
+    }
   }
   posted_.notify_one();
 }
 
 bool CheckpointWriter::PollOnce(int timeout_ms) {
-  std::map<std::string, Make>::node_type order;
+  Order order;
   {
     std::unique_lock lock(mutex_);
     posted_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                      [this] { return woken_ || !waiting_.empty(); });
     woken_ = false;
     if (waiting_.empty()) return false;
-    order = waiting_.extract(waiting_.begin());
+    order = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
   }
-  Write(order.key(), order.mapped());
+  if (order.evaluated) {
+    WriteBest(order);
+  } else {
+    Write(order);
+  }
   return true;
 }
 
@@ -72,21 +96,36 @@ void CheckpointWriter::Wake() {
   posted_.notify_one();
 }
 
-void CheckpointWriter::Write(const std::string& directory, const Make& make) try {
-  const Checkpoint checkpoint = make();
-  const auto written = WriteCheckpoint(directory, checkpoint);
-  Note(directory, written.status(), checkpoint);
+void CheckpointWriter::Write(const Order& order) try {
+  Checkpoint checkpoint = order.make();
+  const std::uint64_t steps = checkpoint.weights.steps;
+  const auto written = WriteCheckpoint(order.directory, checkpoint);
+  Note(order.directory, written.status(), steps);
   if (!written.ok()) return;
-  if (on_written_) on_written_(directory, checkpoint);
-  const Status pruned = PruneCheckpoints(directory, retention_, checkpoint.weights.steps);
+  if (on_written_) on_written_(order.directory, checkpoint);
+  const Status pruned = PruneCheckpoints(order.directory, retention_, steps);
   if (!pruned.ok() && log_)
     log_(LogLevel::kWarning, "an old checkpoint stays: " + pruned.message());
 } catch (const std::bad_alloc&) {
-  Note(directory, ResourceError(directory + ": no memory to write a checkpoint"), {});
+  Note(order.directory, ResourceError(order.directory + ": no memory to write a checkpoint"), 0);
+}
+
+void CheckpointWriter::WriteBest(const Order& order) {
+  Status status;
+  try {
+    Checkpoint checkpoint = order.make();
+    checkpoint.evaluated = order.evaluated;
+    status = KeepBest(order.directory, checkpoint, log_).status();
+  } catch (const std::bad_alloc&) {
+    status = ResourceError(order.directory + ": no memory to keep the best weights");
+  }
+  if (!status.ok() && log_)
+    log_(LogLevel::kError, "the best weights so far are not kept: " + status.message() +
+                               "; the next evaluation that beats those of checkpoints/best is");
 }
 
 void CheckpointWriter::Note(const std::string& directory, const Status& status,
-                            const Checkpoint& checkpoint) {
+                            std::uint64_t steps) {
   std::string sentence;
   {
     std::lock_guard lock(mutex_);
@@ -94,7 +133,7 @@ void CheckpointWriter::Note(const std::string& directory, const Status& status,
     health.trouble = status.message();
     if (status.ok()) {
       ++health.written;
-      health.last_step = checkpoint.weights.steps;
+      health.last_step = steps;
       return;
     }
     ++health.failures;

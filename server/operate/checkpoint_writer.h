@@ -1,11 +1,13 @@
 // CheckpointWriter: what mmr-checkpoint repeats: take what a learning thread has handed over, write
 // it, verify it, delete what need not stay.
 //
-//   mmr-learn --Post--> one place a model --PollOnce--> checkpoints/step-...
+//   mmr-learn    --Post-->     one place a model --PollOnce--> checkpoints/step-...
+//   mmr-evaluate --PostBest--> another           --PollOnce--> checkpoints/best-step-...
 //
 // A thread of its own, because a slow disk takes seconds for what a status must be answered in
-// meanwhile. One place a model, newest wins: who learns never waits for the disk, and memory never
-// holds more than one copy that waits and one that is being written.
+// meanwhile. One place a model, newest wins (of those that were evaluated, the best): who learns
+// never waits for the disk, and memory never holds more than one copy of a kind that waits, and one
+// that is being written and compared with what is there. First come, first written.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "murmurate/log.h"
 #include "server/operate/checkpoint.h"
@@ -49,13 +52,17 @@ class CheckpointWriter {
  public:
   /// Called on the writing thread: makes the checkpoint from what the learning thread copied.
   using Make = std::function<Checkpoint()>;
-  /// Called on the writing thread when a checkpoint of `directory` is on the disk, verified.
-  using OnWritten = std::function<void(const std::string& directory, const Checkpoint&)>;
+  /// Called on the writing thread when a checkpoint of `directory` is on the disk, verified; its
+  /// state may be moved out of it.
+  using OnWritten = std::function<void(const std::string& directory, Checkpoint&)>;
 
   CheckpointWriter(const Retention& retention, LogCallback log, OnWritten on_written = {});
 
   /// Any thread; returns at once. One that still waits for the same directory is forgotten.
   void Post(const std::string& directory, Make make);
+  /// As Post, for weights alone that an evaluation has scored: kept if that Beats the best so far,
+  /// of the earlier lives of the run, too. What is not a finite number is never the best.
+  void PostBest(const std::string& directory, EvaluatedReturn evaluated, Make make);
   /// Waits up to `timeout_ms` for something to write, and writes it. False: there was nothing.
   bool PollOnce(int timeout_ms);
   void Wake();
@@ -63,8 +70,15 @@ class CheckpointWriter {
   CheckpointHealth Health(const std::string& directory) const;  ///< any thread
 
  private:
-  void Write(const std::string& directory, const Make& make);
-  void Note(const std::string& directory, const Status& status, const Checkpoint& checkpoint);
+  struct Order {
+    std::string directory;
+    Make make;
+    std::optional<EvaluatedReturn> evaluated = {};
+  };
+  void Put(Order order);
+  void Write(const Order& order);
+  void WriteBest(const Order& order);
+  void Note(const std::string& directory, const Status& status, std::uint64_t steps);
 
   const Retention retention_;
   const LogCallback log_;
@@ -72,7 +86,7 @@ class CheckpointWriter {
   mutable std::mutex mutex_;
   std::condition_variable posted_;
   bool woken_ = false;
-  std::map<std::string, Make> waiting_;
+  std::vector<Order> waiting_;  ///< at most one of a kind for each directory
   std::map<std::string, CheckpointHealth> health_;
 };
 

@@ -115,7 +115,16 @@ void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluat
 void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
   {
     std::lock_guard lock(mutex_);
-    checkpoints_.emplace_back(model, std::move(make));
+    checkpoints_.push_back({model, std::move(make), mail_.size()});
+  }
+  wake_.Set();
+}
+
+void Operate::PostBest(const std::string& model, EvaluatedReturn evaluated,
+                       CheckpointWriter::Make make) {
+  {
+    std::lock_guard lock(mutex_);
+    checkpoints_.push_back({model, std::move(make), mail_.size(), std::move(evaluated)});
   }
   wake_.Set();
 }
@@ -126,11 +135,15 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
   for (const EpisodeRecord& episode : episodes) evaluated_.emplace_back(model, episode);
 }
 
-void Operate::PassOn(const Model& model, CheckpointWriter::Make make) {
+void Operate::PassOn(DueCheckpoint due) {
+  const Model* model = Find(due.model);
+  if (model == nullptr) return;
+  if (due.evaluated)
+    return writer_.PostBest(model->folder, std::move(*due.evaluated), std::move(due.make));
   SavedState progress;
-  model.progress->Save(MonotonicNs(), StateWriter(&progress, "progress"));
-  writer_.Post(model.folder, [mean = model.progress->mean_return(), make = std::move(make),
-                              progress = std::move(progress)]() mutable {
+  model->progress->Save(MonotonicNs(), StateWriter(&progress, "progress"));
+  writer_.Post(model->folder, [mean = model->progress->mean_return(), make = std::move(due.make),
+                               progress = std::move(progress)]() mutable {
     Checkpoint checkpoint = make();
     checkpoint.mean_return = mean;
     if (checkpoint.state.words.empty()) return checkpoint;  // weights only
@@ -154,7 +167,7 @@ void Operate::TakeMail() {
   std::vector<std::string> made;
   std::vector<TrainingUpdate> mail;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
-  std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints;
+  std::vector<DueCheckpoint> checkpoints;
   {
     std::lock_guard lock(mutex_);
     made.swap(made_);
@@ -165,16 +178,20 @@ void Operate::TakeMail() {
   for (const std::string& name : made) (void)Find(name);
   for (const auto& [name, number] : reported)
     if (Model* model = Find(name)) model->reports.Take({&number, 1});
-  for (const TrainingUpdate& update : mail) {
-    Model* model = Find(update.model);
-    if (model == nullptr) continue;
-    const bool first = model == models_.front().get();
-    if (!first || !frozen_) model->progress->Take(update);
-    if (first) CheckStop(*model->progress);
+  auto due = checkpoints.begin();
+  for (std::size_t taken = 0; taken <= mail.size(); ++taken) {
+    for (; due != checkpoints.end() && due->after == taken; ++due) PassOn(std::move(*due));
+    if (taken < mail.size()) TakeUpdate(mail[taken]);
   }
-  for (auto& [name, make] : checkpoints)
-    if (const Model* model = Find(name)) PassOn(*model, std::move(make));
   TakeEvaluations();
+}
+
+void Operate::TakeUpdate(const TrainingUpdate& update) {
+  Model* model = Find(update.model);
+  if (model == nullptr) return;
+  const bool first = model == models_.front().get();
+  if (!first || !frozen_) model->progress->Take(update);
+  if (first) CheckStop(*model->progress);
 }
 
 /// The learner's own get a row each, because they are few and far apart.
@@ -188,7 +205,9 @@ void Operate::TakeEvaluations() {
   }
   for (const auto& [name, episode] : evaluated)
     if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
+  bool row_due = false;
   for (const auto& [name, evaluation] : evaluations) {
+    if (std::exchange(row_due, true)) WriteRows(MonotonicNs());
     if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
     next_row_ns_ = 0;
   }

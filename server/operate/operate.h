@@ -78,9 +78,12 @@ class Operate {
   /// `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
   void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
                    bool evaluated);
-  /// A checkpoint of `model` is due: `make` runs on the writing thread; any thread; returns at
-  /// once.
+  /// A checkpoint of `model` is due, with the progress of the updates that were posted before it:
+  /// `make` runs on the writing thread; any thread; returns at once.
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
+  /// As PostCheckpoint, for what an evaluation came to (CheckpointWriter::PostBest): the weights
+  /// alone.
+  void PostBest(const std::string& model, EvaluatedReturn evaluated, CheckpointWriter::Make make);
   /// What mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
   /// A model was made: before anything else is posted of it, so that both know which is the first;
@@ -117,7 +120,14 @@ class Operate {
   Status AddModel(const std::string& name, const ResumedProgress* resumed = nullptr);
   Model* Find(const std::string& name);
   void TakeMail();
-  void PassOn(const Model& model, CheckpointWriter::Make make);
+  struct DueCheckpoint {
+    std::string model;
+    CheckpointWriter::Make make;
+    std::size_t after = 0;  ///< so many of the updates that came with it
+    std::optional<EvaluatedReturn> evaluated = {};
+  };
+  void TakeUpdate(const TrainingUpdate& update);
+  void PassOn(DueCheckpoint due);
   void TakeEvaluations();
   void CheckStop(const Progress& progress);
   void WriteRows(std::int64_t now_ns);
@@ -132,7 +142,7 @@ class Operate {
   std::vector<std::string> made_;
   std::vector<TrainingUpdate> mail_;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported_;
-  std::vector<std::pair<std::string, CheckpointWriter::Make>> checkpoints_;
+  std::vector<DueCheckpoint> checkpoints_;
   CheckpointWriter writer_;
   std::vector<std::pair<std::string, Evaluation>> evaluations_;
   std::vector<std::pair<std::string, EpisodeRecord>> evaluated_;

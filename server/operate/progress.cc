@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "shared/core/clock.h"
 
@@ -47,8 +48,8 @@ void Curve::Add(const CurvePoint& point) {
 }
 
 void Progress::TakeScores(const TrainingUpdate& update) {
-  wait_s_ += update.wait_s;
-  busy_s_ += update.busy_s;
+  waited_s_ = update.waited_s;
+  lived_s_ = update.lived_s;
   if (update.eval_rows > 0) {
     if (!(scoring_ && update.held_out)) eval_rows_ = eval_loss_sum_ = eval_accuracy_sum_ = 0;
     eval_rows_ += update.eval_rows;
@@ -76,9 +77,9 @@ std::string Progress::Scores() const {
 }
 
 double Progress::TakeWait() {
-  const double share = wait_s_ / (wait_s_ + busy_s_);
-  wait_s_ = busy_s_ = 0;
-  return share;
+  const double waited_s = waited_s_ - std::exchange(shown_waited_s_, waited_s_);
+  const double lived_s = lived_s_ - std::exchange(shown_lived_s_, lived_s_);
+  return waited_s / lived_s;
 }
 
 void Progress::Take(const TrainingUpdate& update) {

@@ -43,7 +43,7 @@ struct TrainingUpdate {
   double loss = kNone, accuracy = kNone, error = kNone;
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
   bool held_out = false;
-  double wait_s = 0, busy_s = 0;  ///< of the learning thread
+  double waited_s = 0, lived_s = 0;  ///< of the learning thread so far, of which learner_wait is
   std::vector<EpisodeRecord> episodes;
 };
 
@@ -127,7 +127,8 @@ class Progress {
   int lag_count_ = 0;
   double eval_rows_ = 0, eval_loss_sum_ = 0, eval_accuracy_sum_ = 0;
   bool scoring_ = false;  ///< the last update was held out: the next one adds to the same mean
-  double wait_s_ = 0, busy_s_ = 0;
+  double waited_s_ = 0, lived_s_ = 0;              ///< by the last update
+  double shown_waited_s_ = 0, shown_lived_s_ = 0;  ///< by TakeWait
   void TakeScores(const TrainingUpdate& update);
   std::int64_t rate_ns_;
   std::uint64_t rate_steps_ = 0;

@@ -65,7 +65,8 @@ class KilledWriter : public ::testing::Test {
   /// After a death that left `finished` as the last version said: that one or the next loads.
   void Check(std::int64_t finished, std::uint64_t began, const std::string& where) {
     ASSERT_GE(finished, 0) << where << " was never reached, or the writer failed";
-    const auto found = ReadNewestCheckpoint(folder_.path(), {});
+    const auto found =
+        best_ ? ReadBestCheckpoint(folder_.path(), {}) : ReadNewestCheckpoint(folder_.path(), {});
     ASSERT_TRUE(found.ok()) << where << ": " << found.status();
     const std::uint64_t version = found->checkpoint.weights.version;
     const auto last = std::max(static_cast<std::uint64_t>(finished), began - 1);
@@ -77,13 +78,17 @@ class KilledWriter : public ::testing::Test {
     ++version_;
     Checkpoint checkpoint = SampleCheckpoint(mode == "over" ? 1 : version_, 64);
     checkpoint.weights.version = version_;
-    ASSERT_TRUE(WriteCheckpoint(folder_.path(), checkpoint).ok());
+    checkpoint.evaluated = {static_cast<double>(version_)};
+    ASSERT_TRUE((best_ ? KeepBest(folder_.path(), checkpoint, {})
+                       : WriteCheckpoint(folder_.path(), checkpoint))
+                    .ok());
     for (const auto& entry : fs::directory_iterator(folder_.path() + "/checkpoints"))
       EXPECT_NE(entry.path().filename().string()[0], '.') << entry.path();
   }
 
   TemporaryFolder folder_{"/dev/shm"};  // a death is not a power cut: memory keeps what was written
   std::uint64_t version_ = 0;
+  bool best_ = false;
 };
 
 TEST_F(KilledWriter, AtEveryFailpointLeavesThePreviousOrTheNew) {
@@ -112,6 +117,24 @@ TEST_F(KilledWriter, WhileOneTakesAnothersPlaceLeavesOneOfTheTwo) {
     if (HasFatalFailure()) return;
     Sweep("over");
     EXPECT_EQ(CheckpointSteps(folder_.path()).size(), 1u);
+  }
+}
+
+TEST_F(KilledWriter, OfABestOneLeavesTheBestBeforeOrTheNewAndTheNextOneLeavesItAlone) {
+  best_ = true;
+  Sweep("best");
+  for (const char* point :
+       {"after-write", "after-fsync:2", "before-manifest", "after-manifest", "before-rename",
+        "after-rename", "after-folder-fsync", "before-delete", "in-delete", "after-delete"}) {
+    const std::uint64_t first = Next();
+    Writer writer(folder_.path(), first, "best", point);
+    Check(writer.AwaitDeath(0), first, point);
+    if (HasFatalFailure()) return;
+    Sweep("best");
+    const std::string best = fs::read_symlink(folder_.path() + "/checkpoints/best");
+    EXPECT_EQ(ReadCheckpoint(folder_.path() + "/checkpoints/best")->weights.version, version_);
+    for (const auto& entry : fs::directory_iterator(folder_.path() + "/checkpoints"))
+      EXPECT_TRUE(entry.path().filename() == "best" || entry.path().filename() == best) << entry;
   }
 }
 

@@ -161,15 +161,80 @@ TEST(Checkpoint, OnlyWhatRetentionNamesStays) {
   TemporaryFolder folder;
   for (const std::uint64_t step : {40, 99, 100, 150, 205, 290, 310, 320, 330})
     Written(folder, SampleCheckpoint(step));
-  ASSERT_TRUE(MarkBest(folder.path(), 150).ok());
   ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 2, .keep_every = 100}, 330).ok());
-  // The first at or after 100, 200, 300; the best; the newest two.
-  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(100, 150, 205, 310, 320, 330));
-  EXPECT_EQ(*BestCheckpoint(folder.path()), CheckpointFolder(folder.path(), 150));
+  // The first at or after 100, 200, 300; the newest two.
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(100, 205, 310, 320, 330));
   ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 1, .keep_every = 0}, 320).ok());
-  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(150, 320, 330))
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(320, 330))
       << "what lies after the step that was just verified is left alone";
-  EXPECT_EQ(MarkBest(folder.path(), 100).code(), StatusCode::kInvalidData);
+}
+
+Checkpoint Scored(std::uint64_t steps, double mean_return,
+                  std::map<std::string, double> settings = {}) {
+  Checkpoint checkpoint = SampleCheckpoint(steps);
+  checkpoint.state = {};
+  checkpoint.evaluated = {mean_return, std::move(settings)};
+  return checkpoint;
+}
+
+/// Names of what lies on the shelf, sorted.
+std::vector<std::string> Shelf(const TemporaryFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path() + "/checkpoints"))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(BestCheckpoint, IsTheOneThatCameToMostAndAloneAndNoneThatARunGoesOnFrom) {
+  TemporaryFolder folder;
+  Written(folder, SampleCheckpoint(150));
+  for (const auto& [steps, mean] : {std::pair{100, 5.0}, {200, 7.5}, {300, 7.5}, {400, -1.0}})
+    ASSERT_TRUE(KeepBest(folder.path(), Scored(steps, mean), {}).ok());
+  EXPECT_THAT(Shelf(folder),
+              ElementsAre("best", "best-step-000000000200", "latest", "step-000000000150"));
+  const std::string shelf = folder.path() + "/checkpoints";
+  EXPECT_EQ(fs::read_symlink(shelf + "/best"), "best-step-000000000200");
+  EXPECT_EQ(fs::read_symlink(shelf + "/latest"), "step-000000000150");
+  const auto best = ReadBestCheckpoint(folder.path(), {});
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_EQ(best->folder, shelf + "/best-step-000000000200");
+  EXPECT_EQ(best->checkpoint.evaluated, (EvaluatedReturn{7.5, {}}));
+  EXPECT_EQ(best->checkpoint.weights.parameters[0], 200.0f);
+  EXPECT_EQ(NewestStep(folder), 150u);
+
+  Written(folder, SampleCheckpoint(160));
+  ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 2}, 160).ok());
+  EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(150, 160)) << "it took a place";
+  ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 1}, 160).ok());
+  EXPECT_THAT(Shelf(folder),
+              ElementsAre("best", "best-step-000000000200", "latest", "step-000000000160"));
+}
+
+TEST(BestCheckpoint, GivesWayToOnePlayedUnderOtherSettingsHoweverItPlayed) {
+  TemporaryFolder folder;
+  const auto best = [&] { return ReadBestCheckpoint(folder.path(), {})->checkpoint.weights.steps; };
+  ASSERT_TRUE(KeepBest(folder.path(), Scored(100, 9, {{"difficulty", 0.1}}), {}).ok());
+  ASSERT_TRUE(KeepBest(folder.path(), Scored(200, 2, {{"difficulty", 0.3}}), {}).ok());
+  EXPECT_EQ(best(), 200u);
+  ASSERT_TRUE(KeepBest(folder.path(), Scored(300, 1, {{"difficulty", 0.3}}), {}).ok());
+  EXPECT_EQ(best(), 200u);
+}
+
+TEST(BestCheckpoint, OneThatIsDamagedGivesWayLoudlyAndOneOfTheSameStepIsReplaced) {
+  TemporaryFolder folder;
+  const auto first = KeepBest(folder.path(), Scored(100, 9), {});
+  ASSERT_TRUE(KeepBest(folder.path(), Scored(100, 10), {}).ok());  // after a resume from before it
+  EXPECT_EQ(ReadBestCheckpoint(folder.path(), {})->checkpoint.evaluated->mean_return, 10);
+  fs::resize_file(*first + "/weights.safetensors", 40);
+  EXPECT_THAT(ReadBestCheckpoint(folder.path(), {}).status().message(),
+              HasSubstr("weights.safetensors has 40 bytes where "));
+  std::string said;
+  ASSERT_TRUE(KeepBest(folder.path(), Scored(200, 3), [&](LogLevel, std::string_view line) {
+                said += line;
+              }).ok());
+  EXPECT_THAT(said, HasSubstr("best checkpoint skipped: " + *first));
+  EXPECT_THAT(Shelf(folder), ElementsAre("best", "best-step-000000000200"));
 }
 
 }  // namespace

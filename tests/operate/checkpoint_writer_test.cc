@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "server/operate/spare_state.h"
 #include "tests/operate/sample_checkpoint.h"
 #include "tests/operate/temporary_folder.h"
 
@@ -76,6 +79,40 @@ TEST(CheckpointWriter, KeepsWhatRetentionNames) {
     fixture.writer.PollOnce(0);
   }
   EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(20, 30));
+}
+
+TEST(CheckpointWriter, OfBestOnesThatWaitTheBestIsWrittenBesideTheNewestAndCommitsNothing) {
+  Fixture fixture({.keep = 1});
+  const auto best = [&](std::uint64_t steps, double mean) {
+    fixture.writer.PostBest(fixture.folder.path(), {mean}, [steps] {
+      return Checkpoint{.weights = SampleCheckpoint(steps).weights};
+    });
+  };
+  best(5, NAN);
+  EXPECT_FALSE(fixture.writer.PollOnce(0)) << "no number is the best";
+  fixture.Post(30);
+  for (const auto& [steps, mean] : {std::pair{10, 1.0}, {20, 3.0}, {25, 2.0}}) best(steps, mean);
+  EXPECT_TRUE(fixture.writer.PollOnce(0));
+  EXPECT_TRUE(fixture.writer.PollOnce(0));
+  EXPECT_FALSE(fixture.writer.PollOnce(0));
+  const auto kept = ReadBestCheckpoint(fixture.folder.path(), {});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->checkpoint.weights.steps, 20u);
+  EXPECT_EQ(kept->checkpoint.state, SavedState{});
+  EXPECT_THAT(fixture.committed, ElementsAre(30));
+  EXPECT_EQ(fixture.writer.Health(fixture.folder.path()).last_step, 30u);
+}
+
+TEST(SpareState, GivesBackTheMemoryAndNothingElse) {
+  SpareState spare;
+  EXPECT_EQ(spare.Take(), SavedState{});
+  SavedState state = SampleCheckpoint(10).state;
+  const float* const moments = state.floats.at("learner.moments").data();
+  spare.Give(std::move(state));
+  state = spare.Take();
+  EXPECT_EQ(state.floats.at("learner.moments").data(), moments);
+  EXPECT_TRUE(state.words.empty() && state.doubles.empty());
+  EXPECT_EQ(spare.Take(), SavedState{});
 }
 
 TEST(CheckpointWriter, AFailedWriteIsLoudTouchesNothingAndTheNextOneSucceeds) {

@@ -141,6 +141,39 @@ TEST(Operate, ACheckpointThatIsDueLiesInItsModelsFolderWithTheReturnOfThen) {
   EXPECT_THAT(CheckpointSteps(fixture.directory.path()), ::testing::IsEmpty());
 }
 
+TEST(Operate, ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter) {
+  Fixture fixture({});
+  TrainingUpdate update;
+  for (const std::uint64_t steps : {100, 200, 300}) {  // all of them wait together
+    update.environment_steps = steps;
+    update.version = steps / 10;
+    fixture.operate->Post(update);
+    if (steps == 200)
+      fixture.operate->PostCheckpoint("default", [] { return SampleCheckpoint(200); });
+  }
+  fixture.operate->PollOnce(0);
+  EXPECT_EQ(fixture.operate->progress().steps(), 300u);
+  ASSERT_TRUE(fixture.operate->writer().PollOnce(0));
+  const auto found = ReadNewestCheckpoint(fixture.directory.path(), {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto& counters = found->checkpoint.state.words.at("progress.counters");
+  EXPECT_EQ(counters[0], 200u);
+  EXPECT_EQ(counters[4], 20u);
+}
+
+TEST(Operate, TheBestWeightsLieInTheirModelsFolder) {
+  Fixture fixture({});
+  fixture.Post(100, 1, 2, "hero");
+  fixture.Post(200, 9, 100, "npc");
+  fixture.operate->PostBest("npc", {7.0}, [] { return SampleCheckpoint(40); });
+  fixture.operate->PollOnce(0);
+  EXPECT_TRUE(fixture.operate->writer().PollOnce(0));
+  const auto best = ReadBestCheckpoint(fixture.directory.path() + "/models/npc", {});
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_EQ(best->checkpoint.evaluated->mean_return, 7.0);
+  EXPECT_FALSE(ReadBestCheckpoint(fixture.directory.path(), {}).ok());
+}
+
 TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
   StatusReport report;
   report.models.emplace_back().name = "hero";

@@ -143,6 +143,8 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   update.staleness_mean = 1.5;
   update.staleness_max = 4;
   update.learner_wait = 0.125;
+  update.waited_s = 0.5;
+  update.lived_s = 4;
   progress.Take(update);
   const auto row = Fields(ProgressFile::Row(progress, 2 * kSecond));
   ASSERT_EQ(row.size(), columns.size());
@@ -158,6 +160,7 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["train/policy_lag_avg"], "1.5");
   EXPECT_EQ(named["train/policy_lag_max"], "4");
   EXPECT_EQ(named["perf/learner_wait"], "0.125");
+  EXPECT_EQ(named["perf/data_wait"], "0.125");
   EXPECT_EQ(named["perf/actor_wait"], "") << "no actor has said";
   progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25});
   const auto evaluated = Fields(ProgressFile::Row(progress, 2 * kSecond));

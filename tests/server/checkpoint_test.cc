@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/server/process.h"
 
@@ -17,13 +19,10 @@ using ::testing::HasSubstr;
 
 /// Trains until it is told to stop, with a checkpoint ten times a second.
 std::vector<std::string> EndlessTraining() {
-  return {"train",    "cartpole",
-          "--set",    "run.stop_at_return=100000",
-          "--steps",  "100000000",
-          "--set",    "checkpoint.every_s=0.1",
-          "--set",    "checkpoint.keep=2",
-          "--set",    "run.name=c",
-          "--actors", "1"};
+  return {"train",   "cartpole",          "--set",    "run.stop_at_return=100000",
+          "--steps", "100000000",         "--set",    "checkpoint.every_s=0.1",
+          "--set",   "checkpoint.keep=2", "--set",    "evaluation.every=0",
+          "--set",   "run.name=c",        "--actors", "1"};
 }
 
 nlohmann::json Model(const Workplace& place) {
@@ -91,6 +90,72 @@ TEST(Checkpoints, AreWrittenWhileARunLearnsAndTheLastAtItsEnd) {
       {"check", "cartpole", "--set", "model.initialize_from=" + kept[1] + "/weights.safetensors"});
   EXPECT_EQ(damaged.code, 3);
   EXPECT_THAT(damaged.errors, HasSubstr("100 bytes where "));
+}
+
+/// Of progress.csv, a column's numbers; rows without one are left out.
+std::vector<double> Column(const Workplace& place, const std::string& name) {
+  std::istringstream rows(place.Read("runs/b/progress.csv"));
+  std::string row, field;
+  std::getline(rows, row);
+  std::istringstream header(row);
+  std::size_t wanted = 0;
+  while (std::getline(header, field, ',') && field != name) ++wanted;
+  std::vector<double> numbers;
+  while (std::getline(rows, row)) {
+    std::istringstream fields(row);
+    for (std::size_t i = 0; i <= wanted; ++i) std::getline(fields, field, ',');
+    if (!field.empty()) numbers.push_back(std::stod(field));
+  }
+  return numbers;
+}
+
+/// The best of run b: what its evaluation came to; that it is the best of all rows and plays so.
+double CheckBest(const Workplace& place) {
+  const auto state = nlohmann::json::parse(place.Read("runs/b/checkpoints/best/state.json"));
+  const double best = std::stod(state["evaluated"]["mean_return"].get<std::string>());
+  const auto scores = Column(place, "eval/mean_reward");
+  EXPECT_NEAR(best, *std::max_element(scores.begin(), scores.end()), 1e-3);
+  const auto steps = Column(place, "eval/timesteps");
+  EXPECT_EQ(std::stod(state["steps"].get<std::string>()),
+            steps[std::max_element(scores.begin(), scores.end()) - scores.begin()]);
+  char mean[40];
+  std::snprintf(mean, sizeof mean, "mean %.3f ", best);
+  const Ran eval = RunMurmurate(place.path(), {"eval", "b", "--best"});
+  EXPECT_THAT(eval.output, HasSubstr(mean)) << eval.errors;
+  return best;
+}
+
+TEST(Checkpoints, TheWeightsThatEvaluatedBestAreKeptOverTheRunsLivesAndNobodyGoesOnFromThem) {
+  Workplace place;
+  const std::vector<std::string> train{"train",
+                                       "cartpole",
+                                       "--steps",
+                                       "20000",
+                                       "--quiet",
+                                       "--set",
+                                       "run.name=b",
+                                       "--set",
+                                       "model.layers=[16]",
+                                       "--set",
+                                       "run.stop_at_return=100000"};
+  EXPECT_EQ(RunMurmurate(place.path(), train, 60).code, 1) << "its steps are spent";
+  const double before = CheckBest(place);
+  const fs::path shelf = place.path() + "/runs/b/checkpoints";
+  EXPECT_TRUE(fs::read_symlink(shelf / "latest").string().starts_with("step-"));
+  const Ran inspect = RunMurmurate(place.path(), {"inspect", "runs/b/checkpoints/best"});
+  EXPECT_EQ(inspect.code, 0) << inspect.errors;
+  for (const char* part : {"verified", "(evaluated)", "weights only"})
+    EXPECT_THAT(inspect.output, HasSubstr(part));
+
+  const Ran resumed =
+      RunMurmurate(place.path(), {"resume", "b", "--quiet", "--set", "run.steps=40000"}, 60);
+  EXPECT_EQ(resumed.code, 1) << resumed.errors;
+  EXPECT_THAT(place.Read("runs/b/log.txt"), HasSubstr("goes on from runs/b/checkpoints/step-"));
+  EXPECT_GE(CheckBest(place), before);
+  int best = 0;
+  for (const auto& entry : fs::directory_iterator(shelf))
+    best += entry.path().filename().string().starts_with("best-");
+  EXPECT_EQ(best, 1);
 }
 
 /// Whether tensors of this checkpoint open in the Python package; it is asked, never assumed.

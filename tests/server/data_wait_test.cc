@@ -73,7 +73,7 @@ class DataWait : public testing::Test {
     settings.batch_steps = settings.minibatch = 8;
     LearnCallbacks callbacks;
     callbacks.on_report = [this](const LearnReport& report) {
-      progress_.Take(ToUpdate("default", *channel_, report));
+      progress_.Take(ToUpdate("default", *channel_, report, 0, clock_ns_));
       clock_ns_ += kNanosecondsPerSecond;  // what training takes
       feed_->OnTrained();
     };
@@ -83,6 +83,7 @@ class DataWait : public testing::Test {
                                            ++reads_;  // only now may the test move it
                                            return now_ns;
                                          });
+    clock_ns_ = channel_->since_ns;
     learn_->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
     reads_ = 0;
     reading_ = std::make_unique<Loop>(

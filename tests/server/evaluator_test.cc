@@ -45,10 +45,10 @@ struct Fixture {
     options.spec = CarSpec();
     options.episodes = 3;
     options.every_steps = every_steps;
-    options.on_evaluation = [this](const Evaluation& evaluation, const WeightsFile& weights) {
+    options.on_evaluation = [this](const Evaluation& evaluation,
+                                   std::shared_ptr<const Snapshot> played) {
       evaluations.push_back(evaluation);
-      EXPECT_EQ(weights.version, evaluation.version);
-      EXPECT_EQ(weights.steps, evaluation.steps);
+      EXPECT_EQ(played->version, evaluation.version);
     };
     options.log = [this](LogLevel, std::string_view line) { log += std::string(line) + '\n'; };
     evaluator.emplace(std::move(options), Games("mountain_car", 2));

@@ -59,6 +59,36 @@ TEST(LiveNumbers, ARateIsPostedAndTheScheduleItHadEnds) {
   EXPECT_EQ(fixture.posted[2].clip.At(0), 0.1);
 }
 
+TEST(LiveNumbers, RatesThatWereSetComeBackUnlessTheConfigHasChangedTheirs) {
+  Fixture before;
+  before.Set("optimizer.learning_rate=1e-3");
+  before.Set("algorithm.entropy=0.5");
+  SavedState state;
+  before.live.SaveRates("default", StateWriter(&state, "rates"));
+
+  Fixture after;
+  ASSERT_TRUE(after.live.LoadRates("default", StateReader(state, "rates")).ok());
+  ASSERT_EQ(after.posted.size(), 1u);
+  EXPECT_EQ(after.posted[0].learning_rate.At(0), 1e-3);
+  EXPECT_EQ(after.posted[0].learning_rate.At(1000), 1e-3) << "the schedule is over";
+  EXPECT_EQ(after.posted[0].entropy.At(0), 0.5);
+  EXPECT_EQ(after.Set("algorithm.entropy=0"), "algorithm.entropy: 0.5 -> 0");
+
+  std::vector<Rates> posted;  // resume --set algorithm.entropy=0.25
+  LiveNumbers told(
+      {}, [](const wire::Settings&) {}, [](LogLevel, std::string_view) {});
+  Rates rates;
+  rates.entropy = Schedule(0.25);
+  rates.learning_rate.from = 4e-3;
+  rates.learning_rate.to = 2e-3;
+  rates.learning_rate.steps = 1000;
+  told.AddModel(
+      "default", rates, [] { return 500; }, [&](const Rates& r) { posted.push_back(r); });
+  ASSERT_TRUE(told.LoadRates("default", StateReader(state, "rates")).ok());
+  EXPECT_EQ(posted.back().entropy.At(0), 0.25);
+  EXPECT_EQ(posted.back().learning_rate.At(0), 1e-3);
+}
+
 TEST(LiveNumbers, NonsenseIsRefusedByTheRulesOfTheConfigAndChangesNothing) {
   Fixture fixture;
   EXPECT_EQ(

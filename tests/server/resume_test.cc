@@ -60,6 +60,18 @@ class Resumed : public ::testing::Test {
     return steps;
   }
 
+  /// The step of the newest checkpoint that lies there.
+  std::uint64_t NewestSaved(const std::string& run) const {
+    std::uint64_t newest = 0;
+    const std::string shelf = place_.path() + "/runs/" + run + "/checkpoints";
+    for (const auto& entry : std::filesystem::directory_iterator(shelf)) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("step-"))
+        newest = std::max<std::uint64_t>(newest, std::stoull(name.substr(5)));
+    }
+    return newest;
+  }
+
   Workplace place_;
   const std::string address_ = "ipc://" + place_.path() + "/main";
 };
@@ -89,6 +101,50 @@ TEST_F(Resumed, InLockstepARunThatWasStoppedAndResumedEndsWithTheBitsOfOneThatWa
   EXPECT_TRUE(Weights("halved") == Weights("whole")) << "it did not go on where it was";
 }
 
+TEST_F(Resumed, ARateThatWasSetByHandComesBack) {
+  Process serve(place_.path(), Serve("set", Config(""), "100000000"));
+  Process actor(place_.path(), Actor("lockstep"));
+  ASSERT_TRUE(Eventually(20, [&] { return Now("version") > 2; })) << serve.Errors();
+  const Ran set = RunMurmurate(place_.path(), {"set", "set", "optimizer.learning_rate=1.25e-5"});
+  ASSERT_EQ(set.code, 0) << set.errors;
+  const Ran stop = RunMurmurate(place_.path(), {"stop", "set", "--resume-follows"});
+  ASSERT_EQ(serve.Wait(5), 0) << serve.Errors();
+  const auto saved = nlohmann::json::parse(place_.Read("runs/set/checkpoints/latest/state.json"));
+  const std::uint64_t version = std::stoull(saved["version"].get<std::string>());
+  Process resume(place_.path(), {"resume", "set", "--quiet"});
+  ASSERT_TRUE(Eventually(20, [&] { return Now("version") > version + 3; })) << resume.Errors();
+  resume.Send(SIGTERM);
+  EXPECT_EQ(resume.Wait(10), 0) << resume.Errors();
+  EXPECT_EQ(actor.Wait(5), 0) << actor.Errors();
+  const std::string all = place_.Read("runs/set/progress.csv");
+  EXPECT_THAT(all.substr(all.rfind('\n', all.size() - 2)), HasSubstr(",1.25e-05,"));
+}
+
+TEST_F(Resumed, ACheckpointsWeightsProgressAndFolderAreOfTheSameSteps) {
+  Process serve(
+      place_.path(),
+      Serve("steps", Config("[checkpoint]\nevery_steps = 512\nevery_s = 0\nkeep = 1000\n"),
+            "60000"));
+  Process actor(place_.path(), Actor("lockstep"));
+  ASSERT_EQ(serve.Wait(60), 0) << serve.Errors();
+  ASSERT_EQ(actor.Wait(5), 0) << actor.Errors();
+  int seen = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(place_.path() + "/runs/steps/checkpoints")) {
+    if (!entry.path().filename().string().starts_with("step-")) continue;
+    const auto state = nlohmann::json::parse(
+        place_.Read("runs/steps/checkpoints/" + entry.path().filename().string() + "/state.json"));
+    const auto& counters = state["words"]["progress.counters"];
+    EXPECT_EQ(counters[0], state["steps"]) << entry;
+    EXPECT_EQ(counters[4], state["version"]) << entry;
+    // In lock-step each version is of one batch more: 256 steps.
+    const auto version = std::stoull(state["version"].get<std::string>());
+    EXPECT_EQ(state["steps"], std::to_string((version - 1) * 256)) << entry;
+    ++seen;
+  }
+  EXPECT_GT(seen, 1);
+}
+
 TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
   const std::string config = Config("[checkpoint]\nevery_steps = 2000\nevery_s = 0\n");
   auto learner = std::make_unique<Process>(place_.path(), Serve("killed", config, "100000000"));
@@ -101,10 +157,12 @@ TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
         << learner->Errors();
     learner->Send(SIGKILL);
     learner->Wait(5);
+    const std::uint64_t saved = NewestSaved("killed");
+    EXPECT_GT(saved, 0u);
     learner = std::make_unique<Process>(place_.path(),
                                         std::vector<std::string>{"resume", "killed", "--quiet"});
     ASSERT_TRUE(Eventually(20, [&] { return (steps = Now("steps")) > 0; })) << learner->Errors();
-    EXPECT_GT(steps, until - 4000) << "it began anew";
+    EXPECT_GE(steps, saved) << "it began anew";
     EXPECT_TRUE(actor.running());
   }
   const std::uint64_t version = Now("version");
