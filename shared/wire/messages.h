@@ -3,9 +3,9 @@
 //
 // A message is two frames, EXPERIENCE, CHUNK, PUSH and CENTER three: a 32-byte little-endian
 // header, one FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of HELLO, HELLO_OK, ADMIN, ADMIN_OK and
-// JOIN < 256 KiB), and one raw block. Decoding never reads outside its input and never accepts what it did not
-// check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required fields,
-// names
+// JOIN < 256 KiB), and one raw block. Decoding never reads outside its input and never accepts what
+// it did not check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required
+// fields, names
 // ([A-Za-z0-9._-]{1,64}), counts, and that the copied parts are no larger than the bytes that came.
 #pragma once
 
@@ -255,12 +255,12 @@ inline constexpr std::size_t kMaxSettings = 32;
 // incarnation; ERROR, GOAWAY and BYE are those of actors.
 
 struct Join {
-  std::string model;  ///< the model's name
-  std::string spec;   ///< ModelSpec::ToText()
-  std::string rule;   ///< all settings that both sides must share, as text
-  std::uint32_t worker = 0;              ///< its number: the order of sums
-  std::uint32_t shard = 0, shards = 1;   ///< whom the worker takes the other for
-  std::uint64_t step = 0;                ///< of its last push, answered or not
+  std::string model;                    ///< the model's name
+  std::string spec;                     ///< ModelSpec::ToText()
+  std::string rule;                     ///< all settings that both sides must share, as text
+  std::uint32_t worker = 0;             ///< its number: the order of sums
+  std::uint32_t shard = 0, shards = 1;  ///< whom the worker takes the other for
+  std::uint64_t step = 0;               ///< of its last push, answered or not
 };
 /// The shard has numbers [begin, begin + count) of those that are trained.
 struct Joined {
@@ -289,9 +289,9 @@ struct Alive {
   bool waiting = false;  ///< for experience or data: no barrier need wait for this worker
 };
 
-using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye,
-                          Pull, Chunk, Admin, AdminOk, Settings, Committed, Join,
-                          Joined, Push, Center, Alive>;
+using Body =
+    std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye, Pull, Chunk,
+                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive>;
 
 struct Decoded {
   Header header;
