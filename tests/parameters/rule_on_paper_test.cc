@@ -302,6 +302,24 @@ TEST(RuleOnPaper, Aeamsgd) {
   EXPECT_EQ(center[0], 1.5625f);
 }
 
+/// Clipped gradients, and what is pushed made of the very blocks that the worker holds.
+TEST(RuleOnPaper, WindowSumsWhatWasClippedAndIsPushedInPlace) {
+  Numbers accumulated = {100};  // of the window before
+  AddToWindow(Numbers{8}, 0.5f, 0, accumulated);
+  AddToWindow(Numbers{2}, 1.0f, 1, accumulated);
+  EXPECT_EQ(accumulated, Numbers{6});
+  const Numbers pulled = {1};
+  Contribution(Rule(RuleName::kAsgd, PushForm::kGradient), {{}, {}, accumulated, 2}, accumulated);
+  EXPECT_EQ(accumulated, Numbers{6});
+  Contribution(Rule(RuleName::kAgn, PushForm::kGradient), {{}, {}, accumulated, 2}, accumulated);
+  EXPECT_EQ(accumulated, Numbers{3});
+  Numbers local = {5};
+  Contribution(Rule(RuleName::kAgn, PushForm::kDelta), {local, pulled, {}, 2}, local);
+  EXPECT_EQ(local, Numbers{2});
+  Contribution(Rule(RuleName::kEasgd, PushForm::kElastic), {local, pulled, {}, 2}, local);
+  EXPECT_EQ(local, Numbers{0.25f});
+}
+
 TEST(RuleOnPaper, LocalStepsAreWastedWhenTheElasticForceIsStronger) {
   const Numbers gradient = {3, 4}, elastic = {0, 1};  // norms 5 and 1
   EXPECT_TRUE(WastedLocalStep(0.125, gradient, elastic));

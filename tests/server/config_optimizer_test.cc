@@ -25,9 +25,10 @@ TEST(ConfigOptimizer, EveryNameIsTaken) {
 TEST(ConfigOptimizer, NameThatIsNoneIsRefused) {
   const auto config = Config::Load({"c.toml", "c", "[optimizer]\nname = \"nesterov\"\n"}, {});
   ASSERT_FALSE(config.ok());
-  EXPECT_EQ(config.status().message(),
-            "c.toml:2: optimizer.name: got \"nesterov\", expected one of \"adam\", \"rmsprop\", "
-            "\"sgd\", \"momentum\", \"adagrad\", for example name = \"adam\"");
+  EXPECT_EQ(
+      config.status().message(),
+      "c.toml:2: optimizer.name: got \"nesterov\" (a string), expected \"adam\" or \"rmsprop\" "
+      "or \"sgd\" or \"momentum\" or \"adagrad\"; write for example name = \"adam\"");
 }
 
 }  // namespace
