@@ -36,23 +36,25 @@ TEST(HogwildParameters, LosesNoAddUnderContention) {
 
 /// Every step adds the same to all components, and a locked Read sees none between two of them.
 TEST(HogwildParameters, WithALockEveryReadIsWhole) {
-  HogwildParameters shared(Numbers(256, 0.0f), true);
+  constexpr std::size_t kCount = 16384;
+  constexpr int kSteps = 2000;
+  HogwildParameters shared(Numbers(kCount, 0.0f), true);
   std::atomic<bool> done = false;
   std::thread writer([&] {
-    const Numbers gradient(256, -1.0f);
-    for (int step = 0; step < 20000; ++step) shared.Step(1.0f, 1.0f, gradient);
+    const Numbers gradient(kCount, -1.0f);
+    for (int step = 0; step < kSteps; ++step) shared.Step(1.0f, 1.0f, gradient);
     done = true;
   });
-  int torn = 0;
-  Numbers x(256);
+  std::size_t torn = 0;
+  Numbers x(kCount);
   while (!done) {
     shared.Read(x);
     for (const float value : x) torn += value != x[0];
   }
   writer.join();
-  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(torn, 0u);
   shared.Read(x);
-  EXPECT_EQ(x, Numbers(256, 20000.0f));
+  EXPECT_EQ(x, Numbers(kCount, kSteps));
 }
 
 }  // namespace
