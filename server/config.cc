@@ -196,10 +196,11 @@ AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
   settings.learning_rate = ScheduleOf("optimizer", "learning_rate", model);
   settings.value_weight = number("value_weight");
   settings.max_grad_norm = number("max_grad_norm");
-  if (std::get<std::string>(Get("optimizer", "name", model).value) == "rmsprop")
-    settings.optimizer = OptimizerSettings::Name::kRmsProp;
+  settings.optimizer = OptimizerNamed(std::get<std::string>(Get("optimizer", "name", model).value))
+                           .value_or(OptimizerSettings::Name::kAdam);
   settings.optimizer_epsilon = number("epsilon", "optimizer");
   settings.optimizer_decay = number("decay", "optimizer");
+  settings.optimizer_momentum = number("momentum", "optimizer");
   settings.weight_decay = number("weight_decay", "optimizer");
   settings.max_staleness = integer("max_staleness");
   const auto& staleness = std::get<std::string>(Get("algorithm", "staleness", model).value);

@@ -181,11 +181,13 @@ const std::vector<ConfigRule> kOptimizerRules{
      "what makes a step of a gradient",
      -1,
      1,
-     {"adam", "rmsprop"}},
+     {"adam", "rmsprop", "sgd", "momentum", "adagrad"}},
     {"optimizer", "learning_rate", kSchedule, 3e-4, "3e-4", "step size", kTiny, 100},
     {"optimizer", "weight_decay", kNumber, 0.0, "0.01", "decoupled", 0, 100},
-    {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "of Adam, or inside RMSProp's root", kTiny, 1},
+    {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "of Adam or Adagrad, or inside RMSProp's root",
+     kTiny, 1},
     {"optimizer", "decay", kNumber, 0.99, "0.99", "of RMSProp's mean square", 0, 1},
+    {"optimizer", "momentum", kNumber, 0.9, "0.9", "of momentum's velocity (Nesterov)", 0, 1},
 };
 
 const std::vector<ConfigRule> kCheckpointRules{

@@ -18,7 +18,11 @@ OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
           .adam = {.epsilon = epsilon, .weight_decay = weight_decay},
           .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay),
                       .epsilon = epsilon,
-                      .weight_decay = weight_decay}};
+                      .weight_decay = weight_decay},
+          .sgd = {.weight_decay = weight_decay},
+          .momentum = {.delta = static_cast<float>(settings.optimizer_momentum),
+                       .weight_decay = weight_decay},
+          .adagrad = {.epsilon = epsilon, .weight_decay = weight_decay}};
 }
 
 void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {

@@ -9,8 +9,8 @@
 //              (an exchange with the center acts on this x)
 //   LookAhead  v <- delta v,    y <- x + v
 //
-// With delta = 0 both give the bits of Sgd. What is saved is v after LookAhead, and belongs to the
-// parameters y.
+// With delta = 0 both give the bits of Sgd. What is published and kept in checkpoints is y, with v
+// as it is after LookAhead.
 #pragma once
 
 #include "server/parameters/optimizer.h"

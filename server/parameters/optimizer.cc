@@ -1,5 +1,7 @@
 #include "server/parameters/optimizer.h"
 
+#include <utility>
+
 #include "server/parameters/adagrad.h"
 #include "server/parameters/adam.h"
 #include "server/parameters/momentum.h"
@@ -8,6 +10,19 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+
+std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text) {
+  using Name = OptimizerSettings::Name;
+  constexpr std::pair<Name, const char*> kNames[] = {{Name::kAdam, "adam"},
+                                                     {Name::kRmsProp, "rmsprop"},
+                                                     {Name::kSgd, "sgd"},
+                                                     {Name::kMomentum, "momentum"},
+                                                     {Name::kAdagrad, "adagrad"}};
+  for (const auto& [name, known] : kNames) {
+    if (known == text) return name;
+  }
+  return std::nullopt;
+}
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count) {
   switch (settings.name) {

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "shared/compute/vector_math.h"
 #include "shared/model/state.h"
@@ -53,6 +55,9 @@ struct OptimizerSettings {
   MomentumSettings momentum = {};
   AdagradSettings adagrad = {};
 };
+
+/// "adam", "rmsprop", "sgd", "momentum", "adagrad", as a config has them; nothing for another text.
+std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text);
 
 /// For `count` parameters: policy and critic sections, padding included (it is zero and stays
 /// zero).

@@ -74,10 +74,11 @@ bool HasForm(RuleName name, PushForm form) {
 Status CheckRule(const RuleSettings& rule) {
   const std::string name = TextOf(rule.name);
   if (!HasForm(rule.name, rule.form)) {
-    const PushForm usual = UsualRule(rule.name, 1).form;
-    return InvalidArgument("parameters.form: got " + Quoted(TextOf(rule.form)) + ", expected " +
-                           (usual == PushForm::kElastic ? "no such line" : Quoted(TextOf(usual))) +
-                           ", the only one that " + name + " has; take the line out");
+    const std::string got = "parameters.form: got " + Quoted(TextOf(rule.form)) + ", expected ";
+    return InvalidArgument(
+        IsElastic(rule.name)
+            ? got + "no such line, because " + name + " pushes its parameters; take it out"
+            : got + "\"gradient\", the only one that " + name + " has; take the line out");
   }
   if (rule.window < 1)
     return InvalidArgument("parameters.window: got " + std::to_string(rule.window) +

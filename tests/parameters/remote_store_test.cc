@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "server/parameters/local_store.h"
-#include "tests/parameters/cluster.h"
+#include "tests/parameters/live_cluster.h"
 
 namespace murmurate {
 namespace {
@@ -36,7 +36,7 @@ class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int>> {};
 
 TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
   const auto [name, shards] = GetParam();
-  Cluster cluster(Settings(name), shards);
+  LiveCluster cluster(Settings(name), shards);
   Quadratic here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 60));
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, OneWorker,
 TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
   ShardSettings settings = Settings(RuleName::kSync);
   settings.max_grad_norm = 0.4;
-  Cluster cluster(settings, 1);
+  LiveCluster cluster(settings, 1);
   cluster.remote.max_grad_norm = 0.4;
   Quadratic here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
@@ -74,7 +74,7 @@ TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
 }
 
 /// Runs `count` workers, each in a thread of its own; each with a target of its own, or `target`.
-std::vector<Quadratic> RunWorkers(Cluster& cluster, int count, double rate, int steps,
+std::vector<Quadratic> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
                                   const AlignedFloats* target = nullptr) {
   std::vector<Quadratic> problems;
   for (int i = 0; i < count; ++i) problems.emplace_back(100 + static_cast<std::uint64_t>(i));
@@ -98,7 +98,7 @@ std::vector<Quadratic> RunWorkers(Cluster& cluster, int count, double rate, int 
 }
 
 TEST(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
-  Cluster cluster(Settings(RuleName::kSync, 3), 2);
+  LiveCluster cluster(Settings(RuleName::kSync, 3), 2);
   const auto problems = RunWorkers(cluster, 3, 0.05, 25);
   // Sum in the order of workers, divide by their number, step: by hand.
   std::vector<float> x(problems[0].target.size(), 0.0f);
@@ -125,7 +125,7 @@ TEST_P(ManyWorkers, FindTheOptimumTogether) {
   ShardSettings settings = Settings(GetParam(), 4);
   settings.rule.elastic = 0.1;
   settings.rule.window = GetParam() == RuleName::kAsgd || GetParam() == RuleName::kSync ? 1 : 4;
-  Cluster cluster(settings, 2);
+  LiveCluster cluster(settings, 2);
   cluster.remote.optimizer = PlainSgd();
   const Quadratic same(100);
   (void)RunWorkers(cluster, 4, 0.05, 400, &same.target);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, ManyWorkers,
 
 TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   ShardSettings settings = Settings(RuleName::kAsgd);
-  Cluster cluster(settings, 1);
+  LiveCluster cluster(settings, 1);
   Quadratic here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 30));
@@ -168,7 +168,7 @@ TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
 }
 
 TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
-  Cluster cluster(Settings(RuleName::kAsgd), 2);
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
   Quadratic here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 20));
@@ -181,7 +181,7 @@ TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
 }
 
 TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
-  Cluster cluster(Settings(RuleName::kSync, 2), 1);
+  LiveCluster cluster(Settings(RuleName::kSync, 2), 1);
   Quadratic left(1), dead(1);
   auto dies = cluster.NewWorker(1);
   const auto stays = cluster.NewWorker(0);
@@ -194,13 +194,13 @@ TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
 }
 
 TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
-  const auto refused = [](Cluster& cluster, int worker = 0) {
+  const auto refused = [](LiveCluster& cluster, int worker = 0) {
     const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));
     Quadratic problem(1, cluster.normalized);
     EXPECT_FALSE(problem.Descend(*store, 0.1, 1));
     return cluster.failure;
   };
-  Cluster cluster(Settings(RuleName::kAsgd), 2);
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
   const auto first = cluster.NewWorker(0);
   Quadratic problem(1);
   ASSERT_TRUE(problem.Descend(*first, 0.1, 1));
@@ -220,7 +220,7 @@ TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
 }
 
 TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
-  Cluster cluster(Settings(RuleName::kAsgd), 2);
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
   cluster.remote.overlap = true;
   Quadratic there(5);
   Quadratic by_hand(5);
@@ -241,7 +241,7 @@ TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
 }
 
 TEST(Remote, InterruptedItLetsTheLearnerGo) {
-  Cluster cluster(Settings(RuleName::kAsgd), 1, false);  // no shard is there
+  LiveCluster cluster(Settings(RuleName::kAsgd), 1, false);  // no shard is there
   const auto worker = cluster.NewWorker(0);
   Quadratic problem(1);
   std::thread learner([&] { EXPECT_FALSE(problem.Descend(*worker, 0.1, 1)); });
@@ -251,7 +251,7 @@ TEST(Remote, InterruptedItLetsTheLearnerGo) {
 
 TEST(Remote, WhatWorkersSeeOfObservationsIsCountedOnce) {
   ShardSettings settings = Settings(RuleName::kAsgd);
-  Cluster cluster(settings, 2);
+  LiveCluster cluster(settings, 2);
   cluster.normalized = true;
   const auto worker = cluster.NewWorker(0);
   Quadratic problem(1, true);
