@@ -29,7 +29,7 @@ void AddToWindow(std::span<const float> gradient, float scale, int before,
   }
 }
 
-void Contribution(const RuleSettings& rule, const Window& window, std::span<float> out) {
+void Contribution(const RuleSettings& rule, const WorkerWindow& window, std::span<float> out) {
   MURMURATE_CHECK(HasForm(rule.name, rule.form) && window.steps > 0,
                   "CheckRule passed, and something is to be pushed");
   const float steps = TakesTheMean(rule.name) ? static_cast<float>(window.steps) : 1.0f;

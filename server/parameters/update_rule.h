@@ -38,7 +38,7 @@ void AddToWindow(std::span<const float> gradient, float scale, int before,
                  std::span<float> accumulated);
 
 /// What the worker knows of its window when it pushes.
-struct Window {
+struct WorkerWindow {
   std::span<const float> local;        ///< x_i (not the look-ahead)
   std::span<const float> pulled;       ///< where WorkerKeepsPulled: the last center
   std::span<const float> accumulated;  ///< gradient form: their sum
@@ -52,7 +52,7 @@ struct Window {
 ///   aeasgd, aeamsgd local
 /// with `steps` for T. `out` may be the very span it is made of (`accumulated`, `local`); where
 /// nothing is computed then nothing is copied.
-void Contribution(const RuleSettings& rule, const Window& window, std::span<float> out);
+void Contribution(const RuleSettings& rule, const WorkerWindow& window, std::span<float> out);
 
 /// local <- answer, the center; easgd: local -= contribution, the worker's own e (the answer, the
 /// new center, is what it pulled); aeasgd and aeamsgd: local -= answer, which is e.

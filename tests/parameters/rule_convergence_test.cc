@@ -2,7 +2,6 @@
 // workers, in turns and in a random order in which some are far ahead of others.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
