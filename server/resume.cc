@@ -4,6 +4,7 @@
 #include "server/commands.h"
 #include "server/daemon.h"
 #include "server/resume_plan.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -36,6 +37,7 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
                            ": learns from files, and where it was in them is not kept; begin anew "
                            "from its weights: murmurate train CONFIG --set model.initialize_from=" +
                            *folder + "/checkpoints/latest");
+  MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
   if (!plan.ok()) return plan.status();
   if (const auto over = AlreadyOver(*plan, config->run())) {

@@ -76,4 +76,7 @@ struct AlgorithmSettings {
   int threads = 1;
 };
 
+/// What [optimizer] says, with all its numbers.
+OptimizerSettings OptimizerOf(const AlgorithmSettings& settings);
+
 }  // namespace murmurate
