@@ -52,6 +52,14 @@ TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& chann
   update.held_out = report.held_out;
   update.wait_s = report.wait_s;
   update.busy_s = report.busy_s;
+  if (const ExchangeReport& exchange = report.exchange; exchange.exchanges > 0) {
+    update.exchange_staleness = exchange.staleness_mean;
+    update.exchange_staleness_max = exchange.staleness_max;
+    update.exchange_distance = exchange.distance_mean;
+    update.exchange_wait_s = exchange.wait_s;
+    update.exchange_late = static_cast<double>(exchange.late);
+    update.exchange_wasted = exchange.wasted_share;
+  }
   update.episodes = report.episodes;
   return update;
 }
