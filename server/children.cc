@@ -35,7 +35,7 @@ namespace {
 }
 
 std::string HowItEnded(pid_t pid, int status) {
-  const std::string who = "actor process " + std::to_string(pid);
+  const std::string who = "process " + std::to_string(pid);
   if (WIFSIGNALED(status)) return who + " was ended by signal " + std::to_string(WTERMSIG(status));
   return who + " ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
@@ -76,7 +76,7 @@ std::vector<std::string> Children::TakeEnded() {
     const pid_t ended = waitpid(pid, &status, WNOHANG);
     if (ended == 0) return false;
     sentences.push_back(ended == pid ? HowItEnded(pid, status)
-                                     : "actor process " + std::to_string(pid) + " is gone");
+                                     : "process " + std::to_string(pid) + " is gone");
     return true;
   });
   return sentences;

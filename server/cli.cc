@@ -27,6 +27,7 @@ struct CommandLine {
   AskArguments ask;
   PlotArguments plot;
   SetArguments set;
+  ParamsArguments params;
   std::string check, resume;
   std::function<Result<int>()> chosen;
 };
@@ -111,8 +112,25 @@ void AddTrain(CLI::App* app, CommandLine* line) {
   AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
   AddShortcut(train, line, "--seed", "run.seed", "Seed");
   AddShortcut(train, line, "--steps", "run.steps", "Budget in environment steps");
+  AddShortcut(train, line, "--learners", "run.learners", "Learners that share one model");
+  AddShortcut(train, line, "--shards", "run.shards", "Processes of their parameter server");
   train->callback(
       [line] { line->chosen = [line] { return RunTrain(line->common, line->learn); }; });
+}
+
+void AddParams(CLI::App* app, CommandLine* line) {
+  auto* params = app->add_subcommand(
+      "params",
+      "One shard of a parameter server, for learners with [parameters] mode = \"server\"");
+  ParamsArguments& given = line->params;
+  params->add_option("CONFIG", given.config, "The TOML file (or example) that the learners have")
+      ->required();
+  params->add_option("--shard", given.shard, "Its index in parameters.shards")->required();
+  params->add_option("--dir", given.folder,
+                     "Where its checkpoints lie and it goes on from; usual: RUN-shard-I");
+  params->add_flag("--fresh", given.fresh, "Begin anew; what lies there is kept as DIR.1");
+  params->callback(
+      [line] { line->chosen = [line] { return RunParams(line->common, line->params); }; });
 }
 
 void AddResume(CLI::App* app, CommandLine* line) {
@@ -273,6 +291,7 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   AddSet(&app, &line);
   AddServe(&app, &line);
   AddTrain(&app, &line);
+  AddParams(&app, &line);
   AddResume(&app, &line);
   AddActor(&app, &line);
   AddOthers(&app, &line);

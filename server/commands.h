@@ -30,15 +30,26 @@ struct LearnArguments {
 Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments);
 Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments);
 
+/// params CONFIG --shard I.
+struct ParamsArguments {
+  std::string config;
+  int shard = 0;
+  std::string folder;  ///< "": run.dir/run.name-shard-I
+  bool fresh = false;
+};
+Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments);
+
 /// Of a run that was started before; which of the two says its own record.
 Result<int> RunResume(const CommonArguments& common, const std::string& run);
 struct DaemonOptions;
 /// A learner for whoever attaches. Of `options` only what is to begin with must be set: the plan,
 /// the initial files, what to do with a name that is taken.
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// Before these two: makes `config` that of the first of run.learners, if there are several.
+Status PrepareCluster(Config* config);
 /// A learner of `options.source`, with no actor: ends when it has been through it, or at run.steps.
 Result<int> TrainOnData(const CommonArguments& common, const Config& config, DaemonOptions options);
-/// A learner and its own actors.
+/// A learner and its own actors, and the rest of its cluster.
 Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options);
 
 struct ActorArguments {

@@ -74,6 +74,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(config.CheckEnvironment());
   MURMURATE_RETURN_IF_ERROR(config.CheckSettings());
   MURMURATE_RETURN_IF_ERROR(config.CheckData());
+  MURMURATE_RETURN_IF_ERROR(config.CheckParameters());
   std::set<std::string> models = config.entries_.models;
   models.insert("");
   for (const std::string& model : models) {
@@ -124,6 +125,9 @@ void Config::Settle(const std::string& stem) {
   run_.seed = *AsCount(get("run", "seed"));
   run_.actors = AsInt(get("run", "actors"));
   run_.agents = AsInt(get("run", "agents"));
+  run_.learners = AsInt(get("run", "learners"));
+  run_.shards = AsInt(get("run", "shards"));
+  if (run_.shards == 0 && run_.learners > 1) run_.shards = 1;
   run_.steps = AsCount(get("run", "steps"));
   run_.stop_at_steps = AsCount(get("run", "stop_at_steps"));
   run_.stop_at_return = As<double>(get("run", "stop_at_return"));
@@ -196,10 +200,11 @@ AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
   settings.learning_rate = ScheduleOf("optimizer", "learning_rate", model);
   settings.value_weight = number("value_weight");
   settings.max_grad_norm = number("max_grad_norm");
-  if (std::get<std::string>(Get("optimizer", "name", model).value) == "rmsprop")
-    settings.optimizer = OptimizerSettings::Name::kRmsProp;
+  settings.optimizer = OptimizerNamed(std::get<std::string>(Get("optimizer", "name", model).value))
+                           .value_or(OptimizerSettings::Name::kAdam);
   settings.optimizer_epsilon = number("epsilon", "optimizer");
   settings.optimizer_decay = number("decay", "optimizer");
+  settings.optimizer_momentum = number("momentum", "optimizer");
   settings.weight_decay = number("weight_decay", "optimizer");
   settings.max_staleness = integer("max_staleness");
   const auto& staleness = std::get<std::string>(Get("algorithm", "staleness", model).value);
@@ -277,6 +282,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
     settings.beginning.keep_bias = static_cast<float>(*bias);
   settings.initial_file = InitialFileFor(model);
+  if (shares_parameters()) settings.remote = RemoteFor(model);
   return settings;
 }
 

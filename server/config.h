@@ -19,6 +19,7 @@
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
+#include "server/parameters/remote_store.h"
 #include "server/training_data.h"
 #include "shared/model/model_spec.h"
 
@@ -32,7 +33,8 @@ struct RunSettings {
   std::string name, dir, environment;
   EnvironmentOptions environment_options;  ///< [environment]
   std::uint64_t seed = 1;
-  int actors = 4, agents = 2;
+  int actors = 4, agents = 2;    ///< this learner's share of the actors
+  int learners = 1, shards = 0;  ///< that `train` starts
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;
   double log_interval_s = 5.0;
@@ -66,6 +68,7 @@ struct ModelSettings {
   int batches_ahead = 2;
   Initialization beginning;
   InitialFile initial_file;
+  std::optional<RemoteSettings> remote;  ///< of a worker of a parameter server
 };
 
 class Config {
@@ -74,6 +77,9 @@ class Config {
                              const std::vector<ConfigOverride>& overrides);
   /// Listens on one private ipc endpoint, whatever the file says: what `train` does.
   void ListenPrivately();
+  /// Makes this learner number 0 of run.learners around shards at these addresses: it takes its
+  /// share of run.actors and run.steps. The status: what does not suit that.
+  Status LeadCluster(const std::vector<std::string>& shards);
 
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
@@ -88,6 +94,11 @@ class Config {
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
   /// What initialize_from names, of the models in general and of those with a section of their own.
   std::vector<InitialFile> initial_files() const;
+  /// [parameters] mode = "server": this learner is a worker of the shards.
+  bool shares_parameters() const;
+  std::vector<std::string> shards() const;
+  /// What a shard and its workers must have in common; `model` "": in general.
+  ShardSettings shard_settings(const std::string& model = "") const;
   /// "ppo"; `model` "": of all that name none of their own.
   const std::string& AlgorithmNameFor(const std::string& model = "") const;
 
@@ -127,6 +138,8 @@ class Config {
   Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
   Schedule ToSchedule(const ConfigSchedule& written) const;
   Status CheckData() const;
+  Status CheckParameters() const;
+  RemoteSettings RemoteFor(const std::string& model) const;
   Status CheckLabels(const std::string& model) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);

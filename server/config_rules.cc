@@ -33,6 +33,10 @@ const std::vector<ConfigRule> kRunRules{
     {"run", "environment", kString, kUnset, "\"cartpole\"", "what `train` and `eval` play"},
     {"run", "actors", kInteger, I(4), "4", "actor processes that `train` starts", 1, 4096},
     {"run", "agents", kInteger, I(2), "2", "agents in each of them", 1, 4096},
+    {"run", "learners", kInteger, I(1), "3", "learners that `train` starts around one model", 1,
+     1024},
+    {"run", "shards", kInteger, I(0), "2",
+     "processes of their parameter server; 0: one if there are several learners", 0, 1024},
     {"run", "steps", kInteger, kUnset, "100000", "budget and horizon of schedules", 1, kMany},
     {"run", "stop_at_return", kNumber, kUnset, "475", "end at this mean of 100 episodes"},
     {"run", "stop_at_steps", kInteger, kUnset, "50000", "end here, schedules unchanged", 1, kMany},
@@ -181,11 +185,70 @@ const std::vector<ConfigRule> kOptimizerRules{
      "what makes a step of a gradient",
      -1,
      1,
-     {"adam", "rmsprop"}},
+     {"adam", "rmsprop", "sgd", "momentum", "adagrad"}},
     {"optimizer", "learning_rate", kSchedule, 3e-4, "3e-4", "step size", kTiny, 100},
     {"optimizer", "weight_decay", kNumber, 0.0, "0.01", "decoupled", 0, 100},
-    {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "of Adam, or inside RMSProp's root", kTiny, 1},
+    {"optimizer", "epsilon", kNumber, 1e-5, "1e-5", "of Adam or Adagrad, or inside RMSProp's root",
+     kTiny, 1},
     {"optimizer", "decay", kNumber, 0.99, "0.99", "of RMSProp's mean square", 0, 1},
+    {"optimizer", "momentum", kNumber, 0.9, "0.9", "of momentum's velocity (Nesterov)", 0, 1},
+};
+
+const std::vector<ConfigRule> kParametersRules{
+    {"parameters",
+     "mode",
+     kString,
+     S("local"),
+     "\"server\"",
+     "whether this learner has its parameters to itself",
+     -1,
+     1,
+     {"local", "server"}},
+    {"parameters",
+     "rule",
+     kString,
+     S("sync"),
+     "\"sync\"",
+     "how learners' updates become one",
+     -1,
+     1,
+     {"asgd", "downpour", "agn", "adag", "dynsgd", "sync", "sagn", "easgd", "aeasgd", "aeamsgd"}},
+    {"parameters",
+     "form",
+     kString,
+     kUnset,
+     "\"gradient\"",
+     "what is pushed; usual: as the rule's paper has it",
+     -1,
+     1,
+     {"gradient", "delta"}},
+    {"parameters", "window", kInteger, kUnset, "5",
+     "updates from one exchange to the next; 0: a batch, usual for ppo; else the rule's", 0,
+     1 << 20},
+    {"parameters", "elastic", kNumber, kUnset, "0.3",
+     "alpha of easgd, aeasgd, aeamsgd; usual: 0.9 / workers", kTiny, 1},
+    {"parameters", "adag_scale", kNumber, 1.0, "1", "adag: distance that halves a step, squared",
+     kTiny, kMany},
+    {"parameters", "shards", ValueKind::kStrings, Strings{}, "[\"tcp://127.0.0.1:7430\"]",
+     "addresses of the parameter server, in the order of --shard"},
+    {"parameters", "worker", kInteger, I(0), "1", "this learner's number among them", 0, 65535},
+    {"parameters", "workers", kInteger, I(1), "4", "learners that begin together", 1, 65536},
+    {"parameters", "backup", kInteger, I(0), "1",
+     "sync, sagn: so many late ones are not waited for", 0, 65535},
+    {"parameters", "max_staleness", kInteger, I(0), "8",
+     "pushes that a learner may be ahead of the slowest; 0: any", 0, 1 << 20},
+    {"parameters", "overlap", kBool, false, "true", "exchange while the next gradient is computed"},
+    {"parameters",
+     "optimizer",
+     kString,
+     kUnset,
+     "\"adagrad\"",
+     "the shards'; usual: as [optimizer]",
+     -1,
+     1,
+     {"adam", "rmsprop", "sgd", "momentum", "adagrad"}},
+    {"parameters", "learning_rate", kNumber, kUnset, "0.01",
+     "of the shards' optimizer; usual: the learner's at that time", kTiny, 100},
 };
 
 const std::vector<ConfigRule> kCheckpointRules{
@@ -305,9 +368,9 @@ const std::vector<ConfigRule>& ConfigRules() {
   static const std::vector<ConfigRule> kRules = [] {
     std::vector<ConfigRule> all;
     const std::vector<ConfigRule> environment_rules = EnvironmentRules();
-    for (const auto* some :
-         {&kRunRules, &environment_rules, &kServerRules, &kModelRules, &kAlgorithmRules,
-          &kOptimizerRules, &kCheckpointRules, &kEvaluationRules, &kDataRules, &kRecordRules})
+    for (const auto* some : {&kRunRules, &environment_rules, &kServerRules, &kModelRules,
+                             &kAlgorithmRules, &kOptimizerRules, &kParametersRules,
+                             &kCheckpointRules, &kEvaluationRules, &kDataRules, &kRecordRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();
@@ -330,8 +393,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run",        "environment", "server", "model",  "algorithm", "optimizer",
-          "checkpoint", "evaluation",  "data",   "record", "settings"};
+  return {"run",        "environment", "server",     "model", "algorithm", "optimizer",
+          "parameters", "checkpoint",  "evaluation", "data",  "record",    "settings"};
 }
 
 std::string Expectation(const ConfigRule& rule) {

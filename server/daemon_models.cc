@@ -134,9 +134,9 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
   const WeightsFile& weights = resumed.found.checkpoint.weights;
   const SavedState& state = resumed.found.checkpoint.state;
   const ModelSettings& settings = resumed.settings;
-  auto learner =
-      std::make_unique<Learner>(settings.spec, settings.algorithm,
-                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
+  auto learner = std::make_unique<Learner>(settings.spec, settings.algorithm,
+                                           DeriveSeed(config.run().seed, models.size()),
+                                           settings.beginning, MakeStore(resumed.name, settings));
   if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
   auto offered = TakeModel(resumed.name, settings, std::move(learner), weights.steps, &state);
@@ -170,11 +170,20 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
     weights = std::move(*match);
     log(LogLevel::kInfo, "model " + name + ": " + weights->report);
   }
-  auto learner =
-      std::make_unique<Learner>(settings.spec, settings.algorithm,
-                                DeriveSeed(config.run().seed, models.size()), settings.beginning);
+  auto learner = std::make_unique<Learner>(settings.spec, settings.algorithm,
+                                           DeriveSeed(config.run().seed, models.size()),
+                                           settings.beginning, MakeStore(name, settings));
   if (weights) learner->BeginWith(weights->match);
   return learner;
+}
+
+/// Null: the learner's own.
+std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name,
+                                                         const ModelSettings& settings) const {
+  if (!settings.remote) return nullptr;
+  return std::make_unique<RemoteStore>(
+      *settings.remote, name, settings.spec,
+      RemoteCallbacks{log, [this](Status status) { signals->RequestFailure(std::move(status)); }});
 }
 
 void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
@@ -233,6 +242,7 @@ void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
     if (model->feeding) model->feeding->Stop();
     model->loop->RequestStop();
+    model->learning->Interrupt();
     while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
   }
 }

@@ -74,6 +74,8 @@ struct Daemon::State {
   Status WriteRecord() const;
   Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
                                                const ModelSettings& settings) const;
+  std::unique_ptr<ParameterStore> MakeStore(const std::string& name,
+                                            const ModelSettings& settings) const;
   void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
   ActorsView Actors() const;
   Result<std::vector<std::string>> Listen(const std::string& folder);

@@ -4,6 +4,7 @@
 #include "server/commands.h"
 #include "server/daemon.h"
 #include "server/resume_plan.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -31,6 +32,7 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   if (!folder.ok()) return folder.status();
   auto config = ConfigOf(*folder, common);
   if (!config.ok()) return config.status();
+  MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
   if (!plan.ok()) return plan.status();
   if (const auto over = AlreadyOver(*plan, *config)) {

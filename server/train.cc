@@ -4,6 +4,7 @@
 
 #include "client/environments/environment.h"
 #include "server/children.h"
+#include "server/cluster.h"
 #include "server/commands.h"
 #include "server/daemon.h"
 #include "server/operate/display.h"
@@ -59,11 +60,12 @@ Status StartActors(const Config& config, Children* children) {
 }
 
 /// Waits for the end of the run; kAsked for a signal.
-RunEnd Await(Signals* signals, Children* children, const LogCallback& log) {
+RunEnd Await(Signals* signals, Children* children, Cluster* cluster, const LogCallback& log) {
   while (true) {
     const Signals::Event event = signals->Wait(-1);
     if (event == Signals::Event::kSignal) return RunEnd::kAsked;
     if (const auto end = signals->requested()) return *end;
+    if (Status status = cluster->Watch(log); !status.ok()) signals->RequestFailure(status);
     for (const std::string& sentence : children->TakeEnded())
       log(LogLevel::kWarning, sentence + "; " + std::to_string(children->alive()) + " are left");
     if (children->alive() > 0) continue;
@@ -107,6 +109,12 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          '.';
 }
 
+Status StartCluster(Cluster* cluster, const Config& config, const std::string& directory,
+                    bool resumes) {
+  if (config.run().shards == 0) return {};
+  return cluster->Start(config, directory, resumes);
+}
+
 /// What every training has, new or resumed, from play or from files.
 void Complete(const CommonArguments& common, DaemonOptions* options) {
   options->when_taken = RunDirectory::WhenTaken::kNextName;
@@ -133,12 +141,20 @@ Status CheckData(const Config& config, DataSource& data) {
 
 }  // namespace
 
+Status PrepareCluster(Config* config) {
+  if (config->run().shards == 0) return {};
+  auto addresses = Cluster::ShardAddresses(config->run().shards);
+  if (!addresses.ok()) return addresses.status();
+  return config->LeadCluster(*addresses);
+}
+
 Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
   auto source = FindConfig(arguments.config);
   if (!source.ok()) return source.status();
   auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
   config->ListenPrivately();
+  MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
   auto data = OpenData(config->data());
@@ -159,11 +175,19 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   Signals signals;
   Complete(common, &options);
   options.own_actors = true;
+  const bool resumes = options.plan.has_value();
+  Cluster cluster;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
+  MURMURATE_RETURN_IF_ERROR(StartCluster(&cluster, config, (*daemon)->directory(), resumes));
   Signals::Event event = Signals::Event::kTimeout;
-  while (event != Signals::Event::kSignal && !signals.requested()) event = signals.Wait(-1);
+  while (event != Signals::Event::kSignal && !signals.requested()) {
+    event = signals.Wait(-1);
+    if (Status status = cluster.Watch((*daemon)->log()); !status.ok())
+      signals.RequestFailure(status);
+  }
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
+  cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
                    WithCommas(outcome.steps) + " steps learned from " + data->Description() +
@@ -178,13 +202,16 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
 
 Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
   Signals signals;
+  Cluster cluster;
+  const bool resumes = options.plan.has_value();
   Children children;  // first of all: they start up while the learner does
   if (Status status = StartActors(config, &children); !status.ok()) return status;
   Complete(common, &options);
   options.own_actors = true;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
-  const RunEnd end = Await(&signals, &children, (*daemon)->log());
+  MURMURATE_RETURN_IF_ERROR(StartCluster(&cluster, config, (*daemon)->directory(), resumes));
+  const RunEnd end = Await(&signals, &children, &cluster, (*daemon)->log());
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
   bool reminded = false;
   const auto gone = [&] {
@@ -196,6 +223,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
     return children.alive() == 0;
   };
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
+  cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));

@@ -54,6 +54,14 @@ TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& chann
   update.eval_loss = report.eval_loss;
   update.eval_accuracy = report.eval_accuracy;
   update.held_out = report.held_out;
+  if (const ExchangeReport& exchange = report.exchange; exchange.exchanges > 0) {
+    update.exchange_staleness = exchange.staleness_mean;
+    update.exchange_staleness_max = exchange.staleness_max;
+    update.exchange_distance = exchange.distance_mean;
+    update.exchange_wait_s = exchange.wait_s;
+    update.exchange_late = static_cast<double>(exchange.late);
+    update.exchange_wasted = exchange.wasted_share;
+  }
   update.episodes = report.episodes;
   return update;
 }

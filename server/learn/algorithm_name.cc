@@ -28,4 +28,18 @@ std::optional<AlgorithmName> AlgorithmNamed(const std::string& text) {
   return std::nullopt;
 }
 
+OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
+  const float epsilon = static_cast<float>(settings.optimizer_epsilon);
+  const float weight_decay = static_cast<float>(settings.weight_decay);
+  return {.name = settings.optimizer,
+          .adam = {.epsilon = epsilon, .weight_decay = weight_decay},
+          .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay),
+                      .epsilon = epsilon,
+                      .weight_decay = weight_decay},
+          .sgd = {.weight_decay = weight_decay},
+          .momentum = {.delta = static_cast<float>(settings.optimizer_momentum),
+                       .weight_decay = weight_decay},
+          .adagrad = {.epsilon = epsilon, .weight_decay = weight_decay}};
+}
+
 }  // namespace murmurate

@@ -66,8 +66,9 @@ struct AlgorithmSettings {
   double max_grad_norm = 0.5;
   OptimizerSettings::Name optimizer = OptimizerSettings::Name::kAdam;
   double optimizer_epsilon = 1e-5, weight_decay = 0.0;
-  double optimizer_decay = 0.99;  ///< RMSProp's
-  int max_staleness = 16;         ///< versions
+  double optimizer_decay = 0.99;    ///< RMSProp's
+  double optimizer_momentum = 0.9;  ///< delta of momentum
+  int max_staleness = 16;           ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
@@ -75,5 +76,8 @@ struct AlgorithmSettings {
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
 };
+
+/// What [optimizer] says, with all its numbers.
+OptimizerSettings OptimizerOf(const AlgorithmSettings& settings);
 
 }  // namespace murmurate

@@ -42,6 +42,7 @@ class LearnLoop {
   void PostRates(const Rates& rates);
 
   const Learner& learner() const { return *learner_; }
+  void Interrupt() { learner_->Interrupt(); }  ///< any thread
   std::uint64_t batches() const { return batches_; }
 
  private:

@@ -11,16 +11,6 @@
 namespace murmurate {
 namespace {
 
-OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
-  const float epsilon = static_cast<float>(settings.optimizer_epsilon);
-  const float weight_decay = static_cast<float>(settings.weight_decay);
-  return {.name = settings.optimizer,
-          .adam = {.epsilon = epsilon, .weight_decay = weight_decay},
-          .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay),
-                      .epsilon = epsilon,
-                      .weight_decay = weight_decay}};
-}
-
 void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
   std::fill_n(batch.weight.data() + place * batch.length, batch.length, 0.0f);
   ++report->stale_trajectories;
@@ -30,14 +20,17 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& ppo_settings, std::uint64_t seed,
-        const Initialization& beginning)
+        const Initialization& beginning, std::unique_ptr<ParameterStore> given_store)
       : spec(model_spec),
         settings(ppo_settings),
         rewards(settings),
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
-        store(MakeOptimizer(OptimizerOf(settings), gradient.size()), settings.max_grad_norm) {
+        store(given_store ? std::move(given_store)
+                          : std::make_unique<LocalStore>(
+                                MakeOptimizer(OptimizerOf(settings), gradient.size()),
+                                settings.max_grad_norm)) {
     InitializeParameters(spec, DeriveSeed(seed, 0), parameters, beginning);
   }
 
@@ -52,7 +45,7 @@ struct Learner::State {
   RewardScale rewards;
   Algorithm algorithm;
   AlignedFloats parameters, gradient;
-  LocalStore store;
+  std::unique_ptr<ParameterStore> store;
   std::uint64_t version = 1;
 };
 
@@ -81,7 +74,7 @@ void Learner::State::Train(std::uint64_t environment_steps, LearnReport* report)
   report->learning_rate = rates.learning_rate.At(environment_steps);
   double norms = 0.0;
   while (algorithm.NextGradient(parameters, gradient)) {
-    const double norm = store.Step(report->learning_rate, gradient, trained());
+    const double norm = store->Step(report->learning_rate, gradient, trained());
     if (!std::isfinite(norm)) {
       ++report->skipped_updates;
       continue;
@@ -99,20 +92,20 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
   for (const int place : algorithm.places()) {
     UpdateObservationStatistics(spec, batch.observation.data() + place * length * width,
                                 std::span(batch.weight.data() + place * length, length),
-                                parameters);
+                                store->ObservationsSeen(parameters));
   }
 }
 
 Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
-                 const Initialization& beginning)
-    : state_(std::make_unique<State>(spec, settings, seed, beginning)) {}
+                 const Initialization& beginning, std::unique_ptr<ParameterStore> store)
+    : state_(std::make_unique<State>(spec, settings, seed, beginning, std::move(store))) {}
 
 Learner::~Learner() = default;
 
 void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parameters); }
 
 void Learner::Save(SavedState* state) const {
-  state_->store.Save(StateWriter(state, "optimizer"));
+  state_->store->Save(StateWriter(state, "optimizer"));
   state_->algorithm.Save(StateWriter(state, "algorithm"));
   state_->rewards.Save(StateWriter(state, "rewards"));
 }
@@ -122,7 +115,7 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
   if (parameters.size() != state_->parameters.size())
     return InvalidData("the saved model has " + std::to_string(parameters.size()) +
                        " parameters, this one " + std::to_string(state_->parameters.size()));
-  MURMURATE_RETURN_IF_ERROR(state_->store.Load(StateReader(state, "optimizer")));
+  MURMURATE_RETURN_IF_ERROR(state_->store->Load(StateReader(state, "optimizer")));
   MURMURATE_RETURN_IF_ERROR(state_->algorithm.Load(StateReader(state, "algorithm")));
   MURMURATE_RETURN_IF_ERROR(state_->rewards.Load(StateReader(state, "rewards")));
   std::copy(parameters.begin(), parameters.end(), state_->parameters.begin());
@@ -140,12 +133,19 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps
     report.version = state_->version;
     return report;
   }
+  if (!state_->store->BeginBatch(state_->parameters)) {
+    report.held_out = true;
+    report.version = state_->version;
+    return report;
+  }
   state_->WeighByAge(batch, &report);
   state_->rewards.Apply(batch);
   state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
   state_->Train(environment_steps, &report);
   state_->UpdateStatistics(batch);
+  state_->store->EndBatch(state_->parameters);
   state_->algorithm.Report(&report);
+  report.exchange = state_->store->TakeReport();
   report.version = ++state_->version;
   report.episodes.assign(batch.episodes.begin(), batch.episodes.end());
   return report;
@@ -164,6 +164,7 @@ void Learner::SetRates(const Rates& rates) {
   state_->algorithm.SetRates(rates);
 }
 
+void Learner::Interrupt() { state_->store->Interrupt(); }
 const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }

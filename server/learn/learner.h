@@ -12,6 +12,7 @@
 
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/rates.h"
+#include "server/parameters/parameter_store.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/state.h"
@@ -44,13 +45,15 @@ struct LearnReport {
   /// Over `eval_rows` rows that nobody had learned from: those of a batch that is held out, or the
   /// first pass over what actors sent, whose every row is scored before it is learned from.
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
-  bool held_out = false;  ///< nothing was learned, and the version is the one before
+  bool held_out = false;         ///< nothing was learned, and the version is the one before
+  ExchangeReport exchange = {};  ///< of a learner that shares its parameters
 };
 
 class Learner {
  public:
+  /// `store`: where the parameters are stepped; null: here, by the optimizer of `settings`.
   Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
-          const Initialization& beginning = {});
+          const Initialization& beginning = {}, std::unique_ptr<ParameterStore> store = nullptr);
   ~Learner();
 
   /// Before the first batch: what of a file matches goes over what was drawn.
@@ -71,6 +74,8 @@ class Learner {
   /// From the next batch on.
   void SetRates(const Rates& rates);
   const Rates& rates() const;
+  /// Any thread: a Learn that waits for other learners returns soon, now and from now on.
+  void Interrupt();
 
   /// The newest parameters with their act settings; version 1 is the initial one.
   std::shared_ptr<const Snapshot> TakeSnapshot() const;

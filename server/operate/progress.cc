@@ -162,7 +162,9 @@ std::string ProgressFile::Header() {
          "train/policy_gradient_loss,train/value_loss,train/entropy_loss,train/approx_kl,"
          "train/clip_fraction,"
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range,"
-         "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait\n";
+         "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait,"
+         "parameters/staleness,parameters/staleness_max,parameters/distance,parameters/wait_s,"
+         "parameters/late,parameters/wasted\n";
 }
 
 std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
@@ -179,11 +181,28 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
          std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
          EvaluationFields(progress.evaluation());
   const double wait = progress.TakeWait();
-  if (last.updates == 0) return row + ",,,,,,,,,,,,,,,\n";
-  for (const double value :
-       {last.policy_loss, last.value_loss, -last.entropy, last.approx_kl, last.clip_fraction,
-        last.explained_variance, last.grad_norm, last.learning_rate, last.clip_range, last.loss,
-        last.accuracy, last.error, progress.eval_loss(), progress.eval_accuracy(), wait})
+  if (last.updates == 0) return row + std::string(21, ',') + '\n';
+  for (const double value : {last.policy_loss,
+                             last.value_loss,
+                             -last.entropy,
+                             last.approx_kl,
+                             last.clip_fraction,
+                             last.explained_variance,
+                             last.grad_norm,
+                             last.learning_rate,
+                             last.clip_range,
+                             last.loss,
+                             last.accuracy,
+                             last.error,
+                             progress.eval_loss(),
+                             progress.eval_accuracy(),
+                             wait,
+                             last.exchange_staleness,
+                             last.exchange_staleness_max,
+                             last.exchange_distance,
+                             last.exchange_wait_s,
+                             last.exchange_late,
+                             last.exchange_wasted})
     row += ',' + Number(value);
   return row + '\n';
 }

@@ -44,6 +44,9 @@ struct TrainingUpdate {
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
   bool held_out = false;
   double waited_s = 0, lived_s = 0;  ///< of the learning thread so far, of which learner_wait is
+  /// Of a learner that shares its parameters, over the exchanges of the batch; NaN: it had none.
+  double exchange_staleness = kNone, exchange_staleness_max = kNone, exchange_distance = kNone;
+  double exchange_wait_s = kNone, exchange_late = kNone, exchange_wasted = kNone;
   std::vector<EpisodeRecord> episodes;
 };
 

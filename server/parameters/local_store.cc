@@ -16,6 +16,7 @@ double LocalStore::Step(double learning_rate, std::span<const float> gradient,
   optimizer_->Step(static_cast<float>(learning_rate),
                    clipped ? static_cast<float>(max_grad_norm_ / norm) : 1.0f, gradient,
                    parameters);
+  optimizer_->LookAhead(parameters);
   return norm;
 }
 

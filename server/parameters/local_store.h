@@ -10,10 +10,11 @@
 #include <span>
 
 #include "server/parameters/optimizer.h"
+#include "server/parameters/parameter_store.h"
 
 namespace murmurate {
 
-class LocalStore {
+class LocalStore : public ParameterStore {
  public:
   /// `max_grad_norm` 0: never clip.
   LocalStore(std::unique_ptr<Optimizer> optimizer, double max_grad_norm);
@@ -21,12 +22,13 @@ class LocalStore {
   /// Applies `gradient` to `parameters` at `learning_rate`; returns the norm it had before
   /// clipping. A gradient whose norm is not finite is left out (the norm says so): one absurd
   /// reward must not turn the model into NaN for good. Allocates nothing.
-  double Step(double learning_rate, std::span<const float> gradient, std::span<float> parameters);
+  double Step(double learning_rate, std::span<const float> gradient,
+              std::span<float> parameters) override;
 
-  void Save(const StateWriter& writer) const { optimizer_->Save(writer); }
-  Status Load(const StateReader& reader) { return optimizer_->Load(reader); }
+  void Save(const StateWriter& writer) const override { optimizer_->Save(writer); }
+  Status Load(const StateReader& reader) override { return optimizer_->Load(reader); }
 
-  std::uint64_t updates() const { return optimizer_->steps(); }
+  std::uint64_t updates() const override { return optimizer_->steps(); }
   const Optimizer& optimizer() const { return *optimizer_; }
 
  private:

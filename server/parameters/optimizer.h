@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "shared/compute/vector_math.h"
 #include "shared/model/state.h"
@@ -17,9 +19,13 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// One step along -gradient_scale * gradient. Allocates nothing.
+  /// One step along -gradient_scale * gradient, from the parameters at which it was taken.
+  /// Allocates nothing.
   virtual void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                     std::span<float> parameters) = 0;
+  /// Once after each Step, and after whatever else changed the parameters since (an exchange with a
+  /// center): moves them to where the next gradient is to be taken (momentum.h). Most stay.
+  virtual void LookAhead(std::span<float> /*parameters*/) {}
   virtual std::uint64_t steps() const = 0;
 
   virtual void Save(const StateWriter& writer) const = 0;
@@ -27,11 +33,31 @@ class Optimizer {
   virtual Status Load(const StateReader& reader) = 0;
 };
 
+struct SgdSettings {
+  float weight_decay = 0.0f;  ///< decoupled, as Adam's; so are those below
+};
+
+struct MomentumSettings {
+  float delta = 0.9f;  ///< EAMSGD's authors' demo: 0.99 at a rate of 0.01
+  float weight_decay = 0.0f;
+};
+
+struct AdagradSettings {
+  float epsilon = 1e-5f;  ///< outside the root
+  float weight_decay = 0.0f;
+};
+
 struct OptimizerSettings {
-  enum class Name : std::uint8_t { kAdam, kRmsProp } name = Name::kAdam;
+  enum class Name : std::uint8_t { kAdam, kRmsProp, kSgd, kMomentum, kAdagrad } name = Name::kAdam;
   AdamSettings adam = {};        ///< the rate is that of each Step
   RmsPropSettings rmsprop = {};  ///< likewise
+  SgdSettings sgd = {};
+  MomentumSettings momentum = {};
+  AdagradSettings adagrad = {};
 };
+
+/// "adam", "rmsprop", "sgd", "momentum", "adagrad", as a config has them; nothing for another text.
+std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text);
 
 /// For `count` parameters: policy and critic sections, padding included (it is zero and stays
 /// zero).

@@ -30,16 +30,17 @@ class AlignedCopy {
 };
 
 bool HasBlock(MessageType type) {
-  return type == MessageType::kExperience || type == MessageType::kChunk;
+  return type == MessageType::kExperience || type == MessageType::kChunk ||
+         type == MessageType::kPush || type == MessageType::kCenter;
 }
 
 bool IsGreeting(MessageType type) {
   return type == MessageType::kHello || type == MessageType::kHelloOk ||
-         type == MessageType::kAdmin || type == MessageType::kAdminOk;
+         type == MessageType::kAdmin || type == MessageType::kAdminOk || type == MessageType::kJoin;
 }
 
 bool IsKnown(MessageType type) {
-  return type >= MessageType::kHello && type <= MessageType::kSettings &&
+  return type >= MessageType::kHello && type <= MessageType::kAlive &&
          type != MessageType::kInfer && type != MessageType::kInferOk;
 }
 

@@ -164,6 +164,35 @@ struct Writer {
     builder.Finish(fb::CreateSettings(builder, settings.revision, builder.CreateVector(all)));
     return MessageType::kSettings;
   }
+
+  MessageType operator()(const Join& join) {
+    builder.Finish(fb::CreateJoin(builder, builder.CreateString(join.model),
+                                  builder.CreateString(join.spec), builder.CreateString(join.rule),
+                                  join.worker, join.shard, join.shards, join.step));
+    return MessageType::kJoin;
+  }
+
+  MessageType operator()(const Joined& joined) {
+    builder.Finish(fb::CreateJoined(builder, joined.version, joined.begin, joined.count,
+                                    joined.empty, joined.step));
+    return MessageType::kJoined;
+  }
+
+  MessageType operator()(const Push& push) {
+    builder.Finish(fb::CreatePush(builder, push.step, push.pulled, push.learning_rate));
+    return MessageType::kPush;
+  }
+
+  MessageType operator()(const Center& center) {
+    builder.Finish(fb::CreateCenter(builder, center.step, center.version, center.staleness,
+                                    center.distance, center.merged, center.kept));
+    return MessageType::kCenter;
+  }
+
+  MessageType operator()(const Alive& alive) {
+    builder.Finish(fb::CreateAlive(builder, alive.waiting));
+    return MessageType::kAlive;
+  }
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Messages: structs <-> bytes. The protocol is written here once, for both ends; schemas/README.md
 // draws it. Nothing here has a socket or a clock.
 //
-// A message is two frames, EXPERIENCE and CHUNK three: a 32-byte little-endian header, one
-// FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of HELLO, HELLO_OK, ADMIN and ADMIN_OK < 256 KiB),
-// and one raw block. Decoding never reads outside its input and never accepts what it did not
-// check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required fields,
-// names
+// A message is two frames, EXPERIENCE, CHUNK, PUSH and CENTER three: a 32-byte little-endian
+// header, one FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of HELLO, HELLO_OK, ADMIN, ADMIN_OK and
+// JOIN < 256 KiB), and one raw block. Decoding never reads outside its input and never accepts what
+// it did not check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required
+// fields, names
 // ([A-Za-z0-9._-]{1,64}), counts, and that the copied parts are no larger than the bytes that came.
 #pragma once
 
@@ -52,6 +52,11 @@ enum class MessageType : std::uint16_t {
   kAdmin = 15,
   kAdminOk = 16,
   kSettings = 17,
+  kJoin = 18,
+  kJoined = 19,
+  kPush = 20,
+  kCenter = 21,
+  kAlive = 22,
 };  // 13 and 14 are reserved: answered with kUnknownType
 
 /// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
@@ -245,13 +250,53 @@ struct Settings {
 };
 inline constexpr std::size_t kMaxSettings = 32;
 
-using Body = std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye,
-                          Pull, Chunk, Admin, AdminOk, Settings, Committed>;
+// ---- Between a worker (a learner) and a shard of a parameter server. HELLO's counterparts: the
+// sender of the header is the worker's random number for as long as it lives, or the shard's
+// incarnation; ERROR, GOAWAY and BYE are those of actors.
+
+struct Join {
+  std::string model;                    ///< the model's name
+  std::string spec;                     ///< ModelSpec::ToText()
+  std::string rule;                     ///< all settings that both sides must share, as text
+  std::uint32_t worker = 0;             ///< its number: the order of sums
+  std::uint32_t shard = 0, shards = 1;  ///< whom the worker takes the other for
+  std::uint64_t step = 0;               ///< of its last push, answered or not
+};
+/// The shard has numbers [begin, begin + count) of those that are trained.
+struct Joined {
+  std::uint64_t version = 0, begin = 0, count = 0;
+  bool empty = false;      ///< it has no parameters yet: the first PUSH brings them
+  std::uint64_t step = 0;  ///< this worker's last push that it knows of
+};
+/// Its block: `count` floats (none: only the center is asked for), then, for shard 0, the worker's
+/// observation statistics.
+struct Push {
+  std::uint64_t step = 0;    ///< 1, 2, 3...; 0: no contribution, but parameters to begin with
+  std::uint64_t pulled = 0;  ///< the version that it was computed from
+  double learning_rate = 0.0;
+};
+/// Its block: the center or, of the elastic rules, the difference; then, of shard 0, statistics.
+struct Center {
+  std::uint64_t step = 0;  ///< of the PUSH that is answered
+  std::uint64_t version = 0;
+  std::uint64_t staleness = 0;  ///< versions that the push was late, and
+  double distance = 0.0;        ///< how far the center had moved meanwhile, where that is measured
+  bool merged = false;          ///< false: it came too late for its round and changed nothing
+  std::uint64_t kept = 0;       ///< this worker's pushes up to here are in a checkpoint
+};
+/// Every half second, from a thread that does nothing else.
+struct Alive {
+  bool waiting = false;  ///< for experience or data: no barrier need wait for this worker
+};
+
+using Body =
+    std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye, Pull, Chunk,
+                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive>;
 
 struct Decoded {
   Header header;
   Body body;
-  std::span<const std::byte> block;  ///< EXPERIENCE and CHUNK: the third frame, not yet looked at
+  std::span<const std::byte> block;  ///< the third frame of those that have one, not looked at
 };
 
 /// What could not be decoded, and why: what goes back in an ERROR.

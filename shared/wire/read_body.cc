@@ -296,6 +296,38 @@ Settings ReadTable(Reader& in, const fb::Settings& from, std::size_t) {
   return settings;
 }
 
+Join ReadTable(Reader& in, const fb::Join& from, std::size_t) {
+  Join join;
+  join.model = in.Name(from.model(), "model");
+  join.spec = in.Text(from.spec(), "spec", kMaxSpec);
+  join.rule = in.Text(from.rule(), "rule", kMaxSentence);
+  join.worker = from.worker();
+  join.shard = from.shard();
+  join.shards = from.shards();
+  join.step = from.step();
+  in.Expect(join.shard < join.shards, "shard", "an index below the number of shards");
+  return join;
+}
+
+Joined ReadTable(Reader&, const fb::Joined& from, std::size_t) {
+  return {from.version(), from.begin(), from.count(), from.empty(), from.step()};
+}
+
+Push ReadTable(Reader& in, const fb::Push& from, std::size_t block_bytes) {
+  in.Expect(block_bytes % sizeof(float) == 0, "push", "whole floats");
+  in.Expect(std::isfinite(from.learning_rate()) && from.learning_rate() >= 0.0, "learning rate",
+            "a finite number, 0 or more", Refusal::kNotFinite);
+  return {from.step(), from.pulled(), from.learning_rate()};
+}
+
+Center ReadTable(Reader& in, const fb::Center& from, std::size_t block_bytes) {
+  in.Expect(block_bytes % sizeof(float) == 0, "center", "whole floats");
+  return {from.step(),     from.version(), from.staleness(),
+          from.distance(), from.merged(),  from.kept()};
+}
+
+Alive ReadTable(Reader&, const fb::Alive& from, std::size_t) { return {from.waiting()}; }
+
 template <typename Table>
 Complaint ReadRoot(std::span<const std::byte> metadata, std::size_t block_bytes, Body* body) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(metadata.data());
@@ -344,6 +376,16 @@ Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::s
       return ReadRoot<fb::Settings>(metadata, block_bytes, body);
     case MessageType::kCommitted:
       return ReadRoot<fb::Committed>(metadata, block_bytes, body);
+    case MessageType::kJoin:
+      return ReadRoot<fb::Join>(metadata, block_bytes, body);
+    case MessageType::kJoined:
+      return ReadRoot<fb::Joined>(metadata, block_bytes, body);
+    case MessageType::kPush:
+      return ReadRoot<fb::Push>(metadata, block_bytes, body);
+    case MessageType::kCenter:
+      return ReadRoot<fb::Center>(metadata, block_bytes, body);
+    case MessageType::kAlive:
+      return ReadRoot<fb::Alive>(metadata, block_bytes, body);
     case MessageType::kInfer:
     case MessageType::kInferOk:
       break;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "server/parameters/adam.h"
@@ -79,12 +80,14 @@ TEST(LocalStoreTest, AGradientThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(adam.second()[1], 0.0f);
 }
 
-/// Both optimizers.
+/// Every optimizer.
 class OptimizerTest : public testing::TestWithParam<OptimizerSettings::Name> {};
 
 TEST_P(OptimizerTest, ZeroGradientsLeavePaddingZero) {
   OptimizerSettings settings{.name = GetParam()};
   settings.adam.weight_decay = settings.rmsprop.weight_decay = 0.01f;
+  settings.sgd.weight_decay = settings.momentum.weight_decay = 0.01f;
+  settings.adagrad.weight_decay = 0.01f;
   LocalStore store(MakeOptimizer(settings, 16), 0.5);
   std::array<float, 16> x = {}, gradient = {};
   gradient[0] = 1.0f;
@@ -97,7 +100,10 @@ TEST_P(OptimizerTest, WhatWasSavedGoesOnBitForBit) {
   const OptimizerSettings settings{.name = GetParam()};
   const auto whole = MakeOptimizer(settings, 3), other = MakeOptimizer(settings, 3);
   std::array<float, 3> x = {1, 2, 3}, gradient = {0.5f, -1, 0};
-  for (int i = 0; i < 3; ++i) whole->Step(0.01f, 1.0f, gradient, x);
+  for (int i = 0; i < 3; ++i) {
+    whole->Step(0.01f, 1.0f, gradient, x);
+    whole->LookAhead(x);
+  }
   SavedState state;
   whole->Save(StateWriter(&state, "optimizer"));
   ASSERT_TRUE(other->Load(StateReader(state, "optimizer")).ok());
@@ -106,16 +112,25 @@ TEST_P(OptimizerTest, WhatWasSavedGoesOnBitForBit) {
   gradient = {0.1f, 0.2f, -3};
   whole->Step(0.02f, 0.5f, gradient, x);
   other->Step(0.02f, 0.5f, gradient, y);
+  whole->LookAhead(x);
+  other->LookAhead(y);
   EXPECT_EQ(x, y);
+  if (GetParam() == OptimizerSettings::Name::kSgd) return;  // it keeps nothing of their length
   EXPECT_FALSE(MakeOptimizer(settings, 4)->Load(StateReader(state, "optimizer")).ok());
+}
+
+std::string NameOf(const testing::TestParamInfo<OptimizerSettings::Name>& test) {
+  constexpr const char* kNames[] = {"Adam", "RmsProp", "Sgd", "Momentum", "Adagrad"};
+  return kNames[static_cast<int>(test.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(, OptimizerTest,
                          testing::Values(OptimizerSettings::Name::kAdam,
-                                         OptimizerSettings::Name::kRmsProp),
-                         [](const auto& test) {
-                           return test.param == OptimizerSettings::Name::kAdam ? "Adam" : "RmsProp";
-                         });
+                                         OptimizerSettings::Name::kRmsProp,
+                                         OptimizerSettings::Name::kSgd,
+                                         OptimizerSettings::Name::kMomentum,
+                                         OptimizerSettings::Name::kAdagrad),
+                         NameOf);
 
 // decay 1/2, epsilon 1/2, and a mean square that begins at 1.
 TEST(RmsPropTest, ThreeStepsOnPaper) {

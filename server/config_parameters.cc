@@ -1,0 +1,123 @@
+// [parameters]: one learner, or one of many around a parameter server.
+#include <algorithm>
+
+#include "server/config.h"
+#include "server/config_rules.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
+
+}  // namespace
+
+bool Config::shares_parameters() const {
+  return std::get<std::string>(Get("parameters", "mode").value) == "server";
+}
+
+std::vector<std::string> Config::shards() const {
+  return std::get<Strings>(Get("parameters", "shards").value);
+}
+
+ShardSettings Config::shard_settings(const std::string& model) const {
+  const auto integer = [&](const char* key) { return AsInt(Get("parameters", key).value); };
+  const AlgorithmSettings algorithm = AlgorithmFor(model);
+  ShardSettings settings;
+  settings.workers = integer("workers");
+  const RuleName name =
+      RuleNamed(std::get<std::string>(Get("parameters", "rule").value)).value_or(RuleName::kSync);
+  settings.rule = UsualRule(name, settings.workers);
+  if (const auto form = As<std::string>(Get("parameters", "form").value))
+    settings.rule.form = PushFormNamed(*form).value_or(settings.rule.form);
+  const bool every_update = IsSynchronous(name) && settings.rule.window == 1;
+  if (algorithm.name == AlgorithmName::kPpo && !every_update) settings.rule.window = kWholeBatch;
+  if (const auto window = As<std::int64_t>(Get("parameters", "window").value))
+    settings.rule.window = *window == 0 ? kWholeBatch : static_cast<int>(*window);
+  if (const auto elastic = As<double>(Get("parameters", "elastic").value))
+    settings.rule.elastic = *elastic;
+  settings.rule.adag_scale = std::get<double>(Get("parameters", "adag_scale").value);
+  settings.optimizer = OptimizerOf(algorithm);
+  if (const auto optimizer = As<std::string>(Get("parameters", "optimizer").value))
+    settings.optimizer.name = OptimizerNamed(*optimizer).value_or(settings.optimizer.name);
+  settings.backup = integer("backup");
+  settings.max_staleness = integer("max_staleness");
+  const bool averages = IsSynchronous(name) && PushesGradient(settings.rule);
+  if (averages && shards().size() == 1) settings.max_grad_norm = algorithm.max_grad_norm;
+  return settings;
+}
+
+RemoteSettings Config::RemoteFor(const std::string& model) const {
+  const AlgorithmSettings algorithm = AlgorithmFor(model);
+  RemoteSettings settings;
+  settings.shard = shard_settings(model);
+  settings.shards = shards();
+  settings.worker = static_cast<std::uint32_t>(AsInt(Get("parameters", "worker").value));
+  settings.optimizer = OptimizerOf(algorithm);
+  settings.max_grad_norm = algorithm.max_grad_norm;
+  settings.server_rate = As<double>(Get("parameters", "learning_rate").value).value_or(0.0);
+  settings.overlap = std::get<bool>(Get("parameters", "overlap").value);
+  return settings;
+}
+
+Status Config::LeadCluster(const std::vector<std::string>& shards) {
+  const auto set = [this](const char* key, ConfigValue value) {
+    entries_.values[std::string("parameters.") + key] = {std::move(value), "train"};
+  };
+  const auto learners = static_cast<std::uint64_t>(run_.learners);
+  set("mode", std::string("server"));
+  set("shards", shards);
+  set("worker", std::int64_t{0});
+  set("workers", static_cast<std::int64_t>(learners));
+  run_.actors = std::max(1, run_.actors / run_.learners);
+  if (run_.steps) run_.steps = (*run_.steps + learners - 1) / learners;
+  if (run_.stop_at_steps) run_.stop_at_steps = (*run_.stop_at_steps + learners - 1) / learners;
+  return CheckParameters();
+}
+
+Status Config::CheckParameters() const {
+  const auto refuse = [this](const char* key, const std::string& what) {
+    const ConfigEntry& entry = Get("parameters", key);
+    return InvalidArgument(entry.origin + ": parameters." + key + ": " + what);
+  };
+  if (!shares_parameters()) return {};
+  const Strings addresses = shards();
+  if (addresses.empty())
+    return refuse("shards",
+                  "got none, but mode = \"server\" needs the addresses of its shards; write for "
+                  "example shards = [\"tcp://127.0.0.1:7430\"], or use train --learners");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (const auto family = SisterAddresses(addresses[i]); !family.ok())
+      return refuse("shards", family.status().message());
+    for (std::size_t j = 0; j < i; ++j)
+      if (addresses[i] == addresses[j])
+        return refuse("shards", "\"" + addresses[i] + "\" stands twice; each shard has its own");
+    if (!IsLocalAddress(addresses[i]) && !server_.insecure)
+      return refuse("shards", "\"" + addresses[i] +
+                                  "\" is beyond this host, where whoever reaches it may read and "
+                                  "train the model; set server.insecure = true in a network that "
+                                  "you trust");
+  }
+  const RuleSettings rule = shard_settings("").rule;
+  if (Status status = CheckRule(rule); !status.ok())
+    return refuse(IsDefault(Get("parameters", "form")) ? "rule" : "form", status.message());
+  const int backup = AsInt(Get("parameters", "backup").value);
+  if (backup > 0 && rule.name != RuleName::kSync && rule.name != RuleName::kSagn)
+    return refuse("backup", std::string("only sync and sagn drop late gradients, not ") +
+                                TextOf(rule.name) + "; take the line out");
+  if (backup > 0 && backup >= AsInt(Get("parameters", "workers").value))
+    return refuse("backup", "must be less than parameters.workers");
+  if (AsInt(Get("parameters", "max_staleness").value) > 0 && IsSynchronous(rule.name))
+    return refuse("max_staleness", std::string(TextOf(rule.name)) +
+                                       " waits for every worker anyway; take the line out");
+  if (rule.name == RuleName::kAeamsgd &&
+      std::get<std::string>(Get("optimizer", "name").value) != "momentum")
+    return refuse("rule",
+                  "aeamsgd is aeasgd with momentum on the worker; write name = "
+                  "\"momentum\" in [optimizer], or rule = \"aeasgd\"");
+  return {};
+}
+
+}  // namespace murmurate

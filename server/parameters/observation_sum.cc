@@ -1,0 +1,47 @@
+#include "server/parameters/observation_sum.h"
+
+#include <algorithm>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+struct Moments {
+  double count = 0.0, mean = 0.0, m2 = 0.0;
+
+  void Add(const Moments& other) {
+    if (other.count == 0.0) return;
+    const double total = count + other.count, delta = other.mean - mean;
+    mean += delta * other.count / total;
+    m2 += other.m2 + delta * delta * count * other.count / total;
+    count = total;
+  }
+};
+
+}  // namespace
+
+void SumObservations(const ParameterLayout& layout, std::span<const std::span<const float>> parts,
+                     std::span<float> sum) {
+  if (layout.statistics.count == 0) return;
+  const auto place = [&](const char* name) {
+    return layout.Find(name).offset - layout.statistics.offset;
+  };
+  const std::size_t count = place("statistics.observation.count");
+  const std::size_t mean = place("statistics.observation.mean");
+  const std::size_t variance = place("statistics.observation.variance");
+  const std::size_t width = layout.Find("statistics.observation.mean").count;
+  MURMURATE_CHECK(sum.size() == layout.statistics.count, "another layout's statistics");
+  double total = 0.0;
+  for (const auto& part : parts) total += part[count];
+  for (std::size_t j = 0; j < width; ++j) {
+    Moments all;
+    for (const auto& part : parts)
+      all.Add({part[count], part[mean + j], double{part[variance + j]} * part[count]});
+    sum[mean + j] = static_cast<float>(all.mean);
+    sum[variance + j] = all.count == 0.0 ? 1.0f : static_cast<float>(all.m2 / all.count);
+  }
+  sum[count] = static_cast<float>(std::min(total, 0x1p24));
+}
+
+}  // namespace murmurate

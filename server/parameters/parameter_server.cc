@@ -1,0 +1,287 @@
+#include "server/parameters/parameter_server.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kMessagesPerRound = 64;
+constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
+constexpr std::int64_t kTickEveryNs = 100'000'000;
+constexpr std::int64_t kWaitsSaidAfterNs = 1'000'000'000;
+constexpr std::size_t kMaxModels = 64;
+
+}  // namespace
+
+struct ParameterServer::State {
+  struct Model {
+    std::unique_ptr<Shard> shard;
+    std::uint64_t saved_version = 0;
+    std::int64_t saved_ns = 0;
+  };
+  struct Worker {
+    std::string model;
+    PeerId peer;
+  };
+
+  State(Socket given_socket, ParameterServerOptions given)
+      : socket(std::move(given_socket)), options(std::move(given)) {}
+
+  void OnMessage(Message message, std::int64_t now_ns);
+  void OnJoin(const PeerId& peer, std::uint64_t sender, const wire::Join& join,
+              std::int64_t now_ns);
+  void OnPush(const PeerId& peer, std::uint64_t sender, const wire::Push& push,
+              std::span<const std::byte> block, std::int64_t now_ns);
+  Result<Shard*> ShardFor(const std::string& model);
+  void Send(const PeerId& peer, const wire::Body& body, std::uint64_t sequence,
+            std::shared_ptr<const AlignedFloats> block = nullptr);
+  void SendAnswers(Shard* shard);
+  void SendQueued();
+  void Tick(std::int64_t now_ns);
+  void SayWaits(std::int64_t now_ns);
+  void Save(const std::string& name, Model* model, std::int64_t now_ns);
+
+  Socket socket;
+  const ParameterServerOptions options;
+  const std::uint64_t incarnation = RandomIdentity();
+  WakeSignal signal;
+  Poller poller{&signal};
+  std::map<std::string, Model> models;
+  std::map<std::uint64_t, Worker> workers;
+  std::deque<Message> queued;  ///< to peers whose pipe was full
+  AlignedFloats aligned;       ///< a block that came off its border
+  std::int64_t ticked_ns = 0, waits_since_ns = 0;
+  std::string waits;
+  std::mutex mutex;
+  std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> kept;
+};
+
+Result<std::unique_ptr<ParameterServer>> ParameterServer::Open(SocketContext& context,
+                                                               ParameterServerOptions options) {
+  SocketOptions socket_options;
+  socket_options.max_message_bytes = kMaxBlockBytes;
+  auto socket = Socket::Open(context, SocketKind::kRouter, socket_options);
+  if (!socket.ok()) return socket.status();
+  if (Status status = socket->Bind(options.address); !status.ok())
+    return Status(status.code(), "shard " + std::to_string(options.shard) + ": " +
+                                     status.message() +
+                                     " (is a shard with this index running already?)");
+  return std::unique_ptr<ParameterServer>(
+      new ParameterServer(std::make_unique<State>(std::move(*socket), std::move(options))));
+}
+
+ParameterServer::ParameterServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ParameterServer::~ParameterServer() = default;
+
+Status ParameterServer::Resume(const std::string& model, const std::string& spec,
+                               const SavedState& state) {
+  auto shard = state_->ShardFor(model);
+  if (!shard.ok()) return shard.status();
+  MURMURATE_RETURN_IF_ERROR((*shard)->Load(state, spec));
+  state_->models[model].saved_version = (*shard)->version();
+  return {};
+}
+
+Result<Shard*> ParameterServer::State::ShardFor(const std::string& name) {
+  if (const auto found = models.find(name); found != models.end()) return found->second.shard.get();
+  if (models.size() == kMaxModels) return InvalidArgument("a shard holds at most 64 models");
+  Model& model = models[name];
+  const LogCallback model_log = [log = options.log, name](LogLevel level, std::string_view text) {
+    if (log) log(level, name + ": " + std::string(text));
+  };
+  model.shard = std::make_unique<Shard>(options.settings, options.shard, options.shards, model_log);
+  model.saved_ns = MonotonicNs();
+  return model.shard.get();
+}
+
+void ParameterServer::State::Send(const PeerId& peer, const wire::Body& body,
+                                  std::uint64_t sequence,
+                                  std::shared_ptr<const AlignedFloats> block) {
+  const std::span<const float> floats =
+      block ? std::span<const float>(*block) : std::span<const float>();
+  const auto bytes = std::as_bytes(floats);
+  const wire::Encoded encoded = wire::Encode(body, incarnation, sequence, bytes.size());
+  Message message;
+  message.peer = peer;
+  message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+  message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+  if (block) message.frames.emplace_back(bytes, [block = std::move(block)] {});
+  if (socket.TrySend(message) == SendOutcome::kWouldBlock) queued.push_back(std::move(message));
+}
+
+void ParameterServer::State::SendQueued() {
+  for (std::size_t i = queued.size(); i > 0; --i) {
+    Message message = std::move(queued.front());
+    queued.pop_front();
+    if (socket.TrySend(message) == SendOutcome::kWouldBlock) queued.push_back(std::move(message));
+  }
+}
+
+void ParameterServer::State::SendAnswers(Shard* shard) {
+  for (Shard::Answer& answer : shard->TakeAnswers()) {
+    const auto worker = workers.find(answer.worker);
+    if (worker != workers.end())
+      Send(worker->second.peer, answer.center, answer.center.step, std::move(answer.block));
+  }
+}
+
+void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
+                                    const wire::Join& join, std::int64_t now_ns) {
+  auto shard = ShardFor(join.model);
+  if (!shard.ok())
+    return Send(peer, wire::Error{wire::Refusal::kMeaning, shard.status().message(), 0}, 0);
+  auto joined = (*shard)->Join(sender, join, now_ns);
+  if (!joined.ok())
+    return Send(peer, wire::Error{wire::Refusal::kSpaces, joined.status().message(), 0}, 0);
+  workers[sender] = {join.model, peer};
+  Send(peer, *joined, 0);
+}
+
+void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
+                                    const wire::Push& push, std::span<const std::byte> block,
+                                    std::int64_t now_ns) {
+  const auto worker = workers.find(sender);
+  const auto model = worker == workers.end() ? models.end() : models.find(worker->second.model);
+  if (model == models.end())
+    return Send(peer, wire::Error{wire::Refusal::kNotRegistered, "join first", push.step}, 0);
+  const std::size_t count = block.size() / sizeof(float);
+  std::span<const float> floats(reinterpret_cast<const float*>(block.data()), count);
+  if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(float) != 0) {
+    if (aligned.size() < count) aligned = AlignedFloats(count);
+    std::memcpy(aligned.data(), block.data(), block.size());
+    floats = {aligned.data(), count};
+  }
+  const Status status = model->second.shard->OnPush(sender, push, floats, now_ns);
+  if (status.ok()) return;
+  const bool again = status.code() == StatusCode::kUnavailable;
+  Send(peer,
+       wire::Error{again ? wire::Refusal::kNotRegistered : wire::Refusal::kMeaning,
+                   status.message(), push.step},
+       0);
+}
+
+void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
+  std::vector<std::span<const std::byte>> frames;
+  for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+  auto decoded = wire::Decode(frames);
+  if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
+    if (options.log) options.log(LogLevel::kWarning, "refused a message: " + failure->sentence);
+    return Send(message.peer, wire::Error{failure->refusal, failure->sentence, failure->sequence},
+                0);
+  }
+  const auto& [header, body, block] = std::get<wire::Decoded>(decoded);
+  if (const auto* join = std::get_if<wire::Join>(&body)) {
+    OnJoin(message.peer, header.sender, *join, now_ns);
+  } else if (const auto* push = std::get_if<wire::Push>(&body)) {
+    OnPush(message.peer, header.sender, *push, block, now_ns);
+  } else if (const auto worker = workers.find(header.sender); worker == workers.end()) {
+    return;  // ALIVE or BYE of one that has not joined
+  } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {
+    models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
+  } else if (std::holds_alternative<wire::Bye>(body)) {
+    models.at(worker->second.model).shard->OnBye(header.sender, now_ns);
+  } else {
+    Send(message.peer,
+         wire::Error{wire::Refusal::kUnknownType,
+                     "this is a shard of a parameter server, which only learners talk to; connect "
+                     "actors to a learner",
+                     header.sequence},
+         0);
+  }
+}
+
+void ParameterServer::State::Save(const std::string& name, Model* model, std::int64_t now_ns) {
+  if (!options.on_save || model->shard->empty() || model->shard->version() == model->saved_version)
+    return;
+  model->saved_version = model->shard->version();
+  model->saved_ns = now_ns;
+  options.on_save(name, *model->shard);
+}
+
+void ParameterServer::State::SayWaits(std::int64_t now_ns) {
+  std::string now;
+  for (const auto& [name, model] : models) {
+    const std::string words = model.shard->Waits();
+    if (!words.empty()) now += (now.empty() ? "" : "; ") + name + ": " + words;
+  }
+  if (now != waits) {
+    waits = std::move(now);
+    waits_since_ns = now_ns;
+  } else if (!waits.empty() && waits_since_ns > 0 && now_ns - waits_since_ns > kWaitsSaidAfterNs) {
+    if (options.log) options.log(LogLevel::kInfo, waits);
+    waits_since_ns = 0;  // said once
+  }
+}
+
+void ParameterServer::State::Tick(std::int64_t now_ns) {
+  if (now_ns - ticked_ns < kTickEveryNs) return;
+  ticked_ns = now_ns;
+  std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> on_disk;
+  {
+    const std::lock_guard lock(mutex);
+    on_disk.swap(kept);
+  }
+  for (const auto& [name, state] : on_disk)
+    if (const auto model = models.find(name); model != models.end())
+      model->second.shard->Kept(*state);
+  for (auto& [name, model] : models) {
+    model.shard->Tick(now_ns);
+    SendAnswers(model.shard.get());
+    if (options.save_every_ns > 0 && now_ns - model.saved_ns >= options.save_every_ns)
+      Save(name, &model, now_ns);
+  }
+  SayWaits(now_ns);
+}
+
+void ParameterServer::PollOnce(int timeout_ms) {
+  State& s = *state_;
+  Socket* const sockets[] = {&s.socket};
+  const int most = s.queued.empty() ? 100 : 1;
+  (void)s.poller.Wait(sockets, std::min(timeout_ms, most));
+  s.SendQueued();
+  Message message;
+  for (int i = 0; i < kMessagesPerRound && s.socket.TryReceive(&message); ++i) {
+    s.OnMessage(std::move(message), MonotonicNs());
+    for (auto& [name, model] : s.models) s.SendAnswers(model.shard.get());
+  }
+  s.Tick(MonotonicNs());
+}
+
+void ParameterServer::Wake() { state_->signal.Set(); }
+
+void ParameterServer::PostKept(const std::string& model, std::shared_ptr<const SavedState> state) {
+  const std::lock_guard lock(state_->mutex);
+  state_->kept.emplace_back(model, std::move(state));
+}
+
+void ParameterServer::SaveAll() {
+  for (auto& [name, model] : state_->models) state_->Save(name, &model, MonotonicNs());
+}
+
+std::string ParameterServer::BoundAddress() const { return state_->socket.BoundAddress(); }
+
+std::string ParameterServer::Report() const {
+  std::string report;
+  for (const auto& [name, model] : state_->models) {
+    report += name + ": version " + std::to_string(model.shard->version()) + ", " +
+              std::to_string(model.shard->members()) + " workers\n";
+    if (const std::string waits = model.shard->Waits(); !waits.empty()) report += waits + '\n';
+  }
+  return report;
+}
+
+const Shard* ParameterServer::Find(const std::string& model) const {
+  const auto found = state_->models.find(model);
+  return found == state_->models.end() ? nullptr : found->second.shard.get();
+}
+
+}  // namespace murmurate

@@ -1,0 +1,61 @@
+// ParameterServer: one shard of every model that workers bring, behind one ROUTER. `mmr-params`
+// runs it; tests call PollOnce.
+//
+// One thread calls everything but Wake and PostKept. A model is made by the first worker that joins
+// with it, or resumed from what Save wrote. Nothing here writes files: every `save_every_ns`, and
+// when asked, `on_save` gets a model's state to write; PostKept, from any thread, says that it is
+// on disk.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "murmurate/log.h"
+#include "server/parameters/shard.h"
+#include "shared/model/state.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+struct ParameterServerOptions {
+  ShardSettings settings;
+  int shard = 0, shards = 1;
+  std::string address;
+  std::int64_t save_every_ns = 0;  ///< 0: only when asked
+  LogCallback log;
+  /// At most every save_every_ns, when something was merged since.
+  std::function<void(const std::string& model, const Shard& shard)> on_save;
+};
+
+class ParameterServer {
+ public:
+  /// Binds. kAlreadyRunning: somebody else has the address, perhaps a shard of the same index.
+  static Result<std::unique_ptr<ParameterServer>> Open(SocketContext& context,
+                                                       ParameterServerOptions options);
+  ~ParameterServer();
+
+  /// Before the first PollOnce: a model as it was saved.
+  Status Resume(const std::string& model, const std::string& spec, const SavedState& state);
+
+  /// Waits at most `timeout_ms` for messages, deals with them, sends what is due.
+  void PollOnce(int timeout_ms);
+  void Wake();
+
+  void PostKept(const std::string& model, std::shared_ptr<const SavedState> state);
+  /// Of every model that has something new.
+  void SaveAll();
+
+  std::string BoundAddress() const;
+  /// "default: version 812, 3 workers"; who waits for whom on a line of its own.
+  std::string Report() const;
+  const Shard* Find(const std::string& model) const;
+
+ private:
+  struct State;
+  explicit ParameterServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace murmurate

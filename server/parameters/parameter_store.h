@@ -1,0 +1,56 @@
+// ParameterStore: where a learner's parameters are stepped: here (local_store.h) or together with
+// other learners (remote_store.h). The one seam between one learner and many: the code that learns
+// is the same.
+//
+// One thread, that of the learner, calls everything but Interrupt.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "shared/model/state.h"
+
+namespace murmurate {
+
+/// What exchanges with a parameter server were, since it was last asked.
+struct ExchangeReport {
+  std::uint64_t exchanges = 0;
+  std::uint64_t late = 0;       ///< pushes that came after their round (sync: backup workers)
+  double staleness_mean = 0.0;  ///< versions that the center was ahead, over shards and exchanges
+  double staleness_max = 0.0;
+  double distance_mean = 0.0;  ///< how far it had moved, where the rule measures that
+  double wait_s = 0.0;         ///< inside Step and EndBatch, for answers
+  double wasted_share = 0.0;   ///< elastic rules: local steps that the elastic force undid
+};
+
+class ParameterStore {
+ public:
+  virtual ~ParameterStore() = default;
+
+  /// Before the first Step of a batch: `parameters` is the whole block. Gives false when there are
+  /// no parameters to learn with yet, and this batch must be left out (it was interrupted).
+  virtual bool BeginBatch(std::span<float> /*parameters*/) { return true; }
+
+  /// Applies `gradient` at `learning_rate` and leaves in `parameters` those to take the next
+  /// gradient at. Both have the trained count of the layout. Returns the gradient's norm before it
+  /// was clipped; one whose norm is not finite is left out (the norm says so).
+  virtual double Step(double learning_rate, std::span<const float> gradient,
+                      std::span<float> parameters) = 0;
+
+  /// The block whose statistics section is to count what this learner sees: `parameters`, or, where
+  /// several count, one of its own.
+  virtual std::span<float> ObservationsSeen(std::span<float> parameters) { return parameters; }
+
+  /// After the last Step of a batch, and after its observations were counted.
+  virtual void EndBatch(std::span<float> /*parameters*/) {}
+
+  virtual void Save(const StateWriter& writer) const = 0;
+  virtual Status Load(const StateReader& reader) = 0;
+  virtual std::uint64_t updates() const = 0;
+  virtual ExchangeReport TakeReport() { return {}; }
+
+  /// Any thread: whoever waits inside returns soon, now and from now on.
+  virtual void Interrupt() {}
+};
+
+}  // namespace murmurate

@@ -1,0 +1,77 @@
+// RemoteStore: the worker's half of a parameter server: local copy, local optimizer and window, and
+// the exchanges with all shards (shard.h) by an update rule (rule_settings.h).
+//
+//   Step     gradient -> clip -> window;  a local step where the rule has one
+//            every T of them an exchange: the contribution to all shards at once, one round trip,
+//            Adopt. What is sent is sent as it lies, from blocks that come back by themselves.
+//   window = kWholeBatch: one exchange in EndBatch instead
+//
+// overlap: an exchange is begun and not waited for; the next one first takes its answer. So a
+// worker alone is one exchange late. What it stepped meanwhile is kept: x_i <- x~ + (x_i - x_i when
+// it pushed).
+//
+// A shard that does not answer is waited for, and said so once a second passed; Interrupt ends
+// that. A thread of its own (`mmr-alive`) tells the shards twice a second that this worker lives,
+// and whether it waits for experience. A refusal is final: it goes to `failed`, and no batch begins
+// any more.
+//
+// Clipping: the norm of this worker's whole gradient, before it enters the window; under sync and
+// sagn with one shard that shard clips the average instead (ShardSettings::max_grad_norm).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "server/parameters/optimizer.h"
+#include "server/parameters/parameter_store.h"
+#include "server/parameters/shard.h"
+#include "shared/model/model_spec.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+/// A window that ends with the batch.
+inline constexpr int kWholeBatch = 1 << 30;
+
+struct RemoteSettings {
+  ShardSettings shard;              ///< as the shards have it
+  std::vector<std::string> shards;  ///< their addresses, in the order of their indices
+  std::uint32_t worker = 0;         ///< a number of its own among those that train together
+  OptimizerSettings optimizer;      ///< the worker's, for local steps
+  double max_grad_norm = 0.0;       ///< 0: never clip
+  double server_rate = 0.0;         ///< of the shards' optimizer; 0: the worker's at that time
+  bool overlap = false;
+  std::size_t retain_bytes = std::size_t{64} << 20;
+};
+
+struct RemoteCallbacks {
+  LogCallback log;
+  std::function<void(Status)> failed;  ///< once, on the learner's thread
+};
+
+class RemoteStore : public ParameterStore {
+ public:
+  RemoteStore(const RemoteSettings& settings, const std::string& model, const ModelSpec& spec,
+              RemoteCallbacks callbacks);
+  ~RemoteStore() override;
+
+  bool BeginBatch(std::span<float> parameters) override;
+  double Step(double learning_rate, std::span<const float> gradient,
+              std::span<float> parameters) override;
+  std::span<float> ObservationsSeen(std::span<float> parameters) override;
+  void EndBatch(std::span<float> parameters) override;
+  void Save(const StateWriter& writer) const override;
+  Status Load(const StateReader& reader) override;
+  std::uint64_t updates() const override;
+  ExchangeReport TakeReport() override;
+  void Interrupt() override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,95 @@
+#include "server/parameters/rule_settings.h"
+
+#include <cmath>
+#include <utility>
+
+namespace murmurate {
+namespace {
+
+constexpr std::pair<RuleName, const char*> kNames[] = {
+    {RuleName::kHogwild, "hogwild"},   {RuleName::kAsgd, "asgd"},
+    {RuleName::kDownpour, "downpour"}, {RuleName::kAgn, "agn"},
+    {RuleName::kAdag, "adag"},         {RuleName::kDynSgd, "dynsgd"},
+    {RuleName::kSync, "sync"},         {RuleName::kSagn, "sagn"},
+    {RuleName::kEasgd, "easgd"},       {RuleName::kAeasgd, "aeasgd"},
+    {RuleName::kAeamsgd, "aeamsgd"}};
+
+bool IsElastic(RuleName name) { return name == RuleName::kEasgd || AnswerIsElastic(name); }
+
+bool HasBothForms(RuleName name) {
+  return name == RuleName::kDownpour || name == RuleName::kAgn || name == RuleName::kAdag ||
+         name == RuleName::kDynSgd;
+}
+
+std::string Quoted(const char* text) { return "\"" + std::string(text) + "\""; }
+
+}  // namespace
+
+const char* TextOf(RuleName name) {
+  for (const auto& [known, text] : kNames) {
+    if (known == name) return text;
+  }
+  return "";
+}
+
+std::optional<RuleName> RuleNamed(const std::string& text) {
+  for (const auto& [known, name] : kNames) {
+    if (name == text) return known;
+  }
+  return std::nullopt;
+}
+
+std::string RuleNames() {
+  std::string all;
+  for (const auto& known : kNames) all += (all.empty() ? "" : ", ") + Quoted(known.second);
+  return all;
+}
+
+const char* TextOf(PushForm form) {
+  return form == PushForm::kGradient ? "gradient" : form == PushForm::kDelta ? "delta" : "elastic";
+}
+
+std::optional<PushForm> PushFormNamed(const std::string& text) {
+  if (text == "gradient") return PushForm::kGradient;
+  if (text == "delta") return PushForm::kDelta;
+  return std::nullopt;
+}
+
+RuleSettings UsualRule(RuleName name, int workers) {
+  RuleSettings rule{.name = name, .elastic = kMovingRate / workers};
+  if (IsElastic(name)) rule.form = PushForm::kElastic;
+  if (name == RuleName::kAgn || name == RuleName::kAdag || name == RuleName::kDynSgd)
+    rule.form = PushForm::kDelta;
+  if (name == RuleName::kAgn || name == RuleName::kAdag) rule.window = 12;
+  if (name == RuleName::kDynSgd || name == RuleName::kSagn) rule.window = 5;
+  if (AnswerIsElastic(name)) rule.window = 32;
+  return rule;
+}
+
+bool HasForm(RuleName name, PushForm form) {
+  if (IsElastic(name)) return form == PushForm::kElastic;
+  return form == PushForm::kGradient || (form == PushForm::kDelta && HasBothForms(name));
+}
+
+Status CheckRule(const RuleSettings& rule) {
+  const std::string name = TextOf(rule.name);
+  if (!HasForm(rule.name, rule.form)) {
+    const std::string got = "parameters.form: got " + Quoted(TextOf(rule.form)) + ", expected ";
+    return InvalidArgument(
+        IsElastic(rule.name)
+            ? got + "no such line, because " + name + " pushes its parameters; take it out"
+            : got + "\"gradient\", the only one that " + name + " has; take the line out");
+  }
+  if (rule.window < 1)
+    return InvalidArgument("parameters.window: got " + std::to_string(rule.window) +
+                           ", expected at least 1 gradient from one exchange to the next");
+  if (!(rule.elastic >= 0.0 && rule.elastic <= 1.0))
+    return InvalidArgument("parameters.elastic: got " + std::to_string(rule.elastic) +
+                           ", expected a number from 0 to 1, usually 0.9 / workers");
+  if (!(rule.adag_scale > 0.0) || !std::isfinite(rule.adag_scale))
+    return InvalidArgument("parameters.adag_scale: got " + std::to_string(rule.adag_scale) +
+                           ", expected a number above 0, usually 1");
+  return {};
+}
+
+}  // namespace murmurate

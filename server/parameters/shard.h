@@ -1,0 +1,115 @@
+// Shard: the center of one range of a model's parameters, and what it knows of the workers that
+// train it. A state machine: no socket, no thread, the clock is given; ParameterServer
+// (parameter_server.h) carries its messages.
+//
+//   worker                                       shard
+//   JOIN {spec, rule, number}  --------------->  same model, same rule, same cut?
+//   <---------------  JOINED {range, version, empty, the last push of this worker}
+//   PUSH step 0 {parameters, when it is empty}   the first one's are the center
+//   <---------------  CENTER
+//   PUSH step s {contribution}  -------------->  Merge, or wait for the round (a barrier)
+//   <---------------  CENTER {center, or e}      one round trip
+//   ALIVE, twice a second, from a thread of its own
+//
+// Elastic: a worker is anybody who joins. One that is not heard of for `dead_after_ns` is no member
+// any more: a barrier does not wait for it, nor for one that says it waits for experience. Whoever
+// comes (again) joins and pulls. (worker, step, shard) identifies a push: one that comes twice is
+// answered twice and merged once, also after this shard was started again from what Save wrote.
+//
+// A barrier (IsSynchronous) begins its first round when `workers` have joined; each round merges
+// the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
+// with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
+// slowest member is held back, and Waits() says for whom.
+//
+// Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
+// newest of each, also of workers that left, and answers with their sum by Chan's formula. So a
+// message that is lost or comes twice falsifies nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "server/parameters/merge_round.h"
+#include "server/parameters/optimizer.h"
+#include "server/parameters/rule_settings.h"
+#include "shared/core/aligned_floats.h"
+#include "shared/model/model_spec.h"
+#include "shared/model/state.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+/// What [parameters] says; the same for every shard and worker.
+struct ShardSettings {
+  RuleSettings rule;
+  OptimizerSettings optimizer;  ///< the shard's
+  double max_grad_norm = 0.0;   ///< sync, sagn: of the averaged gradient; 0: never
+  int workers = 1;              ///< a barrier's first round waits for so many
+  int backup = 0;
+  int max_staleness = 0;  ///< pushes ahead of the slowest; 0: no bound
+  std::int64_t dead_after_ns = 3'000'000'000;
+
+  /// What JOIN carries: equal texts train alike. The number of workers is not in it.
+  std::string ToText() const;
+};
+
+/// Part `index` of `of`: contiguous, whole cache lines, together exactly [0, trained).
+struct PartRange {
+  std::size_t begin = 0, count = 0;
+};
+PartRange RangeOf(std::size_t trained, int index, int of);
+
+class Shard {
+ public:
+  Shard(const ShardSettings& settings, int index, int of, LogCallback log);
+  ~Shard();
+
+  /// kInvalidArgument in one sentence: another model, rule or cut than this shard's.
+  Result<wire::Joined> Join(std::uint64_t worker, const wire::Join& join, std::int64_t now_ns);
+
+  /// `block`: as the message's. kUnavailable: it has to JOIN first; kInvalidArgument: the block has
+  /// another size, or a number that is not finite.
+  Status OnPush(std::uint64_t worker, const wire::Push& push, std::span<const float> block,
+                std::int64_t now_ns);
+  void OnAlive(std::uint64_t worker, bool waiting, std::int64_t now_ns);
+  void OnBye(std::uint64_t worker, std::int64_t now_ns);
+  /// Notices who is gone, and what can go on without them.
+  void Tick(std::int64_t now_ns);
+
+  /// What has become due. `block` is never written again: it may be sent as it lies.
+  struct Answer {
+    std::uint64_t worker = 0;
+    wire::Center center;
+    std::shared_ptr<const AlignedFloats> block;
+  };
+  std::vector<Answer> TakeAnswers();
+
+  /// Who waits for whom and why; "" when nobody does.
+  std::string Waits() const;
+
+  /// At any time between two calls.
+  void Save(SavedState* state) const;
+  /// As it was; the workers have to join. kInvalidData: of another model, rule or cut.
+  Status Load(const SavedState& state, const std::string& spec);
+  /// What Save held is on disk: pushes up to there are said to be kept.
+  void Kept(const SavedState& state);
+
+  bool empty() const;               ///< nobody has brought parameters yet
+  const std::string& spec() const;  ///< ModelSpec::ToText(); "" before the first JOIN
+  std::uint64_t version() const;    ///< merges so far
+  std::span<const float> center() const;
+  PartRange range() const;
+  int members() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,179 @@
+#include "server/parameters/shard_link.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
+constexpr std::int64_t kAskAgainNs = 1'000'000'000;
+constexpr std::int64_t kJoinAgainNs = 50'000'000;
+
+}  // namespace
+
+Result<std::unique_ptr<ShardLink>> ShardLink::Open(SocketContext& context, Options options) {
+  SocketOptions socket_options;
+  socket_options.max_message_bytes = kMaxBlockBytes;
+  socket_options.linger_ms = 200;
+  auto socket = Socket::Open(context, SocketKind::kDealer, socket_options);
+  if (!socket.ok()) return socket.status();
+  MURMURATE_RETURN_IF_ERROR(socket->Connect(options.address));
+  return std::unique_ptr<ShardLink>(new ShardLink(std::move(*socket), std::move(options)));
+}
+
+bool ShardLink::Send(const wire::Body& body, std::uint64_t sequence) {
+  const wire::Encoded encoded = wire::Encode(body, options_.sender, sequence);
+  Message message;
+  message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+  message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+  return socket_.TrySend(message) == SendOutcome::kSent;
+}
+
+bool ShardLink::SendPush(const Sent& sent, bool with_block) {
+  const auto bytes = with_block ? std::as_bytes(std::span<const float>(*sent.block))
+                                : std::span<const std::byte>();
+  const wire::Encoded encoded =
+      wire::Encode(sent.push, options_.sender, sent.push.step, bytes.size());
+  Message message;
+  message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+  message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+  if (with_block)
+    message.frames.emplace_back(bytes, [block = sent.block] {});
+  else
+    message.frames.emplace_back(bytes);
+  return socket_.TrySend(message) == SendOutcome::kSent;
+}
+
+void ShardLink::SendJoin(std::int64_t now_ns) {
+  asked_ns_ = now_ns;
+  joined_ = false;
+  wire::Join join = options_.join;
+  join.step = last_step_;
+  (void)Send(join, 0);  // without a connection: again, soon
+}
+
+void ShardLink::Request(const wire::Push& push, std::shared_ptr<const AlignedFloats> block,
+                        std::int64_t now_ns) {
+  MURMURATE_CHECK(!request_, "the request before is not answered");
+  answer_.reset();
+  request_ = Sent{push, std::move(block)};
+  last_step_ = std::max(last_step_, push.step);
+  heard_ns_ = now_ns;
+  if (!joined_ || push.step == 0)
+    SendJoin(now_ns);
+  else if (!SendPush(*request_, true))
+    joined_ = false;
+}
+
+void ShardLink::Poll(std::int64_t now_ns) {
+  Message message;
+  while (socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
+  if (!request_ || !refusal_.ok() || wants_parameters_) return;
+  const std::int64_t patience_ns = joined_ ? kAskAgainNs : kJoinAgainNs;
+  if (now_ns - std::max(asked_ns_, joined_ ? heard_ns_ : INT64_MIN) >= patience_ns)
+    SendJoin(now_ns);
+}
+
+void ShardLink::OnMessage(Message message, std::int64_t now_ns) {
+  std::vector<std::span<const std::byte>> frames;
+  for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+  auto decoded = wire::Decode(frames);
+  if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
+    refusal_ = InvalidData(options_.address + ": " + failure->sentence);
+    return;
+  }
+  heard_ns_ = now_ns;
+  const wire::Body& body = std::get<wire::Decoded>(decoded).body;
+  if (const auto* joined = std::get_if<wire::Joined>(&body)) {
+    if (!joined_) OnJoined(*joined);
+  } else if (const auto* center = std::get_if<wire::Center>(&body)) {
+    OnCenter(*center, std::move(message.frames[2]));
+  } else if (const auto* error = std::get_if<wire::Error>(&body)) {
+    OnError(*error, now_ns);
+  }
+}
+
+void ShardLink::OnJoined(const wire::Joined& joined) {
+  if (joined.begin != options_.range.begin || joined.count != options_.range.count) {
+    refusal_ = InvalidArgument(options_.address + " has the parameters from " +
+                               std::to_string(joined.begin) + ", " + std::to_string(joined.count) +
+                               " of them; expected from " + std::to_string(options_.range.begin) +
+                               ", " + std::to_string(options_.range.count) +
+                               ": give both sides the same parameters.shards");
+    return;
+  }
+  joined_ = true;
+  if (!request_) return;
+  if (request_->push.step == 0) {
+    joined_ = SendPush(*request_, joined.empty);
+    return;
+  }
+  if (joined.empty) {
+    retained_.clear();  // what they did is in the parameters that it gets now
+    wants_parameters_ = true;
+    return;
+  }
+  for (const Sent& sent : retained_)
+    if (sent.push.step > joined.step) joined_ = SendPush(sent, true) && joined_;
+  joined_ = SendPush(*request_, request_->push.step > joined.step) && joined_;
+}
+
+void ShardLink::Replenish(std::shared_ptr<const AlignedFloats> block, std::int64_t now_ns) {
+  wants_parameters_ = false;
+  replenishing_ = true;
+  heard_ns_ = now_ns;
+  joined_ = SendPush({wire::Push{}, std::move(block)}, true);
+}
+
+void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
+  while (!retained_.empty() && retained_.front().push.step <= center.kept) retained_.pop_front();
+  if (!request_) return;
+  if (replenishing_ && center.step == 0 && request_->push.step != 0) {
+    replenishing_ = false;
+    request_->push.pulled = center.version;
+    joined_ = SendPush(*request_, true);
+    return;
+  }
+  if (center.step != request_->push.step) return;  // of one that was pushed again
+  frame_ = std::move(frame);
+  const auto bytes = frame_.bytes();
+  const std::size_t count = options_.range.count + options_.statistics;
+  if (bytes.size() != count * sizeof(float)) {
+    refusal_ = InvalidData(options_.address + ": expected " + std::to_string(count) +
+                           " floats, got " + std::to_string(bytes.size()) + " bytes");
+    return;
+  }
+  block_ = {reinterpret_cast<const float*>(bytes.data()), count};
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
+    if (aligned_.size() != count) aligned_ = AlignedFloats(count);
+    std::memcpy(aligned_.data(), bytes.data(), bytes.size());
+    block_ = aligned_;
+  }
+  answer_ = center;
+  Retain();
+}
+
+/// Of the request that was answered.
+void ShardLink::Retain() {
+  Sent done = *std::exchange(request_, std::nullopt);
+  if (done.push.step <= answer_->kept || options_.retain_bytes == 0) return;
+  retained_.push_back(std::move(done));
+  const std::size_t each = (options_.range.count + options_.statistics) * sizeof(float);
+  while (retained_.size() * each > options_.retain_bytes) retained_.pop_front();
+}
+
+void ShardLink::OnError(const wire::Error& error, std::int64_t now_ns) {
+  if (error.refusal == wire::Refusal::kNotRegistered) {
+    if (joined_) SendJoin(now_ns);
+    return;
+  }
+  refusal_ = InvalidArgument(options_.address + ": " + error.sentence);
+}
+
+void ShardLink::SayBye() { (void)Send(wire::Bye{}, 0); }
+
+}  // namespace murmurate

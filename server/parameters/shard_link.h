@@ -1,0 +1,94 @@
+// ShardLink: a worker's end of its talk with one shard (shard.h): one request at a time, sent until
+// it is answered, through lost connections and a shard that is started again.
+//
+// A push that was answered is kept until the shard says that it is in a checkpoint (at most
+// `retain_bytes` of them, the newest). A shard that comes back with an older state gets those it
+// lacks, in order, before the one under way; one that comes back with nothing gets this worker's
+// parameters, which hold them all, and wants_parameters() says so. The elastic rules keep none: an
+// old x_i would pull the center back.
+//
+// One thread. No call waits.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "server/parameters/shard.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+class ShardLink {
+ public:
+  struct Options {
+    wire::Join join;           ///< who and what; `step` is filled in
+    std::uint64_t sender = 0;  ///< the worker's random number
+    std::string address;
+    PartRange range;             ///< of the shard, as the worker counts it
+    std::size_t statistics = 0;  ///< floats behind the range
+    std::size_t retain_bytes = 0;
+  };
+
+  static Result<std::unique_ptr<ShardLink>> Open(SocketContext& context, Options options);
+
+  /// Begins a request; the one before must be answered. `block`: range and statistics; of step 0
+  /// the parameters, sent only if the shard has none. It is not written again until it comes back
+  /// to its pool.
+  void Request(const wire::Push& push, std::shared_ptr<const AlignedFloats> block,
+               std::int64_t now_ns);
+  /// Receives, and sends (again) what is due.
+  void Poll(std::int64_t now_ns);
+
+  bool answered() const { return answer_.has_value(); }
+  /// Of the request that was answered last; the block is valid until the next Request.
+  const wire::Center& center() const { return *answer_; }
+  std::span<const float> block() const { return block_; }
+
+  /// The shard was started again with nothing: Replenish, then the request goes on.
+  bool wants_parameters() const { return wants_parameters_; }
+  void Replenish(std::shared_ptr<const AlignedFloats> block, std::int64_t now_ns);
+
+  /// Not ok: it will never be answered, and why.
+  const Status& refusal() const { return refusal_; }
+  /// Since when nothing has been heard although a request is under way.
+  std::int64_t silent_since_ns() const { return heard_ns_; }
+  const Options& options() const { return options_; }
+  Socket* socket() { return &socket_; }
+  void SayBye();
+
+ private:
+  struct Sent {
+    wire::Push push;
+    std::shared_ptr<const AlignedFloats> block;
+  };
+
+  ShardLink(Socket socket, Options options)
+      : socket_(std::move(socket)), options_(std::move(options)) {}
+  bool Send(const wire::Body& body, std::uint64_t sequence);
+  bool SendPush(const Sent& sent, bool with_block);
+  void SendJoin(std::int64_t now_ns);
+  void OnMessage(Message message, std::int64_t now_ns);
+  void OnJoined(const wire::Joined& joined);
+  void OnCenter(const wire::Center& center, Frame frame);
+  void OnError(const wire::Error& error, std::int64_t now_ns);
+  void Retain();
+
+  Socket socket_;
+  const Options options_;
+  bool joined_ = false, wants_parameters_ = false, replenishing_ = false;
+  std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;
+  std::optional<Sent> request_;
+  std::deque<Sent> retained_;
+  std::uint64_t last_step_ = 0;
+  std::optional<wire::Center> answer_;
+  Frame frame_;
+  AlignedFloats aligned_;
+  std::span<const float> block_;
+  Status refusal_;
+};
+
+}  // namespace murmurate

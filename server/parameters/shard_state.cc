@@ -1,0 +1,79 @@
+#include "server/parameters/shard_state.h"
+
+#include <algorithm>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kWordsOfAWorker = 5;
+constexpr char kSection[] = "shard";
+
+/// id, number, step, pulled, pushes of each worker.
+Result<std::vector<std::uint64_t>> WorkersIn(const SavedState& state) {
+  auto words = StateReader(state, kSection).AllWords("workers");
+  if (!words.ok()) return words.status();
+  if (words->size() % kWordsOfAWorker != 0)
+    return InvalidData("shard.workers: expected five words for each worker");
+  return std::vector<std::uint64_t>(words->begin(), words->end());
+}
+
+}  // namespace
+
+void Shard::Save(SavedState* state) const {
+  const State& s = *state_;
+  const StateWriter writer(state, kSection);
+  std::vector<std::uint64_t> workers;
+  for (const auto& [id, worker] : s.workers) {
+    for (const std::uint64_t word :
+         {id, std::uint64_t{worker.number}, worker.step, worker.pulled, worker.pushes})
+      workers.push_back(word);
+    if (worker.statistics.size() > 0)
+      writer.Floats("seen." + std::to_string(id), worker.statistics);
+  }
+  const std::uint64_t numbers[] = {s.version, s.begun ? 1u : 0u};
+  writer.Words("workers", workers);
+  writer.Words("version", numbers);
+  writer.Floats("center", s.center);
+  s.optimizer->Save(StateWriter(state, "optimizer"));
+}
+
+Status Shard::Load(const SavedState& state, const std::string& spec) {
+  State& s = *state_;
+  MURMURATE_RETURN_IF_ERROR(s.Build(spec));
+  auto workers = WorkersIn(state);
+  if (!workers.ok()) return workers.status();
+  const StateReader reader(state, kSection);
+  std::uint64_t numbers[2];
+  MURMURATE_RETURN_IF_ERROR(reader.Words("version", numbers));
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("center", s.center));
+  MURMURATE_RETURN_IF_ERROR(s.optimizer->Load(StateReader(state, "optimizer")));
+  for (std::size_t i = 0; i < workers->size(); i += kWordsOfAWorker) {
+    const std::uint64_t* const words = workers->data() + i;
+    State::Worker& worker = s.workers[words[0]];
+    worker.number = static_cast<std::uint32_t>(words[1]);
+    worker.step = worker.kept = words[2];
+    worker.pulled = words[3];
+    worker.pushes = words[4];
+    AlignedFloats seen(s.statistics);
+    if (reader.Floats("seen." + std::to_string(words[0]), seen).ok())
+      worker.statistics = std::move(seen);
+  }
+  s.version = numbers[0];
+  s.begun = numbers[1] != 0;
+  s.empty = false;
+  return {};
+}
+
+void Shard::Kept(const SavedState& state) {
+  const auto workers = WorkersIn(state);
+  if (!workers.ok()) return;
+  for (std::size_t i = 0; i < workers->size(); i += kWordsOfAWorker) {
+    const auto found = state_->workers.find((*workers)[i]);
+    if (found != state_->workers.end())
+      found->second.kept = std::max(found->second.kept, (*workers)[i + 2]);
+  }
+}
+
+}  // namespace murmurate

@@ -1,0 +1,273 @@
+// A worker and its shards: what comes out must be what the rule says, whatever is lost on the way.
+#include "server/parameters/remote_store.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+#include "server/parameters/local_store.h"
+#include "tests/parameters/live_cluster.h"
+
+namespace murmurate {
+namespace {
+
+using testing::HasSubstr;
+
+OptimizerSettings PlainSgd() {
+  OptimizerSettings settings;
+  settings.name = OptimizerSettings::Name::kSgd;
+  return settings;
+}
+
+ShardSettings Settings(RuleName name, int workers = 1) {
+  ShardSettings settings;
+  settings.rule = {.name = name, .form = PushForm::kGradient, .window = 1};
+  if (HasForm(name, PushForm::kElastic)) settings.rule.form = PushForm::kElastic;
+  settings.rule.elastic = 0.3;
+  settings.optimizer = PlainSgd();
+  settings.workers = workers;
+  settings.dead_after_ns = 1'000'000'000;
+  return settings;
+}
+
+std::vector<float> Bits(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int>> {};
+
+TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
+  const auto [name, shards] = GetParam();
+  LiveCluster cluster(Settings(name), shards);
+  Quadratic here(7), there(7);
+  LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
+  ASSERT_TRUE(here.Descend(local, 0.05, 60));
+  cluster.remote.max_grad_norm = 0.4;
+  cluster.remote.optimizer = PlainSgd();
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 60)) << cluster.failure;
+  EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
+  EXPECT_LT(there.Distance(), Quadratic(7).Distance() * 0.9);
+  EXPECT_EQ(worker->TakeReport().exchanges, 60u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, OneWorker,
+                         testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour,
+                                                          RuleName::kAgn, RuleName::kAdag,
+                                                          RuleName::kDynSgd, RuleName::kSync,
+                                                          RuleName::kSagn),
+                                          testing::Values(1, 3)),
+                         [](const auto& param) {
+                           return std::string(TextOf(std::get<0>(param.param))) + "Of" +
+                                  std::to_string(std::get<1>(param.param));
+                         });
+
+TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
+  ShardSettings settings = Settings(RuleName::kSync);
+  settings.max_grad_norm = 0.4;
+  LiveCluster cluster(settings, 1);
+  cluster.remote.max_grad_norm = 0.4;
+  Quadratic here(7), there(7);
+  LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
+  ASSERT_TRUE(here.Descend(local, 0.05, 20));
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 20));
+  EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
+}
+
+/// Runs `count` workers, each in a thread of its own; each with a target of its own, or `target`.
+std::vector<Quadratic> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
+                                  const AlignedFloats* target = nullptr) {
+  std::vector<Quadratic> problems;
+  for (int i = 0; i < count; ++i) problems.emplace_back(100 + static_cast<std::uint64_t>(i));
+  for (Quadratic& problem : problems)
+    if (target != nullptr) std::copy(target->begin(), target->end(), problem.target.begin());
+  std::vector<std::thread> threads;
+  std::atomic<int> begun = 0;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      const auto worker = cluster.NewWorker(static_cast<std::uint32_t>(i));
+      Quadratic& problem = problems[static_cast<std::size_t>(i)];
+      problem.parameters = AlignedFloats(problem.layout.total);  // all begin at zero
+      EXPECT_TRUE(worker->BeginBatch(problem.parameters));
+      ++begun;
+      while (begun < count) std::this_thread::yield();
+      EXPECT_TRUE(problem.Descend(*worker, rate, steps)) << cluster.failure;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return problems;
+}
+
+TEST(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
+  LiveCluster cluster(Settings(RuleName::kSync, 3), 2);
+  const auto problems = RunWorkers(cluster, 3, 0.05, 25);
+  // Sum in the order of workers, divide by their number, step: by hand.
+  std::vector<float> x(problems[0].target.size(), 0.0f);
+  for (int step = 0; step < 25; ++step) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float sum = x[i] - problems[0].target[i];
+      sum += x[i] - problems[1].target[i];
+      sum += x[i] - problems[2].target[i];
+      const float mean = sum / 3.0f;
+      const float moved = 0.05f * mean;
+      x[i] -= moved;
+    }
+  }
+  for (const Quadratic& problem : problems) {
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(problem.parameters[i], x[i], 1e-6) << i;
+    EXPECT_EQ(Bits(std::span(problem.parameters).first(x.size())),
+              Bits(std::span(problems[0].parameters).first(x.size())));
+  }
+}
+
+class ManyWorkers : public testing::TestWithParam<RuleName> {};
+
+TEST_P(ManyWorkers, FindTheOptimumTogether) {
+  ShardSettings settings = Settings(GetParam(), 4);
+  settings.rule.elastic = 0.1;
+  settings.rule.window = GetParam() == RuleName::kAsgd || GetParam() == RuleName::kSync ? 1 : 4;
+  LiveCluster cluster(settings, 2);
+  cluster.remote.optimizer = PlainSgd();
+  const Quadratic same(100);
+  (void)RunWorkers(cluster, 4, 0.05, 400, &same.target);
+  const Shard* const shard = cluster.shard(0).Stop().Find("default");
+  ASSERT_NE(shard, nullptr);
+  EXPECT_GE(shard->version(), IsSynchronous(GetParam()) ? 100u : 400u);
+  for (std::size_t i = 0; i < shard->range().count; ++i)
+    ASSERT_NEAR(shard->center()[i], same.target[i], 0.02) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, ManyWorkers,
+                         testing::Values(RuleName::kAsgd, RuleName::kDownpour, RuleName::kAgn,
+                                         RuleName::kAdag, RuleName::kDynSgd, RuleName::kSync,
+                                         RuleName::kSagn, RuleName::kEasgd, RuleName::kAeasgd,
+                                         RuleName::kAeamsgd),
+                         [](const auto& param) { return std::string(TextOf(param.param)); });
+
+TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
+  ShardSettings settings = Settings(RuleName::kAsgd);
+  LiveCluster cluster(settings, 1);
+  Quadratic here(3), there(3);
+  LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
+  ASSERT_TRUE(here.Descend(local, 0.05, 30));
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 10));
+  SavedState early;
+  cluster.shard(0).Stop().Find("default")->Save(&early);
+  cluster.shard(0).Kill();
+  cluster.shard(0).Start([&](ParameterServer& server) {
+    ASSERT_TRUE(server.Resume("default", SmallSpec().ToText(), early).ok());
+  });
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 10));
+  cluster.shard(0).Kill();  // ten pushes were answered and are in no checkpoint
+  cluster.shard(0).Start([&](ParameterServer& server) {
+    ASSERT_TRUE(server.Resume("default", SmallSpec().ToText(), early).ok());
+  });
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 10));
+  EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 30u);
+}
+
+TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
+  Quadratic here(3), there(3);
+  LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
+  ASSERT_TRUE(here.Descend(local, 0.05, 20));
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 10));
+  cluster.shard(1).Kill();
+  cluster.shard(1).Start();
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 10)) << cluster.failure;
+  EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
+}
+
+TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
+  LiveCluster cluster(Settings(RuleName::kSync, 2), 1);
+  Quadratic left(1), dead(1);
+  auto dies = cluster.NewWorker(1);
+  const auto stays = cluster.NewWorker(0);
+  std::thread other([&] { EXPECT_TRUE(dead.Descend(*dies, 0.05, 3)); });
+  ASSERT_TRUE(left.Descend(*stays, 0.05, 3));
+  other.join();
+  dies.reset();  // says BYE
+  ASSERT_TRUE(left.Descend(*stays, 0.05, 5));
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 8u);
+}
+
+TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
+  const auto refused = [](LiveCluster& cluster, int worker = 0) {
+    const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));
+    Quadratic problem(1, cluster.normalized);
+    EXPECT_FALSE(problem.Descend(*store, 0.1, 1));
+    return cluster.failure;
+  };
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
+  const auto first = cluster.NewWorker(0);
+  Quadratic problem(1);
+  ASSERT_TRUE(problem.Descend(*first, 0.1, 1));
+
+  EXPECT_THAT(refused(cluster), HasSubstr("there is a worker 0 already"));
+  const std::vector<std::string> both = cluster.remote.shards;
+  cluster.remote.shards = {both[0]};
+  EXPECT_THAT(refused(cluster, 1), HasSubstr("do not cover the model"));
+  cluster.remote.shards = {both[0], both[0]};
+  EXPECT_THAT(refused(cluster, 1), HasSubstr("an address stands twice"));
+  cluster.remote.shards = both;
+  cluster.remote.shard.rule.name = RuleName::kDynSgd;
+  EXPECT_THAT(refused(cluster, 1), HasSubstr("start both with the same config"));
+  cluster.remote.shard.rule.name = RuleName::kAsgd;
+  cluster.normalized = true;
+  EXPECT_THAT(refused(cluster, 1), HasSubstr("another model than this shard"));
+}
+
+TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
+  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
+  cluster.remote.overlap = true;
+  Quadratic there(5);
+  Quadratic by_hand(5);
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 20));
+  // x_{k+1} = x_k - eta g(x_{k-1}): the gradient of step k is taken before step k-1 has come back.
+  std::vector<float> center = Bits(by_hand.trained());
+  std::vector<float> seen = center;  // what the worker has
+  for (int step = 0; step < 20; ++step) {
+    const std::vector<float> before = center;
+    for (std::size_t i = 0; i < center.size(); ++i) {
+      const float moved = 0.05f * (seen[i] - by_hand.target[i]);
+      center[i] -= moved;
+    }
+    seen = before;
+  }
+  EXPECT_EQ(Bits(there.trained()), seen);
+}
+
+TEST(Remote, InterruptedItLetsTheLearnerGo) {
+  LiveCluster cluster(Settings(RuleName::kAsgd), 1, false);  // no shard is there
+  const auto worker = cluster.NewWorker(0);
+  Quadratic problem(1);
+  std::thread learner([&] { EXPECT_FALSE(problem.Descend(*worker, 0.1, 1)); });
+  worker->Interrupt();
+  learner.join();
+}
+
+TEST(Remote, WhatWorkersSeeOfObservationsIsCountedOnce) {
+  ShardSettings settings = Settings(RuleName::kAsgd);
+  LiveCluster cluster(settings, 2);
+  cluster.normalized = true;
+  const auto worker = cluster.NewWorker(0);
+  Quadratic problem(1, true);
+  const std::size_t count = problem.layout.Find("statistics.observation.count").offset;
+  const std::size_t mean = problem.layout.Find("statistics.observation.mean").offset;
+  for (int batch = 1; batch <= 3; ++batch) {
+    ASSERT_TRUE(worker->BeginBatch(problem.parameters));
+    std::span<float> own = worker->ObservationsSeen(problem.parameters);
+    own[count] = 10.0f * static_cast<float>(batch);
+    own[mean] = 2.5f;
+    (void)worker->Step(0.1, problem.Gradient(), problem.trained());
+    worker->EndBatch(problem.parameters);
+    EXPECT_EQ(problem.parameters[count], 10.0f * static_cast<float>(batch));
+    EXPECT_EQ(problem.parameters[mean], 2.5f);
+  }
+}
+
+}  // namespace
+}  // namespace murmurate

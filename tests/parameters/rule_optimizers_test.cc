@@ -1,0 +1,91 @@
+// Sgd, Momentum and Adagrad, on paper.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "server/parameters/adagrad.h"
+#include "server/parameters/local_store.h"
+#include "server/parameters/momentum.h"
+#include "server/parameters/sgd.h"
+
+namespace murmurate {
+namespace {
+
+using One = std::array<float, 1>;
+
+TEST(SgdTest, ThreeStepsOnPaper) {
+  Sgd sgd({});
+  One x = {4};
+  sgd.Step(0.5f, 1.0f, One{2}, x);
+  EXPECT_EQ(x[0], 3);
+  sgd.Step(0.5f, 0.5f, One{2}, x);  // clipped to a half
+  EXPECT_EQ(x[0], 2.5f);
+  sgd.Step(0.25f, 1.0f, One{-2}, x);
+  EXPECT_EQ(x[0], 3);
+  EXPECT_EQ(sgd.steps(), 3u);
+}
+
+/// p <- (1 - 1/2 * 1/2) p - 1/2 g, of each of the three.
+TEST(SimpleOptimizers, DecayOfWeightsIsDecoupled) {
+  One x = {4}, y = {4}, z = {4};
+  Sgd({.weight_decay = 0.5f}).Step(0.5f, 1.0f, One{2}, x);
+  EXPECT_EQ(x[0], 2);
+  Momentum({.delta = 0.5f, .weight_decay = 0.5f}, 1).Step(0.5f, 1.0f, One{2}, y);
+  EXPECT_EQ(y[0], 2);
+  Adagrad({.epsilon = 0.0f, .weight_decay = 0.5f}, 1).Step(0.5f, 1.0f, One{2}, z);
+  EXPECT_EQ(z[0], 2.5f);
+}
+
+/// Nesterov's method with delta 1/2 at rate 1/2 on f = x^2/2, so g(y) = y: v <- v/2 - y/2.
+TEST(MomentumTest, ThreeStepsOnPaper) {
+  LocalStore store(std::make_unique<Momentum>(MomentumSettings{.delta = 0.5f}, 1), 0.0);
+  One y = {8};
+  store.Step(0.5, One{y[0]}, y);  // v = -4, x = 4, y = 4 - 2
+  EXPECT_EQ(y[0], 2);
+  store.Step(0.5, One{y[0]}, y);  // v = -2 - 1 = -3, x = 1, y = 1 - 3/2
+  EXPECT_EQ(y[0], -0.5f);
+  store.Step(0.5, One{y[0]}, y);  // v = -3/2 + 1/4 = -5/4, x = -1/4, y = -1/4 - 5/8
+  EXPECT_EQ(y[0], -0.875f);
+}
+
+/// The sums of squares are 9, 25 and 169.
+TEST(AdagradTest, ThreeStepsOnPaper) {
+  Adagrad adagrad({.epsilon = 0.0f}, 1);
+  One x = {4};
+  adagrad.Step(0.5f, 1.0f, One{3}, x);
+  EXPECT_EQ(x[0], 3.5f);
+  adagrad.Step(0.5f, 2.0f, One{-2}, x);  // scaled to -4
+  EXPECT_NEAR(x[0], 3.5 + 0.4, 1e-6);
+  adagrad.Step(1.0f, 1.0f, One{12}, x);
+  EXPECT_NEAR(x[0], 3.9 - 12 / 13.0, 1e-6);
+  EXPECT_EQ(adagrad.sum()[0], 169);
+}
+
+TEST(AdagradTest, EpsilonStandsOutsideTheRoot) {
+  Adagrad adagrad({.epsilon = 1.0f}, 1);
+  One x = {4};
+  adagrad.Step(1.0f, 1.0f, One{3}, x);
+  EXPECT_EQ(x[0], 3.25f);  // 3 / (3 + 1)
+}
+
+TEST(AdagradTest, ParameterThatNeverMovedIsNotDividedByZero) {
+  Adagrad adagrad({}, 1);
+  One x = {4};
+  adagrad.Step(1.0f, 1.0f, One{0}, x);
+  EXPECT_EQ(x[0], 4);
+}
+
+TEST(OptimizerNames, AreThoseOfTheConfig) {
+  using Name = OptimizerSettings::Name;
+  EXPECT_EQ(OptimizerNamed("adam"), Name::kAdam);
+  EXPECT_EQ(OptimizerNamed("rmsprop"), Name::kRmsProp);
+  EXPECT_EQ(OptimizerNamed("sgd"), Name::kSgd);
+  EXPECT_EQ(OptimizerNamed("momentum"), Name::kMomentum);
+  EXPECT_EQ(OptimizerNamed("adagrad"), Name::kAdagrad);
+  EXPECT_EQ(OptimizerNamed("Adam"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,94 @@
+#include "server/parameters/rule_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace murmurate {
+namespace {
+
+constexpr RuleName kAll[] = {RuleName::kHogwild, RuleName::kAsgd,   RuleName::kDownpour,
+                             RuleName::kAgn,     RuleName::kAdag,   RuleName::kDynSgd,
+                             RuleName::kSync,    RuleName::kSagn,   RuleName::kEasgd,
+                             RuleName::kAeasgd,  RuleName::kAeamsgd};
+
+TEST(RuleSettingsTest, EveryNameIsItsText) {
+  std::string all;
+  for (const RuleName name : kAll) {
+    EXPECT_EQ(RuleNamed(TextOf(name)), name);
+    all += (all.empty() ? "\"" : ", \"") + std::string(TextOf(name)) + "\"";
+  }
+  EXPECT_EQ(RuleNames(), all);
+  EXPECT_EQ(RuleNamed("easgdd"), std::nullopt);
+  EXPECT_EQ(RuleNamed(""), std::nullopt);
+  EXPECT_EQ(PushFormNamed("gradient"), PushForm::kGradient);
+  EXPECT_EQ(PushFormNamed("delta"), PushForm::kDelta);
+  EXPECT_EQ(PushFormNamed("elastic"), std::nullopt);
+}
+
+TEST(RuleSettingsTest, WhatIsUsualIsAllowed) {
+  for (const RuleName name : kAll) {
+    const Status status = CheckRule(UsualRule(name, 4));
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(UsualRule(RuleName::kAgn, 4).window, 12);
+  EXPECT_EQ(UsualRule(RuleName::kAgn, 4).form, PushForm::kDelta);
+  EXPECT_EQ(UsualRule(RuleName::kDownpour, 4).form, PushForm::kGradient);
+  EXPECT_DOUBLE_EQ(UsualRule(RuleName::kAeasgd, 6).elastic, 0.15);  // the authors' demo, p = 6
+}
+
+TEST(RuleSettingsTest, WhatCannotBeIsRefusedInOneSentence) {
+  RuleSettings rule = UsualRule(RuleName::kSync, 2);
+  rule.form = PushForm::kDelta;
+  EXPECT_EQ(
+      CheckRule(rule).message(),
+      "parameters.form: got \"delta\", expected \"gradient\", the only one that sync has; take "
+      "the line out");
+  rule = UsualRule(RuleName::kAeasgd, 2);
+  rule.form = PushForm::kGradient;
+  EXPECT_EQ(CheckRule(rule).message(),
+            "parameters.form: got \"gradient\", expected no such line, because aeasgd pushes its "
+            "parameters; take it out");
+  rule = UsualRule(RuleName::kAgn, 2);
+  rule.window = 0;
+  EXPECT_EQ(CheckRule(rule).message(),
+            "parameters.window: got 0, expected at least 1 gradient from one exchange to the next");
+  for (const double bad : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
+    rule = UsualRule(RuleName::kEasgd, 2);
+    rule.elastic = bad;
+    EXPECT_FALSE(CheckRule(rule).ok()) << bad;
+  }
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    rule = UsualRule(RuleName::kAdag, 2);
+    rule.adag_scale = bad;
+    EXPECT_FALSE(CheckRule(rule).ok()) << bad;
+  }
+}
+
+TEST(RuleSettingsTest, WorkersStepLocallyWhereThePushIsNotAllThatMovesThem) {
+  EXPECT_FALSE(StepsLocally({.name = RuleName::kAsgd}));
+  EXPECT_FALSE(StepsLocally({.name = RuleName::kDownpour}));
+  EXPECT_TRUE(StepsLocally({.name = RuleName::kDownpour, .window = 2}));
+  EXPECT_TRUE(StepsLocally({.name = RuleName::kDownpour, .form = PushForm::kDelta}));
+  EXPECT_FALSE(StepsLocally({.name = RuleName::kSync, .window = 2}));
+  EXPECT_TRUE(StepsLocally({.name = RuleName::kSagn, .window = 2}));
+  EXPECT_TRUE(StepsLocally({.name = RuleName::kEasgd, .form = PushForm::kElastic}));
+}
+
+TEST(RuleSettingsTest, PropertiesAreThoseOfTheRules) {
+  for (const RuleName name : kAll) {
+    const std::string text = TextOf(name);
+    EXPECT_EQ(IsSynchronous(name), text == "sync" || text == "sagn" || text == "easgd");
+    EXPECT_EQ(AnswerIsElastic(name), text == "aeasgd" || text == "aeamsgd");
+    EXPECT_EQ(NeedsPulledCopy(name), text == "adag");
+    EXPECT_EQ(SharesMemory(name), text == "hogwild");
+    const bool usually_deltas = text == "agn" || text == "adag" || text == "dynsgd";
+    EXPECT_EQ(WorkerKeepsPulled(UsualRule(name, 1)), usually_deltas || text == "easgd");
+    EXPECT_EQ(PushesGradient(UsualRule(name, 1)),
+              !usually_deltas && !text.ends_with("easgd") && text != "aeamsgd");
+  }
+}
+
+}  // namespace
+}  // namespace murmurate
