@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/learn/in_process_training.h"
+#include "tests/sanitized.h"
 
 namespace murmurate {
 namespace {
@@ -19,14 +20,10 @@ namespace {
 constexpr int kSeeds = 15;
 
 bool Slow() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-  return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if !defined(__OPTIMIZE__)
   return true;
 #endif
-#endif
-  return false;
+  return kSanitized;
 }
 
 /// Trains every seed, as many at once as there are processors.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/ingest/stage.h"
+#include "tests/sanitized.h"
 
 namespace murmurate {
 
@@ -131,13 +132,7 @@ class Scene {
 
 /// Bytes of memory this process has resident; always 0 under a sanitizer, which keeps freed memory.
 inline std::size_t ResidentBytes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return 0;
-#endif
-#endif
+  if (kSanitized) return 0;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   if (file == nullptr) return 0;
   unsigned long total = 0, resident = 0;

@@ -15,6 +15,7 @@
 #include "shared/network/network_share.h"
 #include "tests/allocations.h"
 #include "tests/network/network_reference.h"
+#include "tests/sanitized.h"
 
 namespace murmurate {
 namespace {
@@ -149,9 +150,7 @@ std::size_t BytesHeld() {
 }
 
 TEST(NetworkThreads, ThoseOfARecurrentModelTakeNoMoreRoomThanOne) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer has an allocator of its own";
-#endif
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   const auto spec = ModelSpec::Parse(
       "murmurate-model 1\nobservation float32 64\naction discrete 4\nlstm 16\nseparate_value 0\n"
       "normalize_observation 0\n");

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/sanitized.h"
 #include "tests/server/process.h"
 
 namespace murmurate {
@@ -203,9 +204,7 @@ const std::vector<std::string> kFewThreads{
     "sh", "-c", "ulimit -s 1048576 && ulimit -v 25165824 && exec \"$0\" \"$@\""};
 
 TEST(Serve, ThreadsThatTheMachineDoesNotHaveAreRefusedByName) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer takes all address space";
-#endif
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes all address space";
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kIpc, "--set", "model.threads=64"}, kFewThreads);
   const Ran actor =
