@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "murmurate/log.h"
+#include "server/parameters/block_pool.h"
 #include "server/parameters/merge_round.h"
 #include "server/parameters/optimizer.h"
 #include "server/parameters/rule_settings.h"
@@ -86,7 +87,7 @@ class Shard {
   struct Answer {
     std::uint64_t worker = 0;
     wire::Center center;
-    std::shared_ptr<const AlignedFloats> block;
+    std::shared_ptr<const Block> block;
   };
   std::vector<Answer> TakeAnswers();
 
@@ -105,6 +106,7 @@ class Shard {
   std::uint64_t version() const;    ///< merges so far
   std::span<const float> center() const;
   PartRange range() const;
+  std::size_t block_floats() const;  ///< the range's, and statistics behind them
   int members() const;
 
  private:

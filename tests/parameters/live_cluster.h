@@ -115,8 +115,8 @@ class LiveCluster {
 };
 
 /// x with g = x - target, all of it from a seed.
-struct Quadratic {
-  explicit Quadratic(std::uint64_t seed, bool normalized = false)
+struct Bowl {
+  explicit Bowl(std::uint64_t seed, bool normalized = false)
       : layout(SmallSpec(normalized)),
         parameters(layout.total),
         target(layout.trained_count()),

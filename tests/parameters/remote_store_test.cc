@@ -37,7 +37,7 @@ class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int>> {};
 TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
   const auto [name, shards] = GetParam();
   LiveCluster cluster(Settings(name), shards);
-  Quadratic here(7), there(7);
+  Bowl here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 60));
   cluster.remote.max_grad_norm = 0.4;
@@ -45,7 +45,7 @@ TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
   const auto worker = cluster.NewWorker(0);
   ASSERT_TRUE(there.Descend(*worker, 0.05, 60)) << cluster.failure;
   EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
-  EXPECT_LT(there.Distance(), Quadratic(7).Distance() * 0.9);
+  EXPECT_LT(there.Distance(), Bowl(7).Distance() * 0.9);
   EXPECT_EQ(worker->TakeReport().exchanges, 60u);
 }
 
@@ -65,7 +65,7 @@ TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
   settings.max_grad_norm = 0.4;
   LiveCluster cluster(settings, 1);
   cluster.remote.max_grad_norm = 0.4;
-  Quadratic here(7), there(7);
+  Bowl here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 20));
   const auto worker = cluster.NewWorker(0);
@@ -74,18 +74,18 @@ TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
 }
 
 /// Runs `count` workers, each in a thread of its own; each with a target of its own, or `target`.
-std::vector<Quadratic> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
+std::vector<Bowl> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
                                   const AlignedFloats* target = nullptr) {
-  std::vector<Quadratic> problems;
+  std::vector<Bowl> problems;
   for (int i = 0; i < count; ++i) problems.emplace_back(100 + static_cast<std::uint64_t>(i));
-  for (Quadratic& problem : problems)
+  for (Bowl& problem : problems)
     if (target != nullptr) std::copy(target->begin(), target->end(), problem.target.begin());
   std::vector<std::thread> threads;
   std::atomic<int> begun = 0;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       const auto worker = cluster.NewWorker(static_cast<std::uint32_t>(i));
-      Quadratic& problem = problems[static_cast<std::size_t>(i)];
+      Bowl& problem = problems[static_cast<std::size_t>(i)];
       problem.parameters = AlignedFloats(problem.layout.total);  // all begin at zero
       EXPECT_TRUE(worker->BeginBatch(problem.parameters));
       ++begun;
@@ -112,7 +112,7 @@ TEST(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
       x[i] -= moved;
     }
   }
-  for (const Quadratic& problem : problems) {
+  for (const Bowl& problem : problems) {
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(problem.parameters[i], x[i], 1e-6) << i;
     EXPECT_EQ(Bits(std::span(problem.parameters).first(x.size())),
               Bits(std::span(problems[0].parameters).first(x.size())));
@@ -127,7 +127,7 @@ TEST_P(ManyWorkers, FindTheOptimumTogether) {
   settings.rule.window = GetParam() == RuleName::kAsgd || GetParam() == RuleName::kSync ? 1 : 4;
   LiveCluster cluster(settings, 2);
   cluster.remote.optimizer = PlainSgd();
-  const Quadratic same(100);
+  const Bowl same(100);
   (void)RunWorkers(cluster, 4, 0.05, 400, &same.target);
   const Shard* const shard = cluster.shard(0).Stop().Find("default");
   ASSERT_NE(shard, nullptr);
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, ManyWorkers,
 TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   ShardSettings settings = Settings(RuleName::kAsgd);
   LiveCluster cluster(settings, 1);
-  Quadratic here(3), there(3);
+  Bowl here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 30));
   const auto worker = cluster.NewWorker(0);
@@ -169,7 +169,7 @@ TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
 
 TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
   LiveCluster cluster(Settings(RuleName::kAsgd), 2);
-  Quadratic here(3), there(3);
+  Bowl here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 20));
   const auto worker = cluster.NewWorker(0);
@@ -182,7 +182,7 @@ TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
 
 TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
   LiveCluster cluster(Settings(RuleName::kSync, 2), 1);
-  Quadratic left(1), dead(1);
+  Bowl left(1), dead(1);
   auto dies = cluster.NewWorker(1);
   const auto stays = cluster.NewWorker(0);
   std::thread other([&] { EXPECT_TRUE(dead.Descend(*dies, 0.05, 3)); });
@@ -196,13 +196,13 @@ TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
 TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
   const auto refused = [](LiveCluster& cluster, int worker = 0) {
     const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));
-    Quadratic problem(1, cluster.normalized);
+    Bowl problem(1, cluster.normalized);
     EXPECT_FALSE(problem.Descend(*store, 0.1, 1));
     return cluster.failure;
   };
   LiveCluster cluster(Settings(RuleName::kAsgd), 2);
   const auto first = cluster.NewWorker(0);
-  Quadratic problem(1);
+  Bowl problem(1);
   ASSERT_TRUE(problem.Descend(*first, 0.1, 1));
 
   EXPECT_THAT(refused(cluster), HasSubstr("there is a worker 0 already"));
@@ -222,8 +222,8 @@ TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
 TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
   LiveCluster cluster(Settings(RuleName::kAsgd), 2);
   cluster.remote.overlap = true;
-  Quadratic there(5);
-  Quadratic by_hand(5);
+  Bowl there(5);
+  Bowl by_hand(5);
   const auto worker = cluster.NewWorker(0);
   ASSERT_TRUE(there.Descend(*worker, 0.05, 20));
   // x_{k+1} = x_k - eta g(x_{k-1}): the gradient of step k is taken before step k-1 has come back.
@@ -243,7 +243,7 @@ TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
 TEST(Remote, InterruptedItLetsTheLearnerGo) {
   LiveCluster cluster(Settings(RuleName::kAsgd), 1, false);  // no shard is there
   const auto worker = cluster.NewWorker(0);
-  Quadratic problem(1);
+  Bowl problem(1);
   std::thread learner([&] { EXPECT_FALSE(problem.Descend(*worker, 0.1, 1)); });
   worker->Interrupt();
   learner.join();
@@ -254,7 +254,7 @@ TEST(Remote, WhatWorkersSeeOfObservationsIsCountedOnce) {
   LiveCluster cluster(settings, 2);
   cluster.normalized = true;
   const auto worker = cluster.NewWorker(0);
-  Quadratic problem(1, true);
+  Bowl problem(1, true);
   const std::size_t count = problem.layout.Find("statistics.observation.count").offset;
   const std::size_t mean = problem.layout.Find("statistics.observation.mean").offset;
   for (int batch = 1; batch <= 3; ++batch) {
