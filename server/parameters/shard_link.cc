@@ -10,7 +10,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
-constexpr std::int64_t kAskAgainNs = 1'000'000'000;
+constexpr std::int64_t kAskAgainNs = 250'000'000;
 constexpr std::int64_t kJoinAgainNs = 50'000'000;
 
 }  // namespace
