@@ -13,7 +13,7 @@
 //           in shared memory the same
 //
 // Rounds alternate; the shortest counts (the machine is shared), of CPU the mean of the rounds.
-//   build/release/bench/bench_exchange [rounds]
+//   build/release/bench/bench_exchange [rounds [0, 1 or 2: of one size only]]
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -310,5 +310,7 @@ void Measure(const Size& size, int rounds) {
 int main(int argc, char** argv) {
   murmurate::StayOn(1);
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
-  for (const murmurate::Size& size : murmurate::kSizes) murmurate::Measure(size, rounds);
+  for (const murmurate::Size& size : murmurate::kSizes)
+    if (argc < 3 || std::atoi(argv[2]) == &size - murmurate::kSizes)
+      murmurate::Measure(size, rounds);
 }

@@ -52,6 +52,7 @@ struct ParameterServer::State {
                                     std::size_t floats);
   Result<std::span<const float>> BlockOf(Worker* worker, const wire::Push& push,
                                          std::span<const std::byte> bytes);
+  static std::span<float> AnswerOf(const Worker& worker);
   void SendAnswer(Worker* worker, Shard::Answer answer);
   void LetGo(std::int64_t now_ns);
   void SendAnswers(Shard* shard);
@@ -142,15 +143,23 @@ void ParameterServer::State::SendAnswers(Shard* shard) {
   }
 }
 
+/// Where the worker waits for an answer; empty: it does not (any more), or in no segment.
+std::span<float> ParameterServer::State::AnswerOf(const Worker& worker) {
+  if (!worker.in_segment || worker.turn == 0) return {};
+  const bool waits = worker.segment->turn().load(std::memory_order_acquire) == worker.turn;
+  return waits ? worker.segment->answer() : std::span<float>();
+}
+
 void ParameterServer::State::SendAnswer(Worker* worker, Shard::Answer answer) {
   if (!worker->in_segment)
     return Send(worker->peer, answer.center, answer.center.step, std::move(answer.block));
-  const std::uint64_t turn = std::exchange(worker->turn, 0);
-  if (turn != 0 && worker->segment->turn().load(std::memory_order_acquire) == turn) {
-    const std::span<const float> floats = answer.block->floats();
-    std::copy(floats.begin(), floats.end(), worker->segment->answer().begin());
-    answer.center.turn = turn;
+  const std::span<float> place = AnswerOf(*worker);
+  if (!place.empty()) {
+    const std::span<const float> rest = answer.block->floats().subspan(answer.placed);
+    std::copy(rest.begin(), rest.end(), place.subspan(answer.placed).begin());
+    answer.center.turn = worker->turn;
   }
+  worker->turn = 0;
   Send(worker->peer, answer.center, answer.center.step, no_block);
 }
 
@@ -213,8 +222,9 @@ void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
   if (model == models.end())
     return Send(peer, wire::Error{wire::Refusal::kNotRegistered, "join first", push.step}, 0);
   const auto floats = BlockOf(&worker->second, push, block);
-  const Status status =
-      floats.ok() ? model->second.shard->OnPush(sender, push, *floats, now_ns) : floats.status();
+  const Status status = floats.ok() ? model->second.shard->OnPush(sender, push, *floats, now_ns,
+                                                                  AnswerOf(worker->second))
+                                    : floats.status();
   if (status.ok()) return;
   const bool again = status.code() == StatusCode::kUnavailable;
   Send(peer,

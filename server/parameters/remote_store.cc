@@ -330,8 +330,11 @@ double RemoteStore::Step(double learning_rate, std::span<const float> gradient,
   if (PushesGradient(s.rule)) {
     for (Piece& piece : s.pieces) {
       if (!piece.window) piece.window = piece.pool.Take();
-      AddToWindow(piece.Of(gradient), scale, s.in_window,
-                  piece.window->floats().first(piece.range().count));
+      const auto part = piece.Of(gradient);
+      if (s.in_window == 0 && scale == 1.0f)
+        std::copy(part.begin(), part.end(), piece.window->floats().begin());
+      else
+        AddToWindow(part, scale, s.in_window, piece.window->floats().first(part.size()));
     }
   }
   if (StepsLocally(s.rule)) {

@@ -74,6 +74,7 @@ Status Shard::State::Build(const std::string& text) {
   const bool gradients = settings.rule.form == PushForm::kGradient;
   if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients)
     piecewise = MakeOptimizer(settings.optimizer, kPieceFloats);
+  scratch = AlignedFloats(IsSynchronous(settings.rule.name) ? range.count : kPieceFloats);
   pool = std::make_unique<BlockPool>(range.count + statistics);
   center = std::make_shared<Block>(range.count + statistics);
   is_out = false;
@@ -127,7 +128,8 @@ void Shard::State::Respond(std::uint64_t id, const wire::Center& given) {
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  answers.push_back({id, answer, center});
+  const bool lies_there = placed == center.get() && placed != nullptr && pusher == id;
+  answers.push_back({id, answer, center, lies_there ? range.count : 0});
 }
 
 void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
@@ -137,7 +139,7 @@ void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  answers.push_back({id, answer, worker.elastic});
+  answers.push_back({id, answer, worker.elastic, 0});
 }
 
 /// The answer was lost, or is not due.
@@ -211,7 +213,7 @@ Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
 }
 
 Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const float> block,
-                     std::int64_t now_ns) {
+                     std::int64_t now_ns, std::span<float> answer) {
   State& s = *state_;
   const auto found = s.workers.find(id);
   if (found == s.workers.end() || !found->second.member)
@@ -241,8 +243,9 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   if (block.empty())
     return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
   const auto contribution = block.first(s.range.count);
+  s.pusher = id;
   return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution)
-                                             : s.MergeNow(worker, push, contribution);
+                                             : s.MergeNow(worker, push, contribution, answer);
 }
 
 void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {

@@ -29,18 +29,27 @@ std::span<float> Shard::State::Renewed() {
   return center->floats().first(range.count);
 }
 
-/// Each number is stepped by itself, so a piece can be checked, copied and stepped while the caches
-/// have it: memory sees two blocks read and one written. The step is lost if a later piece is bad.
+/// Each number is stepped by itself, so a piece can be stepped, checked, put into the next center
+/// and into the answer while the nearest cache has it: memory sees two blocks read and one or two
+/// written. What was written is forgotten if a later piece is bad. (A number that is not finite
+/// leaves none behind: decay * p - rate * (scale * g), of finite p.)
 bool Shard::State::StepPiecewise(float learning_rate, float scale,
-                                 std::span<const float> contribution) {
+                                 std::span<const float> contribution, std::span<float> answer) {
   auto next = pool->Take();
+  const std::span<const float> from = Trained();
   const std::span<float> out = next->floats().first(range.count);
+  const auto kind = range.count > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
   for (std::size_t at = 0; at < out.size(); at += kPieceFloats) {
     const std::size_t count = std::min(kPieceFloats, out.size() - at);
-    const auto gradient = contribution.subspan(at, count);
-    if (!AllFinite(gradient)) return false;
-    std::copy_n(Trained().begin() + static_cast<std::ptrdiff_t>(at), count, out.begin() + at);
-    piecewise->Step(learning_rate, scale, gradient, out.subspan(at, count));
+    const auto piece = std::span(scratch).first(count);
+    std::copy_n(from.data() + at, count, piece.data());
+    piecewise->Step(learning_rate, scale, contribution.subspan(at, count), piece);
+    if (!CopyFinite(out.data() + at, piece, kind)) return false;
+    if (answer.empty()) continue;
+    if (kind == CopyKind::kPastCache)
+      (void)CopyFinite(answer.data() + at, piece, kind);
+    else
+      std::copy(piece.begin(), piece.end(), answer.data() + at);
   }
   optimizer->Step(learning_rate, scale, {}, {});  // counts it
   center = std::move(next);
@@ -49,7 +58,7 @@ bool Shard::State::StepPiecewise(float learning_rate, float scale,
 }
 
 Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
-                              std::span<const float> contribution) {
+                              std::span<const float> contribution, std::span<float> answer_place) {
   if (NeedsPulledCopy(settings.rule.name) && !worker.pulled_center) {
     worker.pulled_center = center;  // pulled before this shard was started
     is_out = true;
@@ -66,7 +75,9 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
   float scale = 1.0f;
   if (piecewise) {
     scale = MergeScale(settings.rule, merged, Trained());
-    if (!StepPiecewise(merged.learning_rate, scale, contribution)) return NotFinite(push);
+    if (!StepPiecewise(merged.learning_rate, scale, contribution, answer_place))
+      return NotFinite(push);
+    placed = answer_place.empty() ? nullptr : center.get();
   } else {
     if (!AllFinite(contribution)) return NotFinite(push);
     if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
@@ -85,6 +96,7 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
   ++worker.pushes;
   worker.held = answer;
   Release();
+  placed = nullptr;
   return {};
 }
 
@@ -143,7 +155,6 @@ void Shard::State::MergeArrivals(std::size_t needed) {
   MURMURATE_CHECK(ChooseRound(version, parts, chosen) == needed, "a push is of another round");
   const float rate = rates[chosen.front().worker];  // the others' are measured against it
   for (RoundPart& part : chosen) part.rate_ratio = rate > 0.0f ? rates[part.worker] / rate : 1.0f;
-  if (scratch.size() != range.count) scratch = AlignedFloats(range.count);
   (void)MergeRound(settings.rule, chosen, {rate, settings.max_grad_norm}, scratch, Renewed(),
                    optimizer.get());
   ++version;

@@ -45,9 +45,11 @@ struct Shard::State {
   Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
   Status NotFinite(const wire::Push& push) const;
   void Begin(std::span<const float> parameters);
-  Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
-  /// One pass over memory instead of three; false: not finite, and nothing has changed.
-  bool StepPiecewise(float learning_rate, float scale, std::span<const float> contribution);
+  Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution,
+                  std::span<float> answer_place);
+  /// One pass over memory instead of four; false: not finite, and nothing has changed.
+  bool StepPiecewise(float learning_rate, float scale, std::span<const float> contribution,
+                     std::span<float> answer);
   Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
   void TryRound();
   void MergeArrivals(std::size_t count);
@@ -83,6 +85,8 @@ struct Shard::State {
   std::map<std::uint64_t, Worker> workers;
   std::vector<std::uint64_t> arrivals;  ///< whose push is pending, in their order
   std::unique_ptr<BlockPool> pool;
+  const Block* placed = nullptr;  ///< the center that already lies where the pusher's answer goes
+  std::uint64_t pusher = 0;
   std::vector<Answer> answers;
 };
 
