@@ -18,6 +18,7 @@ constexpr int kMessagesPerRound = 64;
 constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
 constexpr std::int64_t kTickEveryNs = 100'000'000;
 constexpr std::int64_t kWaitsSaidAfterNs = 1'000'000'000;
+constexpr std::int64_t kLetGoEveryNs = 2'000'000'000;
 constexpr std::size_t kMaxModels = 64;
 
 }  // namespace
@@ -31,6 +32,9 @@ struct ParameterServer::State {
   struct Worker {
     std::string model;
     PeerId peer;
+    std::shared_ptr<ShardSegment> segment;  ///< null: blocks go in messages
+    std::uint64_t turn = 0;   ///< of the last PUSH, until it is answered; 0: nobody waits for it
+    bool in_segment = false;  ///< where the answer belongs
   };
 
   State(Socket given_socket, ParameterServerOptions given)
@@ -43,7 +47,14 @@ struct ParameterServer::State {
               std::span<const std::byte> block, std::int64_t now_ns);
   Result<Shard*> ShardFor(const std::string& model);
   void Send(const PeerId& peer, const wire::Body& body, std::uint64_t sequence,
-            std::shared_ptr<const AlignedFloats> block = nullptr);
+            std::shared_ptr<const Block> block = nullptr);
+  std::shared_ptr<ShardSegment> Map(std::uint64_t sender, const wire::Join& join,
+                                    std::size_t floats);
+  Result<std::span<const float>> BlockOf(Worker* worker, const wire::Push& push,
+                                         std::span<const std::byte> bytes);
+  static std::span<float> AnswerOf(const Worker& worker);
+  void SendAnswer(Worker* worker, Shard::Answer answer);
+  void LetGo(std::int64_t now_ns);
   void SendAnswers(Shard* shard);
   void SendQueued();
   void Tick(std::int64_t now_ns);
@@ -59,7 +70,8 @@ struct ParameterServer::State {
   std::map<std::uint64_t, Worker> workers;
   std::deque<Message> queued;  ///< to peers whose pipe was full
   AlignedFloats aligned;       ///< a block that came off its border
-  std::int64_t ticked_ns = 0, waits_since_ns = 0;
+  const std::shared_ptr<const Block> no_block = std::make_shared<Block>(0);
+  std::int64_t ticked_ns = 0, waits_since_ns = 0, let_go_ns = 0;
   std::string waits;
   std::mutex mutex;
   std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> kept;
@@ -104,10 +116,8 @@ Result<Shard*> ParameterServer::State::ShardFor(const std::string& name) {
 }
 
 void ParameterServer::State::Send(const PeerId& peer, const wire::Body& body,
-                                  std::uint64_t sequence,
-                                  std::shared_ptr<const AlignedFloats> block) {
-  const std::span<const float> floats =
-      block ? std::span<const float>(*block) : std::span<const float>();
+                                  std::uint64_t sequence, std::shared_ptr<const Block> block) {
+  const std::span<const float> floats = block ? block->floats() : std::span<const float>();
   const auto bytes = std::as_bytes(floats);
   const wire::Encoded encoded = wire::Encode(body, incarnation, sequence, bytes.size());
   Message message;
@@ -129,9 +139,28 @@ void ParameterServer::State::SendQueued() {
 void ParameterServer::State::SendAnswers(Shard* shard) {
   for (Shard::Answer& answer : shard->TakeAnswers()) {
     const auto worker = workers.find(answer.worker);
-    if (worker != workers.end())
-      Send(worker->second.peer, answer.center, answer.center.step, std::move(answer.block));
+    if (worker != workers.end()) SendAnswer(&worker->second, std::move(answer));
   }
+}
+
+/// Where the worker waits for an answer; empty: it does not (any more), or in no segment.
+std::span<float> ParameterServer::State::AnswerOf(const Worker& worker) {
+  if (!worker.in_segment || worker.turn == 0) return {};
+  const bool waits = worker.segment->turn().load(std::memory_order_acquire) == worker.turn;
+  return waits ? worker.segment->answer() : std::span<float>();
+}
+
+void ParameterServer::State::SendAnswer(Worker* worker, Shard::Answer answer) {
+  if (!worker->in_segment)
+    return Send(worker->peer, answer.center, answer.center.step, std::move(answer.block));
+  const std::span<float> place = AnswerOf(*worker);
+  if (!place.empty()) {
+    const std::span<const float> rest = answer.block->floats().subspan(answer.placed);
+    std::copy(rest.begin(), rest.end(), place.subspan(answer.placed).begin());
+    answer.center.turn = worker->turn;
+  }
+  worker->turn = 0;
+  Send(worker->peer, answer.center, answer.center.step, no_block);
 }
 
 void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
@@ -142,8 +171,47 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
   auto joined = (*shard)->Join(sender, join, now_ns);
   if (!joined.ok())
     return Send(peer, wire::Error{wire::Refusal::kSpaces, joined.status().message(), 0}, 0);
-  workers[sender] = {join.model, peer};
+  auto segment = Map(sender, join, (*shard)->block_floats());
+  joined->mapped = segment != nullptr;
+  workers[sender] = {join.model, peer, std::move(segment)};
   Send(peer, *joined, 0);
+}
+
+/// Null: there is none, or it is not for this host; then blocks go in messages.
+std::shared_ptr<ShardSegment> ParameterServer::State::Map(std::uint64_t sender,
+                                                          const wire::Join& join,
+                                                          std::size_t floats) {
+  if (join.segment.empty() || join.host != HostIdentity()) return nullptr;
+  const auto before = workers.find(sender);
+  if (before != workers.end() && before->second.segment &&
+      before->second.segment->name() == join.segment)
+    return before->second.segment;
+  auto segment = ShardSegment::Open(join.segment, floats);
+  if (segment.ok()) return *std::move(segment);
+  if (options.log)
+    options.log(LogLevel::kWarning,
+                segment.status().message() + "; its blocks will come in messages");
+  return nullptr;
+}
+
+/// Where the push's block lies. Not ok: in a segment that was not mapped.
+Result<std::span<const float>> ParameterServer::State::BlockOf(Worker* worker,
+                                                               const wire::Push& push,
+                                                               std::span<const std::byte> bytes) {
+  worker->in_segment = worker->segment && (push.place != 0 || push.turn != 0);
+  worker->turn = push.turn;
+  if (push.place != 0) {
+    if (!worker->segment || push.place > worker->segment->places())
+      return Status(StatusCode::kUnavailable, "no such place is mapped");
+    return std::span<const float>(worker->segment->place(push.place));
+  }
+  const std::size_t count = bytes.size() / sizeof(float);
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
+    if (aligned.size() < count) aligned = AlignedFloats(count);
+    std::memcpy(aligned.data(), bytes.data(), bytes.size());
+    return std::span<const float>(aligned.data(), count);
+  }
+  return std::span(reinterpret_cast<const float*>(bytes.data()), count);
 }
 
 void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
@@ -153,14 +221,10 @@ void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
   const auto model = worker == workers.end() ? models.end() : models.find(worker->second.model);
   if (model == models.end())
     return Send(peer, wire::Error{wire::Refusal::kNotRegistered, "join first", push.step}, 0);
-  const std::size_t count = block.size() / sizeof(float);
-  std::span<const float> floats(reinterpret_cast<const float*>(block.data()), count);
-  if (reinterpret_cast<std::uintptr_t>(block.data()) % alignof(float) != 0) {
-    if (aligned.size() < count) aligned = AlignedFloats(count);
-    std::memcpy(aligned.data(), block.data(), block.size());
-    floats = {aligned.data(), count};
-  }
-  const Status status = model->second.shard->OnPush(sender, push, floats, now_ns);
+  const auto floats = BlockOf(&worker->second, push, block);
+  const Status status = floats.ok() ? model->second.shard->OnPush(sender, push, *floats, now_ns,
+                                                                  AnswerOf(worker->second))
+                                    : floats.status();
   if (status.ok()) return;
   const bool again = status.code() == StatusCode::kUnavailable;
   Send(peer,
@@ -188,6 +252,8 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {
     models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
   } else if (std::holds_alternative<wire::Bye>(body)) {
+    worker->second.segment.reset();
+    worker->second.in_segment = false;
     models.at(worker->second.model).shard->OnBye(header.sender, now_ns);
   } else {
     Send(message.peer,
@@ -240,6 +306,18 @@ void ParameterServer::State::Tick(std::int64_t now_ns) {
       Save(name, &model, now_ns);
   }
   SayWaits(now_ns);
+  LetGo(now_ns);
+}
+
+/// Of the segments of the dead, which would stay in memory.
+void ParameterServer::State::LetGo(std::int64_t now_ns) {
+  if (now_ns - let_go_ns < kLetGoEveryNs) return;
+  let_go_ns = now_ns;
+  for (auto& [id, worker] : workers) {
+    if (!worker.segment || worker.segment->OwnerIsAlive()) continue;
+    worker.segment.reset();
+    worker.in_segment = false;
+  }
 }
 
 void ParameterServer::PollOnce(int timeout_ms) {

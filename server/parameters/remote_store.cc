@@ -26,8 +26,8 @@ constexpr int kAliveEveryMs = 500;
 struct Piece {
   std::unique_ptr<ShardLink> link;
   BlockPool pool;
-  std::shared_ptr<AlignedFloats> window;        ///< gradient form: where they are summed
-  std::shared_ptr<const AlignedFloats> pushed;  ///< under way, or answered last
+  std::shared_ptr<Block> window;        ///< gradient form: where they are summed
+  std::shared_ptr<const Block> pushed;  ///< under way
   std::uint64_t version = 0;
 
   const PartRange& range() const { return link->options().range; }
@@ -61,8 +61,8 @@ struct RemoteStore::State {
   bool Await(std::span<const float> parameters);
   bool Failed(const Piece& piece);
   void SaySilence(std::int64_t now_ns);
-  std::shared_ptr<AlignedFloats> Filled(Piece& piece, std::span<const float> parameters);
-  void PutStatistics(AlignedFloats* block, const Piece& piece) const;
+  std::shared_ptr<Block> Filled(Piece& piece, std::span<const float> parameters);
+  void PutStatistics(Block* block, const Piece& piece) const;
   void TellAlive();
 
   const RemoteSettings settings;
@@ -94,22 +94,27 @@ struct RemoteStore::State {
 Status RemoteStore::State::Connect(const std::string& model, const ModelSpec& spec) {
   const int count = static_cast<int>(settings.shards.size());
   for (int i = 0; i < count; ++i) {
-    ShardLink::Options options{
-        .join = {.model = model,
-                 .spec = spec.ToText(),
-                 .rule = settings.shard.ToText(),
-                 .worker = settings.worker,
-                 .shard = static_cast<std::uint32_t>(i),
-                 .shards = static_cast<std::uint32_t>(count)},
-        .sender = sender,
-        .address = settings.shards[static_cast<std::size_t>(i)],
-        .range = RangeOf(trained, i, count),
-        .statistics = i == 0 ? layout.statistics.count : 0,
-        .retain_bytes = rule.form == PushForm::kElastic ? 0 : settings.retain_bytes};
+    ShardLink::Options options;
+    options.join.model = model;
+    options.join.spec = spec.ToText();
+    options.join.rule = settings.shard.ToText();
+    options.join.worker = settings.worker;
+    options.join.shard = static_cast<std::uint32_t>(i);
+    options.join.shards = static_cast<std::uint32_t>(count);
+    options.sender = sender;
+    options.address = settings.shards[static_cast<std::size_t>(i)];
+    options.range = RangeOf(trained, i, count);
+    options.statistics = i == 0 ? layout.statistics.count : 0;
+    options.retain_bytes = rule.form == PushForm::kElastic ? 0 : settings.retain_bytes;
+    options.log = callbacks.log;
     const std::size_t floats = options.range.count + options.statistics;
+    if (const std::size_t bytes = floats * sizeof(float); bytes >= settings.share_from_bytes)
+      options.places =
+          (settings.overlap ? 2 : 1) + options.retain_bytes / std::max<std::size_t>(bytes, 1);
     auto link = ShardLink::Open(context, options);
     if (!link.ok()) return link.status();
-    pieces.push_back({std::move(*link), BlockPool(floats), nullptr, nullptr});
+    BlockPool pool(floats, (*link)->segment());
+    pieces.push_back({std::move(*link), std::move(pool), nullptr, nullptr});
     auto socket = Socket::Open(context, SocketKind::kDealer);
     if (!socket.ok()) return socket.status();
     MURMURATE_RETURN_IF_ERROR(socket->Connect(options.address));
@@ -134,18 +139,17 @@ void RemoteStore::State::TellAlive() {
   }
 }
 
-void RemoteStore::State::PutStatistics(AlignedFloats* block, const Piece& piece) const {
+void RemoteStore::State::PutStatistics(Block* block, const Piece& piece) const {
   const std::size_t count = piece.link->options().statistics;
   if (count > 0)
     std::copy_n(own.begin() + layout.statistics.offset, count,
-                block->begin() + piece.range().count);
+                block->floats().subspan(piece.range().count).begin());
 }
 
-std::shared_ptr<AlignedFloats> RemoteStore::State::Filled(Piece& piece,
-                                                          std::span<const float> parameters) {
+std::shared_ptr<Block> RemoteStore::State::Filled(Piece& piece, std::span<const float> parameters) {
   auto block = piece.pool.Take();
   const auto part = piece.Of(parameters);
-  std::copy(part.begin(), part.end(), block->begin());
+  std::copy(part.begin(), part.end(), block->floats().begin());
   PutStatistics(block.get(), piece);
   return block;
 }
@@ -222,7 +226,7 @@ void RemoteStore::State::Exchange(double learning_rate, std::span<float> paramet
   ++step;
   for (Piece& piece : pieces) {
     auto block = PushesGradient(rule) ? std::move(piece.window) : piece.pool.Take();
-    const auto out = std::span(block->data(), piece.range().count);
+    const auto out = block->floats().first(piece.range().count);
     Contribution(rule,
                  {.local = piece.Of(std::span<const float>(parameters)),
                   .pulled = WorkerKeepsPulled(rule) ? piece.Of(std::span<const float>(pulled))
@@ -251,16 +255,16 @@ void RemoteStore::State::Take(Piece& piece, std::span<float> parameters) {
     const auto then = piece.Of(std::span<const float>(local_then));
     for (std::size_t i = 0; i < local.size(); ++i) local[i] = answer[i] + (local[i] - then[i]);
   } else if (rule.name != RuleName::kEasgd || center.merged) {
-    Adopt(rule, answer, std::span(piece.pushed->data(), local.size()), local);
+    Adopt(rule, answer, piece.pushed->floats().first(local.size()), local);
   }
   if (WorkerKeepsPulled(rule))
     std::copy(answer.begin(), answer.end(), piece.Of(std::span<float>(pulled)).begin());
   if (rule.form == PushForm::kElastic) {
-    const double norm = Norm(rule.name == RuleName::kEasgd
-                                 ? std::span<const float>(piece.pushed->data(), local.size())
-                                 : answer);
+    const double norm =
+        Norm(rule.name == RuleName::kEasgd ? piece.pushed->floats().first(local.size()) : answer);
     elastic_norm += norm * norm;
   }
+  piece.pushed = nullptr;  // its place is free, unless the link keeps it
   piece.version = center.version;
   ++sums.answers;
   sums.late += center.merged ? 0 : 1;
@@ -326,8 +330,11 @@ double RemoteStore::Step(double learning_rate, std::span<const float> gradient,
   if (PushesGradient(s.rule)) {
     for (Piece& piece : s.pieces) {
       if (!piece.window) piece.window = piece.pool.Take();
-      AddToWindow(piece.Of(gradient), scale, s.in_window,
-                  std::span(piece.window->data(), piece.range().count));
+      const auto part = piece.Of(gradient);
+      if (s.in_window == 0 && scale == 1.0f)
+        std::copy(part.begin(), part.end(), piece.window->floats().begin());
+      else
+        AddToWindow(part, scale, s.in_window, piece.window->floats().first(part.size()));
     }
   }
   if (StepsLocally(s.rule)) {

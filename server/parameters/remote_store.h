@@ -45,6 +45,9 @@ struct RemoteSettings {
   double server_rate = 0.0;         ///< of the shards' optimizer; 0: the worker's at that time
   bool overlap = false;
   std::size_t retain_bytes = std::size_t{64} << 20;
+  /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
+  /// a segment for each shard, of a block or two and `retain_bytes`. SIZE_MAX: never.
+  std::size_t share_from_bytes = std::size_t{64} << 10;
 };
 
 struct RemoteCallbacks {

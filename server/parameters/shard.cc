@@ -70,10 +70,14 @@ Status Shard::State::Build(const std::string& text) {
   layout.emplace(*spec);
   range = RangeOf(layout->trained_count(), index, of);
   statistics = index == 0 ? layout->statistics.count : 0;
-  center = AlignedFloats(range.count);
-  scratch = AlignedFloats(range.count);
   optimizer = MakeOptimizer(settings.optimizer, range.count);
+  const bool gradients = settings.rule.form == PushForm::kGradient;
+  if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients)
+    piecewise = MakeOptimizer(settings.optimizer, kPieceFloats);
+  scratch = AlignedFloats(IsSynchronous(settings.rule.name) ? range.count : kPieceFloats);
   pool = std::make_unique<BlockPool>(range.count + statistics);
+  center = std::make_shared<Block>(range.count + statistics);
+  is_out = false;
   return {};
 }
 
@@ -99,47 +103,43 @@ Status Shard::State::CheckJoin(const wire::Join& join) const {
 }
 
 void Shard::State::Begin(std::span<const float> parameters) {
-  std::copy_n(parameters.begin(), range.count, center.begin());
+  std::copy_n(parameters.begin(), range.count, Renewed().begin());
+  old_statistics = true;
   empty = false;
-  newest.reset();
 }
 
-void Shard::State::PutStatistics(AlignedFloats* block) const {
+void Shard::State::PutStatistics(Block* block) const {
   if (statistics == 0) return;
   std::vector<std::span<const float>> seen;
   for (const auto& [id, worker] : workers)
     if (worker.statistics.size() == statistics) seen.emplace_back(worker.statistics);
-  SumObservations(*layout, seen, std::span(block->data() + range.count, statistics));
+  SumObservations(*layout, seen, block->floats().subspan(range.count));
 }
 
 void Shard::State::Respond(std::uint64_t id, const wire::Center& given) {
-  if (!newest) {
-    auto block = pool->Take();
-    std::copy(center.begin(), center.end(), block->begin());
-    PutStatistics(block.get());
-    newest = std::move(block);
+  if (std::exchange(old_statistics, false)) {
+    (void)Renewed();
+    PutStatistics(center.get());
   }
+  is_out = true;
   Worker& worker = workers.at(id);
   worker.pulled = version;
-  if (NeedsPulledCopy(settings.rule.name)) {
-    if (worker.pulled_center.size() != range.count)
-      worker.pulled_center = AlignedFloats(range.count);
-    std::copy(center.begin(), center.end(), worker.pulled_center.begin());
-  }
+  if (NeedsPulledCopy(settings.rule.name)) worker.pulled_center = center;
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  answers.push_back({id, answer, newest});
+  const bool lies_there = placed == center.get() && placed != nullptr && pusher == id;
+  answers.push_back({id, answer, center, lies_there ? range.count : 0});
 }
 
 void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
   Worker& worker = workers.at(id);
-  if (!worker.elastic) worker.elastic = std::make_shared<AlignedFloats>(range.count + statistics);
+  if (!worker.elastic) worker.elastic = std::make_shared<Block>(range.count + statistics);
   worker.pulled = version;
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  answers.push_back({id, answer, worker.elastic});
+  answers.push_back({id, answer, worker.elastic, 0});
 }
 
 /// The answer was lost, or is not due.
@@ -163,104 +163,6 @@ std::uint64_t Shard::State::Slowest() const {
   for (const auto& [id, worker] : workers)
     if (worker.member && !worker.waiting) slowest = std::min(slowest, worker.pushes);
   return slowest;
-}
-
-void Shard::State::MergeNow(Worker& worker, const wire::Push& push,
-                            std::span<const float> contribution) {
-  if (NeedsPulledCopy(settings.rule.name) && worker.pulled_center.size() != range.count) {
-    worker.pulled_center = AlignedFloats(range.count);  // pulled before this shard was started
-    std::copy(center.begin(), center.end(), worker.pulled_center.begin());
-  }
-  wire::Center answer{
-      .step = push.step, .staleness = version - std::min(version, push.pulled), .merged = true};
-  std::shared_ptr<AlignedFloats> elastic;
-  if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
-  const float scale = Merge(settings.rule,
-                            {.contribution = contribution,
-                             .staleness = answer.staleness,
-                             .pulled = worker.pulled_center,
-                             .learning_rate = static_cast<float>(push.learning_rate)},
-                            center, optimizer.get(),
-                            elastic ? std::span(elastic->data(), range.count) : std::span<float>());
-  if (NeedsPulledCopy(settings.rule.name) && scale > 0.0f)  // scale = 1 / (d^2 / adag_scale + 1)
-    answer.distance = std::sqrt(settings.rule.adag_scale * std::max(0.0, 1.0 / scale - 1.0));
-  if (elastic) {
-    PutStatistics(elastic.get());
-    worker.elastic = std::move(elastic);
-  }
-  ++version;
-  newest.reset();
-  worker.step = push.step;
-  ++worker.pushes;
-  worker.held = answer;
-  Release();
-}
-
-void Shard::State::Release() {
-  const std::uint64_t slowest = Slowest();
-  const auto bound = static_cast<std::uint64_t>(settings.max_staleness);
-  for (auto& [id, worker] : workers) {
-    if (!worker.held) continue;
-    if (bound > 0 && slowest != UINT64_MAX && worker.pushes > slowest + bound) continue;
-    const wire::Center answer = *std::exchange(worker.held, std::nullopt);
-    if (AnswerIsElastic(settings.rule.name))
-      RespondElastic(id, answer);
-    else
-      Respond(id, answer);
-  }
-}
-
-void Shard::State::Await(std::uint64_t id, const wire::Push& push,
-                         std::span<const float> contribution) {
-  Worker& worker = workers.at(id);
-  if (push.pulled != version) {  // late: its round is over
-    worker.step = push.step;
-    Respond(id, {.step = push.step, .staleness = version - std::min(version, push.pulled)});
-    return;
-  }
-  worker.pending = std::make_unique<Pending>(Pending{push.step, push.pulled,
-                                                     static_cast<float>(push.learning_rate),
-                                                     AlignedFloats(contribution.size())});
-  std::copy(contribution.begin(), contribution.end(), worker.pending->contribution.begin());
-  arrivals.push_back(id);
-  TryRound();
-}
-
-void Shard::State::TryRound() {
-  if (arrivals.empty() || (!begun && Members() < settings.workers)) return;
-  const auto counts = [](const auto& entry) {
-    return entry.second.pending || (entry.second.member && !entry.second.waiting);
-  };
-  const auto expected = std::count_if(workers.begin(), workers.end(), counts);
-  const auto needed = static_cast<std::size_t>(std::max<long>(1, expected - settings.backup));
-  if (arrivals.size() >= needed) MergeArrivals(needed);
-}
-
-void Shard::State::MergeArrivals(std::size_t needed) {
-  begun = true;
-  std::map<std::uint32_t, float> rates;
-  std::vector<RoundPart> parts, chosen(needed);
-  for (const std::uint64_t id : arrivals) {
-    const Worker& worker = workers.at(id);
-    rates[worker.number] = worker.pending->learning_rate;
-    parts.push_back({worker.number, worker.pending->stamp, 1.0f, worker.pending->contribution});
-  }
-  MURMURATE_CHECK(ChooseRound(version, parts, chosen) == needed, "a push is of another round");
-  const float rate = rates[chosen.front().worker];  // the others' are measured against it
-  for (RoundPart& part : chosen) part.rate_ratio = rate > 0.0f ? rates[part.worker] / rate : 1.0f;
-  (void)MergeRound(settings.rule, chosen, {rate, settings.max_grad_norm}, scratch, center,
-                   optimizer.get());
-  ++version;
-  newest.reset();
-  for (const std::uint64_t id : std::exchange(arrivals, {})) {
-    Worker& worker = workers.at(id);
-    const bool merged = std::any_of(chosen.begin(), chosen.end(), [&](const RoundPart& part) {
-      return part.worker == worker.number;
-    });
-    worker.step = std::exchange(worker.pending, nullptr)->step;
-    ++worker.pushes;
-    if (worker.member) Respond(id, {.step = worker.step, .merged = merged});
-  }
 }
 
 void Shard::State::Leaves(Worker& worker, const char* why) {
@@ -299,19 +201,19 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   return wire::Joined{s.version, s.range.begin, s.range.count, s.empty, step};
 }
 
-Status Shard::State::CheckBlock(const wire::Push& push, std::span<const float> block) const {
-  const std::size_t whole = range.count + statistics;
-  if (block.size() != whole && !block.empty())
-    return InvalidArgument("expected a block of " + std::to_string(whole) + " floats, got " +
-                           std::to_string(block.size()));
-  if (!AllFinite(block))
-    return InvalidArgument("push " + std::to_string(push.step) +
-                           " holds numbers that are not finite");
+Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
+                                    std::span<const float> block) {
+  if (block.empty() || statistics == 0) return {};
+  const auto seen = block.subspan(range.count);
+  if (!AllFinite(seen)) return NotFinite(push);
+  if (worker->statistics.size() != statistics) worker->statistics = AlignedFloats(statistics);
+  std::copy(seen.begin(), seen.end(), worker->statistics.begin());
+  old_statistics = true;
   return {};
 }
 
 Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const float> block,
-                     std::int64_t now_ns) {
+                     std::int64_t now_ns, std::span<float> answer) {
   State& s = *state_;
   const auto found = s.workers.find(id);
   if (found == s.workers.end() || !found->second.member)
@@ -319,26 +221,31 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   State::Worker& worker = found->second;
   worker.heard_ns = now_ns;
   worker.waiting = false;
-  MURMURATE_RETURN_IF_ERROR(s.CheckBlock(push, block));
-  if (!block.empty() && s.statistics > 0) {
-    if (worker.statistics.size() != s.statistics) worker.statistics = AlignedFloats(s.statistics);
-    std::copy(block.begin() + s.range.count, block.end(), worker.statistics.begin());
-    s.newest.reset();
+  const std::size_t whole = s.range.count + s.statistics;
+  if (block.size() != whole && !block.empty())
+    return InvalidArgument("expected a block of " + std::to_string(whole) + " floats, got " +
+                           std::to_string(block.size()));
+  const bool known = push.step != 0 && (push.step <= worker.step || worker.pending);
+  if (known && !s.empty) {  // its block is not looked at: it may be another's by now
+    s.AnswerAgain(id, push);
+    return {};
   }
-  if (s.empty && push.step == 0 && !block.empty()) s.Begin(block);
+  MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
+  if (s.empty && push.step == 0 && !block.empty()) {
+    if (!AllFinite(block)) return s.NotFinite(push);
+    s.Begin(block);
+  }
   if (s.empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
   if (push.step == 0) {
     s.Respond(id, {.merged = true});
-  } else if (push.step <= worker.step || worker.pending) {
-    s.AnswerAgain(id, push);
-  } else if (block.empty()) {
-    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
-  } else if (IsSynchronous(s.settings.rule.name)) {
-    s.Await(id, push, block.first(s.range.count));
-  } else {
-    s.MergeNow(worker, push, block.first(s.range.count));
+    return {};
   }
-  return {};
+  if (block.empty())
+    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
+  const auto contribution = block.first(s.range.count);
+  s.pusher = id;
+  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution)
+                                             : s.MergeNow(worker, push, contribution, answer);
 }
 
 void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {
@@ -395,8 +302,11 @@ std::string Shard::Waits() const {
 bool Shard::empty() const { return state_->empty; }
 const std::string& Shard::spec() const { return state_->spec_text; }
 std::uint64_t Shard::version() const { return state_->version; }
-std::span<const float> Shard::center() const { return state_->center; }
+std::span<const float> Shard::center() const {
+  return state_->center ? state_->Trained() : std::span<const float>();
+}
 PartRange Shard::range() const { return state_->range; }
+std::size_t Shard::block_floats() const { return state_->range.count + state_->statistics; }
 int Shard::members() const { return state_->Members(); }
 
 }  // namespace murmurate

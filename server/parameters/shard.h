@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "murmurate/log.h"
+#include "server/parameters/block_pool.h"
 #include "server/parameters/merge_round.h"
 #include "server/parameters/optimizer.h"
 #include "server/parameters/rule_settings.h"
@@ -74,9 +75,10 @@ class Shard {
   Result<wire::Joined> Join(std::uint64_t worker, const wire::Join& join, std::int64_t now_ns);
 
   /// `block`: as the message's. kUnavailable: it has to JOIN first; kInvalidArgument: the block has
-  /// another size, or a number that is not finite.
+  /// another size, or a number that is not finite. `answer`: where the answer may already be put,
+  /// block_floats() of them (Answer::placed).
   Status OnPush(std::uint64_t worker, const wire::Push& push, std::span<const float> block,
-                std::int64_t now_ns);
+                std::int64_t now_ns, std::span<float> answer = {});
   void OnAlive(std::uint64_t worker, bool waiting, std::int64_t now_ns);
   void OnBye(std::uint64_t worker, std::int64_t now_ns);
   /// Notices who is gone, and what can go on without them.
@@ -86,7 +88,8 @@ class Shard {
   struct Answer {
     std::uint64_t worker = 0;
     wire::Center center;
-    std::shared_ptr<const AlignedFloats> block;
+    std::shared_ptr<const Block> block;
+    std::size_t placed = 0;  ///< so many of its first floats lie where OnPush was told
   };
   std::vector<Answer> TakeAnswers();
 
@@ -105,6 +108,7 @@ class Shard {
   std::uint64_t version() const;    ///< merges so far
   std::span<const float> center() const;
   PartRange range() const;
+  std::size_t block_floats() const;  ///< the range's, and statistics behind them
   int members() const;
 
  private:

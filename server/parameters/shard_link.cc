@@ -10,7 +10,7 @@ namespace murmurate {
 namespace {
 
 constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
-constexpr std::int64_t kAskAgainNs = 1'000'000'000;
+constexpr std::int64_t kAskAgainNs = 250'000'000;
 constexpr std::int64_t kJoinAgainNs = 50'000'000;
 
 }  // namespace
@@ -22,7 +22,17 @@ Result<std::unique_ptr<ShardLink>> ShardLink::Open(SocketContext& context, Optio
   auto socket = Socket::Open(context, SocketKind::kDealer, socket_options);
   if (!socket.ok()) return socket.status();
   MURMURATE_RETURN_IF_ERROR(socket->Connect(options.address));
-  return std::unique_ptr<ShardLink>(new ShardLink(std::move(*socket), std::move(options)));
+  std::unique_ptr<ShardLink> link(new ShardLink(std::move(*socket), std::move(options)));
+  if (link->options_.places > 0 && IsLocalAddress(link->options_.address)) link->MakeSegment();
+  return link;
+}
+
+void ShardLink::MakeSegment() {
+  auto segment = ShardSegment::Create(options_.range.count + options_.statistics,
+                                      static_cast<std::uint32_t>(options_.places));
+  if (segment.ok()) segment_ = *std::move(segment);
+  if (!segment.ok() && options_.log)
+    options_.log(LogLevel::kWarning, segment.status().message() + "; blocks go in messages");
 }
 
 bool ShardLink::Send(const wire::Body& body, std::uint64_t sequence) {
@@ -33,11 +43,17 @@ bool ShardLink::Send(const wire::Body& body, std::uint64_t sequence) {
   return socket_.TrySend(message) == SendOutcome::kSent;
 }
 
-bool ShardLink::SendPush(const Sent& sent, bool with_block) {
-  const auto bytes = with_block ? std::as_bytes(std::span<const float>(*sent.block))
+bool ShardLink::SendPush(const Sent& sent, bool with_block, bool answered) {
+  wire::Push push = sent.push;
+  if (with_block && mapped_) push.place = sent.block->place();
+  if (mapped_ && answered) {
+    push.turn = ++turn_;
+    segment_->turn().store(turn_, std::memory_order_release);
+  }
+  with_block = with_block && push.place == 0;
+  const auto bytes = with_block ? std::as_bytes(std::as_const(*sent.block).floats())
                                 : std::span<const std::byte>();
-  const wire::Encoded encoded =
-      wire::Encode(sent.push, options_.sender, sent.push.step, bytes.size());
+  const wire::Encoded encoded = wire::Encode(push, options_.sender, push.step, bytes.size());
   Message message;
   message.frames.emplace_back(std::span<const std::byte>(encoded.header));
   message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
@@ -53,10 +69,14 @@ void ShardLink::SendJoin(std::int64_t now_ns) {
   joined_ = false;
   wire::Join join = options_.join;
   join.step = last_step_;
+  if (segment_) {
+    join.host = HostIdentity();
+    join.segment = segment_->name();
+  }
   (void)Send(join, 0);  // without a connection: again, soon
 }
 
-void ShardLink::Request(const wire::Push& push, std::shared_ptr<const AlignedFloats> block,
+void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> block,
                         std::int64_t now_ns) {
   MURMURATE_CHECK(!request_, "the request before is not answered");
   answer_.reset();
@@ -107,6 +127,7 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
     return;
   }
   joined_ = true;
+  mapped_ = joined.mapped && segment_ != nullptr;
   if (!request_) return;
   if (request_->push.step == 0) {
     joined_ = SendPush(*request_, joined.empty);
@@ -118,11 +139,11 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
     return;
   }
   for (const Sent& sent : retained_)
-    if (sent.push.step > joined.step) joined_ = SendPush(sent, true) && joined_;
+    if (sent.push.step > joined.step) joined_ = SendPush(sent, true, false) && joined_;
   joined_ = SendPush(*request_, request_->push.step > joined.step) && joined_;
 }
 
-void ShardLink::Replenish(std::shared_ptr<const AlignedFloats> block, std::int64_t now_ns) {
+void ShardLink::Replenish(std::shared_ptr<const Block> block, std::int64_t now_ns) {
   wants_parameters_ = false;
   replenishing_ = true;
   heard_ns_ = now_ns;
@@ -139,13 +160,27 @@ void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
     return;
   }
   if (center.step != request_->push.step) return;  // of one that was pushed again
+  if (center.turn != 0 && (!segment_ || center.turn != turn_)) return;  // likewise
+  if (center.turn == 0 && mapped_ && frame.bytes().empty()) return;     // of one that came late
+  if (!TakeBlock(center, std::move(frame))) return;
+  answer_ = center;
+  Retain();
+}
+
+/// False: it is not the answer that is waited for, or of a wrong size.
+bool ShardLink::TakeBlock(const wire::Center& center, Frame frame) {
+  const std::size_t count = options_.range.count + options_.statistics;
+  if (segment_) segment_->turn().store(0, std::memory_order_release);
+  if (center.turn != 0) {
+    block_ = segment_->answer();
+    return true;
+  }
   frame_ = std::move(frame);
   const auto bytes = frame_.bytes();
-  const std::size_t count = options_.range.count + options_.statistics;
   if (bytes.size() != count * sizeof(float)) {
     refusal_ = InvalidData(options_.address + ": expected " + std::to_string(count) +
                            " floats, got " + std::to_string(bytes.size()) + " bytes");
-    return;
+    return false;
   }
   block_ = {reinterpret_cast<const float*>(bytes.data()), count};
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
@@ -153,8 +188,7 @@ void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
     block_ = aligned_;
   }
-  answer_ = center;
-  Retain();
+  return true;
 }
 
 /// Of the request that was answered.

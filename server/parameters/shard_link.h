@@ -7,6 +7,9 @@
 // parameters, which hold them all, and wants_parameters() says so. The elastic rules keep none: an
 // old x_i would pull the center back.
 //
+// Where the shard has mapped this worker's segment (shard_segment.h), blocks go through it, and
+// messages carry none.
+//
 // One thread. No call waits.
 #pragma once
 
@@ -31,15 +34,18 @@ class ShardLink {
     PartRange range;             ///< of the shard, as the worker counts it
     std::size_t statistics = 0;  ///< floats behind the range
     std::size_t retain_bytes = 0;
+    std::size_t places = 0;  ///< of a segment of its own; 0: blocks go in messages
+    LogCallback log;
   };
 
+  /// Makes the segment, if the shard may be of this host and there is room; else says so and goes
+  /// without.
   static Result<std::unique_ptr<ShardLink>> Open(SocketContext& context, Options options);
 
   /// Begins a request; the one before must be answered. `block`: range and statistics; of step 0
   /// the parameters, sent only if the shard has none. It is not written again until it comes back
   /// to its pool.
-  void Request(const wire::Push& push, std::shared_ptr<const AlignedFloats> block,
-               std::int64_t now_ns);
+  void Request(const wire::Push& push, std::shared_ptr<const Block> block, std::int64_t now_ns);
   /// Receives, and sends (again) what is due.
   void Poll(std::int64_t now_ns);
 
@@ -50,7 +56,7 @@ class ShardLink {
 
   /// The shard was started again with nothing: Replenish, then the request goes on.
   bool wants_parameters() const { return wants_parameters_; }
-  void Replenish(std::shared_ptr<const AlignedFloats> block, std::int64_t now_ns);
+  void Replenish(std::shared_ptr<const Block> block, std::int64_t now_ns);
 
   /// Not ok: it will never be answered, and why.
   const Status& refusal() const { return refusal_; }
@@ -58,28 +64,34 @@ class ShardLink {
   std::int64_t silent_since_ns() const { return heard_ns_; }
   const Options& options() const { return options_; }
   Socket* socket() { return &socket_; }
+  const std::shared_ptr<ShardSegment>& segment() const { return segment_; }  ///< null: none
   void SayBye();
 
  private:
   struct Sent {
     wire::Push push;
-    std::shared_ptr<const AlignedFloats> block;
+    std::shared_ptr<const Block> block;
   };
 
   ShardLink(Socket socket, Options options)
       : socket_(std::move(socket)), options_(std::move(options)) {}
+  void MakeSegment();
   bool Send(const wire::Body& body, std::uint64_t sequence);
-  bool SendPush(const Sent& sent, bool with_block);
+  /// `answered`: somebody waits for its answer (not for that of one that was kept).
+  bool SendPush(const Sent& sent, bool with_block, bool answered = true);
   void SendJoin(std::int64_t now_ns);
   void OnMessage(Message message, std::int64_t now_ns);
   void OnJoined(const wire::Joined& joined);
   void OnCenter(const wire::Center& center, Frame frame);
+  bool TakeBlock(const wire::Center& center, Frame frame);
   void OnError(const wire::Error& error, std::int64_t now_ns);
   void Retain();
 
   Socket socket_;
   const Options options_;
-  bool joined_ = false, wants_parameters_ = false, replenishing_ = false;
+  std::shared_ptr<ShardSegment> segment_;
+  bool joined_ = false, mapped_ = false, wants_parameters_ = false, replenishing_ = false;
+  std::uint64_t turn_ = 0;  ///< of the PUSH that was sent last
   std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;
   std::optional<Sent> request_;
   std::deque<Sent> retained_;

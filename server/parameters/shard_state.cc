@@ -35,7 +35,7 @@ void Shard::Save(SavedState* state) const {
   const std::uint64_t numbers[] = {s.version, s.begun ? 1u : 0u};
   writer.Words("workers", workers);
   writer.Words("version", numbers);
-  writer.Floats("center", s.center);
+  writer.Floats("center", s.Trained());
   s.optimizer->Save(StateWriter(state, "optimizer"));
 }
 
@@ -47,7 +47,7 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
   const StateReader reader(state, kSection);
   std::uint64_t numbers[2];
   MURMURATE_RETURN_IF_ERROR(reader.Words("version", numbers));
-  MURMURATE_RETURN_IF_ERROR(reader.Floats("center", s.center));
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("center", s.Renewed()));
   MURMURATE_RETURN_IF_ERROR(s.optimizer->Load(StateReader(state, "optimizer")));
   for (std::size_t i = 0; i < workers->size(); i += kWordsOfAWorker) {
     const std::uint64_t* const words = workers->data() + i;
@@ -63,6 +63,7 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
   s.version = numbers[0];
   s.begun = numbers[1] != 0;
   s.empty = false;
+  s.old_statistics = s.statistics > 0;
   return {};
 }
 

@@ -1,4 +1,5 @@
-// What a Shard is made of; shard.cc has what it does with messages, shard_state.cc how it is saved.
+// What a Shard is made of; shard.cc has what it does with messages, shard_merge.cc how it
+// merges them, shard_state.cc how it is saved.
 #pragma once
 
 #include <map>
@@ -12,11 +13,14 @@
 
 namespace murmurate {
 
+/// Floats; three such pieces stay in the nearest cache.
+inline constexpr std::size_t kPieceFloats = 2048;
+
 struct Shard::State {
   struct Pending {
     std::uint64_t step = 0, stamp = 0;
     float learning_rate = 0.0f;
-    AlignedFloats contribution;
+    std::shared_ptr<Block> contribution;
   };
   struct Worker {
     std::uint32_t number = 0;
@@ -26,11 +30,11 @@ struct Shard::State {
     std::uint64_t kept = 0;
     bool member = false, waiting = false;
     std::int64_t heard_ns = 0;
-    AlignedFloats pulled_center;                   ///< where NeedsPulledCopy
-    std::shared_ptr<const AlignedFloats> elastic;  ///< where AnswerIsElastic: the last e
-    AlignedFloats statistics;                      ///< shard 0: all that it has seen
-    std::unique_ptr<Pending> pending;              ///< of a round that is not complete
-    std::optional<wire::Center> held;              ///< merged; its answer waits for the slowest
+    std::shared_ptr<const Block> pulled_center;  ///< where NeedsPulledCopy
+    std::shared_ptr<const Block> elastic;        ///< where AnswerIsElastic: the last e
+    AlignedFloats statistics;                    ///< shard 0: all that it has seen
+    std::unique_ptr<Pending> pending;            ///< of a round that is not complete
+    std::optional<wire::Center> held;            ///< merged; its answer waits for the slowest
   };
 
   State(const ShardSettings& given, int given_index, int given_of, LogCallback given_log)
@@ -38,10 +42,15 @@ struct Shard::State {
 
   Status Build(const std::string& text);
   Status CheckJoin(const wire::Join& join) const;
-  Status CheckBlock(const wire::Push& push, std::span<const float> block) const;
+  Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
+  Status NotFinite(const wire::Push& push) const;
   void Begin(std::span<const float> parameters);
-  void MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
-  void Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
+  Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution,
+                  std::span<float> answer_place);
+  /// One pass over memory instead of four; false: not finite, and nothing has changed.
+  bool StepPiecewise(float learning_rate, float scale, std::span<const float> contribution,
+                     std::span<float> answer);
+  Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
   void TryRound();
   void MergeArrivals(std::size_t count);
   void Release();
@@ -49,7 +58,10 @@ struct Shard::State {
   void Respond(std::uint64_t id, const wire::Center& center);
   void RespondElastic(std::uint64_t id, const wire::Center& center);
   /// What all workers have seen, behind the range's numbers.
-  void PutStatistics(AlignedFloats* block) const;
+  void PutStatistics(Block* block) const;
+  std::span<const float> Trained() const { return center->floats().first(range.count); }
+  /// The center, to be changed: the block itself while nobody else has it, else a copy of it.
+  std::span<float> Renewed();
   std::uint64_t Slowest() const;
   int Members() const;
   void Leaves(Worker& worker, const char* why);
@@ -63,12 +75,18 @@ struct Shard::State {
   std::size_t statistics = 0;  ///< floats that ride behind the range; of shard 0
   bool empty = true, begun = false;
   std::uint64_t version = 0;
-  AlignedFloats center, scratch;
+  /// As it is answered. Not written any more once it `is_out`: as an answer, or kept as what
+  /// a worker pulled.
+  std::shared_ptr<Block> center;
+  bool is_out = false, old_statistics = false;
+  AlignedFloats scratch;
   std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Optimizer> piecewise;  ///< where each number is stepped by itself: without state
   std::map<std::uint64_t, Worker> workers;
   std::vector<std::uint64_t> arrivals;  ///< whose push is pending, in their order
   std::unique_ptr<BlockPool> pool;
-  std::shared_ptr<const AlignedFloats> newest;  ///< the center as it is answered; null when stale
+  const Block* placed = nullptr;  ///< the center that already lies where the pusher's answer goes
+  std::uint64_t pusher = 0;
   std::vector<Answer> answers;
 };
 

@@ -116,11 +116,20 @@ Result<SharedSegment> SharedSegment::Create(const std::string& name, std::size_t
 }
 
 Result<SharedSegment> SharedSegment::OpenReadOnly(const std::string& name) {
+  return Open(name, false);
+}
+
+Result<SharedSegment> SharedSegment::OpenReadWrite(const std::string& name) {
+  return Open(name, true);
+}
+
+Result<SharedSegment> SharedSegment::Open(const std::string& name, bool writable) {
+  const auto mode = writable ? interprocess::read_write : interprocess::read_only;
   MURMURATE_RETURN_IF_ERROR(CheckName(name));
   try {
     auto mapping = std::make_unique<Mapping>();
-    mapping->object = interprocess::shared_memory_object(interprocess::open_only, name.c_str(),
-                                                         interprocess::read_only);
+    mapping->object =
+        interprocess::shared_memory_object(interprocess::open_only, name.c_str(), mode);
     struct stat file {};
     const int fd = mapping->object.get_mapping_handle().handle;
     if (fstat(fd, &file) != 0 || file.st_size <= 0) {
@@ -130,7 +139,7 @@ Result<SharedSegment> SharedSegment::OpenReadOnly(const std::string& name) {
       return InvalidData("shared memory " + name + " belongs to user " +
                          std::to_string(file.st_uid) + ", not to this one");
     }
-    mapping->region = interprocess::mapped_region(mapping->object, interprocess::read_only, 0,
+    mapping->region = interprocess::mapped_region(mapping->object, mode, 0,
                                                   static_cast<std::size_t>(file.st_size));
     return SharedSegment(name, std::move(mapping), false);
   } catch (const interprocess::interprocess_exception& e) {

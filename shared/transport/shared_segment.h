@@ -1,4 +1,4 @@
-// SharedSegment: a named piece of shared memory with one writer; and futexes, in it or beside it.
+// SharedSegment: a named piece of shared memory of one owner; and futexes, in it or beside it.
 //
 // POSIX shared memory through Boost.Interprocess (shared_memory_object and mapped_region only).
 #pragma once
@@ -22,6 +22,8 @@ class SharedSegment {
   static Result<SharedSegment> Create(const std::string& name, std::size_t bytes);
   /// A reader: read-only mapping of the whole segment.
   static Result<SharedSegment> OpenReadOnly(const std::string& name);
+  /// One that its owner lets write in turn with it; whose turn it is, they agree on elsewhere.
+  static Result<SharedSegment> OpenReadWrite(const std::string& name);
 
   SharedSegment(SharedSegment&&) noexcept;
   SharedSegment& operator=(SharedSegment&&) noexcept;
@@ -34,6 +36,7 @@ class SharedSegment {
  private:
   struct Mapping;
   SharedSegment(std::string name, std::unique_ptr<Mapping> mapping, bool owner);
+  static Result<SharedSegment> Open(const std::string& name, bool writable);
   std::string name_;
   std::unique_ptr<Mapping> mapping_;
   std::byte* data_ = nullptr;

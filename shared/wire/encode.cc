@@ -168,24 +168,26 @@ struct Writer {
   MessageType operator()(const Join& join) {
     builder.Finish(fb::CreateJoin(builder, builder.CreateString(join.model),
                                   builder.CreateString(join.spec), builder.CreateString(join.rule),
-                                  join.worker, join.shard, join.shards, join.step));
+                                  join.worker, join.shard, join.shards, join.step, join.host,
+                                  builder.CreateString(join.segment)));
     return MessageType::kJoin;
   }
 
   MessageType operator()(const Joined& joined) {
     builder.Finish(fb::CreateJoined(builder, joined.version, joined.begin, joined.count,
-                                    joined.empty, joined.step));
+                                    joined.empty, joined.step, joined.mapped));
     return MessageType::kJoined;
   }
 
   MessageType operator()(const Push& push) {
-    builder.Finish(fb::CreatePush(builder, push.step, push.pulled, push.learning_rate));
+    builder.Finish(
+        fb::CreatePush(builder, push.step, push.pulled, push.learning_rate, push.place, push.turn));
     return MessageType::kPush;
   }
 
   MessageType operator()(const Center& center) {
     builder.Finish(fb::CreateCenter(builder, center.step, center.version, center.staleness,
-                                    center.distance, center.merged, center.kept));
+                                    center.distance, center.merged, center.kept, center.turn));
     return MessageType::kCenter;
   }
 

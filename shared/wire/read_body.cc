@@ -305,25 +305,27 @@ Join ReadTable(Reader& in, const fb::Join& from, std::size_t) {
   join.shard = from.shard();
   join.shards = from.shards();
   join.step = from.step();
+  join.host = from.host();
+  join.segment = in.Text(from.segment(), "segment name", kMaxSegmentName);
   in.Expect(join.shard < join.shards, "shard", "an index below the number of shards");
   return join;
 }
 
 Joined ReadTable(Reader&, const fb::Joined& from, std::size_t) {
-  return {from.version(), from.begin(), from.count(), from.empty(), from.step()};
+  return {from.version(), from.begin(), from.count(), from.empty(), from.step(), from.mapped()};
 }
 
 Push ReadTable(Reader& in, const fb::Push& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "push", "whole floats");
   in.Expect(std::isfinite(from.learning_rate()) && from.learning_rate() >= 0.0, "learning rate",
             "a finite number, 0 or more", Refusal::kNotFinite);
-  return {from.step(), from.pulled(), from.learning_rate()};
+  return {from.step(), from.pulled(), from.learning_rate(), from.place(), from.turn()};
 }
 
 Center ReadTable(Reader& in, const fb::Center& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "center", "whole floats");
-  return {from.step(),     from.version(), from.staleness(),
-          from.distance(), from.merged(),  from.kept()};
+  return {from.step(),   from.version(), from.staleness(), from.distance(),
+          from.merged(), from.kept(),    from.turn()};
 }
 
 Alive ReadTable(Reader&, const fb::Alive& from, std::size_t) { return {from.waiting()}; }

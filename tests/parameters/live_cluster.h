@@ -60,9 +60,12 @@ class LiveShard {
   std::unique_ptr<Loop> loop_;
 };
 
+/// How blocks go.
+enum class Way { kMessages, kSegment };
+
 class LiveCluster {
  public:
-  explicit LiveCluster(const ShardSettings& settings, int shards, bool start = true) {
+  LiveCluster(Way way, const ShardSettings& settings, int shards, bool start = true) {
     static int number = 0;
     folder_ = std::filesystem::temp_directory_path() /
               ("mmr-cluster-" + std::to_string(getpid()) + '-' + std::to_string(number++));
@@ -86,6 +89,8 @@ class LiveCluster {
     }
     remote.shard = settings;
     remote.shards = addresses_;
+    remote.share_from_bytes = way == Way::kSegment ? 1 : SIZE_MAX;
+    remote.retain_bytes = 64 << 10;
   }
   ~LiveCluster() {
     shards_.clear();
@@ -115,8 +120,8 @@ class LiveCluster {
 };
 
 /// x with g = x - target, all of it from a seed.
-struct Quadratic {
-  explicit Quadratic(std::uint64_t seed, bool normalized = false)
+struct Bowl {
+  explicit Bowl(std::uint64_t seed, bool normalized = false)
       : layout(SmallSpec(normalized)),
         parameters(layout.total),
         target(layout.trained_count()),

@@ -32,12 +32,18 @@ ShardSettings Settings(RuleName name, int workers = 1) {
 
 std::vector<float> Bits(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int>> {};
+const char* TextOf(Way way) { return way == Way::kSegment ? "Segment" : "Messages"; }
+
+class Remote : public testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(Ways, Remote, testing::Values(Way::kMessages, Way::kSegment),
+                         [](const auto& param) { return TextOf(param.param); });
+
+class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int, Way>> {};
 
 TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
-  const auto [name, shards] = GetParam();
-  LiveCluster cluster(Settings(name), shards);
-  Quadratic here(7), there(7);
+  const auto [name, shards, way] = GetParam();
+  LiveCluster cluster(way, Settings(name), shards);
+  Bowl here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 60));
   cluster.remote.max_grad_norm = 0.4;
@@ -45,27 +51,27 @@ TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
   const auto worker = cluster.NewWorker(0);
   ASSERT_TRUE(there.Descend(*worker, 0.05, 60)) << cluster.failure;
   EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
-  EXPECT_LT(there.Distance(), Quadratic(7).Distance() * 0.9);
+  EXPECT_LT(there.Distance(), Bowl(7).Distance() * 0.9);
   EXPECT_EQ(worker->TakeReport().exchanges, 60u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, OneWorker,
-                         testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour,
-                                                          RuleName::kAgn, RuleName::kAdag,
-                                                          RuleName::kDynSgd, RuleName::kSync,
-                                                          RuleName::kSagn),
-                                          testing::Values(1, 3)),
-                         [](const auto& param) {
-                           return std::string(TextOf(std::get<0>(param.param))) + "Of" +
-                                  std::to_string(std::get<1>(param.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Rules, OneWorker,
+    testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour, RuleName::kAgn,
+                                     RuleName::kAdag, RuleName::kDynSgd, RuleName::kSync,
+                                     RuleName::kSagn),
+                     testing::Values(1, 3), testing::Values(Way::kMessages, Way::kSegment)),
+    [](const auto& param) {
+      return std::string(TextOf(std::get<0>(param.param))) + "Of" +
+             std::to_string(std::get<1>(param.param)) + TextOf(std::get<2>(param.param));
+    });
 
-TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
+TEST_P(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
   ShardSettings settings = Settings(RuleName::kSync);
   settings.max_grad_norm = 0.4;
-  LiveCluster cluster(settings, 1);
+  LiveCluster cluster(GetParam(), settings, 1);
   cluster.remote.max_grad_norm = 0.4;
-  Quadratic here(7), there(7);
+  Bowl here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 20));
   const auto worker = cluster.NewWorker(0);
@@ -74,18 +80,18 @@ TEST(Remote, TheAveragedGradientIsClippedByTheOnlyShard) {
 }
 
 /// Runs `count` workers, each in a thread of its own; each with a target of its own, or `target`.
-std::vector<Quadratic> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
-                                  const AlignedFloats* target = nullptr) {
-  std::vector<Quadratic> problems;
+std::vector<Bowl> RunWorkers(LiveCluster& cluster, int count, double rate, int steps,
+                             const AlignedFloats* target = nullptr) {
+  std::vector<Bowl> problems;
   for (int i = 0; i < count; ++i) problems.emplace_back(100 + static_cast<std::uint64_t>(i));
-  for (Quadratic& problem : problems)
+  for (Bowl& problem : problems)
     if (target != nullptr) std::copy(target->begin(), target->end(), problem.target.begin());
   std::vector<std::thread> threads;
   std::atomic<int> begun = 0;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       const auto worker = cluster.NewWorker(static_cast<std::uint32_t>(i));
-      Quadratic& problem = problems[static_cast<std::size_t>(i)];
+      Bowl& problem = problems[static_cast<std::size_t>(i)];
       problem.parameters = AlignedFloats(problem.layout.total);  // all begin at zero
       EXPECT_TRUE(worker->BeginBatch(problem.parameters));
       ++begun;
@@ -97,8 +103,8 @@ std::vector<Quadratic> RunWorkers(LiveCluster& cluster, int count, double rate, 
   return problems;
 }
 
-TEST(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
-  LiveCluster cluster(Settings(RuleName::kSync, 3), 2);
+TEST_P(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kSync, 3), 2);
   const auto problems = RunWorkers(cluster, 3, 0.05, 25);
   // Sum in the order of workers, divide by their number, step: by hand.
   std::vector<float> x(problems[0].target.size(), 0.0f);
@@ -112,41 +118,47 @@ TEST(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
       x[i] -= moved;
     }
   }
-  for (const Quadratic& problem : problems) {
+  for (const Bowl& problem : problems) {
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(problem.parameters[i], x[i], 1e-6) << i;
     EXPECT_EQ(Bits(std::span(problem.parameters).first(x.size())),
               Bits(std::span(problems[0].parameters).first(x.size())));
   }
 }
 
-class ManyWorkers : public testing::TestWithParam<RuleName> {};
+class ManyWorkers : public testing::TestWithParam<std::tuple<RuleName, Way>> {};
 
 TEST_P(ManyWorkers, FindTheOptimumTogether) {
-  ShardSettings settings = Settings(GetParam(), 4);
+  const auto [name, way] = GetParam();
+  ShardSettings settings = Settings(name, 4);
   settings.rule.elastic = 0.1;
-  settings.rule.window = GetParam() == RuleName::kAsgd || GetParam() == RuleName::kSync ? 1 : 4;
-  LiveCluster cluster(settings, 2);
+  settings.rule.window = name == RuleName::kAsgd || name == RuleName::kSync ? 1 : 4;
+  LiveCluster cluster(way, settings, 2);
   cluster.remote.optimizer = PlainSgd();
-  const Quadratic same(100);
+  const Bowl same(100);
   (void)RunWorkers(cluster, 4, 0.05, 400, &same.target);
   const Shard* const shard = cluster.shard(0).Stop().Find("default");
   ASSERT_NE(shard, nullptr);
-  EXPECT_GE(shard->version(), IsSynchronous(GetParam()) ? 100u : 400u);
+  EXPECT_GE(shard->version(), IsSynchronous(name) ? 100u : 400u);
   for (std::size_t i = 0; i < shard->range().count; ++i)
     ASSERT_NEAR(shard->center()[i], same.target[i], 0.02) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, ManyWorkers,
-                         testing::Values(RuleName::kAsgd, RuleName::kDownpour, RuleName::kAgn,
-                                         RuleName::kAdag, RuleName::kDynSgd, RuleName::kSync,
-                                         RuleName::kSagn, RuleName::kEasgd, RuleName::kAeasgd,
-                                         RuleName::kAeamsgd),
-                         [](const auto& param) { return std::string(TextOf(param.param)); });
+                         testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour,
+                                                          RuleName::kAgn, RuleName::kAdag,
+                                                          RuleName::kDynSgd, RuleName::kSync,
+                                                          RuleName::kSagn, RuleName::kEasgd,
+                                                          RuleName::kAeasgd, RuleName::kAeamsgd),
+                                          testing::Values(Way::kMessages, Way::kSegment)),
+                         [](const auto& param) {
+                           return std::string(TextOf(std::get<0>(param.param))) +
+                                  TextOf(std::get<1>(param.param));
+                         });
 
-TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
+TEST_P(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   ShardSettings settings = Settings(RuleName::kAsgd);
-  LiveCluster cluster(settings, 1);
-  Quadratic here(3), there(3);
+  LiveCluster cluster(GetParam(), settings, 1);
+  Bowl here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 30));
   const auto worker = cluster.NewWorker(0);
@@ -167,9 +179,9 @@ TEST(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 30u);
 }
 
-TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
-  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
-  Quadratic here(3), there(3);
+TEST_P(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 2);
+  Bowl here(3), there(3);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.0);
   ASSERT_TRUE(here.Descend(local, 0.05, 20));
   const auto worker = cluster.NewWorker(0);
@@ -180,9 +192,9 @@ TEST(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
   EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
 }
 
-TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
-  LiveCluster cluster(Settings(RuleName::kSync, 2), 1);
-  Quadratic left(1), dead(1);
+TEST_P(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kSync, 2), 1);
+  Bowl left(1), dead(1);
   auto dies = cluster.NewWorker(1);
   const auto stays = cluster.NewWorker(0);
   std::thread other([&] { EXPECT_TRUE(dead.Descend(*dies, 0.05, 3)); });
@@ -193,16 +205,16 @@ TEST(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 8u);
 }
 
-TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
+TEST_P(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
   const auto refused = [](LiveCluster& cluster, int worker = 0) {
     const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));
-    Quadratic problem(1, cluster.normalized);
+    Bowl problem(1, cluster.normalized);
     EXPECT_FALSE(problem.Descend(*store, 0.1, 1));
     return cluster.failure;
   };
-  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 2);
   const auto first = cluster.NewWorker(0);
-  Quadratic problem(1);
+  Bowl problem(1);
   ASSERT_TRUE(problem.Descend(*first, 0.1, 1));
 
   EXPECT_THAT(refused(cluster), HasSubstr("there is a worker 0 already"));
@@ -219,11 +231,11 @@ TEST(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_THAT(refused(cluster, 1), HasSubstr("another model than this shard"));
 }
 
-TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
-  LiveCluster cluster(Settings(RuleName::kAsgd), 2);
+TEST_P(Remote, OverlappedAWorkerAloneIsOneStepLate) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 2);
   cluster.remote.overlap = true;
-  Quadratic there(5);
-  Quadratic by_hand(5);
+  Bowl there(5);
+  Bowl by_hand(5);
   const auto worker = cluster.NewWorker(0);
   ASSERT_TRUE(there.Descend(*worker, 0.05, 20));
   // x_{k+1} = x_k - eta g(x_{k-1}): the gradient of step k is taken before step k-1 has come back.
@@ -240,21 +252,21 @@ TEST(Remote, OverlappedAWorkerAloneIsOneStepLate) {
   EXPECT_EQ(Bits(there.trained()), seen);
 }
 
-TEST(Remote, InterruptedItLetsTheLearnerGo) {
-  LiveCluster cluster(Settings(RuleName::kAsgd), 1, false);  // no shard is there
+TEST_P(Remote, InterruptedItLetsTheLearnerGo) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 1, false);  // no shard is there
   const auto worker = cluster.NewWorker(0);
-  Quadratic problem(1);
+  Bowl problem(1);
   std::thread learner([&] { EXPECT_FALSE(problem.Descend(*worker, 0.1, 1)); });
   worker->Interrupt();
   learner.join();
 }
 
-TEST(Remote, WhatWorkersSeeOfObservationsIsCountedOnce) {
+TEST_P(Remote, WhatWorkersSeeOfObservationsIsCountedOnce) {
   ShardSettings settings = Settings(RuleName::kAsgd);
-  LiveCluster cluster(settings, 2);
+  LiveCluster cluster(GetParam(), settings, 2);
   cluster.normalized = true;
   const auto worker = cluster.NewWorker(0);
-  Quadratic problem(1, true);
+  Bowl problem(1, true);
   const std::size_t count = problem.layout.Find("statistics.observation.count").offset;
   const std::size_t mean = problem.layout.Find("statistics.observation.mean").offset;
   for (int batch = 1; batch <= 3; ++batch) {

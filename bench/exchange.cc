@@ -1,0 +1,316 @@
+// Exchanges with a shard of a parameter server: push a gradient, get the new parameters. asgd,
+// plain SGD on the shard, over ipc; the shard is a process of its own (fork), which keeps one core,
+// the worker the other.
+//
+//   ours    RemoteStore::Step: norm and copy of the gradient, PUSH, merge, CENTER, copy to the
+//           worker's parameters; with blocks in messages, and in shared memory (shard_segment.h)
+//   limits  messages: raw libzmq, DEALER -> ROUTER -> DEALER between two processes, three frames of
+//           the same sizes each way and nothing copied, + one pass of the optimizer over as much
+//           memory; of 1 KB the round trip alone
+//           shared memory: two copies of the block + the same pass
+//   CPU     of the shard's thread for an exchange (schedstat), against what it cannot do without:
+//           in messages the pass of the optimizer and a copy of the center, to answer with;
+//           in shared memory the same
+//
+// Rounds alternate; the shortest counts (the machine is shared), of CPU the mean of the rounds.
+//   build/release/bench/bench_exchange [rounds [0, 1 or 2: of one size only]]
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/limits.h"
+#include "server/parameters/parameter_server.h"
+#include "server/parameters/remote_store.h"
+#include "shared/core/aligned_floats.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+
+namespace murmurate {
+namespace {
+
+struct Size {
+  const char* name;
+  int observation, width;  ///< of two networks: observation x width numbers each, and a few
+  int exchanges;           ///< a round
+};
+constexpr Size kSizes[] = {
+    {"1 KB", 4, 16, 1000}, {"1 MB", 480, 256, 60}, {"100 MB", 4000, 3125, 4}};
+
+ModelSpec SpecOf(const Size& size) {
+  auto spec = ModelSpec::Parse("murmurate-model 1\nobservation float32 " +
+                               std::to_string(size.observation) + "\naction discrete 2\ndense " +
+                               std::to_string(size.width) +
+                               " tanh\nseparate_value 1\nnormalize_observation 0\n");
+  MURMURATE_CHECK(spec.ok(), spec.status().message().c_str());
+  return *std::move(spec);
+}
+
+ShardSettings SettingsOfShard() {
+  ShardSettings settings;
+  settings.rule = {.name = RuleName::kAsgd, .form = PushForm::kGradient, .window = 1};
+  settings.optimizer.name = OptimizerSettings::Name::kSgd;
+  return settings;
+}
+
+std::string Address(const char* name) {
+  return "ipc:///tmp/mmr-bench-" + std::to_string(getpid()) + '-' + name;
+}
+
+/// This thread, and all that it starts, on one core of those we may use.
+void StayOn(int place) {
+  cpu_set_t allowed, one;
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || place-- > 0) continue;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+}
+
+/// A process that does `work` until it is killed; it has one thread when it begins.
+class Process {
+ public:
+  explicit Process(const std::function<void()>& work) : pid_(fork()) {
+    MURMURATE_CHECK(pid_ >= 0, "no process");
+    if (pid_ > 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    StayOn(0);
+    work();
+    _exit(0);
+  }
+  ~Process() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Seconds that its first thread has run.
+  double CpuSeconds() const {
+    const std::string pid = std::to_string(pid_);
+    std::ifstream file("/proc/" + pid + "/task/" + pid + "/schedstat");
+    double nanoseconds = 0;
+    file >> nanoseconds;
+    return nanoseconds * 1e-9;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+void RunShard(const std::string& address) {
+  SocketContext context;
+  ParameterServerOptions options;
+  options.settings = SettingsOfShard();
+  options.address = address;
+  auto server = ParameterServer::Open(context, options);
+  MURMURATE_CHECK(server.ok(), server.status().message().c_str());
+  while (true) (*server)->PollOnce(1000);
+}
+
+void SetRaw(void* socket, int option, int value) {
+  MURMURATE_CHECK(zmq_setsockopt(socket, option, &value, sizeof value) == 0, "zmq_setsockopt");
+}
+
+void SendRaw(void* socket, std::span<const float> block) {
+  const char small[96] = {};
+  zmq_send(socket, small, 32, ZMQ_SNDMORE);
+  zmq_send(socket, small, 80, ZMQ_SNDMORE);
+  zmq_msg_t message;
+  zmq_msg_init_data(
+      &message, const_cast<float*>(block.data()), block.size_bytes(), [](void*, void*) {}, nullptr);
+  MURMURATE_CHECK(zmq_msg_send(&message, socket, 0) >= 0, "zmq_msg_send");
+}
+
+void ReceiveRaw(void* socket, int frames, zmq_msg_t* peer) {
+  for (int frame = 0; frame < frames; ++frame) {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    MURMURATE_CHECK(zmq_msg_recv(&message, socket, 0) >= 0, "zmq_msg_recv");
+    if (frame == 0 && peer != nullptr) zmq_msg_move(peer, &message);
+    zmq_msg_close(&message);
+  }
+}
+
+void RunRaw(const std::string& address, std::size_t floats) {
+  const AlignedFloats block(floats);
+  void* const router = zmq_socket(zmq_ctx_new(), ZMQ_ROUTER);
+  MURMURATE_CHECK(zmq_bind(router, address.c_str()) == 0, "zmq_bind");
+  while (true) {
+    zmq_msg_t peer;
+    zmq_msg_init(&peer);
+    ReceiveRaw(router, 4, &peer);
+    zmq_msg_send(&peer, router, ZMQ_SNDMORE);
+    SendRaw(router, block);
+  }
+}
+
+/// Seconds of one call, over a round of them.
+double Round(int calls, const std::function<void()>& call) {
+  const std::int64_t begin = MonotonicNs();
+  for (int i = 0; i < calls; ++i) call();
+  return static_cast<double>(MonotonicNs() - begin) * 1e-9 / calls;
+}
+
+class Raw {
+ public:
+  explicit Raw(std::size_t floats)
+      : block_(floats),
+        address_(Address("raw")),
+        child_([this, floats] { RunRaw(address_, floats); }) {
+    context_ = zmq_ctx_new();
+    dealer_ = zmq_socket(context_, ZMQ_DEALER);
+    SetRaw(dealer_, ZMQ_LINGER, 0);
+    SetRaw(dealer_, ZMQ_RECONNECT_IVL, 2);
+    MURMURATE_CHECK(zmq_connect(dealer_, address_.c_str()) == 0, "zmq_connect");
+    Exchange();
+  }
+  ~Raw() {
+    zmq_close(dealer_);
+    zmq_ctx_term(context_);
+    std::remove(address_.substr(6).c_str());
+  }
+  void Exchange() {
+    SendRaw(dealer_, block_);
+    ReceiveRaw(dealer_, 3, nullptr);
+  }
+
+ private:
+  const AlignedFloats block_;
+  const std::string address_;
+  Process child_;  // before there are threads
+  void* context_ = nullptr;
+  void* dealer_ = nullptr;
+};
+
+class Ours {
+ public:
+  Ours(const Size& size, bool shares)
+      : layout_(SpecOf(size)),
+        address_(Address(shares ? "segment" : "messages")),
+        child_([this] { RunShard(address_); }),
+        parameters_(layout_.total),
+        gradient_(layout_.trained_count()) {
+    for (std::size_t i = 0; i < gradient_.size(); ++i)
+      gradient_[i] = 1e-3f * static_cast<float>(i % 13);
+    RemoteSettings settings;
+    settings.shard = SettingsOfShard();
+    settings.shards = {address_};
+    settings.share_from_bytes = shares ? 1 : SIZE_MAX;
+    settings.retain_bytes = std::size_t{1} << 20;
+    store_ = std::make_unique<RemoteStore>(
+        settings, "default", SpecOf(size),
+        RemoteCallbacks{
+            {}, [](const Status& status) { MURMURATE_CHECK(false, status.message().c_str()); }});
+    MURMURATE_CHECK(store_->BeginBatch(parameters_), "it begins");
+    for (int i = 0; i < 3; ++i) Exchange();
+  }
+  ~Ours() {
+    store_.reset();
+    std::remove(address_.substr(6).c_str());
+  }
+  void Exchange() { (void)store_->Step(0.01, gradient_, {parameters_.data(), gradient_.size()}); }
+  double ShardCpuSeconds() const { return child_.CpuSeconds(); }
+  std::size_t floats() const { return gradient_.size(); }
+
+ private:
+  const ParameterLayout layout_;
+  const std::string address_;
+  Process child_;
+  AlignedFloats parameters_, gradient_;
+  std::unique_ptr<RemoteStore> store_;
+};
+
+/// What no exchange can do without.
+class Passes {
+ public:
+  explicit Passes(std::size_t floats)
+      : optimizer_(MakeOptimizer(SettingsOfShard().optimizer, floats)),
+        from_(floats),
+        to_(floats),
+        parameters_(floats) {}
+  void Copy() {
+    std::memcpy(to_.data(), from_.data(), from_.size() * sizeof(float));
+    asm volatile("" : : "r"(to_.data()) : "memory");
+  }
+  void Step() { optimizer_->Step(0.01f, 1.0f, from_, parameters_); }
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+  AlignedFloats from_, to_, parameters_;
+};
+
+struct Times {
+  double wall = 1e9, cpu = 0.0;
+  void Take(int calls, int rounds, Ours* ours) {
+    const double cpu_before = ours->ShardCpuSeconds();
+    wall = std::min(wall, Round(calls, [&] { ours->Exchange(); }));
+    cpu += (ours->ShardCpuSeconds() - cpu_before) / calls / rounds;
+  }
+};
+
+void PrintRows(const std::string& way, const Size& size, const Times& ours, double limit,
+               double bound_cpu, double target) {
+  const bool small = size.exchanges >= 1000;
+  BenchRow row{.name = std::string("exchange of ") + size.name + ' ' + way,
+               .unit = "us",
+               .ours = ours.wall * 1e6,
+               .limit = limit * 1e6,
+               .target = small ? 1.3 : 1.0 / target};
+  row.smaller_is_better = true;
+  Print(row);
+  Print({.name = std::string("  CPU of the shard's thread, ") + size.name + ' ' + way,
+         .unit = "us",
+         .ours = ours.cpu * 1e6,
+         .limit = bound_cpu * 1e6,
+         .target = small ? 0.0 : 1.05,
+         .smaller_is_better = true});
+}
+
+void Measure(const Size& size, int rounds) {
+  const std::size_t floats = ParameterLayout(SpecOf(size)).trained_count();
+  Passes passes(floats);
+  Times messages, segment;
+  double raw_s = 1e9, copy_s = 1e9, step_s = 1e9;
+  for (int part = 0; part < rounds; part += 5) {  // new processes now and then
+    Raw raw(floats);
+    Ours by_message(size, false), by_segment(size, true);
+    for (int round = part; round < std::min(rounds, part + 5); ++round) {
+      raw_s = std::min(raw_s, Round(size.exchanges, [&] { raw.Exchange(); }));
+      messages.Take(size.exchanges, rounds, &by_message);
+      segment.Take(size.exchanges, rounds, &by_segment);
+      copy_s = std::min(copy_s, Round(size.exchanges, [&] { passes.Copy(); }));
+      step_s = std::min(step_s, Round(size.exchanges, [&] { passes.Step(); }));
+    }
+  }
+  const bool small = size.exchanges >= 1000;
+  PrintRows("in messages", size, messages, raw_s + (small ? 0.0 : step_s), copy_s + step_s, 0.6);
+  PrintRows("in shared memory", size, segment, small ? raw_s : 2.0 * copy_s + step_s,
+            copy_s + step_s, 0.6);
+}
+
+}  // namespace
+}  // namespace murmurate
+
+int main(int argc, char** argv) {
+  murmurate::StayOn(1);
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
+  for (const murmurate::Size& size : murmurate::kSizes)
+    if (argc < 3 || std::atoi(argv[2]) == &size - murmurate::kSizes)
+      murmurate::Measure(size, rounds);
+}

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "server/parameters/shard_state.h"
+#include "server/parameters/update_rule.h"
+#include "shared/core/check.h"
+#include "shared/experience/finite.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kLargeFloats = 4u << 20;  ///< leave the cache before they are read again
+
+}  // namespace
+
+Status Shard::State::NotFinite(const wire::Push& push) const {
+  return InvalidArgument("push " + std::to_string(push.step) +
+                         " holds numbers that are not finite");
+}
+
+std::span<float> Shard::State::Renewed() {
+  if (is_out) {
+    auto next = pool->Take();
+    std::copy(center->floats().begin(), center->floats().end(), next->floats().begin());
+    center = std::move(next);
+    is_out = false;
+  }
+  return center->floats().first(range.count);
+}
+
+/// Each number is stepped by itself, so a piece can be stepped, checked, put into the next center
+/// and into the answer while the nearest cache has it: memory sees two blocks read and one or two
+/// written. What was written is forgotten if a later piece is bad. (A number that is not finite
+/// leaves none behind: decay * p - rate * (scale * g), of finite p.)
+bool Shard::State::StepPiecewise(float learning_rate, float scale,
+                                 std::span<const float> contribution, std::span<float> answer) {
+  auto next = pool->Take();
+  const std::span<const float> from = Trained();
+  const std::span<float> out = next->floats().first(range.count);
+  const auto kind = range.count > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  for (std::size_t at = 0; at < out.size(); at += kPieceFloats) {
+    const std::size_t count = std::min(kPieceFloats, out.size() - at);
+    const auto piece = std::span(scratch).first(count);
+    std::copy_n(from.data() + at, count, piece.data());
+    piecewise->Step(learning_rate, scale, contribution.subspan(at, count), piece);
+    if (!CopyFinite(out.data() + at, piece, kind)) return false;
+    if (answer.empty()) continue;
+    if (kind == CopyKind::kPastCache)
+      (void)CopyFinite(answer.data() + at, piece, kind);
+    else
+      std::copy(piece.begin(), piece.end(), answer.data() + at);
+  }
+  optimizer->Step(learning_rate, scale, {}, {});  // counts it
+  center = std::move(next);
+  is_out = false;
+  return true;
+}
+
+Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
+                              std::span<const float> contribution, std::span<float> answer_place) {
+  if (NeedsPulledCopy(settings.rule.name) && !worker.pulled_center) {
+    worker.pulled_center = center;  // pulled before this shard was started
+    is_out = true;
+  }
+  wire::Center answer{
+      .step = push.step, .staleness = version - std::min(version, push.pulled), .merged = true};
+  const murmurate::Push merged{.contribution = contribution,
+                               .staleness = answer.staleness,
+                               .pulled = worker.pulled_center
+                                             ? worker.pulled_center->floats().first(range.count)
+                                             : std::span<const float>(),
+                               .learning_rate = static_cast<float>(push.learning_rate)};
+  std::shared_ptr<Block> elastic;
+  float scale = 1.0f;
+  if (piecewise) {
+    scale = MergeScale(settings.rule, merged, Trained());
+    if (!StepPiecewise(merged.learning_rate, scale, contribution, answer_place))
+      return NotFinite(push);
+    placed = answer_place.empty() ? nullptr : center.get();
+  } else {
+    if (!AllFinite(contribution)) return NotFinite(push);
+    if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
+    scale = Merge(settings.rule, merged, Renewed(), optimizer.get(),
+                  elastic ? elastic->floats().first(range.count) : std::span<float>());
+  }
+  if (NeedsPulledCopy(settings.rule.name) && scale > 0.0f)  // scale = 1 / (d^2 / adag_scale + 1)
+    answer.distance = std::sqrt(settings.rule.adag_scale * std::max(0.0, 1.0 / scale - 1.0));
+  if (elastic) {
+    PutStatistics(elastic.get());
+    worker.elastic = std::move(elastic);
+  }
+  old_statistics = statistics > 0;
+  ++version;
+  worker.step = push.step;
+  ++worker.pushes;
+  worker.held = answer;
+  Release();
+  placed = nullptr;
+  return {};
+}
+
+void Shard::State::Release() {
+  const std::uint64_t slowest = Slowest();
+  const auto bound = static_cast<std::uint64_t>(settings.max_staleness);
+  for (auto& [id, worker] : workers) {
+    if (!worker.held) continue;
+    if (bound > 0 && slowest != UINT64_MAX && worker.pushes > slowest + bound) continue;
+    const wire::Center answer = *std::exchange(worker.held, std::nullopt);
+    if (AnswerIsElastic(settings.rule.name))
+      RespondElastic(id, answer);
+    else
+      Respond(id, answer);
+  }
+}
+
+Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
+                           std::span<const float> contribution) {
+  Worker& worker = workers.at(id);
+  if (push.pulled != version) {  // late: its round is over
+    worker.step = push.step;
+    Respond(id, {.step = push.step, .staleness = version - std::min(version, push.pulled)});
+    return {};
+  }
+  auto block = pool->Take();
+  const auto kind = contribution.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  if (!CopyFinite(block->floats().data(), contribution, kind)) return NotFinite(push);
+  worker.pending = std::make_unique<Pending>(
+      Pending{push.step, push.pulled, static_cast<float>(push.learning_rate), std::move(block)});
+  arrivals.push_back(id);
+  TryRound();
+  return {};
+}
+
+void Shard::State::TryRound() {
+  if (arrivals.empty() || (!begun && Members() < settings.workers)) return;
+  const auto counts = [](const auto& entry) {
+    return entry.second.pending || (entry.second.member && !entry.second.waiting);
+  };
+  const auto expected = std::count_if(workers.begin(), workers.end(), counts);
+  const auto needed = static_cast<std::size_t>(std::max<long>(1, expected - settings.backup));
+  if (arrivals.size() >= needed) MergeArrivals(needed);
+}
+
+void Shard::State::MergeArrivals(std::size_t needed) {
+  begun = true;
+  std::map<std::uint32_t, float> rates;
+  std::vector<RoundPart> parts, chosen(needed);
+  for (const std::uint64_t id : arrivals) {
+    const Worker& worker = workers.at(id);
+    rates[worker.number] = worker.pending->learning_rate;
+    parts.push_back({worker.number, worker.pending->stamp, 1.0f,
+                     worker.pending->contribution->floats().first(range.count)});
+  }
+  MURMURATE_CHECK(ChooseRound(version, parts, chosen) == needed, "a push is of another round");
+  const float rate = rates[chosen.front().worker];  // the others' are measured against it
+  for (RoundPart& part : chosen) part.rate_ratio = rate > 0.0f ? rates[part.worker] / rate : 1.0f;
+  (void)MergeRound(settings.rule, chosen, {rate, settings.max_grad_norm}, scratch, Renewed(),
+                   optimizer.get());
+  ++version;
+  old_statistics = statistics > 0;
+  for (const std::uint64_t id : std::exchange(arrivals, {})) {
+    Worker& worker = workers.at(id);
+    const bool merged = std::any_of(chosen.begin(), chosen.end(), [&](const RoundPart& part) {
+      return part.worker == worker.number;
+    });
+    worker.step = std::exchange(worker.pending, nullptr)->step;
+    ++worker.pushes;
+    if (worker.member) Respond(id, {.step = worker.step, .merged = merged});
+  }
+}
+
+}  // namespace murmurate
