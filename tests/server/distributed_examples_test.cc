@@ -126,7 +126,6 @@ TEST_F(DistributedExamples, OneWorkerOfOneShardLearnsTheBitsOfNone) {
   EXPECT_GT(alone, 0.0);
 }
 
-/// 0.0444: see kParabola.
 TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
   const std::string command = "cd \"" + place_->path() + "\" && MURMURATE=\"" +
                               MURMURATE_EXECUTABLE +
@@ -142,8 +141,18 @@ TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
 }
 
+TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
+  const Ran train =
+      RunMurmurate(place_->path(),
+                   {"train", "cartpole.toml", "--quiet", "--set", "run.name=" + UniqueRun()}, 100);
+  EXPECT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(train.output, testing::HasSubstr("Solved: "));
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+  EXPECT_EQ(place_->LeftBehind(), "");
+}
+
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
-  std::vector<std::string> listed{"sync-rates"}, there;
+  std::vector<std::string> listed{"sync-rates", "cartpole"}, there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))
     if (entry.path().extension() == ".toml") there.push_back(entry.path().stem());
