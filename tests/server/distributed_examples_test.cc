@@ -1,0 +1,163 @@
+// The tour of examples/distributed, each config by the one command that it names, shortened: it
+// ends by itself, has learned, and leaves nothing running.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/server/process.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kTour = fs::path(MURMURATE_SOURCES) / "examples/distributed";
+
+struct Example {
+  const char* name;
+  double passes;   ///< fewer than the config's
+  double at_most;  ///< train/loss of the last row
+};
+
+/// Who always says the mean of x^2, x uniform in -1 to 1, has a loss of 1/2 (1/5 - 1/9) = 0.0444.
+constexpr double kParabola = 0.0444 / 4;
+/// Who guesses one of ten classes has a loss of log 10 = 2.303.
+constexpr double kDigits = 2.303 / 4;
+
+const Example kExamples[] = {
+    {"single", 60, kParabola},        {"one-server-one-worker", 100, kParabola},
+    {"asgd", 60, kParabola},          {"downpour", 100, kParabola},
+    {"downpour-easy", 60, kParabola}, {"agn", 100, kParabola},
+    {"adag", 150, kParabola},         {"dynsgd", 100, kParabola},
+    {"sync", 60, kParabola},          {"sync-backup", 100, kParabola},
+    {"sagn", 150, kParabola},         {"easgd", 100, kParabola},
+    {"aeasgd", 150, kParabola},       {"aeamsgd", 100, kParabola},
+    {"overlap", 60, kParabola},       {"local-steps", 100, kParabola},
+    {"several-servers", 5, kDigits},  {"digits-single", 5, kDigits},
+    {"digits-sync", 5, kDigits},      {"digits-agn", 8, kDigits},
+    {"digits-aeasgd", 5, kDigits}};
+
+/// The last number of a column of a progress.csv; NaN where it has none.
+double LastOf(const std::string& csv, const std::string& column) {
+  std::istringstream lines(csv);
+  std::string header, line, name, field;
+  std::getline(lines, header);
+  double last = NAN;
+  while (std::getline(lines, line)) {
+    std::istringstream names(header), fields(line);
+    while (std::getline(names, name, ',') && std::getline(fields, field, ','))
+      if (name == column && !field.empty()) last = std::stod(field);
+  }
+  return last;
+}
+
+/// Processes that work in `folder`: whoever a command started there, and what that started.
+std::vector<std::string> WorkingIn(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const fs::path cwd = fs::read_symlink(entry.path() / "cwd", error);
+    if (!error && cwd == fs::canonical(folder)) found.push_back(entry.path().filename());
+  }
+  return found;
+}
+
+/// The folder of the tour with its data, made once as its configs say.
+class DistributedExamples : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    place_ = new Workplace;
+    for (const auto& entry : fs::directory_iterator(kTour))
+      if (entry.path().extension() == ".toml" || entry.path().extension() == ".sh")
+        fs::copy(entry.path(), fs::path(place_->path()) / entry.path().filename());
+    const std::string maker = MURMURATE_EXAMPLES "/distributed/make_distributed_data";
+    ASSERT_EQ(std::system(("\"" + maker + "\" \"" + place_->path() + "\"").c_str()), 0);
+  }
+  static void TearDownTestSuite() {
+    delete place_;
+    place_ = nullptr;
+  }
+
+  /// Its progress.csv, after it ended well and left nothing.
+  static std::string Train(const std::string& name, double passes) {
+    const std::string run = UniqueRun();
+    const Ran train =
+        RunMurmurate(place_->path(),
+                     {"train", name + ".toml", "--quiet", "--set", "run.name=" + run, "--set",
+                      "data.passes=" + std::to_string(static_cast<int>(passes))},
+                     100);
+    EXPECT_EQ(train.code, 0) << train.output << train.errors;
+    EXPECT_THAT(train.output, testing::HasSubstr("Done: "));
+    EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+    EXPECT_EQ(place_->LeftBehind(), "");
+    EXPECT_EQ(SegmentsOf(run), 0);
+    return place_->Read("runs/" + run + "/progress.csv");
+  }
+
+  static Workplace* place_;
+};
+
+Workplace* DistributedExamples::place_ = nullptr;
+
+class EachDistributedExample : public DistributedExamples,
+                               public testing::WithParamInterface<Example> {};
+
+TEST_P(EachDistributedExample, EndsByItselfHasLearnedAndLeavesNothing) {
+  const std::string csv = Train(GetParam().name, GetParam().passes);
+  EXPECT_LT(LastOf(csv, "train/loss"), GetParam().at_most);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tour, EachDistributedExample, testing::ValuesIn(kExamples),
+                         [](const auto& example) {
+                           std::string name = example.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_F(DistributedExamples, OneWorkerOfOneShardLearnsTheBitsOfNone) {
+  const double alone = LastOf(Train("single", 20), "train/loss");
+  EXPECT_EQ(LastOf(Train("one-server-one-worker", 20), "train/loss"), alone);
+  EXPECT_GT(alone, 0.0);
+}
+
+TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
+  const std::string command = "cd \"" + place_->path() + "\" && MURMURATE=\"" +
+                              MURMURATE_EXECUTABLE +
+                              "\" ./sync-rates.sh --set data.passes=60 >sync-rates.txt 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0) << place_->Read("sync-rates.txt");
+  for (const char* worker : {"0", "1", "2", "3"}) {
+    const std::string csv =
+        place_->Read(std::string("runs/sync-rates-") + worker + "/progress.csv");
+    EXPECT_LT(LastOf(csv, "train/loss"), kParabola) << worker;
+  }
+  EXPECT_NE(LastOf(place_->Read("runs/sync-rates-0/progress.csv"), "train/learning_rate"),
+            LastOf(place_->Read("runs/sync-rates-3/progress.csv"), "train/learning_rate"));
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+}
+
+TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
+  const Ran train =
+      RunMurmurate(place_->path(),
+                   {"train", "cartpole.toml", "--quiet", "--set", "run.name=" + UniqueRun()}, 100);
+  EXPECT_EQ(train.code, 0) << train.output << train.errors;
+  EXPECT_THAT(train.output, testing::HasSubstr("Solved: "));
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+  EXPECT_EQ(place_->LeftBehind(), "");
+}
+
+TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
+  std::vector<std::string> listed{"sync-rates", "cartpole"}, there;
+  for (const Example& example : kExamples) listed.push_back(example.name);
+  for (const auto& entry : fs::directory_iterator(kTour))
+    if (entry.path().extension() == ".toml") there.push_back(entry.path().stem());
+  EXPECT_THAT(listed, testing::UnorderedElementsAreArray(there));
+}
+
+}  // namespace
+}  // namespace murmurate
