@@ -107,9 +107,9 @@ class DataWait : public testing::Test {
     std::istringstream names(ProgressFile::Header());
     std::istringstream fields(ProgressFile::Row(progress_, clock_ns_));
     std::string name, field;
-    while (std::getline(names, name, ',') && name != "perf/data_wait\n")
+    while (std::getline(names, name, ',') && name != "perf/data_wait")
       std::getline(fields, field, ',');
-    std::getline(fields, field);
+    std::getline(fields, field, ',');
     return field;
   }
 

@@ -88,7 +88,8 @@ TEST(RoundTrip, EveryMessageComesBackWithItsHeader) {
     EXPECT_EQ(decoded.header.sequence, 7u);
     EXPECT_EQ(Encode(decoded.body, 99, 7, decoded.block.size()).metadata, message.frames[1]);
   }
-  EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17));
+  EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19,
+                                 20, 21, 22));
 }
 
 TEST(RoundTrip, HelloOkKeepsItsFields) {
@@ -214,6 +215,42 @@ TEST(Names, AreLettersDigitsAndThreeSigns) {
   EXPECT_TRUE(IsGoodName(std::string(64, 'a')));
   EXPECT_FALSE(IsGoodName(std::string(65, 'a')));
   EXPECT_FALSE(IsGoodName("\xc3\xa4"));
+}
+
+TEST(RoundTrip, WhatWorkersAndShardsSayKeepsItsFields) {
+  const auto all = EveryMessage();
+  const auto join = DecodedAs<Join>(all[15]);
+  EXPECT_EQ(join.model, "npc");
+  EXPECT_EQ(join.spec, "murmurate-model 1\n");
+  EXPECT_EQ(join.rule, "rule sync");
+  EXPECT_EQ(join.worker, 3u);
+  EXPECT_EQ(join.shard, 1u);
+  EXPECT_EQ(join.shards, 2u);
+  EXPECT_EQ(join.step, 41u);
+  EXPECT_EQ(join.host, 5u);
+  EXPECT_EQ(join.segment, "/murmurate-p");
+  const auto joined = DecodedAs<Joined>(all[16]);
+  EXPECT_EQ(joined.version, 9u);
+  EXPECT_EQ(joined.begin, 64u);
+  EXPECT_EQ(joined.count, 32u);
+  EXPECT_TRUE(joined.empty);
+  EXPECT_EQ(joined.step, 40u);
+  EXPECT_TRUE(joined.mapped);
+  const auto push = DecodedAs<Push>(all[17]);
+  EXPECT_EQ(push.step, 41u);
+  EXPECT_EQ(push.pulled, 9u);
+  EXPECT_EQ(push.learning_rate, 0.25);
+  EXPECT_EQ(push.place, 2u);
+  EXPECT_EQ(push.turn, 7u);
+  const auto center = DecodedAs<Center>(all[18]);
+  EXPECT_EQ(center.step, 41u);
+  EXPECT_EQ(center.version, 10u);
+  EXPECT_EQ(center.staleness, 1u);
+  EXPECT_EQ(center.distance, 0.5);
+  EXPECT_TRUE(center.merged);
+  EXPECT_EQ(center.kept, 38u);
+  EXPECT_EQ(center.turn, 7u);
+  EXPECT_TRUE(DecodedAs<Alive>(all[19]).waiting);
 }
 
 TEST(Names, EveryRefusalHasOneOfItsOwn) {
