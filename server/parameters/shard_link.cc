@@ -91,7 +91,7 @@ void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> blo
 
 void ShardLink::Poll(std::int64_t now_ns) {
   Message message;
-  while (socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
+  while (!answer_ && socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
   if (!request_ || !refusal_.ok() || wants_parameters_) return;
   const std::int64_t patience_ns = joined_ ? kAskAgainNs : kJoinAgainNs;
   if (now_ns - std::max(asked_ns_, joined_ ? heard_ns_ : INT64_MIN) >= patience_ns)
