@@ -169,8 +169,11 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
   if (!shard.ok())
     return Send(peer, wire::Error{wire::Refusal::kMeaning, shard.status().message(), 0}, 0);
   auto joined = (*shard)->Join(sender, join, now_ns);
-  if (!joined.ok())
-    return Send(peer, wire::Error{wire::Refusal::kSpaces, joined.status().message(), 0}, 0);
+  if (!joined.ok()) {
+    const bool taken = joined.status().code() == StatusCode::kAlreadyRunning;
+    const auto refusal = taken ? wire::Refusal::kBusy : wire::Refusal::kSpaces;
+    return Send(peer, wire::Error{refusal, joined.status().message(), 0}, 0);
+  }
   auto segment = Map(sender, join, (*shard)->block_floats());
   joined->mapped = segment != nullptr;
   workers[sender] = {join.model, peer, std::move(segment)};

@@ -185,8 +185,9 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   for (const auto& [id, other] : s.workers)
     if (id != worker && other.member && other.number == join.worker &&
         now_ns - other.heard_ns < s.settings.dead_after_ns)
-      return InvalidArgument("there is a worker " + std::to_string(join.worker) +
-                             " already; give each learner a number of its own (parameters.worker)");
+      return {StatusCode::kAlreadyRunning,
+              "there is a worker " + std::to_string(join.worker) +
+                  " already; give each learner a number of its own (parameters.worker)"};
   const std::uint64_t slowest = s.Slowest();
   State::Worker& entry = s.workers[worker];
   if (!entry.member) {
@@ -264,8 +265,10 @@ void Shard::OnBye(std::uint64_t id, std::int64_t now_ns) {
 
 void Shard::Tick(std::int64_t now_ns) {
   State& s = *state_;
-  for (auto& [id, worker] : s.workers)
+  for (auto& [id, worker] : s.workers) {
+    if (worker.heard_ns == 0) worker.heard_ns = now_ns;  // loaded: it has from now on to come back
     if (now_ns - worker.heard_ns >= s.settings.dead_after_ns) s.Leaves(worker, "is silent");
+  }
   if (IsSynchronous(s.settings.rule.name))
     s.TryRound();
   else

@@ -71,7 +71,8 @@ class Shard {
   Shard(const ShardSettings& settings, int index, int of, LogCallback log);
   ~Shard();
 
-  /// kInvalidArgument in one sentence: another model, rule or cut than this shard's.
+  /// In one sentence. kInvalidArgument: another model, rule or cut than this shard's;
+  /// kAlreadyRunning: there is a live worker of this number.
   Result<wire::Joined> Join(std::uint64_t worker, const wire::Join& join, std::int64_t now_ns);
 
   /// `block`: as the message's. kUnavailable: it has to JOIN first; kInvalidArgument: the block has
@@ -98,7 +99,8 @@ class Shard {
 
   /// At any time between two calls.
   void Save(SavedState* state) const;
-  /// As it was; the workers have to join. kInvalidData: of another model, rule or cut.
+  /// As it was; its members have `dead_after_ns` to join again, and a barrier waits for them.
+  /// kInvalidData: of another model, rule or cut.
   Status Load(const SavedState& state, const std::string& spec);
   /// What Save held is on disk: pushes up to there are said to be kept.
   void Kept(const SavedState& state);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
 constexpr std::int64_t kAskAgainNs = 250'000'000;
+constexpr std::int64_t kBusyPatienceNs = 4'000'000'000;
 constexpr std::int64_t kJoinAgainNs = 50'000'000;
 
 }  // namespace
@@ -91,7 +92,7 @@ void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> blo
 
 void ShardLink::Poll(std::int64_t now_ns) {
   Message message;
-  while (socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
+  while (!answer_ && socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
   if (!request_ || !refusal_.ok() || wants_parameters_) return;
   const std::int64_t patience_ns = joined_ ? kAskAgainNs : kJoinAgainNs;
   if (now_ns - std::max(asked_ns_, joined_ ? heard_ns_ : INT64_MIN) >= patience_ns)
@@ -138,9 +139,17 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
     wants_parameters_ = true;
     return;
   }
-  for (const Sent& sent : retained_)
-    if (sent.push.step > joined.step) joined_ = SendPush(sent, true, false) && joined_;
-  joined_ = SendPush(*request_, request_->push.step > joined.step) && joined_;
+  SendAfter(joined.step);
+}
+
+/// The first push after `step`, which the shard has. One at a time: a barrier takes no second one
+/// of a worker before the first one's round is complete.
+void ShardLink::SendAfter(std::uint64_t step) {
+  const auto next = std::find_if(retained_.begin(), retained_.end(),
+                                 [&](const Sent& sent) { return sent.push.step > step; });
+  again_ = next == retained_.end() ? 0 : next->push.step;
+  joined_ =
+      again_ != 0 ? SendPush(*next, true, false) : SendPush(*request_, request_->push.step > step);
 }
 
 void ShardLink::Replenish(std::shared_ptr<const Block> block, std::int64_t now_ns) {
@@ -159,7 +168,8 @@ void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
     joined_ = SendPush(*request_, true);
     return;
   }
-  if (center.step != request_->push.step) return;  // of one that was pushed again
+  if (again_ != 0 && center.step == again_) return SendAfter(center.step);
+  if (center.step != request_->push.step) return;
   if (center.turn != 0 && (!segment_ || center.turn != turn_)) return;  // likewise
   if (center.turn == 0 && mapped_ && frame.bytes().empty()) return;     // of one that came late
   if (!TakeBlock(center, std::move(frame))) return;
@@ -204,6 +214,10 @@ void ShardLink::OnError(const wire::Error& error, std::int64_t now_ns) {
   if (error.refusal == wire::Refusal::kNotRegistered) {
     if (joined_) SendJoin(now_ns);
     return;
+  }
+  if (error.refusal == wire::Refusal::kBusy) {  // one that died with this number is not yet missed
+    if (busy_since_ns_ == 0) busy_since_ns_ = now_ns;
+    if (now_ns - busy_since_ns_ < kBusyPatienceNs) return;
   }
   refusal_ = InvalidArgument(options_.address + ": " + error.sentence);
 }

@@ -86,6 +86,7 @@ class ShardLink {
   bool TakeBlock(const wire::Center& center, Frame frame);
   void OnError(const wire::Error& error, std::int64_t now_ns);
   void Retain();
+  void SendAfter(std::uint64_t step);
 
   Socket socket_;
   const Options options_;
@@ -96,6 +97,8 @@ class ShardLink {
   std::optional<Sent> request_;
   std::deque<Sent> retained_;
   std::uint64_t last_step_ = 0;
+  std::uint64_t again_ = 0;  ///< step of the retained push that is under way; 0: the request is
+  std::int64_t busy_since_ns_ = 0;
   std::optional<wire::Center> answer_;
   Frame frame_;
   AlignedFloats aligned_;

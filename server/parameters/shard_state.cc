@@ -7,15 +7,15 @@
 namespace murmurate {
 namespace {
 
-constexpr std::size_t kWordsOfAWorker = 5;
+constexpr std::size_t kWordsOfAWorker = 6;
 constexpr char kSection[] = "shard";
 
-/// id, number, step, pulled, pushes of each worker.
+/// id, number, step, pulled, pushes, member of each worker.
 Result<std::vector<std::uint64_t>> WorkersIn(const SavedState& state) {
   auto words = StateReader(state, kSection).AllWords("workers");
   if (!words.ok()) return words.status();
   if (words->size() % kWordsOfAWorker != 0)
-    return InvalidData("shard.workers: expected five words for each worker");
+    return InvalidData("shard.workers: expected six words for each worker");
   return std::vector<std::uint64_t>(words->begin(), words->end());
 }
 
@@ -26,8 +26,8 @@ void Shard::Save(SavedState* state) const {
   const StateWriter writer(state, kSection);
   std::vector<std::uint64_t> workers;
   for (const auto& [id, worker] : s.workers) {
-    for (const std::uint64_t word :
-         {id, std::uint64_t{worker.number}, worker.step, worker.pulled, worker.pushes})
+    for (const std::uint64_t word : {id, std::uint64_t{worker.number}, worker.step, worker.pulled,
+                                     worker.pushes, std::uint64_t{worker.member}})
       workers.push_back(word);
     if (worker.statistics.size() > 0)
       writer.Floats("seen." + std::to_string(id), worker.statistics);
@@ -56,6 +56,7 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
     worker.step = worker.kept = words[2];
     worker.pulled = words[3];
     worker.pushes = words[4];
+    worker.member = words[5] != 0;
     AlignedFloats seen(s.statistics);
     if (reader.Floats("seen." + std::to_string(words[0]), seen).ok())
       worker.statistics = std::move(seen);
