@@ -57,7 +57,7 @@ def panel(curves, column, most, x0, y0, below):
         lines.append(f'<text x="{x0 - 5}" y="{float(y) + 4}" text-anchor="end">1e{power}</text>')
     for part in (0, 0.5, 1):
         lines.append(f'<text x="{x0 + WIDTH * part}" y="{y0 + HEIGHT + 14}" '
-                     f'text-anchor="middle">{most * part:,.4g}</text>')
+                     f'text-anchor="middle">{most * part:,.{0 if most > 100 else 2}f}</text>')
     lines.append(f'<text x="{x0 + WIDTH / 2}" y="{y0 + HEIGHT + 28}" '
                  f'text-anchor="middle">{below}</text>')
     for learners, points in curves.items():

@@ -185,9 +185,9 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   for (const auto& [id, other] : s.workers)
     if (id != worker && other.member && other.number == join.worker &&
         now_ns - other.heard_ns < s.settings.dead_after_ns)
-      return {StatusCode::kAlreadyRunning,
-              "there is a worker " + std::to_string(join.worker) +
-                  " already; give each learner a number of its own (parameters.worker)"};
+      return Status(StatusCode::kAlreadyRunning,
+                    "there is a worker " + std::to_string(join.worker) +
+                        " already; give each learner a number of its own (parameters.worker)");
   const std::uint64_t slowest = s.Slowest();
   State::Worker& entry = s.workers[worker];
   if (!entry.member) {

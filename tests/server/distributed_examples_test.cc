@@ -31,16 +31,16 @@ constexpr double kParabola = 0.0444 / 4;
 constexpr double kDigits = 2.303 / 4;
 
 const Example kExamples[] = {
-    {"single", 60, kParabola},        {"one-server-one-worker", 100, kParabola},
-    {"asgd", 60, kParabola},          {"downpour", 100, kParabola},
-    {"downpour-easy", 60, kParabola}, {"agn", 100, kParabola},
-    {"adag", 150, kParabola},         {"dynsgd", 100, kParabola},
-    {"sync", 60, kParabola},          {"sync-backup", 100, kParabola},
-    {"sagn", 150, kParabola},         {"easgd", 100, kParabola},
-    {"aeasgd", 150, kParabola},       {"aeamsgd", 100, kParabola},
-    {"overlap", 60, kParabola},       {"local-steps", 100, kParabola},
-    {"several-servers", 5, kDigits},  {"digits-single", 5, kDigits},
-    {"digits-sync", 5, kDigits},      {"digits-agn", 8, kDigits},
+    {"single", 80, kParabola},         {"one-server-one-worker", 80, kParabola},
+    {"asgd", 80, kParabola},           {"downpour", 80, kParabola},
+    {"downpour-easy", 130, kParabola}, {"agn", 230, kParabola},
+    {"adag", 230, kParabola},          {"dynsgd", 80, kParabola},
+    {"sync", 50, kParabola},           {"sync-backup", 50, kParabola},
+    {"sagn", 80, kParabola},           {"easgd", 130, kParabola},
+    {"aeasgd", 130, kParabola},        {"aeamsgd", 80, kParabola},
+    {"overlap", 80, kParabola},        {"local-steps", 100, kParabola},
+    {"several-servers", 3, kDigits},   {"digits-single", 5, kDigits},
+    {"digits-sync", 3, kDigits},       {"digits-agn", 8, kDigits},
     {"digits-aeasgd", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
@@ -129,7 +129,7 @@ TEST_F(DistributedExamples, OneWorkerOfOneShardLearnsTheBitsOfNone) {
 TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
   const std::string command = "cd \"" + place_->path() + "\" && MURMURATE=\"" +
                               MURMURATE_EXECUTABLE +
-                              "\" ./sync-rates.sh --set data.passes=60 >sync-rates.txt 2>&1";
+                              "\" ./sync-rates.sh --set data.passes=40 >sync-rates.txt 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0) << place_->Read("sync-rates.txt");
   for (const char* worker : {"0", "1", "2", "3"}) {
     const std::string csv =
