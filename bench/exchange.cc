@@ -264,7 +264,6 @@ class Ours {
     settings.shard = SettingsOfShard();
     settings.shards = {address_};
     settings.share_from_bytes = shares ? 1 : SIZE_MAX;
-    settings.retain_bytes = std::size_t{1} << 20;
     store_ = std::make_unique<RemoteStore>(
         settings, "default", SpecOf(size),
         RemoteCallbacks{

@@ -90,14 +90,19 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
     PutStatistics(elastic.get());
     worker.elastic = std::move(elastic);
   }
+  Hold(worker, answer);
+  return {};
+}
+
+/// Until it may go, which is mostly at once.
+void Shard::State::Hold(Worker& worker, const wire::Center& answer) {
   old_statistics = statistics > 0;
   ++version;
-  worker.step = push.step;
+  worker.step = answer.step;
   ++worker.pushes;
   worker.held = answer;
   Release();
   placed = nullptr;
-  return {};
 }
 
 void Shard::State::Release() {

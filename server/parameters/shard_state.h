@@ -53,6 +53,7 @@ struct Shard::State {
   Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
   void TryRound();
   void MergeArrivals(std::size_t count);
+  void Hold(Worker& worker, const wire::Center& answer);
   void Release();
   void AnswerAgain(std::uint64_t id, const wire::Push& push);
   void Respond(std::uint64_t id, const wire::Center& center);
