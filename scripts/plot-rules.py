@@ -3,13 +3,15 @@
 
   scripts/plot-rules.py docs/pictures
 
-Runs examples/distributed/RULE.toml with so many learners, takes train/loss of the first learner's
-progress.csv (the mean over 40 places of the curve), and draws it against that learner's updates and
-against seconds, both axes of loss logarithmic. Needs Python alone; MURMURATE names the executable.
+Runs examples/distributed/RULE.toml with so many learners, takes train/loss from the progress.csv of
+the learner that joined first, which saw the model from its beginning (the mean over 40 places of the
+curve), and draws it against that learner's updates and against seconds, both axes of loss
+logarithmic. Needs Python alone; MURMURATE names the executable.
 """
 import csv
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,7 +37,10 @@ def measure(example, learners, folder):
         command += ["--set", "parameters.backup=0"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
-    with open(f"{folder}/runs/{run}/progress.csv", newline="") as file:
+    with open(f"{folder}/runs/{run}/shard-0/log.txt") as file:
+        first = re.search(r"worker (\d+) joined", file.read()).group(1)
+    place = f"{folder}/runs/{run}" + ("" if first == "0" else f"/learner-{first}")
+    with open(f"{place}/progress.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["train/loss"]]
     points = [(float(row["train/updates"]), float(row["time/time_elapsed"]),
                float(row["train/loss"])) for row in rows]
