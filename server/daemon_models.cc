@@ -71,8 +71,8 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
 
 Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
                                               const ModelSettings& settings,
-                                              std::unique_ptr<Learner> learner,
-                                              std::uint64_t steps, const SavedState* resumed) {
+                                              std::unique_ptr<Learner> learner, std::uint64_t steps,
+                                              const SavedState* resumed) {
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
     if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());

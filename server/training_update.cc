@@ -25,8 +25,7 @@ void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
 }  // namespace
 
 TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
-                        const LearnReport& report, std::uint64_t steps,
-                        std::int64_t now_ns) {
+                        const LearnReport& report, std::uint64_t steps, std::int64_t now_ns) {
   TrainingUpdate update;
   update.model = model;
   update.at_ns = now_ns;

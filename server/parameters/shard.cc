@@ -165,12 +165,12 @@ std::uint64_t Shard::State::Slowest() const {
   return slowest;
 }
 
-void Shard::State::Leaves(Worker& worker, const char* why) {
+void Shard::State::Leaves(Worker& worker, LogLevel level, const char* why) {
   if (!worker.member) return;
   worker.member = false;
   worker.held.reset();
-  log(LogLevel::kWarning, "worker " + std::to_string(worker.number) + ' ' + why + "; " +
-                              std::to_string(Members()) + " are left");
+  log(level, "worker " + std::to_string(worker.number) + ' ' + why + "; " +
+                 std::to_string(Members()) + " are left");
 }
 
 Shard::Shard(const ShardSettings& settings, int index, int of, LogCallback log)
@@ -198,6 +198,7 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   entry.member = true;
   entry.waiting = false;
   entry.heard_ns = now_ns;
+  if (join.step > 1) s.begun = true;  // it has learned with others before this shard was started
   const std::uint64_t step = entry.pending ? entry.pending->step : entry.step;
   return wire::Joined{s.version, s.range.begin, s.range.count, s.empty, step};
 }
@@ -259,7 +260,7 @@ void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {
 void Shard::OnBye(std::uint64_t id, std::int64_t now_ns) {
   const auto found = state_->workers.find(id);
   if (found == state_->workers.end()) return;
-  state_->Leaves(found->second, "has left");
+  state_->Leaves(found->second, LogLevel::kInfo, "has left");
   Tick(now_ns);
 }
 
@@ -267,7 +268,8 @@ void Shard::Tick(std::int64_t now_ns) {
   State& s = *state_;
   for (auto& [id, worker] : s.workers) {
     if (worker.heard_ns == 0) worker.heard_ns = now_ns;  // loaded: it has from now on to come back
-    if (now_ns - worker.heard_ns >= s.settings.dead_after_ns) s.Leaves(worker, "is silent");
+    if (now_ns - worker.heard_ns >= s.settings.dead_after_ns)
+      s.Leaves(worker, LogLevel::kWarning, "is silent");
   }
   if (IsSynchronous(s.settings.rule.name))
     s.TryRound();

@@ -16,7 +16,8 @@
 // comes (again) joins and pulls. (worker, step, shard) identifies a push: one that comes twice is
 // answered twice and merged once, also after this shard was started again from what Save wrote.
 //
-// A barrier (IsSynchronous) begins its first round when `workers` have joined; each round merges
+// A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
+// pushed before: this shard was started again); each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
 // slowest member is held back, and Waits() says for whom.

@@ -65,7 +65,7 @@ struct Shard::State {
   std::span<float> Renewed();
   std::uint64_t Slowest() const;
   int Members() const;
-  void Leaves(Worker& worker, const char* why);
+  void Leaves(Worker& worker, LogLevel level, const char* why);
 
   const ShardSettings settings;
   const int index, of;

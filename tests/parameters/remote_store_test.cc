@@ -205,6 +205,21 @@ TEST_P(Remote, ABarrierGoesOnWithoutAWorkerThatDied) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 8u);
 }
 
+TEST_P(Remote, ABarrierThatForgotItsMembersGoesOnWithThoseWhoComeBack) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kSync, 2), 1);
+  Bowl left(1), dead(1);
+  auto dies = cluster.NewWorker(1);
+  const auto stays = cluster.NewWorker(0);
+  std::thread other([&] { EXPECT_TRUE(dead.Descend(*dies, 0.05, 3)); });
+  ASSERT_TRUE(left.Descend(*stays, 0.05, 3));
+  other.join();
+  dies.reset();
+  cluster.shard(0).Kill();
+  cluster.shard(0).Start();  // with nothing
+  ASSERT_TRUE(left.Descend(*stays, 0.05, 5));
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 5u);
+}
+
 TEST_P(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
   const auto refused = [](LiveCluster& cluster, int worker = 0) {
     const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));
