@@ -41,6 +41,10 @@ struct ConfigRule {
   std::vector<std::string> choices = {};  ///< kString: nothing else is accepted
 };
 
+/// As `high`: no bound but that of exact integers; as `low`: anything above 0.
+inline constexpr double kMany = 9e15;
+inline constexpr double kTiny = 1e-12;
+
 const std::vector<ConfigRule>& ConfigRules();
 /// Null when there is none. [settings] has whatever names it is given, all of one rule.
 const ConfigRule* FindRule(const std::string& section, const std::string& key);
