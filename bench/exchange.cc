@@ -122,7 +122,7 @@ class Process {
 void RunShard(const std::string& address) {
   SocketContext context;
   ParameterServerOptions options;
-  options.settings = SettingsOfShard();
+  options.settings = [](const std::string&) { return SettingsOfShard(); };
   options.address = address;
   auto server = ParameterServer::Open(context, options);
   MURMURATE_CHECK(server.ok(), server.status().message().c_str());

@@ -127,6 +127,10 @@ void AgentCore::LookAway() {
 
 void AgentCore::Allow(std::span<const std::uint8_t> mask) {
   if (mask.empty()) return;
+  if (mask_.empty())
+    Fail(
+        "a mask, but the action is continuous and only discrete choices can be forbidden; call Act "
+        "without one");
   if (mask.size() != mask_.size()) {
     Fail("a mask of " + std::to_string(mask.size()) + " bytes, but the action has " +
          std::to_string(mask_.size()) + " discrete choices");

@@ -51,13 +51,20 @@ reached() {
     $column["rollout/ep_rew_mean"] + 0 >= target + 0 { print $1; exit }' "$1"
 }
 
+# What column $1 of $2 says, from the row on that has 100 episodes behind it.
+column() {
+  awk -F, -v name="$1" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["rollout/episodes"] >= 100 && $at[name] != "" { print $at[name] }' "$2"
+}
+
 # A config without the memory that it asks for: the same layers, but none that recurs.
 forgetful() {
   sed -E '/^(recurrent|keep_bias)/d; s/^layers = \[\]/layers = [32]/' "$here/examples/configs/$1.toml"
 }
 
 measure() {
-  local row=$1 config=$2 target=$3 within=$4 seed run start seconds steps mean eval reached_all=""
+  local row=$1 config=$2 target=$3 within=$4 seed run start seconds steps mean highest eval reached_all=""
   shift 4
   local steps_list="" greedy_list="" wall_list="" runs=()
   if [[ $row == *-forgetful ]]; then
@@ -72,15 +79,16 @@ measure() {
       --set run.log_interval_s=0.001 "$@" >out.txt 2>&1 || [[ $? == 1 ]] || { cat out.txt; exit 1; }
     seconds=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f", b - a }')
     steps=$(reached "runs/$run/progress.csv" "$target")
-    mean=$(tail -n 1 "runs/$run/progress.csv" | cut -d, -f9)
+    mean=$(column rollout/ep_rew_mean "runs/$run/progress.csv" | tail -n 1)
+    highest=$(column rollout/ep_rew_mean "runs/$run/progress.csv" | sort -g | tail -n 1)
     eval=$("$murmurate" eval "$run" | sed -n 's/^mean \([-0-9.]*\).*/\1/p')
-    printf '    %-24s seed %3d  reached %7s  mean at the end %8s  greedy %8s  wall %6.2f s\n' \
-      "$row" "$seed" "${steps:-never}" "$mean" "$eval" "$seconds" >&2
+    printf '    %-24s seed %3d  reached %7s  mean at the end %8s, highest %8s  greedy %8s  wall %6.2f s\n' \
+      "$row" "$seed" "${steps:-never}" "$mean" "$highest" "$eval" "$seconds" >&2
     steps_list+="${steps:-never} " greedy_list+="$eval " wall_list+="$seconds " runs+=("$run")
   done
   printf '| %s | %s within %s | %s| %s | %s | %s |\n' "$row" "$target" "$within" "$steps_list" \
     "$(median "$steps_list")" "$greedy_list" "$(median "$wall_list") s"
-  if [[ -n $pictures && $row != *-forgetful && $row != *-actor ]]; then
+  if [[ -n $pictures ]]; then
     "$murmurate" plot "${runs[@]}" -o "$pictures/$row.svg" --title "$row" --target "$target" --quiet
   fi
 }

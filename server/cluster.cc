@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <thread>
 
 #include "shared/core/check.h"
@@ -12,6 +14,7 @@
 namespace murmurate {
 namespace {
 
+constexpr std::string_view kEndedWithCode = "ended with exit code ";
 constexpr int kMostStarts = 20;
 constexpr std::int64_t kPatienceNs = 10 * kNanosecondsPerSecond;
 constexpr std::uint64_t kSeedStride = 1000;
@@ -44,6 +47,7 @@ Status Cluster::StartShard(ShardProcess* shard) {
 
 Status Cluster::Start(const Config& config, const std::string& directory, bool resume) {
   const std::string file = directory + "/config.toml";
+  started_ns_ = MonotonicNs();
   for (std::size_t i = 0; i < config.shards().size(); ++i) {
     ShardProcess& shard = shards_.emplace_back();
     shard.arguments = {
@@ -82,8 +86,15 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
 }
 
 Status Cluster::Watch(const LogCallback& log) {
-  for (const std::string& sentence : learners_.TakeEnded())
+  for (const std::string& sentence : learners_.TakeEnded()) {
     log(LogLevel::kInfo, "of the other learners, " + sentence);
+    const std::size_t at = sentence.find(kEndedWithCode);
+    const int code =
+        at == sentence.npos ? 0 : std::atoi(sentence.c_str() + at + kEndedWithCode.size());
+    if (code > 1 && MonotonicNs() - started_ns_ < kPatienceNs)
+      return ResourceError("a learner could not begin (" + sentence +
+                           "); its log.txt, in the run's folder, says why");
+  }
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ShardProcess& shard = shards_[i];
     const auto ended = shard.process->TakeEnded();

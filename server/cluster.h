@@ -41,6 +41,7 @@ class Cluster {
 
   std::vector<ShardProcess> shards_;
   Children learners_;
+  std::int64_t started_ns_ = 0;
 };
 
 }  // namespace murmurate

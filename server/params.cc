@@ -51,6 +51,7 @@ class ShardFiles {
   Status ResumeAll(ParameterServer* server) const {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder_ + "/models", error)) {
+      if (CheckpointSteps(entry.path().string()).empty()) continue;  // it died before the first
       auto found = ReadNewestCheckpoint(entry.path().string(), log_);
       if (!found.ok()) return found.status();
       const Checkpoint& checkpoint = found->checkpoint;
@@ -117,7 +118,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
 
   SocketContext context;
   ParameterServerOptions options;
-  options.settings = config->shard_settings();
+  options.settings = [&config](const std::string& model) { return config->shard_settings(model); };
   options.shard = arguments.shard;
   options.shards = static_cast<int>(config->shards().size());
   options.address = config->shards()[static_cast<std::size_t>(arguments.shard)];

@@ -41,6 +41,11 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   const std::uint64_t environment_steps = channel_->environment_steps.load();
   channel_->staleness.Post((*batch)->trajectories, learner_->version());
   LearnReport report = learner_->Learn(**batch, environment_steps);
+  if (report.left_out) {  // as if it had never come: a resumed run gets it again
+    (*batch)->Clear();
+    (void)channel_->empty.TryPush(std::move(*batch));
+    return false;
+  }
   if (!report.held_out) {
     if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
     Publish();

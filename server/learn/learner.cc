@@ -134,8 +134,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps
     return report;
   }
   if (!state_->store->BeginBatch(state_->parameters)) {
-    report.held_out = true;
-    report.version = state_->version;
+    report.left_out = true;
     return report;
   }
   state_->WeighByAge(batch, &report);

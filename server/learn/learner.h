@@ -46,6 +46,7 @@ struct LearnReport {
   /// first pass over what actors sent, whose every row is scored before it is learned from.
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
   bool held_out = false;         ///< nothing was learned, and the version is the one before
+  bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
   ExchangeReport exchange = {};  ///< of a learner that shares its parameters
 };
 

@@ -87,7 +87,7 @@ bool IsThere(const std::string& place, const Checkpoint& checkpoint) {
   if (!fs::is_directory(fs::symlink_status(place))) return false;
   const auto read = ReadCheckpoint(place);
   return read.ok() && read->weights.version == checkpoint.weights.version &&
-         read->weights.spec == checkpoint.weights.spec;
+         read->weights.spec == checkpoint.weights.spec && read->state == checkpoint.state;
 }
 
 /// On the shelf by this name, in the place of what may have it.

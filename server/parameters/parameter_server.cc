@@ -110,7 +110,8 @@ Result<Shard*> ParameterServer::State::ShardFor(const std::string& name) {
   const LogCallback model_log = [log = options.log, name](LogLevel level, std::string_view text) {
     if (log) log(level, name + ": " + std::string(text));
   };
-  model.shard = std::make_unique<Shard>(options.settings, options.shard, options.shards, model_log);
+  model.shard =
+      std::make_unique<Shard>(options.settings(name), options.shard, options.shards, model_log);
   model.saved_ns = MonotonicNs();
   return model.shard.get();
 }
@@ -170,6 +171,7 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
     return Send(peer, wire::Error{wire::Refusal::kMeaning, shard.status().message(), 0}, 0);
   auto joined = (*shard)->Join(sender, join, now_ns);
   if (!joined.ok()) {
+    if ((*shard)->spec().empty()) models.erase(join.model);  // there is no such model yet
     const bool taken = joined.status().code() == StatusCode::kAlreadyRunning;
     const auto refusal = taken ? wire::Refusal::kBusy : wire::Refusal::kSpaces;
     return Send(peer, wire::Error{refusal, joined.status().message(), 0}, 0);

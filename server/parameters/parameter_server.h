@@ -20,7 +20,7 @@
 namespace murmurate {
 
 struct ParameterServerOptions {
-  ShardSettings settings;
+  std::function<ShardSettings(const std::string& model)> settings;
   int shard = 0, shards = 1;
   std::string address;
   std::int64_t save_every_ns = 0;  ///< 0: only when asked

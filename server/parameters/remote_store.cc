@@ -79,7 +79,7 @@ struct RemoteStore::State {
   AlignedFloats local_then;  ///< overlap: x_i when it pushed
   AlignedFloats own;         ///< the whole block, of which the statistics count
   AlignedFloats seen;        ///< by all, as shard 0 said last
-  bool started = false, under_way = false, failed = false, said_silent = false;
+  bool started = false, loaded = false, under_way = false, failed = false, said_silent = false;
   int in_window = 0;
   double rate = 0.0;
   std::uint64_t step = 0, updates = 0;
@@ -204,6 +204,10 @@ bool RemoteStore::State::Await(std::span<const float> parameters) {
 
 bool RemoteStore::State::Start(std::span<float> parameters) {
   const auto local = parameters.first(trained);
+  if (!started && !loaded && own.size() > 0)  // initialize_from may have brought some
+    std::copy_n(parameters.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset),
+                layout.statistics.count,
+                own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset));
   if (!under_way) {
     for (Piece& piece : pieces) piece.link->Request({}, Filled(piece, local), MonotonicNs());
     under_way = true;
@@ -212,8 +216,12 @@ bool RemoteStore::State::Start(std::span<float> parameters) {
   under_way = false;
   for (Piece& piece : pieces) {
     const auto center = piece.link->block().first(piece.range().count);
-    std::copy(center.begin(), center.end(), piece.Of(local).begin());
+    if (!started || rule.form != PushForm::kElastic)
+      std::copy(center.begin(), center.end(), piece.Of(local).begin());
     piece.version = piece.link->center().version;
+    if (piece.link->options().statistics > 0)
+      std::copy(piece.link->block().begin() + static_cast<std::ptrdiff_t>(piece.range().count),
+                piece.link->block().end(), seen.begin());
     if (WorkerKeepsPulled(rule))
       std::copy(center.begin(), center.end(), piece.Of(std::span<float>(pulled)).begin());
   }
@@ -221,10 +229,16 @@ bool RemoteStore::State::Start(std::span<float> parameters) {
 }
 
 void RemoteStore::State::Exchange(double learning_rate, std::span<float> parameters) {
+  // Overlapped gradients were taken before the answer that comes in now; a round's stamp is its
+  // own.
+  const bool earlier = PushesGradient(rule) && !IsSynchronous(rule.name);
+  std::vector<std::uint64_t> taken_at;
+  for (const Piece& piece : pieces) taken_at.push_back(piece.version);
   if (under_way && !Finish(parameters)) return;
   const double pushed_rate = settings.server_rate > 0.0 ? settings.server_rate : learning_rate;
   ++step;
-  for (Piece& piece : pieces) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Piece& piece = pieces[i];
     auto block = PushesGradient(rule) ? std::move(piece.window) : piece.pool.Take();
     const auto out = block->floats().first(piece.range().count);
     Contribution(rule,
@@ -237,7 +251,8 @@ void RemoteStore::State::Exchange(double learning_rate, std::span<float> paramet
     PutStatistics(block.get(), piece);
     piece.window = nullptr;
     piece.pushed = block;
-    piece.link->Request({step, piece.version, pushed_rate}, std::move(block), MonotonicNs());
+    piece.link->Request({step, earlier ? taken_at[i] : piece.version, pushed_rate},
+                        std::move(block), MonotonicNs());
   }
   in_window = 0;
   under_way = true;
@@ -315,8 +330,12 @@ RemoteStore::~RemoteStore() {
 bool RemoteStore::BeginBatch(std::span<float> parameters) {
   State& s = *state_;
   if (s.failed || s.interrupted) return false;
-  s.waiting_since_ns = 0;
-  if (!s.started) s.started = s.Start(parameters);
+  const std::int64_t since_ns = s.waiting_since_ns.exchange(0);
+  // Rounds went on without it: a gradient at what it has now would come too late for each.
+  const bool left_out = IsSynchronous(s.rule.name) && s.started && !s.under_way &&
+                        s.in_window == 0 && since_ns != 0 &&
+                        MonotonicNs() - since_ns > kWaitsAfterNs;
+  if (!s.started || left_out) s.started = s.Start(parameters) || s.started;
   return s.started;
 }
 
@@ -373,6 +392,7 @@ void RemoteStore::Save(const StateWriter& writer) const {
 
 Status RemoteStore::Load(const StateReader& reader) {
   if (StepsLocally(state_->rule)) MURMURATE_RETURN_IF_ERROR(state_->optimizer->Load(reader));
+  state_->loaded = true;
   return {};  // what was seen before counts at the shard already, under another sender
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <new>
 #include <utility>
 
 #include "server/parameters/observation_sum.h"
@@ -66,7 +67,6 @@ Status Shard::State::Build(const std::string& text) {
   auto spec = ModelSpec::Parse(text);
   if (!spec.ok())
     return InvalidArgument("the worker's model cannot be read: " + spec.status().message());
-  spec_text = text;
   layout.emplace(*spec);
   range = RangeOf(layout->trained_count(), index, of);
   statistics = index == 0 ? layout->statistics.count : 0;
@@ -78,6 +78,7 @@ Status Shard::State::Build(const std::string& text) {
   pool = std::make_unique<BlockPool>(range.count + statistics);
   center = std::make_shared<Block>(range.count + statistics);
   is_out = false;
+  spec_text = text;  // last: without memory for the rest there is no model
   return {};
 }
 
@@ -134,7 +135,11 @@ void Shard::State::Respond(std::uint64_t id, const wire::Center& given) {
 
 void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
   Worker& worker = workers.at(id);
-  if (!worker.elastic) worker.elastic = std::make_shared<Block>(range.count + statistics);
+  if (!worker.elastic) {  // lost with the shard that made it
+    auto none = std::make_shared<Block>(range.count + statistics);
+    PutStatistics(none.get());
+    worker.elastic = std::move(none);
+  }
   worker.pulled = version;
   wire::Center answer = given;
   answer.version = version;
@@ -169,6 +174,7 @@ void Shard::State::Leaves(Worker& worker, LogLevel level, const char* why) {
   if (!worker.member) return;
   worker.member = false;
   worker.held.reset();
+  worker.pulled_center.reset();
   log(level, "worker " + std::to_string(worker.number) + ' ' + why + "; " +
                  std::to_string(Members()) + " are left");
 }
@@ -178,7 +184,7 @@ Shard::Shard(const ShardSettings& settings, int index, int of, LogCallback log)
 Shard::~Shard() = default;
 
 Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
-                                 std::int64_t now_ns) {
+                                 std::int64_t now_ns) try {
   State& s = *state_;
   MURMURATE_RETURN_IF_ERROR(s.CheckJoin(join));
   if (s.spec_text.empty()) MURMURATE_RETURN_IF_ERROR(s.Build(join.spec));
@@ -188,8 +194,12 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
       return Status(StatusCode::kAlreadyRunning,
                     "there is a worker " + std::to_string(join.worker) +
                         " already; give each learner a number of its own (parameters.worker)");
+  s.Succeed(worker, join.worker);
   const std::uint64_t slowest = s.Slowest();
-  State::Worker& entry = s.workers[worker];
+  const auto [place, is_new] = s.workers.try_emplace(worker);
+  State::Worker& entry = place->second;
+  // Started with nothing, this shard got a worker's parameters, which hold all that was pushed.
+  if (is_new && !s.loaded && join.step > 0) entry.step = join.step - 1;
   if (!entry.member) {
     if (slowest != UINT64_MAX) entry.pushes = std::max(entry.pushes, slowest);
     s.log(LogLevel::kInfo, "worker " + std::to_string(join.worker) + " joined");
@@ -201,6 +211,19 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   if (join.step > 1) s.begun = true;  // it has learned with others before this shard was started
   const std::uint64_t step = entry.pending ? entry.pending->step : entry.step;
   return wire::Joined{s.version, s.range.begin, s.range.count, s.empty, step};
+} catch (const std::bad_alloc&) {
+  return ResourceError("the shard has no memory for the worker's model; give it more shards");
+}
+
+/// What one of the same number had under way when it died is not waited for, or merged, any more.
+void Shard::State::Succeed(std::uint64_t successor, std::uint32_t number) {
+  for (auto& [id, other] : workers) {
+    if (id == successor || other.number != number) continue;
+    other.elastic.reset();
+    if (!other.pending) continue;
+    other.step = std::exchange(other.pending, nullptr)->step;
+    std::erase(arrivals, id);
+  }
 }
 
 Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "server/parameters/shard_state.h"
@@ -138,7 +139,10 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
 }
 
 void Shard::State::TryRound() {
-  if (arrivals.empty() || (!begun && Members() < settings.workers)) return;
+  if (arrivals.empty()) return;
+  std::set<std::uint32_t> came;  // also those that have died since
+  for (const auto& [id, worker] : workers) came.insert(worker.number);
+  if (!begun && static_cast<int>(came.size()) < settings.workers) return;
   const auto counts = [](const auto& entry) {
     return entry.second.pending || (entry.second.member && !entry.second.waiting);
   };
@@ -158,7 +162,8 @@ void Shard::State::MergeArrivals(std::size_t needed) {
                      worker.pending->contribution->floats().first(range.count)});
   }
   MURMURATE_CHECK(ChooseRound(version, parts, chosen) == needed, "a push is of another round");
-  const float rate = rates[chosen.front().worker];  // the others' are measured against it
+  float rate = 0.0f;  // the highest: the others' are measured against it
+  for (const RoundPart& part : chosen) rate = std::max(rate, rates[part.worker]);
   for (RoundPart& part : chosen) part.rate_ratio = rate > 0.0f ? rates[part.worker] / rate : 1.0f;
   (void)MergeRound(settings.rule, chosen, {rate, settings.max_grad_norm}, scratch, Renewed(),
                    optimizer.get());

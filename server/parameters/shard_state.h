@@ -65,6 +65,7 @@ struct Shard::State {
   std::span<float> Renewed();
   std::uint64_t Slowest() const;
   int Members() const;
+  void Succeed(std::uint64_t successor, std::uint32_t number);
   void Leaves(Worker& worker, LogLevel level, const char* why);
 
   const ShardSettings settings;
@@ -74,7 +75,7 @@ struct Shard::State {
   std::optional<ParameterLayout> layout;
   PartRange range;
   std::size_t statistics = 0;  ///< floats that ride behind the range; of shard 0
-  bool empty = true, begun = false;
+  bool empty = true, begun = false, loaded = false;
   std::uint64_t version = 0;
   /// As it is answered. Not written any more once it `is_out`: as an answer, or kept as what
   /// a worker pulled.

@@ -50,6 +50,7 @@ std::array<std::uint8_t, 16> ModelId(std::string_view model_name) {
 }
 
 bool IsGoodName(std::string_view name) {
+  if (name == "." || name == "..") return false;  // names become folders
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';

@@ -317,8 +317,8 @@ Joined ReadTable(Reader&, const fb::Joined& from, std::size_t) {
 
 Push ReadTable(Reader& in, const fb::Push& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "push", "whole floats");
-  in.Expect(std::isfinite(from.learning_rate()) && from.learning_rate() >= 0.0, "learning rate",
-            "a finite number, 0 or more", Refusal::kNotFinite);
+  in.Expect(from.learning_rate() >= 0.0 && from.learning_rate() <= 1e6, "learning rate",
+            "a number from 0 to a million", Refusal::kNotFinite);
   return {from.step(), from.pulled(), from.learning_rate(), from.place(), from.turn()};
 }
 

@@ -389,5 +389,15 @@ TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
   EXPECT_DEATH(Action(Box({4}, {-1, -1}, {1, 1})), "each of its 4 numbers");
 }
 
+TEST(AnySpacesDeathTest, AMaskForAContinuousActionAbortsWithWhatToDo) {
+  ModelSpec spec = SmallSpec();
+  spec.spaces.action = Box({2}, -1, 1);
+  Workbench bench(4, Pacing(), spec);
+  const std::vector<std::uint8_t> mask(2, 1);
+  EXPECT_DEATH(bench.agent->Allow(mask),
+               "the action is continuous and only discrete choices can be forbidden; call Act "
+               "without one");
+}
+
 }  // namespace
 }  // namespace murmurate

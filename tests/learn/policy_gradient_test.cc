@@ -45,6 +45,45 @@ TEST(WeightedAdvantageTest, HandWorkedNumbersWithAnotherBehaviourPolicy) {
   }
 }
 
+// The documented loss in double, of three rows of which one counts for half and one for nothing.
+double DocumentedLoss(const std::vector<double>& log_prob, const std::vector<double>& entropy,
+                      const std::vector<double>& value) {
+  const double weight[] = {1.0, 0.5, 0.0}, advantage[] = {1.5, -2.0, 7.0};
+  const double target[] = {0.25, 2.0, -3.0};
+  double sum = 0.0;
+  for (std::size_t i = 0; i < 3; ++i)
+    sum += weight[i] *
+           (-advantage[i] * log_prob[i] +
+            0.3 * 0.5 * (value[i] - target[i]) * (value[i] - target[i]) - 0.02 * entropy[i]);
+  return sum / 1.5;
+}
+
+TEST(PolicyGradientLossTest, GradientsAreThoseOfFiniteDifferences) {
+  const std::vector<float> log_prob = {-0.5f, -1.25f, -0.1f}, entropy = {0.7f, 0.3f, 0.9f};
+  const std::vector<float> value = {1.0f, -0.5f, 4.0f}, behaviour = {-0.6f, -1.0f, -2.0f};
+  const std::vector<float> weight = {1.0f, 0.5f, 0.0f}, advantage = {1.5f, -2.0f, 7.0f};
+  const std::vector<float> target = {0.25f, 2.0f, -3.0f};
+  std::vector<float> d_log_prob(3), d_entropy(3), d_values(3);
+  (void)PolicyGradientLoss({.entropy = 0.02f, .value_weight = 0.3f},
+                           {3, log_prob.data(), entropy.data(), value.data(), behaviour.data(),
+                            advantage.data(), target.data(), weight.data()},
+                           d_log_prob.data(), d_entropy.data(), d_values.data());
+  const std::vector<float>* const inputs[] = {&log_prob, &entropy, &value};
+  const std::vector<float>* const gradients[] = {&d_log_prob, &d_entropy, &d_values};
+  for (std::size_t which = 0; which < 3; ++which) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto loss_at = [&](double change) {
+        std::vector<double> at[3];
+        for (std::size_t k = 0; k < 3; ++k) at[k].assign(inputs[k]->begin(), inputs[k]->end());
+        at[which][i] += change;
+        return DocumentedLoss(at[0], at[1], at[2]);
+      };
+      const double h = 1e-5, difference = (loss_at(h) - loss_at(-h)) / (2 * h);
+      EXPECT_NEAR((*gradients[which])[i], difference, 1e-6) << which << ' ' << i;
+    }
+  }
+}
+
 class TorchVtraceTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(TorchVtraceTest, ReturnsAndLossGradientsAreThoseOfTorch) {

@@ -73,7 +73,7 @@ class LiveCluster {
     for (int i = 0; i < shards; ++i) {
       addresses_.push_back("ipc://" + (folder_ / std::to_string(i)).string());
       ParameterServerOptions options;
-      options.settings = settings;
+      options.settings = [settings](const std::string&) { return settings; };
       options.shard = i;
       options.shards = shards;
       options.address = addresses_.back();

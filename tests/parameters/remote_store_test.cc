@@ -220,6 +220,42 @@ TEST_P(Remote, ABarrierThatForgotItsMembersGoesOnWithThoseWhoComeBack) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 5u);
 }
 
+TEST_P(Remote, WhatComesAgainToAShardWithNothingIsNotMergedTwice) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 1);
+  const auto one = cluster.NewWorker(0), two = cluster.NewWorker(1);
+  Bowl here(1), there(1);
+  ASSERT_TRUE(here.Descend(*one, 0.05, 6));
+  ASSERT_TRUE(there.Descend(*two, 0.05, 6));
+  cluster.shard(0).Kill();
+  cluster.shard(0).Start();
+  ASSERT_TRUE(here.Descend(*one, 0.05, 1));   // brings its parameters, which hold twelve pushes
+  ASSERT_TRUE(there.Descend(*two, 0.05, 1));  // has seven retained
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 2u);
+}
+
+// Without sockets, so that the order is certain: worker 1 dies with its push in the round.
+TEST(ShardTest, AWorkerThatTakesTheNumberOfADeadOneTakesItsPlaceInTheRound) {
+  const ShardSettings settings = Settings(RuleName::kSync, 2);
+  Shard shard(settings, 0, 1, [](LogLevel, std::string_view) {});
+  wire::Join one;
+  one.model = "m";
+  one.spec = SmallSpec().ToText();
+  one.rule = settings.ToText();
+  wire::Join two = one;
+  two.worker = 1;
+  ASSERT_TRUE(shard.Join(10, one, 1).ok());
+  ASSERT_TRUE(shard.Join(11, two, 1).ok());
+  const AlignedFloats block(shard.block_floats());
+  ASSERT_TRUE(shard.OnPush(10, {}, block, 1).ok());
+  ASSERT_TRUE(shard.OnPush(11, {.step = 1, .learning_rate = 0.1}, block, 1).ok());
+  shard.OnBye(11, 2);
+  ASSERT_TRUE(shard.Join(12, two, 3).ok());
+  ASSERT_TRUE(shard.OnPush(12, {.step = 1, .learning_rate = 0.1}, block, 3).ok());
+  EXPECT_EQ(shard.version(), 0u) << "worker 0 has not pushed";
+  ASSERT_TRUE(shard.OnPush(10, {.step = 1, .learning_rate = 0.1}, block, 3).ok());
+  EXPECT_EQ(shard.version(), 1u);
+}
+
 TEST_P(Remote, WhatDoesNotFitIsRefusedInOneSentence) {
   const auto refused = [](LiveCluster& cluster, int worker = 0) {
     const auto store = cluster.NewWorker(static_cast<std::uint32_t>(worker));

@@ -36,7 +36,7 @@ class Talk : public testing::Test {
  protected:
   Talk() {
     ParameterServerOptions options;
-    options.settings = PlainAsgd();
+    options.settings = [settings = PlainAsgd()](const std::string&) { return settings; };
     options.address = address_;
     auto server = ParameterServer::Open(context_, options);
     EXPECT_TRUE(server.ok()) << server.status().message();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <sstream>
 
 #include "client/environments/gridworld.h"
@@ -28,22 +29,25 @@ double MeanOfEval(const Ran& eval) {
 struct Learned {
   int code = -1;
   long steps = 0, trained_steps = 0;
-  std::string mean;  ///< rollout/ep_rew_mean, as written
+  std::string mean;     ///< rollout/ep_rew_mean, as written
+  std::string weights;  ///< the last checkpoint's file
   std::string errors;
 };
 
 /// From the last row of progress.csv.
 void ReadEnd(const Workplace& place, const std::string& run, Learned* learned) {
   std::istringstream rows(place.Read("runs/" + run + "/progress.csv"));
-  std::string row, last, field;
+  std::string header, row, last, name, field;
+  std::getline(rows, header);
   while (std::getline(rows, row)) last = row;
-  std::istringstream fields(last);
-  std::vector<std::string> values;
-  while (std::getline(fields, field, ',')) values.push_back(field);
-  ASSERT_GT(values.size(), 9u) << last;
-  learned->steps = std::atol(values[0].c_str());
-  learned->trained_steps = std::atol(values[3].c_str());
-  learned->mean = values[8];
+  std::istringstream names(header), fields(last);
+  std::map<std::string, std::string> values;
+  while (std::getline(names, name, ',') && std::getline(fields, field, ',')) values[name] = field;
+  learned->steps = std::atol(values["time/total_timesteps"].c_str());
+  learned->trained_steps = std::atol(values["train/trained_steps"].c_str());
+  learned->mean = values["rollout/ep_rew_mean"];
+  ASSERT_NE(learned->mean, "") << last;
+  learned->weights = place.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
 }
 
 /// `serve CONFIG` and one actor in lock-step with all agents, until the run ends.
@@ -116,6 +120,8 @@ TEST(Games, ARunInLockstepIsTheSameAgain) {
   EXPECT_EQ(once.code, 0);
   EXPECT_EQ(again.trained_steps, once.trained_steps);
   EXPECT_EQ(again.mean, once.mean);
+  EXPECT_NE(once.weights, "");
+  EXPECT_TRUE(again.weights == once.weights) << "the last weights differ";
 }
 
 /// Guessing is 0.25, and a window of 100 guesses has a deviation of 0.043.
