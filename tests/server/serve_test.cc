@@ -239,9 +239,10 @@ TEST(Serve, TwoModelsLearnAtOnce) {
 TEST(Serve, TheGameOfTheReadmeLearnsAndReports) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kAnyPort});
-  Process game(place.path(), {AddressOf(place, "serve"), "600"}, kGame);
+  Process game(place.path(), {AddressOf(place, "serve"), "6000"},
+               kGame);  // not over before it is heard
   EXPECT_EQ(game.Wait(20), 0) << game.Errors();
-  EXPECT_THAT(game.Output(), HasSubstr("round 600"));
+  EXPECT_THAT(game.Output(), HasSubstr("round 6000"));
   serve.Send(SIGTERM);
   EXPECT_EQ(serve.Wait(5), 0);
   EXPECT_THAT(place.Read("runs/serve/reports.csv"),
