@@ -171,7 +171,10 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
     return Send(peer, wire::Error{wire::Refusal::kMeaning, shard.status().message(), 0}, 0);
   auto joined = (*shard)->Join(sender, join, now_ns);
   if (!joined.ok()) {
-    if ((*shard)->spec().empty()) models.erase(join.model);  // there is no such model yet
+    if ((*shard)->spec().empty()) {  // there is no such model yet, or any more
+      std::erase_if(workers, [&](const auto& w) { return w.second.model == join.model; });
+      models.erase(join.model);
+    }
     const bool taken = joined.status().code() == StatusCode::kAlreadyRunning;
     const auto refusal = taken ? wire::Refusal::kBusy : wire::Refusal::kSpaces;
     return Send(peer, wire::Error{refusal, joined.status().message(), 0}, 0);
@@ -257,9 +260,8 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {
     models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
   } else if (std::holds_alternative<wire::Bye>(body)) {
-    worker->second.segment.reset();
-    worker->second.in_segment = false;
     models.at(worker->second.model).shard->OnBye(header.sender, now_ns);
+    workers.erase(worker);
   } else {
     Send(message.peer,
          wire::Error{wire::Refusal::kUnknownType,

@@ -82,7 +82,7 @@ Status Shard::State::Build(const std::string& text) {
   return {};
 }
 
-Status Shard::State::CheckJoin(const wire::Join& join) const {
+Status Shard::State::CheckJoin(const wire::Join& join, std::int64_t now_ns) const {
   const std::string here = std::to_string(index) + " of " + std::to_string(of);
   if (static_cast<int>(join.shards) != of)
     return InvalidArgument("this is shard " + here + ", the worker's parameters.shards has " +
@@ -93,7 +93,7 @@ Status Shard::State::CheckJoin(const wire::Join& join) const {
     return InvalidArgument("this is shard " + here + ", the worker takes it for shard " +
                            std::to_string(join.shard) +
                            ": an address stands twice or in another order in parameters.shards");
-  if (!spec_text.empty() && join.spec != spec_text)
+  if (!spec_text.empty() && join.spec != spec_text && !MayBeReplaced(now_ns))
     return InvalidArgument("the worker has another model than this shard (" + join.spec +
                            " instead of " + spec_text + "); give both the same [model] and game");
   if (join.rule != settings.ToText())
@@ -103,17 +103,53 @@ Status Shard::State::CheckJoin(const wire::Join& join) const {
   return {};
 }
 
-void Shard::State::Begin(std::span<const float> parameters) {
+/// Nobody has trained it, and nobody is left who would: its config may have been mistyped.
+bool Shard::State::MayBeReplaced(std::int64_t now_ns) const {
+  return version == 0 && !loaded &&
+         std::none_of(workers.begin(), workers.end(),
+                      [&](const auto& entry) { return IsLive(entry.second, now_ns); });
+}
+
+void Shard::State::Forget() {
+  log(LogLevel::kInfo, "a model that nobody has trained gives way to another");
+  workers.clear();
+  arrivals.clear();
+  answers.clear();
+  center.reset();
+  first_joined_ns.reset();
+  spec_text.clear();
+  empty = true;
+  begun = false;
+}
+
+/// Worker 0, as long as it may still come: so the model begins the same each time.
+bool Shard::State::MayBegin(const Worker& worker, std::int64_t now_ns) const {
+  return worker.number == 0 || worker.trained || settings.workers <= 1 ||
+         now_ns - first_joined_ns.value_or(now_ns) >= settings.dead_after_ns;
+}
+
+void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
   std::copy_n(parameters.begin(), range.count, Renewed().begin());
   old_statistics = true;
   empty = false;
+  const std::uint32_t number = workers.at(id).number;
+  if (settings.workers > 1 && number != 0)
+    log(LogLevel::kWarning, "the model begins with the parameters of worker " +
+                                std::to_string(number) + ", as worker 0 did not come in time");
+  for (auto& [other, worker] : workers)
+    if (std::exchange(worker.awaits_beginning, false) && worker.member && other != id)
+      Respond(other, {.merged = true});
 }
 
 void Shard::State::PutStatistics(Block* block) const {
   if (statistics == 0) return;
-  std::vector<std::span<const float>> seen;
+  std::vector<const Worker*> in_order;
   for (const auto& [id, worker] : workers)
-    if (worker.statistics.size() == statistics) seen.emplace_back(worker.statistics);
+    if (worker.statistics.size() == statistics) in_order.push_back(&worker);
+  std::stable_sort(in_order.begin(), in_order.end(),
+                   [](const Worker* a, const Worker* b) { return a->number < b->number; });
+  std::vector<std::span<const float>> seen;
+  for (const Worker* worker : in_order) seen.emplace_back(worker->statistics);
   SumObservations(*layout, seen, block->floats().subspan(range.count));
 }
 
@@ -175,6 +211,7 @@ void Shard::State::Leaves(Worker& worker, LogLevel level, const char* why) {
   worker.member = false;
   worker.held.reset();
   worker.pulled_center.reset();
+  worker.awaits_beginning = false;
   log(level, "worker " + std::to_string(worker.number) + ' ' + why + "; " +
                  std::to_string(Members()) + " are left");
 }
@@ -186,11 +223,11 @@ Shard::~Shard() = default;
 Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
                                  std::int64_t now_ns) try {
   State& s = *state_;
-  MURMURATE_RETURN_IF_ERROR(s.CheckJoin(join));
+  MURMURATE_RETURN_IF_ERROR(s.CheckJoin(join, now_ns));
+  if (!s.spec_text.empty() && join.spec != s.spec_text) s.Forget();
   if (s.spec_text.empty()) MURMURATE_RETURN_IF_ERROR(s.Build(join.spec));
   for (const auto& [id, other] : s.workers)
-    if (id != worker && other.member && other.number == join.worker &&
-        now_ns - other.heard_ns < s.settings.dead_after_ns)
+    if (id != worker && other.number == join.worker && s.IsLive(other, now_ns))
       return Status(StatusCode::kAlreadyRunning,
                     "there is a worker " + std::to_string(join.worker) +
                         " already; give each learner a number of its own (parameters.worker)");
@@ -207,10 +244,14 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   entry.number = join.worker;
   entry.member = true;
   entry.waiting = false;
+  entry.awaits_beginning = false;
+  entry.trained = join.step > 0;
   entry.heard_ns = now_ns;
+  if (!s.first_joined_ns) s.first_joined_ns = now_ns;
   if (join.step > 1) s.begun = true;  // it has learned with others before this shard was started
+  const bool begins = s.empty && s.MayBegin(entry, now_ns);
   const std::uint64_t step = entry.pending ? entry.pending->step : entry.step;
-  return wire::Joined{s.version, s.range.begin, s.range.count, s.empty, step};
+  return wire::Joined{s.version, s.range.begin, s.range.count, begins, step};
 } catch (const std::bad_alloc&) {
   return ResourceError("the shard has no memory for the worker's model; give it more shards");
 }
@@ -258,7 +299,11 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
   if (s.empty && push.step == 0 && !block.empty()) {
     if (!AllFinite(block)) return s.NotFinite(push);
-    s.Begin(block);
+    s.Begin(id, block);
+  }
+  if (s.empty && push.step == 0) {
+    worker.awaits_beginning = true;
+    return {};
   }
   if (s.empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
   if (push.step == 0) {
@@ -284,6 +329,7 @@ void Shard::OnBye(std::uint64_t id, std::int64_t now_ns) {
   const auto found = state_->workers.find(id);
   if (found == state_->workers.end()) return;
   state_->Leaves(found->second, LogLevel::kInfo, "has left");
+  found->second.elastic.reset();  // it does not come back
   Tick(now_ns);
 }
 
@@ -309,6 +355,9 @@ std::string Shard::Waits() const {
     *to += (to->empty() ? "" : ", ") + std::to_string(number);
   };
   const std::uint64_t slowest = s.Slowest();
+  for (const auto& [id, worker] : s.workers)
+    if (worker.awaits_beginning && worker.member) add(&who, worker.number);
+  if (!who.empty()) return "worker " + who + " waits for the parameters of worker 0";
   for (const auto& [id, worker] : s.workers) {
     if (worker.pending || worker.held) {
       add(&who, worker.number);

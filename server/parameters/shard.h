@@ -5,7 +5,7 @@
 //   worker                                       shard
 //   JOIN {spec, rule, number}  --------------->  same model, same rule, same cut?
 //   <---------------  JOINED {range, version, empty, the last push of this worker}
-//   PUSH step 0 {parameters, when it is empty}   the first one's are the center
+//   PUSH step 0 {parameters, when told it is empty}   worker 0's are the center
 //   <---------------  CENTER
 //   PUSH step s {contribution}  -------------->  Merge, or wait for the round (a barrier)
 //   <---------------  CENTER {center, or e}      one round trip
@@ -16,6 +16,11 @@
 // comes (again) joins and pulls. (worker, step, shard) identifies a push: one that comes twice is
 // answered twice and merged once, also after this shard was started again from what Save wrote.
 //
+// Where several workers are expected the model begins with worker 0's parameters, so that a run
+// with a barrier begins the same each time; the others' pulls wait for them, for `dead_after_ns`
+// from the first JOIN; then the next one's do. A model that nobody has trained, and whose workers
+// are gone, gives way to the next JOIN's: it may have been a typing error.
+//
 // A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
 // pushed before: this shard was started again); each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
@@ -23,7 +28,8 @@
 // slowest member is held back, and Waits() says for whom.
 //
 // Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
-// newest of each, also of workers that left, and answers with their sum by Chan's formula. So a
+// newest of each, also of workers that left, and answers with their sum by Chan's formula, in the
+// order of their numbers. So a
 // message that is lost or comes twice falsifies nothing.
 #pragma once
 

@@ -29,6 +29,8 @@ struct Shard::State {
     std::uint64_t pushes = 0;  ///< for bounded staleness: a newcomer begins where the slowest is
     std::uint64_t kept = 0;
     bool member = false, waiting = false;
+    bool trained = false;           ///< before it joined: what it has is no beginning
+    bool awaits_beginning = false;  ///< its pull waits for the one who brings parameters
     std::int64_t heard_ns = 0;
     std::shared_ptr<const Block> pulled_center;  ///< where NeedsPulledCopy
     std::shared_ptr<const Block> elastic;        ///< where AnswerIsElastic: the last e
@@ -41,10 +43,16 @@ struct Shard::State {
       : settings(given), index(given_index), of(given_of), log(std::move(given_log)) {}
 
   Status Build(const std::string& text);
-  Status CheckJoin(const wire::Join& join) const;
+  Status CheckJoin(const wire::Join& join, std::int64_t now_ns) const;
+  bool IsLive(const Worker& worker, std::int64_t now_ns) const {
+    return worker.member && now_ns - worker.heard_ns < settings.dead_after_ns;
+  }
+  bool MayBeReplaced(std::int64_t now_ns) const;
+  void Forget();
+  bool MayBegin(const Worker& worker, std::int64_t now_ns) const;
   Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
   Status NotFinite(const wire::Push& push) const;
-  void Begin(std::span<const float> parameters);
+  void Begin(std::uint64_t id, std::span<const float> parameters);
   Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution,
                   std::span<float> answer_place);
   /// One pass over memory instead of four; false: not finite, and nothing has changed.
@@ -76,6 +84,7 @@ struct Shard::State {
   PartRange range;
   std::size_t statistics = 0;  ///< floats that ride behind the range; of shard 0
   bool empty = true, begun = false, loaded = false;
+  std::optional<std::int64_t> first_joined_ns;  ///< of the model
   std::uint64_t version = 0;
   /// As it is answered. Not written any more once it `is_out`: as an answer, or kept as what
   /// a worker pulled.

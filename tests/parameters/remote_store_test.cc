@@ -234,7 +234,7 @@ TEST_P(Remote, WhatComesAgainToAShardWithNothingIsNotMergedTwice) {
 }
 
 // Without sockets, so that the order is certain: worker 1 dies with its push in the round.
-TEST(ShardTest, AWorkerThatTakesTheNumberOfADeadOneTakesItsPlaceInTheRound) {
+TEST(RemoteShard, AWorkerThatTakesTheNumberOfADeadOneTakesItsPlaceInTheRound) {
   const ShardSettings settings = Settings(RuleName::kSync, 2);
   Shard shard(settings, 0, 1, [](LogLevel, std::string_view) {});
   wire::Join one;

@@ -1,0 +1,116 @@
+// A worker at the edges: left out of a round, with statistics from elsewhere, beside other models.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/parameters/live_cluster.h"
+
+namespace murmurate {
+namespace {
+
+using testing::HasSubstr;
+
+ShardSettings Settings(RuleName name, int workers = 1) {
+  ShardSettings settings;
+  settings.rule = {.name = name, .form = PushForm::kGradient, .window = 1};
+  settings.optimizer.name = OptimizerSettings::Name::kSgd;
+  settings.workers = workers;
+  settings.dead_after_ns = 60'000'000'000;  // none of these tests is about the dead
+  return settings;
+}
+
+std::vector<float> Bits(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+TEST(RemoteEdges, AWorkerThatRoundsWentOnWithoutPullsBeforeItLearnsAgain) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kSync, 2), 1);
+  Bowl busy(1), idle(2);
+  const auto works = cluster.NewWorker(0), waits = cluster.NewWorker(1);
+  std::thread first([&] { EXPECT_TRUE(idle.Descend(*waits, 0.05, 1)); });
+  ASSERT_TRUE(busy.Descend(*works, 0.05, 1));
+  first.join();
+  // Returns once worker 1 has said that it waits for experience, two seconds after its batch.
+  ASSERT_TRUE(busy.Descend(*works, 0.05, 3)) << cluster.failure;
+  ASSERT_NE(Bits(idle.trained()), Bits(busy.trained()));
+  (void)waits->TakeReport();
+  ASSERT_TRUE(waits->BeginBatch(idle.parameters));
+  EXPECT_EQ(Bits(idle.trained()), Bits(busy.trained()));
+  std::thread other([&] { EXPECT_TRUE(busy.Descend(*works, 0.05, 1)); });
+  (void)waits->Step(0.05, idle.Gradient(), idle.trained());
+  waits->EndBatch(idle.parameters);
+  other.join();
+  EXPECT_EQ(waits->TakeReport().late, 0u);
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 5u);
+}
+
+/// Where the statistics of SmallSpec(true) lie.
+struct Places {
+  ParameterLayout layout{SmallSpec(true)};
+  std::size_t count = layout.Find("statistics.observation.count").offset;
+  std::size_t mean = layout.Find("statistics.observation.mean").offset;
+  std::size_t variance = layout.Find("statistics.observation.variance").offset;
+};
+
+TEST(RemoteEdges, OverlappedTheFirstBatchEndsWithTheStatisticsThatWerePulled) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd), 1);
+  cluster.normalized = true;
+  cluster.remote.overlap = true;  // so nothing but the pull has been answered when the batch ends
+  const auto worker = cluster.NewWorker(0);
+  const Places at;
+  Bowl problem(1, true);
+  ASSERT_TRUE(problem.Descend(*worker, 0.1, 1));
+  EXPECT_EQ(problem.parameters[at.count], 0.0f);
+  EXPECT_EQ(problem.parameters[at.variance], 1.0f) << "0 would divide by nothing";
+}
+
+TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountAsSeen) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd), 1);
+  cluster.normalized = true;
+  const auto worker = cluster.NewWorker(0);
+  const Places at;
+  Bowl problem(1, true);
+  problem.parameters[at.count] = 30.0f;  // as initialize_from leaves them
+  problem.parameters[at.mean] = 2.0f;
+  problem.parameters[at.variance] = 4.0f;
+  ASSERT_TRUE(worker->BeginBatch(problem.parameters));
+  std::span<float> own = worker->ObservationsSeen(problem.parameters);
+  EXPECT_EQ(own[at.count], 30.0f);
+  (void)worker->Step(0.1, problem.Gradient(), problem.trained());
+  worker->EndBatch(problem.parameters);
+  EXPECT_EQ(problem.parameters[at.count], 30.0f);
+  EXPECT_EQ(problem.parameters[at.mean], 2.0f);
+  EXPECT_EQ(problem.parameters[at.variance], 4.0f);
+}
+
+/// Model "b" has a rule of its own.
+TEST(RemoteEdges, EachModelHasTheSettingsOfItsName) {
+  const std::string address = "ipc://" + (std::filesystem::temp_directory_path() /
+                                          ("mmr-models-" + std::to_string(getpid())))
+                                             .string();
+  SocketContext context;
+  ParameterServerOptions options;
+  options.settings = [](const std::string& model) {
+    return Settings(model == "b" ? RuleName::kDynSgd : RuleName::kAsgd);
+  };
+  options.address = address;
+  LiveShard shard(context, options);
+  shard.Start();
+  const auto failure_of = [&](const std::string& model, RuleName rule) {
+    RemoteSettings settings;
+    settings.shard = Settings(rule);
+    settings.shards = {address};
+    std::string failure;
+    RemoteStore store(settings, model, SmallSpec(),
+                      {{}, [&](const Status& status) { failure = status.message(); }});
+    Bowl problem(1);
+    const bool learned = problem.Descend(store, 0.1, 1);
+    EXPECT_EQ(learned, failure.empty());
+    return failure;
+  };
+  EXPECT_EQ(failure_of("a", RuleName::kAsgd), "");
+  EXPECT_EQ(failure_of("b", RuleName::kDynSgd), "");
+  EXPECT_THAT(failure_of("b", RuleName::kAsgd), HasSubstr("start both with the same config"));
+  EXPECT_THAT(failure_of("a", RuleName::kDynSgd), HasSubstr("start both with the same config"));
+}
+
+}  // namespace
+}  // namespace murmurate

@@ -1,0 +1,168 @@
+// A shard without sockets and with the test's clock, so that the order of everything is certain.
+#include "server/parameters/shard.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/parameters/live_cluster.h"
+
+namespace murmurate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+ShardSettings Settings(RuleName name, int workers) {
+  ShardSettings settings;
+  settings.rule = {.name = name, .form = PushForm::kGradient, .window = 1};
+  settings.optimizer.name = OptimizerSettings::Name::kSgd;
+  settings.workers = workers;
+  settings.dead_after_ns = 3 * kSecond;
+  return settings;
+}
+
+class ShardTest : public testing::Test {
+ protected:
+  explicit ShardTest(RuleName name = RuleName::kSync) : settings_(Settings(name, 2)) {}
+
+  Result<wire::Joined> Join(std::uint64_t id, std::uint32_t number, const ModelSpec& spec,
+                            std::uint64_t step = 0) {
+    wire::Join join;
+    join.model = "m";
+    join.spec = spec.ToText();
+    join.rule = settings_.ToText();
+    join.worker = number;
+    join.step = step;
+    return shard_.Join(id, join, now_);
+  }
+  Result<wire::Joined> Join(std::uint64_t id, std::uint32_t number) {
+    return Join(id, number, SmallSpec());
+  }
+  /// Its parameters, all `value`; or a gradient of zeros.
+  Status Begin(std::uint64_t id, float value) {
+    AlignedFloats block(shard_.block_floats());
+    std::fill(block.begin(), block.end(), value);
+    return shard_.OnPush(id, {}, block, now_);
+  }
+  Status Pull(std::uint64_t id) { return shard_.OnPush(id, {}, {}, now_); }
+  Status Push(std::uint64_t id, std::uint64_t step) {
+    const AlignedFloats block(shard_.block_floats());
+    const std::uint64_t pulled = shard_.version();
+    return shard_.OnPush(id, {.step = step, .pulled = pulled, .learning_rate = 0.1}, block, now_);
+  }
+  /// Who has been answered since the last call.
+  std::vector<std::uint64_t> Answered() {
+    std::vector<std::uint64_t> ids;
+    for (const Shard::Answer& answer : shard_.TakeAnswers()) ids.push_back(answer.worker);
+    return ids;
+  }
+
+  const ShardSettings settings_;
+  std::int64_t now_ = 1;
+  std::vector<std::string> log_;
+  Shard shard_{settings_, 0, 1,
+               [this](LogLevel, std::string_view text) { log_.emplace_back(text); }};
+};
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST_F(ShardTest, OneNumberThatComesTwiceIsNotTheTwoThatTheFirstRoundWaitsFor) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  shard_.OnBye(10, now_);
+  ASSERT_TRUE(Join(11, 0).ok());
+  ASSERT_TRUE(Push(11, 1).ok());
+  EXPECT_EQ(shard_.version(), 0u);
+  ASSERT_TRUE(Join(12, 1).ok());
+  ASSERT_TRUE(Push(12, 1).ok());
+  EXPECT_EQ(shard_.version(), 1u);
+}
+
+TEST_F(ShardTest, TheFirstRoundGoesOnWithoutOneThatCameAndLeft) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  EXPECT_EQ(shard_.version(), 0u);
+  shard_.OnBye(11, now_);
+  EXPECT_EQ(shard_.version(), 1u);
+}
+
+TEST_F(ShardTest, BeginsWithWorkerZerosParametersWhoeverComesFirst) {
+  const auto first = Join(11, 1);
+  ASSERT_TRUE(first.ok());
+  EXPECT_FALSE(first->empty);
+  ASSERT_TRUE(Pull(11).ok());
+  EXPECT_EQ(Answered(), Ids{});
+  EXPECT_EQ(shard_.Waits(), "worker 1 waits for the parameters of worker 0");
+  const auto zero = Join(10, 0);
+  ASSERT_TRUE(zero.ok());
+  EXPECT_TRUE(zero->empty);
+  ASSERT_TRUE(Begin(10, 0.5f).ok());
+  EXPECT_THAT(Answered(), testing::UnorderedElementsAre(10u, 11u));
+  EXPECT_EQ(shard_.center()[0], 0.5f);
+  EXPECT_EQ(shard_.Waits(), "");
+}
+
+TEST_F(ShardTest, WorkerZeroIsWaitedForThreeSecondsAndThenTheFirstBegins) {
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Pull(11).ok());
+  now_ += 3 * kSecond - 1;
+  EXPECT_FALSE(Join(11, 1)->empty);
+  now_ += 1;
+  EXPECT_TRUE(Join(11, 1)->empty);
+  ASSERT_TRUE(Begin(11, 0.25f).ok());
+  EXPECT_EQ(Answered(), Ids{11});
+  EXPECT_EQ(shard_.center()[0], 0.25f);
+  EXPECT_EQ(log_.back(),
+            "the model begins with the parameters of worker 1, as worker 0 did not come in time");
+}
+
+TEST_F(ShardTest, StartedWithNothingItTakesWhatATrainedWorkerHasAtOnce) {
+  EXPECT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
+}
+
+TEST_F(ShardTest, AModelThatNobodyTrainedGivesWayOnceItsWorkersAreGone) {
+  ASSERT_TRUE(Join(10, 0, SmallSpec(true)).ok());  // a typing error
+  ASSERT_TRUE(Begin(10, 0.0f).ok());
+  ASSERT_TRUE(Push(10, 1).ok());  // the round waits for worker 1
+  const auto early = Join(11, 1);
+  ASSERT_FALSE(early.ok());
+  EXPECT_THAT(early.status().message(), HasSubstr("another model than this shard"));
+  shard_.OnBye(10, now_);
+  ASSERT_TRUE(Join(12, 0).ok()) << "worker 0 again, with the model that was meant";
+  EXPECT_TRUE(shard_.empty());
+  ASSERT_TRUE(Begin(12, 0.75f).ok());
+  EXPECT_EQ(shard_.spec(), SmallSpec().ToText());
+  EXPECT_EQ(shard_.center()[0], 0.75f);
+  EXPECT_EQ(Push(10, 2).code(), StatusCode::kUnavailable);
+}
+
+TEST_F(ShardTest, ASilentWorkersUntrainedModelGivesWayToo) {
+  ASSERT_TRUE(Join(10, 0, SmallSpec(true)).ok());
+  now_ += settings_.dead_after_ns - 1;
+  EXPECT_FALSE(Join(11, 1).ok());
+  now_ += 1;
+  EXPECT_TRUE(Join(11, 1).ok());
+}
+
+class AsynchronousShardTest : public ShardTest {
+ protected:
+  AsynchronousShardTest() : ShardTest(RuleName::kAsgd) {}
+};
+
+TEST_F(AsynchronousShardTest, AModelThatSomebodyTrainedStays) {
+  ASSERT_TRUE(Join(10, 0, SmallSpec(true)).ok());
+  ASSERT_TRUE(Begin(10, 0.0f).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  ASSERT_EQ(shard_.version(), 1u);
+  shard_.OnBye(10, now_);
+  EXPECT_FALSE(Join(11, 1).ok());
+  EXPECT_TRUE(Join(12, 1, SmallSpec(true)).ok());
+}
+
+}  // namespace
+}  // namespace murmurate
