@@ -138,6 +138,7 @@ class Config {
   Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
   Schedule ToSchedule(const ConfigSchedule& written) const;
   Status CheckData() const;
+  FeedPart FilesPart() const;
   Status CheckParameters() const;
   RemoteSettings RemoteFor(const std::string& model) const;
   Status CheckLabels(const std::string& model) const;

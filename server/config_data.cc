@@ -42,7 +42,19 @@ DataSettings Config::data() const {
   data.threads = AsInt(Get("data", "threads").value);
   data.holdout = std::get<double>(Get("data", "holdout").value);
   data.holdout_path = text("holdout_path");
+  data.part = FilesPart();
   return data;
+}
+
+/// A learner beyond the expected ones reads as one of them does.
+FeedPart Config::FilesPart() const {
+  const auto integer = [this](const char* key) {
+    return static_cast<std::uint64_t>(AsInt(Get("parameters", key).value));
+  };
+  const std::uint64_t workers = shares_parameters() ? integer("workers") : 1;
+  if (workers == 1) return {};
+  if (!As<bool>(Get("data", "divide").value).value_or(true)) return {.of_several = true};
+  return {integer("worker") % workers, workers, true};
 }
 
 RecordingSettings Config::recording() const {

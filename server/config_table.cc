@@ -269,6 +269,8 @@ const std::vector<ConfigRule> kDataRules{
     {"data", "holdout", kNumber, 0.0, "0.1", "share that is scored and never learned from", 0, 0.9},
     {"data", "holdout_path", ValueKind::kPath, kUnset, "\"test\"",
      "or score this folder's recordings, or its arrays of the same names"},
+    {"data", "divide", kBool, kUnset, "false",
+     "each of several learners reads a part of its own; usual: true"},
     {"data", "threads", kInteger, I(1), "2", "that shuffle and fill the next batches", 1, 64},
 };
 

@@ -16,7 +16,8 @@ Feeding::Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<Dat
                  std::function<void(Status)> on_end)
     : feed_(std::move(channel), std::move(source),
             {DeriveSeed(run.seed, kDataSeed), settings.passes, settings.holdout,
-             std::min(run.stop_at_steps.value_or(UINT64_MAX), run.steps.value_or(UINT64_MAX))},
+             std::min(run.stop_at_steps.value_or(UINT64_MAX), run.steps.value_or(UINT64_MAX)),
+             settings.part},
             std::move(on_end)),
       threads_(settings.threads) {}
 

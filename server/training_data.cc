@@ -41,6 +41,15 @@ ArrayFiles ArraysIn(const std::string& folder, ArrayFiles arrays, const Space& a
   return arrays;
 }
 
+using Source = std::shared_ptr<DataSource>;
+
+Result<Source> Divided(Source source, const DataSettings& settings) {
+  if (DataFeed::LearnedItems(*source, settings.holdout) >= settings.part.of) return source;
+  return InvalidData(source->Description() + ": too few to divide among " +
+                     std::to_string(settings.part.of) +
+                     " learners; lower run.learners, or write divide = false in [data]");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
@@ -56,12 +65,12 @@ Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
     auto split = SplitSource::Join(*std::move(learned), *std::move(scored));
     if (!split.ok()) return split.status();
     source = std::move(*split);
-    return source;
+    return Divided(std::move(source), settings);
   }
   source = std::move(*learned);
   if (settings.holdout > 0.0 && source->items() < 2)
     return InvalidData(source->Description() + ": too few to hold some out; take data.holdout out");
-  return source;
+  return Divided(std::move(source), settings);
 }
 
 }  // namespace murmurate

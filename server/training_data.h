@@ -16,6 +16,7 @@ struct DataSettings {
   int passes = 1, threads = 1;
   double holdout = 0.0;
   std::string holdout_path;  ///< a folder: recordings, or arrays of the same names; "": none
+  FeedPart part;             ///< of several learners
   bool given() const { return !recording.empty() || !arrays.observations.empty(); }
 };
 

@@ -20,6 +20,11 @@ std::uint64_t HeldOut(std::uint64_t items, double share) {
 
 std::uint64_t Pieces(std::uint64_t items, std::uint64_t most) { return (items + most - 1) / most; }
 
+/// index, index + of, ... of so many.
+std::uint64_t ItemsOfPart(std::uint64_t items, const FeedPart& part) {
+  return items > part.index ? Pieces(items - part.index, part.of) : 0;
+}
+
 }  // namespace
 
 DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
@@ -31,8 +36,10 @@ DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
       on_end_(std::move(on_end)),
       scored_(source_->scored()),
       held_out_(scored_ ? scored_->items() : HeldOut(source_->items(), settings.holdout)),
-      learned_(source_->items() - (scored_ ? 0 : held_out_)),
-      split_(source_->items(), DeriveSeed(settings.seed, kSplitSeed)) {
+      all_learned_(LearnedItems(*source_, settings.holdout)),
+      learned_(ItemsOfPart(all_learned_, settings.part)),
+      split_(source_->items(),
+             DeriveSeed(settings.part.of_several ? kSplitSeed : settings.seed, kSplitSeed)) {
   MURMURATE_CHECK(learned_ > 0 && settings.passes >= 1, "nothing to learn from");
   MURMURATE_CHECK(!scored_ || settings.holdout <= 0.0, "one way to hold out");
   const TrainingBatch size(channel_->layout, channel_->batch_trajectories);
@@ -40,6 +47,10 @@ DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
   training_turns_ = Pieces(learned_, batch_items_);
   pass_turns_ = training_turns_ + Pieces(held_out_, batch_items_);
   turns_ = pass_turns_ * static_cast<std::uint64_t>(settings.passes);
+}
+
+std::uint64_t DataFeed::LearnedItems(const DataSource& source, double share) {
+  return source.items() - (source.scored() ? 0 : HeldOut(source.items(), share));
 }
 
 DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
@@ -59,7 +70,10 @@ Status DataFeed::Fill(const Turn& turn, std::vector<std::uint64_t>& items,
   const Permutation order(learned_, DeriveSeed(settings_.seed, turn.pass));
   items.clear();
   for (std::uint64_t i = turn.first; i < turn.first + turn.count; ++i)
-    items.push_back(apart ? i : split_(turn.held_out ? learned_ + i : order(i)));
+    items.push_back(apart ? i
+                          : split_(turn.held_out
+                                       ? all_learned_ + i
+                                       : settings_.part.index + settings_.part.of * order(i)));
   batch->Clear();
   batch->samples = turn.held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
   return (apart ? *scored_ : *source_).Fill(items, batch);

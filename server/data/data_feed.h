@@ -10,6 +10,10 @@
 // once, in an order of its own (permutation.h); after each pass come the held-out items, in batches
 // marked as such. They are a share, drawn once, by the seed, or what the source has to be scored.
 //
+// Several learners of one model divide the items: of what is not held out, in an order that no seed
+// changes, each takes every parts-th. So together they learn from every item once a pass, and
+// nobody learns from what another holds out: that share is drawn alike for all of them.
+//
 // How many turns are trained on is where a run is in its files: Save and Load are that number, with
 // what must be the same for it to mean the same. What was read ahead does not count.
 #pragma once
@@ -30,12 +34,20 @@
 
 namespace murmurate {
 
+/// Which of the items are this learner's.
+struct FeedPart {
+  std::uint64_t index = 0, of = 1;  ///< index < of
+  bool of_several = false;          ///< learners: what is held out is the same for all seeds
+  friend bool operator==(const FeedPart&, const FeedPart&) = default;
+};
+
 struct DataFeedSettings {
   std::uint64_t seed = 1;
   int passes = 1;
   double holdout = 0.0;  ///< share of the items that are never learned from, in [0, 1); 0 where the
                          ///< source has items to be scored
   std::uint64_t most_steps = UINT64_MAX;  ///< the batch that reaches it is the last
+  FeedPart part = {};
 };
 
 class DataFeed {
@@ -46,13 +58,16 @@ class DataFeed {
   DataFeed(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<const DataSource> source,
            const DataFeedSettings& settings, std::function<void(Status)> on_end);
 
+  /// Items that all parts together learn from, of which `share` is held out.
+  static std::uint64_t LearnedItems(const DataSource& source, double share);
+
   /// Between batches, on the learning thread or after it has ended. In the middle of the held-out
   /// items: where they begin, so that a run that goes on scores all of them again.
   void Save(const StateWriter& writer) const;
   /// Before the first PollOnce: goes on behind the batches that were trained on, and sets the
   /// channel's environment steps. In one sentence: kInvalidData when nothing was saved or a file
-  /// has other bytes or items than then, kInvalidArgument when the seed, the batches or the share
-  /// held out are others, or nothing is left to learn from.
+  /// has other bytes or items than then, kInvalidArgument when the seed, the batches, the share
+  /// held out or the part are others, or nothing is left to learn from.
   Status Load(const StateReader& reader);
   /// Whether so many passes over the saved run's files are trained on.
   static bool IsThrough(const StateReader& reader, int passes);
@@ -75,6 +90,7 @@ class DataFeed {
   };
 
   Status CheckFiles(const StateReader& reader) const;
+  Status CheckPart(const StateReader& reader) const;
   Turn TurnAt(std::uint64_t number) const;
   Status Fill(const Turn& turn, std::vector<std::uint64_t>& items, TrainingBatch* batch) const;
   void HandOver(std::uint64_t number, const Turn& turn, std::unique_ptr<TrainingBatch> batch,
@@ -86,8 +102,9 @@ class DataFeed {
   const DataFeedSettings settings_;
   const std::function<void(Status)> on_end_;
   const DataSource* const scored_;  ///< null: the share
-  const std::uint64_t held_out_, learned_;
-  const Permutation split_;  ///< the places behind learned_ are the share
+  const std::uint64_t held_out_, all_learned_;
+  const std::uint64_t learned_;  ///< this part's
+  const Permutation split_;      ///< the places behind all_learned_ are the share
   std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
 
   mutable std::mutex mutex_;

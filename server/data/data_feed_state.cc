@@ -10,6 +10,8 @@ namespace {
 enum Place : std::size_t { kTrained, kSteps, kPassTurns, kBatchItems, kHeldOut, kSeed, kCount };
 using Position = std::array<std::uint64_t, kCount>;
 
+enum PartPlace : std::size_t { kIndex, kOf, kOfSeveral, kPartCount };
+
 std::string Sizes(std::uint64_t bytes, std::uint64_t items) {
   return std::to_string(bytes) + " bytes and " + std::to_string(items) + " items";
 }
@@ -32,6 +34,8 @@ void DataFeed::Save(const StateWriter& writer) const {
   if (scored > training_turns_) trained -= scored - training_turns_;
   writer.Words("position", {{trained, channel_->environment_steps.load(), pass_turns_, batch_items_,
                              held_out_, settings_.seed}});
+  const FeedPart& part = settings_.part;
+  writer.Words("part", {{part.index, part.of, part.of_several ? 1u : 0u}});
   std::vector<std::uint64_t> sizes;
   for (const DataFile& file : source_->files()) sizes.insert(sizes.end(), {file.bytes, file.items});
   writer.Words("files", sizes);
@@ -54,10 +58,26 @@ Status DataFeed::CheckFiles(const StateReader& reader) const {
                      "; put back those that it had");
 }
 
+/// A run from before files were divided saved no part, and read all of them.
+Status DataFeed::CheckPart(const StateReader& reader) const {
+  std::array<std::uint64_t, kPartCount> saved{};
+  if (!reader.Words("part", saved).ok()) saved = {0, 1, 0};
+  const FeedPart& part = settings_.part;
+  if (saved[kOf] != part.of)
+    return Changed("run.learners, learners that divide the files", saved[kOf], part.of);
+  if (saved[kIndex] != part.index)
+    return Changed("parameters.worker, whose part of the files is read", saved[kIndex], part.index);
+  if ((saved[kOfSeveral] != 0) != part.of_several)
+    return InvalidArgument(
+        "run.learners: several learners hold out other items than one; take the change back");
+  return {};
+}
+
 Status DataFeed::Load(const StateReader& reader) {
   Position saved{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("position", saved));
   MURMURATE_RETURN_IF_ERROR(CheckFiles(reader));
+  MURMURATE_RETURN_IF_ERROR(CheckPart(reader));
   if (saved[kBatchItems] != batch_items_)
     return Changed("algorithm.batch_steps, items of a batch", saved[kBatchItems], batch_items_);
   if (saved[kHeldOut] != held_out_)

@@ -128,6 +128,31 @@ TEST_F(FeedStateTest, WhatWouldBeAnotherPlaceIsRefusedInASentence) {
               HasSubstr("the run was stopped with 8 and cannot go on with 12"));
 }
 
+// 40 items, 16 held out: of the 24 others each of three learners has 8, each of four 6.
+TEST_F(FeedStateTest, AnotherPartOfTheFilesIsRefusedInASentence) {
+  Open(40);
+  const auto part = [](std::uint64_t index, std::uint64_t of) {
+    return DataFeedSettings{.seed = 9, .passes = 2, .holdout = 0.4, .part = {index, of, of > 1}};
+  };
+  Start(part(1, 3));
+  TrainSome(1);
+  const SavedState state = Saved();
+  EXPECT_TRUE(GoOn(state, part(1, 3)).ok());
+  EXPECT_THAT(Refusal(state, part(1, 4)),
+              HasSubstr("run.learners, learners that divide the files: the run was stopped with 3 "
+                        "and cannot go on with 4"));
+  EXPECT_THAT(Refusal(state, part(2, 3)), HasSubstr("parameters.worker, whose part"));
+  DataFeedSettings whole = part(0, 1);
+  EXPECT_THAT(Refusal(state, whole), HasSubstr("stopped with 3 and cannot go on with 1"));
+  Start(whole);
+  TrainSome(1);
+  SavedState old = Saved();
+  old.words.erase("data.part");  // from before files were divided
+  EXPECT_TRUE(GoOn(old, whole).ok());
+  whole.part.of_several = true;
+  EXPECT_THAT(Refusal(old, whole), HasSubstr("several learners hold out other items than one"));
+}
+
 // .npy: 128 bytes of header, 4 bytes a row.
 TEST_F(FeedStateTest, FilesOfOtherSizesAreRefusedByName) {
   Open(40);

@@ -81,6 +81,31 @@ TEST_F(DataFeedTest, HeldOutSamplesAreNeverLearnedFromAndComeAfterEachPass) {
   EXPECT_EQ(channel_->environment_steps.load(), 54u);
 }
 
+// Of 43 a fifth, 9, is held out; of the 34 others part 0 and 1 have 9, part 2 and 3 have 8.
+TEST_F(DataFeedTest, PartsLearnTogetherFromAllThatNoneOfThemHoldsOutWhateverTheirSeeds) {
+  Open(43);
+  std::multiset<int> learned;
+  std::set<int> held_out;
+  for (std::uint64_t part = 0; part < 4; ++part) {
+    Start({.seed = 100 + part, .holdout = 0.2, .part = {part, 4, true}});
+    EXPECT_EQ(feed_->learned_items(), part < 2 ? 9u : 8u);
+    std::set<int> scored;
+    for (const Got& got : TrainAll()) {
+      const bool scores = got.samples == TrainingBatch::Samples::kHeldOut;
+      for (const int number : got.numbers)
+        scores ? (void)scored.insert(number) : (void)learned.insert(number);
+    }
+    EXPECT_EQ(scored.size(), 9u);
+    if (part == 0) held_out = scored;
+    EXPECT_EQ(scored, held_out);
+  }
+  std::multiset<int> all(learned);
+  all.insert(held_out.begin(), held_out.end());
+  std::multiset<int> expected;
+  for (int i = 0; i < 43; ++i) expected.insert(i);
+  EXPECT_EQ(all, expected);
+}
+
 TEST_F(DataFeedTest, WhatIsOnlyScoredComesAfterEachPassFromFilesOfItsOwn) {
   Open(10);  // 0 to 9
   auto scored = std::move(source_);
