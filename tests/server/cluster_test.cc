@@ -1,45 +1,20 @@
-// Several learners, one model, end to end: separate processes, real sockets; and what may die
-// meanwhile.
+// Several learners, one model, end to end: separate processes, real sockets. What may die meanwhile
+// is in cluster_faults_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <thread>
 
 #include "shared/model/weights_file.h"
-#include "tests/server/process.h"
+#include "tests/server/cluster_stage.h"
+#include "tests/server/corners.h"
 
 namespace murmurate {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-/// Processes that work in the folder of `place` and whose command line holds `text`.
-std::vector<pid_t> ProcessesOf(const Workplace& place, const std::string& text = "") {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code gone;
-    if (fs::read_symlink(entry.path() / "cwd", gone) != fs::path(place.path())) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    std::replace(line.begin(), line.end(), '\0', ' ');
-    if (line.find(text) != std::string::npos) found.push_back(std::stoi(name));
-  }
-  return found;
-}
-
-std::string LogOf(const Workplace& place, const std::string& path) {
-  std::ifstream file(place.path() + '/' + path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// Of "Evaluation: mean return 500.0 over 100 episodes"; -1: nothing says so.
 double EvaluationIn(const std::string& output) {
@@ -67,71 +42,6 @@ TEST(ManyLearners, LearnCartPoleTogetherAndLeaveNothingRunning) {
   ASSERT_TRUE(center.ok()) << center.status().message();
   EXPECT_GT(center->version, 100u);
 }
-
-/// A run around three workers that ends by nothing but a signal.
-std::vector<std::string> Endless(const std::string& rule) {
-  return {"train",      "cartpole-impala",
-          "--learners", "3",
-          "--shards",   "2",
-          "--set",      "parameters.rule=" + rule,
-          "--set",      "run.stop_at_return=100000",
-          "--set",      "checkpoint.every_s=0.1",
-          "--steps",    "1000000000"};
-}
-
-/// Counts merges by the checkpoints of shard 0: the newest number.
-std::uint64_t MergesOf(const Workplace& place) {
-  std::uint64_t newest = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(
-           place.path() + "/runs/cartpole-impala/shard-0/models/default/checkpoints", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-"))
-      newest = std::max<std::uint64_t>(newest, std::stoull(name.substr(5)));
-  }
-  return newest;
-}
-
-/// Until shard 0 has made so many merges more than now.
-bool GoesOn(const Workplace& place, std::uint64_t merges) {
-  const std::uint64_t from = MergesOf(place);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::chrono::steady_clock::now() < deadline) {
-    if (MergesOf(place) >= from + merges) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
-}
-
-class Dying : public testing::TestWithParam<const char*> {};
-
-TEST_P(Dying, WorkersAndShardsHoldNobodyUp) {
-  Workplace place;
-  Process train(place.path(), Endless(GetParam()));
-  ASSERT_TRUE(GoesOn(place, 20)) << train.Errors();
-  const auto kill_one = [&](const std::string& text) {
-    const auto found = ProcessesOf(place, text);
-    ASSERT_FALSE(found.empty()) << text;
-    kill(found.front(), SIGKILL);
-  };
-  for (int round = 0; round < 3; ++round) {
-    kill_one("runs/cartpole-impala/shard-" + std::to_string(round % 2));
-    ASSERT_TRUE(GoesOn(place, 20)) << "round " << round << train.Errors();
-  }
-  kill_one("run.name=\"learner-1\"");
-  ASSERT_TRUE(GoesOn(place, 20)) << train.Errors();
-  kill_one("run.name=\"learner-2\"");
-  kill_one("runs/cartpole-impala/shard-1");
-  ASSERT_TRUE(GoesOn(place, 20)) << train.Errors();
-  train.Send(SIGINT);
-  EXPECT_EQ(train.Wait(30), 0) << train.Errors();
-  EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
-  EXPECT_THAT(LogOf(place, "runs/cartpole-impala/log.txt"),
-              HasSubstr("is started again and goes on from its checkpoint"));
-}
-
-INSTANTIATE_TEST_SUITE_P(Rules, Dying, testing::Values("sync", "asgd", "aeasgd"),
-                         [](const auto& param) { return std::string(param.param); });
 
 TEST(ManyLearners, WhatDoesNotFitIsRefusedInOneSentence) {
   Workplace place;
@@ -174,6 +84,151 @@ TEST(ManyLearners, AShardOfTheSameIndexIsRefused) {
   EXPECT_THAT(address.errors, HasSubstr("is a shard with this index running already?"));
   first.Send(SIGTERM);
   EXPECT_EQ(first.Wait(10), 0) << first.Errors();
+}
+
+/// A shard and learners that are started one by one, as on several hosts.
+class ByHand : public testing::Test {
+ protected:
+  void SetUp() override {
+    WriteCorners(place_);
+    place_.Write("c.toml", Corners("r"));
+  }
+  std::vector<std::string> With(const std::string& command, const std::string& run,
+                                const std::vector<std::string>& shards,
+                                const std::vector<std::string>& more) const {
+    std::string list;
+    for (const std::string& name : shards)
+      list += (list.empty() ? "" : ", ") + ("\"ipc://" + place_.path() + '/' + name + '"');
+    std::vector<std::string> arguments{command, "c.toml",
+                                       "--set", "parameters.mode=server",
+                                       "--set", "parameters.rule=asgd",
+                                       "--set", "parameters.shards=[" + list + "]",
+                                       "--set", "run.name=" + run};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::string Refusal(const std::vector<std::string>& shards,
+                      const std::vector<std::string>& more = {}) const {
+    const Ran ran = RunMurmurate(place_.path(), With("train", "other", shards, more), 30);
+    EXPECT_EQ(ran.code, 2) << ran.output << ran.errors;
+    EXPECT_EQ(std::count(ran.errors.begin(), ran.errors.end(), '\n'), 1) << ran.errors;
+    return ran.errors;
+  }
+  Workplace place_;
+};
+
+TEST_F(ByHand, AShardRefusesWhoDoesNotFitInOneSentence) {
+  Process shard(place_.path(), With("params", "r", {"a"}, {"--shard", "0"}));
+  ASSERT_TRUE(shard.Says("shard 0 of 1 on ")) << shard.Errors();
+  Process learner(place_.path(),
+                  With("train", "first", {"a"}, {"--set", "data.passes=1000000000"}));
+  ASSERT_TRUE(shard.Says("worker 0 joined")) << shard.Errors();
+  const std::vector<std::string> other{"--set", "parameters.worker=1"};
+  EXPECT_THAT(Refusal({"a", "b"}, other), HasSubstr("together they do not cover the model"));
+  EXPECT_THAT(Refusal({"a"}, {"--set", "parameters.worker=1", "--set", "model.layers=[8]"}),
+              HasSubstr("another model than this shard"));
+  EXPECT_THAT(Refusal({"a"}, {"--set", "parameters.worker=1", "--set", "parameters.rule=agn"}),
+              HasSubstr("start both with the same config"));
+  EXPECT_THAT(Refusal({"a"}), HasSubstr("there is a worker 0 already"));
+  learner.Send(SIGTERM);
+  EXPECT_EQ(learner.Wait(20), 0) << learner.Errors();
+  shard.Send(SIGTERM);
+  EXPECT_EQ(shard.Wait(20), 0) << shard.Errors();
+}
+
+TEST_F(ByHand, AShardThatDiedBeforeItsFirstCheckpointBeginsAgain) {
+  const std::vector<std::string> arguments = With("params", "r", {"a"}, {"--shard", "0"});
+  {
+    Process shard(place_.path(), arguments);
+    ASSERT_TRUE(shard.Says("shard 0 of 1 on ")) << shard.Errors();
+    shard.Send(SIGKILL);
+    EXPECT_EQ(shard.Wait(10), 128 + SIGKILL);
+  }
+  fs::create_directories(place_.path() + "/runs/r-shard-0/models/default");  // its first act
+  Process again(place_.path(), arguments);
+  EXPECT_TRUE(again.Says("shard 0 of 1 on ")) << again.Errors();
+  again.Send(SIGTERM);
+  EXPECT_EQ(again.Wait(10), 0) << again.Errors();
+}
+
+class Repeats : public testing::TestWithParam<const char*> {};
+
+/// Weights, of which every bit is compared.
+TEST_P(Repeats, WithABarrierTheSameSeedGivesTheSameBits) {
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners("r"));
+  std::vector<std::string> weights;
+  for (const char* run : {"one", "two"}) {
+    const Ran train = RunMurmurate(
+        place.path(),
+        {"train", "c.toml", "--quiet", "--learners", "3", "--shards", "2", "--set",
+         std::string("parameters.rule=") + GetParam(), "--set", std::string("run.name=") + run},
+        60);
+    ASSERT_EQ(train.code, 0) << train.errors;
+    const std::string folder = std::string("runs/") + run;
+    weights.push_back(place.Read(folder + "/checkpoints/latest/weights.safetensors"));
+    EXPECT_FALSE(weights.back().empty());
+    EXPECT_GT(MergesOf(place, folder), 10u);
+    EXPECT_LT(LastOf(place.Read(folder + "/progress.csv"), "eval/loss"), 0.5);  // guessing: 1.39
+  }
+  EXPECT_TRUE(weights[0] == weights[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Repeats, testing::Values("sync", "sagn", "easgd"),
+                         [](const auto& param) { return std::string(param.param); });
+
+// 2,400 of 3,000 are learned from: 600 a pass for each of four, 800 for each of three.
+TEST(ManyLearners, DivideTheFilesAndGoOnOnlyAsManyAsTheyWere) {
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners("r"));
+  const auto steps = [&](const std::string& run) {
+    return LastOf(place.Read("runs/" + run + "/progress.csv"), "time/total_timesteps");
+  };
+  const Ran stopped = RunMurmurate(
+      place.path(), {"train", "c.toml", "--learners", "4", "--set", "run.stop_at_steps=8000"}, 60);
+  ASSERT_EQ(stopped.code, 0) << stopped.errors;  // 2,000 each: 3 passes and a batch of 512
+  EXPECT_EQ(steps("r"), 2312);
+  const Ran fewer = RunMurmurate(
+      place.path(), {"resume", "r", "--set", "run.stop_at_steps=90000", "--set", "run.learners=3"},
+      60);
+  EXPECT_EQ(fewer.code, 2) << fewer.output;
+  EXPECT_THAT(fewer.errors, HasSubstr("learners that divide the files: the run was stopped with 4 "
+                                      "and cannot go on with 3"));
+  EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
+  const Ran resumed =
+      RunMurmurate(place.path(), {"resume", "r", "--set", "run.stop_at_steps=90000"}, 60);
+  EXPECT_EQ(resumed.code, 0) << resumed.errors;
+  EXPECT_EQ(steps("r"), 12 * 600);
+  const Ran whole = RunMurmurate(place.path(),
+                                 {"train", "c.toml", "--learners", "4", "--set", "run.name=whole",
+                                  "--set", "data.divide=false"},
+                                 60);
+  EXPECT_EQ(whole.code, 0) << whole.errors;
+  EXPECT_EQ(steps("whole"), 12 * 2400);
+  const Ran many = RunMurmurate(
+      place.path(), {"train", "c.toml", "--learners", "1000", "--set", "data.holdout=0.8"}, 60);
+  EXPECT_EQ(many.code, 3) << many.output;
+  EXPECT_THAT(many.errors, HasSubstr("too few to divide among 1000 learners"));
+}
+
+TEST(ManyLearners, ALearnerThatCannotBeginEndsTheRunWithItsName) {
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners("r"));
+  const Ran stopped = RunMurmurate(
+      place.path(), {"train", "c.toml", "--learners", "2", "--set", "run.stop_at_steps=8000"}, 60);
+  ASSERT_EQ(stopped.code, 0) << stopped.errors;
+  fs::remove_all(place.path() + "/runs/r/learner-1/checkpoints");
+  const Ran resumed = RunMurmurate(
+      place.path(),
+      {"resume", "r", "--set", "run.stop_at_steps=1000000000", "--set", "data.passes=1000000000"},
+      60);
+  EXPECT_NE(resumed.code, 0) << resumed.output;
+  EXPECT_THAT(resumed.errors, HasSubstr("a learner could not begin (process "));
+  EXPECT_THAT(resumed.errors, HasSubstr("its log.txt, in the run's folder, says why"));
+  EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
 }
 
 }  // namespace
