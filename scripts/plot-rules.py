@@ -32,7 +32,9 @@ def measure(example, learners, folder):
     run = f"{example}-{learners}"
     command = [MURMURATE, "train", f"{HERE}/examples/distributed/{example}.toml", "--quiet",
                "--learners", str(learners), "--shards", "1",
-               "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005"]
+               "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005",
+               # A worker's own updates are the same: its part is the smaller, the more there are.
+               "--set", f"data.passes={300 * learners}"]
     if learners == 1 and example == "sync-backup":
         command += ["--set", "parameters.backup=0"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL,
