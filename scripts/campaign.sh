@@ -1,54 +1,98 @@
 #!/usr/bin/env bash
 # What dies in the middle of training around a parameter server, rule by rule:
 #
-#   scripts/campaign.sh [-n 20] [-p 300] [RULE...]
+#   scripts/campaign.sh [-n 20] [-c 4] [-s 2] [-j 3] [RULE...] >campaign.tsv
 #
-# examples/distributed/RULE.toml (the parabola; four workers, one shard), five runs undisturbed, then
-# -n runs each of which loses something by kill -9 at a random moment: a worker, the shard, or both.
-# Counts the runs that did not end by themselves within a minute with exit code 0 ("hung", ended by
-# the script), those that left a process, and those whose last loss is above three times the worst of
-# the undisturbed ones. One Markdown row a rule.
+# examples/distributed/RULE.toml (the parabola; four workers, one shard), all ten rules unless some
+# are named. -n runs of each rule lose something to kill -9 three times, each at a random moment of
+# the first worker's way through its data: a worker between 10 and 30 % of it, the shard between 40
+# and 55 %, then another worker and the shard together between 65 and 80 %. So each of the three
+# happens -n times a rule, and two of four workers are left. -j runs go on at a time. A rule's passes
+# are chosen so that an undisturbed run lasts about -s seconds on the machine as it is.
+#
+# Checked of each run:
+#   failed   it did not end by itself within 90 s with exit code 0
+#   left     it left a process behind
+#   lost     an update that had been committed is gone: the shard was started again from a checkpoint
+#            older than one that lay there before it was killed; or it ended with fewer merges than
+#            the workers that were left have made exchanges (which they number). The latter not for
+#            the elastic rules: they push nothing again, as an old x_i would pull the center back.
+#   above    its loss is above the band. The band ends at twice the worst loss of -c undisturbed runs
+#            with four workers and -c with two, all with as many updates of each worker: who lost two
+#            workers must not end worse than runs that never had them. A loss is train/loss of the
+#            first worker, the mean over the last tenth of its progress.csv.
+#
+# stdout: tab-separated, a header and a row a rule. stderr: a line for each step of the way and each
+# run that is not as it should be. Exit code 1 if one failed, left or lost something; above the band
+# is for a person to judge.
+#
+# Time: about (2c + n) s / j seconds a rule, more under a barrier, which waits 3 s for each of the two
+# workers. Two cores, -j 3, nothing beside it: see docs/distributed.md.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 murmurate=${MURMURATE:-$here/build/release/server/murmurate}
-trials=20 passes=300
-while getopts n:p: option; do
+trials=20 calm=4 seconds=2 jobs=3
+while getopts n:c:s:j: option; do
   case $option in
     n) trials=$OPTARG ;;
-    p) passes=$OPTARG ;;
+    c) calm=$OPTARG ;;
+    s) seconds=$OPTARG ;;
+    j) jobs=$OPTARG ;;
     *) exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
 rules=${*:-asgd downpour agn adag dynsgd sync sagn easgd aeasgd aeamsgd}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Whatever ends this ends what it started: every process of the campaign works in this folder.
+trap 'end_all; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 cd "$work"
-[[ -f $here/examples/distributed/parabola-x.npy ]] ||
-  "$here/build/release/examples/distributed/make_distributed_data" "$here/examples/distributed"
+"$(dirname "$murmurate")/../examples/distributed/make_distributed_data" "$work"
+cp "$here"/examples/distributed/*.toml .
 
 # Processes that work in this folder and have $1 in their command line.
 of() {
   local pid
-  for pid in $(pgrep -f "$1" || true); do
-    [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$work" ]] && echo "$pid"
+  for pid in $(pgrep -f -- "$1" || true); do
+    [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$work" && $pid != "$BASHPID" ]] && echo "$pid"
   done
   return 0
 }
-last_loss() {
-  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "train/loss") c = i; next }
-    $c != "" { loss = $c } END { print loss }' "$1/progress.csv"
+end_all() {
+  local pid
+  for pid in $(of "murmurate (train|params)"); do kill -9 "$pid" 2>/dev/null || true; done
 }
-# Starts a run of $1 called $2; its process is $pid.
+say() { echo "$(date +%T) $*" >&2; }
+# Column $2 of progress.csv of folder $1: "" while there is none.
+column() {
+  awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
+    NF >= c && $c != "" { value = $c } END { print value }' "$1/progress.csv" 2>/dev/null || true
+}
+loss() {
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "train/loss") c = i; next }
+    $c != "" { losses[n++] = $c }
+    END { for (i = int(0.9 * (n - 1)); i < n; i++) { sum += losses[i]; many++ } print sum / many }' \
+    "$1/progress.csv"
+}
+# The newest checkpoint of the shard of run $1, by its merges: 0 if there is none.
+merges() {
+  local newest
+  newest=$(find "runs/$1/shard-0/models/default/checkpoints" -name "step-*" 2>/dev/null |
+    sed 's/.*step-0*//' | sort -n | tail -1) || true
+  echo "${newest:-0}"
+}
+# Starts run $2 of rule $1 with seed $3, $4 workers and $5 passes over the part of each; its process
+# is $pid.
 start() {
-  "$murmurate" train "$here/examples/distributed/$1.toml" --quiet --set "run.name=$2" \
-    --set "run.seed=$3" --set "data.passes=$passes" --set checkpoint.every_s=0.2 >"$2.txt" 2>&1 &
+  "$murmurate" train "$1.toml" --quiet --learners "$4" --shards 1 --set "run.name=$2" \
+    --set "run.seed=$3" --set "data.passes=$5" --set checkpoint.every_s=0.2 >"$2.txt" 2>&1 &
   pid=$!
 }
-# Leaves its exit code in $code: within a minute, or "hung".
+# Its exit code, or "hung", in $code.
 await() {
   local i
-  for ((i = 0; i < 600; i++)); do
+  for ((i = 0; i < 900; i++)); do
     if ! kill -0 "$pid" 2>/dev/null; then
       code=0
       wait "$pid" || code=$?
@@ -56,50 +100,150 @@ await() {
     fi
     sleep 0.1
   done
-  kill -9 "$pid"
   code=hung
+  kill -9 "$pid"
+  wait "$pid" 2>/dev/null || true
+}
+# Until the first worker of run $1 has learned from $2 items, or the run has ended.
+reach() {
+  local at=
+  while kill -0 "$pid" 2>/dev/null; do
+    at=$(column "runs/$1" time/total_timesteps)
+    ((${at:-0} < $2)) || return 0
+    sleep 0.02
+  done
 }
 
-echo "| rule | runs | shard, worker, both killed | hung or failed | processes left | loss, undisturbed | loss, worst | above the band |"
-echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
+# One undisturbed run; its loss in $2.loss. Arguments as of start.
+undisturbed() {
+  start "$@"
+  await
+  if [[ $code != 0 ]]; then
+    say "$2, undisturbed: $code: $(tail -1 "$2.txt")"
+    return
+  fi
+  loss "runs/$2" >"$2.loss"
+}
+
+# What is counted of the killed in a result: "shard" or "learner".
+kills() { printf '%s\n' "${killed[@]}" | grep -c "$1" || true; }
+
+# One run with its three moments; what came of it in $2.result.
+disturbed() {
+  local rule=$1 run=$2 seed=$3 passes=$4 complaint='' left=0 lost=0 remaining
+  local before=() killed=() whole=$((250 * $4))
+  RANDOM=$seed
+  start "$rule" "$run" "$seed" 4 "$passes"
+  strike 10 30 learner
+  strike 40 55 shard
+  strike 65 80 learner shard
+  await
+  ((${#killed[@]} == 4)) || complaint+=" killed ${killed[*]:-nobody};"
+  [[ $code == 0 ]] || complaint+=" ended with $code: $(tail -1 "$run.txt");"
+  sleep 0.3
+  remaining=$(of "runs/$run/")
+  if [[ -n $remaining ]]; then
+    left=1
+    complaint+=" left $(wc -w <<<"$remaining") processes;"
+    # shellcheck disable=SC2086  # process numbers are words
+    kill -9 $remaining 2>/dev/null || true
+  fi
+  check_updates
+  [[ -z $complaint ]] || say "$run:$complaint"
+  printf '%s\t' "$(kills learner)" "$(kills shard)" "$([[ $code == 0 ]] && echo 0 || echo 1)" \
+    "$left" "$lost" >"$run.result"
+  loss "runs/$run" >>"$run.result"
+  rm -rf "runs/$run"
+}
+# Of disturbed: at a moment between $1 and $2 % of the way the others die: the shard, or a learner
+# that is still there (but the first).
+strike() {
+  local victim pattern process
+  reach "$run" "$((whole * ($1 * 1000 + ($2 - $1) * (RANDOM % 1000)) / 100000))"
+  [[ ${!#} != shard ]] || before+=("$(merges "$run")")
+  for victim in "${@:3}"; do
+    pattern="params runs/$run/config.toml"
+    [[ $victim == shard ]] || pattern="train runs/$run/config.toml .*run.name=\"learner-"
+    process=$(of "$pattern" | shuf -n 1)
+    [[ $victim == shard || -z $process ]] ||
+      victim=$(tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 's/^run.name="\(.*\)"$/\1/p') || true
+    if [[ -n $process ]] && kill -9 "$process" 2>/dev/null; then killed+=("$victim"); fi
+  done
+}
+# Of disturbed: whether a committed update is gone.
+check_updates() {
+  local went_on=() i updates=0 least worker counted=("runs/$run")
+  mapfile -t went_on < <(sed -n 's/.*goes on from .*step-0*/from /p; s/.* shard 0 of 1 on .*/on/p' \
+    "runs/$run/shard-0/log.txt" | awk '$1 == "from" { at = $2 } $1 == "on" { print at + 0; at = 0 }')
+  for i in "${!before[@]}"; do # the shard's life i + 1 began there
+    if [[ -n ${went_on[i + 1]-} ]] && ((went_on[i + 1] < before[i])); then
+      lost=1
+      complaint+=" began again at ${went_on[i + 1]} of ${before[i]} merges;"
+    fi
+  done
+  if ((${#went_on[@]} <= $(kills shard))); then
+    complaint+=" ended before the shard was there again;"
+    return
+  fi
+  case $rule in
+    easgd | aeasgd | aeamsgd) return ;;
+    sync* | sagn) ;; # there a merge is everybody's
+    *) for worker in 1 2 3; do
+      [[ " ${killed[*]} " == *" learner-$worker "* ]] || counted+=("runs/$run/learner-$worker")
+    done ;;
+  esac
+  for i in "${counted[@]}"; do updates=$((updates + $(column "$i" train/updates))); done
+  least=$((updates / $(window_of "$rule") - ${#counted[@]}))
+  if (($(merges "$run") < least)); then
+    lost=1
+    complaint+=" $(merges "$run") merges, but the workers left have made $least exchanges;"
+  fi
+}
+window_of() {
+  local window
+  window=$(sed -n 's/^window = \([0-9]*\).*/\1/p' "$1.toml")
+  echo "${window:-1}"
+}
+
+# At most -j at a time.
+beside() {
+  while (($(jobs -rp | wc -l) >= jobs)); do wait -n || true; done
+  "$@" &
+}
+# Of numbers on stdin, the one at $1 % of their order.
+at_percent() { sort -g | awk -v p="$1" '{ v[NR] = $1 } END { print v[int(1 + (NR - 1) * p / 100)] }'; }
+# The sum of column $1 of a rule's results.
+sum() { cat "$rule"-*.result | awk -F'\t' -v c="$1" '{ s += $c } END { print s + 0 }'; }
+
+bad=0
+printf 'rule\tpasses\truns\tworkers_killed\tshards_killed\tfailed\tleft\tlost\t'
+printf 'worst_of_four\tworst_of_two\tband\tmedian\tworst\tabove\tseconds\n'
 for rule in $rules; do
-  worst=0 seconds=0
-  for seed in 1 2 3 4 5; do
-    begin=$(date +%s%N)
-    start "$rule" "$rule-calm-$seed" "$seed"
-    await
-    [[ $code == 0 ]] || { echo "undisturbed $rule: $code" >&2; cat "$rule-calm-$seed.txt" >&2; exit 1; }
-    seconds=$(awk -v b="$begin" -v e="$(date +%s%N)" 'BEGIN { print (e - b) / 1e9 }')
-    worst=$(awk -v a="$worst" -v b="$(last_loss "runs/$rule-calm-$seed")" 'BEGIN { print (a > b ? a : b) }')
+  begun=$SECONDS
+  start "$rule" "$rule-first" 1 4 400
+  await
+  [[ $code == 0 ]] || { say "$rule, undisturbed: $code: $(tail -1 "$rule-first.txt")"; exit 1; }
+  lasted=$(column "runs/$rule-first" time/time_elapsed)
+  passes=$(awk -v s="$seconds" -v l="$lasted" 'BEGIN { m = s > l ? s / l : 1; print 2 * int(200 * m) }')
+  say "$rule: $passes passes; $calm undisturbed runs of four workers and of two"
+  for ((i = 1; i <= calm; i++)); do
+    beside undisturbed "$rule" "$rule-four-$i" "$i" 4 "$passes"
+    beside undisturbed "$rule" "$rule-two-$i" "$i" 2 $((passes / 2))
   done
-  failed=0 left=0 above=0 highest=0
-  counts=(0 0 0)
-  for ((trial = 0; trial < trials; trial++)); do
-    run=$rule-$trial
-    start "$rule" "$run" $((trial + 100))
-    sleep "$(awk -v s="$seconds" -v r="$RANDOM" 'BEGIN { print s * (0.25 + 0.4 * r / 32768) }')"
-    kind=$((trial % 3))
-    shard=$(of "params runs/$run/" | head -1)
-    worker=$(of "run.name=\"learner-$((RANDOM % 3 + 1))\"" | head -1)
-    if ((kind != 1)) && [[ -n $shard ]]; then kill -9 "$shard"; fi
-    if ((kind != 0)) && [[ -n $worker ]]; then kill -9 "$worker"; fi
-    counts[kind]=$((counts[kind] + 1))
-    await
-    if [[ $code != 0 ]]; then
-      failed=$((failed + 1))
-      { echo "$run: $code"; tail -3 "$run.txt"; } >&2
-    fi
-    sleep 0.2
-    remaining=$(of "$run")
-    if [[ -n $remaining ]]; then
-      left=$((left + 1))
-      # shellcheck disable=SC2086  # process numbers are words
-      kill -9 $remaining
-    fi
-    loss=$(last_loss "runs/$run")
-    highest=$(awk -v a="$highest" -v b="$loss" 'BEGIN { print (a > b ? a : b) }')
-    if awk -v l="$loss" -v w="$worst" 'BEGIN { exit !(l > 3 * w) }'; then above=$((above + 1)); fi
-    rm -rf "runs/$run"
+  wait
+  four=$(cat "$rule"-four-*.loss | at_percent 100) two=$(cat "$rule"-two-*.loss | at_percent 100)
+  band=$(awk -v a="$four" -v b="$two" 'BEGIN { print 2 * (a > b ? a : b) }')
+  say "$rule: worst losses $four and $two; $trials runs in which something dies"
+  for ((i = 1; i <= trials; i++)); do
+    beside disturbed "$rule" "$rule-$i" $((i + 100)) "$passes"
   done
-  echo "| $rule | $trials | ${counts[0]}, ${counts[1]}, ${counts[2]} | $failed | $left | $worst | $highest | $above |"
+  wait
+  losses=$(cut -f6 "$rule"-*.result)
+  above=$(awk -v b="$band" '$1 > b { n++ } END { print n + 0 }' <<<"$losses")
+  printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)" \
+    "$four" "$two" "$band" "$(at_percent 50 <<<"$losses")" "$(at_percent 100 <<<"$losses")" "$above"
+  printf '%s\n' $((SECONDS - begun))
+  say "$rule: $(sum 3) failed, $(sum 4) left processes, $(sum 5) lost updates, $above above the band"
+  bad=$((bad + $(sum 3) + $(sum 4) + $(sum 5)))
 done
+((bad == 0))
