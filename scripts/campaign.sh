@@ -26,8 +26,9 @@
 # run that is not as it should be. Exit code 1 if one failed, left or lost something; above the band
 # is for a person to judge.
 #
-# Time: about (2c + n) s / j seconds a rule, more under a barrier, which waits 3 s for each of the two
-# workers. Two cores, -j 3, nothing beside it: see docs/distributed.md.
+# Time: about 2 (2c + n) s / j seconds a rule, where the processes of -j runs share two cores, and three
+# times that under a barrier (sync, sagn, easgd), which waits 3 s for each of the two workers: ten
+# minutes for all ten rules as they are.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 murmurate=${MURMURATE:-$here/build/release/server/murmurate}
