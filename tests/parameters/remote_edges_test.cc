@@ -81,11 +81,59 @@ TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountAsSeen) {
   EXPECT_EQ(problem.parameters[at.variance], 4.0f);
 }
 
+std::string AddressOf(const std::string& name) {
+  return "ipc://" +
+         (std::filesystem::temp_directory_path() / ("mmr-" + name + '-' + std::to_string(getpid())))
+             .string();
+}
+
+/// Once a worker has left its entry is memory for nothing: it does not come back.
+TEST(RemoteEdges, AWorkerThatSaidByeIsUnknown) {
+  const ShardSettings settings = Settings(RuleName::kAsgd);
+  SocketContext context;
+  ParameterServerOptions options;
+  options.settings = [&](const std::string&) { return settings; };
+  options.address = AddressOf("bye");
+  LiveShard shard(context, options);
+  shard.Start();
+  auto socket = Socket::Open(context, SocketKind::kDealer);
+  ASSERT_TRUE(socket.ok() && socket->Connect(options.address).ok());
+  const auto send = [&](const wire::Body& body) {
+    const wire::Encoded encoded = wire::Encode(body, 77, 0);
+    Message message;
+    message.frames.emplace_back(std::span<const std::byte>(encoded.header));
+    message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
+    if (std::holds_alternative<wire::Push>(body))
+      message.frames.emplace_back(std::span<const std::byte>());
+    return socket->TrySend(message) == SendOutcome::kSent;
+  };
+  wire::Join join;
+  join.model = "m";
+  join.spec = SmallSpec().ToText();
+  join.rule = settings.ToText();
+  WakeSignal signal;
+  Poller poller(&signal);
+  Socket* const sockets[] = {&*socket};
+  std::vector<Message> answers;
+  bool asked = false;
+  for (int i = 0; i < 1000 && answers.size() < 2; ++i) {
+    asked = asked || (send(join) && send(wire::Bye{}) && send(wire::Push{.step = 1}));
+    (void)poller.Wait(sockets, 20);
+    for (Message message; socket->TryReceive(&message);) answers.push_back(std::move(message));
+  }
+  ASSERT_EQ(answers.size(), 2u);
+  std::vector<std::span<const std::byte>> frames;
+  for (const Frame& frame : answers[1].frames) frames.push_back(frame.bytes());
+  const auto decoded = wire::Decode(frames);
+  ASSERT_TRUE(std::holds_alternative<wire::Decoded>(decoded));
+  const auto* error = std::get_if<wire::Error>(&std::get<wire::Decoded>(decoded).body);
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(error->sentence, "join first");
+}
+
 /// Model "b" has a rule of its own.
 TEST(RemoteEdges, EachModelHasTheSettingsOfItsName) {
-  const std::string address = "ipc://" + (std::filesystem::temp_directory_path() /
-                                          ("mmr-models-" + std::to_string(getpid())))
-                                             .string();
+  const std::string address = AddressOf("models");
   SocketContext context;
   ParameterServerOptions options;
   options.settings = [](const std::string& model) {

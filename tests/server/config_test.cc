@@ -290,5 +290,22 @@ TEST(ConfigError, HostileTextIsOneSentence) {
   }
 }
 
+TEST(Config, SeveralWorkersEachHaveAPartOfTheFiles) {
+  const auto part = [](const std::string& parameters, const std::string& data = "") {
+    const auto config = Load("[parameters]\nshards = [\"ipc:///tmp/s\"]\n" + parameters +
+                             "[algorithm]\nname = \"supervised\"\n[data]\nobservations = "
+                             "\"x.npy\"\nlabels = \"y.npy\"\n" +
+                             data);
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.ok() ? config->data().part : FeedPart{99, 99, false};
+  };
+  EXPECT_EQ(part("workers = 4\nworker = 1\n"), (FeedPart{0, 1, false})) << "mode is local";
+  const std::string server = "mode = \"server\"\n";
+  EXPECT_EQ(part(server + "worker = 1\n"), (FeedPart{0, 1, false}));
+  EXPECT_EQ(part(server + "workers = 4\nworker = 3\n"), (FeedPart{3, 4, true}));
+  EXPECT_EQ(part(server + "workers = 4\nworker = 6\n"), (FeedPart{2, 4, true}));
+  EXPECT_EQ(part(server + "workers = 4\nworker = 3\n", "divide = false\n"), (FeedPart{0, 1, true}));
+}
+
 }  // namespace
 }  // namespace murmurate
