@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # What dies in the middle of training around a parameter server, rule by rule:
 #
-#   scripts/campaign.sh [-n 20] [-c 4] [-s 2] [-j 3] [RULE...] >campaign.tsv
+#   scripts/campaign.sh [-n 20] [-c 4] [-f 1] [-j 4] [RULE...] >campaign.tsv
 #
 # examples/distributed/RULE.toml (the parabola; four workers, one shard), all ten rules unless some
 # are named. -n runs of each rule lose something to kill -9 three times, each at a random moment of
-# the first worker's way through its data: a worker between 10 and 30 % of it, the shard between 40
-# and 55 %, then another worker and the shard together between 65 and 80 %. So each of the three
-# happens -n times a rule, and two of four workers are left. -j runs go on at a time. A rule's passes
-# are chosen so that an undisturbed run lasts about -s seconds on the machine as it is.
+# the first worker's way through its data: a worker between 10 and 25 % of it, the shard between 30
+# and 45 %, then another worker and the shard together between 50 and 65 %. So each of the three
+# happens -n times a rule, and two of four workers are left. -j runs go on at a time. Each rule has as
+# many passes (times -f) as it needs to come near what it can reach; passes_of says how many.
 #
 # Checked of each run:
 #   failed   it did not end by itself within 90 s with exit code 0
@@ -17,27 +17,26 @@
 #            older than one that lay there before it was killed; or it ended with fewer merges than
 #            the workers that were left have made exchanges (which they number). The latter not for
 #            the elastic rules: they push nothing again, as an old x_i would pull the center back.
-#   above    its loss is above the band. The band ends at twice the worst loss of -c undisturbed runs
-#            with four workers and -c with two, all with as many updates of each worker: who lost two
-#            workers must not end worse than runs that never had them. A loss is train/loss of the
-#            first worker, the mean over the last tenth of its progress.csv.
+#   above    its loss is above the band: twice the worse loss of two undisturbed runs with its seed, one
+#            with four workers and one with two, with as many updates of each worker. Who lost two
+#            workers must not end worse than who never had them. There are -c seeds, which say how a
+#            model begins. A loss is train/loss of the first worker, the mean over the last tenth of
+#            its progress.csv; ratio is the loss over the worse undisturbed one.
 #
 # stdout: tab-separated, a header and a row a rule. stderr: a line for each step of the way and each
 # run that is not as it should be. Exit code 1 if one failed, left or lost something; above the band
 # is for a person to judge.
 #
-# Time: about 2 (2c + n) s / j seconds a rule, where the processes of -j runs share two cores, and three
-# times that under a barrier (sync, sagn, easgd), which waits 3 s for each of the two workers: ten
-# minutes for all ten rules as they are.
+# TIME
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 murmurate=${MURMURATE:-$here/build/release/server/murmurate}
-trials=20 calm=4 seconds=2 jobs=3
-while getopts n:c:s:j: option; do
+trials=20 calm=4 factor=1 jobs=4
+while getopts n:c:f:j: option; do
   case $option in
     n) trials=$OPTARG ;;
     c) calm=$OPTARG ;;
-    s) seconds=$OPTARG ;;
+    f) factor=$OPTARG ;;
     j) jobs=$OPTARG ;;
     *) exit 2 ;;
   esac
@@ -87,7 +86,7 @@ merges() {
 # is $pid.
 start() {
   "$murmurate" train "$1.toml" --quiet --learners "$4" --shards 1 --set "run.name=$2" \
-    --set "run.seed=$3" --set "data.passes=$5" --set checkpoint.every_s=0.2 >"$2.txt" 2>&1 &
+    --set "run.seed=$3" --set "data.passes=$5" --set checkpoint.every_s=0.1 >"$2.txt" 2>&1 &
   pid=$!
 }
 # Its exit code, or "hung", in $code.
@@ -105,13 +104,13 @@ await() {
   kill -9 "$pid"
   wait "$pid" 2>/dev/null || true
 }
-# Until the first worker of run $1 has learned from $2 items, or the run has ended.
+# Until the first worker of run $1 has learned from $2 items (its first column), or the run has ended.
 reach() {
-  local at=
+  local at
   while kill -0 "$pid" 2>/dev/null; do
-    at=$(column "runs/$1" time/total_timesteps)
-    ((${at:-0} < $2)) || return 0
-    sleep 0.02
+    IFS=, read -r at _ < <(tail -n 1 "runs/$1/progress.csv" 2>/dev/null) || true
+    [[ ! ${at-} =~ ^[0-9]+$ ]] || ((at < $2)) || return 0
+    sleep 0.05
   done
 }
 
@@ -129,15 +128,15 @@ undisturbed() {
 # What is counted of the killed in a result: "shard" or "learner".
 kills() { printf '%s\n' "${killed[@]}" | grep -c "$1" || true; }
 
-# One run with its three moments; what came of it in $2.result.
+# Run $2 of rule $1 with its three moments, with seed $3 and $4 passes; what came of it in $2.result.
 disturbed() {
-  local rule=$1 run=$2 seed=$3 passes=$4 complaint='' left=0 lost=0 remaining
+  local rule=$1 run=$2 seed=$3 passes=$4 complaint='' left=0 lost=0 remaining end ratio
   local before=() killed=() whole=$((250 * $4))
-  RANDOM=$seed
+  RANDOM=${run##*-}
   start "$rule" "$run" "$seed" 4 "$passes"
-  strike 10 30 learner
-  strike 40 55 shard
-  strike 65 80 learner shard
+  strike 10 25 learner
+  strike 30 45 shard
+  strike 50 65 learner shard
   await
   ((${#killed[@]} == 4)) || complaint+=" killed ${killed[*]:-nobody};"
   [[ $code == 0 ]] || complaint+=" ended with $code: $(tail -1 "$run.txt");"
@@ -150,26 +149,42 @@ disturbed() {
     kill -9 $remaining 2>/dev/null || true
   fi
   check_updates
+  end=$(loss "runs/$run")
+  ratio=$(awk -v l="$end" '{ w = $1 > w ? $1 : w } END { print l / w }' "$rule"-{four,two}-"$seed.loss")
+  awk -v r="$ratio" 'BEGIN { exit !(r > 2) }' && complaint+=" loss $end, $ratio times the undisturbed;"
   [[ -z $complaint ]] || say "$run:$complaint"
   printf '%s\t' "$(kills learner)" "$(kills shard)" "$([[ $code == 0 ]] && echo 0 || echo 1)" \
-    "$left" "$lost" >"$run.result"
-  loss "runs/$run" >>"$run.result"
+    "$left" "$lost" "$end" >"$run.result"
+  echo "$ratio" >>"$run.result"
   rm -rf "runs/$run"
 }
 # Of disturbed: at a moment between $1 and $2 % of the way the others die: the shard, or a learner
-# that is still there (but the first).
+# that is still there (but the first). Who they are is found before, so that the moment is met.
 strike() {
-  local victim pattern process
-  reach "$run" "$((whole * ($1 * 1000 + ($2 - $1) * (RANDOM % 1000)) / 100000))"
-  [[ ${!#} != shard ]] || before+=("$(merges "$run")")
+  local victim pattern process processes=() names=() i
   for victim in "${@:3}"; do
     pattern="params runs/$run/config.toml"
     [[ $victim == shard ]] || pattern="train runs/$run/config.toml .*run.name=\"learner-"
-    process=$(of "$pattern" | shuf -n 1)
-    [[ $victim == shard || -z $process ]] ||
+    process=$(until_one "$pattern")
+    [[ -n $process ]] || continue
+    [[ $victim == shard ]] ||
       victim=$(tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 's/^run.name="\(.*\)"$/\1/p') || true
-    if [[ -n $process ]] && kill -9 "$process" 2>/dev/null; then killed+=("$victim"); fi
+    processes+=("$process") names+=("$victim")
   done
+  reach "$run" "$((whole * ($1 * 1000 + ($2 - $1) * (RANDOM % 1000)) / 100000))"
+  [[ ${!#} != shard ]] || before+=("$(merges "$run")")
+  for i in "${!processes[@]}"; do
+    if kill -9 "${processes[i]}" 2>/dev/null; then killed+=("${names[i]}"); fi
+  done
+}
+# A random process with $1 in its command line, as soon as there is one, while the run goes on.
+until_one() {
+  local found=''
+  while [[ -z $found ]] && kill -0 "$pid" 2>/dev/null; do
+    found=$(of "$1" | shuf -n 1)
+    [[ -n $found ]] || sleep 0.02
+  done
+  echo "$found"
 }
 # Of disturbed: whether a committed update is gone.
 check_updates() {
@@ -200,6 +215,15 @@ check_updates() {
     complaint+=" $(merges "$run") merges, but the workers left have made $least exchanges;"
   fi
 }
+passes_of() {
+  local passes=1000
+  case $1 in
+    sagn | downpour) passes=1600 ;;
+    dynsgd) passes=2000 ;;
+    agn | adag | aeasgd | aeamsgd) passes=3000 ;;
+  esac
+  awk -v p="$passes" -v f="$factor" 'BEGIN { print 2 * int(p * f / 2) }'
+}
 window_of() {
   local window
   window=$(sed -n 's/^window = \([0-9]*\).*/\1/p' "$1.toml")
@@ -218,31 +242,32 @@ sum() { cat "$rule"-*.result | awk -F'\t' -v c="$1" '{ s += $c } END { print s +
 
 bad=0
 printf 'rule\tpasses\truns\tworkers_killed\tshards_killed\tfailed\tleft\tlost\t'
-printf 'worst_of_four\tworst_of_two\tband\tmedian\tworst\tabove\tseconds\n'
+printf 'four_median\tfour_worst\ttwo_median\ttwo_worst\tmedian\tworst\tratio_worst\tabove\tseconds\n'
 for rule in $rules; do
-  begun=$SECONDS
-  start "$rule" "$rule-first" 1 4 400
-  await
-  [[ $code == 0 ]] || { say "$rule, undisturbed: $code: $(tail -1 "$rule-first.txt")"; exit 1; }
-  lasted=$(column "runs/$rule-first" time/time_elapsed)
-  passes=$(awk -v s="$seconds" -v l="$lasted" 'BEGIN { m = s > l ? s / l : 1; print 2 * int(200 * m) }')
+  begun=$SECONDS passes=$(passes_of "$rule")
   say "$rule: $passes passes; $calm undisturbed runs of four workers and of two"
   for ((i = 1; i <= calm; i++)); do
     beside undisturbed "$rule" "$rule-four-$i" "$i" 4 "$passes"
     beside undisturbed "$rule" "$rule-two-$i" "$i" 2 $((passes / 2))
   done
   wait
-  four=$(cat "$rule"-four-*.loss | at_percent 100) two=$(cat "$rule"-two-*.loss | at_percent 100)
-  band=$(awk -v a="$four" -v b="$two" 'BEGIN { print 2 * (a > b ? a : b) }')
-  say "$rule: worst losses $four and $two; $trials runs in which something dies"
+  for ((i = 1; i <= calm; i++)); do
+    [[ -s $rule-four-$i.loss && -s $rule-two-$i.loss ]] || exit 1 # it has said why
+  done
+  say "$rule: $trials runs in which something dies"
   for ((i = 1; i <= trials; i++)); do
-    beside disturbed "$rule" "$rule-$i" $((i + 100)) "$passes"
+    beside disturbed "$rule" "$rule-$i" $(((i - 1) % calm + 1)) "$passes"
   done
   wait
-  losses=$(cut -f6 "$rule"-*.result)
-  above=$(awk -v b="$band" '$1 > b { n++ } END { print n + 0 }' <<<"$losses")
-  printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)" \
-    "$four" "$two" "$band" "$(at_percent 50 <<<"$losses")" "$(at_percent 100 <<<"$losses")" "$above"
+  losses=$(cut -f6 "$rule"-*.result) ratios=$(cut -f7 "$rule"-*.result)
+  above=$(awk '$1 > 2 { n++ } END { print n + 0 }' <<<"$ratios")
+  printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)"
+  for kind in four two; do
+    printf '%s\t' "$(cat "$rule-$kind"-*.loss | at_percent 50)" \
+      "$(cat "$rule-$kind"-*.loss | at_percent 100)"
+  done
+  printf '%s\t' "$(at_percent 50 <<<"$losses")" "$(at_percent 100 <<<"$losses")" \
+    "$(at_percent 100 <<<"$ratios")" "$above"
   printf '%s\n' $((SECONDS - begun))
   say "$rule: $(sum 3) failed, $(sum 4) left processes, $(sum 5) lost updates, $above above the band"
   bad=$((bad + $(sum 3) + $(sum 4) + $(sum 5)))
