@@ -89,6 +89,43 @@ TEST(LiveNumbers, RatesThatWereSetComeBackUnlessTheConfigHasChangedTheirs) {
   EXPECT_EQ(posted.back().learning_rate.At(0), 1e-3);
 }
 
+/// A rate that falls to 0 at the end of the run, of so many steps; resumed from `saved`.
+Rates Fallen(std::uint64_t steps, bool over_the_budget, const SavedState& saved) {
+  std::vector<Rates> posted;
+  LiveNumbers live(
+      {}, [](const wire::Settings&) {}, [](LogLevel, std::string_view) {});
+  Rates rates;
+  rates.learning_rate.from = 1e-2;
+  rates.learning_rate.steps = steps;
+  rates.learning_rate.over_the_budget = over_the_budget;
+  live.AddModel(
+      "default", rates, [] { return 500; }, [&](const Rates& r) { posted.push_back(r); });
+  EXPECT_TRUE(live.LoadRates("default", StateReader(saved, "rates")).ok());
+  return posted.back();
+}
+
+TEST(LiveNumbers, MoreStepsDoNotDropARateThatWasSetByHandUnderAScheduleOfThatHorizon) {
+  LiveNumbers live(
+      {}, [](const wire::Settings&) {}, [](LogLevel, std::string_view) {});
+  Rates rates;
+  rates.learning_rate.from = 1e-2;
+  rates.learning_rate.steps = 1000;
+  rates.learning_rate.over_the_budget = true;
+  live.AddModel(
+      "default", rates, [] { return 500; }, [](const Rates&) {});
+  SavedState untouched, by_hand;
+  live.SaveRates("default", StateWriter(&untouched, "rates"));
+  ASSERT_TRUE(live.Set("optimizer.learning_rate=1e-3").ok());
+  live.SaveRates("default", StateWriter(&by_hand, "rates"));
+
+  EXPECT_EQ(Fallen(1000, true, by_hand).learning_rate.At(900), 1e-3);
+  EXPECT_EQ(Fallen(2000, true, by_hand).learning_rate.At(900), 1e-3);
+  EXPECT_EQ(Fallen(2000, true, untouched).learning_rate.At(1500), 2.5e-3)
+      << "what nobody set falls until the later end";
+  EXPECT_EQ(Fallen(2000, false, by_hand).learning_rate.At(1500), 2.5e-3)
+      << "a horizon that the config now names is a change of the config";
+}
+
 TEST(LiveNumbers, NonsenseIsRefusedByTheRulesOfTheConfigAndChangesNothing) {
   Fixture fixture;
   EXPECT_EQ(
