@@ -93,10 +93,14 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   std::lock_guard lock(models_mutex);
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
-      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
+      [this] {
+        const auto now = live->settings();
+        return SettingsOfPlay::Values(now.begin(), now.end());
+      },
       [this, live_model = model.get()](const Evaluation& evaluation,
+                                       const SettingsOfPlay::Values& under,
                                        std::shared_ptr<const Snapshot> snapshot) {
-        PostEvaluation(*live_model, evaluation, std::move(snapshot));
+        PostEvaluation(*live_model, evaluation, under, std::move(snapshot));
       },
       log);
   if (models.empty())
@@ -111,10 +115,10 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
 
 /// On whichever thread has played.
 void Daemon::State::PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                                   const SettingsOfPlay::Values& settings,
                                    std::shared_ptr<const Snapshot> snapshot) {
   operate->PostEvaluation(model.name, evaluation);
-  const auto settings = live->settings();
-  operate->PostBest(model.name, {evaluation.mean_return, {settings.begin(), settings.end()}},
+  operate->PostBest(model.name, {evaluation.mean_return, settings},
                     MakerOf(config, model.channel->spec, std::move(snapshot), evaluation.steps));
 }
 

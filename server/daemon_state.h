@@ -86,6 +86,7 @@ struct Daemon::State {
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   void PostCheckpoint(LiveModel* model);
   void PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                      const SettingsOfPlay::Values& settings,
                       std::shared_ptr<const Snapshot> snapshot);
   void Committed(const std::string& folder, Checkpoint* checkpoint);
   std::string WriteLastCheckpoints();

@@ -153,12 +153,6 @@ Status LiveNumbers::NoSuchName(const std::string& name) const {
                          "expected one of " + list);
 }
 
-double LiveNumbers::Setting(std::string_view name, double fallback) const {
-  const std::lock_guard lock(mutex_);
-  const std::string key(name);
-  return settings_.Find(key) == nullptr ? fallback : settings_.ValueOf(key);
-}
-
 GameSettings::Values LiveNumbers::settings() const {
   const std::lock_guard lock(mutex_);
   return settings_.values();

@@ -39,7 +39,6 @@ class LiveNumbers {
   /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".
   Result<std::string> Set(const std::string& assignment);
 
-  double Setting(std::string_view name, double fallback) const;
   GameSettings::Values settings() const;
 
   /// For checkpoints: the settings. Load sends what it found.
