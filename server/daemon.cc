@@ -236,9 +236,10 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
       state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
-  for (const auto& model : state.models) state.PostCheckpoint(model.get());
   for (const auto& model : state.models)
     if (model->evaluating) model->evaluating->Finish(!state.operate->ended_by_itself());
+  for (const auto& model : state.models)
+    state.PostCheckpoint(model.get());  // with what they scored
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;

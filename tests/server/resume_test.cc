@@ -164,6 +164,18 @@ TEST_F(Resumed, ACheckpointsWeightsProgressAndFolderAreOfTheSameSteps) {
   EXPECT_GT(seen, 1);
 }
 
+TEST_F(Resumed, TheLastCheckpointKnowsWhatItsWeightsCameTo) {
+  Process serve(place_.path(), Serve("last", Config("[evaluation]\nepisodes = 3\n"), "2000"));
+  Process actor(place_.path(), Actor("lockstep"));
+  ASSERT_EQ(serve.Wait(60), 0) << serve.Errors();
+  ASSERT_EQ(actor.Wait(5), 0) << actor.Errors();
+  const auto state = nlohmann::json::parse(place_.Read("runs/last/checkpoints/latest/state.json"));
+  const auto& words = state["words"];
+  ASSERT_TRUE(words.contains("progress.evaluation_of")) << words.dump(1);
+  EXPECT_EQ(words["progress.evaluation_of"][0], state["steps"]);
+  EXPECT_EQ(words["progress.evaluation_of"][1], state["version"]);
+}
+
 TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
   const std::string config = Config("[checkpoint]\nevery_steps = 2000\nevery_s = 0\n");
   auto learner = std::make_unique<Process>(place_.path(), Serve("killed", config, "100000000"));
