@@ -89,8 +89,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
     for (const ResumedModel& model : options.plan->models)
       op.resumed.push_back(
           {model.name, &model.found.checkpoint.state, model.found.checkpoint.weights.steps});
-  op.on_written = [this](const std::string& at, Checkpoint& checkpoint) {
-    Committed(at, &checkpoint);
+  op.on_tried = [this](const std::string& at, const Status& written, Checkpoint& checkpoint) {
+    TakeBack(at, written.ok(), &checkpoint);
   };
   op.log_interval_s = config.run().log_interval_s;
   op.start_ns = options.start_ns;

@@ -292,7 +292,7 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
 }
 
 /// On the writing thread.
-void Daemon::State::Committed(const std::string& folder, Checkpoint* checkpoint) {
+void Daemon::State::TakeBack(const std::string& folder, bool written, Checkpoint* checkpoint) {
   LiveModel* model = nullptr;
   {
     std::lock_guard lock(models_mutex);
@@ -301,7 +301,7 @@ void Daemon::State::Committed(const std::string& folder, Checkpoint* checkpoint)
         model = one.get();
   }
   if (model == nullptr) return;
-  ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
+  if (written) ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
   model->spare.Give(std::move(checkpoint->state));
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxReportsWaiting = 100'000;
 }  // namespace
 
 Operate::Operate(OperateOptions options)
-    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_written) {
+    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_tried) {
   next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
   next_show_ns_ = options_.start_ns;
   next_curve_ns_ = options_.start_ns + kCurveIntervalNs;

@@ -57,7 +57,7 @@ struct OperateOptions {
   double log_interval_s = 5.0;
   Retention retention = {};
   std::vector<ResumedProgress> resumed = {};  ///< the first is the run's first model
-  CheckpointWriter::OnWritten on_written = {};
+  CheckpointWriter::OnTried on_tried = {};
   std::int64_t start_ns = 0;
   std::vector<std::string> listen;
   std::string admin_address;

@@ -200,10 +200,19 @@ TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
   StatusReport report;
   report.models.emplace_back().name = "hero";
   EXPECT_THAT(*StatusText(report.ToJson()), ::testing::Not(HasSubstr("checkpoint")));
-  report.models[0].checkpoints = {2, 1, 4000, "cannot write w: the disk is full"};
+  CheckpointHealth& health = report.models[0].checkpoints;
+  health.failures = 1;
+  health.last_step = 4000;
+  health.trouble = "cannot write w: the disk is full";
   EXPECT_THAT(*StatusText(report.ToJson()),
               HasSubstr("  last good checkpoint: step 4,000, 1 failed; the last attempt: cannot "
                         "write w: the disk is full\n"));
+  health = {};
+  health.best_failures = 2;
+  health.best_trouble = "cannot write b";
+  EXPECT_THAT(*StatusText(report.ToJson()),
+              HasSubstr("\n  best weights: 2 times not kept; the last attempt: cannot write b\n"));
+  EXPECT_THAT(report.ToJson(), HasSubstr("\"best_trouble\": \"cannot write b\""));
 }
 
 }  // namespace
