@@ -161,6 +161,7 @@ Schedule Config::ToSchedule(const ConfigSchedule& written) const {
   Schedule schedule;
   schedule.from = written.from;
   schedule.to = written.to;
+  schedule.over_the_budget = !written.steps;
   schedule.steps = written.steps ? static_cast<std::uint64_t>(*written.steps) : *run_.steps;
   schedule.shape = written.shape == "cosine"        ? Schedule::Shape::kCosine
                    : written.shape == "exponential" ? Schedule::Shape::kExponential

@@ -89,8 +89,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
     for (const ResumedModel& model : options.plan->models)
       op.resumed.push_back(
           {model.name, &model.found.checkpoint.state, model.found.checkpoint.weights.steps});
-  op.on_written = [this](const std::string& at, Checkpoint& checkpoint) {
-    Committed(at, &checkpoint);
+  op.on_tried = [this](const std::string& at, const Status& written, Checkpoint& checkpoint) {
+    TakeBack(at, written.ok(), &checkpoint);
   };
   op.log_interval_s = config.run().log_interval_s;
   op.start_ns = options.start_ns;
@@ -236,9 +236,10 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
       state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
-  for (const auto& model : state.models) state.PostCheckpoint(model.get());
   for (const auto& model : state.models)
     if (model->evaluating) model->evaluating->Finish(!state.operate->ended_by_itself());
+  for (const auto& model : state.models)
+    state.PostCheckpoint(model.get());  // with what they scored
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;

@@ -93,10 +93,14 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   std::lock_guard lock(models_mutex);
   model->evaluating = Evaluating::Make(
       config, name, model->channel->spec,
-      [this](std::string_view setting, double usual) { return live->Setting(setting, usual); },
+      [this] {
+        const auto now = live->settings();
+        return SettingsOfPlay::Values(now.begin(), now.end());
+      },
       [this, live_model = model.get()](const Evaluation& evaluation,
+                                       const SettingsOfPlay::Values& under,
                                        std::shared_ptr<const Snapshot> snapshot) {
-        PostEvaluation(*live_model, evaluation, std::move(snapshot));
+        PostEvaluation(*live_model, evaluation, under, std::move(snapshot));
       },
       log);
   if (models.empty())
@@ -111,10 +115,10 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
 
 /// On whichever thread has played.
 void Daemon::State::PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                                   const SettingsOfPlay::Values& settings,
                                    std::shared_ptr<const Snapshot> snapshot) {
   operate->PostEvaluation(model.name, evaluation);
-  const auto settings = live->settings();
-  operate->PostBest(model.name, {evaluation.mean_return, {settings.begin(), settings.end()}},
+  operate->PostBest(model.name, {evaluation.mean_return, settings},
                     MakerOf(config, model.channel->spec, std::move(snapshot), evaluation.steps));
 }
 
@@ -288,7 +292,7 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
 }
 
 /// On the writing thread.
-void Daemon::State::Committed(const std::string& folder, Checkpoint* checkpoint) {
+void Daemon::State::TakeBack(const std::string& folder, bool written, Checkpoint* checkpoint) {
   LiveModel* model = nullptr;
   {
     std::lock_guard lock(models_mutex);
@@ -297,7 +301,7 @@ void Daemon::State::Committed(const std::string& folder, Checkpoint* checkpoint)
         model = one.get();
   }
   if (model == nullptr) return;
-  ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
+  if (written) ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
   model->spare.Give(std::move(checkpoint->state));
 }
 

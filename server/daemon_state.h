@@ -86,8 +86,9 @@ struct Daemon::State {
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   void PostCheckpoint(LiveModel* model);
   void PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
+                      const SettingsOfPlay::Values& settings,
                       std::shared_ptr<const Snapshot> snapshot);
-  void Committed(const std::string& folder, Checkpoint* checkpoint);
+  void TakeBack(const std::string& folder, bool written, Checkpoint* checkpoint);
   std::string WriteLastCheckpoints();
 
   const Config config;

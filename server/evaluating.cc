@@ -37,16 +37,18 @@ Evaluating::Evaluating(EvaluatorOptions options, Environments environments)
       [this] { evaluator_.Cancel(); });
 }
 
-std::unique_ptr<Evaluating> Evaluating::Make(
-    const Config& config, const std::string& model, const ModelSpec& spec,
-    const std::function<double(std::string_view, double)>& setting,
-    std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation,
-    LogCallback log) {
+std::unique_ptr<Evaluating> Evaluating::Make(const Config& config, const std::string& model,
+                                             const ModelSpec& spec,
+                                             std::function<SettingsOfPlay::Values()> live,
+                                             OnEvaluation on_evaluation, LogCallback log) {
   const EvaluationSettings& settings = config.evaluation();
   const std::string& name = config.run().environment;
   if (name.empty() || settings.every == 0) return nullptr;
   EnvironmentOptions game = config.run().environment_options;
-  game.setting = setting;
+  const auto played_under = std::make_shared<SettingsOfPlay>(std::move(live));
+  game.setting = [played_under](std::string_view setting, double usual) {
+    return played_under->Of(setting, usual);
+  };
   auto environment = MakeEnvironment(name, game);
   std::string why = environment.status().message();
   if (environment.ok()) why = FirstDifference(spec.spaces, (*environment)->spaces());
@@ -62,6 +64,7 @@ std::unique_ptr<Evaluating> Evaluating::Make(
   if (const auto budget = config.run().steps)
     options.every_steps =
         static_cast<std::uint64_t>(std::max(1.0, settings.every * static_cast<double>(*budget)));
+  options.settings = played_under;
   options.on_evaluation = std::move(on_evaluation);
   options.log = std::move(log);
   Environments environments;

@@ -16,12 +16,11 @@ class Evaluating {
  public:
   /// Null when [evaluation] says never, or run.environment is not set or not this model's game; the
   /// log says which of the last. Without run.steps there are no parts of it: only Finish plays.
-  /// `setting`: the games' settings, asked as each episode begins; any thread.
-  static std::unique_ptr<Evaluating> Make(
-      const Config& config, const std::string& model, const ModelSpec& spec,
-      const std::function<double(std::string_view, double)>& setting,
-      std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation,
-      LogCallback log);
+  /// `live`: the games' settings as they are, asked as each evaluation begins.
+  static std::unique_ptr<Evaluating> Make(const Config& config, const std::string& model,
+                                          const ModelSpec& spec,
+                                          std::function<SettingsOfPlay::Values()> live,
+                                          OnEvaluation on_evaluation, LogCallback log);
 
   /// The learning thread, with every version; returns at once (see Evaluator).
   void Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);

@@ -18,6 +18,11 @@ WeightsFile FileOf(const ModelSpec& spec, const Snapshot& snapshot, std::uint64_
 
 }  // namespace
 
+double SettingsOfPlay::Of(std::string_view name, double fallback) const {
+  const auto found = values_.find(std::string(name));
+  return found == values_.end() ? fallback : found->second;
+}
+
 Evaluator::Evaluator(EvaluatorOptions options, Environments environments)
     : options_(std::move(options)),
       environments_(std::move(environments)),
@@ -68,6 +73,7 @@ void Evaluator::Finish(std::shared_ptr<const Snapshot> snapshot, std::uint64_t s
 
 /// False when it was stopped.
 bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bool()>& stop) {
+  options_.settings->Begin();
   const WeightsFile weights = FileOf(options_.spec, *job.snapshot, job.steps);
   const auto played =
       PlayGreedily(weights, std::span(environments_).first(threads), options_.episodes, stop);
@@ -80,7 +86,7 @@ bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bo
   Evaluation evaluation = EvaluationOf(*played);
   evaluation.steps = job.steps;
   evaluation.version = evaluated_version_ = job.snapshot->version;
-  options_.on_evaluation(evaluation, job.snapshot);
+  options_.on_evaluation(evaluation, options_.settings->values(), job.snapshot);
   return true;
 }
 

@@ -9,9 +9,12 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "murmurate/log.h"
 #include "server/operate/evaluation.h"
@@ -22,13 +25,36 @@
 
 namespace murmurate {
 
+/// The games' settings of one evaluation: all its episodes are played under those it began with,
+/// whatever a curriculum makes of them meanwhile, and under those it is filed.
+class SettingsOfPlay {
+ public:
+  using Values = std::map<std::string, double>;
+  /// `live`: the settings as they are; of the thread that plays.
+  explicit SettingsOfPlay(std::function<Values()> live) : live_(std::move(live)) {}
+
+  void Begin() { values_ = live_(); }  ///< before any thread plays
+  /// While it is played; any thread.
+  double Of(std::string_view name, double fallback) const;
+  const Values& values() const { return values_; }
+
+ private:
+  const std::function<Values()> live_;
+  Values values_;
+};
+
+/// With what was played and under which settings; of the thread that played: PollOnce's or
+/// Finish's.
+using OnEvaluation = std::function<void(const Evaluation&, const SettingsOfPlay::Values&,
+                                        std::shared_ptr<const Snapshot>)>;
+
 struct EvaluatorOptions {
   std::string model = "default";
   ModelSpec spec;
   int episodes = 100;
-  std::uint64_t every_steps = 0;  ///< environment steps; 0: only Finish plays
-  /// With what was played; of the thread that played: PollOnce's or Finish's.
-  std::function<void(const Evaluation&, std::shared_ptr<const Snapshot>)> on_evaluation;
+  std::uint64_t every_steps = 0;             ///< environment steps; 0: only Finish plays
+  std::shared_ptr<SettingsOfPlay> settings;  ///< which the environments ask
+  OnEvaluation on_evaluation;
   LogCallback log;
 };
 

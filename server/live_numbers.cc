@@ -153,12 +153,6 @@ Status LiveNumbers::NoSuchName(const std::string& name) const {
                          "expected one of " + list);
 }
 
-double LiveNumbers::Setting(std::string_view name, double fallback) const {
-  const std::lock_guard lock(mutex_);
-  const std::string key(name);
-  return settings_.Find(key) == nullptr ? fallback : settings_.ValueOf(key);
-}
-
 GameSettings::Values LiveNumbers::settings() const {
   const std::lock_guard lock(mutex_);
   return settings_.values();
@@ -191,8 +185,11 @@ Status LiveNumbers::LoadRates(const std::string& model, const StateReader& reade
   Rates given = found->given, rates = found->rates;
   MURMURATE_RETURN_IF_ERROR(given.Load(reader.Section("given")));
   MURMURATE_RETURN_IF_ERROR(rates.Load(reader));
-  for (const auto& entry : kRates)
-    if (given.*entry.rate == found->given.*entry.rate) found->rates.*entry.rate = rates.*entry.rate;
+  for (const auto& entry : kRates) {
+    const bool by_hand = rates.*entry.rate != given.*entry.rate;
+    if (by_hand && (given.*entry.rate).SaysTheSame(found->given.*entry.rate))
+      found->rates.*entry.rate = rates.*entry.rate;
+  }
   found->post(found->rates);
   return {};
 }

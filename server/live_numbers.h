@@ -39,14 +39,14 @@ class LiveNumbers {
   /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".
   Result<std::string> Set(const std::string& assignment);
 
-  double Setting(std::string_view name, double fallback) const;
   GameSettings::Values settings() const;
 
   /// For checkpoints: the settings. Load sends what it found.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
-  /// Likewise the rates of `model`, and those its config gave. LoadRates posts what it found, but
-  /// where the config says something else than it did then, its word is newer and holds.
+  /// Likewise the rates of `model`, and those its config gave. LoadRates posts what was set by
+  /// hand, but where the config says something else than it did then, its word is newer and holds.
+  /// More run.steps under a schedule that takes its horizon from them are not something else.
   void SaveRates(const std::string& model, const StateWriter& writer) const;
   Status LoadRates(const std::string& model, const StateReader& reader);
 

@@ -22,9 +22,9 @@ class ShardFiles {
       : folder_(std::move(folder)),
         log_(log),
         writer_(config.checkpoint().retention, log,
-                [this](const std::string& written, const Checkpoint& checkpoint) {
-                  if (on_kept)
-                    on_kept(fs::path(written).filename().string(),
+                [this](const std::string& at, const Status& written, const Checkpoint& checkpoint) {
+                  if (on_kept && written.ok())
+                    on_kept(fs::path(at).filename().string(),
                             std::make_shared<const SavedState>(checkpoint.state));
                 }) {}
 

@@ -7,12 +7,13 @@ namespace {
 
 void SaveOne(const StateWriter& writer, const std::string& name, const Schedule& schedule) {
   const double numbers[] = {schedule.from, schedule.to, static_cast<double>(schedule.steps),
-                            static_cast<double>(schedule.shape)};
+                            static_cast<double>(schedule.shape),
+                            schedule.over_the_budget ? 1.0 : 0.0};
   writer.Doubles(name, numbers);
 }
 
 Status LoadOne(const StateReader& reader, const std::string& name, Schedule* schedule) {
-  double numbers[4];
+  double numbers[5];
   MURMURATE_RETURN_IF_ERROR(reader.Doubles(name, numbers));
   if (!(numbers[2] >= 0 && numbers[2] < 1e18 && numbers[3] >= 0 && numbers[3] <= 2))
     return InvalidData("rates: " + name + " is no schedule; take another checkpoint");
@@ -20,6 +21,7 @@ Status LoadOne(const StateReader& reader, const std::string& name, Schedule* sch
   schedule->to = numbers[1];
   schedule->steps = static_cast<std::uint64_t>(numbers[2]);
   schedule->shape = static_cast<Schedule::Shape>(static_cast<int>(numbers[3]));
+  schedule->over_the_budget = numbers[4] != 0;
   return {};
 }
 

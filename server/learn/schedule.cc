@@ -22,4 +22,10 @@ double Schedule::At(std::uint64_t environment_steps) const {
   return from + (to - from) * done;
 }
 
+bool Schedule::SaysTheSame(const Schedule& other) const {
+  Schedule of_the_same_budget = *this;
+  if (over_the_budget && other.over_the_budget) of_the_same_budget.steps = other.steps;
+  return of_the_same_budget == other;
+}
+
 }  // namespace murmurate

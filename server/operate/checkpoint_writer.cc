@@ -40,9 +40,8 @@ void CheckpointTimes::StartAt(std::uint64_t steps) {
   next_steps_ = StepsAfter(steps, every_steps_);
 }
 
-CheckpointWriter::CheckpointWriter(const Retention& retention, LogCallback log,
-                                   OnWritten on_written)
-    : retention_(retention), log_(std::move(log)), on_written_(std::move(on_written)) {}
+CheckpointWriter::CheckpointWriter(const Retention& retention, LogCallback log, OnTried on_tried)
+    : retention_(retention), log_(std::move(log)), on_tried_(std::move(on_tried)) {}
 
 void CheckpointWriter::Post(const std::string& directory, Make make) {
   Put({directory, std::move(make)});
@@ -101,8 +100,8 @@ void CheckpointWriter::Write(const Order& order) try {
   const std::uint64_t steps = checkpoint.weights.steps;
   const auto written = WriteCheckpoint(order.directory, checkpoint);
   Note(order.directory, written.status(), steps);
+  if (on_tried_) on_tried_(order.directory, written.status(), checkpoint);
   if (!written.ok()) return;
-  if (on_written_) on_written_(order.directory, checkpoint);
   const Status pruned = PruneCheckpoints(order.directory, retention_, steps);
   if (!pruned.ok() && log_)
     log_(LogLevel::kWarning, "an old checkpoint stays: " + pruned.message());
@@ -119,9 +118,20 @@ void CheckpointWriter::WriteBest(const Order& order) {
   } catch (const std::bad_alloc&) {
     status = ResourceError(order.directory + ": no memory to keep the best weights");
   }
+  NoteBest(order.directory, status);
+}
+
+void CheckpointWriter::NoteBest(const std::string& directory, const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    CheckpointHealth& health = health_[directory];
+    health.best_trouble = status.message();
+    health.best_failures += status.ok() ? 0 : 1;
+  }
   if (!status.ok() && log_)
     log_(LogLevel::kError, "the best weights so far are not kept: " + status.message() +
-                               "; the next evaluation that beats those of checkpoints/best is");
+                               "; training goes on, and the next evaluation that beats those of "
+                               "checkpoints/best is kept");
 }
 
 void CheckpointWriter::Note(const std::string& directory, const Status& status,

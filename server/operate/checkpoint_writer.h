@@ -46,17 +46,20 @@ struct CheckpointHealth {
   std::uint64_t written = 0, failures = 0;
   std::optional<std::uint64_t> last_step;  ///< of the last one that is good
   std::string trouble;                     ///< why the last attempt failed; "" when it did not
+  std::uint64_t best_failures = 0;         ///< of the weights that evaluated best
+  std::string best_trouble = {};           ///< likewise, of those
 };
 
 class CheckpointWriter {
  public:
   /// Called on the writing thread: makes the checkpoint from what the learning thread copied.
   using Make = std::function<Checkpoint()>;
-  /// Called on the writing thread when a checkpoint of `directory` is on the disk, verified; its
-  /// state may be moved out of it.
-  using OnWritten = std::function<void(const std::string& directory, Checkpoint&)>;
+  /// Called on the writing thread when a checkpoint of `directory` was tried: kOk when it is on the
+  /// disk, verified. Its state may be moved out of it, either way.
+  using OnTried =
+      std::function<void(const std::string& directory, const Status& written, Checkpoint&)>;
 
-  CheckpointWriter(const Retention& retention, LogCallback log, OnWritten on_written = {});
+  CheckpointWriter(const Retention& retention, LogCallback log, OnTried on_tried = {});
 
   /// Any thread; returns at once. One that still waits for the same directory is forgotten.
   void Post(const std::string& directory, Make make);
@@ -79,10 +82,11 @@ class CheckpointWriter {
   void Write(const Order& order);
   void WriteBest(const Order& order);
   void Note(const std::string& directory, const Status& status, std::uint64_t steps);
+  void NoteBest(const std::string& directory, const Status& status);
 
   const Retention retention_;
   const LogCallback log_;
-  const OnWritten on_written_;
+  const OnTried on_tried_;
   mutable std::mutex mutex_;
   std::condition_variable posted_;
   bool woken_ = false;

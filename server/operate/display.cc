@@ -126,6 +126,9 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
   if (!view.checkpoints.trouble.empty())
     for (std::string& line : Wrapped("CHECKPOINT NOT WRITTEN: " + view.checkpoints.trouble))
       lines.push_back(std::move(line));
+  if (!view.checkpoints.best_trouble.empty())
+    for (std::string& line : Wrapped("BEST WEIGHTS NOT KEPT: " + view.checkpoints.best_trouble))
+      lines.push_back(std::move(line));
   if (!view.waiting.empty())
     for (std::string& line : Wrapped(view.waiting)) lines.push_back(std::move(line));
   return lines;
@@ -144,6 +147,7 @@ std::string Display::OneLine(const ProgressView& view) {
           WithCommas(view.version) + "  actors " + std::to_string(view.actors);
   if (!view.checkpoints.trouble.empty())
     line += "  CHECKPOINT NOT WRITTEN (last good " + CheckpointStep(view.checkpoints) + ')';
+  if (!view.checkpoints.best_trouble.empty()) line += "  BEST WEIGHTS NOT KEPT";
   if (view.eta_s) line += "  eta " + ShortDuration(*view.eta_s);
   if (!view.waiting.empty()) line += "  (" + view.waiting + ')';
   return line;

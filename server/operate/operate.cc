@@ -22,7 +22,7 @@ constexpr std::size_t kMaxReportsWaiting = 100'000;
 }  // namespace
 
 Operate::Operate(OperateOptions options)
-    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_written) {
+    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_tried) {
   next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
   next_show_ns_ = options_.start_ns;
   next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
@@ -115,7 +115,7 @@ void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluat
 void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
   {
     std::lock_guard lock(mutex_);
-    checkpoints_.push_back({model, std::move(make), mail_.size()});
+    checkpoints_.push_back({model, std::move(make), mail_.size(), evaluations_.size()});
   }
   wake_.Set();
 }
@@ -124,7 +124,8 @@ void Operate::PostBest(const std::string& model, EvaluatedReturn evaluated,
                        CheckpointWriter::Make make) {
   {
     std::lock_guard lock(mutex_);
-    checkpoints_.push_back({model, std::move(make), mail_.size(), std::move(evaluated)});
+    checkpoints_.push_back(
+        {model, std::move(make), mail_.size(), evaluations_.size(), std::move(evaluated)});
   }
   wake_.Set();
 }
@@ -168,22 +169,34 @@ void Operate::TakeMail() {
   std::vector<TrainingUpdate> mail;
   std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
   std::vector<DueCheckpoint> checkpoints;
+  std::vector<std::pair<std::string, Evaluation>> evaluations;
+  std::vector<std::pair<std::string, EpisodeRecord>> evaluated;
   {
     std::lock_guard lock(mutex_);
     made.swap(made_);
     mail.swap(mail_);
     reported.swap(reported_);
     checkpoints.swap(checkpoints_);
+    evaluations.swap(evaluations_);
+    evaluated.swap(evaluated_);
   }
   for (const std::string& name : made) (void)Find(name);
   for (const auto& [name, number] : reported)
     if (Model* model = Find(name)) model->reports.Take({&number, 1});
+  std::span<const std::pair<std::string, Evaluation>> scored(evaluations);
   auto due = checkpoints.begin();
   for (std::size_t taken = 0; taken <= mail.size(); ++taken) {
-    for (; due != checkpoints.end() && due->after == taken; ++due) PassOn(std::move(*due));
+    for (; due != checkpoints.end() && due->after == taken; ++due) {
+      const std::size_t before = due->evaluations - (evaluations.size() - scored.size());
+      TakeEvaluations(scored.first(before));
+      scored = scored.subspan(before);
+      PassOn(std::move(*due));
+    }
     if (taken < mail.size()) TakeUpdate(mail[taken]);
   }
-  TakeEvaluations();
+  for (const auto& [name, episode] : evaluated)
+    if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
+  TakeEvaluations(scored);
 }
 
 void Operate::TakeUpdate(const TrainingUpdate& update) {
@@ -195,19 +208,9 @@ void Operate::TakeUpdate(const TrainingUpdate& update) {
 }
 
 /// The learner's own get a row each, because they are few and far apart.
-void Operate::TakeEvaluations() {
-  std::vector<std::pair<std::string, Evaluation>> evaluations;
-  std::vector<std::pair<std::string, EpisodeRecord>> evaluated;
-  {
-    std::lock_guard lock(mutex_);
-    evaluations.swap(evaluations_);
-    evaluated.swap(evaluated_);
-  }
-  for (const auto& [name, episode] : evaluated)
-    if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
-  bool row_due = false;
+void Operate::TakeEvaluations(std::span<const std::pair<std::string, Evaluation>> evaluations) {
   for (const auto& [name, evaluation] : evaluations) {
-    if (std::exchange(row_due, true)) WriteRows(MonotonicNs());
+    if (next_row_ns_ == 0) WriteRows(MonotonicNs());
     if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
     next_row_ns_ = 0;
   }

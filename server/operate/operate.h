@@ -57,7 +57,7 @@ struct OperateOptions {
   double log_interval_s = 5.0;
   Retention retention = {};
   std::vector<ResumedProgress> resumed = {};  ///< the first is the run's first model
-  CheckpointWriter::OnWritten on_written = {};
+  CheckpointWriter::OnTried on_tried = {};
   std::int64_t start_ns = 0;
   std::vector<std::string> listen;
   std::string admin_address;
@@ -78,7 +78,7 @@ class Operate {
   /// `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
   void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
                    bool evaluated);
-  /// A checkpoint of `model` is due, with the progress of the updates that were posted before it:
+  /// A checkpoint of `model` is due, with the progress of what was posted before it:
   /// `make` runs on the writing thread; any thread; returns at once.
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
   /// As PostCheckpoint, for what an evaluation came to (CheckpointWriter::PostBest): the weights
@@ -123,12 +123,13 @@ class Operate {
   struct DueCheckpoint {
     std::string model;
     CheckpointWriter::Make make;
-    std::size_t after = 0;  ///< so many of the updates that came with it
+    std::size_t after = 0;        ///< so many of the updates that came with it
+    std::size_t evaluations = 0;  ///< likewise
     std::optional<EvaluatedReturn> evaluated = {};
   };
   void TakeUpdate(const TrainingUpdate& update);
   void PassOn(DueCheckpoint due);
-  void TakeEvaluations();
+  void TakeEvaluations(std::span<const std::pair<std::string, Evaluation>> evaluations);
   void CheckStop(const Progress& progress);
   void WriteRows(std::int64_t now_ns);
   void DrawCurve(const Model& model);

@@ -3,10 +3,10 @@
 // because the kernel finds and clears each page meanwhile. So what was written comes back and is
 // copied over. One a model; any thread.
 //
-//   mmr-learn --Take, Learner::Save--> a checkpoint --written--> Give (mmr-checkpoint)
+//   mmr-learn --Take, Learner::Save--> a checkpoint --written, or not--> Give (mmr-checkpoint)
 //
-// One that was not written, because a newer one took its place or the disk was full, is gone: the
-// next Take is empty, as the first would be without a Give before.
+// Of one that was not even tried, because a newer one took its place while the disk was slow, it is
+// gone: the next Take is empty, as the first would be without a Give before.
 #pragma once
 
 #include <mutex>

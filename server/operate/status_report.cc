@@ -59,6 +59,8 @@ Json ModelJson(const ModelStatus& model) {
           {"checkpoint_step",
            model.checkpoints.last_step ? Json(*model.checkpoints.last_step) : Json(nullptr)},
           {"checkpoint_trouble", model.checkpoints.trouble},
+          {"best_failures", model.checkpoints.best_failures},
+          {"best_trouble", model.checkpoints.best_trouble},
           {"learner_wait", model.learner_wait},
           {"ingest_wait", model.ingest_wait},
           {"actor_wait", model.actor_wait ? Json(*model.actor_wait) : Json(nullptr)}};
@@ -155,17 +157,26 @@ std::string ModelLine(const Json& model) {
          NumbersLine(model);
 }
 
+/// "" while all went well.
+std::string BestLine(const Json& model) {
+  const auto failures = model.value("best_failures", std::uint64_t{0});
+  if (failures == 0) return "";
+  const std::string trouble = model.value("best_trouble", "");
+  return "  best weights: " + WithCommas(failures) + " times not kept" +
+         (trouble.empty() ? "" : "; the last attempt: " + trouble) + '\n';
+}
+
 /// "" before the first attempt.
 std::string CheckpointLine(const Json& model) {
   const Json step = model.value("checkpoint_step", Json());
   const auto failures = model.value("checkpoint_failures", std::uint64_t{0});
-  if (step.is_null() && failures == 0) return "";
+  if (step.is_null() && failures == 0) return BestLine(model);
   std::string line = "  last good checkpoint: " +
                      (step.is_number() ? "step " + WithCommas(step.get<std::uint64_t>()) : "none");
   if (failures > 0) line += ", " + WithCommas(failures) + " failed";
   const std::string trouble = model.value("checkpoint_trouble", "");
   if (!trouble.empty()) line += "; the last attempt: " + trouble;
-  return line + '\n';
+  return line + '\n' + BestLine(model);
 }
 
 std::string ActorLine(const Json& actor) {

@@ -106,12 +106,14 @@ TEST(Rates, SavedOnesComeBackAndOthersAreRefused) {
   rates.entropy.from = 0.01;
   rates.entropy.steps = 500;
   rates.entropy.shape = Schedule::Shape::kCosine;
+  rates.entropy.over_the_budget = true;
   SavedState state;
   rates.Save(StateWriter(&state, "rates"));
   Rates read;
   ASSERT_TRUE(read.Load(StateReader(state, "rates")).ok());
   EXPECT_EQ(read.learning_rate.At(0), 1e-3);
   EXPECT_EQ(read.entropy.At(250), rates.entropy.At(250));
+  EXPECT_TRUE(read.entropy == rates.entropy);
   state.doubles["rates.clip"][3] = 9;  // no such shape
   EXPECT_FALSE(read.Load(StateReader(state, "rates")).ok());
 }

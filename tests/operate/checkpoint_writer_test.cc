@@ -26,8 +26,9 @@ struct Fixture {
               EXPECT_EQ(level, LogLevel::kError);
               log.emplace_back(line);
             },
-            [this](const std::string&, const Checkpoint& checkpoint) {
-              committed.push_back(checkpoint.weights.steps);
+            [this](const std::string&, const Status& written, Checkpoint& checkpoint) {
+              if (written.ok()) committed.push_back(checkpoint.weights.steps);
+              spare.Give(std::move(checkpoint.state));
             }) {}
   void Post(std::uint64_t steps) {
     writer.Post(folder.path(), [steps] { return SampleCheckpoint(steps); });
@@ -36,6 +37,7 @@ struct Fixture {
   TemporaryFolder folder;
   std::vector<std::string> log;
   std::vector<std::uint64_t> committed;
+  SpareState spare;
   CheckpointWriter writer;
 };
 
@@ -115,14 +117,68 @@ TEST(SpareState, GivesBackTheMemoryAndNothingElse) {
   EXPECT_EQ(spare.Take(), SavedState{});
 }
 
+/// A folder whose checkpoints cannot be made, because a file has their name.
+void Obstruct(const std::string& shelf) {
+  fs::rename(shelf, shelf + "-aside");
+  std::fclose(std::fopen(shelf.c_str(), "w"));
+}
+void Clear(const std::string& shelf) {
+  fs::remove(shelf);
+  fs::rename(shelf + "-aside", shelf);
+}
+
+TEST(CheckpointWriter, TheMemoryOfOneThatCannotBeWrittenComesBackToo) {
+  Fixture fixture;
+  fixture.Post(10);
+  fixture.writer.PollOnce(0);
+  Obstruct(fixture.folder.path() + "/checkpoints");
+  SavedState state = SampleCheckpoint(20).state;
+  (void)fixture.spare.Take();
+  const float* const moments = state.floats.at("learner.moments").data();
+  fixture.writer.Post(fixture.folder.path(), [&] {
+    Checkpoint checkpoint = SampleCheckpoint(20);
+    checkpoint.state = std::move(state);
+    return checkpoint;
+  });
+  fixture.writer.PollOnce(0);
+  EXPECT_THAT(fixture.committed, ElementsAre(10)) << "nobody is told that it is there";
+  state = fixture.spare.Take();
+  ASSERT_TRUE(state.floats.contains("learner.moments"));
+  EXPECT_EQ(state.floats.at("learner.moments").data(), moments);
+}
+
+TEST(CheckpointWriter, BestWeightsThatAreNotKeptAreLoudUntilSomeAre) {
+  Fixture fixture;
+  const std::string shelf = fixture.folder.path() + "/checkpoints";
+  const auto best = [&](std::uint64_t steps, double mean) {
+    fixture.writer.PostBest(fixture.folder.path(), {mean}, [steps] {
+      return Checkpoint{.weights = SampleCheckpoint(steps).weights};
+    });
+    EXPECT_TRUE(fixture.writer.PollOnce(0));
+    return fixture.writer.Health(fixture.folder.path());
+  };
+  EXPECT_EQ(best(10, 1.0).best_trouble, "");
+  Obstruct(shelf);
+  const CheckpointHealth bad = best(20, 2.0);
+  EXPECT_EQ(bad.best_failures, 1u);
+  EXPECT_THAT(bad.best_trouble, HasSubstr(shelf));
+  EXPECT_EQ(bad.trouble, "") << "what a run goes on from is not concerned";
+  EXPECT_EQ(bad.failures, 0u);
+  ASSERT_EQ(fixture.log.size(), 1u);
+  EXPECT_THAT(fixture.log[0], HasSubstr("the best weights so far are not kept: "));
+  EXPECT_THAT(fixture.log[0], HasSubstr("training goes on"));
+  Clear(shelf);
+  const CheckpointHealth good = best(30, 3.0);
+  EXPECT_EQ(good.best_trouble, "");
+  EXPECT_EQ(good.best_failures, 1u);
+}
+
 TEST(CheckpointWriter, AFailedWriteIsLoudTouchesNothingAndTheNextOneSucceeds) {
   Fixture fixture({.keep = 1});
   fixture.Post(10);
   fixture.writer.PollOnce(0);
   const std::string shelf = fixture.folder.path() + "/checkpoints";
-  fs::rename(shelf, shelf + "-aside");
-  std::FILE* file = std::fopen(shelf.c_str(), "w");  // a file where the folder was
-  std::fclose(file);
+  Obstruct(shelf);
   fixture.Post(20);
   EXPECT_TRUE(fixture.writer.PollOnce(0));
   ASSERT_EQ(fixture.log.size(), 1u);
@@ -133,8 +189,7 @@ TEST(CheckpointWriter, AFailedWriteIsLoudTouchesNothingAndTheNextOneSucceeds) {
   EXPECT_EQ(health.last_step, 10u);
   EXPECT_NE(health.trouble, "");
 
-  fs::remove(shelf);
-  fs::rename(shelf + "-aside", shelf);
+  Clear(shelf);
   EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(10));
   fixture.Post(30);
   fixture.writer.PollOnce(0);

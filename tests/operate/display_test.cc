@@ -95,6 +95,15 @@ TEST(Display, ACheckpointThatWasNotWrittenIsSaidUntilOneIs) {
   EXPECT_THAT(Display::OneLine(view), HasSubstr("CHECKPOINT NOT WRITTEN (last good step 60,000)"));
 }
 
+TEST(Display, BestWeightsThatWereNotKeptAreSaid) {
+  ProgressView view = Example();
+  EXPECT_THAT(Display::OneLine(view), Not(HasSubstr("BEST")));
+  view.checkpoints.best_trouble = "cannot write w: No space left on device";
+  EXPECT_THAT(Display::TableLines(view),
+              ::testing::Contains(::testing::StartsWith("BEST WEIGHTS NOT KEPT: cannot write")));
+  EXPECT_THAT(Display::OneLine(view), HasSubstr("BEST WEIGHTS NOT KEPT"));
+}
+
 TEST(Display, TableIsRedrawnInPlace) {
   Written written(Display::Mode::kTable);
   written.display.Show(Example());

@@ -161,6 +161,28 @@ TEST(Operate, ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter)
   EXPECT_EQ(counters[4], 20u);
 }
 
+TEST(Operate, ACheckpointHoldsTheEvaluationThatCameBeforeItAndNotTheOneAfter) {
+  Fixture fixture({});
+  fixture.Post(100, 1, 1);
+  const auto evaluate = [&](std::uint64_t steps) {
+    fixture.operate->PostEvaluation("default", {.steps = steps, .episodes = 100});
+  };
+  evaluate(50);
+  evaluate(80);
+  fixture.operate->PostCheckpoint("default", [] { return SampleCheckpoint(100); });
+  evaluate(90);
+  fixture.operate->PollOnce(0);  // all of them waited together
+  EXPECT_EQ(fixture.operate->progress().evaluation()->steps, 90u);
+  ASSERT_TRUE(fixture.operate->writer().PollOnce(0));
+  const auto found = ReadNewestCheckpoint(fixture.directory.path(), {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto& words = found->checkpoint.state.words;
+  EXPECT_EQ(words.at("progress.evaluation_of")[0], 80u);
+  EXPECT_THAT(words.at("progress.evaluations_steps"), ::testing::ElementsAre(50, 80));
+  const std::string rows = fixture.Read("progress.csv");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 4);  // the header and a row for each
+}
+
 TEST(Operate, TheBestWeightsLieInTheirModelsFolder) {
   Fixture fixture({});
   fixture.Post(100, 1, 2, "hero");
@@ -178,10 +200,19 @@ TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
   StatusReport report;
   report.models.emplace_back().name = "hero";
   EXPECT_THAT(*StatusText(report.ToJson()), ::testing::Not(HasSubstr("checkpoint")));
-  report.models[0].checkpoints = {2, 1, 4000, "cannot write w: the disk is full"};
+  CheckpointHealth& health = report.models[0].checkpoints;
+  health.failures = 1;
+  health.last_step = 4000;
+  health.trouble = "cannot write w: the disk is full";
   EXPECT_THAT(*StatusText(report.ToJson()),
               HasSubstr("  last good checkpoint: step 4,000, 1 failed; the last attempt: cannot "
                         "write w: the disk is full\n"));
+  health = {};
+  health.best_failures = 2;
+  health.best_trouble = "cannot write b";
+  EXPECT_THAT(*StatusText(report.ToJson()),
+              HasSubstr("\n  best weights: 2 times not kept; the last attempt: cannot write b\n"));
+  EXPECT_THAT(report.ToJson(), HasSubstr("\"best_trouble\": \"cannot write b\""));
 }
 
 }  // namespace

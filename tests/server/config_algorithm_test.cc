@@ -96,6 +96,7 @@ TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
   ASSERT_TRUE(config.ok()) << config.status();
   const Schedule rate = config->ModelFor("default", kSpaces)->algorithm.learning_rate;
   EXPECT_EQ(rate.steps, 1000u);
+  EXPECT_TRUE(rate.over_the_budget);
   EXPECT_DOUBLE_EQ(rate.At(500), 1.5);
 }
 

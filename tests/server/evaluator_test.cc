@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 Environments Games(const std::string& name, int count) {
   Environments games;
@@ -45,8 +46,13 @@ struct Fixture {
     options.spec = CarSpec();
     options.episodes = 3;
     options.every_steps = every_steps;
+    options.settings = std::make_shared<SettingsOfPlay>([] {
+      return SettingsOfPlay::Values{{"gravity", 9.5}};
+    });
     options.on_evaluation = [this](const Evaluation& evaluation,
+                                   const SettingsOfPlay::Values& settings,
                                    std::shared_ptr<const Snapshot> played) {
+      EXPECT_THAT(settings, ElementsAre(Pair("gravity", 9.5)));
       evaluations.push_back(evaluation);
       EXPECT_EQ(played->version, evaluation.version);
     };
@@ -126,6 +132,49 @@ TEST(Evaluator, TheLastEvaluationIsGivenUpAtItsDeadlineAndTheLogSaysSo) {
   fixture.evaluator->Finish(PushesLeft(4), 120, MonotonicNs());
   EXPECT_THAT(fixture.evaluations, IsEmpty());
   EXPECT_THAT(fixture.log, HasSubstr("the last evaluation took too long and was given up"));
+}
+
+/// An episode of recall has distractors + 2 steps. Each that begins makes the next harder.
+TEST(Evaluator, SettingsThatChangeWhileItPlaysCountFromTheNextEvaluationOn) {
+  double distractors = 1;
+  auto settings = std::make_shared<SettingsOfPlay>([&] {
+    return SettingsOfPlay::Values{{"distractors", distractors}};
+  });
+  EnvironmentOptions game;
+  game.setting = [&, settings](std::string_view name, double usual) {
+    ++distractors;
+    return settings->Of(name, usual);
+  };
+  Environments games;
+  games.push_back(std::move(*MakeEnvironment("recall", game)));
+  std::vector<std::pair<double, double>> lengths_and_settings;
+  EvaluatorOptions options;
+  options.spec = {.spaces = games[0]->spaces(), .trunk = {{4, Activation::kTanh}}};
+  options.episodes = 3;
+  options.every_steps = 100;
+  options.settings = settings;
+  options.on_evaluation = [&](const Evaluation& evaluation, const SettingsOfPlay::Values& under,
+                              const std::shared_ptr<const Snapshot>&) {
+    lengths_and_settings.emplace_back(evaluation.mean_length, under.at("distractors"));
+  };
+  options.log = [](LogLevel, std::string_view line) { ADD_FAILURE() << line; };
+  Evaluator evaluator(options, std::move(games));
+  distractors = 1;  // the game asked as it was made
+  for (const std::uint64_t steps : {100, 200}) {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->version = steps;
+    snapshot->parameters = AlignedFloats(ParameterLayout(options.spec).total);
+    evaluator.Offer(std::move(snapshot), steps);
+    evaluator.PollOnce(0);
+  }
+  EXPECT_THAT(lengths_and_settings, ElementsAre(Pair(3, 1), Pair(6, 4)));
+}
+
+TEST(Evaluator, AGameThatAsksForWhatIsNoSettingHasItsOwnNumber) {
+  SettingsOfPlay settings([] { return SettingsOfPlay::Values{{"gravity", 9.5}}; });
+  settings.Begin();
+  EXPECT_EQ(settings.Of("gravity", 1), 9.5);
+  EXPECT_EQ(settings.Of("wind", 1), 1);
 }
 
 TEST(Scoring, EveryCallPlaysTheSameEpisodesOnAnyNumberOfThreads) {

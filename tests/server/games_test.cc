@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <latch>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "client/environments/gridworld.h"
+#include "client/environments/play.h"
 #include "murmurate/client.h"
 #include "shared/model/weights_file.h"
 #include "tests/server/process.h"
@@ -50,20 +53,23 @@ void ReadEnd(const Workplace& place, const std::string& run, Learned* learned) {
   learned->weights = place.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
 }
 
+std::vector<std::string> ServeArguments(const std::string& config, const std::string& run,
+                                        const std::string& address,
+                                        const std::vector<std::string>& settings) {
+  std::vector<std::string> arguments{"serve",  config,
+                                     "--seed", "3",
+                                     "--set",  "run.name=" + run,
+                                     "--set",  "server.listen=[\"" + address + "\"]"};
+  for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+  return arguments;
+}
+
 /// `serve CONFIG` and one actor in lock-step with all agents, until the run ends.
 Learned LearnInLockstep(const Workplace& place, const std::string& config,
                         const std::string& environment, const std::string& agents,
                         const std::vector<std::string>& settings = {}) {
   const std::string run = UniqueRun(), address = "ipc://" + place.path() + "/" + run;
-  std::vector<std::string> arguments{"serve",  config,
-                                     "--seed", "3",
-                                     "--set",  "run.name=" + run,
-                                     "--set",  "server.listen=[\"" + address + "\"]"};
-  for (const std::string& setting : settings) {
-    arguments.push_back("--set");
-    arguments.push_back(setting);
-  }
-  Process serve(place.path(), arguments);
+  Process serve(place.path(), ServeArguments(config, run, address, settings));
   std::vector<std::string> play{"actor",  environment, "--connect", address,    "--agents", agents,
                                 "--seed", "3",         "--pace",    "lockstep", "--quiet"};
   if (config == "recall-long") play.insert(play.end(), {"--distractors", "40"});
@@ -112,6 +118,69 @@ INSTANTIATE_TEST_SUITE_P(, Table,
                            std::string name = row.param.config;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
+                         });
+
+/// The steps of CONFIG until it is solved by eight agents of so many actors, each a client and a
+/// thread of this process. Nobody plays on before all are there, and they come one by one: so their
+/// runs in lock-step are repeatable, too.
+Learned LearnByActors(const std::string& config, int actors) {
+  const Workplace place;
+  const std::string run = UniqueRun(), address = "ipc://" + place.path() + "/" + run;
+  Process serve(place.path(), ServeArguments(config, run, address, {}));
+  std::latch all_there(1);
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < actors; ++i) {
+    clients.push_back(*Client::Connect(
+        address, {.pace = Pace::kLockstep, .without_policy = WithoutPolicy::kWait}));
+    threads.emplace_back([&, i, client = clients.back().get()] {
+      PlayOptions play;
+      play.agents = 8 / actors;
+      play.seed = 3u + static_cast<unsigned>(i);
+      play.stop = [&] { return all_there.wait(), false; };
+      const auto played = PlayLoop(*client, play);
+      EXPECT_TRUE(played.ok()) << played.status();
+    });
+    EXPECT_TRUE(
+        Eventually(20, [&] { return clients.back()->State().state == ClientState::kLive; }));
+  }
+  all_there.count_down();
+  Learned learned;
+  learned.code = serve.Wait(100);
+  learned.errors = serve.Errors();
+  if (learned.code < 0) serve.Send(SIGKILL);
+  threads.clear();
+  ReadEnd(place, run, &learned);
+  return learned;
+}
+
+struct FourAgainstOne {
+  const char* config;
+  long within;       ///< steps
+  double most_more;  ///< steps of four actors to those of one
+};
+class FourActors : public ::testing::TestWithParam<FourAgainstOne> {};
+
+// Over fifteen seeds the ratio of the medians is 1.02 and 0.96 (docs/results.md), but one seed is
+// one draw of each: over 18 other seeds the ratio in this test was 0.86 to 1.24 by ppo, and 0.41
+// to 2.34 by impala; over 20 of actors in processes of their own, 0.89 to 1.16 and 0.60 to 2.99 (2
+// above 2.5). Actors whose experience spoils another's, or is lost, cost more than that.
+TEST_P(FourActors, SolveItInAsFewStepsAsOneDoesButForTheLuckOfASeed) {
+  const auto& [config, within, most_more] = GetParam();
+  const Learned one = LearnByActors(config, 1), four = LearnByActors(config, 4);
+  EXPECT_EQ(one.code, 0) << one.errors;
+  EXPECT_EQ(four.code, 0) << four.errors;
+  EXPECT_LE(one.steps, within);
+  EXPECT_LE(four.steps, within);
+  EXPECT_LE(static_cast<double>(four.steps), most_more * static_cast<double>(one.steps));
+  RecordProperty("steps", std::to_string(one.steps) + " by one, " + std::to_string(four.steps));
+}
+
+INSTANTIATE_TEST_SUITE_P(, FourActors,
+                         ::testing::Values(FourAgainstOne{"cartpole", 100'000, 1.3},
+                                           FourAgainstOne{"cartpole-impala", 500'000, 2.5}),
+                         [](const auto& row) {
+                           return std::string(row.index == 0 ? "ppo" : "impala");
                          });
 
 // Ended by steps: a run that is solved ends when that is noticed, which may be a version later.

@@ -42,8 +42,7 @@ TEST(LiveNumbers, ASettingIsSetSentLoggedAndAnsweredInOneLine) {
   EXPECT_EQ(fixture.sent[2].revision, 3u);
   EXPECT_EQ(fixture.sent[2].settings,
             (std::vector<wire::Setting>{{"difficulty", 2}, {"gravity", 3.7}}));
-  EXPECT_EQ(fixture.live.Setting("gravity", 1), 3.7);
-  EXPECT_EQ(fixture.live.Setting("wind", 1), 1);
+  EXPECT_EQ(fixture.live.settings(), (GameSettings::Values{{"difficulty", 2}, {"gravity", 3.7}}));
   EXPECT_EQ(fixture.log, "set by hand: gravity: 9.5 -> 3.7\nset by hand: difficulty: 0 -> 2\n");
 }
 
@@ -89,6 +88,43 @@ TEST(LiveNumbers, RatesThatWereSetComeBackUnlessTheConfigHasChangedTheirs) {
   EXPECT_EQ(posted.back().learning_rate.At(0), 1e-3);
 }
 
+/// A rate that falls to 0 at the end of the run, of so many steps; resumed from `saved`.
+Rates Fallen(std::uint64_t steps, bool over_the_budget, const SavedState& saved) {
+  std::vector<Rates> posted;
+  LiveNumbers live(
+      {}, [](const wire::Settings&) {}, [](LogLevel, std::string_view) {});
+  Rates rates;
+  rates.learning_rate.from = 1e-2;
+  rates.learning_rate.steps = steps;
+  rates.learning_rate.over_the_budget = over_the_budget;
+  live.AddModel(
+      "default", rates, [] { return 500; }, [&](const Rates& r) { posted.push_back(r); });
+  EXPECT_TRUE(live.LoadRates("default", StateReader(saved, "rates")).ok());
+  return posted.back();
+}
+
+TEST(LiveNumbers, MoreStepsDoNotDropARateThatWasSetByHandUnderAScheduleOfThatHorizon) {
+  LiveNumbers live(
+      {}, [](const wire::Settings&) {}, [](LogLevel, std::string_view) {});
+  Rates rates;
+  rates.learning_rate.from = 1e-2;
+  rates.learning_rate.steps = 1000;
+  rates.learning_rate.over_the_budget = true;
+  live.AddModel(
+      "default", rates, [] { return 500; }, [](const Rates&) {});
+  SavedState untouched, by_hand;
+  live.SaveRates("default", StateWriter(&untouched, "rates"));
+  ASSERT_TRUE(live.Set("optimizer.learning_rate=1e-3").ok());
+  live.SaveRates("default", StateWriter(&by_hand, "rates"));
+
+  EXPECT_EQ(Fallen(1000, true, by_hand).learning_rate.At(900), 1e-3);
+  EXPECT_EQ(Fallen(2000, true, by_hand).learning_rate.At(900), 1e-3);
+  EXPECT_DOUBLE_EQ(Fallen(2000, true, untouched).learning_rate.At(1500), 2.5e-3)
+      << "what nobody set falls until the later end";
+  EXPECT_DOUBLE_EQ(Fallen(2000, false, by_hand).learning_rate.At(1500), 2.5e-3)
+      << "a horizon that the config now names is a change of the config";
+}
+
 TEST(LiveNumbers, NonsenseIsRefusedByTheRulesOfTheConfigAndChangesNothing) {
   Fixture fixture;
   EXPECT_EQ(
@@ -117,11 +153,11 @@ TEST(LiveNumbers, EpisodesMoveACurriculumAndAreReportedUnderWhatTheyWerePlayed) 
   EXPECT_EQ(played[1].name, "settings/gravity");
   EXPECT_EQ(played[1].sum, 19.0);
   EXPECT_EQ(played[1].count, 2u);
-  EXPECT_EQ(fixture.live.Setting("difficulty", -1), 1);
+  EXPECT_EQ(fixture.live.settings()[0].second, 1);
   EXPECT_EQ(fixture.sent.size(), 2u);
   EXPECT_EQ(fixture.log, "setting difficulty: 0 -> 1\n");
   fixture.live.Learned("npc", std::array{EpisodeRecord{.success = 2, .settings = 2}}, 10);
-  EXPECT_EQ(fixture.live.Setting("difficulty", -1), 1) << "only the first model's episodes count";
+  EXPECT_EQ(fixture.live.settings()[0].second, 1) << "only the first model's episodes count";
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 /// A serve of CartPole with small batches on an endpoint of its own.
 class Resumed : public ::testing::Test {
  protected:
-  std::string Config(const std::string& more) const {
+  std::string Config(const std::string& more,
+                     const std::string& algorithm = "minibatch = 64\nepochs = 2\n") const {
     return place_.Write("small.toml",
                         "[run]\nenvironment = \"cartpole\"\nseed = 3\nlog_interval_s = 0.2\n"
                         "[server]\nlisten = [\"" +
@@ -24,8 +25,8 @@ class Resumed : public ::testing::Test {
                             "\"]\n"
                             "[model]\nlayers = [16]\nnormalize_observation = true\n"
                             "[algorithm]\ntrajectory_length = 32\nbatch_steps = 256\n"
-                            "minibatch = 64\nepochs = 2\nnormalize_reward = true\n" +
-                            more);
+                            "normalize_reward = true\n" +
+                            algorithm + more);
   }
   std::vector<std::string> Serve(const std::string& run, const std::string& config,
                                  const std::string& steps) const {
@@ -76,8 +77,26 @@ class Resumed : public ::testing::Test {
   const std::string address_ = "ipc://" + place_.path() + "/main";
 };
 
-TEST_F(Resumed, InLockstepARunThatWasStoppedAndResumedEndsWithTheBitsOfOneThatWasNot) {
-  const std::string config = Config(""), end = "200000";
+/// Of an algorithm, with an optimizer whose state a checkpoint must hold, too.
+struct Learning {
+  const char *name, *algorithm, *optimizer;
+};
+class ResumedBitForBit : public Resumed, public ::testing::WithParamInterface<Learning> {};
+INSTANTIATE_TEST_SUITE_P(
+    , ResumedBitForBit,
+    ::testing::Values(Learning{"ppo_adam", "minibatch = 64\nepochs = 2\n", "adam"},
+                      Learning{"ppo_momentum", "minibatch = 64\nepochs = 2\n", "momentum"},
+                      Learning{"ppo_adagrad", "minibatch = 64\nepochs = 2\n", "adagrad"},
+                      Learning{"impala_rmsprop", "name = \"impala\"\n", "rmsprop"},
+                                    Learning{"a2c_rmsprop", "name = \"a2c\"\nstaleness = \"drop\"\n", "rmsprop"},
+                      Learning{"a2c_sgd", "name = \"a2c\"\n", "sgd"}),
+    [](const auto& learning) { return std::string(learning.param.name); });
+
+TEST_P(ResumedBitForBit, InLockstepARunThatWasStoppedEndsWithTheBitsOfOneThatWasNot) {
+  const std::string end = "200000",
+                    config = Config("[optimizer]\nname = \"" + std::string(GetParam().optimizer) +
+                                        "\"\nlearning_rate = 1e-3\n",
+                                    GetParam().algorithm);
   {
     Process serve(place_.path(), Serve("whole", config, end));
     Process actor(place_.path(), Actor("lockstep"));
@@ -143,6 +162,18 @@ TEST_F(Resumed, ACheckpointsWeightsProgressAndFolderAreOfTheSameSteps) {
     ++seen;
   }
   EXPECT_GT(seen, 1);
+}
+
+TEST_F(Resumed, TheLastCheckpointKnowsWhatItsWeightsCameTo) {
+  Process serve(place_.path(), Serve("last", Config("[evaluation]\nepisodes = 3\n"), "2000"));
+  Process actor(place_.path(), Actor("lockstep"));
+  ASSERT_EQ(serve.Wait(60), 0) << serve.Errors();
+  ASSERT_EQ(actor.Wait(5), 0) << actor.Errors();
+  const auto state = nlohmann::json::parse(place_.Read("runs/last/checkpoints/latest/state.json"));
+  const auto& words = state["words"];
+  ASSERT_TRUE(words.contains("progress.evaluation_of")) << words.dump(1);
+  EXPECT_EQ(words["progress.evaluation_of"][0], state["steps"]);
+  EXPECT_EQ(words["progress.evaluation_of"][1], state["version"]);
 }
 
 TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {

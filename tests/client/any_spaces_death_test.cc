@@ -1,0 +1,53 @@
+// What a game shows or asks of a part that its spaces do not have: a mistake in the program, so it
+// aborts and names the part.
+#include <gtest/gtest.h>
+
+#include "client/game_action.h"
+#include "tests/client/game.h"
+#include "tests/client/mixed_game.h"
+
+namespace murmurate {
+namespace {
+
+using AnySpacesDeathTest = testing::Test;
+
+TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
+  Workbench bench(4, ClientOptions(), MixedSpec());
+  const Scene scene(0);
+  const std::vector<std::uint8_t> large(5);
+  const std::vector<float> three(3);
+  EXPECT_DEATH(bench.agent->Look({{"camera", scene.camera}, {"place", scene.place}}),
+               "observation.kind has 1 int32 in its space, but was shown only .camera. .place.");
+  EXPECT_DEATH(bench.agent->Look({{"camera", large}, {"place", scene.place}, {"kind", scene.kind}}),
+               "observation.camera has 4 uint8 in its space, but was shown 5 uint8");
+  EXPECT_DEATH(
+      bench.agent->Look({{"camera", scene.camera}, {"place", scene.kind}, {"kind", scene.kind}}),
+      "observation.place has 1 float in its space, but was shown 1 int32");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"radar", scene.place})), "no part .radar.");
+  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"place", scene.place})), "a part twice");
+  EXPECT_DEATH(bench.agent->Allow(scene.camera), "a mask of 4 bytes");
+  EXPECT_DEATH(bench.agent->Look(std::span<const float>(three)), "give Act an Observation");
+  bench.agent->Play(scene.Show());
+  EXPECT_DEATH(bench.agent->choice(), "not one choice");
+  EXPECT_DEATH(bench.agent->Took(1), "not one choice");
+  Action action(bench.spec.spaces.action);
+  action.choices("weapon")[0] = 3;
+  EXPECT_DEATH(bench.agent->Took(action), "Took: .*weapon");
+  EXPECT_DEATH(action.numbers("weapon"), "no part \"weapon\" of numbers");
+  EXPECT_DEATH(action.choice("weapon"), "use choices");
+  EXPECT_EQ(action.number("turn"), 0.0f);
+  EXPECT_DEATH(Action(Box({4}, {-1, -1}, {1, 1})), "each of its 4 numbers");
+}
+
+TEST(AnySpacesDeathTest, AMaskForAContinuousActionAbortsWithWhatToDo) {
+  ModelSpec spec = SmallSpec();
+  spec.spaces.action = Box({2}, -1, 1);
+  Workbench bench(4, ClientOptions(), spec);
+  const std::vector<std::uint8_t> mask(2, 1);
+  EXPECT_DEATH(bench.agent->Allow(mask),
+               "the action is continuous and only discrete choices can be forbidden; call Act "
+               "without one");
+}
+
+}  // namespace
+}  // namespace murmurate
