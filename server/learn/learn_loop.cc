@@ -13,14 +13,15 @@ LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr
       turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
       now_ns_(std::move(now_ns)) {}
 
+/// The number first: nobody may play under a version that ingest does not know.
 void LearnLoop::Publish() {
   const std::uint64_t version = learner_->version();
-  if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->TakeSnapshot());
   std::uint64_t newest = channel_->version.load(std::memory_order_relaxed);
   while (newest < version &&
          !channel_->version.compare_exchange_weak(newest, version, std::memory_order_release,
-                                                  std::memory_order_relaxed))
-    continue;
+                                                  std::memory_order_relaxed)) {
+  }
+  if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->TakeSnapshot());
 }
 
 void LearnLoop::PostRates(const Rates& rates) {

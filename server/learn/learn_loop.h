@@ -42,9 +42,9 @@ class LearnLoop {
             std::shared_ptr<LearnTurns> turns = nullptr);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
-  /// report, at_border, give the batch back (cleared), count it done, wake ingest. True when it
-  /// trained.
+  /// weights before it waits. The order per batch: learn, count the new version, hand out its
+  /// snapshot, report, at_border, give the batch back (cleared), count it done, wake ingest. True
+  /// when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.

@@ -39,7 +39,8 @@ TEST(HogwildLearner, OneThreadHasTheBitsOfALocalStoreWithSgd) {
     Learner local(ExampleSpec(true), Plain(true), 5);
     const auto alone = Hogwild(1, locking, true);
     for (std::uint64_t version = 1; version <= 6; ++version) {
-      TrainingBatch one = FullBatch(version, version, version, version), other = one;
+      TrainingBatch one = FullBatch(version, version, version, version);
+      TrainingBatch other = FullBatch(version, version, version, version);
       const LearnReport expected = local.Learn(one, 0), report = alone->Learn(other, 0);
       ASSERT_GT(report.updates, 0u);
       EXPECT_EQ(report.version, expected.version);

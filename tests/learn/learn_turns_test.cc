@@ -21,8 +21,7 @@ class LearnTurnsTest : public testing::Test {
   void Fill(std::uint32_t number, bool held_out = false) {
     auto batch = *channel_.empty.TryPop();
     batch->Clear();
-    batch->samples =
-        held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
+    batch->samples = held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
     batch->Add(ExampleTrajectory(number, 1, 8).view());
     ASSERT_TRUE(channel_.ready.TryPush(std::move(batch)));
   }
@@ -110,8 +109,8 @@ TEST_F(LearnTurnsTest, AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt)
         std::this_thread::yield();
         wrong += held_out && inside != 1;
         --inside;
-        if (number % 16 == 1) turns_.Alone(held_out, [&] { wrong += inside != 0; });
         ++done;
+        if (number % 16 == 1) turns_.Alone(held_out, [&] { wrong += inside != 0; });
         GiveBack(std::move(batch));
         turns_.Done(held_out);
       }

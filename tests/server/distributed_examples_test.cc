@@ -41,7 +41,8 @@ const Example kExamples[] = {
     {"overlap", 80, kParabola},        {"local-steps", 100, kParabola},
     {"several-servers", 3, kDigits},   {"digits-single", 5, kDigits},
     {"digits-sync", 3, kDigits},       {"digits-agn", 8, kDigits},
-    {"digits-aeasgd", 5, kDigits}};
+    {"digits-aeasgd", 5, kDigits},     {"hogwild", 80, kParabola},
+    {"digits-hogwild", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
 double LastOf(const std::string& csv, const std::string& column) {
