@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Pictures of docs/distributed.md: loss of the parabola under update rules, 1, 2 and 4 workers.
 
-  scripts/plot-rules.py docs/pictures
+  scripts/plot-rules.py docs/pictures [distributed-asynchronous...]
 
-Runs examples/distributed/RULE.toml with so many learners, takes train/loss from the progress.csv of
+Runs examples/distributed/RULE.toml with so many learners (hogwild: threads), takes train/loss from the progress.csv of
 the learner that joined first, which saw the model from its beginning (the mean over 40 places of the
 curve), and draws it against that learner's updates and against seconds, both axes of loss
 logarithmic. Needs Python alone; MURMURATE names the executable.
@@ -19,7 +19,7 @@ import tempfile
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MURMURATE = os.environ.get("MURMURATE", HERE + "/build/release/server/murmurate")
 PICTURES = {
-    "distributed-asynchronous": ["asgd", "downpour-easy", "agn", "adag", "dynsgd"],
+    "distributed-asynchronous": ["asgd", "downpour-easy", "agn", "adag", "dynsgd", "hogwild"],
     "distributed-barrier": ["sync", "sync-backup", "sagn"],
     "distributed-elastic": ["easgd", "aeasgd", "aeamsgd"],
 }
@@ -30,21 +30,26 @@ LOW, HIGH = 1e-5, 0.2
 
 def measure(example, learners, folder):
     run = f"{example}-{learners}"
+    threads = learners if example == "hogwild" else 1
     command = [MURMURATE, "train", f"{HERE}/examples/distributed/{example}.toml", "--quiet",
-               "--learners", str(learners), "--shards", "1",
-               "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005",
-               # A worker's own updates are the same: its part is the smaller, the more there are.
-               "--set", f"data.passes={300 * learners}"]
+               "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005"]
+    if example == "hogwild":
+        command += ["--set", f"parameters.threads={threads}"]
+    else:  # a worker's own updates are the same: its part is the smaller, the more there are
+        command += ["--learners", str(learners), "--shards", "1",
+                    "--set", f"data.passes={300 * learners}"]
     if learners == 1 and example == "sync-backup":
         command += ["--set", "parameters.backup=0"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
-    with open(f"{folder}/runs/{run}/shard-0/log.txt") as file:
-        first = re.search(r"worker (\d+) joined", file.read()).group(1)
+    first = "0"
+    if example != "hogwild":
+        with open(f"{folder}/runs/{run}/shard-0/log.txt") as file:
+            first = re.search(r"worker (\d+) joined", file.read()).group(1)
     place = f"{folder}/runs/{run}" + ("" if first == "0" else f"/learner-{first}")
     with open(f"{place}/progress.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["train/loss"]]
-    points = [(float(row["train/updates"]), float(row["time/time_elapsed"]),
+    points = [(float(row["train/updates"]) / threads, float(row["time/time_elapsed"]),
                float(row["train/loss"])) for row in rows]
     size = max(1, len(points) // 40)
     groups = [points[i:i + size] for i in range(0, len(points), size)]
@@ -100,7 +105,8 @@ def draw(examples, measured):
 def main():
     into = sys.argv[1] if len(sys.argv) > 1 else HERE + "/docs/pictures"
     with tempfile.TemporaryDirectory() as folder:
-        for name, examples in PICTURES.items():
+        for name in sys.argv[2:] or PICTURES:
+            examples = PICTURES[name]
             measured = {example: {n: measure(example, n, folder) for n in COLORS}
                         for example in examples}
             with open(f"{into}/{name}.svg", "w") as file:

@@ -100,7 +100,8 @@ Sums PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
   return sums;
 }
 
-void PrintModel(const ModelSpec& spec) {
+void PrintModel(const ModelSettings& settings) {
+  const ModelSpec& spec = settings.spec;
   const NetworkPlan plan = *PlanNetwork(spec, "policy");
   const ActionLayout action(spec.spaces.action, spec.continuous);
   std::printf("\n%-34s %14s %14s %14s %14s\n", "layer", "output", "parameters", "bytes",
@@ -121,6 +122,11 @@ void PrintModel(const ModelSpec& spec) {
               WithCommas((layout.policy.count + layout.statistics.count) * sizeof(float)).c_str());
   if (plan.state_floats > 0) std::printf("an agent's state: %d numbers\n", plan.state_floats);
   std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
+  if (settings.hogwild)
+    std::printf(
+        "learning threads: %d, of batches of their own and one block of parameters, which "
+        "they step %s\n",
+        settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
 }
 
 Result<int> PrintData(const Config& config) {
@@ -130,7 +136,7 @@ Result<int> PrintData(const Config& config) {
   if (!model.ok()) return model.status();
   MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
   std::printf("\nlearns from %s\n", (*data)->Description().c_str());
-  PrintModel(model->spec);
+  PrintModel(*model);
   return 0;
 }
 
@@ -158,7 +164,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!environment.ok()) return environment.status();
   const auto model = config->ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();
-  PrintModel(model->spec);
+  PrintModel(*model);
   if (model->initial_file.path.empty()) return 0;
   const auto weights = MatchInitialFile(model->initial_file, *initial_files, model->spec);
   if (!weights.ok()) return weights.status();

@@ -284,6 +284,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
     settings.beginning.keep_bias = static_cast<float>(*bias);
   settings.initial_file = InitialFileFor(model);
   if (shares_parameters()) settings.remote = RemoteFor(model);
+  settings.hogwild = hogwild();
   return settings;
 }
 

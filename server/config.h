@@ -19,6 +19,7 @@
 #include "server/learn/learner.h"
 #include "server/model_words.h"
 #include "server/operate/checkpoint.h"
+#include "server/parameters/hogwild_store.h"
 #include "server/parameters/remote_store.h"
 #include "server/training_data.h"
 #include "shared/model/model_spec.h"
@@ -68,7 +69,8 @@ struct ModelSettings {
   int batches_ahead = 2;
   Initialization beginning;
   InitialFile initial_file;
-  std::optional<RemoteSettings> remote;  ///< of a worker of a parameter server
+  std::optional<RemoteSettings> remote;    ///< of a worker of a parameter server
+  std::optional<HogwildSettings> hogwild;  ///< of threads that step one block of parameters
 };
 
 class Config {
@@ -96,6 +98,8 @@ class Config {
   std::vector<InitialFile> initial_files() const;
   /// [parameters] mode = "server": this learner is a worker of the shards.
   bool shares_parameters() const;
+  /// [parameters] rule = "hogwild": several threads of this learner step one block.
+  std::optional<HogwildSettings> hogwild() const;
   std::vector<std::string> shards() const;
   /// What a shard and its workers must have in common; `model` "": in general.
   ShardSettings shard_settings(const std::string& model = "") const;
@@ -140,6 +144,8 @@ class Config {
   Status CheckData() const;
   FeedPart FilesPart() const;
   Status CheckParameters() const;
+  Status CheckHogwild() const;
+  Status CheckPlainSteps(const std::string& model) const;
   RemoteSettings RemoteFor(const std::string& model) const;
   Status CheckLabels(const std::string& model) const;
   void Settle(const std::string& stem);

@@ -3,6 +3,7 @@
 
 #include "server/config.h"
 #include "server/config_rules.h"
+#include "shared/core/check.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -12,10 +13,22 @@ using Strings = std::vector<std::string>;
 
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
+Status Unexpected(const ConfigEntry& entry, const std::string& path, const std::string& expected) {
+  return InvalidArgument(entry.origin + ": " + path + ": got " + ToToml(entry.value) +
+                         ", expected " + expected);
+}
+
 }  // namespace
 
 bool Config::shares_parameters() const {
   return std::get<std::string>(Get("parameters", "mode").value) == "server";
+}
+
+std::optional<HogwildSettings> Config::hogwild() const {
+  if (std::get<std::string>(Get("parameters", "rule").value) != TextOf(RuleName::kHogwild))
+    return std::nullopt;
+  return HogwildSettings{AsInt(Get("parameters", "threads").value),
+                         std::get<bool>(Get("parameters", "locking").value)};
 }
 
 std::vector<std::string> Config::shards() const {
@@ -77,11 +90,55 @@ Status Config::LeadCluster(const std::vector<std::string>& shards) {
   return CheckParameters();
 }
 
+Status Config::CheckHogwild() const {
+  if (!hogwild()) {
+    for (const auto& [key, none] : {std::pair<const char*, ConfigValue>{"threads", std::int64_t{1}},
+                                    std::pair<const char*, ConfigValue>{"locking", false}})
+      if (const ConfigEntry& entry = Get("parameters", key); entry.value != none)
+        return Unexpected(entry, std::string("parameters.") + key,
+                          "no such line, because only rule = \"hogwild\" has threads that step one "
+                          "block; take it out, or write rule = \"hogwild\" ([model] threads share "
+                          "a minibatch)");
+    return {};
+  }
+  const std::string alone = ", because hogwild is threads of one learner; ";
+  if (shares_parameters())
+    return Unexpected(Get("parameters", "mode"), "parameters.mode",
+                      "\"local\"" + alone + "take the line out, or write rule = \"asgd\"");
+  if (run_.learners > 1)
+    return Unexpected(Get("run", "learners"), "run.learners",
+                      "1" + alone +
+                          "write threads = " + std::to_string(std::min(64, run_.learners)) +
+                          " in [parameters] instead, or rule = \"asgd\"");
+  if (run_.shards > 0)
+    return Unexpected(Get("run", "shards"), "run.shards",
+                      "0" + alone + "take the line out, or write rule = \"asgd\"");
+  std::set<std::string> models = entries_.models;
+  models.insert("");
+  for (const std::string& model : models) MURMURATE_RETURN_IF_ERROR(CheckPlainSteps(model));
+  return {};
+}
+
+Status Config::CheckPlainSteps(const std::string& model) const {
+  const ConfigEntry& name = Get("optimizer", "name", model);
+  const ConfigEntry& decay = Get("optimizer", "weight_decay", model);
+  if (std::get<std::string>(name.value) != "sgd")
+    return Unexpected({name.value, (IsDefault(name) ? Get("parameters", "rule") : name).origin},
+                      PlaceOf("optimizer", "name", model),
+                      "\"sgd\", because hogwild makes plain steps; write name = \"sgd\" in "
+                      "[optimizer], and a learning_rate for it");
+  if (std::get<double>(decay.value) != 0.0)
+    return Unexpected(decay, PlaceOf("optimizer", "weight_decay", model),
+                      "0, because hogwild makes plain steps; take the line out");
+  return {};
+}
+
 Status Config::CheckParameters() const {
   const auto refuse = [this](const char* key, const std::string& what) {
     const ConfigEntry& entry = Get("parameters", key);
     return InvalidArgument(entry.origin + ": parameters." + key + ": " + what);
   };
+  MURMURATE_RETURN_IF_ERROR(CheckHogwild());
   if (!shares_parameters()) return {};
   const Strings addresses = shards();
   if (addresses.empty())

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "server/daemon_state.h"
 #include "shared/core/check.h"
@@ -82,12 +83,13 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   auto model = std::make_unique<LiveModel>(config.checkpoint());
   model->name = name;
   model->steps = steps;
-  model->channel = std::make_shared<ExperienceChannel>(settings.spec, length,
-                                                       settings.algorithm.batch_steps / length);
+  const int threads = settings.hogwild ? settings.hogwild->threads : 1;
+  model->channel = std::make_shared<ExperienceChannel>(
+      settings.spec, length, settings.algorithm.batch_steps / length, threads);
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
   MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
   if (model->recording) offered.record = model->recording->taker();
-  offered.batches_ahead = settings.batches_ahead;
+  offered.batches_ahead = settings.batches_ahead + threads - 1;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
@@ -184,16 +186,31 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
 /// Null: the learner's own.
 std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name,
                                                          const ModelSettings& settings) const {
+  if (settings.hogwild)
+    return std::make_unique<HogwildStore>(*settings.hogwild, settings.spec,
+                                          settings.algorithm.max_grad_norm);
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,
       RemoteCallbacks{log, [this](Status status) { signals->RequestFailure(std::move(status)); }});
 }
 
-void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
+void Daemon::State::Report(LiveModel* model, const LearnReport& report) {
+  if (model->feeding) {
+    model->feeding->OnTrained();
+    model->steps = model->channel->environment_steps.load();  // they count when trained on
+  }
+  TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
+  update.version = model->newest->version;  // another thread may have made a newer one
+  if (model->checkpoints.Due(update.environment_steps, update.at_ns)) model->checkpoint_due = true;
+  operate->Post(std::move(update));
+}
+
+LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
   LearnCallbacks callbacks;
   callbacks.on_snapshot = [this, model](std::shared_ptr<const Snapshot> snapshot) {
     model->gate.Pass([&] {
+      if (model->newest && snapshot->version <= model->newest->version) return;
       model->newest = snapshot;
       publishing->Post(model->name, snapshot);
       publishing->Wake();
@@ -201,62 +218,79 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
     });
   };
   callbacks.on_report = [this, model](const LearnReport& report) {
-    model->gate.Pass([&] {
-      if (model->feeding) {
-        model->feeding->OnTrained();
-        model->steps = model->channel->environment_steps.load();  // they count when trained on
-      }
-      TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
-      model->checkpoint_due = model->checkpoints.Due(update.environment_steps, update.at_ns);
-      operate->Post(std::move(update));
-    });
+    model->gate.Pass([&] { Report(model, report); });
   };
   callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
     model->gate.Pass([&] {
-      if (!model->feeding) model->steps = steps;
+      if (!model->feeding) steps = model->steps = std::max(model->steps, steps);
       const auto settings = live->Learned(model->name, report.episodes, steps);
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
   };
+  callbacks.border_due = [model] {
+    bool due = false;
+    model->gate.Pass([&] { due = model->checkpoint_due; });
+    return due;
+  };
   callbacks.at_border = [this, model](const Learner&, std::uint64_t) {
     model->gate.Pass([&] {
-      if (model->checkpoint_due) PostCheckpoint(model);
+      if (std::exchange(model->checkpoint_due, false)) PostCheckpoint(model);
     });
   };
   callbacks.wake_ingest = [this, model] { model->gate.Pass([&] { ingest->Wake(); }); };
-  model->learning =
-      std::make_unique<LearnLoop>(model->channel, std::move(learner), std::move(callbacks));
+  return callbacks;
+}
+
+void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
+  const std::uint64_t seed = DeriveSeed(config.run().seed, models.size());
+  const Learner& first = *learner;
+  const auto add = [&](std::unique_ptr<Learner> one) {
+    model->learning.push_back(std::make_unique<LearnLoop>(
+        model->channel, std::move(one), CallbacksOf(model), MonotonicNs, model->turns));
+  };
+  add(std::move(learner));
+  for (int i = 1; i < model->channel->learners; ++i)  // after a resume the order is a new one
+    add(first.Beside(
+        DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
   live->AddModel(
-      model->name, model->learning->learner().rates(),
-      [model] { return model->channel->environment_steps.load(); },
-      [model](const Rates& rates) { model->learning->PostRates(rates); });
-  model->learning->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+      model->name, first.rates(), [model] { return model->channel->environment_steps.load(); },
+      [model](const Rates& rates) {
+        for (const auto& learning : model->learning) learning->PostRates(rates);
+      });
+  model->learning.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  StartThreads(model);
+}
+
+void Daemon::State::StartThreads(LiveModel* model) {
   const std::string number = models.empty() ? "" : '.' + std::to_string(models.size());
-  model->loop = std::make_unique<Loop>(
-      "mmr-learn" + number,
-      [model] {
-        model->busy = true;
-        model->learning->PollOnce(std::chrono::milliseconds(100));
-        model->busy = false;
-      },
-      [model] { model->channel->ready.Close(); });
+  for (std::size_t i = 0; i < model->learning.size(); ++i) {
+    LearnLoop* const learning = model->learning[i].get();
+    model->loops.push_back(std::make_unique<Loop>(
+        i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
+        [model, learning] {
+          ++model->busy;
+          learning->PollOnce(std::chrono::milliseconds(100));
+          --model->busy;
+        },
+        [model] { model->channel->ready.Close(); }));
+  }
 }
 
 void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
     if (model->feeding) model->feeding->Stop();
-    model->loop->RequestStop();
-    model->learning->Interrupt();
-    while (model->channel->ready.TryPop()) continue;  // only the batch in training is waited for
+    for (const auto& loop : model->loops) loop->RequestStop();
+    for (const auto& learning : model->learning) learning->Interrupt();
+    while (model->channel->ready.TryPop()) continue;  // only batches in training are waited for
   }
 }
 
 void Daemon::State::EndLearning(std::int64_t deadline_ns) {
   for (const auto& model : models) {
-    while (model->busy && MonotonicNs() < deadline_ns)
+    while (model->busy > 0 && MonotonicNs() < deadline_ns)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (!model->busy) {
-      model->loop.reset();
+    if (model->busy == 0) {
+      model->loops.clear();
       continue;
     }
     model->gate.Shut();
@@ -271,14 +305,14 @@ void Daemon::State::LeaveBusyModels() {
     if (model->gate.shut()) (void)model.release();  // its thread still reads it
 }
 
-/// At a batch border on the learning thread, or after that has ended.
+/// At a batch border on a learning thread, or after all of them have ended.
 void Daemon::State::PostCheckpoint(LiveModel* model) {
   if (!model->newest) return;
   auto state =
       std::make_shared<SavedState>(model->gate.shut() ? SavedState{} : model->spare.Take());
   if (!model->gate.shut()) {
-    model->learning->learner().Save(state.get());
-    ingest->Save(model->name, model->learning->batches(), StateWriter(state.get(), "session"));
+    model->learning.front()->learner().Save(state.get());
+    ingest->Save(model->name, model->turns->batches(), StateWriter(state.get(), "session"));
     if (model->feeding) model->feeding->Save(StateWriter(state.get(), "data"));
     live->Save(StateWriter(state.get(), "settings"));
     live->SaveRates(model->name, StateWriter(state.get(), "rates"));

@@ -34,20 +34,21 @@ struct LiveModel {
 
   std::string name;
   std::shared_ptr<ExperienceChannel> channel;
-  std::unique_ptr<LearnLoop> learning;
+  std::shared_ptr<LearnTurns> turns = std::make_shared<LearnTurns>();
+  std::vector<std::unique_ptr<LearnLoop>> learning;  ///< one a learning thread, of one block
+  /// Of any of them, the one of the highest version; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest;
-  /// Environment steps taken when the batch was taken up that `newest` learned from; the learning
-  /// thread's, as `newest`.
+  /// Environment steps taken when the batch was taken up that `newest` learned from.
   std::uint64_t steps = 0;
   std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
-  Gate gate;  ///< of the learning thread's callbacks; shut when its last batch takes too long
-  std::atomic<bool> busy{false};
+  Gate gate;  ///< of the learning threads' callbacks; shut when a last batch takes too long
+  std::atomic<int> busy{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints;
   bool checkpoint_due = false;
   SpareState spare;
   std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files; starts last of all
   std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
-  std::unique_ptr<Loop> loop;            ///< last: its thread uses all of the above
+  std::vector<std::unique_ptr<Loop>> loops;  ///< last: their threads use all of the above
 };
 
 struct Daemon::State {
@@ -77,6 +78,9 @@ struct Daemon::State {
   std::unique_ptr<ParameterStore> MakeStore(const std::string& name,
                                             const ModelSettings& settings) const;
   void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
+  void Report(LiveModel* model, const LearnReport& report);
+  LearnCallbacks CallbacksOf(LiveModel* model);
+  void StartThreads(LiveModel* model);
   ActorsView Actors() const;
   Result<std::vector<std::string>> Listen(const std::string& folder);
   void FinishRound();

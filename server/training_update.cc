@@ -11,7 +11,7 @@ namespace {
 void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
   const double lived_ns =
       static_cast<double>(std::max<std::int64_t>(1, update->at_ns - channel.since_ns));
-  const double waited_ns = static_cast<double>(channel.learner_waited_ns.load());
+  const double waited_ns = static_cast<double>(channel.learner_waited_ns.load()) / channel.learners;
   update->lived_s = lived_ns * 1e-9;
   update->waited_s = waited_ns * 1e-9;
   update->learner_wait = waited_ns / lived_ns;

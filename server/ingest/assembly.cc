@@ -11,7 +11,8 @@ Assembly::Assembly(std::string name, OfferedModel model, std::int64_t now_ns)
     : name_(std::move(name)),
       model_(std::move(model)),
       last_added_ns_(now_ns),
-      last_handed_ns_(now_ns) {}
+      last_handed_ns_(now_ns),
+      marks_(static_cast<std::size_t>(model_.channel->batches) + 2) {}
 
 bool Assembly::TakeBatch(std::int64_t now_ns) {
   if (batch_ != nullptr) return true;
@@ -111,7 +112,7 @@ std::string Assembly::Waiting(int live_agents, std::int64_t now_ns) const {
   if (waited < kNanosecondsPerSecond) return "";
   const std::string subject = "model " + name_;
   const int at_home = static_cast<int>(model_.channel->empty.size()) + (batch_ != nullptr);
-  const int with_learner = ExperienceChannel::kBatches - at_home;
+  const int with_learner = model_.channel->batches - at_home;
   if (with_learner > 0) {
     return subject + ": its actors wait for the learner, which has had " +
            std::to_string(with_learner) + (with_learner == 1 ? " full batch" : " full batches") +

@@ -9,7 +9,6 @@
 // its senders do not get back, and by kMaxWaiting. Owner and thread: Ingest.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -94,8 +93,8 @@ class Assembly {
   std::uint64_t closed_version_ = 0;          ///< newest one whose batch was handed over
   std::int64_t kept_since_ns_ = 0;            ///< waiting_ is not empty since
   std::int64_t last_added_ns_, last_handed_ns_;
-  std::uint64_t handed_ = 0;  ///< batches
-  std::array<std::vector<Mark>, ExperienceChannel::kBatches + 2> marks_;
+  std::uint64_t handed_ = 0;              ///< batches
+  std::vector<std::vector<Mark>> marks_;  ///< two more than batches go round
 };
 
 }  // namespace murmurate

@@ -1,4 +1,8 @@
 // LearnLoop: what mmr-learn repeats: take a full batch, learn, hand out a Snapshot and a report.
+//
+// A model of several learning threads has a loop for each, with learners that share their
+// parameters (Learner::Beside), one channel and one LearnTurns. Their callbacks then come from
+// several threads, and a snapshot may come after a newer one.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "server/learn/learn_turns.h"
 #include "server/learn/learner.h"
 #include "shared/core/clock.h"
 #include "shared/experience/experience_channel.h"
@@ -21,21 +26,25 @@ struct LearnCallbacks {
   /// Before the version that was learned is handed out; `environment_steps` as the schedules saw
   /// them. May be empty.
   std::function<void(const LearnReport&, std::uint64_t environment_steps)> on_learned;
-  /// After each batch and its report: the moment for a checkpoint. `batches`: trained on so far by
-  /// this loop. Nobody has been told yet that the batch is done.
+  /// After each batch and its report: whether at_border is due. Empty: always.
+  std::function<bool()> border_due;
+  /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
+  /// many of the channel are trained on. Nobody has been told yet that this one is done.
   std::function<void(const Learner&, std::uint64_t batches)> at_border;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
 
 class LearnLoop {
  public:
+  /// `turns`: those of the other loops of this channel; null: there are none.
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
-            LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs);
+            LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs,
+            std::shared_ptr<LearnTurns> turns = nullptr);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, hand out the snapshot (of a new version),
-  /// report, at_border, give the batch back (cleared), count it done, wake ingest. True when it
-  /// trained.
+  /// weights before it waits. The order per batch: learn, count the new version, hand out its
+  /// snapshot, report, at_border, give the batch back (cleared), count it done, wake ingest. True
+  /// when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.
@@ -43,19 +52,19 @@ class LearnLoop {
 
   const Learner& learner() const { return *learner_; }
   void Interrupt() { learner_->Interrupt(); }  ///< any thread
-  std::uint64_t batches() const { return batches_; }
 
  private:
   void Publish();
   void TakeRates();
+  bool Learn(TrainingBatch& batch, bool held_out);
 
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
+  const std::shared_ptr<LearnTurns> turns_;
   const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not taken up yet
-  std::uint64_t batches_ = 0;
 };
 
 }  // namespace murmurate

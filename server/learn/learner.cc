@@ -20,19 +20,17 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& ppo_settings, std::uint64_t seed,
-        const Initialization& beginning, std::unique_ptr<ParameterStore> given_store)
+        std::unique_ptr<ParameterStore> given_store, std::shared_ptr<RewardScale> given_rewards)
       : spec(model_spec),
         settings(ppo_settings),
-        rewards(settings),
+        rewards(std::move(given_rewards)),
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),
         gradient(algorithm.layout().trained_count()),
         store(given_store ? std::move(given_store)
                           : std::make_unique<LocalStore>(
                                 MakeOptimizer(OptimizerOf(settings), gradient.size()),
-                                settings.max_grad_norm)) {
-    InitializeParameters(spec, DeriveSeed(seed, 0), parameters, beginning);
-  }
+                                settings.max_grad_norm)) {}
 
   std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
   void WeighByAge(TrainingBatch& batch, LearnReport* report) const;
@@ -42,7 +40,7 @@ struct Learner::State {
   const ModelSpec spec;
   const AlgorithmSettings settings;
   Rates rates = Rates::Of(settings);
-  RewardScale rewards;
+  const std::shared_ptr<RewardScale> rewards;
   Algorithm algorithm;
   AlignedFloats parameters, gradient;
   std::unique_ptr<ParameterStore> store;
@@ -98,16 +96,33 @@ void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
 
 Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
                  const Initialization& beginning, std::unique_ptr<ParameterStore> store)
-    : state_(std::make_unique<State>(spec, settings, seed, beginning, std::move(store))) {}
+    : state_(std::make_unique<State>(spec, settings, seed, std::move(store),
+                                     std::make_shared<RewardScale>(settings))) {
+  InitializeParameters(spec, DeriveSeed(seed, 0), state_->parameters, beginning);
+}
+
+Learner::Learner(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Learner::~Learner() = default;
+
+std::unique_ptr<Learner> Learner::Beside(std::uint64_t seed) const {
+  auto store = state_->store->Beside();
+  MURMURATE_CHECK(store != nullptr, "a store that several learners can share");
+  std::unique_ptr<Learner> other(new Learner(std::make_unique<State>(
+      state_->spec, state_->settings, seed, std::move(store), state_->rewards)));
+  std::copy(state_->parameters.begin(), state_->parameters.end(),
+            other->state_->parameters.begin());
+  other->state_->version = state_->version;
+  other->SetRates(state_->rates);
+  return other;
+}
 
 void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parameters); }
 
 void Learner::Save(SavedState* state) const {
   state_->store->Save(StateWriter(state, "optimizer"));
   state_->algorithm.Save(StateWriter(state, "algorithm"));
-  state_->rewards.Save(StateWriter(state, "rewards"));
+  state_->rewards->Save(StateWriter(state, "rewards"));
 }
 
 Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
@@ -117,7 +132,7 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
                        " parameters, this one " + std::to_string(state_->parameters.size()));
   MURMURATE_RETURN_IF_ERROR(state_->store->Load(StateReader(state, "optimizer")));
   MURMURATE_RETURN_IF_ERROR(state_->algorithm.Load(StateReader(state, "algorithm")));
-  MURMURATE_RETURN_IF_ERROR(state_->rewards.Load(StateReader(state, "rewards")));
+  MURMURATE_RETURN_IF_ERROR(state_->rewards->Load(StateReader(state, "rewards")));
   std::copy(parameters.begin(), parameters.end(), state_->parameters.begin());
   state_->version = version;
   return {};
@@ -126,6 +141,8 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
   LearnReport report;
   if (batch.samples == TrainingBatch::Samples::kHeldOut) {
+    state_->store->Refresh(state_->parameters);
+    state_->version = state_->store->VersionBegun(state_->version);
     state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
     state_->algorithm.Score(state_->parameters);
     state_->algorithm.Report(&report);
@@ -137,15 +154,16 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps
     report.left_out = true;
     return report;
   }
+  state_->version = state_->store->VersionBegun(state_->version);
   state_->WeighByAge(batch, &report);
-  state_->rewards.Apply(batch);
+  state_->rewards->Apply(batch);
   state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
   state_->Train(environment_steps, &report);
   state_->UpdateStatistics(batch);
   state_->store->EndBatch(state_->parameters);
   state_->algorithm.Report(&report);
   report.exchange = state_->store->TakeReport();
-  report.version = ++state_->version;
+  report.version = state_->version = state_->store->VersionMade(state_->version);
   report.episodes.assign(batch.episodes.begin(), batch.episodes.end());
   return report;
 }
@@ -168,6 +186,6 @@ const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }
 const ParameterLayout& Learner::layout() const { return state_->algorithm.layout(); }
-const RewardStatistics& Learner::reward_statistics() const { return state_->rewards.statistics(); }
+const RewardStatistics& Learner::reward_statistics() const { return state_->rewards->statistics(); }
 
 }  // namespace murmurate

@@ -1,6 +1,6 @@
 // Learner: one model and how it learns: parameters, optimizer, algorithm. Knows no socket; runs on
 // its caller's thread, and with settings.threads > 1 others help. LearnLoop (learn_loop.h) runs it,
-// tests call it directly.
+// tests call it directly. Several can learn one model, each on a thread of its own (Beside).
 #pragma once
 
 #include <cstdint>
@@ -57,11 +57,17 @@ class Learner {
           const Initialization& beginning = {}, std::unique_ptr<ParameterStore> store = nullptr);
   ~Learner();
 
+  /// Before the first batch: another that learns the same model, from the same parameters, version
+  /// and rates on, on a thread of its own. Its store is the other's ParameterStore::Beside, which
+  /// must have one; what is known of rewards (reward_scale.h) is known to both, and saved by
+  /// either. `seed`: of its order of minibatches.
+  std::unique_ptr<Learner> Beside(std::uint64_t seed) const;
+
   /// Before the first batch: what of a file matches goes over what was drawn.
   void BeginWith(const WeightsMatch& match);
 
-  /// Between batches: all that TakeSnapshot does not hold (the optimizer, the order of minibatches,
-  /// what is known of rewards), in sections of its own.
+  /// Between batches (also of those beside it): all that TakeSnapshot does not hold (the optimizer,
+  /// the order of minibatches, what is known of rewards), in sections of its own.
   void Save(SavedState* state) const;
   /// Goes on, bit for bit, as the learner of the same spec and settings that took a snapshot of
   /// these `parameters` and saved `state`. On failure (kInvalidData) this learner is of no use.
@@ -88,6 +94,7 @@ class Learner {
 
  private:
   struct State;
+  explicit Learner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -27,6 +27,7 @@ RewardScale::RewardScale(const AlgorithmSettings& settings)
 
 void RewardScale::Apply(TrainingBatch& batch) {
   if (!normalize_ && scale_ == 1.0 && clip_ == 0.0) return;
+  const std::lock_guard lock(mutex_);
   OrderPlaces(batch, &places_);
   if (normalize_) MergeReturns(batch);
   const double factor = normalize_ ? scale_ / std::sqrt(statistics_.variance() + kEpsilon) : scale_;

@@ -13,9 +13,13 @@
 //
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
+//
+// Learners of one model on several threads have one of it: Apply may be called by any thread, Save,
+// Load and statistics while nobody does.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -49,6 +53,7 @@ class RewardScale {
 
   const double scale_, clip_, gamma_;
   const bool normalize_;
+  std::mutex mutex_;
   RewardStatistics statistics_;
   std::unordered_map<std::uint32_t, Running> running_;  ///< by agent
   std::vector<int> places_;

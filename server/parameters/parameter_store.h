@@ -1,11 +1,12 @@
-// ParameterStore: where a learner's parameters are stepped: here (local_store.h) or together with
-// other learners (remote_store.h). The one seam between one learner and many: the code that learns
-// is the same.
+// ParameterStore: where a learner's parameters are stepped: here (local_store.h), by several
+// threads at once (hogwild_store.h) or together with other learners (remote_store.h). The one seam
+// between one learner and many: the code that learns is the same.
 //
 // One thread, that of the learner, calls everything but Interrupt.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "shared/model/state.h"
@@ -43,6 +44,18 @@ class ParameterStore {
 
   /// After the last Step of a batch, and after its observations were counted.
   virtual void EndBatch(std::span<float> /*parameters*/) {}
+
+  /// Before a batch that is only scored: `parameters` becomes what the others have made of it, too.
+  virtual void Refresh(std::span<float> /*parameters*/) {}
+
+  /// After BeginBatch or Refresh, and after EndBatch: the version of the `parameters` that it left,
+  /// of a learner whose own last one is `own`. More than that where others make versions, too.
+  virtual std::uint64_t VersionBegun(std::uint64_t own) { return own; }
+  virtual std::uint64_t VersionMade(std::uint64_t own) { return own + 1; }
+
+  /// Before the first batch: the store of another learner that steps the same parameters on a
+  /// thread of its own; null where there can be none.
+  virtual std::unique_ptr<ParameterStore> Beside() { return nullptr; }
 
   virtual void Save(const StateWriter& writer) const = 0;
   virtual Status Load(const StateReader& reader) = 0;

@@ -1,8 +1,8 @@
-// ExperienceChannel: the hand-over between the ingest thread and one model's learning thread.
+// ExperienceChannel: the hand-over between the ingest thread and one model's learning threads
+// (usually one).
 //
-//   ingest --ready--> learn --empty--> ingest        three batches go round: one assembled, one
-//   full or
-//                                                    in training, one spare
+//   ingest --ready--> learn --empty--> ingest        two batches more than learners go round: one
+//                                                    assembled, one in training by each, one spare
 #pragma once
 
 #include <atomic>
@@ -18,28 +18,34 @@
 namespace murmurate {
 
 struct ExperienceChannel {
-  static constexpr int kBatches = 3;
-
-  ExperienceChannel(const ModelSpec& model_spec, int trajectory_length, int trajectories)
-      : spec(model_spec), layout(model_spec, trajectory_length), batch_trajectories(trajectories) {
-    for (int i = 0; i < kBatches; ++i)
+  ExperienceChannel(const ModelSpec& model_spec, int trajectory_length, int trajectories,
+                    int learning_threads = 1)
+      : spec(model_spec),
+        layout(model_spec, trajectory_length),
+        batch_trajectories(trajectories),
+        learners(learning_threads),
+        batches(learning_threads + 2) {
+    for (int i = 0; i < batches; ++i)
       (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories));
   }
 
   const ModelSpec spec;
   const TrajectoryLayout layout;
   const int batch_trajectories;
-  BoundedQueue<std::unique_ptr<TrainingBatch>> ready{kBatches}, empty{kBatches};
+  const int learners, batches;
+  BoundedQueue<std::unique_ptr<TrainingBatch>> ready{static_cast<std::size_t>(batches)},
+      empty{static_cast<std::size_t>(batches)};
 
-  /// Written by the learning thread, which then wakes ingest: trajectories taken out of the pool of
+  /// Written by a learning thread, which then wakes ingest: trajectories taken out of the pool of
   /// outstanding ones (when their batch has been trained on), and the newest published version.
   std::atomic<std::uint64_t> trajectories_done{0}, version{0};
   /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those
   /// of them never sent, and trajectories received.
   std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
 
-  /// Who waited how long since `since_ns`: the learning thread for a batch, ingest with experience
-  /// that no batch had room for, actors inside Act (of all the time their agents played).
+  /// Who waited how long since `since_ns`: the learning threads (all together) for a batch, ingest
+  /// with experience that no batch had room for, actors inside Act (of all the time their agents
+  /// played).
   const std::int64_t since_ns = MonotonicNs();
   std::atomic<std::int64_t> learner_waited_ns{0}, ingest_waited_ns{0};
   std::atomic<std::uint64_t> actors_waited_ns{0}, actors_played_ns{0};

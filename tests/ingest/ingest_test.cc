@@ -170,7 +170,7 @@ TEST(Ingest, BlocksWaitInOrderWhileEveryBatchIsWithTheLearner) {
   auto actor = stage.NewLiveActor(1);
   ASSERT_TRUE(stage.Until(*actor, [&] { return stage.channels.contains("default"); }));
   std::vector<std::unique_ptr<TrainingBatch>> held;
-  for (int i = 0; i < ExperienceChannel::kBatches; ++i) {
+  for (int i = 0; i < stage.channel().batches; ++i) {
     held.push_back(std::move(*stage.channel().empty.TryPop()));
   }
   for (int i = 0; i < 2; ++i) actor->Ship(StageShipment(4, static_cast<float>(10 * i)));
@@ -190,7 +190,7 @@ TEST(Ingest, ABadNumberIsRefusedAtOnceEvenWhileEveryBatchIsWithTheLearner) {
   auto actor = stage.NewLiveActor(1);
   ASSERT_TRUE(stage.Until(*actor, [&] { return stage.channels.contains("default"); }));
   std::vector<std::unique_ptr<TrainingBatch>> held;
-  for (int i = 0; i < ExperienceChannel::kBatches; ++i) {
+  for (int i = 0; i < stage.channel().batches; ++i) {
     held.push_back(std::move(*stage.channel().empty.TryPop()));
   }
   Shipment poisoned = StageShipment(4, 0);

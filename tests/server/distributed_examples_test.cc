@@ -41,7 +41,8 @@ const Example kExamples[] = {
     {"overlap", 320, kParabola},       {"local-steps", 400, kParabola},
     {"several-servers", 12, kDigits},  {"digits-single", 5, kDigits},
     {"digits-sync", 12, kDigits},      {"digits-agn", 32, kDigits},
-    {"digits-aeasgd", 20, kDigits}};
+    {"digits-aeasgd", 20, kDigits},    {"hogwild", 80, kParabola},
+    {"digits-hogwild", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
 double LastOf(const std::string& csv, const std::string& column) {

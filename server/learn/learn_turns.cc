@@ -1,0 +1,58 @@
+#include "server/learn/learn_turns.h"
+
+#include <utility>
+
+namespace murmurate {
+
+std::unique_ptr<TrainingBatch> LearnTurns::Take(ExperienceChannel& channel,
+                                                std::chrono::milliseconds timeout) {
+  if (!channel.ready.Wait(timeout)) return nullptr;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
+  auto batch = channel.ready.TryPop();
+  if (!batch) return nullptr;
+  if ((*batch)->samples == TrainingBatch::Samples::kHeldOut) {
+    BeginAlone(lock);
+  } else {
+    ++learning_;
+  }
+  return *std::move(batch);
+}
+
+void LearnTurns::Done(bool held_out) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (held_out) {
+      alone_ = false;
+    } else {
+      --learning_;
+    }
+  }
+  changed_.notify_all();
+}
+
+void LearnTurns::Alone(bool held_out, const std::function<void()>& visit) {
+  if (held_out) return visit();  // it is
+  {
+    std::unique_lock lock(mutex_);
+    --learning_;
+    changed_.notify_all();
+    BeginAlone(lock);
+  }
+  visit();
+  {
+    const std::lock_guard lock(mutex_);
+    alone_ = false;
+    ++learning_;
+  }
+  changed_.notify_all();
+}
+
+void LearnTurns::BeginAlone(std::unique_lock<std::mutex>& lock) {
+  ++wanting_;
+  changed_.wait(lock, [this] { return learning_ == 0 && !alone_; });
+  --wanting_;
+  alone_ = true;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,55 @@
+// LearnTurns: the order among learning threads that share a channel (learn_loop.h): batches are
+// taken one by one, and what must see a model at rest is done while nobody learns.
+//
+//   thread 1  Take ==batch 1== Done   Take ==batch 3== Alone(checkpoint) Done   Take ...
+//   thread 2     Take ====batch 2==== Done . . . . waits . . . . . . . . .  Take ==batch 4== Done
+//
+// Whoever wants to be alone waits for the batches under way, and nobody takes another one
+// meanwhile. So what is trained on then are the first `batches` of the channel, none left out:
+// what a checkpoint says of its experience is true. A batch that is held out is taken alone: all of
+// its rows are scored by the same parameters, those after every batch before it.
+//
+// One thread alone never waits here. Any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "shared/experience/experience_channel.h"
+
+namespace murmurate {
+
+class LearnTurns {
+ public:
+  /// The next batch of `channel`, waiting up to `timeout` for one (and longer for whoever is
+  /// alone); null when there is none. Done must follow.
+  std::unique_ptr<TrainingBatch> Take(ExperienceChannel& channel,
+                                      std::chrono::milliseconds timeout);
+  /// Of the thread that took it. `held_out`: whether that batch is.
+  void Done(bool held_out);
+
+  /// Between Take and Done, when the batch is trained on: `visit` while no other thread is between
+  /// its own.
+  void Alone(bool held_out, const std::function<void()>& visit);
+
+  /// Another batch of the channel is trained on, or scored.
+  void Count() { batches_.fetch_add(1); }
+  std::uint64_t batches() const { return batches_.load(); }
+
+ private:
+  void BeginAlone(std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int learning_ = 0;  ///< threads between Take and Done, but those that are or want to be alone
+  int wanting_ = 0;   ///< to be alone
+  bool alone_ = false;
+  std::atomic<std::uint64_t> batches_{0};
+};
+
+}  // namespace murmurate
