@@ -83,7 +83,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;
   op.display = &display;
-  op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
+  if (!config.run().follows)
+    op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
   op.retention = config.checkpoint().retention;
   if (options.plan)
     for (const ResumedModel& model : options.plan->models)

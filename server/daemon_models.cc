@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "server/daemon_state.h"
+#include "server/parameters/collective_store.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -47,6 +48,9 @@ Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
 }
 
 Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spaces& spaces) try {
+  if (options.job && !models.empty())
+    return InvalidArgument("model " + name + ": the ranks of a collective learn one model, here " +
+                           models.front()->name + "; start this one without the collective");
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
@@ -180,6 +184,14 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
 /// Null: the learner's own.
 std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name,
                                                          const ModelSettings& settings) const {
+  if (options.job)
+    return std::make_unique<CollectiveStore>(
+        options.job,
+        CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm},
+        settings.spec,
+        CollectiveCallbacks{
+            [this] { signals->Request(RunEnd::kAsked); },
+            [this](Status status) { signals->RequestFailure(std::move(status)); }});
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,
