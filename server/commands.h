@@ -49,11 +49,9 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
 /// Before these two: makes `config` that of the first of run.learners, if there are several.
 Status PrepareCluster(Config* config);
 /// Before these two, with parameters.collective: opens the engine and makes `config` that of this
-/// rank, whose files lie in the folder of rank 0, which tells the others when it has one (TellRanks).
-/// Null: the config asks for no collective. When rank 0 has nothing left to do, run.dir is "".
+/// rank. Ranks other than 0 wait here for the folder of rank 0, in which theirs lies: its daemon
+/// says it. run.dir is "" where rank 0 has nothing left to do. Null: no collective is asked for.
 Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config);
-/// Rank 0, once: the others may begin. "": they have nothing to do.
-Status TellRanks(CollectiveJob* job, const std::string& directory);
 /// After them: waits for the other ranks, unless this one failed; then mpirun ends them. `job` may
 /// be null.
 Result<int> LeaveJob(CollectiveJob* job, Result<int> code);

@@ -82,8 +82,8 @@ class Config {
   /// share of run.actors and run.steps. The status: what does not suit that.
   Status LeadCluster(const std::vector<std::string>& shards);
   /// Makes this learner rank `rank` of `size`: its share of run.actors and run.steps; but for rank
-  /// 0, whose files lie in `directory`, also a seed and a folder of its own there, and neither rules
-  /// to stop nor evaluations.
+  /// 0, whose files lie in `directory`, also a seed and a folder of its own there, and neither
+  /// rules to stop nor evaluations.
   void ShareWork(int rank, int size, const std::string& directory);
 
   const RunSettings& run() const { return run_; }

@@ -35,7 +35,8 @@ struct DaemonOptions {
   bool own_actors = false;             ///< that whoever starts the daemon starts, too
   std::int64_t start_ns = 0;           ///< of the process: times are counted from here
   std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
-  std::shared_ptr<CollectiveJob> job;  ///< not null: this learner is one of its ranks
+  /// Not null: this learner is one of its ranks; rank 0 tells the others its folder, once.
+  std::shared_ptr<CollectiveJob> job;
 };
 
 class Daemon {

@@ -189,9 +189,8 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
         options.job,
         CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm},
         settings.spec,
-        CollectiveCallbacks{
-            [this] { signals->Request(RunEnd::kAsked); },
-            [this](Status status) { signals->RequestFailure(std::move(status)); }});
+        CollectiveCallbacks{[this] { signals->Request(RunEnd::kAsked); },
+                            [this](Status status) { signals->RequestFailure(std::move(status)); }});
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,

@@ -24,11 +24,6 @@ Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config) {
   return job;
 }
 
-Status TellRanks(CollectiveJob* job, const std::string& directory) {
-  if (job == nullptr || job->rank() > 0) return {};
-  return BroadcastText(job->collective(), directory).status();
-}
-
 Result<int> LeaveJob(CollectiveJob* job, Result<int> code) {
   if (job == nullptr || !code.ok() || Daemon::left_a_thread()) return code;
   RemoveRuntimeFolder();  // before mpirun may end this process because another one's code is not 0

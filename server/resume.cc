@@ -35,7 +35,7 @@ Result<int> Resume(const CommonArguments& common, const std::string& folder, con
   if (!plan.ok()) return plan.status();
   if (const auto over = AlreadyOver(*plan, config); over && !follows) {
     std::cout << folder << ": " << over->sentence << '\n';
-    MURMURATE_RETURN_IF_ERROR(TellRanks(job.get(), ""));
+    if (job) MURMURATE_RETURN_IF_ERROR(BroadcastText(job->collective(), "").status());
     return over->code;
   }
   auto data = OpenData(config.data());

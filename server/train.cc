@@ -109,16 +109,15 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          '.';
 }
 
-/// Whoever learns beside this learner may begin.
-Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon, CollectiveJob* job,
-                   bool resumes) {
+/// Whoever learns beside this learner, if that is not mpirun's business.
+Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
+                   const CollectiveJob* job, bool resumes) {
   if (job != nullptr)
-    daemon.log()(LogLevel::kInfo,
-                 "rank " + std::to_string(job->rank()) + " of " + std::to_string(job->size()) +
-                     ", collective = \"" + config.collective() + '"' +
-                     (job->size() == 1 ? ": learns alone; `mpirun -n 4 murmurate train` makes more"
-                                       : ""));
-  MURMURATE_RETURN_IF_ERROR(TellRanks(job, daemon.directory()));
+    daemon.log()(
+        LogLevel::kInfo,
+        "rank " + std::to_string(job->rank()) + " of " + std::to_string(job->size()) +
+            ", collective = \"" + config.collective() + '"' +
+            (job->size() == 1 ? ": learns alone; `mpirun -n 4 murmurate train` makes more" : ""));
   if (config.run().shards == 0) return {};
   return cluster->Start(config, daemon.directory(), resumes);
 }

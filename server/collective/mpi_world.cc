@@ -1,5 +1,6 @@
 #include "server/collective/mpi_world.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace murmurate {
@@ -12,6 +13,8 @@ std::string MpiError(int code) {
 }
 
 std::string StartMpi(MpiWorld* world) {
+  // OpenMPI: a process without mpirun would start a daemon, to be able to start others.
+  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   int provided = 0;
   if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
       code != MPI_SUCCESS)

@@ -1,7 +1,8 @@
 // collective = "nccl": sums and broadcasts of float32 by NCCL, one GPU for each rank; MPI only
 // brings the ranks together. Parameters live in the host's memory, so a sum goes
 //
-//   values --memcpy--> pinned --copy--> device --ncclAllReduce--> device --copy--> pinned --> values
+//   values --memcpy--> pinned --copy--> device --ncclAllReduce--> device --copy--> pinned -->
+//   values
 //                      `------------------- one stream, nobody waits ----------------'
 //
 // Pinned, because a copy to memory that is not would wait for the other ranks inside BeginSum.
@@ -121,8 +122,8 @@ std::string TakeDevice() {
   const std::string why =
       code == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(code) + ")";
   return "collective = \"nccl\" needs a GPU for each rank: this host has " +
-         std::to_string(state.world.host_size) + " ranks and " + std::to_string(devices) +
-         " GPUs" + why + "; start fewer ranks here, or write collective = \"mpi\"";
+         std::to_string(state.world.host_size) + " ranks and " + std::to_string(devices) + " GPUs" +
+         why + "; start fewer ranks here, or write collective = \"mpi\"";
 }
 
 std::string Connect() {

@@ -19,9 +19,9 @@ struct MurmurateCollective {
   /// 0; or -1, and `error` says why. `values` stays where it is until the operation is done.
   int (*begin_sum)(float* values, std::uint64_t count);
   int (*begin_broadcast)(float* values, std::uint64_t count, std::int32_t root);
-  int (*done)();                 ///< 1; 0: not yet; -1: it failed
-  const char* (*error)();        ///< of the last -1; valid until the next call
-  int (*close)();                ///< waits for all ranks; nothing else may be called afterwards
+  int (*done)();           ///< 1; 0: not yet; -1: it failed
+  const char* (*error)();  ///< of the last -1; valid until the next call
+  int (*close)();          ///< waits for all ranks; nothing else may be called afterwards
 };
 
 /// The one symbol that is looked up. Waits for all ranks. Null: a sentence, ended by a zero, lies

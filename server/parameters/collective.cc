@@ -130,8 +130,8 @@ Result<std::unique_ptr<Collective>> OpenCollective(const std::string& name) {
   const NoSignals quiet;
   auto handle = Load(name);
   if (!handle.ok()) return handle.status();
-  const auto open = reinterpret_cast<MurmurateOpenCollectiveFunction>(
-      dlsym(*handle, "MurmurateOpenCollective"));
+  const auto open =
+      reinterpret_cast<MurmurateOpenCollectiveFunction>(dlsym(*handle, "MurmurateOpenCollective"));
   if (open == nullptr) return NotThere(name, "its plug-in is another program's");
   char error[1024] = {};
   const MurmurateCollective* functions = open(error, sizeof error);

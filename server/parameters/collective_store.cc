@@ -31,6 +31,10 @@ std::uint64_t TakeWord(const float* values) {
   return word;
 }
 
+/// What a sum of gradients carries behind them: how many ranks have one, the sum of their rates,
+/// and rank 0's rate.
+enum Turn : std::size_t { kActive, kRates, kFirstRate, kTurn };
+
 /// What must be alike on all ranks.
 std::string Description(const ModelSpec& spec, const CollectiveSettings& settings) {
   return spec.ToText() + "optimizer " + std::to_string(static_cast<int>(settings.optimizer.name)) +
@@ -75,7 +79,7 @@ struct CollectiveStore::State {
         description(Description(spec, given)),
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, trained), given.max_grad_norm),
-        sum(trained) {}
+        sum(trained + kTurn) {}
 
   Collective& collective() { return job->collective(); }
   bool Went(const Status& status);
@@ -94,13 +98,11 @@ struct CollectiveStore::State {
   const std::string description;
   const CollectiveCallbacks callbacks;
   LocalStore local;
-  AlignedFloats sum;     ///< of gradients, then their mean
+  AlignedFloats sum;     ///< of gradients, then their mean; and kTurn numbers more
   AlignedFloats own;     ///< the whole block, of which the statistics count
   AlignedFloats seen;    ///< the statistics of every rank, one after the other
   AlignedFloats staged;  ///< what to start the others with, when interrupted before the first batch
   bool started = false, told = false;
-  float active = 0.0f;  ///< ranks with a gradient in this round
-  float rate = 0.0f;    ///< of this round
   float own_rate = 0.0f;
   std::uint64_t rounds = 0;
   std::int64_t waited_ns = 0;
@@ -153,24 +155,27 @@ bool CollectiveStore::State::Start(std::span<float> parameters) {
 bool CollectiveStore::State::SumRound(double learning_rate, std::span<const float> gradient) {
   const bool has = !gradient.empty();
   if (has) own_rate = static_cast<float>(learning_rate);
-  const bool first = job->rank() == 0;
-  std::array<float, 3> turn{has ? 1.0f : 0.0f, has ? own_rate : 0.0f, first ? own_rate : 0.0f};
-  if (!Sums(turn) || turn[0] == 0.0f) return false;
-  active = turn[0];
-  rate = turn[2] > 0.0f ? turn[2] : turn[1] / turn[0];  // rank 0 may not have stepped yet
-  if (has)
-    std::copy(gradient.begin(), gradient.end(), sum.begin());
-  else
-    std::fill(sum.begin(), sum.end(), 0.0f);
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  std::copy(gradient.begin(), gradient.end(), sum.begin());
+  float* const turn = sum.data() + trained;
+  turn[kActive] = has ? 1.0f : 0.0f;
+  turn[kRates] = has ? own_rate : 0.0f;
+  turn[kFirstRate] = job->rank() == 0 ? own_rate : 0.0f;
+  if (!Sums(sum) || turn[kActive] == 0.0f) return false;
   ++rounds;
-  return Sums(sum);
+  return true;
 }
 
 /// The norm of the mean before it was clipped.
 double CollectiveStore::State::StepByMean(std::span<float> parameters) {
+  const std::span<float> mean(sum.data(), trained);
+  const float* const turn = sum.data() + trained;
+  const float active = turn[kActive];
+  // Rank 0 may not have had a step yet.
+  const float rate = turn[kFirstRate] > 0.0f ? turn[kFirstRate] : turn[kRates] / active;
   if (active > 1.0f)
-    for (float& value : sum) value /= active;
-  return local.Step(rate, sum, parameters);
+    for (float& value : mean) value /= active;
+  return local.Step(rate, mean, parameters);
 }
 
 void CollectiveStore::State::MergeStatistics(std::span<float> parameters) {

@@ -1,20 +1,24 @@
 // CollectiveStore: synchronous data-parallel training over the ranks of a job (collective.h): every
-// rank has the model and its optimizer, and steps them by the mean of all gradients, so all have the
-// same bits without anybody who owns them.
+// rank has the model and its optimizer, and steps them by the mean of all gradients, so all have
+// the same bits without anybody who owns them.
 //
-//   BeginBatch  vote (collective_job.h); the first time rank 0's model, parameters and optimizer, go
+//   BeginBatch  vote (collective_job.h); the first time rank 0's model, parameters and optimizer,
+//   go
 //               to all
-//   Step        who has a gradient? (its count, the rate); sum of gradients; their mean, clipped,
+//   Step        one sum of gradients, of how many there are and of the rate; their mean, clipped,
 //               steps the local optimizer. The rate is rank 0's, so one schedule counts.
-//   EndBatch    joins the steps of those that still have some, with nothing to add, until nobody has
-//               (as PyTorch's DDP Join); then what each has seen of observations, merged (Chan)
+//   EndBatch    joins the steps of those that still have some, with nothing to add, until nobody
+//   has
+//               (as PyTorch's DDP Join); then what each has seen of observations, merged (Chan).
+//               The sum that finds nobody is the price of a batch: a second, short one before each
+//               step would cost more, for it is the waiting for each other that takes time.
 //
 // With the same gradients, n ranks of a batch B each step as one learner does that sums n gradients
 // of B in the order of the ranks and divides by n, up to the order of the engine's sum.
 //
-// A mean that is not finite is left out on all ranks alike. The job learns one model. An engine that
-// fails (a rank died, and the launcher has not ended the job yet) goes to `failed` once; no batch
-// begins any more.
+// A mean that is not finite is left out on all ranks alike. The job learns one model. An engine
+// that fails (a rank died, and the launcher has not ended the job yet) goes to `failed` once; no
+// batch begins any more.
 #pragma once
 
 #include <functional>

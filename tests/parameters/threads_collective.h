@@ -33,6 +33,12 @@ class ThreadsCollective : public Collective {
   }
   Status Close() override { return {}; }
 
+  /// Ranks that have begun what the others have not.
+  int arrived() const {
+    const std::lock_guard lock(meeting_->mutex);
+    return meeting_->arrived;
+  }
+
   /// As when a rank dies: every operation fails from now on.
   void Break() {
     const std::lock_guard lock(meeting_->mutex);
