@@ -186,7 +186,7 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
                                                          const ModelSettings& settings) const {
   if (options.job)
     return std::make_unique<CollectiveStore>(
-        options.job,
+        options.job.get(),
         CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm},
         settings.spec,
         CollectiveCallbacks{[this] { signals->Request(RunEnd::kAsked); },

@@ -31,6 +31,7 @@ CollectiveJob::Decision CollectiveJob::Vote(bool stop, const std::atomic<bool>* 
 }
 
 Status CollectiveJob::Leave() {
+  if (const auto vote = std::exchange(vote_to_stop_, nullptr)) vote();
   (void)Vote(true);
   MURMURATE_RETURN_IF_ERROR(failure_);
   std::array<float, 1> here{1.0f};

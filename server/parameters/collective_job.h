@@ -12,7 +12,9 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "server/parameters/collective.h"
 
@@ -40,8 +42,13 @@ class CollectiveJob {
   /// What an operation of the job gave, kept as its failure. True: it went well.
   bool Went(const Status& status);
 
-  /// At the end of a process whose run ended well, all its files written: votes to stop if nobody
-  /// has, waits for all ranks and ends the engine.
+  /// What Leave does instead of voting to stop: a store that knows what a batch of the others asks
+  /// of this rank (collective_store.h) leaves it here when it ends.
+  void AtTheEnd(std::function<void()> vote_to_stop) { vote_to_stop_ = std::move(vote_to_stop); }
+  /// At the end of a process whose run ended well, all its files written, nothing held any more:
+  /// votes to stop if nobody has, waits for all ranks and ends the engine. That is as far off as
+  /// the slowest rank's next batch, and for ever where a rank is dead; the launcher then ends this
+  /// one.
   Status Leave();
 
  private:
@@ -49,6 +56,7 @@ class CollectiveJob {
   std::array<float, 1> stops_{};
   bool voting_ = false, over_ = false;
   Status failure_;
+  std::function<void()> vote_to_stop_;
 };
 
 }  // namespace murmurate

@@ -71,9 +71,9 @@ Status BroadcastState(Collective& collective, SavedState* state) {
 }
 
 struct CollectiveStore::State {
-  State(std::shared_ptr<CollectiveJob> given_job, const CollectiveSettings& given,
-        const ModelSpec& spec, CollectiveCallbacks given_callbacks)
-      : job(std::move(given_job)),
+  State(CollectiveJob* given_job, const CollectiveSettings& given, const ModelSpec& spec,
+        CollectiveCallbacks given_callbacks)
+      : job(given_job),
         layout(spec),
         trained(layout.trained_count()),
         description(Description(spec, given)),
@@ -92,7 +92,7 @@ struct CollectiveStore::State {
   void Join();
   void Leave();
 
-  const std::shared_ptr<CollectiveJob> job;
+  CollectiveJob* const job;
   const ParameterLayout layout;
   const std::size_t trained;
   const std::string description;
@@ -204,10 +204,9 @@ void CollectiveStore::State::Leave() {
     if (job->Vote(true) == CollectiveJob::Decision::kNextBatch) Join();
 }
 
-CollectiveStore::CollectiveStore(std::shared_ptr<CollectiveJob> job,
-                                 const CollectiveSettings& settings, const ModelSpec& spec,
-                                 CollectiveCallbacks callbacks)
-    : state_(std::make_unique<State>(std::move(job), settings, spec, std::move(callbacks))) {
+CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& settings,
+                                 const ModelSpec& spec, CollectiveCallbacks callbacks)
+    : state_(std::make_shared<State>(job, settings, spec, std::move(callbacks))) {
   State& s = *state_;
   if (const std::size_t count = s.layout.statistics.count; count > 0) {
     s.own = AlignedFloats(s.layout.total);
@@ -216,7 +215,10 @@ CollectiveStore::CollectiveStore(std::shared_ptr<CollectiveJob> job,
   s.staged = AlignedFloats(s.layout.total);
 }
 
-CollectiveStore::~CollectiveStore() { state_->Leave(); }
+CollectiveStore::~CollectiveStore() {
+  state_->told = true;  // whoever was to be told goes, too
+  state_->job->AtTheEnd([state = state_] { state->Leave(); });
+}
 
 bool CollectiveStore::BeginBatch(std::span<float> parameters) {
   State& s = *state_;

@@ -43,10 +43,11 @@ struct CollectiveCallbacks {
 
 class CollectiveStore : public ParameterStore {
  public:
-  CollectiveStore(std::shared_ptr<CollectiveJob> job, const CollectiveSettings& settings,
-                  const ModelSpec& spec, CollectiveCallbacks callbacks);
-  /// Leaves no rank waiting: goes on to the next border, with nothing to add, and votes to stop
-  /// there. That is as far off as the slowest rank's next batch.
+  /// `job` must outlive the store.
+  CollectiveStore(CollectiveJob* job, const CollectiveSettings& settings, const ModelSpec& spec,
+                  CollectiveCallbacks callbacks);
+  /// Waits for nobody. What the others may still want of this rank, up to the next border, is done
+  /// in CollectiveJob::Leave, when this process holds nothing any more.
   ~CollectiveStore() override;
 
   bool BeginBatch(std::span<float> parameters) override;
@@ -62,7 +63,7 @@ class CollectiveStore : public ParameterStore {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 /// Everybody's `state`, alike in names and lengths, becomes rank 0's, bit for bit.

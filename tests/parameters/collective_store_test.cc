@@ -39,7 +39,7 @@ CollectiveSettings Sgd() { return {.optimizer = {.name = OptimizerSettings::Name
 
 /// One rank: its job, its store, its parameters; what the store told.
 struct Rank {
-  std::shared_ptr<CollectiveJob> job;
+  std::unique_ptr<CollectiveJob> job;
   std::unique_ptr<CollectiveStore> store;
   AlignedFloats parameters;
   int over = 0;
@@ -54,7 +54,7 @@ struct Rank {
   }
   void Open(const CollectiveSettings& settings) {
     store = std::make_unique<CollectiveStore>(
-        job, settings, Spec(),
+        job.get(), settings, Spec(),
         CollectiveCallbacks{[this] { ++over; },
                             [this](Status status) { failures.push_back(std::move(status)); }});
   }
@@ -69,7 +69,7 @@ class CollectiveStoreTest : public testing::Test {
     first = static_cast<ThreadsCollective*>(collectives[0].get());
     ranks.resize(static_cast<std::size_t>(size));
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      ranks[i].job = std::make_shared<CollectiveJob>(std::move(collectives[i]));
+      ranks[i].job = std::make_unique<CollectiveJob>(std::move(collectives[i]));
       ranks[i].parameters = AlignedFloats(Layout().total);
       if (static_cast<int>(i) < stores) ranks[i].Open(settings);
     }
@@ -84,7 +84,10 @@ class CollectiveStoreTest : public testing::Test {
   }
 
   void LeaveAll() {
-    Each([](int, Rank& rank) { rank.store.reset(); });
+    Each([](int, Rank& rank) {
+      rank.store.reset();
+      EXPECT_EQ(rank.job->Leave().ok(), rank.failures.empty());
+    });
   }
 
   ThreadsCollective* first = nullptr;
@@ -302,7 +305,7 @@ TEST_F(CollectiveStoreTest, AnEngineThatFailsEndsLearningAndHoldsNobodyUp) {
   EXPECT_EQ(ranks[0].trained()[0], 0.0f);
   ASSERT_EQ(ranks[0].failures.size(), 1u);
   EXPECT_THAT(ranks[0].failures[0].message(), HasSubstr("a rank is gone"));
-  LeaveAll();
+  ranks[0].store.reset();
   EXPECT_FALSE(ranks[0].job->Leave().ok());
 }
 

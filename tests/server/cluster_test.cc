@@ -20,22 +20,6 @@ namespace {
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// Processes that work in the folder of `place` and whose command line holds `text`.
-std::vector<pid_t> ProcessesOf(const Workplace& place, const std::string& text = "") {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code gone;
-    if (fs::read_symlink(entry.path() / "cwd", gone) != fs::path(place.path())) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    std::replace(line.begin(), line.end(), '\0', ' ');
-    if (line.find(text) != std::string::npos) found.push_back(std::stoi(name));
-  }
-  return found;
-}
-
 std::string LogOf(const Workplace& place, const std::string& path) {
   std::ifstream file(place.path() + '/' + path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
