@@ -10,6 +10,7 @@
 #include "murmurate/pace.h"
 #include "murmurate/status.h"
 #include "server/config.h"
+#include "server/parameters/collective_job.h"
 
 namespace murmurate {
 
@@ -47,6 +48,13 @@ struct DaemonOptions;
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
 /// Before these two: makes `config` that of the first of run.learners, if there are several.
 Status PrepareCluster(Config* config);
+/// Before these two, with parameters.collective: opens the engine and makes `config` that of this
+/// rank. Ranks other than 0 wait here for the folder of rank 0, in which theirs lies: its daemon
+/// says it. run.dir is "" where rank 0 has nothing left to do. Null: no collective is asked for.
+Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config);
+/// After them: waits for the other ranks, unless this one failed; then mpirun ends them. `job` may
+/// be null.
+Result<int> LeaveJob(CollectiveJob* job, Result<int> code);
 /// A learner of `options.source`, with no actor: ends when it has been through it, or at run.steps.
 Result<int> TrainOnData(const CommonArguments& common, const Config& config, DaemonOptions options);
 /// A learner and its own actors, and the rest of its cluster.

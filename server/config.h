@@ -39,6 +39,7 @@ struct RunSettings {
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;
   double log_interval_s = 5.0;
+  bool follows = false;  ///< rank 1 and up of a job: the run ends as rank 0 says
 };
 
 struct ServerSettings {
@@ -82,6 +83,10 @@ class Config {
   /// Makes this learner number 0 of run.learners around shards at these addresses: it takes its
   /// share of run.actors and run.steps. The status: what does not suit that.
   Status LeadCluster(const std::vector<std::string>& shards);
+  /// Makes this learner rank `rank` of `size`: its share of run.actors and run.steps; but for rank
+  /// 0, whose files lie in `directory`, also a seed and a folder of its own there, and neither
+  /// rules to stop nor evaluations.
+  void ShareWork(int rank, int size, const std::string& directory);
 
   const RunSettings& run() const { return run_; }
   const ServerSettings& server() const { return server_; }
@@ -101,6 +106,8 @@ class Config {
   /// [parameters] rule = "hogwild": several threads of this learner step one block.
   std::optional<HogwildSettings> hogwild() const;
   std::vector<std::string> shards() const;
+  /// "mpi" or "nccl": this learner is a rank of a job; "": it is none.
+  std::string collective() const;
   /// What a shard and its workers must have in common; `model` "": in general.
   ShardSettings shard_settings(const std::string& model = "") const;
   /// "ppo"; `model` "": of all that name none of their own.
@@ -146,6 +153,7 @@ class Config {
   Status CheckParameters() const;
   Status CheckHogwild() const;
   Status CheckPlainSteps(const std::string& model) const;
+  Status CheckCollective() const;
   RemoteSettings RemoteFor(const std::string& model) const;
   Status CheckLabels(const std::string& model) const;
   void Settle(const std::string& stem);

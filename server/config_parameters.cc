@@ -11,6 +11,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
+/// As `train --learners` has it.
+constexpr std::uint64_t kSeedStride = 1000;
+
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
 Status Unexpected(const ConfigEntry& entry, const std::string& path, const std::string& expected) {
@@ -33,6 +36,10 @@ std::optional<HogwildSettings> Config::hogwild() const {
 
 std::vector<std::string> Config::shards() const {
   return std::get<Strings>(Get("parameters", "shards").value);
+}
+
+std::string Config::collective() const {
+  return As<std::string>(Get("parameters", "collective").value).value_or("");
 }
 
 ShardSettings Config::shard_settings(const std::string& model) const {
@@ -133,12 +140,50 @@ Status Config::CheckPlainSteps(const std::string& model) const {
   return {};
 }
 
+void Config::ShareWork(int rank, int size, const std::string& directory) {
+  const auto ranks = static_cast<std::uint64_t>(size);
+  run_.actors = std::max(1, run_.actors / size);
+  if (run_.steps) run_.steps = (*run_.steps + ranks - 1) / ranks;
+  if (run_.stop_at_steps) run_.stop_at_steps = (*run_.stop_at_steps + ranks - 1) / ranks;
+  if (rank == 0) return;
+  run_.seed += kSeedStride * static_cast<std::uint64_t>(rank);
+  run_.dir = directory;
+  run_.name = "learner-" + std::to_string(rank);
+  run_.follows = true;
+  evaluation_.every = 0.0;
+}
+
+Status Config::CheckCollective() const {
+  if (collective().empty()) return {};
+  const auto refuse = [this](const std::string& section, const char* key, const std::string& what) {
+    return InvalidArgument(Get(section, key).origin + ": " + section + '.' + key + ": " + what);
+  };
+  if (shares_parameters())
+    return refuse("parameters", "collective",
+                  "the ranks need no parameter server; take this line or mode = \"server\" out");
+  if (run_.learners > 1 || run_.shards > 0)
+    return refuse("parameters", "collective",
+                  "mpirun starts the learners (mpirun -n 4 murmurate train ...); take run.learners "
+                  "and run.shards out");
+  if (std::get<std::string>(Get("parameters", "rule").value) != "sync")
+    return refuse("parameters", "rule",
+                  "the ranks of a collective always average every gradient; take the line out, or "
+                  "use a parameter server");
+  for (const char* key : {"shards", "worker", "workers", "form", "window", "backup", "overlap",
+                          "max_staleness", "optimizer", "learning_rate"})
+    if (Get("parameters", key).value != FindRule("parameters", key)->standard)
+      return refuse("parameters", key,
+                    "belongs to a parameter server, and a collective has none; take the line out");
+  return {};
+}
+
 Status Config::CheckParameters() const {
   const auto refuse = [this](const char* key, const std::string& what) {
     const ConfigEntry& entry = Get("parameters", key);
     return InvalidArgument(entry.origin + ": parameters." + key + ": " + what);
   };
   MURMURATE_RETURN_IF_ERROR(CheckHogwild());
+  MURMURATE_RETURN_IF_ERROR(CheckCollective());
   if (!shares_parameters()) return {};
   const Strings addresses = shards();
   if (addresses.empty())

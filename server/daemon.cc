@@ -83,7 +83,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;
   op.display = &display;
-  op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
+  if (!config.run().follows)
+    op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
   op.retention = config.checkpoint().retention;
   if (options.plan)
     for (const ResumedModel& model : options.plan->models)
@@ -202,6 +203,8 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOption
   if (options.plan) options.when_taken = RunDirectory::WhenTaken::kGoOn;
   auto directory = RunDirectory::Open(config.run().dir, config.run().name, options.when_taken);
   if (!directory.ok()) return directory.status();
+  if (options.job && options.job->rank() == 0)  // which the others wait for
+    MURMURATE_RETURN_IF_ERROR(BroadcastText(options.job->collective(), directory->path()).status());
   std::unique_ptr<Daemon> daemon(new Daemon(
       std::make_unique<State>(config, std::move(options), signals, std::move(*directory))));
   if (Status status = daemon->state_->Open(); !status.ok()) return status;

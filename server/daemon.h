@@ -19,6 +19,7 @@
 #include "server/operate/display.h"
 #include "server/operate/operate.h"
 #include "server/operate/run_directory.h"
+#include "server/parameters/collective_job.h"
 #include "server/resume_plan.h"
 #include "server/signals.h"
 
@@ -34,6 +35,8 @@ struct DaemonOptions {
   bool own_actors = false;             ///< that whoever starts the daemon starts, too
   std::int64_t start_ns = 0;           ///< of the process: times are counted from here
   std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
+  /// Not null: this learner is one of its ranks; rank 0 tells the others its folder, once.
+  std::shared_ptr<CollectiveJob> job;
 };
 
 class Daemon {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/daemon_state.h"
+#include "server/parameters/collective_store.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -48,6 +49,9 @@ Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
 }
 
 Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spaces& spaces) try {
+  if (options.job && !models.empty())
+    return InvalidArgument("model " + name + ": the ranks of a collective learn one model, here " +
+                           models.front()->name + "; start this one without the collective");
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   const ModelSettings& settings = *made;
@@ -189,6 +193,13 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
   if (settings.hogwild)
     return std::make_unique<HogwildStore>(*settings.hogwild, settings.spec,
                                           settings.algorithm.max_grad_norm);
+  if (options.job)
+    return std::make_unique<CollectiveStore>(
+        options.job.get(),
+        CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm},
+        settings.spec,
+        CollectiveCallbacks{[this] { signals->Request(RunEnd::kAsked); },
+                            [this](Status status) { signals->RequestFailure(std::move(status)); }});
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,

@@ -25,6 +25,31 @@ Result<Config> ConfigOf(const std::string& folder, const CommonArguments& common
   return Config::Load(*source, overrides);
 }
 
+/// Of the run in `folder`, or of this rank's in there.
+Result<int> Resume(const CommonArguments& common, const std::string& folder, const Config& config,
+                   const std::shared_ptr<CollectiveJob>& job) {
+  const bool follows = config.run().follows;
+  if (follows && config.run().dir.empty()) return 0;
+  auto plan = ReadResumePlan(follows ? config.run().dir + '/' + config.run().name : folder, config,
+                             LoudOnStderr());
+  if (!plan.ok()) return plan.status();
+  if (const auto over = AlreadyOver(*plan, config); over && !follows) {
+    std::cout << folder << ": " << over->sentence << '\n';
+    if (job) MURMURATE_RETURN_IF_ERROR(BroadcastText(job->collective(), "").status());
+    return over->code;
+  }
+  auto data = OpenData(config.data());
+  if (!data.ok()) return data.status();
+  DaemonOptions options;
+  options.job = job;
+  options.source = *std::move(data);
+  const bool trained = plan->record.own_actors;
+  options.plan = std::move(*plan);
+  if (trained && options.source) return TrainOnData(common, config, std::move(options));
+  return trained ? TrainOn(common, config, std::move(options))
+                 : ServeOn(common, config, std::move(options));
+}
+
 }  // namespace
 
 Result<int> RunResume(const CommonArguments& common, const std::string& run) {
@@ -33,21 +58,9 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   auto config = ConfigOf(*folder, common);
   if (!config.ok()) return config.status();
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
-  auto plan = ReadResumePlan(*folder, *config, LoudOnStderr());
-  if (!plan.ok()) return plan.status();
-  if (const auto over = AlreadyOver(*plan, *config)) {
-    std::cout << *folder << ": " << over->sentence << '\n';
-    return over->code;
-  }
-  auto data = OpenData(config->data());
-  if (!data.ok()) return data.status();
-  DaemonOptions options;
-  options.source = *std::move(data);
-  const bool trained = plan->record.own_actors;
-  options.plan = std::move(*plan);
-  if (trained && options.source) return TrainOnData(common, *config, std::move(options));
-  return trained ? TrainOn(common, *config, std::move(options))
-                 : ServeOn(common, *config, std::move(options));
+  auto job = JoinJob(&*config);
+  if (!job.ok()) return job.status();
+  return LeaveJob(job->get(), Resume(common, *folder, *config, *job));
 }
 
 }  // namespace murmurate

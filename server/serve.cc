@@ -52,6 +52,11 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
+  if (!config->collective().empty())
+    return InvalidArgument(
+        "parameters.collective: a rank that waits for games of others would hold all ranks up; use "
+        "`mpirun -n 4 murmurate train`, whose ranks have actors of their own, or a parameter "
+        "server");
   DaemonOptions options;
   if (arguments.resume) {
     auto plan = PlanFor(*config);

@@ -109,10 +109,17 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          '.';
 }
 
-Status StartCluster(Cluster* cluster, const Config& config, const std::string& directory,
-                    bool resumes) {
+/// Whoever learns beside this learner, if that is not mpirun's business.
+Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
+                   const CollectiveJob* job, bool resumes) {
+  if (job != nullptr)
+    daemon.log()(
+        LogLevel::kInfo,
+        "rank " + std::to_string(job->rank()) + " of " + std::to_string(job->size()) +
+            ", collective = \"" + config.collective() + '"' +
+            (job->size() == 1 ? ": learns alone; `mpirun -n 4 murmurate train` makes more" : ""));
   if (config.run().shards == 0) return {};
-  return cluster->Start(config, directory, resumes);
+  return cluster->Start(config, daemon.directory(), resumes);
 }
 
 /// What every training has, new or resumed, from play or from files.
@@ -120,6 +127,11 @@ void Complete(const CommonArguments& common, DaemonOptions* options) {
   options->when_taken = RunDirectory::WhenTaken::kNextName;
   options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options->console = LogLevel::kWarning;
+  if (options->job && options->job->size() > 1) {  // mpirun passes on lines, whatever it looks like
+    const bool first = options->job->rank() == 0;
+    options->display = first && !common.quiet ? Display::Mode::kLines : Display::Mode::kQuiet;
+    if (!first) options->console = LogLevel::kError;
+  }
   options->command = common.command;
   options->start_ns = common.start_ns;
 }
@@ -155,6 +167,8 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   if (!config.ok()) return config.status();
   config->ListenPrivately();
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
+  auto job = JoinJob(&*config);
+  if (!job.ok()) return job.status();
   auto initial_files = ReadInitialFiles(config->initial_files());
   if (!initial_files.ok()) return initial_files.status();
   auto data = OpenData(config->data());
@@ -164,8 +178,9 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   if (!options.source)
     MURMURATE_RETURN_IF_ERROR(CheckEnvironment(*config, *source, *initial_files));
   options.initial_files = *std::move(initial_files);
-  if (options.source) return TrainOnData(common, *config, std::move(options));
-  return TrainOn(common, *config, std::move(options));
+  options.job = *job;
+  return LeaveJob(job->get(), options.source ? TrainOnData(common, *config, std::move(options))
+                                             : TrainOn(common, *config, std::move(options)));
 }
 
 Result<int> TrainOnData(const CommonArguments& common, const Config& config,
@@ -177,9 +192,10 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   options.own_actors = true;
   const bool resumes = options.plan.has_value();
   Cluster cluster;
+  const std::shared_ptr<CollectiveJob> job = options.job;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
-  MURMURATE_RETURN_IF_ERROR(StartCluster(&cluster, config, (*daemon)->directory(), resumes));
+  MURMURATE_RETURN_IF_ERROR(StartOthers(&cluster, config, **daemon, job.get(), resumes));
   Signals::Event event = Signals::Event::kTimeout;
   while (event != Signals::Event::kSignal && !signals.requested()) {
     event = signals.Wait(-1);
@@ -189,6 +205,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
+  if (config.run().follows) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
                    WithCommas(outcome.steps) + " steps learned from " + data->Description() +
                    " in " + ShortDuration(outcome.seconds) +
@@ -208,9 +225,10 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   if (Status status = StartActors(config, &children); !status.ok()) return status;
   Complete(common, &options);
   options.own_actors = true;
+  const std::shared_ptr<CollectiveJob> job = options.job;
   auto daemon = Daemon::Start(config, std::move(options), &signals);
   if (!daemon.ok()) return daemon.status();
-  MURMURATE_RETURN_IF_ERROR(StartCluster(&cluster, config, (*daemon)->directory(), resumes));
+  MURMURATE_RETURN_IF_ERROR(StartOthers(&cluster, config, **daemon, job.get(), resumes));
   const RunEnd end = Await(&signals, &children, &cluster, (*daemon)->log());
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
   bool reminded = false;
@@ -225,6 +243,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
+  if (config.run().follows) return 0;
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());

@@ -38,7 +38,9 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"client/environments", {"client", "shared/model"}},
       {"server/data", {"shared/model", "shared/experience"}},
       {"server/ingest", {"shared/model", "shared/experience", "shared/wire", "shared/transport"}},
-      {"server/parameters", {"shared/model", "shared/compute", "shared/wire", "shared/transport"}},
+      {"server/collective", {}},
+      {"server/parameters",
+       {"shared/model", "shared/compute", "shared/wire", "shared/transport", "server/collective"}},
       {"server/learn",
        {"server/parameters", "shared/network", "shared/experience", "shared/weights"}},
       {"server/operate", {"shared/model", "shared/transport", "shared/wire"}},
@@ -69,6 +71,9 @@ const std::map<std::string, Rooms>& Libraries() {
       {"spdlog/", {"server"}},
       {"CLI/", {"server"}},
       {"nlohmann/", {"server", "server/operate"}},
+      {"mpi.h", {"server/collective"}},
+      {"nccl.h", {"server/collective"}},
+      {"cuda_runtime", {"server/collective"}},
   };
   return kLibraries;
 }

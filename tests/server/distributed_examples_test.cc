@@ -153,7 +153,7 @@ TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
 }
 
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
-  std::vector<std::string> listed{"sync-rates", "cartpole"}, there;
+  std::vector<std::string> listed{"sync-rates", "cartpole", "mpi", "mpi-cartpole"}, there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))
     if (entry.path().extension() == ".toml") there.push_back(entry.path().stem());

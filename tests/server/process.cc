@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -150,6 +152,21 @@ std::string Workplace::LeftBehind() const {
       left += entry.path().string() + ' ';
   }
   return left;
+}
+
+std::vector<pid_t> ProcessesOf(const Workplace& place, const std::string& text) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::error_code gone;
+    if (fs::read_symlink(entry.path() / "cwd", gone) != fs::path(place.path())) continue;
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::replace(line.begin(), line.end(), '\0', ' ');
+    if (line.find(text) != std::string::npos) found.push_back(std::stoi(name));
+  }
+  return found;
 }
 
 std::string UniqueRun() {

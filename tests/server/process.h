@@ -72,6 +72,9 @@ class Workplace {
   std::string path_;
 };
 
+/// Processes that work in the folder of `place` and whose command line holds `text`.
+std::vector<pid_t> ProcessesOf(const Workplace& place, const std::string& text = "");
+
 /// A run's name that no other test has.
 std::string UniqueRun();
 /// Segments in /dev/shm of the run of that name (and its NAME-2...), of the living or the dead.

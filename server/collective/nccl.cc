@@ -1,0 +1,166 @@
+// collective = "nccl": sums and broadcasts of float32 by NCCL, one GPU for each rank; MPI only
+// brings the ranks together. Parameters live in the host's memory, so a sum goes
+//
+//   values --memcpy--> pinned --copy--> device --ncclAllReduce--> device --copy--> pinned -->
+//   values
+//                      `------------------- one stream, nobody waits ----------------'
+//
+// Pinned, because a copy to memory that is not would wait for the other ranks inside BeginSum.
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "server/collective/mpi_world.h"
+#include "server/collective/plug_in.h"
+
+namespace murmurate {
+namespace {
+
+struct {
+  MpiWorld world;
+  ncclComm_t communicator = nullptr;
+  cudaStream_t stream = nullptr;
+  float *pinned = nullptr, *device = nullptr;
+  std::uint64_t room = 0;   ///< floats in each of the two
+  float* values = nullptr;  ///< of the operation under way
+  std::uint64_t count = 0;
+  std::string error;
+} state;
+
+int Fail(const std::string& sentence) {
+  state.error = sentence;
+  return -1;
+}
+
+int Checked(cudaError_t code) {
+  return code == cudaSuccess ? 0 : Fail(std::string("CUDA: ") + cudaGetErrorString(code));
+}
+
+int Checked(ncclResult_t code) {
+  if (code == ncclSuccess || code == ncclInProgress) return 0;
+  return Fail(std::string("NCCL: ") + ncclGetErrorString(code));
+}
+
+int MakeRoom(std::uint64_t count) {
+  if (count <= state.room) return 0;
+  cudaFreeHost(state.pinned);
+  cudaFree(state.device);
+  state.pinned = state.device = nullptr;
+  state.room = 0;
+  const std::size_t bytes = count * sizeof(float);
+  if (Checked(cudaMallocHost(reinterpret_cast<void**>(&state.pinned), bytes)) != 0 ||
+      Checked(cudaMalloc(reinterpret_cast<void**>(&state.device), bytes)) != 0)
+    return -1;
+  state.room = count;
+  return 0;
+}
+
+/// Values to the device, `operation` there, and back to pinned memory.
+template <typename Operation>
+int Begin(float* values, std::uint64_t count, const Operation& operation) {
+  if (MakeRoom(count) != 0) return -1;
+  const std::size_t bytes = count * sizeof(float);
+  std::memcpy(state.pinned, values, bytes);
+  state.values = values;
+  state.count = count;
+  if (Checked(cudaMemcpyAsync(state.device, state.pinned, bytes, cudaMemcpyHostToDevice,
+                              state.stream)) != 0 ||
+      Checked(operation()) != 0)
+    return -1;
+  return Checked(
+      cudaMemcpyAsync(state.pinned, state.device, bytes, cudaMemcpyDeviceToHost, state.stream));
+}
+
+int BeginSum(float* values, std::uint64_t count) {
+  return Begin(values, count, [count] {
+    return ncclAllReduce(state.device, state.device, count, ncclFloat, ncclSum, state.communicator,
+                         state.stream);
+  });
+}
+
+int BeginBroadcast(float* values, std::uint64_t count, std::int32_t root) {
+  return Begin(values, count, [count, root] {
+    return ncclBroadcast(state.device, state.device, count, ncclFloat, root, state.communicator,
+                         state.stream);
+  });
+}
+
+int Done() {
+  ncclResult_t behind = ncclSuccess;
+  if (Checked(ncclCommGetAsyncError(state.communicator, &behind)) != 0 || Checked(behind) != 0)
+    return -1;
+  const cudaError_t code = cudaStreamQuery(state.stream);
+  if (code == cudaErrorNotReady) return 0;
+  if (Checked(code) != 0) return -1;
+  std::memcpy(state.values, state.pinned, state.count * sizeof(float));
+  return 1;
+}
+
+const char* Error() { return state.error.c_str(); }
+
+int Close() {
+  state.error.clear();
+  (void)Checked(ncclCommDestroy(state.communicator));
+  cudaStreamDestroy(state.stream);
+  cudaFreeHost(state.pinned);
+  cudaFree(state.device);
+  const std::string end = EndMpi(&state.world);
+  if (state.error.empty()) state.error = end;
+  return state.error.empty() ? 0 : -1;
+}
+
+/// This rank's GPU made current; "" or why it has none.
+std::string TakeDevice() {
+  int devices = 0;
+  const cudaError_t code = cudaGetDeviceCount(&devices);
+  if (code != cudaSuccess) devices = 0;
+  if (state.world.host_rank < devices)
+    return Checked(cudaSetDevice(state.world.host_rank)) == 0 ? "" : state.error;
+  const std::string why =
+      code == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(code) + ")";
+  return "collective = \"nccl\" needs a GPU for each rank: this host has " +
+         std::to_string(state.world.host_size) + " ranks and " + std::to_string(devices) + " GPUs" +
+         why + "; start fewer ranks here, or write collective = \"mpi\"";
+}
+
+std::string Connect() {
+  const std::string why = TakeDevice();
+  int ready = why.empty() ? 1 : 0;  // with one rank missing the others would wait for ever
+  MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, state.world.all);
+  if (!why.empty()) return why;
+  if (ready == 0) return "another rank has no GPU for collective = \"nccl\"; it says why";
+  ncclUniqueId id{};
+  if (state.world.rank == 0 && Checked(ncclGetUniqueId(&id)) != 0) return state.error;
+  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, state.world.all);
+  if (Checked(ncclCommInitRank(&state.communicator, state.world.size, id, state.world.rank)) != 0 ||
+      Checked(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking)) != 0)
+    return state.error;
+  return "";
+}
+
+}  // namespace
+}  // namespace murmurate
+
+extern "C" __attribute__((visibility("default"))) const MurmurateCollective*
+MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
+  using namespace murmurate;
+  static MurmurateCollective functions;
+  std::string why = StartMpi(&state.world);
+  if (why.empty()) why = Connect();
+  if (!why.empty()) {
+    Say(why, error, error_bytes);
+    return nullptr;
+  }
+  functions = {.version = kMurmurateCollectiveVersion,
+               .rank = state.world.rank,
+               .size = state.world.size,
+               .begin_sum = BeginSum,
+               .begin_broadcast = BeginBroadcast,
+               .done = Done,
+               .error = Error,
+               .close = Close};
+  return &functions;
+}

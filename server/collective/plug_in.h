@@ -1,0 +1,32 @@
+// What murmurate and a plug-in that carries its collectives (mpi.cc, nccl.cc) know of each other: C
+// functions and nothing else, so that a daemon links neither MPI nor NCCL and runs where they are
+// not. A plug-in is murmurate_collective_NAME.so; server/parameters/collective.h loads it and says
+// what the functions promise.
+//
+// One operation at a time: begin, then `done` until it says 1. All ranks begin the same ones in the
+// same order. Nothing waits but MurmurateOpenCollective and `close`. One thread at a time.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+inline constexpr std::uint32_t kMurmurateCollectiveVersion = 1;
+
+struct MurmurateCollective {
+  std::uint32_t version;  ///< kMurmurateCollectiveVersion, first whatever follows
+  std::int32_t rank, size;
+  /// 0; or -1, and `error` says why. `values` stays where it is until the operation is done.
+  int (*begin_sum)(float* values, std::uint64_t count);
+  int (*begin_broadcast)(float* values, std::uint64_t count, std::int32_t root);
+  int (*done)();           ///< 1; 0: not yet; -1: it failed
+  const char* (*error)();  ///< of the last -1; valid until the next call
+  int (*close)();          ///< waits for all ranks; nothing else may be called afterwards
+};
+
+/// The one symbol that is looked up. Waits for all ranks. Null: a sentence, ended by a zero, lies
+/// in `error`.
+typedef const MurmurateCollective* (*MurmurateOpenCollectiveFunction)(char* error,
+                                                                      std::uint64_t error_bytes);
+
+}  // extern "C"

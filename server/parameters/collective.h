@@ -1,0 +1,54 @@
+// Collective: sums and broadcasts over the ranks of a job that somebody else started (mpirun): what
+// synchronous training on an existing engine needs, and nothing else. The seam between
+// collective_store.h and MPI, NCCL (server/collective), or threads of one process (tests).
+//
+// All ranks begin the same operations, of the same lengths, in the same order; one at a time. Any
+// thread, but one at a time. An operation that was begun must be waited for.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "murmurate/log.h"
+#include "murmurate/status.h"
+
+namespace murmurate {
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  virtual int rank() const = 0;  ///< of 0 to size() - 1
+  virtual int size() const = 0;
+
+  /// `values`, as long as everybody's, becomes the sum over the ranks: the same bits on every rank.
+  /// It stays where it is until Done. kResource here and below: the engine's words, and the job is
+  /// over.
+  virtual Status BeginSum(std::span<float> values) = 0;
+  /// `values` becomes that of rank `root`.
+  virtual Status BeginBroadcast(std::span<float> values, int root) = 0;
+  /// Whether what was begun is done; never waits.
+  virtual Result<bool> Done() = 0;
+  /// Waits for all ranks, then ends the engine; nothing may be called afterwards. A process that
+  /// ends without it takes the job with it, which is what one that failed wants.
+  virtual Status Close() = 0;
+};
+
+/// Waits for what was begun: for some microseconds at full speed, then ever more rarely (an eighth
+/// of the time waited, at most 1 ms), because what keeps a rank waiting may want its core. False:
+/// `interrupted` (which may be null) was set, and the operation is still under way.
+Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted = nullptr);
+
+Status Sum(Collective& collective, std::span<float> values);
+Status Broadcast(Collective& collective, std::span<float> values, int root = 0);
+/// Everybody gets rank 0's text; at most 4000 bytes of it.
+Result<std::string> BroadcastText(Collective& collective, const std::string& text);
+
+/// "mpi" or "nccl": loads murmurate_collective_NAME.so from the folder of this executable, or from
+/// ../lib/murmurate, and waits until all ranks have. Its threads get no signals. Once a process, on
+/// the thread that will close it.
+Result<std::unique_ptr<Collective>> OpenCollective(const std::string& name);
+
+}  // namespace murmurate

@@ -1,0 +1,266 @@
+#include "server/parameters/collective_store.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "server/parameters/local_store.h"
+#include "server/parameters/observation_sum.h"
+#include "shared/core/aligned_floats.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kPieces = 4;  ///< of 16 bits, which a float holds exactly
+
+void PutWord(std::uint64_t word, std::vector<float>* values) {
+  for (int i = 0; i < kPieces; ++i)
+    values->push_back(static_cast<float>((word >> (16 * i)) & 0xffff));
+}
+
+std::uint64_t TakeWord(const float* values) {
+  std::uint64_t word = 0;
+  for (int i = 0; i < kPieces; ++i) word |= static_cast<std::uint64_t>(values[i]) << (16 * i);
+  return word;
+}
+
+/// What a sum of gradients carries behind them: how many ranks have one, the sum of their rates,
+/// and rank 0's rate.
+enum Turn : std::size_t { kActive, kRates, kFirstRate, kTurn };
+
+/// What must be alike on all ranks.
+std::string Description(const ModelSpec& spec, const CollectiveSettings& settings) {
+  return spec.ToText() + "optimizer " + std::to_string(static_cast<int>(settings.optimizer.name)) +
+         " max_grad_norm " + std::to_string(settings.max_grad_norm);
+}
+
+}  // namespace
+
+Status BroadcastState(Collective& collective, SavedState* state) {
+  std::vector<float> values;
+  for (const auto& [name, floats] : state->floats)
+    values.insert(values.end(), floats.begin(), floats.end());
+  for (const auto& [name, doubles] : state->doubles)
+    for (const double number : doubles) PutWord(std::bit_cast<std::uint64_t>(number), &values);
+  for (const auto& [name, words] : state->words)
+    for (const std::uint64_t word : words) PutWord(word, &values);
+  MURMURATE_RETURN_IF_ERROR(Broadcast(collective, values));
+  const float* at = values.data();
+  for (auto& [name, floats] : state->floats) {
+    std::copy_n(at, floats.size(), floats.begin());
+    at += floats.size();
+  }
+  for (auto& [name, doubles] : state->doubles)
+    for (double& number : doubles) {
+      number = std::bit_cast<double>(TakeWord(at));
+      at += kPieces;
+    }
+  for (auto& [name, words] : state->words)
+    for (std::uint64_t& word : words) {
+      word = TakeWord(at);
+      at += kPieces;
+    }
+  return {};
+}
+
+struct CollectiveStore::State {
+  State(CollectiveJob* given_job, const CollectiveSettings& given, const ModelSpec& spec,
+        CollectiveCallbacks given_callbacks)
+      : job(given_job),
+        layout(spec),
+        trained(layout.trained_count()),
+        description(Description(spec, given)),
+        callbacks(std::move(given_callbacks)),
+        local(MakeOptimizer(given.optimizer, trained), given.max_grad_norm),
+        sum(trained + kTurn) {}
+
+  Collective& collective() { return job->collective(); }
+  bool Went(const Status& status);
+  bool Sums(std::span<float> values);
+  bool Start(std::span<float> parameters);
+  bool SameModel();
+  bool SumRound(double learning_rate, std::span<const float> gradient);
+  double StepByMean(std::span<float> parameters);
+  void MergeStatistics(std::span<float> parameters);
+  void Join();
+  void Leave();
+
+  CollectiveJob* const job;
+  const ParameterLayout layout;
+  const std::size_t trained;
+  const std::string description;
+  const CollectiveCallbacks callbacks;
+  LocalStore local;
+  AlignedFloats sum;     ///< of gradients, then their mean; and kTurn numbers more
+  AlignedFloats own;     ///< the whole block, of which the statistics count
+  AlignedFloats seen;    ///< the statistics of every rank, one after the other
+  AlignedFloats staged;  ///< what to start the others with, when interrupted before the first batch
+  bool started = false, told = false;
+  float own_rate = 0.0f;
+  std::uint64_t rounds = 0;
+  std::int64_t waited_ns = 0;
+  std::atomic<bool> interrupted{false};
+};
+
+bool CollectiveStore::State::Went(const Status& status) {
+  if (job->Went(status)) return true;
+  if (!std::exchange(told, true) && callbacks.failed) callbacks.failed(job->failure());
+  return false;
+}
+
+bool CollectiveStore::State::Sums(std::span<float> values) {
+  if (!job->failure().ok()) return false;
+  const std::int64_t begin_ns = MonotonicNs();
+  const Status status = Sum(collective(), values);
+  waited_ns += MonotonicNs() - begin_ns;
+  return Went(status);
+}
+
+bool CollectiveStore::State::SameModel() {
+  const auto first = BroadcastText(collective(), description);
+  if (!Went(first.status())) return false;
+  std::array<float, 1> others{*first == description.substr(0, first->size()) ? 0.0f : 1.0f};
+  if (!Sums(others)) return false;
+  if (others[0] == 0.0f) return true;
+  return Went(InvalidArgument(
+      "the ranks have different models: " + std::to_string(static_cast<int>(others[0])) + " of " +
+      std::to_string(job->size()) +
+      " have other spaces, [model] or [optimizer] than rank 0; start all with the same config"));
+}
+
+/// Rank 0's model for all. The statistics that it begins with are counted by rank 0 alone.
+bool CollectiveStore::State::Start(std::span<float> parameters) {
+  if (!SameModel()) return false;
+  SavedState state;
+  local.Save(StateWriter(&state, "optimizer"));
+  if (!Went(Broadcast(collective(), parameters)) || !Went(BroadcastState(collective(), &state)) ||
+      !Went(local.Load(StateReader(state, "optimizer"))))
+    return false;
+  if (own.size() > 0 && job->rank() == 0)
+    std::copy_n(parameters.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset),
+                layout.statistics.count,
+                own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset));
+  started = true;
+  return true;
+}
+
+/// The sum of gradients into `sum`; an empty `gradient`: none from here. False: nobody had one.
+bool CollectiveStore::State::SumRound(double learning_rate, std::span<const float> gradient) {
+  const bool has = !gradient.empty();
+  if (has) own_rate = static_cast<float>(learning_rate);
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  std::copy(gradient.begin(), gradient.end(), sum.begin());
+  float* const turn = sum.data() + trained;
+  turn[kActive] = has ? 1.0f : 0.0f;
+  turn[kRates] = has ? own_rate : 0.0f;
+  turn[kFirstRate] = job->rank() == 0 ? own_rate : 0.0f;
+  if (!Sums(sum) || turn[kActive] == 0.0f) return false;
+  ++rounds;
+  return true;
+}
+
+/// The norm of the mean before it was clipped.
+double CollectiveStore::State::StepByMean(std::span<float> parameters) {
+  const std::span<float> mean(sum.data(), trained);
+  const float* const turn = sum.data() + trained;
+  const float active = turn[kActive];
+  // Rank 0 may not have had a step yet.
+  const float rate = turn[kFirstRate] > 0.0f ? turn[kFirstRate] : turn[kRates] / active;
+  if (active > 1.0f)
+    for (float& value : mean) value /= active;
+  return local.Step(rate, mean, parameters);
+}
+
+void CollectiveStore::State::MergeStatistics(std::span<float> parameters) {
+  const std::size_t count = layout.statistics.count;
+  if (count == 0) return;
+  std::fill(seen.begin(), seen.end(), 0.0f);
+  std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset), count,
+              seen.begin() + static_cast<std::ptrdiff_t>(job->rank() * count));
+  if (!Sums(seen)) return;
+  std::vector<std::span<const float>> parts;
+  for (int i = 0; i < job->size(); ++i)
+    parts.push_back(std::span<const float>(seen).subspan(i * count, count));
+  if (!parameters.empty())
+    SumObservations(layout, parts, parameters.subspan(layout.statistics.offset, count));
+}
+
+/// A batch of the others.
+void CollectiveStore::State::Join() {
+  if (!started && !Start(staged)) return;
+  while (SumRound(0.0, {})) continue;
+  if (job->failure().ok()) MergeStatistics({});
+}
+
+void CollectiveStore::State::Leave() {
+  while (!job->over())
+    if (job->Vote(true) == CollectiveJob::Decision::kNextBatch) Join();
+}
+
+CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& settings,
+                                 const ModelSpec& spec, CollectiveCallbacks callbacks)
+    : state_(std::make_shared<State>(job, settings, spec, std::move(callbacks))) {
+  State& s = *state_;
+  if (const std::size_t count = s.layout.statistics.count; count > 0) {
+    s.own = AlignedFloats(s.layout.total);
+    s.seen = AlignedFloats(count * static_cast<std::size_t>(s.job->size()));
+  }
+  s.staged = AlignedFloats(s.layout.total);
+}
+
+CollectiveStore::~CollectiveStore() {
+  state_->told = true;  // whoever was to be told goes, too
+  state_->job->AtTheEnd([state = state_] { state->Leave(); });
+}
+
+bool CollectiveStore::BeginBatch(std::span<float> parameters) {
+  State& s = *state_;
+  if (s.interrupted) return false;
+  const std::int64_t begin_ns = MonotonicNs();
+  const auto decision = s.job->Vote(false, &s.interrupted);
+  s.waited_ns += MonotonicNs() - begin_ns;
+  if (decision == CollectiveJob::Decision::kNextBatch) return s.started || s.Start(parameters);
+  if (decision == CollectiveJob::Decision::kFailed) (void)s.Went(s.job->failure());
+  if (decision == CollectiveJob::Decision::kOver && !std::exchange(s.told, true) &&
+      s.callbacks.over)
+    s.callbacks.over();
+  if (!s.started) std::copy(parameters.begin(), parameters.end(), s.staged.begin());
+  return false;
+}
+
+double CollectiveStore::Step(double learning_rate, std::span<const float> gradient,
+                             std::span<float> parameters) {
+  if (!state_->SumRound(learning_rate, gradient)) return std::numeric_limits<double>::quiet_NaN();
+  return state_->StepByMean(parameters);
+}
+
+std::span<float> CollectiveStore::ObservationsSeen(std::span<float> parameters) {
+  return state_->own.size() > 0 ? std::span<float>(state_->own) : parameters;
+}
+
+void CollectiveStore::EndBatch(std::span<float> parameters) {
+  State& s = *state_;
+  const auto local = parameters.first(s.trained);
+  while (s.SumRound(0.0, {})) s.StepByMean(local);
+  if (s.job->failure().ok()) s.MergeStatistics(parameters);
+}
+
+void CollectiveStore::Save(const StateWriter& writer) const { state_->local.Save(writer); }
+Status CollectiveStore::Load(const StateReader& reader) { return state_->local.Load(reader); }
+std::uint64_t CollectiveStore::updates() const { return state_->local.updates(); }
+
+ExchangeReport CollectiveStore::TakeReport() {
+  return {.exchanges = std::exchange(state_->rounds, 0),
+          .wait_s = 1e-9 * static_cast<double>(std::exchange(state_->waited_ns, 0))};
+}
+
+void CollectiveStore::Interrupt() { state_->interrupted = true; }
+
+}  // namespace murmurate

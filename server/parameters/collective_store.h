@@ -1,0 +1,72 @@
+// CollectiveStore: synchronous data-parallel training over the ranks of a job (collective.h): every
+// rank has the model and its optimizer, and steps them by the mean of all gradients, so all have
+// the same bits without anybody who owns them.
+//
+//   BeginBatch  vote (collective_job.h); the first time rank 0's model, parameters and optimizer,
+//   go
+//               to all
+//   Step        one sum of gradients, of how many there are and of the rate; their mean, clipped,
+//               steps the local optimizer. The rate is rank 0's, so one schedule counts.
+//   EndBatch    joins the steps of those that still have some, with nothing to add, until nobody
+//   has
+//               (as PyTorch's DDP Join); then what each has seen of observations, merged (Chan).
+//               The sum that finds nobody is the price of a batch: a second, short one before each
+//               step would cost more, for it is the waiting for each other that takes time.
+//
+// With the same gradients, n ranks of a batch B each step as one learner does that sums n gradients
+// of B in the order of the ranks and divides by n, up to the order of the engine's sum.
+//
+// A mean that is not finite is left out on all ranks alike. The job learns one model. An engine
+// that fails (a rank died, and the launcher has not ended the job yet) goes to `failed` once; no
+// batch begins any more.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "server/parameters/collective_job.h"
+#include "server/parameters/optimizer.h"
+#include "server/parameters/parameter_store.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+struct CollectiveSettings {
+  OptimizerSettings optimizer;
+  double max_grad_norm = 0.0;  ///< of the mean; 0: never clip
+};
+
+struct CollectiveCallbacks {
+  std::function<void()> over;          ///< another rank wanted to stop, so this one must
+  std::function<void(Status)> failed;  ///< both at most once, on the learner's thread
+};
+
+class CollectiveStore : public ParameterStore {
+ public:
+  /// `job` must outlive the store.
+  CollectiveStore(CollectiveJob* job, const CollectiveSettings& settings, const ModelSpec& spec,
+                  CollectiveCallbacks callbacks);
+  /// Waits for nobody. What the others may still want of this rank, up to the next border, is done
+  /// in CollectiveJob::Leave, when this process holds nothing any more.
+  ~CollectiveStore() override;
+
+  bool BeginBatch(std::span<float> parameters) override;
+  double Step(double learning_rate, std::span<const float> gradient,
+              std::span<float> parameters) override;
+  std::span<float> ObservationsSeen(std::span<float> parameters) override;
+  void EndBatch(std::span<float> parameters) override;
+  void Save(const StateWriter& writer) const override;
+  Status Load(const StateReader& reader) override;
+  std::uint64_t updates() const override;
+  ExchangeReport TakeReport() override;
+  void Interrupt() override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Everybody's `state`, alike in names and lengths, becomes rank 0's, bit for bit.
+Status BroadcastState(Collective& collective, SavedState* state);
+
+}  // namespace murmurate
