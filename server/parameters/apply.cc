@@ -1,9 +1,12 @@
 #include "server/parameters/apply.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
+#include "shared/compute/dense_kernels.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -13,6 +16,48 @@ template <typename... Sizes>
 void CheckSizes(std::size_t size, Sizes... sizes) {
   MURMURATE_CHECK(((sizes == size) && ...), "spans that belong together have one size");
 }
+
+constexpr std::uint32_t kMagnitude = 0x7fffffffu, kOneExponent = 0x00800000u, kSign = 0x80000000u;
+
+/// What is not finite has every bit of the exponent set: one more carries into the sign.
+[[gnu::always_inline]] inline bool StepInto(const StepFactors& factors, std::size_t count,
+                                            const float* __restrict from,
+                                            const float* __restrict gradient,
+                                            float* __restrict to) {
+  const auto [rate, scale, decay] = factors;
+  std::uint32_t carried = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = decay * from[i] - rate * (scale * gradient[i]);
+    to[i] = value;
+    carried |= (std::bit_cast<std::uint32_t>(value) & kMagnitude) + kOneExponent;
+  }
+  return (carried & kSign) == 0;
+}
+
+/// Of numbers without their sign the bits have the order of the numbers; NaN is the largest.
+[[gnu::always_inline]] inline bool Within(float limit, std::span<const float> values) {
+  const std::uint32_t above = kSign - 1 - std::bit_cast<std::uint32_t>(limit);
+  std::uint32_t carried = 0;
+  for (const float value : values)
+    carried |= (std::bit_cast<std::uint32_t>(value) & kMagnitude) + above;
+  return (carried & kSign) == 0;
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] bool WideStepInto(const StepFactors& factors, std::size_t count,
+                                          const float* from, const float* gradient, float* to) {
+  return StepInto(factors, count, from, gradient, to);
+}
+
+[[gnu::target("avx2")]] bool WideWithin(float limit, std::span<const float> values) {
+  return Within(limit, values);
+}
+
+bool IsWide() {
+  static const bool wide = ProcessorRuns(KernelSet::kAvx2);
+  return wide;
+}
+#endif
 
 }  // namespace
 
@@ -58,6 +103,13 @@ void ElasticStep(float alpha, std::span<const float> x, std::span<float> center,
   }
 }
 
+bool AllWithin(float limit, std::span<const float> values) {
+#ifdef __x86_64__
+  if (IsWide()) return WideWithin(limit, values);
+#endif
+  return Within(limit, values);
+}
+
 double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   CheckSizes(a.size(), b.size());
   std::array<double, 8> lanes = {};  // a fixed order of summation that the compiler may vectorize
@@ -83,6 +135,15 @@ void SgdStep(const StepFactors& factors, std::span<const float> gradient,
   const auto [rate, scale, decay] = factors;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     parameters[i] = decay * parameters[i] - rate * (scale * gradient[i]);
+}
+
+bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
+                 std::span<const float> gradient, std::span<float> to) {
+  CheckSizes(to.size(), from.size(), gradient.size());
+#ifdef __x86_64__
+  if (IsWide()) return WideStepInto(factors, to.size(), from.data(), gradient.data(), to.data());
+#endif
+  return StepInto(factors, to.size(), from.data(), gradient.data(), to.data());
 }
 
 void MomentumStep(const StepFactors& factors, std::span<const float> gradient,

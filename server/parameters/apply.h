@@ -1,6 +1,7 @@
 // The arithmetic of update rules and simple optimizers over flat blocks. One source, compiled
 // without contraction (a * b + c is two roundings on every processor), so that what is equal on
-// paper is equal bit for bit, and the same on every machine.
+// paper is equal bit for bit, and the same on every machine. What a shard waits for is compiled for
+// wider vectors, too: each number still has the same roundings.
 //
 // Spans that belong together have one size. Each is one pass over memory and allocates nothing.
 #pragma once
@@ -27,6 +28,13 @@ void ScaledDifference(float scale, std::span<const float> a, std::span<const flo
 void ElasticStep(float alpha, std::span<const float> x, std::span<float> center,
                  std::span<float> e);
 
+/// What a worker may push at most, where the result is not looked at number by number: squares of
+/// it are finite, and so are sums of all pushes there can be. Gradients of what learns are far
+/// below.
+inline constexpr float kLargestFloat = 1e18f;
+/// |v| <= limit for all; false for NaN.
+bool AllWithin(float limit, std::span<const float> values);
+
 /// ||a - b||^2 in double.
 double SquaredDistance(std::span<const float> a, std::span<const float> b);
 
@@ -38,6 +46,9 @@ struct StepFactors {
 
 void SgdStep(const StepFactors& factors, std::span<const float> gradient,
              std::span<float> parameters);
+/// The same numbers, of `from` into `to`, which do not overlap; false: some are not finite.
+bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
+                 std::span<const float> gradient, std::span<float> to);
 
 /// parameters <- decay parameters - step, velocity <- velocity - step, step = eta (scale g).
 void MomentumStep(const StepFactors& factors, std::span<const float> gradient,

@@ -12,7 +12,7 @@
 
 namespace murmurate {
 
-/// Floats in memory of their own, or in a place of a segment.
+/// Floats in memory of their own, or in a place of a segment that this process made.
 class Block {
  public:
   explicit Block(std::size_t floats) : own_(floats), floats_(own_) {}

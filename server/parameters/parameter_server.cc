@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/parameters/segment_exchange.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
@@ -20,6 +21,7 @@ constexpr std::int64_t kTickEveryNs = 100'000'000;
 constexpr std::int64_t kWaitsSaidAfterNs = 1'000'000'000;
 constexpr std::int64_t kLetGoEveryNs = 2'000'000'000;
 constexpr std::size_t kMaxModels = 64;
+constexpr double kLargestRate = 1e6;  // as in a message
 
 }  // namespace
 
@@ -32,30 +34,24 @@ struct ParameterServer::State {
   struct Worker {
     std::string model;
     PeerId peer;
-    std::shared_ptr<ShardSegment> segment;  ///< null: blocks go in messages
-    std::uint64_t turn = 0;   ///< of the last PUSH, until it is answered; 0: nobody waits for it
-    bool in_segment = false;  ///< where the answer belongs
   };
 
   State(Socket given_socket, ParameterServerOptions given)
-      : socket(std::move(given_socket)), options(std::move(given)) {}
+      : socket(std::move(given_socket)), options(std::move(given)), segments(options.log) {}
 
   void OnMessage(Message message, std::int64_t now_ns);
   void OnJoin(const PeerId& peer, std::uint64_t sender, const wire::Join& join,
               std::int64_t now_ns);
   void OnPush(const PeerId& peer, std::uint64_t sender, const wire::Push& push,
-              std::span<const std::byte> block, std::int64_t now_ns);
+              std::span<const float> block, std::int64_t now_ns);
   Result<Shard*> ShardFor(const std::string& model);
   void Send(const PeerId& peer, const wire::Body& body, std::uint64_t sequence,
             std::shared_ptr<const Block> block = nullptr);
-  std::shared_ptr<ShardSegment> Map(std::uint64_t sender, const wire::Join& join,
-                                    std::size_t floats);
-  Result<std::span<const float>> BlockOf(Worker* worker, const wire::Push& push,
-                                         std::span<const std::byte> bytes);
-  static std::span<float> AnswerOf(const Worker& worker);
-  void SendAnswer(Worker* worker, Shard::Answer answer);
-  void LetGo(std::int64_t now_ns);
-  void SendAnswers(Shard* shard);
+  std::span<const float> BlockOf(std::span<const std::byte> bytes);
+  void Rest(int timeout_ms);
+  void TakePushes();
+  void SendAnswers();
+  void SendAnswer(Shard::Answer answer);
   void SendQueued();
   void Tick(std::int64_t now_ns);
   void SayWaits(std::int64_t now_ns);
@@ -64,8 +60,9 @@ struct ParameterServer::State {
   Socket socket;
   const ParameterServerOptions options;
   const std::uint64_t incarnation = RandomIdentity();
+  SegmentExchange segments;
   WakeSignal signal;
-  Poller poller{&signal};
+  Poller poller{&signal, segments.bell()};
   std::map<std::string, Model> models;
   std::map<std::uint64_t, Worker> workers;
   std::deque<Message> queued;  ///< to peers whose pipe was full
@@ -137,31 +134,19 @@ void ParameterServer::State::SendQueued() {
   }
 }
 
-void ParameterServer::State::SendAnswers(Shard* shard) {
-  for (Shard::Answer& answer : shard->TakeAnswers()) {
-    const auto worker = workers.find(answer.worker);
-    if (worker != workers.end()) SendAnswer(&worker->second, std::move(answer));
-  }
+void ParameterServer::State::SendAnswers() {
+  for (auto& [name, model] : models)
+    for (Shard::Answer& answer : model.shard->TakeAnswers()) SendAnswer(std::move(answer));
 }
 
-/// Where the worker waits for an answer; empty: it does not (any more), or in no segment.
-std::span<float> ParameterServer::State::AnswerOf(const Worker& worker) {
-  if (!worker.in_segment || worker.turn == 0) return {};
-  const bool waits = worker.segment->turn().load(std::memory_order_acquire) == worker.turn;
-  return waits ? worker.segment->answer() : std::span<float>();
-}
-
-void ParameterServer::State::SendAnswer(Worker* worker, Shard::Answer answer) {
-  if (!worker->in_segment)
-    return Send(worker->peer, answer.center, answer.center.step, std::move(answer.block));
-  const std::span<float> place = AnswerOf(*worker);
-  if (!place.empty()) {
-    const std::span<const float> rest = answer.block->floats().subspan(answer.placed);
-    std::copy(rest.begin(), rest.end(), place.subspan(answer.placed).begin());
-    answer.center.turn = worker->turn;
-  }
-  worker->turn = 0;
-  Send(worker->peer, answer.center, answer.center.step, no_block);
+void ParameterServer::State::SendAnswer(Shard::Answer answer) {
+  const auto worker = workers.find(answer.worker);
+  if (worker == workers.end()) return;
+  const auto way = segments.Answer(answer);
+  if (way == SegmentExchange::Way::kPlaced) return;
+  const bool whole = way == SegmentExchange::Way::kMessage;
+  Send(worker->second.peer, answer.center, answer.center.step,
+       whole ? std::move(answer.block) : no_block);
 }
 
 void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
@@ -179,66 +164,50 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
     const auto refusal = taken ? wire::Refusal::kBusy : wire::Refusal::kSpaces;
     return Send(peer, wire::Error{refusal, joined.status().message(), 0}, 0);
   }
-  auto segment = Map(sender, join, (*shard)->block_floats());
-  joined->mapped = segment != nullptr;
-  workers[sender] = {join.model, peer, std::move(segment)};
+  joined->segment = segments.Join(sender, join, *shard);
+  workers[sender] = {join.model, peer};
   Send(peer, *joined, 0);
 }
 
-/// Null: there is none, or it is not for this host; then blocks go in messages.
-std::shared_ptr<ShardSegment> ParameterServer::State::Map(std::uint64_t sender,
-                                                          const wire::Join& join,
-                                                          std::size_t floats) {
-  if (join.segment.empty() || join.host != HostIdentity()) return nullptr;
-  const auto before = workers.find(sender);
-  if (before != workers.end() && before->second.segment &&
-      before->second.segment->name() == join.segment)
-    return before->second.segment;
-  auto segment = ShardSegment::Open(join.segment, floats);
-  if (segment.ok()) return *std::move(segment);
-  if (options.log)
-    options.log(LogLevel::kWarning,
-                segment.status().message() + "; its blocks will come in messages");
-  return nullptr;
-}
-
-/// Where the push's block lies. Not ok: in a segment that was not mapped.
-Result<std::span<const float>> ParameterServer::State::BlockOf(Worker* worker,
-                                                               const wire::Push& push,
-                                                               std::span<const std::byte> bytes) {
-  worker->in_segment = worker->segment && (push.place != 0 || push.turn != 0);
-  worker->turn = push.turn;
-  if (push.place != 0) {
-    if (!worker->segment || push.place > worker->segment->places())
-      return Status(StatusCode::kUnavailable, "no such place is mapped");
-    return std::span<const float>(worker->segment->place(push.place));
-  }
+std::span<const float> ParameterServer::State::BlockOf(std::span<const std::byte> bytes) {
   const std::size_t count = bytes.size() / sizeof(float);
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
     if (aligned.size() < count) aligned = AlignedFloats(count);
     std::memcpy(aligned.data(), bytes.data(), bytes.size());
-    return std::span<const float>(aligned.data(), count);
+    return {aligned.data(), count};
   }
-  return std::span(reinterpret_cast<const float*>(bytes.data()), count);
+  return {reinterpret_cast<const float*>(bytes.data()), count};
 }
 
 void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
-                                    const wire::Push& push, std::span<const std::byte> block,
+                                    const wire::Push& push, std::span<const float> block,
                                     std::int64_t now_ns) {
   const auto worker = workers.find(sender);
   const auto model = worker == workers.end() ? models.end() : models.find(worker->second.model);
   if (model == models.end())
     return Send(peer, wire::Error{wire::Refusal::kNotRegistered, "join first", push.step}, 0);
-  const auto floats = BlockOf(&worker->second, push, block);
-  const Status status = floats.ok() ? model->second.shard->OnPush(sender, push, *floats, now_ns,
-                                                                  AnswerOf(worker->second))
-                                    : floats.status();
+  const Status status = model->second.shard->OnPush(sender, push, block, now_ns);
   if (status.ok()) return;
   const bool again = status.code() == StatusCode::kUnavailable;
   Send(peer,
        wire::Error{again ? wire::Refusal::kNotRegistered : wire::Refusal::kMeaning,
                    status.message(), push.step},
        0);
+}
+
+void ParameterServer::State::TakePushes() {
+  const int count = segments.TakePushes(
+      [this](std::uint64_t sender, const wire::Push& push, std::span<const float> block) {
+        const auto worker = workers.find(sender);
+        if (worker == workers.end()) return;
+        if (push.learning_rate >= 0.0 && push.learning_rate <= kLargestRate)
+          return OnPush(worker->second.peer, sender, push, block, MonotonicNs());
+        Send(worker->second.peer,
+             wire::Error{wire::Refusal::kNotFinite,
+                         "learning rate: expected a number from 0 to a million", push.step},
+             0);
+      });
+  if (count > 0) SendAnswers();
 }
 
 void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
@@ -254,12 +223,14 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   if (const auto* join = std::get_if<wire::Join>(&body)) {
     OnJoin(message.peer, header.sender, *join, now_ns);
   } else if (const auto* push = std::get_if<wire::Push>(&body)) {
-    OnPush(message.peer, header.sender, *push, block, now_ns);
+    if (segments.Takes(header.sender, *push))
+      OnPush(message.peer, header.sender, *push, BlockOf(block), now_ns);
   } else if (const auto worker = workers.find(header.sender); worker == workers.end()) {
     return;  // ALIVE or BYE of one that has not joined
   } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {
     models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
   } else if (std::holds_alternative<wire::Bye>(body)) {
+    segments.Leave(header.sender);
     models.at(worker->second.model).shard->OnBye(header.sender, now_ns);
     workers.erase(worker);
   } else {
@@ -308,35 +279,34 @@ void ParameterServer::State::Tick(std::int64_t now_ns) {
       model->second.shard->Kept(*state);
   for (auto& [name, model] : models) {
     model.shard->Tick(now_ns);
-    SendAnswers(model.shard.get());
     if (options.save_every_ns > 0 && now_ns - model.saved_ns >= options.save_every_ns)
       Save(name, &model, now_ns);
   }
+  SendAnswers();
   SayWaits(now_ns);
-  LetGo(now_ns);
-}
-
-/// Of the segments of the dead, which would stay in memory.
-void ParameterServer::State::LetGo(std::int64_t now_ns) {
   if (now_ns - let_go_ns < kLetGoEveryNs) return;
   let_go_ns = now_ns;
-  for (auto& [id, worker] : workers) {
-    if (!worker.segment || worker.segment->OwnerIsAlive()) continue;
-    worker.segment.reset();
-    worker.in_segment = false;
-  }
+  segments.LetGoOfTheDead();
+}
+
+void ParameterServer::State::Rest(int timeout_ms) {
+  const bool nothing_new = segments.GoesToSleep();
+  Socket* const sockets[] = {&socket};
+  const int most_ms = !nothing_new ? 0 : queued.empty() ? 100 : 1;
+  (void)poller.Wait(sockets, std::min(timeout_ms, most_ms));
+  segments.WakesUp();
 }
 
 void ParameterServer::PollOnce(int timeout_ms) {
   State& s = *state_;
-  Socket* const sockets[] = {&s.socket};
-  const int most = s.queued.empty() ? 100 : 1;
-  (void)s.poller.Wait(sockets, std::min(timeout_ms, most));
+  s.Rest(timeout_ms);
+  s.TakePushes();
   s.SendQueued();
   Message message;
   for (int i = 0; i < kMessagesPerRound && s.socket.TryReceive(&message); ++i) {
     s.OnMessage(std::move(message), MonotonicNs());
-    for (auto& [name, model] : s.models) s.SendAnswers(model.shard.get());
+    s.SendAnswers();
+    s.TakePushes();
   }
   s.Tick(MonotonicNs());
 }

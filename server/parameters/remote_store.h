@@ -10,6 +10,9 @@
 // worker alone is one exchange late. What it stepped meanwhile is kept: x_i <- x~ + (x_i - x_i when
 // it pushed).
 //
+// An answer in shared memory is looked for for at most 0.2 ms, giving way to whoever wants the
+// core, as long as the last one came within that; then it is slept for.
+//
 // A shard that does not answer is waited for, and said so once a second passed; Interrupt ends
 // that. A thread of its own (`mmr-alive`) tells the shards twice a second that this worker lives,
 // and whether it waits for experience. A refusal is final: it goes to `failed`, and no batch begins
@@ -46,7 +49,7 @@ struct RemoteSettings {
   bool overlap = false;
   std::size_t retain_bytes = std::size_t{64} << 20;
   /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
-  /// a segment for each shard, of a block or two and `retain_bytes`. SIZE_MAX: never.
+  /// a segment for each shard, of a block, or two where they overlap. SIZE_MAX: never.
   std::size_t share_from_bytes = std::size_t{64} << 10;
 };
 
@@ -73,6 +76,8 @@ class RemoteStore : public ParameterStore {
   void Interrupt() override;
 
  private:
+  struct Piece;
+  struct Sums;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -73,8 +73,9 @@ Status Shard::State::Build(const std::string& text) {
   optimizer = MakeOptimizer(settings.optimizer, range.count);
   const bool gradients = settings.rule.form == PushForm::kGradient;
   if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients)
-    piecewise = MakeOptimizer(settings.optimizer, kPieceFloats);
+    plain = static_cast<Sgd*>(optimizer.get());
   scratch = AlignedFloats(IsSynchronous(settings.rule.name) ? range.count : kPieceFloats);
+  shared = nullptr;
   pool = std::make_unique<BlockPool>(range.count + statistics);
   center = std::make_shared<Block>(range.count + statistics);
   is_out = false;
@@ -165,8 +166,7 @@ void Shard::State::Respond(std::uint64_t id, const wire::Center& given) {
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  const bool lies_there = placed == center.get() && placed != nullptr && pusher == id;
-  answers.push_back({id, answer, center, lies_there ? range.count : 0});
+  answers.push_back({id, answer, center});
 }
 
 void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
@@ -180,7 +180,7 @@ void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
   wire::Center answer = given;
   answer.version = version;
   answer.kept = worker.kept;
-  answers.push_back({id, answer, worker.elastic, 0});
+  answers.push_back({id, answer, worker.elastic});
 }
 
 /// The answer was lost, or is not due.
@@ -279,7 +279,7 @@ Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
 }
 
 Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const float> block,
-                     std::int64_t now_ns, std::span<float> answer) {
+                     std::int64_t now_ns) {
   State& s = *state_;
   const auto found = s.workers.find(id);
   if (found == s.workers.end() || !found->second.member)
@@ -313,9 +313,8 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   if (block.empty())
     return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
   const auto contribution = block.first(s.range.count);
-  s.pusher = id;
   return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution)
-                                             : s.MergeNow(worker, push, contribution, answer);
+                                             : s.MergeNow(worker, push, contribution);
 }
 
 void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {
@@ -344,6 +343,21 @@ void Shard::Tick(std::int64_t now_ns) {
     s.TryRound();
   else
     s.Release();
+}
+
+/// Enough places for the center, the next one, an answer that each worker reads, and one more.
+Result<std::shared_ptr<ShardSegment>> Shard::ShareAnswers(std::uint64_t bell) {
+  State& s = *state_;
+  if (s.shared) return s.shared;
+  auto segment = ShardSegment::Create(
+      block_floats(), static_cast<std::uint32_t>(std::max(s.settings.workers, members()) + 3),
+      bell);
+  if (!segment.ok()) return segment.status();
+  s.shared = *segment;
+  s.pool = std::make_unique<BlockPool>(block_floats(), s.shared);
+  s.is_out = true;
+  (void)s.Renewed();
+  return segment;
 }
 
 std::vector<Shard::Answer> Shard::TakeAnswers() { return std::exchange(state_->answers, {}); }

@@ -83,10 +83,10 @@ class Shard {
   Result<wire::Joined> Join(std::uint64_t worker, const wire::Join& join, std::int64_t now_ns);
 
   /// `block`: as the message's. kUnavailable: it has to JOIN first; kInvalidArgument: the block has
-  /// another size, or a number that is not finite. `answer`: where the answer may already be put,
-  /// block_floats() of them (Answer::placed).
+  /// another size, or a number that cannot be merged (not finite, or so large that the center might
+  /// not stay finite: kLargestFloat in apply.h); nothing has changed then.
   Status OnPush(std::uint64_t worker, const wire::Push& push, std::span<const float> block,
-                std::int64_t now_ns, std::span<float> answer = {});
+                std::int64_t now_ns);
   void OnAlive(std::uint64_t worker, bool waiting, std::int64_t now_ns);
   void OnBye(std::uint64_t worker, std::int64_t now_ns);
   /// Notices who is gone, and what can go on without them.
@@ -97,9 +97,13 @@ class Shard {
     std::uint64_t worker = 0;
     wire::Center center;
     std::shared_ptr<const Block> block;
-    std::size_t placed = 0;  ///< so many of its first floats lie where OnPush was told
   };
   std::vector<Answer> TakeAnswers();
+
+  /// From now on the blocks of answers lie in this segment, which others of this host can map, as
+  /// long as it has free places. `bell`: whom it is to ring. Fails where there is no room; after a
+  /// worker has joined.
+  Result<std::shared_ptr<ShardSegment>> ShareAnswers(std::uint64_t bell);
 
   /// Who waits for whom and why; "" when nobody does.
   std::string Waits() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shared/core/check.h"
+#include "shared/experience/finite.h"
 
 namespace murmurate {
 namespace {
@@ -29,8 +30,7 @@ Result<std::unique_ptr<ShardLink>> ShardLink::Open(SocketContext& context, Optio
 }
 
 void ShardLink::MakeSegment() {
-  auto segment = ShardSegment::Create(options_.range.count + options_.statistics,
-                                      static_cast<std::uint32_t>(options_.places));
+  auto segment = ShardSegment::Create(floats(), static_cast<std::uint32_t>(options_.places));
   if (segment.ok()) segment_ = *std::move(segment);
   if (!segment.ok() && options_.log)
     options_.log(LogLevel::kWarning, segment.status().message() + "; blocks go in messages");
@@ -46,12 +46,16 @@ bool ShardLink::Send(const wire::Body& body, std::uint64_t sequence) {
 
 bool ShardLink::SendPush(const Sent& sent, bool with_block, bool answered) {
   wire::Push push = sent.push;
-  if (with_block && mapped_) push.place = sent.block->place();
-  if (mapped_ && answered) {
+  const std::uint32_t place = with_block ? sent.block->place() : 0;
+  waits_in_segment_ = answers_ && answered;
+  if (waits_in_segment_) {
     push.turn = ++turn_;
-    segment_->turn().store(turn_, std::memory_order_release);
+    if (place != 0 || !with_block) {
+      segment_->Put({push, place});
+      if (answers_->Sleeps()) bell_->Ring();
+      return true;
+    }
   }
-  with_block = with_block && push.place == 0;
   const auto bytes = with_block ? std::as_bytes(std::as_const(*sent.block).floats())
                                 : std::span<const std::byte>();
   const wire::Encoded encoded = wire::Encode(push, options_.sender, push.step, bytes.size());
@@ -82,6 +86,7 @@ void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> blo
   MURMURATE_CHECK(!request_, "the request before is not answered");
   answer_.reset();
   request_ = Sent{push, std::move(block)};
+  kept_ = nullptr;
   last_step_ = std::max(last_step_, push.step);
   heard_ns_ = now_ns;
   if (!joined_ || push.step == 0)
@@ -90,7 +95,32 @@ void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> blo
     joined_ = false;
 }
 
+bool ShardLink::MayKeep(std::uint64_t step) const {
+  const std::uint64_t fit = options_.retain_bytes / (floats() * sizeof(float));
+  return step > in_checkpoint_ && step - in_checkpoint_ <= 2 * fit;
+}
+
+void ShardLink::Keep() {
+  if (!request_ || !MayKeep(request_->push.step)) return;
+  kept_ = request_->block;
+  if (kept_->place() == 0) return;
+  auto copy = kept_pool_.Take();
+  const std::span<const float> from = kept_->floats();
+  (void)CopyFinite(copy->floats().data(), from, CopyKind::kPastCache);
+  kept_ = std::move(copy);
+}
+
+std::optional<FutexWait> ShardLink::WaitForAnswer() const {
+  if (!joined_ || !waits_in_segment_) return std::nullopt;
+  return segment_->WaitForAnswer(turn_);
+}
+
 void ShardLink::Poll(std::int64_t now_ns) {
+  if (const auto placed = waits_in_segment_ ? segment_->Answered(turn_) : std::nullopt) {
+    heard_ns_ = now_ns;
+    waits_in_segment_ = false;
+    OnCenter(placed->center, placed->place, {});
+  }
   Message message;
   while (!answer_ && socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
   if (!request_ || !refusal_.ok() || wants_parameters_) return;
@@ -112,7 +142,9 @@ void ShardLink::OnMessage(Message message, std::int64_t now_ns) {
   if (const auto* joined = std::get_if<wire::Joined>(&body)) {
     if (!joined_) OnJoined(*joined);
   } else if (const auto* center = std::get_if<wire::Center>(&body)) {
-    OnCenter(*center, std::move(message.frames[2]));
+    const bool awaited = again_ != 0 && center->step == again_;
+    if (!answers_ || awaited || !message.frames[2].bytes().empty())  // else of one that came late
+      OnCenter(*center, 0, std::move(message.frames[2]));
   } else if (const auto* error = std::get_if<wire::Error>(&body)) {
     OnError(*error, now_ns);
   }
@@ -127,8 +159,8 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
                                ": give both sides the same parameters.shards");
     return;
   }
+  if (!Map(joined)) return;  // and join without it, soon
   joined_ = true;
-  mapped_ = joined.mapped && segment_ != nullptr;
   if (!request_) return;
   if (request_->push.step == 0) {
     joined_ = SendPush(*request_, joined.empty);
@@ -140,6 +172,26 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
     return;
   }
   SendAfter(joined.step);
+}
+
+/// False: there is a shard that has mapped our segment, but whose own cannot be reached.
+bool ShardLink::Map(const wire::Joined& joined) {
+  if (joined.segment.empty() || !segment_) {
+    answers_ = nullptr;
+    return true;
+  }
+  if (answers_ && answers_->name() == joined.segment) return true;
+  auto answers = ShardSegment::Open(joined.segment, floats(), ShardSegment::Access::kRead);
+  auto bell = answers.ok() ? DoorbellButton::Open((*answers)->bell()) : answers.status();
+  if (bell.ok()) {
+    answers_ = *std::move(answers);
+    bell_ = *std::move(bell);
+    return true;
+  }
+  if (options_.log)
+    options_.log(LogLevel::kWarning, bell.status().message() + "; blocks go in messages");
+  segment_ = answers_ = nullptr;
+  return false;
 }
 
 /// The first push after `step`, which the shard has. One at a time: a barrier takes no second one
@@ -159,7 +211,8 @@ void ShardLink::Replenish(std::shared_ptr<const Block> block, std::int64_t now_n
   joined_ = SendPush({wire::Push{}, std::move(block)}, true);
 }
 
-void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
+void ShardLink::OnCenter(const wire::Center& center, std::uint32_t place, Frame frame) {
+  in_checkpoint_ = std::max(in_checkpoint_, center.kept);
   while (!retained_.empty() && retained_.front().push.step <= center.kept) retained_.pop_front();
   if (!request_) return;
   if (replenishing_ && center.step == 0 && request_->push.step != 0) {
@@ -169,32 +222,28 @@ void ShardLink::OnCenter(const wire::Center& center, Frame frame) {
     return;
   }
   if (again_ != 0 && center.step == again_) return SendAfter(center.step);
-  if (center.step != request_->push.step) return;
-  if (center.turn != 0 && (!segment_ || center.turn != turn_)) return;  // likewise
-  if (center.turn == 0 && mapped_ && frame.bytes().empty()) return;     // of one that came late
-  if (!TakeBlock(center, std::move(frame))) return;
+  if (center.step != request_->push.step || !TakeBlock(place, std::move(frame))) return;
+  waits_in_segment_ = false;
   answer_ = center;
   Retain();
 }
 
-/// False: it is not the answer that is waited for, or of a wrong size.
-bool ShardLink::TakeBlock(const wire::Center& center, Frame frame) {
-  const std::size_t count = options_.range.count + options_.statistics;
-  if (segment_) segment_->turn().store(0, std::memory_order_release);
-  if (center.turn != 0) {
-    block_ = segment_->answer();
+/// False: it is not of the right size.
+bool ShardLink::TakeBlock(std::uint32_t place, Frame frame) {
+  if (place != 0 && place <= answers_->places()) {
+    block_ = answers_->place(place);
     return true;
   }
   frame_ = std::move(frame);
   const auto bytes = frame_.bytes();
-  if (bytes.size() != count * sizeof(float)) {
-    refusal_ = InvalidData(options_.address + ": expected " + std::to_string(count) +
+  if (bytes.size() != floats() * sizeof(float)) {
+    refusal_ = InvalidData(options_.address + ": expected " + std::to_string(floats()) +
                            " floats, got " + std::to_string(bytes.size()) + " bytes");
     return false;
   }
-  block_ = {reinterpret_cast<const float*>(bytes.data()), count};
+  block_ = {reinterpret_cast<const float*>(bytes.data()), floats()};
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) != 0) {
-    if (aligned_.size() != count) aligned_ = AlignedFloats(count);
+    if (aligned_.size() != floats()) aligned_ = AlignedFloats(floats());
     std::memcpy(aligned_.data(), bytes.data(), bytes.size());
     block_ = aligned_;
   }
@@ -203,11 +252,12 @@ bool ShardLink::TakeBlock(const wire::Center& center, Frame frame) {
 
 /// Of the request that was answered.
 void ShardLink::Retain() {
-  Sent done = *std::exchange(request_, std::nullopt);
-  if (done.push.step <= answer_->kept || options_.retain_bytes == 0) return;
-  retained_.push_back(std::move(done));
-  const std::size_t each = (options_.range.count + options_.statistics) * sizeof(float);
-  while (retained_.size() * each > options_.retain_bytes) retained_.pop_front();
+  const wire::Push push = std::exchange(request_, std::nullopt)->push;
+  auto kept = std::exchange(kept_, nullptr);
+  if (!MayKeep(push.step)) retained_.clear();
+  if (push.step <= answer_->kept || !kept) return;
+  retained_.push_back({push, std::move(kept)});
+  while (retained_.size() * floats() * sizeof(float) > options_.retain_bytes) retained_.pop_front();
 }
 
 void ShardLink::OnError(const wire::Error& error, std::int64_t now_ns) {

@@ -5,10 +5,13 @@
 // `retain_bytes` of them, the newest). A shard that comes back with an older state gets those it
 // lacks, in order, before the one under way; one that comes back with nothing gets this worker's
 // parameters, which hold them all, and wants_parameters() says so. The elastic rules keep none: an
-// old x_i would pull the center back.
+// old x_i would pull the center back. None is kept either while those that would be lost all the
+// same are more than those that fit: it would cost every exchange a pass over memory that no cache
+// holds, for less than half of them.
 //
-// Where the shard has mapped this worker's segment (shard_segment.h), blocks go through it, and
-// messages carry none.
+// Where the shard has mapped this worker's segment (shard_segment.h), pushes and answers go through
+// shared memory, and no message. What is kept is then a copy, so that the place is free for the
+// next push and stays in the caches; Keep makes it while the shard works.
 //
 // One thread. No call waits.
 #pragma once
@@ -21,6 +24,7 @@
 #include <string>
 
 #include "server/parameters/shard.h"
+#include "shared/transport/doorbell.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -46,6 +50,8 @@ class ShardLink {
   /// the parameters, sent only if the shard has none. It is not written again until it comes back
   /// to its pool.
   void Request(const wire::Push& push, std::shared_ptr<const Block> block, std::int64_t now_ns);
+  /// Once after each Request, when those to all shards are out.
+  void Keep();
   /// Receives, and sends (again) what is due.
   void Poll(std::int64_t now_ns);
 
@@ -53,6 +59,11 @@ class ShardLink {
   /// Of the request that was answered last; the block is valid until the next Request.
   const wire::Center& center() const { return *answer_; }
   std::span<const float> block() const { return block_; }
+
+  /// Cheap, and true as long as Poll would find the answer in the segment.
+  bool IsAnsweredInSegment() const { return waits_in_segment_ && segment_->Answered(turn_); }
+  /// What changes when the answer is there; nothing: it will come in a message.
+  std::optional<FutexWait> WaitForAnswer() const;
 
   /// The shard was started again with nothing: Replenish, then the request goes on.
   bool wants_parameters() const { return wants_parameters_; }
@@ -74,7 +85,8 @@ class ShardLink {
   };
 
   ShardLink(Socket socket, Options options)
-      : socket_(std::move(socket)), options_(std::move(options)) {}
+      : socket_(std::move(socket)), options_(std::move(options)), kept_pool_(floats()) {}
+  std::size_t floats() const { return options_.range.count + options_.statistics; }
   void MakeSegment();
   bool Send(const wire::Body& body, std::uint64_t sequence);
   /// `answered`: somebody waits for its answer (not for that of one that was kept).
@@ -82,21 +94,28 @@ class ShardLink {
   void SendJoin(std::int64_t now_ns);
   void OnMessage(Message message, std::int64_t now_ns);
   void OnJoined(const wire::Joined& joined);
-  void OnCenter(const wire::Center& center, Frame frame);
-  bool TakeBlock(const wire::Center& center, Frame frame);
+  bool MayKeep(std::uint64_t step) const;
+  bool Map(const wire::Joined& joined);
+  /// `place`: of the shard's segment; 0: the block is in `frame`.
+  void OnCenter(const wire::Center& center, std::uint32_t place, Frame frame);
+  bool TakeBlock(std::uint32_t place, Frame frame);
   void OnError(const wire::Error& error, std::int64_t now_ns);
   void Retain();
   void SendAfter(std::uint64_t step);
 
   Socket socket_;
   const Options options_;
-  std::shared_ptr<ShardSegment> segment_;
-  bool joined_ = false, mapped_ = false, wants_parameters_ = false, replenishing_ = false;
-  std::uint64_t turn_ = 0;  ///< of the PUSH that was sent last
+  std::shared_ptr<ShardSegment> segment_, answers_;  ///< this worker's; the shard's, when mapped
+  std::unique_ptr<DoorbellButton> bell_;
+  BlockPool kept_pool_;
+  bool joined_ = false, wants_parameters_ = false, replenishing_ = false;
+  bool waits_in_segment_ = false;  ///< for the answer of turn_
+  std::uint64_t turn_ = 0;         ///< of the PUSH that was sent last
   std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;
   std::optional<Sent> request_;
+  std::shared_ptr<const Block> kept_;  ///< the request's block, or a copy; null: it is not kept
   std::deque<Sent> retained_;
-  std::uint64_t last_step_ = 0;
+  std::uint64_t last_step_ = 0, in_checkpoint_ = 0;
   std::uint64_t again_ = 0;  ///< step of the retained push that is under way; 0: the request is
   std::int64_t busy_since_ns_ = 0;
   std::optional<wire::Center> answer_;

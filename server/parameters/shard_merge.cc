@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "server/parameters/apply.h"
 #include "server/parameters/shard_state.h"
 #include "server/parameters/update_rule.h"
 #include "shared/core/check.h"
@@ -17,7 +18,8 @@ constexpr std::size_t kLargeFloats = 4u << 20;  ///< leave the cache before they
 
 Status Shard::State::NotFinite(const wire::Push& push) const {
   return InvalidArgument("push " + std::to_string(push.step) +
-                         " holds numbers that are not finite");
+                         " holds numbers that are not finite, or so large that the parameters "
+                         "would not stay so; lower the learning rate or set max_grad_norm");
 }
 
 std::span<float> Shard::State::Renewed() {
@@ -30,36 +32,33 @@ std::span<float> Shard::State::Renewed() {
   return center->floats().first(range.count);
 }
 
-/// Each number is stepped by itself, so a piece can be stepped, checked, put into the next center
-/// and into the answer while the nearest cache has it: memory sees two blocks read and one or two
-/// written. What was written is forgotten if a later piece is bad. (A number that is not finite
-/// leaves none behind: decay * p - rate * (scale * g), of finite p.)
-bool Shard::State::StepPiecewise(float learning_rate, float scale,
-                                 std::span<const float> contribution, std::span<float> answer) {
+/// Each number is stepped by itself, so it is read, stepped, checked and put into the next center
+/// in one pass. A next center that is not finite is forgotten. One that is too large for the cache
+/// goes past it, piece by piece, because its lines need not be read then.
+bool Shard::State::StepIntoNext(float learning_rate, float scale,
+                                std::span<const float> contribution) {
   auto next = pool->Take();
   const std::span<const float> from = Trained();
-  const std::span<float> out = next->floats().first(range.count);
-  const auto kind = range.count > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  for (std::size_t at = 0; at < out.size(); at += kPieceFloats) {
-    const std::size_t count = std::min(kPieceFloats, out.size() - at);
-    const auto piece = std::span(scratch).first(count);
-    std::copy_n(from.data() + at, count, piece.data());
-    piecewise->Step(learning_rate, scale, contribution.subspan(at, count), piece);
-    if (!CopyFinite(out.data() + at, piece, kind)) return false;
-    if (answer.empty()) continue;
-    if (kind == CopyKind::kPastCache)
-      (void)CopyFinite(answer.data() + at, piece, kind);
-    else
-      std::copy(piece.begin(), piece.end(), answer.data() + at);
+  const std::span<float> to = next->floats().first(range.count);
+  if (range.count <= kLargeFloats) {
+    if (!plain->StepInto(learning_rate, scale, from, contribution, to)) return false;
+  } else {
+    for (std::size_t at = 0; at < to.size(); at += kPieceFloats) {
+      const std::size_t count = std::min(kPieceFloats, to.size() - at);
+      const auto piece = std::span(scratch).first(count);
+      (void)plain->StepInto(learning_rate, scale, from.subspan(at, count),
+                            contribution.subspan(at, count), piece);
+      if (!CopyFinite(to.data() + at, piece, CopyKind::kPastCache)) return false;
+    }
   }
-  optimizer->Step(learning_rate, scale, {}, {});  // counts it
+  plain->Count();
   center = std::move(next);
   is_out = false;
   return true;
 }
 
 Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
-                              std::span<const float> contribution, std::span<float> answer_place) {
+                              std::span<const float> contribution) {
   if (NeedsPulledCopy(settings.rule.name) && !worker.pulled_center) {
     worker.pulled_center = center;  // pulled before this shard was started
     is_out = true;
@@ -74,13 +73,11 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
                                .learning_rate = static_cast<float>(push.learning_rate)};
   std::shared_ptr<Block> elastic;
   float scale = 1.0f;
-  if (piecewise) {
+  if (plain) {
     scale = MergeScale(settings.rule, merged, Trained());
-    if (!StepPiecewise(merged.learning_rate, scale, contribution, answer_place))
-      return NotFinite(push);
-    placed = answer_place.empty() ? nullptr : center.get();
+    if (!StepIntoNext(merged.learning_rate, scale, contribution)) return NotFinite(push);
   } else {
-    if (!AllFinite(contribution)) return NotFinite(push);
+    if (!AllWithin(kLargestFloat, contribution)) return NotFinite(push);
     if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
     scale = Merge(settings.rule, merged, Renewed(), optimizer.get(),
                   elastic ? elastic->floats().first(range.count) : std::span<float>());
@@ -103,7 +100,6 @@ void Shard::State::Hold(Worker& worker, const wire::Center& answer) {
   ++worker.pushes;
   worker.held = answer;
   Release();
-  placed = nullptr;
 }
 
 void Shard::State::Release() {
@@ -130,7 +126,11 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
   }
   auto block = pool->Take();
   const auto kind = contribution.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  if (!CopyFinite(block->floats().data(), contribution, kind)) return NotFinite(push);
+  for (std::size_t at = 0; at < contribution.size(); at += kPieceFloats) {
+    const auto piece = contribution.subspan(at, std::min(kPieceFloats, contribution.size() - at));
+    const bool small = AllWithin(kLargestFloat, piece);
+    if (!CopyFinite(block->floats().data() + at, piece, kind) || !small) return NotFinite(push);
+  }
   worker.pending = std::make_unique<Pending>(
       Pending{push.step, push.pulled, static_cast<float>(push.learning_rate), std::move(block)});
   arrivals.push_back(id);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -11,32 +12,47 @@
 namespace murmurate {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x316863782d524d4d;  // "MMR-xch1"
+constexpr std::uint64_t kMagic = 0x326863782d524d4d;  // "MMR-xch2"
 constexpr std::size_t kHeaderBytes = 4096;
 constexpr std::size_t kOwnerOffset = 64;  // as in segments of weights: one sweep finds both
+constexpr auto kRelaxed = std::memory_order_relaxed;
 
-struct Header {
-  std::uint64_t magic = kMagic;
-  std::uint64_t floats = 0;
-  std::uint64_t places = 0;
-  alignas(64) ProcessIdentity owner;
-  alignas(64) std::atomic<std::uint64_t> turn;
-};
-static_assert(offsetof(Header, owner) == kOwnerOffset && sizeof(Header) <= kHeaderBytes);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+using Word = std::atomic<std::uint64_t>;
+static_assert(Word::is_always_lock_free);
 
 std::size_t Stride(std::size_t floats) {
   return (floats * sizeof(float) + kHeaderBytes - 1) / kHeaderBytes * kHeaderBytes;
 }
 
 std::size_t Bytes(std::size_t floats, std::uint64_t places) {
-  return kHeaderBytes + (1 + places) * Stride(floats);
+  return kHeaderBytes + places * Stride(floats);
 }
+
+std::uint32_t LowHalf(std::uint64_t turn) { return static_cast<std::uint32_t>(turn); }
 
 }  // namespace
 
-Result<std::shared_ptr<ShardSegment>> ShardSegment::Create(std::size_t floats,
-                                                           std::uint32_t places) {
+struct ShardSegment::Header {
+  std::uint64_t magic = kMagic, floats = 0, places = 0;
+  alignas(64) ProcessIdentity owner;
+  struct alignas(128) Push {
+    Word turn, step, pulled, rate, place;
+  } push;
+  struct alignas(128) Answer {
+    FutexWord word;
+    Word turn, step, version, staleness, distance, merged, kept, place;
+  } answer;
+  alignas(128) Word sleeps;
+  std::uint64_t bell = 0;
+};
+
+ShardSegment::Header& ShardSegment::header() const {
+  static_assert(offsetof(Header, owner) == kOwnerOffset && sizeof(Header) <= kHeaderBytes);
+  return *reinterpret_cast<Header*>(segment_.data());
+}
+
+Result<std::shared_ptr<ShardSegment>> ShardSegment::Create(std::size_t floats, std::uint32_t places,
+                                                           std::uint64_t bell) {
   (void)SweepDeadSegments(kOwnerOffset);
   const std::string name = "/murmurate-" + std::to_string(geteuid()) + "-exchange-" +
                            std::to_string(getpid()) + '-' + std::to_string(RandomIdentity());
@@ -46,17 +62,19 @@ Result<std::shared_ptr<ShardSegment>> ShardSegment::Create(std::size_t floats,
   header->floats = floats;
   header->places = places;
   header->owner = ThisProcess();
+  header->bell = bell;
   return std::shared_ptr<ShardSegment>(new ShardSegment(*std::move(segment), floats, places));
 }
 
 Result<std::shared_ptr<ShardSegment>> ShardSegment::Open(const std::string& name,
-                                                         std::size_t floats) {
-  auto segment = SharedSegment::OpenReadWrite(name);
+                                                         std::size_t floats, Access access) {
+  auto segment = access == Access::kRead ? SharedSegment::OpenReadOnly(name)
+                                         : SharedSegment::OpenReadWrite(name);
   if (!segment.ok()) return segment.status();
   const auto invalid = [&](const char* what) {
     return InvalidData("shared memory " + name + ' ' + what +
-                       "; expected what a worker made for blocks of " + std::to_string(floats) +
-                       " floats: use one build on both sides");
+                       "; expected what a worker or shard made for blocks of " +
+                       std::to_string(floats) + " floats: use one build on both sides");
   };
   if (segment->size() < kHeaderBytes) return invalid("has no header");
   const auto* const header = reinterpret_cast<const Header*>(segment->data());
@@ -70,18 +88,82 @@ Result<std::shared_ptr<ShardSegment>> ShardSegment::Open(const std::string& name
       new ShardSegment(*std::move(segment), floats, static_cast<std::uint32_t>(places)));
 }
 
-std::atomic<std::uint64_t>& ShardSegment::turn() {
-  return reinterpret_cast<Header*>(segment_.data())->turn;
-}
-
-bool ShardSegment::OwnerIsAlive() const {
-  return IsAlive(reinterpret_cast<const Header*>(segment_.data())->owner);
-}
-
-std::span<float> ShardSegment::At(std::size_t block) {
-  MURMURATE_CHECK(block <= places_, "a place that the segment has");
-  std::byte* const begin = segment_.data() + kHeaderBytes + block * Stride(floats_);
+std::span<float> ShardSegment::place(std::uint32_t number) {
+  MURMURATE_CHECK(number >= 1 && number <= places_, "a place that the segment has");
+  std::byte* const begin = segment_.data() + kHeaderBytes + (number - 1) * Stride(floats_);
   return {reinterpret_cast<float*>(begin), floats_};
 }
+
+bool ShardSegment::OwnerIsAlive() const { return IsAlive(header().owner); }
+
+void ShardSegment::Put(const PlacedPush& placed) {
+  Header::Push& box = header().push;
+  box.turn.store(0, kRelaxed);
+  box.step.store(placed.push.step, std::memory_order_release);
+  box.pulled.store(placed.push.pulled, std::memory_order_release);
+  box.rate.store(std::bit_cast<std::uint64_t>(placed.push.learning_rate),
+                 std::memory_order_release);
+  box.place.store(placed.place, std::memory_order_release);
+  box.turn.store(placed.push.turn, std::memory_order_seq_cst);
+}
+
+std::optional<PlacedPush> ShardSegment::Pushed(std::uint64_t seen) const {
+  const Header::Push& box = header().push;
+  const std::uint64_t turn = box.turn.load(std::memory_order_seq_cst);
+  if (turn <= seen) return std::nullopt;
+  PlacedPush placed;
+  placed.push.step = box.step.load(std::memory_order_acquire);
+  placed.push.pulled = box.pulled.load(std::memory_order_acquire);
+  placed.push.learning_rate = std::bit_cast<double>(box.rate.load(std::memory_order_acquire));
+  placed.push.turn = turn;
+  placed.place = static_cast<std::uint32_t>(box.place.load(std::memory_order_acquire));
+  if (box.turn.load(std::memory_order_acquire) != turn) return std::nullopt;
+  return placed;
+}
+
+std::uint64_t ShardSegment::turn() const {
+  return header().push.turn.load(std::memory_order_seq_cst);
+}
+
+void ShardSegment::Answer(const PlacedCenter& placed, std::uint64_t turn) {
+  Header::Answer& box = header().answer;
+  box.turn.store(turn, kRelaxed);
+  box.step.store(placed.center.step, kRelaxed);
+  box.version.store(placed.center.version, kRelaxed);
+  box.staleness.store(placed.center.staleness, kRelaxed);
+  box.distance.store(std::bit_cast<std::uint64_t>(placed.center.distance), kRelaxed);
+  box.merged.store(placed.center.merged ? 1 : 0, kRelaxed);
+  box.kept.store(placed.center.kept, kRelaxed);
+  box.place.store(placed.place, kRelaxed);
+  box.word.store(LowHalf(turn), std::memory_order_release);
+  WakeAll(&box.word);
+}
+
+std::optional<PlacedCenter> ShardSegment::Answered(std::uint64_t turn) const {
+  const Header::Answer& box = header().answer;
+  if (box.word.load(std::memory_order_acquire) != LowHalf(turn) || box.turn.load(kRelaxed) != turn)
+    return std::nullopt;
+  PlacedCenter placed;
+  placed.center.step = box.step.load(kRelaxed);
+  placed.center.version = box.version.load(kRelaxed);
+  placed.center.staleness = box.staleness.load(kRelaxed);
+  placed.center.distance = std::bit_cast<double>(box.distance.load(kRelaxed));
+  placed.center.merged = box.merged.load(kRelaxed) != 0;
+  placed.center.kept = box.kept.load(kRelaxed);
+  placed.place = static_cast<std::uint32_t>(box.place.load(kRelaxed));
+  return placed;
+}
+
+FutexWait ShardSegment::WaitForAnswer(std::uint64_t turn) const {
+  const FutexWord& word = header().answer.word;
+  const std::uint32_t now = word.load(std::memory_order_acquire);
+  return {&word, now == LowHalf(turn) ? ~now : now};  // it is there: do not wait
+}
+
+std::uint64_t ShardSegment::bell() const { return header().bell; }
+void ShardSegment::SetSleeps(bool sleeps) {
+  header().sleeps.store(sleeps ? 1 : 0, std::memory_order_seq_cst);
+}
+bool ShardSegment::Sleeps() const { return header().sleeps.load(std::memory_order_seq_cst) != 0; }
 
 }  // namespace murmurate

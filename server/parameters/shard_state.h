@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/parameters/block_pool.h"
+#include "server/parameters/sgd.h"
 #include "server/parameters/shard.h"
 
 namespace murmurate {
@@ -53,11 +54,9 @@ struct Shard::State {
   Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
   Status NotFinite(const wire::Push& push) const;
   void Begin(std::uint64_t id, std::span<const float> parameters);
-  Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution,
-                  std::span<float> answer_place);
-  /// One pass over memory instead of four; false: not finite, and nothing has changed.
-  bool StepPiecewise(float learning_rate, float scale, std::span<const float> contribution,
-                     std::span<float> answer);
+  Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
+  /// One pass over memory instead of three; false: not finite, and nothing has changed.
+  bool StepIntoNext(float learning_rate, float scale, std::span<const float> contribution);
   Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
   void TryRound();
   void MergeArrivals(std::size_t count);
@@ -92,12 +91,11 @@ struct Shard::State {
   bool is_out = false, old_statistics = false;
   AlignedFloats scratch;
   std::unique_ptr<Optimizer> optimizer;
-  std::unique_ptr<Optimizer> piecewise;  ///< where each number is stepped by itself: without state
+  Sgd* plain = nullptr;  ///< the optimizer, where it steps each number by itself: without state
   std::map<std::uint64_t, Worker> workers;
   std::vector<std::uint64_t> arrivals;  ///< whose push is pending, in their order
   std::unique_ptr<BlockPool> pool;
-  const Block* placed = nullptr;  ///< the center that already lies where the pusher's answer goes
-  std::uint64_t pusher = 0;
+  std::shared_ptr<ShardSegment> shared;  ///< where the pool's blocks lie; null: nowhere
   std::vector<Answer> answers;
 };
 

@@ -8,8 +8,11 @@
 namespace murmurate {
 
 float Norm(std::span<const float> values) {
-  return static_cast<float>(
-      std::sqrt(BestLearnerKernels().sum_of_squares(values.size(), values.data())));
+  return static_cast<float>(std::sqrt(SumOfSquares(values)));
+}
+
+double SumOfSquares(std::span<const float> values) {
+  return BestLearnerKernels().sum_of_squares(values.size(), values.data());
 }
 
 void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scale,

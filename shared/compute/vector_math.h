@@ -8,6 +8,8 @@ namespace murmurate {
 
 /// Euclidean norm, accumulated in double or by lanes (relative error below 1e-6).
 float Norm(std::span<const float> values);
+/// Its square, in double, for sums over several spans.
+double SumOfSquares(std::span<const float> values);
 
 struct AdamSettings {
   float learning_rate = 3e-4f;

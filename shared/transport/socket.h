@@ -127,16 +127,20 @@ class WakeSignal {
   int fd_;
 };
 
-/// Waits for any of several sockets to be readable, or the signal.
+class Doorbell;
+
+/// Waits for any of several sockets to be readable, the signal or the bell (doorbell.h).
 class Poller {
  public:
-  explicit Poller(const WakeSignal* signal) : signal_(signal) {}
-  /// Returns after `timeout_ms`, a readable socket, or a signal (which it clears), whichever is
-  /// first. Null entries are skipped. True when any was ready.
+  explicit Poller(const WakeSignal* signal, const Doorbell* bell = nullptr)
+      : signal_(signal), bell_(bell) {}
+  /// Returns after `timeout_ms`, a readable socket, or a signal or ring (which it clears),
+  /// whichever is first. Null entries are skipped. True when any was ready.
   bool Wait(std::span<Socket* const> sockets, int timeout_ms);
 
  private:
   const WakeSignal* signal_;
+  const Doorbell* bell_;
 };
 
 /// How an address is taken apart and its sisters made (design 4): tcp: main P, announce P+1,

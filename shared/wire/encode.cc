@@ -175,19 +175,19 @@ struct Writer {
 
   MessageType operator()(const Joined& joined) {
     builder.Finish(fb::CreateJoined(builder, joined.version, joined.begin, joined.count,
-                                    joined.empty, joined.step, joined.mapped));
+                                    joined.empty, joined.step,
+                                    builder.CreateString(joined.segment)));
     return MessageType::kJoined;
   }
 
   MessageType operator()(const Push& push) {
-    builder.Finish(
-        fb::CreatePush(builder, push.step, push.pulled, push.learning_rate, push.place, push.turn));
+    builder.Finish(fb::CreatePush(builder, push.step, push.pulled, push.learning_rate, push.turn));
     return MessageType::kPush;
   }
 
   MessageType operator()(const Center& center) {
     builder.Finish(fb::CreateCenter(builder, center.step, center.version, center.staleness,
-                                    center.distance, center.merged, center.kept, center.turn));
+                                    center.distance, center.merged, center.kept));
     return MessageType::kCenter;
   }
 

@@ -267,9 +267,9 @@ struct Join {
 /// The shard has numbers [begin, begin + count) of those that are trained.
 struct Joined {
   std::uint64_t version = 0, begin = 0, count = 0;
-  bool empty = false;      ///< it has no parameters yet: the first PUSH brings them
-  std::uint64_t step = 0;  ///< this worker's last push that it knows of
-  bool mapped = false;     ///< the worker's segment
+  bool empty = false;        ///< it has no parameters yet: the first PUSH brings them
+  std::uint64_t step = 0;    ///< this worker's last push that it knows of
+  std::string segment = {};  ///< where answers lie; "": the worker's segment is not mapped
 };
 /// Its block: `count` floats (none: only the center is asked for), then, for shard 0, the worker's
 /// observation statistics.
@@ -277,8 +277,7 @@ struct Push {
   std::uint64_t step = 0;    ///< 1, 2, 3...; 0: no contribution, but parameters to begin with
   std::uint64_t pulled = 0;  ///< the version that it was computed from
   double learning_rate = 0.0;
-  std::uint32_t place = 0;  ///< of the segment: the block lies there; 0: it follows, or is none
-  std::uint64_t turn = 0;   ///< not 0: the answer's block goes into the segment
+  std::uint64_t turn = 0;  ///< not 0: the answer belongs into the worker's segment
 };
 /// Its block: the center or, of the elastic rules, the difference; then, of shard 0, statistics.
 struct Center {
@@ -288,7 +287,6 @@ struct Center {
   double distance = 0.0;        ///< how far the center had moved meanwhile, where that is measured
   bool merged = false;          ///< false: it came too late for its round and changed nothing
   std::uint64_t kept = 0;       ///< this worker's pushes up to here are in a checkpoint
-  std::uint64_t turn = 0;       ///< of the PUSH: the block is in the segment
 };
 /// Every half second, from a thread that does nothing else.
 struct Alive {

@@ -311,21 +311,22 @@ Join ReadTable(Reader& in, const fb::Join& from, std::size_t) {
   return join;
 }
 
-Joined ReadTable(Reader&, const fb::Joined& from, std::size_t) {
-  return {from.version(), from.begin(), from.count(), from.empty(), from.step(), from.mapped()};
+Joined ReadTable(Reader& in, const fb::Joined& from, std::size_t) {
+  return {from.version(), from.begin(), from.count(),
+          from.empty(),   from.step(),  in.Text(from.segment(), "segment name", kMaxSegmentName)};
 }
 
 Push ReadTable(Reader& in, const fb::Push& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "push", "whole floats");
   in.Expect(from.learning_rate() >= 0.0 && from.learning_rate() <= 1e6, "learning rate",
             "a number from 0 to a million", Refusal::kNotFinite);
-  return {from.step(), from.pulled(), from.learning_rate(), from.place(), from.turn()};
+  return {from.step(), from.pulled(), from.learning_rate(), from.turn()};
 }
 
 Center ReadTable(Reader& in, const fb::Center& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "center", "whole floats");
-  return {from.step(),   from.version(), from.staleness(), from.distance(),
-          from.merged(), from.kept(),    from.turn()};
+  return {from.step(),     from.version(), from.staleness(),
+          from.distance(), from.merged(),  from.kept()};
 }
 
 Alive ReadTable(Reader&, const fb::Alive& from, std::size_t) { return {from.waiting()}; }

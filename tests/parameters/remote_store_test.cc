@@ -179,6 +179,33 @@ TEST_P(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 30u);
 }
 
+/// Four fit: of six pushes the last four come again, of nine none, because five were lost anyway.
+TEST_P(Remote, ATailOfPushesIsKeptAsLongAsItIsHalfOfWhatAShardWouldLose) {
+  LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 1);
+  Bowl there(3);
+  cluster.remote.retain_bytes = 4 * there.target.size() * sizeof(float);
+  const auto worker = cluster.NewWorker(0);
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 1));
+  SavedState early;
+  cluster.shard(0).Stop().Find("default")->Save(&early);
+  const auto restart = [&] {
+    cluster.shard(0).Kill();
+    cluster.shard(0).Start([&](ParameterServer& server) {
+      ASSERT_TRUE(server.Resume("default", SmallSpec().ToText(), early).ok());
+    });
+  };
+  restart();
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 5));
+  restart();
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 1));
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 1u + 4u + 1u);
+  restart();
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 2));
+  restart();
+  ASSERT_TRUE(there.Descend(*worker, 0.05, 1));
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 1u + 1u);
+}
+
 TEST_P(Remote, AShardStartedAgainWithNothingTakesWhatAWorkerHas) {
   LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 2);
   Bowl here(3), there(3);

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 
+#include "server/parameters/apply.h"
 #include "server/parameters/shard_link.h"
 #include "shared/core/clock.h"
 #include "tests/parameters/live_cluster.h"
@@ -53,25 +55,37 @@ class Talk : public testing::Test {
     return join;
   }
 
-  /// Sends and waits for the answer; its block stays in `block_`.
-  wire::Body Ask(const wire::Body& body, std::span<const float> block = {}) {
+  void Send(const wire::Body& body, std::span<const float> block = {}, std::uint64_t sender = 77) {
     const auto bytes = std::as_bytes(block);
-    const wire::Encoded encoded = wire::Encode(body, 77, 0, bytes.size());
+    const wire::Encoded encoded = wire::Encode(body, sender, 0, bytes.size());
     const bool has_block = std::holds_alternative<wire::Push>(body);
-    bool sent = false;
-    Message answer;
     const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
     while (MonotonicNs() < deadline_ns) {
       Message message;
       message.frames.emplace_back(std::span<const std::byte>(encoded.header));
       message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
       if (has_block) message.frames.emplace_back(bytes);
-      if (!sent) sent = socket_->TrySend(message) == SendOutcome::kSent;
+      if (socket_->TrySend(message) == SendOutcome::kSent) return;
+      server_->PollOnce(1);
+    }
+    ADD_FAILURE() << "not sent";
+  }
+
+  wire::Body Receive() {
+    Message answer;
+    const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
+    while (MonotonicNs() < deadline_ns) {
       server_->PollOnce(1);
       if (socket_->TryReceive(&answer)) return Decoded(answer);
     }
     ADD_FAILURE() << "no answer";
     return wire::Bye{};
+  }
+
+  wire::Body Ask(const wire::Body& body, std::span<const float> block = {},
+                 std::uint64_t sender = 77) {
+    Send(body, block, sender);
+    return Receive();
   }
 
   wire::Body Decoded(const Message& message) {
@@ -83,16 +97,26 @@ class Talk : public testing::Test {
     return std::get<wire::Decoded>(decoded).body;
   }
 
+  /// Puts a push into the segment, and waits for the answer there; place 0: there was none.
+  PlacedCenter Push(ShardSegment& segment, const PlacedPush& push) {
+    segment.Put(push);
+    const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
+    while (MonotonicNs() < deadline_ns) {
+      server_->PollOnce(1);
+      if (const auto answer = segment.Answered(push.push.turn)) return *answer;
+    }
+    ADD_FAILURE() << "no answer";
+    return {};
+  }
+
   /// Joined, and the shard has `value` everywhere.
   std::shared_ptr<ShardSegment> Begun(float value) {
     auto segment = *ShardSegment::Create(floats_, 2);
-    EXPECT_TRUE(std::get<wire::Joined>(Ask(JoinWith(*segment))).mapped);
+    const auto joined = std::get<wire::Joined>(Ask(JoinWith(*segment)));
+    answers_ = *ShardSegment::Open(joined.segment, floats_, ShardSegment::Access::kRead);
     std::ranges::fill(segment->place(1), value);
-    segment->turn() = 1;
-    const auto center = std::get<wire::Center>(Ask(wire::Push{.place = 1, .turn = 1}));
-    EXPECT_EQ(center.turn, 1u);
-    EXPECT_EQ(block_bytes_, 0u);
-    EXPECT_THAT(segment->answer(), Each(value));
+    const auto center = Push(*segment, {{.turn = 1}, 1});
+    EXPECT_THAT(answers_->place(center.place), Each(value));
     return segment;
   }
 
@@ -103,64 +127,114 @@ class Talk : public testing::Test {
   SocketContext context_;
   std::unique_ptr<ParameterServer> server_;
   std::optional<Socket> socket_;
+  std::shared_ptr<ShardSegment> answers_;
   std::size_t block_bytes_ = 0;
 };
 
-TEST_F(Talk, APushIsReadInItsPlaceAndAnsweredInTheSegment) {
+TEST_F(Talk, APushIsReadInItsPlaceAndAnsweredInTheShardsSegment) {
   const auto segment = Begun(3.0f);
   std::ranges::fill(segment->place(2), 2.0f);
-  segment->turn() = 2;
-  const wire::Push push{.step = 1, .pulled = 0, .learning_rate = 0.5, .place = 2, .turn = 2};
-  EXPECT_EQ(std::get<wire::Center>(Ask(push)).turn, 2u);
-  EXPECT_THAT(segment->answer(), Each(2.0f));  // 3 - 0.5 * 2
+  const auto answer = Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 2}, 2});
+  EXPECT_THAT(answers_->place(answer.place), Each(2.0f));  // 3 - 0.5 * 2
+  EXPECT_EQ(answer.center.step, 1u);
+  EXPECT_EQ(answer.center.version, 1u);
+  EXPECT_TRUE(answer.center.merged);
 }
 
-TEST_F(Talk, APushThatComesLateFindsAnotherTurnAndWritesNothing) {
-  const auto segment = Begun(3.0f);
-  std::ranges::fill(segment->place(1), 2.0f);
-  segment->turn() = 0;  // the worker reads
-  std::ranges::fill(segment->answer(), 7.0f);
-  const wire::Push push{.step = 1, .learning_rate = 0.5, .place = 1, .turn = 1};
-  EXPECT_EQ(std::get<wire::Center>(Ask(push)).turn, 0u);
-  EXPECT_THAT(segment->answer(), Each(7.0f));
-  EXPECT_EQ(server_->Find("default")->version(), 1u);  // it is merged all the same
-}
-
-TEST_F(Talk, OneThatWasKeptIsMergedAndNobodyIsAnswered) {
+TEST_F(Talk, WhatAWorkerReadsIsNotWrittenUntilItsNextPush) {
   const auto segment = Begun(3.0f);
   std::ranges::fill(segment->place(2), 2.0f);
-  segment->turn() = 9;
-  std::ranges::fill(segment->answer(), 7.0f);
-  EXPECT_EQ(std::get<wire::Center>(
-                Ask(wire::Push{.step = 1, .learning_rate = 0.5, .place = 2, .turn = 0}))
-                .turn,
-            0u);
+  const auto read = Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 2}, 2});
+  const std::vector<float> ones(floats_, 1.0f);
+  wire::Join other = JoinOf(SmallSpec(), PlainAsgd());
+  other.worker = 1;
+  (void)Ask(other, {}, 78);
+  for (std::uint64_t step = 1; step <= 8; ++step)
+    (void)Ask(wire::Push{.step = step, .learning_rate = 0.25}, ones, 78);
+  EXPECT_THAT(answers_->place(read.place), Each(2.0f));
+  const auto next = Push(*segment, {{.step = 2, .learning_rate = 0.5, .turn = 3}, 2});
+  EXPECT_THAT(answers_->place(next.place), Each(-1.0f));  // 2 - 8 * 0.25 - 0.5 * 2
+}
+
+TEST_F(Talk, APushThatComesLateIsPassedOver) {
+  const auto segment = Begun(3.0f);
+  std::ranges::fill(segment->place(2), 2.0f);
+  (void)Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 9}, 2});
+  const std::vector<float> ones(floats_, 1.0f);
+  const auto late = wire::Push{.step = 2, .learning_rate = 0.5, .turn = 8};
+  Send(late, ones);
+  segment->Put({late, 1});
+  const wire::Body answer = Ask(JoinWith(*segment));  // of this, after it
+  EXPECT_TRUE(std::holds_alternative<wire::Joined>(answer));
+  EXPECT_FALSE(segment->Answered(8));
+  EXPECT_EQ(server_->Find("default")->version(), 1u);
+}
+
+TEST_F(Talk, WhatLiesInASegmentThatIsMappedOnlyNowIsPassedOver) {
+  const auto segment = *ShardSegment::Create(floats_, 1);
+  const std::vector<float> ones(floats_, 1.0f);
+  wire::Join other = JoinOf(SmallSpec(), PlainAsgd());
+  other.worker = 1;
+  (void)Ask(other, {}, 78);
+  (void)Ask(wire::Push{}, ones, 78);
+  segment->Put({{.step = 10, .learning_rate = 0.5, .turn = 12}, 1});  // to the shard that died
+  (void)Ask(JoinWith(*segment));
+  server_->PollOnce(0);
+  EXPECT_EQ(server_->Find("default")->version(), 0u);
+  (void)Push(*segment, {{.step = 9, .learning_rate = 0.5, .turn = 13}, 1});
+  EXPECT_EQ(server_->Find("default")->version(), 1u);
+}
+
+TEST_F(Talk, OneThatWasKeptIsMergedAndItsAnswerHasNoBlock) {
+  const auto segment = Begun(3.0f);
+  const std::vector<float> twos(floats_, 2.0f);
+  const auto answer = Ask(wire::Push{.step = 1, .learning_rate = 0.5}, twos);
+  EXPECT_EQ(std::get<wire::Center>(answer).step, 1u);
   EXPECT_EQ(block_bytes_, 0u);
-  EXPECT_THAT(segment->answer(), Each(7.0f));
   EXPECT_THAT(server_->Find("default")->center(), Each(2.0f));
+}
+
+TEST_F(Talk, ABlockThatFoundNoPlaceMayComeInAMessageAndIsAnsweredInTheSegment) {
+  const auto segment = Begun(3.0f);
+  const std::vector<float> twos(floats_, 2.0f);
+  Send(wire::Push{.step = 1, .learning_rate = 0.5, .turn = 2}, twos);
+  const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
+  while (!segment->Answered(2) && MonotonicNs() < deadline_ns) server_->PollOnce(1);
+  ASSERT_TRUE(segment->Answered(2));
+  EXPECT_THAT(answers_->place(segment->Answered(2)->place), Each(2.0f));
+}
+
+TEST_F(Talk, ARateThatIsNoneIsRefusedInTheSegmentAsInAMessage) {
+  const auto segment = Begun(3.0f);
+  segment->Put({{.step = 1, .learning_rate = std::nan(""), .turn = 2}, 1});
+  const wire::Body answer = Receive();
+  ASSERT_TRUE(std::holds_alternative<wire::Error>(answer));
+  EXPECT_THAT(std::get<wire::Error>(answer).sentence, HasSubstr("from 0 to a million"));
+  EXPECT_EQ(server_->Find("default")->version(), 0u);
 }
 
 TEST_F(Talk, WhoIsOfAnotherHostGetsBlocksInMessages) {
   const auto segment = *ShardSegment::Create(floats_, 1);
   wire::Join join = JoinWith(*segment);
   ++join.host;
-  EXPECT_FALSE(std::get<wire::Joined>(Ask(join)).mapped);
+  EXPECT_EQ(std::get<wire::Joined>(Ask(join)).segment, "");
   const std::vector<float> parameters(floats_, 4.0f);
-  EXPECT_EQ(std::get<wire::Center>(Ask(wire::Push{}, parameters)).turn, 0u);
+  EXPECT_TRUE(std::holds_alternative<wire::Center>(Ask(wire::Push{}, parameters)));
   EXPECT_EQ(block_bytes_, floats_ * sizeof(float));
 }
 
 TEST_F(Talk, WhatDoesNotFitIsNotMapped) {
   const auto small = *ShardSegment::Create(floats_ - 1, 1);
-  EXPECT_FALSE(std::get<wire::Joined>(Ask(JoinWith(*small))).mapped);
+  EXPECT_EQ(std::get<wire::Joined>(Ask(JoinWith(*small))).segment, "");
   wire::Join join = JoinWith(*small);
   join.segment = "/murmurate-nothing";
-  EXPECT_FALSE(std::get<wire::Joined>(Ask(join)).mapped);
+  EXPECT_EQ(std::get<wire::Joined>(Ask(join)).segment, "");
 }
 
 TEST_F(Talk, APlaceThatTheSegmentLacksSendsTheWorkerBackToJoin) {
   const auto segment = Begun(3.0f);
-  const wire::Body answer = Ask(wire::Push{.step = 1, .place = 3, .turn = 2});
+  segment->Put({{.step = 1, .turn = 2}, 3});
+  const wire::Body answer = Receive();
   ASSERT_TRUE(std::holds_alternative<wire::Error>(answer));
   EXPECT_EQ(std::get<wire::Error>(answer).refusal, wire::Refusal::kNotRegistered);
   EXPECT_THAT(server_->Find("default")->center(), Each(3.0f));
@@ -186,9 +260,69 @@ TEST_F(Talk, AWorkersLinkReadsTheAnswerWhereItLies) {
     link->Poll(MonotonicNs());
   }
   ASSERT_TRUE(link->answered()) << link->refusal().message();
-  EXPECT_EQ(link->block().data(), link->segment()->answer().data());
   EXPECT_THAT(link->block(), Each(6.0f));
-  EXPECT_EQ(link->segment()->turn(), 0u);
+  EXPECT_EQ(link->segment()->Answered(link->segment()->turn())->center.version, 0u);
+  std::ranges::fill(block->floats(), 2.0f);
+  link->Request({.step = 1, .learning_rate = 0.5}, block, MonotonicNs());
+  EXPECT_TRUE(link->WaitForAnswer().has_value());
+  EXPECT_FALSE(link->IsAnsweredInSegment());
+  server_->PollOnce(10);
+  EXPECT_TRUE(link->IsAnsweredInSegment());
+  link->Poll(MonotonicNs());
+  ASSERT_TRUE(link->answered());
+  EXPECT_THAT(link->block(), Each(5.0f));
+}
+
+TEST(Shard, AnswersThatFindNoFreePlaceAreInMemoryOfTheirOwn) {
+  Shard shard(PlainAsgd(), 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(shard.Join(1, JoinOf(SmallSpec(), PlainAsgd()), 0).ok());
+  const auto segment = *shard.ShareAnswers(5);
+  EXPECT_EQ(segment->bell(), 5u);
+  EXPECT_EQ(*shard.ShareAnswers(5), segment);
+  const std::vector<float> ones(shard.block_floats(), 1.0f);
+  ASSERT_TRUE(shard.OnPush(1, {}, ones, 0).ok());
+  std::vector<Shard::Answer> held;
+  for (std::uint64_t step = 1; step <= segment->places() + 1; ++step) {
+    ASSERT_TRUE(shard.OnPush(1, {.step = step, .learning_rate = 0.25}, ones, 0).ok());
+    for (Shard::Answer& answer : shard.TakeAnswers()) held.push_back(std::move(answer));
+  }
+  EXPECT_NE(held.front().block->place(), 0u);
+  EXPECT_EQ(held.back().block->place(), 0u);
+  EXPECT_THAT(held.back().block->floats(),
+              Each(1.0f - 0.25f * static_cast<float>(segment->places() + 1)));
+}
+
+TEST(ShardSegment, APushThatIsBeingWrittenOrWasSeenIsNone) {
+  const auto segment = *ShardSegment::Create(10, 1);
+  EXPECT_FALSE(segment->Pushed(0));
+  segment->Put({{.step = 3, .pulled = 2, .learning_rate = 0.5, .turn = 7}, 1});
+  EXPECT_FALSE(segment->Pushed(7));
+  const auto push = segment->Pushed(6);
+  ASSERT_TRUE(push);
+  EXPECT_EQ(push->push.step, 3u);
+  EXPECT_EQ(push->push.pulled, 2u);
+  EXPECT_EQ(push->push.learning_rate, 0.5);
+  EXPECT_EQ(push->push.turn, 7u);
+  EXPECT_EQ(push->place, 1u);
+  segment->Put({{.turn = 0}, 1});  // as it is while it is written
+  EXPECT_FALSE(segment->Pushed(6));
+}
+
+TEST(ShardSegment, NobodySleepsWhenTheAnswerIsThere) {
+  const auto segment = *ShardSegment::Create(10, 1);
+  const FutexWait before = segment->WaitForAnswer(1);
+  EXPECT_EQ(before.word->load(), before.seen);
+  segment->Answer({{.step = 4, .distance = 0.5, .merged = true, .kept = 3}, 2}, 1);
+  const FutexWait after = segment->WaitForAnswer(1);
+  EXPECT_NE(after.word->load(), after.seen);
+  EXPECT_FALSE(segment->Answered(2));
+  const auto answer = segment->Answered(1);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->center.step, 4u);
+  EXPECT_EQ(answer->center.distance, 0.5);
+  EXPECT_TRUE(answer->center.merged);
+  EXPECT_EQ(answer->center.kept, 3u);
+  EXPECT_EQ(answer->place, 2u);
 }
 
 TEST(ShardSegment, LeavesNothingBehind) {
@@ -196,11 +330,12 @@ TEST(ShardSegment, LeavesNothingBehind) {
   {
     const auto segment = *ShardSegment::Create(10, 1);
     name = segment->name();
-    EXPECT_TRUE(ShardSegment::Open(name, 10).ok());
-    EXPECT_THAT(ShardSegment::Open(name, 11).status().message(),
+    EXPECT_TRUE(ShardSegment::Open(name, 10, ShardSegment::Access::kRead).ok());
+    EXPECT_THAT(ShardSegment::Open(name, 11, ShardSegment::Access::kRead).status().message(),
                 HasSubstr("has blocks of another size"));
   }
-  EXPECT_EQ(ShardSegment::Open(name, 10).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(ShardSegment::Open(name, 10, ShardSegment::Access::kRead).status().code(),
+            StatusCode::kUnavailable);
 }
 
 TEST(BlockPool, GivesPlacesFirstAndThenMemoryOfItsOwn) {
@@ -236,6 +371,72 @@ TEST(Shard, APushThatIsNotFiniteLeavesTheCenterAsItWas) {
   EXPECT_TRUE(shard.OnPush(1, push, block, 0).ok());
   EXPECT_THAT(shard.center(), Each(0.5f));
   EXPECT_EQ(shard.version(), 1u);
+}
+
+/// What is finite itself, but would not leave the parameters so: by plain SGD it is seen in the
+/// next center, by all others in the push.
+class AnyRule : public testing::TestWithParam<ShardSettings> {};
+TEST_P(AnyRule, APushThatWouldOverflowTheCenterLeavesItAsItWas) {
+  const ShardSettings settings = GetParam();
+  Shard shard(settings, 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(shard.Join(1, JoinOf(SmallSpec(), settings), 0).ok());
+  std::vector<float> block(shard.block_floats(), 1.0f);
+  ASSERT_TRUE(shard.OnPush(1, {}, block, 0).ok());
+  block.back() = -3e38f;
+  const wire::Push push{.step = 1, .learning_rate = 2.0};
+  EXPECT_THAT(shard.OnPush(1, push, block, 0).message(), HasSubstr("lower the learning rate"));
+  EXPECT_THAT(shard.center(), Each(1.0f));
+  EXPECT_EQ(shard.version(), 0u);
+  block.back() = -3e17f;
+  EXPECT_TRUE(shard.OnPush(1, push, block, 0).ok());
+  EXPECT_EQ(shard.version(), 1u);
+  for (const float value : shard.center()) EXPECT_TRUE(std::isfinite(value));
+}
+
+ShardSettings Of(RuleName name, PushForm form, OptimizerSettings::Name optimizer) {
+  ShardSettings settings = PlainAsgd();
+  settings.rule = {.name = name, .form = form, .window = 1, .elastic = 0.5};
+  settings.optimizer.name = optimizer;
+  return settings;
+}
+using Optimizers = OptimizerSettings::Name;
+INSTANTIATE_TEST_SUITE_P(
+    Rules, AnyRule,
+    testing::Values(Of(RuleName::kAsgd, PushForm::kGradient, Optimizers::kSgd),
+                    Of(RuleName::kAsgd, PushForm::kGradient, Optimizers::kMomentum),
+                    Of(RuleName::kAsgd, PushForm::kGradient, Optimizers::kAdam),
+                    Of(RuleName::kAsgd, PushForm::kGradient, Optimizers::kAdagrad),
+                    Of(RuleName::kAsgd, PushForm::kGradient, Optimizers::kRmsProp),
+                    Of(RuleName::kDownpour, PushForm::kDelta, Optimizers::kSgd),
+                    Of(RuleName::kAeasgd, PushForm::kElastic, Optimizers::kSgd),
+                    Of(RuleName::kSync, PushForm::kGradient, Optimizers::kSgd),
+                    Of(RuleName::kEasgd, PushForm::kElastic, Optimizers::kSgd)));
+
+TEST(AllWithin, CountsTheBorderInAndWhatIsNotFiniteOut) {
+  std::vector<float> values(37, -1e18f);
+  EXPECT_TRUE(AllWithin(kLargestFloat, values));
+  for (const float bad :
+       {std::nextafter(kLargestFloat, 2e18f), -2e18f, std::nanf(""),
+        std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    values[29] = bad;
+    EXPECT_FALSE(AllWithin(kLargestFloat, values)) << bad;
+  }
+}
+
+TEST(SgdStepInto, HasTheBitsOfSgdStepAndSeesWhatOverflows) {
+  std::vector<float> from(83), gradient(83), to(83);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = std::sin(static_cast<float>(i));
+    gradient[i] = std::cos(static_cast<float>(3 * i));
+  }
+  const StepFactors factors{.learning_rate = 0.3f, .gradient_scale = 0.7f, .decay = 0.99f};
+  EXPECT_TRUE(SgdStepInto(factors, from, gradient, to));
+  std::vector<float> stepped = from;
+  SgdStep(factors, gradient, stepped);
+  EXPECT_EQ(to, stepped);
+  gradient[80] = 3e38f;
+  EXPECT_TRUE(SgdStepInto(factors, from, gradient, to));
+  EXPECT_FALSE(SgdStepInto({.learning_rate = 2.0f}, from, gradient, to));
 }
 
 class AnyOptimizer : public testing::TestWithParam<OptimizerSettings::Name> {};

@@ -128,9 +128,9 @@ inline std::vector<WireMessage> EveryMessage() {
           wire(Settings{513, {{"difficulty", 2.5}, {"wind", -1.0}}}),
           wire(Committed{1, 40, 38, 300}),
           wire(Join{"npc", "murmurate-model 1\n", "rule sync", 3, 1, 2, 41, 5, "/murmurate-p"}),
-          wire(Joined{9, 64, 32, true, 40, true}),
-          ToWire(Push{41, 9, 0.25, 2, 7}, 99, 7, &chunk),
-          ToWire(Center{41, 10, 1, 0.5, true, 38, 7}, 99, 7, &chunk),
+          wire(Joined{9, 64, 32, true, 40, "/murmurate-s"}),
+          ToWire(Push{41, 9, 0.25, 7}, 99, 7, &chunk),
+          ToWire(Center{41, 10, 1, 0.5, true, 38}, 99, 7, &chunk),
           wire(Alive{true})};
 }
 

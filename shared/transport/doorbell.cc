@@ -1,0 +1,67 @@
+#include "shared/transport/doorbell.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string>
+
+namespace murmurate {
+namespace {
+
+int NewSocket() { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+struct Address {
+  explicit Address(std::uint64_t number) {
+    const std::string name = "murmurate-bell-" + std::to_string(number);
+    socket.sun_family = AF_UNIX;
+    memcpy(socket.sun_path + 1, name.data(), name.size());  // behind a zero: no file
+    bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
+
+  sockaddr_un socket{};
+  socklen_t bytes = 0;
+};
+
+Status NoSocket() {
+  return ResourceError(std::string("cannot open a socket: ") + strerror(errno) +
+                       "; raise the limit of open files (ulimit -n)");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Doorbell>> Doorbell::Open(std::uint64_t number) {
+  const int fd = NewSocket();
+  if (fd < 0) return NoSocket();
+  std::unique_ptr<Doorbell> bell(new Doorbell(fd));
+  const Address address(number);
+  if (bind(fd, address.get(), address.bytes) == 0) return bell;
+  return ResourceError("cannot listen for bell " + std::to_string(number) + ": " + strerror(errno));
+}
+
+Doorbell::~Doorbell() { close(fd_); }
+
+void Doorbell::Clear() const {
+  char ignored;
+  while (recv(fd_, &ignored, 1, 0) >= 0) continue;
+}
+
+Result<std::unique_ptr<DoorbellButton>> DoorbellButton::Open(std::uint64_t number) {
+  const int fd = NewSocket();
+  if (fd < 0) return NoSocket();
+  std::unique_ptr<DoorbellButton> button(new DoorbellButton(fd));
+  const Address address(number);
+  if (connect(fd, address.get(), address.bytes) == 0) return button;
+  return Status(StatusCode::kUnavailable,
+                "bell " + std::to_string(number) + ": " + strerror(errno));
+}
+
+DoorbellButton::~DoorbellButton() { close(fd_); }
+
+void DoorbellButton::Ring() const { (void)send(fd_, "", 1, MSG_NOSIGNAL); }
+
+}  // namespace murmurate
