@@ -14,9 +14,11 @@
 #   failed   it did not end by itself within 90 s with exit code 0
 #   left     it left a process behind
 #   lost     an update that had been committed is gone: the shard was started again from a checkpoint
-#            older than one that lay there before it was killed; or it ended with fewer merges than
-#            the workers that were left have made exchanges (which they number). The latter not for
-#            the elastic rules: they push nothing again, as an old x_i would pull the center back.
+#            older than one that lay there before it was killed. Or its merges are not as many as the
+#            pushes that it knows of each worker, who number them: one that is missing was lost, one
+#            too many merged twice. (Under sync and sagn: fewer merges than the first worker took part
+#            in. Not for the elastic rules: nothing is pushed again, as an old x_i would pull the
+#            center back.)
 #   above    its loss is above the band: twice the worse loss of two undisturbed runs with its seed, one
 #            with four workers and one with two, with as many updates of each worker. Who lost two
 #            workers must not end worse than who never had them. There are -c seeds, which say how a
@@ -189,7 +191,7 @@ until_one() {
 }
 # Of disturbed: whether a committed update is gone.
 check_updates() {
-  local went_on=() i updates=0 least worker counted=("runs/$run")
+  local went_on=() i
   mapfile -t went_on < <(sed -n 's/.*goes on from .*step-0*/from /p; s/.* shard 0 of 1 on .*/on/p' \
     "runs/$run/shard-0/log.txt" | awk '$1 == "from" { at = $2 } $1 == "on" { print at + 0; at = 0 }')
   for i in "${!before[@]}"; do # the shard's life i + 1 began there
@@ -202,19 +204,23 @@ check_updates() {
     complaint+=" ended before the shard was there again;"
     return
   fi
+  local at=$(($(merges "$run"))) steps
   case $rule in
-    easgd | aeasgd | aeamsgd) return ;;
-    sync* | sagn) ;; # there a merge is everybody's
-    *) for worker in 1 2 3; do
-      [[ " ${killed[*]} " == *" learner-$worker "* ]] || counted+=("runs/$run/learner-$worker")
-    done ;;
+    easgd | aeasgd | aeamsgd) ;;
+    sync* | sagn)
+      steps=$(($(column "runs/$run" train/updates) / $(window_of "$rule") - 1))
+      ((at >= steps)) || lost=1 complaint+=" $at merges, but the first worker took part in $steps;"
+      ;;
+    *)
+      steps=$(steps_of "runs/$run/shard-0/models/default/checkpoints/latest/state.json")
+      ((at == steps)) || lost=1 complaint+=" $at merges of $steps pushes;"
+      ;;
   esac
-  for i in "${counted[@]}"; do updates=$((updates + $(column "$i" train/updates))); done
-  least=$((updates / $(window_of "$rule") - ${#counted[@]}))
-  if (($(merges "$run") < least)); then
-    lost=1
-    complaint+=" $(merges "$run") merges, but the workers left have made $least exchanges;"
-  fi
+}
+# The last pushes of all workers, each of which numbers its own, in a shard's state: six words each.
+steps_of() {
+  awk '/"shard.workers"/ { on = 1; next } /\]/ { on = 0 }
+    on { gsub(/[^0-9]/, ""); if (++n % 6 == 3) sum += $0 } END { print sum + 0 }' "$1"
 }
 passes_of() {
   local passes=1000
