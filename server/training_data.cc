@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <system_error>
 
 #include "server/data/recording_source.h"
 #include "server/data/split_source.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
+namespace fs = std::filesystem;
 using Opened = Result<std::unique_ptr<DataSource>>;
 
 template <typename T>
@@ -33,10 +37,18 @@ int ClassesOf(const Space& action) {
 }
 
 /// The files of the same names in the other folder.
-ArrayFiles ArraysIn(const std::string& folder, ArrayFiles arrays, const Space& action) {
+Result<ArrayFiles> ArraysIn(const std::string& folder, ArrayFiles arrays, const Space& action) {
+  std::map<fs::path, std::string> taken;
   for (auto* paths : {&arrays.observations, &arrays.labels})
-    for (NamedPath& named : *paths)
-      named.path = folder + '/' + std::filesystem::path(named.path).filename().string();
+    for (NamedPath& named : *paths) {
+      const fs::path name = fs::path(named.path).filename();
+      const auto [other, first] = taken.emplace(name, named.path);
+      if (!first && other->second != named.path)
+        return InvalidArgument("data.holdout_path: " + folder + " can hold one " + name.string() +
+                               ", but " + other->second + " and " + named.path +
+                               " are both of that name; rename one, there and here");
+      named.path = folder + '/' + name.string();
+    }
   if (arrays.classes == 0) arrays.classes = ClassesOf(action);
   return arrays;
 }
@@ -50,6 +62,18 @@ Result<Source> Divided(Source source, const DataSettings& settings) {
                      " learners; lower run.learners, or write divide = false in [data]");
 }
 
+/// What is scored must not be learned from.
+Status CheckApart(const DataSource& learned, const DataSource& scored) {
+  std::error_code error;
+  for (const DataFile& one : learned.files())
+    for (const DataFile& other : scored.files())
+      if (fs::equivalent(one.path, other.path, error))
+        return InvalidArgument("data.holdout_path: " + other.path +
+                               ": is learned from, so a score on it says nothing; name a folder of "
+                               "other files, or hold out a share with data.holdout");
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
@@ -59,9 +83,11 @@ Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings) {
   if (!learned.ok()) return learned.status();
   if (!settings.holdout_path.empty()) {
     const std::string& folder = settings.holdout_path;
-    Opened scored = OpenFiles(settings.recording.empty() ? "" : folder,
-                              ArraysIn(folder, settings.arrays, (*learned)->spaces().action));
+    auto arrays = ArraysIn(folder, settings.arrays, (*learned)->spaces().action);
+    if (!arrays.ok()) return arrays.status();
+    Opened scored = OpenFiles(settings.recording.empty() ? "" : folder, *arrays);
     if (!scored.ok()) return scored.status();
+    MURMURATE_RETURN_IF_ERROR(CheckApart(**learned, **scored));
     auto split = SplitSource::Join(*std::move(learned), *std::move(scored));
     if (!split.ok()) return split.status();
     source = std::move(*split);

@@ -21,7 +21,8 @@ struct DataSettings {
 };
 
 /// Opens and checks the files; they stay open as long as the source lives. Null when none are
-/// given.
+/// given. In one sentence: two files of one name that holdout_path cannot both hold, and one that
+/// is learned from and scored.
 Result<std::shared_ptr<DataSource>> OpenData(const DataSettings& settings);
 
 }  // namespace murmurate

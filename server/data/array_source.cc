@@ -192,7 +192,7 @@ std::vector<DataFile> ArraySource::files() const {
   std::vector<DataFile> files;
   for (const auto* arrays : {&inputs_, &labels_})
     for (const NpyFile& file : *arrays)
-      files.push_back({file.path(), file.file_bytes(), file.samples()});
+      files.push_back({file.path(), file.file_bytes(), file.samples(), file.fingerprint()});
   return files;
 }
 

@@ -66,8 +66,9 @@ class DataFeed {
   void Save(const StateWriter& writer) const;
   /// Before the first PollOnce: goes on behind the batches that were trained on, and sets the
   /// channel's environment steps. In one sentence: kInvalidData when nothing was saved or a file
-  /// has other bytes or items than then, kInvalidArgument when the seed, the batches, the share
-  /// held out or the part are others, or nothing is left to learn from.
+  /// has another size, other items or another fingerprint than then, kInvalidArgument when the
+  /// seed, the batches, the share held out or the part are others, or nothing is left to learn
+  /// from.
   Status Load(const StateReader& reader);
   /// Whether so many passes over the saved run's files are trained on.
   static bool IsThrough(const StateReader& reader, int passes);

@@ -9,6 +9,7 @@ namespace {
 
 enum Place : std::size_t { kTrained, kSteps, kPassTurns, kBatchItems, kHeldOut, kSeed, kCount };
 using Position = std::array<std::uint64_t, kCount>;
+constexpr std::size_t kWords = 3;  ///< of a file: bytes, items, fingerprint
 
 enum PartPlace : std::size_t { kIndex, kOf, kOfSeveral, kPartCount };
 
@@ -36,26 +37,31 @@ void DataFeed::Save(const StateWriter& writer) const {
                              held_out_, settings_.seed}});
   const FeedPart& part = settings_.part;
   writer.Words("part", {{part.index, part.of, part.of_several ? 1u : 0u}});
-  std::vector<std::uint64_t> sizes;
-  for (const DataFile& file : source_->files()) sizes.insert(sizes.end(), {file.bytes, file.items});
-  writer.Words("files", sizes);
+  std::vector<std::uint64_t> words;
+  for (const DataFile& file : source_->files())
+    words.insert(words.end(), {file.bytes, file.items, file.fingerprint});
+  writer.Words("files", words);
 }
 
 Status DataFeed::CheckFiles(const StateReader& reader) const {
-  const auto sizes = reader.AllWords("files");
-  if (!sizes.ok()) return sizes.status();
+  const auto words = reader.AllWords("files");
+  if (!words.ok()) return words.status();
   const std::vector<DataFile> files = source_->files();
-  for (std::size_t i = 0; i < files.size() && 2 * i + 1 < sizes->size(); ++i) {
-    const std::uint64_t bytes = (*sizes)[2 * i], items = (*sizes)[2 * i + 1];
-    if (files[i].bytes == bytes && files[i].items == items) continue;
-    return InvalidData(files[i].path + ": has " + Sizes(files[i].bytes, files[i].items) +
-                       ", but had " + Sizes(bytes, items) +
-                       " when the run was stopped; put the file back that it had");
+  for (std::size_t i = 0; i < files.size() && kWords * i + 2 < words->size(); ++i) {
+    const std::uint64_t bytes = (*words)[kWords * i], items = (*words)[kWords * i + 1];
+    if (files[i].bytes != bytes || files[i].items != items)
+      return InvalidData(files[i].path + ": has " + Sizes(files[i].bytes, files[i].items) +
+                         ", but had " + Sizes(bytes, items) +
+                         " when the run was stopped; put the file back that it had");
+    if (files[i].fingerprint != (*words)[kWords * i + 2])
+      return InvalidData(files[i].path +
+                         ": has the size, but not the contents that it had when the run was "
+                         "stopped; put the file back that it had");
   }
-  if (sizes->size() == 2 * files.size()) return {};
+  if (words->size() == kWords * files.size()) return {};
   return InvalidData(source_->Description() + ": lie in " + std::to_string(files.size()) +
-                     " files, but the run was stopped with " + std::to_string(sizes->size() / 2) +
-                     "; put back those that it had");
+                     " files, but the run was stopped with " +
+                     std::to_string(words->size() / kWords) + "; put back those that it had");
 }
 
 /// A run from before files were divided saved no part, and read all of them.

@@ -17,6 +17,7 @@ namespace murmurate {
 struct DataFile {
   std::string path;
   std::uint64_t bytes = 0, items = 0;  ///< rows, or whole trajectories
+  std::uint64_t fingerprint = 0;       ///< of its bytes (fingerprint.h)
 };
 
 /// Immutable once prepared: any number of threads may Fill at once.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "server/data/fingerprint.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -112,6 +113,7 @@ Result<NpyFile> NpyFile::Open(const std::string& path) {
   if (!file.ok()) return file.status();
   NpyFile array(path, *std::move(file));
   MURMURATE_RETURN_IF_ERROR(array.Read());
+  array.fingerprint_ = FingerprintOf(array.file_.bytes());
   return array;
 }
 

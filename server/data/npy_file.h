@@ -35,6 +35,7 @@ class NpyFile {
   std::size_t sample_elements() const { return sample_elements_; }
   std::size_t sample_bytes() const { return sample_bytes_; }
   std::size_t file_bytes() const { return file_.bytes().size(); }  ///< with the header
+  std::uint64_t fingerprint() const { return fingerprint_; }       ///< when it was opened
   /// May lie on any border.
   const std::byte* sample(std::uint64_t i) const { return numbers_ + i * sample_bytes_; }
   /// One of an int32, int64 or uint8 array.
@@ -50,6 +51,7 @@ class NpyFile {
 
   std::string path_;
   MappedFile file_;
+  std::uint64_t fingerprint_ = 0;
   NpyElement element_ = NpyElement::kFloat32;
   std::vector<int> sample_shape_;
   std::uint64_t samples_ = 0;

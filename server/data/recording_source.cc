@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/data/fingerprint.h"
 #include "server/data/record_format.h"
 #include "server/data/recording_files.h"
 #include "shared/core/check.h"
@@ -65,7 +66,7 @@ Status RecordingSource::AddSegment(const std::string& path) {
     if (read.bytes == 0) break;
     at += read.bytes;
   }
-  segments_.push_back({path, bytes.size(), records_.size() - before});
+  segments_.push_back({path, bytes.size(), records_.size() - before, FingerprintOf(bytes)});
   files_.push_back(*std::move(file));
   return {};
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/data/fingerprint.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "tests/data/feed_stage.h"
@@ -168,9 +169,64 @@ TEST_F(FeedStateTest, FilesOfOtherSizesAreRefusedByName) {
   Open(40);
   EXPECT_TRUE(GoOn(state, kSettings).ok());
   SavedState more = state;
-  more.words["data.files"].insert(more.words["data.files"].end(), {5, 5});
+  more.words["data.files"].insert(more.words["data.files"].end(), {5, 5, 5});
   EXPECT_THAT(Refusal(more, kSettings),
               HasSubstr("lie in 2 files, but the run was stopped with 3"));
+}
+
+TEST_F(FeedStateTest, AnotherFileOfTheSameSizeIsRefusedByNameAndACopyIsNot) {
+  Open(40);
+  Start(kSettings);
+  TrainSome(2);
+  const SavedState state = Saved();
+  std::vector<std::int32_t> labels(40);
+  labels[20] = 1;
+  WriteNpy<std::int32_t>(folder_.path() + "/y.npy", "<i4", "(40,)", labels);
+  Reopen();
+  const Status changed = GoOn(state, kSettings);
+  EXPECT_EQ(changed.code(), StatusCode::kInvalidData);
+  EXPECT_EQ(changed.message(),
+            folder_.path() +
+                "/y.npy: has the size, but not the contents that it had when the run was stopped; "
+                "put the file back that it had");
+  Open(40);  // written anew: another time, the same bytes
+  EXPECT_TRUE(GoOn(state, kSettings).ok());
+}
+
+std::vector<std::byte> Bytes(std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+  return bytes;
+}
+
+TEST(Fingerprint, OfUpToThreeMiBEveryByteCounts) {
+  constexpr std::size_t kSize = 3 << 20;
+  std::vector<std::byte> bytes = Bytes(kSize);
+  const std::uint64_t before = FingerprintOf(bytes);
+  for (const std::size_t at : {std::size_t{0}, kSize / 4, kSize / 2, kSize - 1}) {
+    bytes[at] ^= std::byte{1};
+    EXPECT_NE(FingerprintOf(bytes), before) << at;
+    bytes[at] ^= std::byte{1};
+  }
+  EXPECT_EQ(FingerprintOf(bytes), before);
+}
+
+// Of 8 MiB: the first MiB, 3.5 to 4.5, and the last.
+TEST(Fingerprint, OfMoreTheFirstTheMiddleAndTheLastMiBCount) {
+  constexpr std::size_t kMiB = 1 << 20;
+  std::vector<std::byte> bytes = Bytes(8 * kMiB);
+  const std::uint64_t before = FingerprintOf(bytes);
+  const auto after = [&](std::size_t at) {
+    bytes[at] ^= std::byte{1};
+    const std::uint64_t changed = FingerprintOf(bytes);
+    bytes[at] ^= std::byte{1};
+    return changed;
+  };
+  for (const std::size_t at :
+       {std::size_t{0}, kMiB - 1, 7 * kMiB / 2, 9 * kMiB / 2 - 1, 7 * kMiB, 8 * kMiB - 1})
+    EXPECT_NE(after(at), before) << at;
+  for (const std::size_t at : {kMiB, 7 * kMiB / 2 - 1, 9 * kMiB / 2, 7 * kMiB - 1})
+    EXPECT_EQ(after(at), before) << at;
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ class FeedStage : public testing::Test {
     WriteNpy<float>(folder_.path() + "/x.npy", "<f4", shape, x);
     WriteNpy<std::int32_t>(folder_.path() + "/y.npy", "<i4", shape,
                            std::vector<std::int32_t>(static_cast<std::size_t>(count)));
+    Reopen();
+  }
+  /// What lies there now.
+  void Reopen() {
     auto source =
         ArraySource::Open({{{"", folder_.path() + "/x.npy"}}, {{"", folder_.path() + "/y.npy"}}});
     ASSERT_TRUE(source.ok()) << source.status();

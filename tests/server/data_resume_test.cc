@@ -141,6 +141,14 @@ TEST_F(DataResumed, WhatCannotGoOnSaysWhyAndWhatToDo) {
   EXPECT_THAT(shape.errors, HasSubstr("x.npy: has other spaces"));
   EXPECT_EQ(Lines(shape), 1u) << shape.errors;
 
+  WriteNpy<std::int64_t>(place_.path() + "/y.npy", "<i8", "(3000,)",
+                         std::vector<std::int64_t>(3000, 3));
+  WriteNpy<float>(place_.path() + "/x.npy", "<f4", "(3000, 2)", std::vector<float>(6000));
+  const Ran replaced = Resume("r");
+  EXPECT_EQ(replaced.code, 3) << replaced.output;
+  EXPECT_THAT(replaced.errors, HasSubstr("x.npy: has the size, but not the contents that it had"));
+  EXPECT_EQ(Lines(replaced), 1u) << replaced.errors;
+
   WriteCorners(place_);
   EXPECT_TRUE(Latest("r", "weights.safetensors") == before) << "a refusal changed the run";
   const Ran resumed = Resume("r");

@@ -68,6 +68,34 @@ TEST(Data, ATestSetOfItsOwnIsScoredAndNeverLearnedFrom) {
   EXPECT_GT(LastOf(csv, "train/accuracy"), 0.93);
 }
 
+TEST(Data, ATestSetThatIsNotOneForEachFileOrIsLearnedFromIsRefused) {
+  namespace fs = std::filesystem;
+  Workplace place;
+  WriteCorners(place);
+  for (const char* folder : {"left", "right", "test"}) {
+    fs::create_directory(place.path() + '/' + folder);
+    fs::copy(place.path() + "/x.npy", place.path() + '/' + folder + "/x.npy");
+    fs::copy(place.path() + "/y.npy", place.path() + '/' + folder + "/y.npy");
+  }
+  const auto refusal = [&](const std::string& more) {
+    place.Write("c.toml",
+                "[run]\nname = \"r\"\n[algorithm]\nname = \"supervised\"\n[data]\n" + more);
+    const Ran train = RunMurmurate(place.path(), {"train", "c.toml"});
+    EXPECT_EQ(train.code, 2) << train.output;
+    EXPECT_EQ(std::count(train.errors.begin(), train.errors.end(), '\n'), 1) << train.errors;
+    return train.errors;
+  };
+  const std::string two = refusal(
+      "observations = [\"l: left/x.npy\", \"r: right/x.npy\"]\nlabels = \"y.npy\"\n"
+      "holdout_path = \"test\"\n");
+  EXPECT_THAT(two, HasSubstr("can hold one x.npy, but "));
+  EXPECT_THAT(two, HasSubstr("left/x.npy and "));
+  EXPECT_THAT(two, HasSubstr("right/x.npy are both of that name; rename one"));
+  const std::string same = refusal(
+      "observations = \"left/../test/x.npy\"\nlabels = \"y.npy\"\nholdout_path = \"test\"\n");
+  EXPECT_THAT(same, HasSubstr("test/x.npy: is learned from, so a score on it says nothing"));
+}
+
 TEST(Data, TheSameSeedLearnsTheSameWeightsHoweverManyThreadsFill) {
   std::vector<std::string> weights;
   for (const char* threads : {"1", "3"}) {

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Learning{"ppo_momentum", "minibatch = 64\nepochs = 2\n", "momentum"},
                       Learning{"ppo_adagrad", "minibatch = 64\nepochs = 2\n", "adagrad"},
                       Learning{"impala_rmsprop", "name = \"impala\"\n", "rmsprop"},
-                                    Learning{"a2c_rmsprop", "name = \"a2c\"\nstaleness = \"drop\"\n", "rmsprop"},
+                      Learning{"a2c_rmsprop", "name = \"a2c\"\nstaleness = \"drop\"\n", "rmsprop"},
                       Learning{"a2c_sgd", "name = \"a2c\"\n", "sgd"}),
     [](const auto& learning) { return std::string(learning.param.name); });
 
