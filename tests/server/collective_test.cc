@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/sanitized.h"
 #include "tests/server/process.h"
@@ -30,17 +31,15 @@ class UnderMpirun : public testing::Test {
             "--mca",  "oob_tcp_if_include", "lo",    "-n",  std::to_string(count)};
   }
 
+  void CopyExample(const std::string& name) const {
+    std::filesystem::copy(MURMURATE_SOURCES "/examples/distributed/" + name, place.path());
+  }
+
   /// y = x^2 from files of this folder.
   void WriteParabola() const {
     const std::string maker = MURMURATE_EXAMPLES "/distributed/make_distributed_data";
     ASSERT_EQ(std::system(("\"" + maker + "\" \"" + place.path() + "\"").c_str()), 0);
-    place.Write("mpi.toml",
-                "[model]\nlayers = [5]\nnormalize_observation = false\n"
-                "[algorithm]\nname = \"supervised\"\nbatch_steps = 128\nminibatch = 32\n"
-                "[optimizer]\nname = \"sgd\"\nlearning_rate = 0.2\n"
-                "[parameters]\ncollective = \"mpi\"\n"
-                "[data]\nobservations = \"parabola-x.npy\"\nlabels = \"parabola-y.npy\"\n"
-                "passes = 20\n");
+    CopyExample("mpi.toml");
   }
 
   /// A run of CartPole that ends by nothing but a signal; about 10 batches a second and rank.
@@ -87,7 +86,8 @@ class UnderMpirun : public testing::Test {
 
 TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
   WriteParabola();
-  Process train(place.path(), {"train", "mpi.toml"}, Ranks(3));
+  const std::vector<std::string> command{"train", "mpi.toml", "--set", "data.passes=20"};
+  Process train(place.path(), command, Ranks(3));
   ASSERT_EQ(train.Wait(60), 0) << train.Errors();
   EXPECT_THAT(train.Output(), HasSubstr("Done: 20,000 steps learned"));
   EXPECT_EQ(train.Output().find("Done: ", train.Output().find("Done: ") + 1), std::string::npos);
@@ -97,7 +97,7 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
   EXPECT_EQ(Weights("mpi/learner-2"), weights);
   ExpectNothingLeft("mpi");
 
-  Process again(place.path(), {"train", "mpi.toml"}, Ranks(3));  // takes the next name
+  Process again(place.path(), command, Ranks(3));  // takes the next name
   ASSERT_EQ(again.Wait(60), 0) << again.Errors();
   EXPECT_EQ(Weights("mpi-2"), weights) << "a run over files is not the same each time";
   EXPECT_EQ(Weights("mpi-2/learner-1"), weights);
@@ -122,14 +122,16 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
 
 TEST_F(UnderMpirun, WithoutItOneRankLearnsAlone) {
   WriteParabola();
-  const Ran alone = RunMurmurate(place.path(), {"train", "mpi.toml"}, 60);
+  const Ran alone =
+      RunMurmurate(place.path(), {"train", "mpi.toml", "--set", "data.passes=20"}, 60);
   ASSERT_EQ(alone.code, 0) << alone.errors;
   EXPECT_THAT(place.Read("runs/mpi/log.txt"),
               HasSubstr("rank 0 of 1, collective = \"mpi\": learns alone"));
   std::string text = place.Read("mpi.toml");
   text.erase(text.find("[parameters]"), text.find("[data]") - text.find("[parameters]"));
   place.Write("local.toml", text);
-  ASSERT_EQ(RunMurmurate(place.path(), {"train", "local.toml"}, 60).code, 0);
+  ASSERT_EQ(RunMurmurate(place.path(), {"train", "local.toml", "--set", "data.passes=20"}, 60).code,
+            0);
   EXPECT_EQ(Weights("mpi"), Weights("local"));
   ExpectNothingLeft("mpi");
 }
@@ -173,14 +175,12 @@ TEST_F(UnderMpirun, ARankThatCannotBeginEndsTheJob) {
   ExpectNothingLeft("mpi");
 }
 
-TEST_F(UnderMpirun, TwoRanksLearnCartPole) {
-  Process train(place.path(),
-                {"train", "cartpole-impala", "--set", "parameters.collective=mpi", "--set",
-                 "run.stop_at_return=150"},
-                Ranks(2));
+TEST_F(UnderMpirun, ThreeRanksSolveCartPole) {
+  CopyExample("mpi-cartpole.toml");
+  Process train(place.path(), {"train", "mpi-cartpole.toml"}, Ranks(3));
   EXPECT_EQ(train.Wait(100), 0) << train.Errors();
   EXPECT_THAT(train.Output(), HasSubstr("Solved: "));
-  ExpectNothingLeft("cartpole-impala");
+  ExpectNothingLeft("mpi-cartpole");
 }
 
 TEST(CollectiveConfig, WhatDoesNotFitIsRefusedInOneSentence) {
