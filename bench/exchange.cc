@@ -10,9 +10,8 @@
 //   CPU     of the shard's thread for an exchange (schedstat), against a pass of the optimizer and
 //           a copy of the center
 //
-// The row "two cores' copies" has what two processes can do that only copy: the worker a block in,
-// the other out and one in, the worker out; they wait by spinning; + the same pass.
-//
+// The row "two cores' copies": two processes that only copy, the worker a block in, the other out
+// and one in, the worker out, and wait by spinning; + the same pass.
 // No shard writes checkpoints here, so after 2 x retain_bytes (128 exchanges of 1 MB) the worker
 // keeps no pushes any more (shard_link.h). The row "that is kept" lets it keep every one, and is
 // the shortest round: the first ones wait for the kernel's pages.
@@ -53,7 +52,7 @@ struct Size {
   int observation, width;  ///< of two networks: observation x width numbers each, and a few
   int exchanges;           ///< a round
 };
-constexpr std::size_t kKeepsAll = std::size_t{160} << 20;  ///< of 1 MB: 303 exchanges in a part
+constexpr std::size_t kKeepsAll = std::size_t{256} << 20;  ///< of 1 MB: 433 exchanges in a part
 constexpr Size kSizes[] = {
     {"1 KB", 4, 16, 1000}, {"1 MB", 480, 256, 60}, {"100 MB", 4000, 3125, 4}};
 
@@ -272,7 +271,9 @@ class Ours {
         RemoteCallbacks{
             {}, [](const Status& status) { MURMURATE_CHECK(false, status.message().c_str()); }});
     MURMURATE_CHECK(store_->BeginBatch(parameters_), "it begins");
-    for (int i = 0; i < 3; ++i) Exchange();
+    const int kept =
+        static_cast<int>((std::size_t{128} << 20) / (gradient_.size() * sizeof(float)));
+    for (int i = 0; i < std::min(200, kept) + 3; ++i) Exchange();  // until it keeps none
   }
   ~Ours() {
     store_.reset();
@@ -291,7 +292,6 @@ class Ours {
   static inline int count_ = 0;
 };
 
-/// What no exchange can do without.
 class Passes {
  public:
   explicit Passes(std::size_t floats)
