@@ -50,7 +50,7 @@ struct RemoteSettings {
   std::size_t retain_bytes = std::size_t{64} << 20;
   /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
   /// a segment for each shard, of a block, or two where they overlap. SIZE_MAX: never.
-  std::size_t share_from_bytes = std::size_t{64} << 10;
+  std::size_t share_from_bytes = 1;
 };
 
 struct RemoteCallbacks {
