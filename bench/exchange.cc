@@ -205,7 +205,6 @@ class Raw {
   void* dealer_ = nullptr;
 };
 
-/// Copies through shared memory with a process on another core, and no system call.
 class Cores {
  public:
   explicit Cores(std::size_t floats)
@@ -228,7 +227,6 @@ class Cores {
 
  private:
   static constexpr std::size_t kHeader = 4096;
-
   std::atomic<std::uint64_t>& Word(int which) {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(shared_ + which * 128);
   }

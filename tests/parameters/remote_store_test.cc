@@ -179,8 +179,8 @@ TEST_P(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 30u);
 }
 
-/// Four fit, and the first is in the checkpoint: of five more the last four come again, of nine none,
-/// because five would be lost anyway.
+/// Four fit, and the first is in the checkpoint: of five more the last four come again, of nine
+/// none, because five would be lost anyway.
 TEST_P(Remote, ATailOfPushesIsKeptAsLongAsItIsHalfOfWhatAShardWouldLose) {
   LiveCluster cluster(GetParam(), Settings(RuleName::kAsgd), 1);
   Bowl there(3);
