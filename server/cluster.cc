@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <thread>
 
@@ -26,6 +27,14 @@ void AwaitEnd(Children* children) {
     (void)children->TakeEnded();
     if (children->alive() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+/// What `resume` was told to change, for a learner that has a config.toml of its own. Where it
+/// listens stays its own affair.
+void SetAgain(const Config& config, const std::function<void(const std::string&)>& set) {
+  for (const Config::Line& line : config.Explain())
+    if (line.origin.starts_with("--") && line.path != "server.listen")
+      set(line.path + '=' + line.value);
 }
 
 }  // namespace
@@ -70,10 +79,13 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
       set("run.dir=\"" + directory + '"');
       set("run.name=\"" + name + '"');
     }
+    if (resume) SetAgain(config, set);
     set("run.learners=1");
     set("run.shards=0");
     set("run.actors=" + std::to_string(config.run().actors));
-    if (config.run().steps) set("run.steps=" + std::to_string(*config.run().steps));
+    const RunSettings& run = config.run();
+    if (run.steps) set("run.steps=" + std::to_string(*run.steps));
+    if (run.stop_at_steps) set("run.stop_at_steps=" + std::to_string(*run.stop_at_steps));
     set("run.seed=" + std::to_string(config.run().seed + kSeedStride * static_cast<unsigned>(i)));
     set("parameters.worker=" + std::to_string(i));
     std::string addresses;

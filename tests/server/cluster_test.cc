@@ -201,6 +201,11 @@ TEST(ManyLearners, DivideTheFilesAndGoOnOnlyAsManyAsTheyWere) {
       RunMurmurate(place.path(), {"resume", "r", "--set", "run.stop_at_steps=90000"}, 60);
   EXPECT_EQ(resumed.code, 0) << resumed.errors;
   EXPECT_EQ(steps("r"), 12 * 600);
+  const Ran more = RunMurmurate(place.path(), {"resume", "r", "--set", "data.passes=24"}, 60);
+  EXPECT_EQ(more.code, 0) << more.errors;
+  EXPECT_EQ(steps("r"), 24 * 600);
+  for (const char* other : {"r/learner-1", "r/learner-2", "r/learner-3"})
+    EXPECT_GT(steps(other), 23 * 600) << other;  // they may be told to stop in their last batch
   const Ran whole = RunMurmurate(place.path(),
                                  {"train", "c.toml", "--learners", "4", "--set", "run.name=whole",
                                   "--set", "data.divide=false"},
