@@ -104,9 +104,10 @@ Status Shard::State::CheckJoin(const wire::Join& join, std::int64_t now_ns) cons
   return {};
 }
 
-/// Nobody has trained it, and nobody is left who would: its config may have been mistyped.
+/// Nobody has trained it, and nobody is left who would: its config may have been mistyped. Version
+/// 0 alone does not say so: a shard that was started with nothing has it, too.
 bool Shard::State::MayBeReplaced(std::int64_t now_ns) const {
-  return version == 0 && !loaded &&
+  return version == 0 && !loaded && !begun &&
          std::none_of(workers.begin(), workers.end(),
                       [&](const auto& entry) { return IsLive(entry.second, now_ns); });
 }
@@ -224,7 +225,8 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
                                  std::int64_t now_ns) try {
   State& s = *state_;
   MURMURATE_RETURN_IF_ERROR(s.CheckJoin(join, now_ns));
-  if (!s.spec_text.empty() && join.spec != s.spec_text) s.Forget();
+  const bool is_another = join.spec != s.spec_text || !s.workers.contains(worker);
+  if (!s.spec_text.empty() && is_another && s.MayBeReplaced(now_ns)) s.Forget();
   if (s.spec_text.empty()) MURMURATE_RETURN_IF_ERROR(s.Build(join.spec));
   for (const auto& [id, other] : s.workers)
     if (id != worker && other.number == join.worker && s.IsLive(other, now_ns))

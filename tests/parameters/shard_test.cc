@@ -26,7 +26,8 @@ ShardSettings Settings(RuleName name, int workers) {
 
 class ShardTest : public testing::Test {
  protected:
-  explicit ShardTest(RuleName name = RuleName::kSync) : settings_(Settings(name, 2)) {}
+  explicit ShardTest(RuleName name = RuleName::kSync, int workers = 2)
+      : settings_(Settings(name, workers)) {}
 
   Result<wire::Joined> Join(std::uint64_t id, std::uint32_t number, const ModelSpec& spec,
                             std::uint64_t step = 0) {
@@ -69,15 +70,22 @@ class ShardTest : public testing::Test {
 
 using Ids = std::vector<std::uint64_t>;
 
-TEST_F(ShardTest, OneNumberThatComesTwiceIsNotTheTwoThatTheFirstRoundWaitsFor) {
+class ThreeWorkersTest : public ShardTest {
+ protected:
+  ThreeWorkersTest() : ShardTest(RuleName::kSync, 3) {}
+};
+
+TEST_F(ThreeWorkersTest, OneNumberThatComesTwiceIsNotTwoOfThoseThatTheFirstRoundWaitsFor) {
   ASSERT_TRUE(Join(10, 0).ok());
   ASSERT_TRUE(Begin(10, 1.0f).ok());
-  shard_.OnBye(10, now_);
-  ASSERT_TRUE(Join(11, 0).ok());
-  ASSERT_TRUE(Push(11, 1).ok());
-  EXPECT_EQ(shard_.version(), 0u);
+  ASSERT_TRUE(Join(11, 1).ok());
+  shard_.OnBye(11, now_);
   ASSERT_TRUE(Join(12, 1).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
   ASSERT_TRUE(Push(12, 1).ok());
+  EXPECT_EQ(shard_.version(), 0u);
+  ASSERT_TRUE(Join(13, 2).ok());
+  ASSERT_TRUE(Push(13, 1).ok());
   EXPECT_EQ(shard_.version(), 1u);
 }
 
@@ -147,6 +155,30 @@ TEST_F(ShardTest, ASilentWorkersUntrainedModelGivesWayToo) {
   EXPECT_FALSE(Join(11, 1).ok());
   now_ += 1;
   EXPECT_TRUE(Join(11, 1).ok());
+}
+
+TEST_F(ShardTest, AnUntrainedModelGivesWayToAnotherBeginningOfTheSameSpecToo) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 0.25f).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  now_ += settings_.dead_after_ns;
+  EXPECT_FALSE(Join(11, 1)->empty) << "who was silent for a while is no other";
+  EXPECT_EQ(shard_.center()[0], 0.25f);
+  now_ += settings_.dead_after_ns;
+  EXPECT_TRUE(Join(12, 0)->empty);
+  ASSERT_TRUE(Begin(12, 0.75f).ok());
+  EXPECT_EQ(shard_.center()[0], 0.75f);
+}
+
+// Version 0 again, but what it was given is the work of many.
+TEST_F(ShardTest, WhatATrainedWorkerBroughtAShardThatWasStartedWithNothingStays) {
+  ASSERT_TRUE(Join(10, 0, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Begin(10, 0.5f).ok());
+  shard_.OnBye(10, now_);
+  EXPECT_EQ(shard_.version(), 0u);
+  EXPECT_FALSE(Join(11, 0, SmallSpec(true)).ok());
+  EXPECT_FALSE(Join(12, 0)->empty);
+  EXPECT_EQ(shard_.center()[0], 0.5f);
 }
 
 class AsynchronousShardTest : public ShardTest {
