@@ -124,10 +124,14 @@ void Shard::State::Forget() {
   begun = false;
 }
 
-/// Worker 0, as long as it may still come: so the model begins the same each time.
+/// Worker 0, as long as it may still come: so the model begins the same each time. Then one whom
+/// every shard would choose, or the ranges would begin with different workers' numbers.
 bool Shard::State::MayBegin(const Worker& worker, std::int64_t now_ns) const {
-  return worker.number == 0 || worker.trained || settings.workers <= 1 ||
-         now_ns - first_joined_ns.value_or(now_ns) >= settings.dead_after_ns;
+  if (worker.number == 0 || worker.trained || settings.workers <= 1) return true;
+  if (now_ns - first_joined_ns.value_or(now_ns) < settings.dead_after_ns) return false;
+  return std::none_of(workers.begin(), workers.end(), [&](const auto& entry) {
+    return entry.second.number < worker.number && IsLive(entry.second, now_ns);
+  });
 }
 
 void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {

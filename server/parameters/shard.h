@@ -18,8 +18,9 @@
 //
 // Where several workers are expected the model begins with worker 0's parameters, so that a run
 // with a barrier begins the same each time; the others' pulls wait for them, for `dead_after_ns`
-// from the first JOIN; then the next one's do. A model that nobody has trained, and whose workers
-// are gone, gives way to the next JOIN's: it may have been a typing error.
+// from the first JOIN; then those of the live worker with the lowest number do, so that several
+// shards take the same one's. A model that nobody has trained, and whose workers are gone, gives
+// way to the next JOIN's, also to one of the same spec: it may have been a typing error.
 //
 // A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
 // pushed before: this shard was started again); each round merges

@@ -129,6 +129,19 @@ TEST_F(ShardTest, WorkerZeroIsWaitedForThreeSecondsAndThenTheFirstBegins) {
             "the model begins with the parameters of worker 1, as worker 0 did not come in time");
 }
 
+// Each shard must choose the same one, or the parts of the model would not belong together.
+TEST_F(ShardTest, WithoutWorkerZeroTheLiveWorkerOfTheLowestNumberBegins) {
+  ASSERT_TRUE(Join(12, 2).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  now_ += 3 * kSecond - 1;
+  shard_.OnAlive(11, false, now_);
+  now_ += 1;
+  EXPECT_FALSE(Join(12, 2)->empty);
+  EXPECT_TRUE(Join(11, 1)->empty);
+  now_ += 3 * kSecond;
+  EXPECT_TRUE(Join(12, 2)->empty) << "worker 1 is silent";
+}
+
 TEST_F(ShardTest, StartedWithNothingItTakesWhatATrainedWorkerHasAtOnce) {
   EXPECT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
 }
