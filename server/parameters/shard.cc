@@ -319,7 +319,7 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   if (block.empty())
     return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
   const auto contribution = block.first(s.range.count);
-  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution)
+  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution, now_ns)
                                              : s.MergeNow(worker, push, contribution);
 }
 
@@ -346,7 +346,7 @@ void Shard::Tick(std::int64_t now_ns) {
       s.Leaves(worker, LogLevel::kWarning, "is silent");
   }
   if (IsSynchronous(s.settings.rule.name))
-    s.TryRound();
+    s.TryRound(now_ns);
   else
     s.Release();
 }

@@ -89,6 +89,28 @@ TEST_F(ThreeWorkersTest, OneNumberThatComesTwiceIsNotTwoOfThoseThatTheFirstRound
   EXPECT_EQ(shard_.version(), 1u);
 }
 
+TEST_F(ShardTest, TheFirstRoundWaitsAMinuteForWhoNeverCameAndGoesOnWithAWarning) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  now_ += 60 * kSecond - 1;
+  shard_.OnAlive(10, false, now_);
+  shard_.Tick(now_);
+  EXPECT_EQ(shard_.version(), 0u);
+  now_ += 1;
+  shard_.Tick(now_);
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(
+      log_.back(),
+      "the first round goes on without 1 of 2 workers, which have not come for a minute; they "
+      "still may");
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Push(10, 2).ok());
+  EXPECT_EQ(shard_.version(), 1u) << "who came late is a member as any other";
+  ASSERT_TRUE(Push(11, 1).ok());
+  EXPECT_EQ(shard_.version(), 2u);
+}
+
 TEST_F(ShardTest, TheFirstRoundGoesOnWithoutOneThatCameAndLeft) {
   ASSERT_TRUE(Join(10, 0).ok());
   ASSERT_TRUE(Begin(10, 1.0f).ok());
