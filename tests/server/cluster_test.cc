@@ -2,6 +2,7 @@
 // is in cluster_faults_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -234,6 +235,33 @@ TEST(ManyLearners, ALearnerThatCannotBeginEndsTheRunWithItsName) {
   EXPECT_THAT(resumed.errors, HasSubstr("a learner could not begin (process "));
   EXPECT_THAT(resumed.errors, HasSubstr("its log.txt, in the run's folder, says why"));
   EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
+}
+
+// It hangs in opening its files, of which one is a pipe that nobody writes to.
+TEST(ManyLearners, ALearnerThatIsKilledAsItBeginsEndsTheRunToo) {
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners("r"));
+  const Ran stopped = RunMurmurate(
+      place.path(), {"train", "c.toml", "--learners", "2", "--set", "run.stop_at_steps=8000"}, 60);
+  ASSERT_EQ(stopped.code, 0) << stopped.errors;
+  const std::string pipe = place.path() + "/pipe.npy";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string config = place.Read("runs/r/learner-1/config.toml");
+  const std::size_t at = config.find("x.npy");
+  ASSERT_NE(at, config.npos);
+  place.Write("runs/r/learner-1/config.toml", config.replace(at, 5, "pipe.npy"));
+  place.Write("runs/r/learner-1/address.json", "{}");  // of an earlier life that was killed, too
+  Process resumed(place.path(), {"resume", "r", "--set", "run.stop_at_steps=1000000000", "--set",
+                                 "data.passes=1000000000"});
+  std::vector<pid_t> found;
+  ASSERT_TRUE(
+      Eventually(20, [&] { return !(found = ProcessesOf(place, "resume runs/r/")).empty(); }));
+  kill(found.front(), SIGKILL);
+  EXPECT_NE(resumed.Wait(30), 0);
+  EXPECT_THAT(resumed.Errors(), HasSubstr("a learner could not begin (process "));
+  EXPECT_THAT(resumed.Errors(), HasSubstr("was ended by signal 9); start the run again"));
+  EXPECT_TRUE(Eventually(20, [&] { return ProcessesOf(place).empty(); }));
 }
 
 }  // namespace
