@@ -213,10 +213,13 @@ TEST(ManyLearners, DivideTheFilesAndGoOnOnlyAsManyAsTheyWere) {
                                  60);
   EXPECT_EQ(whole.code, 0) << whole.errors;
   EXPECT_EQ(steps("whole"), 12 * 2400);
-  const Ran many = RunMurmurate(
-      place.path(), {"train", "c.toml", "--learners", "1000", "--set", "data.holdout=0.8"}, 60);
-  EXPECT_EQ(many.code, 3) << many.output;
-  EXPECT_THAT(many.errors, HasSubstr("too few to divide among 1000 learners"));
+  for (const char* command : {"train", "check"}) {
+    const Ran many = RunMurmurate(
+        place.path(),
+        {command, "c.toml", "--set", "run.learners=1000", "--set", "data.holdout=0.8"}, 60);
+    EXPECT_EQ(many.code, 3) << many.output;
+    EXPECT_THAT(many.errors, HasSubstr("too few to divide among 1000 learners"));
+  }
 }
 
 TEST(ManyLearners, ALearnerThatCannotBeginEndsTheRunWithItsName) {
