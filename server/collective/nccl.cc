@@ -23,6 +23,7 @@ struct {
   MpiWorld world;
   ncclComm_t communicator = nullptr;
   cudaStream_t stream = nullptr;
+  int index = 0;  ///< of this rank's GPU
   float *pinned = nullptr, *device = nullptr;
   std::uint64_t room = 0;   ///< floats in each of the two
   float* values = nullptr;  ///< of the operation under way
@@ -44,6 +45,9 @@ int Checked(ncclResult_t code) {
   return Fail(std::string("NCCL: ") + ncclGetErrorString(code));
 }
 
+/// CUDA knows a current GPU for each thread, and any thread may come.
+int TakeDevice() { return Checked(cudaSetDevice(state.index)); }
+
 int MakeRoom(std::uint64_t count) {
   if (count <= state.room) return 0;
   cudaFreeHost(state.pinned);
@@ -61,7 +65,7 @@ int MakeRoom(std::uint64_t count) {
 /// Values to the device, `operation` there, and back to pinned memory.
 template <typename Operation>
 int Begin(float* values, std::uint64_t count, const Operation& operation) {
-  if (MakeRoom(count) != 0) return -1;
+  if (TakeDevice() != 0 || MakeRoom(count) != 0) return -1;
   const std::size_t bytes = count * sizeof(float);
   std::memcpy(state.pinned, values, bytes);
   state.values = values;
@@ -90,7 +94,8 @@ int BeginBroadcast(float* values, std::uint64_t count, std::int32_t root) {
 
 int Done() {
   ncclResult_t behind = ncclSuccess;
-  if (Checked(ncclCommGetAsyncError(state.communicator, &behind)) != 0 || Checked(behind) != 0)
+  if (TakeDevice() != 0 || Checked(ncclCommGetAsyncError(state.communicator, &behind)) != 0 ||
+      Checked(behind) != 0)
     return -1;
   const cudaError_t code = cudaStreamQuery(state.stream);
   if (code == cudaErrorNotReady) return 0;
@@ -103,6 +108,7 @@ const char* Error() { return state.error.c_str(); }
 
 int Close() {
   state.error.clear();
+  (void)TakeDevice();
   (void)Checked(ncclCommDestroy(state.communicator));
   cudaStreamDestroy(state.stream);
   cudaFreeHost(state.pinned);
@@ -112,13 +118,13 @@ int Close() {
   return state.error.empty() ? 0 : -1;
 }
 
-/// This rank's GPU made current; "" or why it has none.
-std::string TakeDevice() {
+/// "" or why this rank has none.
+std::string ChooseDevice() {
   int devices = 0;
   const cudaError_t code = cudaGetDeviceCount(&devices);
   if (code != cudaSuccess) devices = 0;
-  if (state.world.host_rank < devices)
-    return Checked(cudaSetDevice(state.world.host_rank)) == 0 ? "" : state.error;
+  state.index = state.world.host_rank;
+  if (state.index < devices) return TakeDevice() == 0 ? "" : state.error;
   const std::string why =
       code == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(code) + ")";
   return "collective = \"nccl\" needs a GPU for each rank: this host has " +
@@ -127,7 +133,7 @@ std::string TakeDevice() {
 }
 
 std::string Connect() {
-  const std::string why = TakeDevice();
+  const std::string why = ChooseDevice();
   int ready = why.empty() ? 1 : 0;  // with one rank missing the others would wait for ever
   MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, state.world.all);
   if (!why.empty()) return why;
