@@ -162,19 +162,23 @@ disturbed() {
     # shellcheck disable=SC2086  # process numbers are words
     kill -9 $remaining 2>/dev/null || true
   fi
-  check_updates
+  if [[ $code == hung ]]; then partial=1; else check_updates; fi
+  [[ $code != 0 ]] || judge_loss
+  [[ -z $complaint ]] || say "$run:$complaint"
+  result >"$run.result"
+  touch "$run.over"
+  rm -rf "runs/$run"
+}
+# Of disturbed: the loss of a run that ended well.
+judge_loss() {
   end=$(loss "runs/$run")
   if [[ $end == - ]]; then
     complaint+=" wrote no loss;"
-  else
-    [[ $code != 0 ]] || failed=0
-    ratio=$(awk -v l="$end" '{ w = $1 > w ? $1 : w } END { print l / w }' \
-      "$rule"-{four,two}-"$seed.loss")
-    if is_above <<<"$ratio"; then complaint+=" loss $end, $ratio times the undisturbed;"; fi
+    return
   fi
-  [[ -z $complaint ]] || say "$run:$complaint"
-  result >"$run.result"
-  rm -rf "runs/$run"
+  failed=0
+  ratio=$(awk -v l="$end" '{ w = $1 > w ? $1 : w } END { print l / w }' "$rule"-{four,two}-"$seed.loss")
+  if is_above <<<"$ratio"; then complaint+=" loss $end, $ratio times the undisturbed;"; fi
 }
 is_above() { awk '{ exit !($1 > 2) }'; }
 # Of disturbed: at a moment between $1 and $2 % of the way the others die: the shard, or a learner
@@ -298,6 +302,9 @@ for rule in $rules; do
     beside disturbed "$rule" "$rule-$i" $(((i - 1) % calm + 1)) "$passes"
   done
   wait
+  for ((i = 1; i <= trials; i++)); do
+    [[ -e $rule-$i.over ]] || say "$rule-$i: failed, because this script did not come to its end"
+  done
   losses=$(cut -f7 "$rule"-[0-9]*.result) ratios=$(cut -f8 "$rule"-[0-9]*.result)
   above=$(awk '$1 != "-" && $1 > 2 { n++ } END { print n + 0 }' <<<"$ratios")
   printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)" \

@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "server/parameters/observation_sum.h"
 #include "server/parameters/shard_state.h"
 #include "server/parameters/update_rule.h"
 #include "shared/core/check.h"
@@ -145,47 +144,6 @@ void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
   for (auto& [other, worker] : workers)
     if (std::exchange(worker.awaits_beginning, false) && worker.member && other != id)
       Respond(other, {.merged = true});
-}
-
-void Shard::State::PutStatistics(Block* block) const {
-  if (statistics == 0) return;
-  std::vector<const Worker*> in_order;
-  for (const auto& [id, worker] : workers)
-    if (worker.statistics.size() == statistics) in_order.push_back(&worker);
-  std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const Worker* a, const Worker* b) { return a->number < b->number; });
-  std::vector<std::span<const float>> seen;
-  for (const Worker* worker : in_order) seen.emplace_back(worker->statistics);
-  SumObservations(*layout, seen, block->floats().subspan(range.count));
-}
-
-void Shard::State::Respond(std::uint64_t id, const wire::Center& given) {
-  if (std::exchange(old_statistics, false)) {
-    (void)Renewed();
-    PutStatistics(center.get());
-  }
-  is_out = true;
-  Worker& worker = workers.at(id);
-  worker.pulled = version;
-  if (NeedsPulledCopy(settings.rule.name)) worker.pulled_center = center;
-  wire::Center answer = given;
-  answer.version = version;
-  answer.kept = worker.kept;
-  answers.push_back({id, answer, center});
-}
-
-void Shard::State::RespondElastic(std::uint64_t id, const wire::Center& given) {
-  Worker& worker = workers.at(id);
-  if (!worker.elastic) {  // lost with the shard that made it
-    auto none = std::make_shared<Block>(range.count + statistics);
-    PutStatistics(none.get());
-    worker.elastic = std::move(none);
-  }
-  worker.pulled = version;
-  wire::Center answer = given;
-  answer.version = version;
-  answer.kept = worker.kept;
-  answers.push_back({id, answer, worker.elastic});
 }
 
 /// The answer was lost, or is not due.

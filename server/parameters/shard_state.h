@@ -1,5 +1,5 @@
 // What a Shard is made of; shard.cc has what it does with messages, shard_merge.cc how it
-// merges them, shard_state.cc how it is saved.
+// merges and answers them, shard_state.cc how it is saved.
 #pragma once
 
 #include <map>
