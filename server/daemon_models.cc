@@ -97,18 +97,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
-  model->evaluating = Evaluating::Make(
-      config, name, model->channel->spec,
-      [this] {
-        const auto now = live->settings();
-        return SettingsOfPlay::Values(now.begin(), now.end());
-      },
-      [this, live_model = model.get()](const Evaluation& evaluation,
-                                       const SettingsOfPlay::Values& under,
-                                       std::shared_ptr<const Snapshot> snapshot) {
-        PostEvaluation(*live_model, evaluation, under, std::move(snapshot));
-      },
-      log);
+  model->evaluating = MakeEvaluating(*model);
   if (models.empty())
     offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
                                       config.run().steps.value_or(UINT64_MAX));
@@ -117,6 +106,21 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   StartLearning(model.get(), std::move(learner));
   models.push_back(std::move(model));
   return offered;
+}
+
+/// Null: this learner has no such game.
+std::unique_ptr<Evaluating> Daemon::State::MakeEvaluating(const LiveModel& model) {
+  return Evaluating::Make(
+      config, model.name, model.channel->spec,
+      [this] {
+        const auto now = live->settings();
+        return SettingsOfPlay::Values(now.begin(), now.end());
+      },
+      [this, &model](const Evaluation& evaluation, const SettingsOfPlay::Values& under,
+                     std::shared_ptr<const Snapshot> snapshot) {
+        PostEvaluation(model, evaluation, under, std::move(snapshot));
+      },
+      log);
 }
 
 /// On whichever thread has played.

@@ -30,7 +30,7 @@ struct FileSeal {
 };
 
 struct Manifest {
-  static constexpr std::uint64_t kFormat = 1;
+  static constexpr std::uint64_t kFormat = 2;  ///< 1: the numbers of rates and files had other rows
   std::uint64_t step = 0;
   std::string spec;  ///< SHA-256 of the model's text, hexadecimal
   std::map<std::string, FileSeal> files;

@@ -114,7 +114,10 @@ void CheckpointWriter::WriteBest(const Order& order) {
   try {
     Checkpoint checkpoint = order.make();
     checkpoint.evaluated = order.evaluated;
-    status = KeepBest(order.directory, checkpoint, log_).status();
+    const auto best = KeepBest(order.directory, checkpoint, log_);
+    if (best.ok() && !best->ends_with(BestName(checkpoint.weights.steps)))
+      return;  // the one that is there is better: nothing was written, and nothing is known
+    status = best.status();
   } catch (const std::bad_alloc&) {
     status = ResourceError(order.directory + ": no memory to keep the best weights");
   }

@@ -78,17 +78,25 @@ TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
 
 TEST_F(LearnTurnsTest, AfterTheEndNothingIsTakenThoughSomebodyWaitedForIt) {
   Fill(1);
-  Fill(2, true);
   const auto first = turns_.Take(channel_, kNow);
-  std::thread waiting([&] { EXPECT_EQ(turns_.Take(channel_, kSoon), nullptr); });
-  std::thread border([&] {
-    turns_.Alone(false, [&] { turns_.End(channel_); });
-    turns_.Done(false);
+  std::thread waiting;
+  turns_.Alone(false, [&] {
+    Fill(2);
+    std::atomic<bool> asked = false;
+    waiting = std::thread([&] {
+      asked = true;
+      EXPECT_EQ(turns_.Take(channel_, kSoon), nullptr);
+    });
+    while (!asked) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    turns_.End(channel_);
+    EXPECT_EQ(channel_.ready.size(), 0u);
+    Fill(3);
   });
-  border.join();
+  turns_.Done(false);
   waiting.join();
-  Fill(3);
   EXPECT_EQ(turns_.Take(channel_, kNow), nullptr);
+  EXPECT_EQ(channel_.ready.size(), 1u);
 }
 
 TEST_F(LearnTurnsTest, TwoThatWantToBeAloneComeOneAfterTheOther) {

@@ -116,9 +116,9 @@ TEST_F(DamagedCheckpoint, LinksInsideAreNotFollowedAndLoopsEnd) {
 
 TEST_F(DamagedCheckpoint, OfANewerFormatIsRefusedWithWhatToDo) {
   std::string manifest = Bytes("MANIFEST.json");
-  manifest.replace(manifest.find("\"format\": 1"), 11, "\"format\": 2");
+  manifest.replace(manifest.find("\"format\": 2"), 11, "\"format\": 3");
   Overwrite("MANIFEST.json", manifest);
-  EXPECT_THAT(Skipped(), HasSubstr("has the format 2 where 1 was expected: another version of "
+  EXPECT_THAT(Skipped(), HasSubstr("has the format 3 where 2 was expected: another version of "
                                    "murmurate wrote it; use that one"));
 }
 

@@ -168,6 +168,7 @@ TEST(CheckpointWriter, BestWeightsThatAreNotKeptAreLoudUntilSomeAre) {
   EXPECT_THAT(fixture.log[0], HasSubstr("the best weights so far are not kept: "));
   EXPECT_THAT(fixture.log[0], HasSubstr("training goes on"));
   Clear(shelf);
+  EXPECT_THAT(best(25, 0.5).best_trouble, HasSubstr(shelf)) << "nothing was written";
   const CheckpointHealth good = best(30, 3.0);
   EXPECT_EQ(good.best_trouble, "");
   EXPECT_EQ(good.best_failures, 1u);

