@@ -37,8 +37,8 @@ class LearnTurns {
   /// its own.
   void Alone(bool held_out, const std::function<void()>& visit);
 
-  /// No batch is taken any more: those that lie in the channel are thrown away, all at once, so that
-  /// what was taken is its beginning. Those under way go on.
+  /// No batch is taken any more: those that lie in the channel are thrown away, all at once, so
+  /// that what was taken is its beginning. Those under way go on.
   void End(ExperienceChannel& channel);
 
   /// Another batch of the channel is trained on, or scored.

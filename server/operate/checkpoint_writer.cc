@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "server/operate/checkpoint_shelf.h"
 namespace murmurate {
 namespace {
 
