@@ -77,6 +77,7 @@ struct CollectiveStore::State {
         layout(spec),
         trained(layout.trained_count()),
         description(Description(spec, given)),
+        patience_ns(given.patience_ns),
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, trained), given.max_grad_norm),
         sum(trained + kTurn) {}
@@ -96,6 +97,7 @@ struct CollectiveStore::State {
   const ParameterLayout layout;
   const std::size_t trained;
   const std::string description;
+  const std::int64_t patience_ns;
   const CollectiveCallbacks callbacks;
   LocalStore local;
   AlignedFloats sum;     ///< of gradients, then their mean; and kTurn numbers more
@@ -224,7 +226,7 @@ bool CollectiveStore::BeginBatch(std::span<float> parameters) {
   State& s = *state_;
   if (s.interrupted) return false;
   const std::int64_t begin_ns = MonotonicNs();
-  const auto decision = s.job->Vote(false, &s.interrupted);
+  const auto decision = s.job->Vote(false, &s.interrupted, s.patience_ns);
   s.waited_ns += MonotonicNs() - begin_ns;
   if (decision == CollectiveJob::Decision::kNextBatch) return s.started || s.Start(parameters);
   if (decision == CollectiveJob::Decision::kFailed) (void)s.Went(s.job->failure());

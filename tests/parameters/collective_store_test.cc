@@ -256,11 +256,39 @@ TEST_F(CollectiveStoreTest, ARankThatNeverHadAModelStopsTheOthers) {
   });
 }
 
-// Rank 0 waits at a border with its vote for a next batch, and is told to stop. The others take
-// that batch, to which it adds nothing, and stop at the next border.
+// Rank 0 waits at a border with its vote for a next batch, and is told to stop. Rank 1 comes soon:
+// both take that batch, and both end behind it.
+TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderTakesTheBatchThatItVotedFor) {
+  CollectiveSettings patient = Sgd();
+  patient.patience_ns = std::numeric_limits<std::int64_t>::max() / 2;
+  Make(2, patient);
+  const auto learn = [](Rank& rank) {
+    ASSERT_TRUE(rank.store->BeginBatch(rank.parameters));
+    rank.Step(0.5, 1.0f);
+    rank.store->EndBatch(rank.parameters);
+  };
+  std::thread waits([&] { learn(ranks[0]); });
+  while (first->arrived() == 0) std::this_thread::yield();
+  ranks[0].store->Interrupt();
+  learn(ranks[1]);
+  waits.join();
+  EXPECT_FALSE(ranks[0].store->BeginBatch(ranks[0].parameters));
+  std::thread asks([&] { ranks[0].job->AskToStop(); });
+  EXPECT_FALSE(ranks[1].store->BeginBatch(ranks[1].parameters));
+  asks.join();
+  EXPECT_EQ(ranks[1].over, 1);
+  EXPECT_EQ(ranks[0].trained()[0], -0.5f);
+  EXPECT_EQ(ranks[1].trained()[0], -0.5f);
+  LeaveAll();
+}
+
+// The others take a batch longer than it waits: it adds nothing to the next one, and all stop at
+// the border behind that.
 TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderHoldsNobodyUp) {
+  CollectiveSettings impatient = Sgd();
+  impatient.patience_ns = 0;
   for (const bool first_batch : {true, false}) {
-    Make(2, Sgd());
+    Make(2, impatient);
     std::fill(ranks[0].trained().begin(), ranks[0].trained().end(), 3.0f);
     if (!first_batch) {
       Each([&](int, Rank& rank) {
@@ -273,6 +301,7 @@ TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderHoldsNobodyUp) {
     ranks[0].store->Interrupt();
     waits.join();
     EXPECT_FALSE(ranks[0].store->BeginBatch(ranks[0].parameters));
+    ranks[0].job->AskToStop();  // its vote was for a next batch, and stays so
     Each([&](int r, Rank& rank) {
       if (r == 1) {
         ASSERT_TRUE(rank.store->BeginBatch(rank.parameters));
