@@ -339,15 +339,19 @@ TEST_F(CollectiveStoreTest, AnEngineThatFailsEndsLearningAndHoldsNobodyUp) {
 }
 
 TEST_F(CollectiveStoreTest, RanksOfDifferentModelsAreRefusedByAll) {
-  Make(3, Sgd(), /*stores=*/2);
-  CollectiveSettings other = Sgd();
-  other.max_grad_norm = 1.0;
-  ranks[2].Open(other);
-  Each([&](int, Rank& rank) {
-    EXPECT_FALSE(rank.store->BeginBatch(rank.parameters));
-    ASSERT_EQ(rank.failures.size(), 1u);
-    EXPECT_THAT(rank.failures[0].message(), HasSubstr("1 of 3 have other spaces"));
-  });
+  CollectiveSettings norm = Sgd(), decay = Sgd(), name = Sgd();
+  norm.max_grad_norm = 1.0;
+  decay.optimizer.sgd.weight_decay = 1e-9f;
+  name.optimizer.name = OptimizerSettings::Name::kMomentum;
+  for (const CollectiveSettings& other : {norm, decay, name}) {
+    Make(3, Sgd(), /*stores=*/2);
+    ranks[2].Open(other);
+    Each([&](int, Rank& rank) {
+      EXPECT_FALSE(rank.store->BeginBatch(rank.parameters));
+      ASSERT_EQ(rank.failures.size(), 1u);
+      EXPECT_THAT(rank.failures[0].message(), HasSubstr("1 of 3 have other spaces"));
+    });
+  }
 }
 
 TEST(CollectiveState, EveryBitOfRankZeroArrives) {
