@@ -83,7 +83,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;
   op.display = &display;
-  if (!config.run().follows)
+  if (!config.run().follows())
     op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
   op.retention = config.checkpoint().retention;
   if (options.plan)

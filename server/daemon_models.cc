@@ -110,8 +110,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
       },
       log);
   if (models.empty())
-    offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
-                                      config.run().steps.value_or(UINT64_MAX));
+    offered.lockstep_steps = config.run().most_steps();
   operate->PostModel(name);
   model->spare.Give(StateOf(*learner));  // the first checkpoint's memory, before anybody learns
   StartLearning(model.get(), std::move(learner));

@@ -28,7 +28,7 @@ Result<Config> ConfigOf(const std::string& folder, const CommonArguments& common
 /// Of the run in `folder`, or of this rank's in there.
 Result<int> Resume(const CommonArguments& common, const std::string& folder, const Config& config,
                    const std::shared_ptr<CollectiveJob>& job) {
-  const bool follows = config.run().follows;
+  const bool follows = config.run().follows();
   if (follows && config.run().dir.empty()) return 0;
   auto plan = ReadResumePlan(follows ? config.run().dir + '/' + config.run().name : folder, config,
                              LoudOnStderr());

@@ -205,7 +205,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
-  if (config.run().follows) return 0;
+  if (config.run().follows()) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
                    WithCommas(outcome.steps) + " steps learned from " + data->Description() +
                    " in " + ShortDuration(outcome.seconds) +
@@ -243,7 +243,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
-  if (config.run().follows) return 0;
+  if (config.run().follows()) return 0;
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());

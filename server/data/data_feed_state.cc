@@ -70,7 +70,8 @@ Status DataFeed::CheckPart(const StateReader& reader) const {
   if (!reader.Words("part", saved).ok()) saved = {0, 1, 0};
   const FeedPart& part = settings_.part;
   if (saved[kOf] != part.of)
-    return Changed("run.learners, learners that divide the files", saved[kOf], part.of);
+    return Changed("run.learners or ranks of mpirun, learners that divide the files", saved[kOf],
+                   part.of);
   if (saved[kIndex] != part.index)
     return Changed("parameters.worker, whose part of the files is read", saved[kIndex], part.index);
   if ((saved[kOfSeveral] != 0) != part.of_several)
