@@ -234,6 +234,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
                    actors_gone);
   state.EndLearning(deadline_ns);
+  if (state.options.job) state.options.job->AskToStop();
   for (const auto& model : state.models)
     if (model->recording)
       state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
