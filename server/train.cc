@@ -124,7 +124,6 @@ Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
 
 /// What every training has, new or resumed, from play or from files.
 void Complete(const CommonArguments& common, DaemonOptions* options) {
-  options->when_taken = RunDirectory::WhenTaken::kNextName;
   options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options->console = LogLevel::kWarning;
   if (options->job && options->job->size() > 1) {  // mpirun passes on lines, whatever it looks like
@@ -179,6 +178,7 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
     MURMURATE_RETURN_IF_ERROR(CheckEnvironment(*config, *source, *initial_files));
   options.initial_files = *std::move(initial_files);
   options.job = *job;
+  options.when_taken = RunDirectory::WhenTaken::kNextName;
   return LeaveJob(job->get(), options.source ? TrainOnData(common, *config, std::move(options))
                                              : TrainOn(common, *config, std::move(options)));
 }
