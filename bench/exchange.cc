@@ -1,6 +1,5 @@
-// Exchanges with a shard of a parameter server: push a gradient, get the new parameters. asgd,
-// plain SGD on the shard, over ipc; the shard is a process of its own (fork), which keeps one core,
-// the worker the other.
+// Exchanges with a shard of a parameter server: push a gradient, get the new parameters. asgd with
+// plain SGD over ipc; the shard is a forked process, which keeps one core, the worker the other.
 //
 //   ours    RemoteStore::Step: norm and copy of the gradient, push, merge, answer, copy to the
 //           worker's parameters; in messages, and in shared memory (shard_segment.h)
@@ -8,14 +7,11 @@
 //           the same sizes each way and nothing copied, + one pass of the optimizer over as much
 //           memory; of 1 KB the round trip alone
 //           shared memory: two copies of the block + the same pass
-//   CPU     of the shard's thread for an exchange (schedstat), against what it cannot do without:
-//           in messages the pass of the optimizer and a copy of the center, to answer with;
-//           in shared memory the same
+//   CPU     of the shard's thread for an exchange (schedstat), against a pass of the optimizer and
+//           a copy of the center
 //
-// A row without a target has what two processes on two cores can do at best, where the caches of
-// one have to fetch what the other has written: the worker copies a block in, the other copies it
-// out and a block in, the worker copies that out; they wait by spinning; + the same pass.
-//
+// The row "two cores' copies": two processes that only copy, the worker a block in, the other out
+// and one in, the worker out, and wait by spinning; + the same pass.
 // No shard writes checkpoints here, so after 2 x retain_bytes (128 exchanges of 1 MB) the worker
 // keeps no pushes any more (shard_link.h). The row "that is kept" lets it keep every one, and is
 // the shortest round: the first ones wait for the kernel's pages.
@@ -56,7 +52,7 @@ struct Size {
   int observation, width;  ///< of two networks: observation x width numbers each, and a few
   int exchanges;           ///< a round
 };
-constexpr std::size_t kKeepsAll = std::size_t{160} << 20;  ///< of 1 MB: 303 exchanges in a part
+constexpr std::size_t kKeepsAll = std::size_t{256} << 20;  ///< of 1 MB: 433 exchanges in a part
 constexpr Size kSizes[] = {
     {"1 KB", 4, 16, 1000}, {"1 MB", 480, 256, 60}, {"100 MB", 4000, 3125, 4}};
 
@@ -209,7 +205,6 @@ class Raw {
   void* dealer_ = nullptr;
 };
 
-/// Copies through shared memory with a process on another core, and no system call.
 class Cores {
  public:
   explicit Cores(std::size_t floats)
@@ -232,7 +227,6 @@ class Cores {
 
  private:
   static constexpr std::size_t kHeader = 4096;
-
   std::atomic<std::uint64_t>& Word(int which) {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(shared_ + which * 128);
   }
@@ -275,7 +269,9 @@ class Ours {
         RemoteCallbacks{
             {}, [](const Status& status) { MURMURATE_CHECK(false, status.message().c_str()); }});
     MURMURATE_CHECK(store_->BeginBatch(parameters_), "it begins");
-    for (int i = 0; i < 3; ++i) Exchange();
+    const int kept =
+        static_cast<int>((std::size_t{128} << 20) / (gradient_.size() * sizeof(float)));
+    for (int i = 0; i < std::min(200, kept) + 3; ++i) Exchange();  // until it keeps none
   }
   ~Ours() {
     store_.reset();
@@ -294,7 +290,6 @@ class Ours {
   static inline int count_ = 0;
 };
 
-/// What no exchange can do without.
 class Passes {
  public:
   explicit Passes(std::size_t floats)

@@ -11,7 +11,7 @@
 # many passes (times -f) as it needs to come near what it can reach; passes_of says how many.
 #
 # Checked of each run:
-#   failed   it did not end by itself within 90 s with exit code 0
+#   failed   it did not end by itself within 90 s with exit code 0, or its loss cannot be read
 #   left     it left a process behind
 #   lost     an update that had been committed is gone: the shard was started again from a checkpoint
 #            older than one that lay there before it was killed. Or its merges are not as many as the
@@ -24,17 +24,19 @@
 #            workers must not end worse than who never had them. There are -c seeds, which say how a
 #            model begins. A loss is train/loss of the first worker, the mean over the last tenth of
 #            its progress.csv; ratio is the loss over the worse undisturbed one.
+#   partial  less was tried than was meant: it ended before everybody was killed, or before the shard
+#            was there again
 #
 # stdout: tab-separated, a header and a row a rule. stderr: a line for each step of the way and each
-# run that is not as it should be. Exit code 1 if one failed, left or lost something; above the band
-# is for a person to judge.
+# run that is not as it should be. Exit code 1 if one failed, left or lost something; partial and
+# above the band are for a person to judge.
 #
 # Time: on two cores about a minute a rule and a minute and a half under a barrier, which waits 3 s for
 # each of the two workers: some ten minutes for all of them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-murmurate=${MURMURATE:-$here/build/release/server/murmurate}
-trials=20 calm=4 factor=1 jobs=4
+murmurate=$(realpath "${MURMURATE:-$here/build/release/server/murmurate}")
+trials=20 calm=4 factor=1 jobs=4 limit_s=90
 while getopts n:c:f:j: option; do
   case $option in
     n) trials=$OPTARG ;;
@@ -47,12 +49,6 @@ done
 shift $((OPTIND - 1))
 rules=${*:-asgd downpour agn adag dynsgd sync sagn easgd aeasgd aeamsgd}
 work=$(mktemp -d)
-# Whatever ends this ends what it started: every process of the campaign works in this folder.
-trap 'end_all; rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-cd "$work"
-"$(dirname "$murmurate")/../examples/distributed/make_distributed_data" "$work"
-cp "$here"/examples/distributed/*.toml .
 
 # Processes that work in this folder and have $1 in their command line.
 of() {
@@ -66,16 +62,26 @@ end_all() {
   local pid
   for pid in $(of "murmurate (train|params)"); do kill -9 "$pid" 2>/dev/null || true; done
 }
+# Whatever ends this ends what it started: every process of the campaign works in this folder.
+trap 'end_all; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cd "$work"
+"$(dirname "$murmurate")/../examples/distributed/make_distributed_data" "$work"
+cp "$here"/examples/distributed/*.toml .
+
 say() { echo "$(date +%T) $*" >&2; }
 # Column $2 of progress.csv of folder $1: "" while there is none.
 column() {
   awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
     NF >= c && $c != "" { value = $c } END { print value }' "$1/progress.csv" 2>/dev/null || true
 }
+# "-" where no loss was written.
 loss() {
+  [[ -r $1/progress.csv ]] || { echo -; return; }
   awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "train/loss") c = i; next }
     $c != "" { losses[n++] = $c }
-    END { for (i = int(0.9 * (n - 1)); i < n; i++) { sum += losses[i]; many++ } print sum / many }' \
+    END { for (i = int(0.9 * (n - 1)); i < n; i++) { sum += losses[i]; many++ }
+      print many ? sum / many : "-" }' \
     "$1/progress.csv"
 }
 # The newest checkpoint of the shard of run $1, by its merges: 0 if there is none.
@@ -86,31 +92,27 @@ merges() {
   echo "${newest:-0}"
 }
 # Starts run $2 of rule $1 with seed $3, $4 workers and $5 passes over the part of each; its process
-# is $pid.
+# is $pid, and it has until $ends.
 start() {
+  ends=$((SECONDS + limit_s))
   "$murmurate" train "$1.toml" --quiet --learners "$4" --shards 1 --set "run.name=$2" \
     --set "run.seed=$3" --set "data.passes=$5" --set checkpoint.every_s=0.1 >"$2.txt" 2>&1 &
   pid=$!
 }
+in_time() { ((SECONDS < ends)); }
+# The run goes on, and may.
+goes_on() { kill -0 "$pid" 2>/dev/null && in_time; }
 # Its exit code, or "hung", in $code.
 await() {
-  local i
-  for ((i = 0; i < 900; i++)); do
-    if ! kill -0 "$pid" 2>/dev/null; then
-      code=0
-      wait "$pid" || code=$?
-      return
-    fi
-    sleep 0.1
-  done
-  code=hung
-  kill -9 "$pid"
-  wait "$pid" 2>/dev/null || true
+  while goes_on; do sleep 0.1; done
+  code=0
+  if kill -9 "$pid" 2>/dev/null; then code=hung; fi
+  if [[ $code == hung ]]; then wait "$pid" 2>/dev/null || true; else wait "$pid" || code=$?; fi
 }
 # Until the first worker of run $1 has learned from $2 items (its first column), or the run has ended.
 reach() {
   local at
-  while kill -0 "$pid" 2>/dev/null; do
+  while goes_on; do
     IFS=, read -r at _ < <(tail -n 1 "runs/$1/progress.csv" 2>/dev/null) || true
     [[ ! ${at-} =~ ^[0-9]+$ ]] || ((at < $2)) || return 0
     sleep 0.05
@@ -126,22 +128,31 @@ undisturbed() {
     return
   fi
   loss "runs/$2" >"$2.loss"
+  if [[ $(<"$2.loss") == - ]]; then rm "$2.loss" && say "$2, undisturbed: wrote no loss"; fi
 }
 
 # What is counted of the killed in a result: "shard" or "learner".
 kills() { printf '%s\n' "${killed[@]}" | grep -c "$1" || true; }
 
+# Of disturbed: killed workers and shards, failed, left, lost, partial, loss, ratio.
+result() {
+  printf '%s\t' "$(kills learner)" "$(kills shard)" "$failed" "$left" "$lost" "$partial" "$end"
+  echo "$ratio"
+}
 # Run $2 of rule $1 with its three moments, with seed $3 and $4 passes; what came of it in $2.result.
 disturbed() {
-  local rule=$1 run=$2 seed=$3 passes=$4 complaint='' left=0 lost=0 remaining end ratio
-  local before=() killed=() whole=$((250 * $4))
+  local rule=$1 run=$2 seed=$3 passes=$4 complaint='' failed=1 left=0 lost=0 partial=0 end=- ratio=-
+  local remaining before=() killed=() dead=' ' whole=$((250 * $4))
+  result >"$run.result" # of a run that this cannot be said of: it has failed
   RANDOM=${run##*-}
   start "$rule" "$run" "$seed" 4 "$passes"
   strike 10 25 learner
   strike 30 45 shard
   strike 50 65 learner shard
   await
-  ((${#killed[@]} == 4)) || complaint+=" killed ${killed[*]:-nobody};"
+  if ((${#killed[@]} != 4)); then
+    partial=1 complaint+=" killed ${killed[*]:-nobody};"
+  fi
   [[ $code == 0 ]] || complaint+=" ended with $code: $(tail -1 "$run.txt");"
   sleep 0.3
   remaining=$(of "runs/$run/")
@@ -153,41 +164,57 @@ disturbed() {
   fi
   check_updates
   end=$(loss "runs/$run")
-  ratio=$(awk -v l="$end" '{ w = $1 > w ? $1 : w } END { print l / w }' "$rule"-{four,two}-"$seed.loss")
-  awk -v r="$ratio" 'BEGIN { exit !(r > 2) }' && complaint+=" loss $end, $ratio times the undisturbed;"
+  if [[ $end == - ]]; then
+    complaint+=" wrote no loss;"
+  else
+    [[ $code != 0 ]] || failed=0
+    ratio=$(awk -v l="$end" '{ w = $1 > w ? $1 : w } END { print l / w }' \
+      "$rule"-{four,two}-"$seed.loss")
+    if is_above <<<"$ratio"; then complaint+=" loss $end, $ratio times the undisturbed;"; fi
+  fi
   [[ -z $complaint ]] || say "$run:$complaint"
-  printf '%s\t' "$(kills learner)" "$(kills shard)" "$([[ $code == 0 ]] && echo 0 || echo 1)" \
-    "$left" "$lost" "$end" >"$run.result"
-  echo "$ratio" >>"$run.result"
+  result >"$run.result"
   rm -rf "runs/$run"
 }
+is_above() { awk '{ exit !($1 > 2) }'; }
 # Of disturbed: at a moment between $1 and $2 % of the way the others die: the shard, or a learner
 # that is still there (but the first). Who they are is found before, so that the moment is met.
 strike() {
-  local victim pattern process processes=() names=() i
+  local victim process processes=() names=() i
   for victim in "${@:3}"; do
-    pattern="params runs/$run/config.toml"
-    [[ $victim == shard ]] || pattern="train runs/$run/config.toml .*run.name=\"learner-"
-    process=$(until_one "$pattern")
+    process=$(until_one "$victim")
     [[ -n $process ]] || continue
-    [[ $victim == shard ]] ||
-      victim=$(tr '\0' '\n' <"/proc/$process/cmdline" | sed -n 's/^run.name="\(.*\)"$/\1/p') || true
+    [[ $victim == shard ]] || victim=$(name_of "$process")
     processes+=("$process") names+=("$victim")
   done
   reach "$run" "$((whole * ($1 * 1000 + ($2 - $1) * (RANDOM % 1000)) / 100000))"
+  goes_on || return 0
   [[ ${!#} != shard ]] || before+=("$(merges "$run")")
   for i in "${!processes[@]}"; do
-    if kill -9 "${processes[i]}" 2>/dev/null; then killed+=("${names[i]}"); fi
+    if kill -9 "${processes[i]}" 2>/dev/null; then
+      killed+=("${names[i]}") dead+="${processes[i]} "
+    fi
   done
 }
-# A random process with $1 in its command line, as soon as there is one, while the run goes on.
+# A random one of the shard's or the other learners' processes ($1) that nobody has killed, as soon
+# as there is one, while the run goes on. A learner that has not begun is none: who dies then ends
+# the run.
 until_one() {
-  local found=''
-  while [[ -z $found ]] && kill -0 "$pid" 2>/dev/null; do
-    found=$(of "$1" | shuf -n 1)
-    [[ -n $found ]] || sleep 0.02
+  local pattern="params runs/$run/config.toml" process
+  [[ $1 == shard ]] || pattern="train runs/$run/config.toml .*run.name=\"learner-"
+  while goes_on; do
+    for process in $(of "$pattern" | shuf); do
+      [[ $dead != *" $process "* ]] || continue
+      [[ $1 == shard || -e runs/$run/$(name_of "$process")/address.json ]] || continue
+      echo "$process"
+      return
+    done
+    sleep 0.02
   done
-  echo "$found"
+}
+# The run.name of process $1.
+name_of() {
+  { tr '\0' '\n' <"/proc/$1/cmdline" | sed -n 's/^run.name="\(.*\)"$/\1/p'; } 2>/dev/null || true
 }
 # Of disturbed: whether a committed update is gone.
 check_updates() {
@@ -201,19 +228,22 @@ check_updates() {
     fi
   done
   if ((${#went_on[@]} <= $(kills shard))); then
-    complaint+=" ended before the shard was there again;"
+    partial=1 complaint+=" ended before the shard was there again;"
     return
   fi
-  local at=$(($(merges "$run"))) steps
+  local at steps state=runs/$run/shard-0/models/default/checkpoints/latest/state.json
+  at=$(merges "$run")
   case $rule in
     easgd | aeasgd | aeamsgd) ;;
     sync* | sagn)
-      steps=$(($(column "runs/$run" train/updates) / $(window_of "$rule") - 1))
+      steps=$(column "runs/$run" train/updates)
+      steps=$((${steps:-0} / $(window_of "$rule") - 1))
       ((at >= steps)) || lost=1 complaint+=" $at merges, but the first worker took part in $steps;"
       ;;
     *)
-      steps=$(steps_of "runs/$run/shard-0/models/default/checkpoints/latest/state.json")
-      ((at == steps)) || lost=1 complaint+=" $at merges of $steps pushes;"
+      steps=no
+      [[ ! -r $state ]] || steps=$(steps_of "$state")
+      [[ $at == "$steps" ]] || lost=1 complaint+=" $at merges of $steps pushes;"
       ;;
   esac
 }
@@ -242,13 +272,15 @@ beside() {
   while (($(jobs -rp | wc -l) >= jobs)); do wait -n || true; done
   "$@" &
 }
-# Of numbers on stdin, the one at $1 % of their order.
-at_percent() { sort -g | awk -v p="$1" '{ v[NR] = $1 } END { print v[int(1 + (NR - 1) * p / 100)] }'; }
+# Of numbers on stdin ("-" is none), the one at $1 % of their order.
+at_percent() {
+  sort -g | awk -v p="$1" '$1 != "-" { v[++n] = $1 } END { print n ? v[int(1 + (n - 1) * p / 100)] : "-" }'
+}
 # The sum of column $1 of a rule's results.
-sum() { cat "$rule"-*.result | awk -F'\t' -v c="$1" '{ s += $c } END { print s + 0 }'; }
+sum() { cat "$rule"-[0-9]*.result | awk -F'\t' -v c="$1" '{ s += $c } END { print s + 0 }'; }
 
 bad=0
-printf 'rule\tpasses\truns\tworkers_killed\tshards_killed\tfailed\tleft\tlost\t'
+printf 'rule\tpasses\truns\tworkers_killed\tshards_killed\tfailed\tleft\tlost\tpartial\t'
 printf 'four_median\tfour_worst\ttwo_median\ttwo_worst\tmedian\tworst\tratio_worst\tabove\tseconds\n'
 for rule in $rules; do
   begun=$SECONDS passes=$(passes_of "$rule")
@@ -266,9 +298,10 @@ for rule in $rules; do
     beside disturbed "$rule" "$rule-$i" $(((i - 1) % calm + 1)) "$passes"
   done
   wait
-  losses=$(cut -f6 "$rule"-*.result) ratios=$(cut -f7 "$rule"-*.result)
-  above=$(awk '$1 > 2 { n++ } END { print n + 0 }' <<<"$ratios")
-  printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)"
+  losses=$(cut -f7 "$rule"-[0-9]*.result) ratios=$(cut -f8 "$rule"-[0-9]*.result)
+  above=$(awk '$1 != "-" && $1 > 2 { n++ } END { print n + 0 }' <<<"$ratios")
+  printf '%s\t' "$rule" "$passes" "$trials" "$(sum 1)" "$(sum 2)" "$(sum 3)" "$(sum 4)" "$(sum 5)" \
+    "$(sum 6)"
   for kind in four two; do
     printf '%s\t' "$(cat "$rule-$kind"-*.loss | at_percent 50)" \
       "$(cat "$rule-$kind"-*.loss | at_percent 100)"
@@ -276,7 +309,8 @@ for rule in $rules; do
   printf '%s\t' "$(at_percent 50 <<<"$losses")" "$(at_percent 100 <<<"$losses")" \
     "$(at_percent 100 <<<"$ratios")" "$above"
   printf '%s\n' $((SECONDS - begun))
-  say "$rule: $(sum 3) failed, $(sum 4) left processes, $(sum 5) lost updates, $above above the band"
+  say "$rule: $(sum 3) failed, $(sum 4) left processes, $(sum 5) lost updates, $(sum 6) partial," \
+    "$above above the band"
   bad=$((bad + $(sum 3) + $(sum 4) + $(sum 5)))
 done
 ((bad == 0))

@@ -129,7 +129,10 @@ void PrintModel(const ModelSettings& settings) {
         settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
 }
 
-Result<int> PrintData(const Config& config) {
+/// As `train` would open it, as the first of its learners.
+Result<int> PrintData(const Config& given) {
+  Config config = given;
+  MURMURATE_RETURN_IF_ERROR(PrepareCluster(&config));
   const auto data = OpenData(config.data());
   if (!data.ok()) return data.status();
   const auto model = config.ModelFor("default", (*data)->spaces());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <thread>
 
@@ -27,6 +28,14 @@ void AwaitEnd(Children* children) {
   }
 }
 
+/// What `resume` was told to change, for a learner that has a config.toml of its own. Where it
+/// listens stays its own affair.
+void SetAgain(const Config& config, const std::function<void(const std::string&)>& set) {
+  for (const Config::Line& line : config.Explain())
+    if (line.origin.starts_with("--") && line.path != "server.listen")
+      set(line.path + '=' + line.value);
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> Cluster::ShardAddresses(int shards) {
@@ -47,6 +56,7 @@ Status Cluster::StartShard(ShardProcess* shard) {
 Status Cluster::Start(const Config& config, const std::string& directory, bool resume) {
   const std::string file = directory + "/config.toml";
   started_ns_ = MonotonicNs();
+  started_ = std::filesystem::file_time_type::clock::now();
   for (std::size_t i = 0; i < config.shards().size(); ++i) {
     ShardProcess& shard = shards_.emplace_back();
     shard.arguments = {
@@ -69,31 +79,59 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
       set("run.dir=\"" + directory + '"');
       set("run.name=\"" + name + '"');
     }
+    if (resume) SetAgain(config, set);
     set("run.learners=1");
     set("run.shards=0");
     set("run.actors=" + std::to_string(config.run().actors));
-    if (config.run().steps) set("run.steps=" + std::to_string(*config.run().steps));
+    const RunSettings& run = config.run();
+    if (run.steps) set("run.steps=" + std::to_string(*run.steps));
+    if (run.stop_at_steps) set("run.stop_at_steps=" + std::to_string(*run.stop_at_steps));
     set("run.seed=" + std::to_string(config.run().seed + kSeedStride * static_cast<unsigned>(i)));
     set("parameters.worker=" + std::to_string(i));
     std::string addresses;
     for (const std::string& address : config.shards())
       addresses += (addresses.empty() ? "\"" : ", \"") + address + '"';
     set("parameters.shards=[" + addresses + ']');
-    MURMURATE_RETURN_IF_ERROR(learners_.Start(arguments));
+    learners_.push_back({name, directory + '/' + name, std::make_unique<Children>()});
+    MURMURATE_RETURN_IF_ERROR(learners_.back().process->Start(arguments));
   }
   return {};
 }
 
-Status Cluster::Watch(const LogCallback& log) {
-  for (const std::string& sentence : learners_.TakeEnded()) {
-    log(LogLevel::kInfo, "of the other learners, " + sentence);
-    const std::size_t at = sentence.find(kEndedWithCode);
-    const int code =
-        at == sentence.npos ? 0 : std::atoi(sentence.c_str() + at + kEndedWithCode.size());
-    if (code > 1 && MonotonicNs() - started_ns_ < kPatienceNs)
-      return ResourceError("a learner could not begin (" + sentence +
+/// Its files are open, and its address.json is not one that an earlier life left.
+bool Cluster::HasBegun(const LearnerProcess& learner) const {
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(learner.folder + "/address.json", none);
+  return !none && written >= started_;
+}
+
+Status Cluster::WatchLearner(const LearnerProcess& learner, const LogCallback& log) const {
+  const auto ended = learner.process->TakeEnded();
+  if (ended.empty()) return {};
+  const std::string& how = ended.front();
+  const std::size_t at = how.find(kEndedWithCode);
+  const bool killed = at == how.npos;
+  const int code = killed ? 0 : std::atoi(how.c_str() + at + kEndedWithCode.size());
+  if (MonotonicNs() - started_ns_ < kPatienceNs) {
+    if (killed && !HasBegun(learner))
+      return ResourceError("a learner could not begin (" + how +
+                           "); start the run again, with fewer learners if memory was short");
+    if (code > 1)
+      return ResourceError("a learner could not begin (" + how +
                            "); its log.txt, in the run's folder, says why");
   }
+  if (killed || code > 1)
+    log(LogLevel::kWarning, learner.name + ": " + how +
+                                "; the others go on without it, and nobody learns from its part "
+                                "of the files any more");
+  else
+    log(LogLevel::kInfo, learner.name + ": " + how);
+  return {};
+}
+
+Status Cluster::Watch(const LogCallback& log) {
+  for (const LearnerProcess& learner : learners_)
+    MURMURATE_RETURN_IF_ERROR(WatchLearner(learner, log));
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ShardProcess& shard = shards_[i];
     const auto ended = shard.process->TakeEnded();
@@ -110,8 +148,8 @@ Status Cluster::Watch(const LogCallback& log) {
 }
 
 void Cluster::Stop() {
-  learners_.Send(SIGTERM);
-  AwaitEnd(&learners_);
+  for (const LearnerProcess& learner : learners_) learner.process->Send(SIGTERM);
+  for (const LearnerProcess& learner : learners_) AwaitEnd(learner.process.get());
   for (ShardProcess& shard : shards_) shard.process->Send(SIGTERM);
   for (ShardProcess& shard : shards_) AwaitEnd(shard.process.get());
 }

@@ -6,10 +6,12 @@
 //   runs/NAME/shard-0/    ...
 //
 // A shard that dies is started again and goes on from its checkpoint; a learner that dies is not:
-// the others go on without it. Main thread only. Stop leaves nothing running, learners before
+// the others go on without it, unless it died as it began: that is an error of the first ten
+// seconds. Main thread only. Stop leaves nothing running, learners before
 // shards, whatever way they end.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +29,8 @@ class Cluster {
 
   /// `directory`: runs/NAME, with its config.toml. `resume`: from the checkpoints there.
   Status Start(const Config& config, const std::string& directory, bool resume);
-  /// After a child has ended: takes note, starts shards again.
+  /// After a child has ended: takes note, starts shards again. The status: why the run cannot go
+  /// on, in one sentence.
   Status Watch(const LogCallback& log);
   void Stop();
 
@@ -37,11 +40,18 @@ class Cluster {
     std::unique_ptr<Children> process;
     int starts = 0;
   };
+  struct LearnerProcess {
+    std::string name, folder;
+    std::unique_ptr<Children> process;
+  };
   Status StartShard(ShardProcess* shard);
+  Status WatchLearner(const LearnerProcess& learner, const LogCallback& log) const;
+  bool HasBegun(const LearnerProcess& learner) const;
 
   std::vector<ShardProcess> shards_;
-  Children learners_;
+  std::vector<LearnerProcess> learners_;
   std::int64_t started_ns_ = 0;
+  std::filesystem::file_time_type started_;  ///< the same moment, as files have it
 };
 
 }  // namespace murmurate

@@ -290,7 +290,7 @@ void Daemon::State::AskLearningToEnd() {
     if (model->feeding) model->feeding->Stop();
     for (const auto& loop : model->loops) loop->RequestStop();
     for (const auto& learning : model->learning) learning->Interrupt();
-    while (model->channel->ready.TryPop()) continue;  // only batches in training are waited for
+    model->turns->End(*model->channel);  // only batches in training are waited for
   }
 }
 

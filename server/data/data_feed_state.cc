@@ -70,13 +70,16 @@ Status DataFeed::CheckPart(const StateReader& reader) const {
   if (!reader.Words("part", saved).ok()) saved = {0, 1, 0};
   const FeedPart& part = settings_.part;
   if (saved[kOf] != part.of)
-    return Changed("run.learners or ranks of mpirun, learners that divide the files", saved[kOf],
-                   part.of);
+    return Changed(
+        "run.learners (parameters.workers, ranks of mpirun) or data.divide, learners that divide "
+        "the files",
+        saved[kOf], part.of);
   if (saved[kIndex] != part.index)
     return Changed("parameters.worker, whose part of the files is read", saved[kIndex], part.index);
   if ((saved[kOfSeveral] != 0) != part.of_several)
     return InvalidArgument(
-        "run.learners: several learners hold out other items than one; take the change back");
+        "run.learners (parameters.workers): several learners hold out other items than one; take "
+        "the change back");
   return {};
 }
 

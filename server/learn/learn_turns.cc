@@ -1,5 +1,6 @@
 #include "server/learn/learn_turns.h"
 
+#include <optional>
 #include <utility>
 
 namespace murmurate {
@@ -9,7 +10,7 @@ std::unique_ptr<TrainingBatch> LearnTurns::Take(ExperienceChannel& channel,
   if (!channel.ready.Wait(timeout)) return nullptr;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
-  auto batch = channel.ready.TryPop();
+  auto batch = ended_ ? std::nullopt : channel.ready.TryPop();
   if (!batch) return nullptr;
   if ((*batch)->samples == TrainingBatch::Samples::kHeldOut) {
     BeginAlone(lock);
@@ -46,6 +47,17 @@ void LearnTurns::Alone(bool held_out, const std::function<void()>& visit) {
     ++learning_;
   }
   changed_.notify_all();
+}
+
+void LearnTurns::End(ExperienceChannel& channel) {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  while (channel.ready.TryPop()) continue;
+}
+
+int LearnTurns::wanting() const {
+  const std::lock_guard lock(mutex_);
+  return wanting_;
 }
 
 void LearnTurns::BeginAlone(std::unique_lock<std::mutex>& lock) {

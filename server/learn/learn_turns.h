@@ -37,18 +37,23 @@ class LearnTurns {
   /// its own.
   void Alone(bool held_out, const std::function<void()>& visit);
 
+  /// No batch is taken any more: those that lie in the channel are thrown away, all at once, so that
+  /// what was taken is its beginning. Those under way go on.
+  void End(ExperienceChannel& channel);
+
   /// Another batch of the channel is trained on, or scored.
   void Count() { batches_.fetch_add(1); }
   std::uint64_t batches() const { return batches_.load(); }
+  int wanting() const;  ///< threads that wait to be alone
 
  private:
   void BeginAlone(std::unique_lock<std::mutex>& lock);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   int learning_ = 0;  ///< threads between Take and Done, but those that are or want to be alone
   int wanting_ = 0;   ///< to be alone
-  bool alone_ = false;
+  bool alone_ = false, ended_ = false;
   std::atomic<std::uint64_t> batches_{0};
 };
 

@@ -145,6 +145,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps
     state_->version = state_->store->VersionBegun(state_->version);
     state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
     state_->algorithm.Score(state_->parameters);
+    state_->store->EndScoring();
     state_->algorithm.Report(&report);
     report.held_out = true;
     report.version = state_->version;

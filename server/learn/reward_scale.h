@@ -15,7 +15,8 @@
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
 //
 // Learners of one model on several threads have one of it: Apply may be called by any thread, Save,
-// Load and statistics while nobody does.
+// Load and statistics while nobody does. Batches that two threads took shortly after each other may
+// come here in the other order; to the agents in both that is a gap.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ class HogwildParameters {
   const bool locking_;
   mutable std::mutex mutex_;
   AlignedFloats values_;
-  const std::unique_ptr<Flag[]> flags_;  ///< one a piece; one for the whole block when locking
+  const std::unique_ptr<Flag[]> flags_;  ///< one a piece; null when locking
 };
 
 }  // namespace murmurate

@@ -157,7 +157,11 @@ void ParameterServer::State::OnJoin(const PeerId& peer, std::uint64_t sender,
   auto joined = (*shard)->Join(sender, join, now_ns);
   if (!joined.ok()) {
     if ((*shard)->spec().empty()) {  // there is no such model yet, or any more
-      std::erase_if(workers, [&](const auto& w) { return w.second.model == join.model; });
+      std::erase_if(workers, [&](const auto& w) {
+        if (w.second.model != join.model) return false;
+        segments.Leave(w.first);
+        return true;
+      });
       models.erase(join.model);
     }
     const bool taken = joined.status().code() == StatusCode::kAlreadyRunning;

@@ -47,6 +47,8 @@ class ParameterStore {
 
   /// Before a batch that is only scored: `parameters` becomes what the others have made of it, too.
   virtual void Refresh(std::span<float> /*parameters*/) {}
+  /// After it was scored.
+  virtual void EndScoring() {}
 
   /// After BeginBatch or Refresh, and after EndBatch: the version of the `parameters` that it left,
   /// of a learner whose own last one is `own`. More than that where others make versions, too.

@@ -64,6 +64,11 @@ void RemoteStore::State::TellAlive() {
   }
 }
 
+void RemoteStore::State::EndWait() {
+  const std::int64_t since_ns = waiting_since_ns.exchange(0);
+  if (since_ns != 0 && MonotonicNs() - since_ns > kWaitsAfterNs) waited_long = true;
+}
+
 RemoteStore::RemoteStore(const RemoteSettings& settings, const std::string& model,
                          const ModelSpec& spec, RemoteCallbacks callbacks)
     : state_(std::make_unique<State>(settings, spec, std::move(callbacks))) {
@@ -93,11 +98,10 @@ RemoteStore::~RemoteStore() {
 bool RemoteStore::BeginBatch(std::span<float> parameters) {
   State& s = *state_;
   if (s.failed || s.interrupted != 0) return false;
-  const std::int64_t since_ns = s.waiting_since_ns.exchange(0);
+  s.EndWait();
   // Rounds went on without it: a gradient at what it has now would come too late for each.
-  const bool left_out = IsSynchronous(s.rule.name) && s.started && !s.under_way &&
-                        s.in_window == 0 && since_ns != 0 &&
-                        MonotonicNs() - since_ns > kWaitsAfterNs;
+  const bool left_out = std::exchange(s.waited_long, false) && IsSynchronous(s.rule.name) &&
+                        s.started && !s.under_way && s.in_window == 0;
   if (!s.started || left_out) s.started = s.Start(parameters) || s.started;
   return s.started;
 }
@@ -142,6 +146,12 @@ void RemoteStore::EndBatch(std::span<float> parameters) {
     std::copy(s.seen.begin(), s.seen.end(),
               parameters.begin() + static_cast<std::ptrdiff_t>(s.layout.statistics.offset));
   s.waiting_since_ns = MonotonicNs();
+}
+
+void RemoteStore::Refresh(std::span<float> /*parameters*/) { state_->EndWait(); }
+
+void RemoteStore::EndScoring() {
+  if (state_->started) state_->waiting_since_ns = MonotonicNs();
 }
 
 void RemoteStore::Save(const StateWriter& writer) const {

@@ -15,8 +15,8 @@
 //
 // A shard that does not answer is waited for, and said so once a second passed; Interrupt ends
 // that. A thread of its own (`mmr-alive`) tells the shards twice a second that this worker lives,
-// and whether it waits for experience. A refusal is final: it goes to `failed`, and no batch begins
-// any more.
+// and whether it waits for experience; to score a batch that is held out is work. A refusal is
+// final: it goes to `failed`, and no batch begins any more.
 //
 // Clipping: the norm of this worker's whole gradient, before it enters the window; under sync and
 // sagn with one shard that shard clips the average instead (ShardSettings::max_grad_norm).
@@ -50,7 +50,7 @@ struct RemoteSettings {
   std::size_t retain_bytes = std::size_t{64} << 20;
   /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
   /// a segment for each shard, of a block, or two where they overlap. SIZE_MAX: never.
-  std::size_t share_from_bytes = std::size_t{64} << 10;
+  std::size_t share_from_bytes = 1;
 };
 
 struct RemoteCallbacks {
@@ -69,6 +69,8 @@ class RemoteStore : public ParameterStore {
               std::span<float> parameters) override;
   std::span<float> ObservationsSeen(std::span<float> parameters) override;
   void EndBatch(std::span<float> parameters) override;
+  void Refresh(std::span<float> parameters) override;
+  void EndScoring() override;
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
   std::uint64_t updates() const override;

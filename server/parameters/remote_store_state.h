@@ -61,6 +61,7 @@ struct RemoteStore::State {
   std::shared_ptr<Block> Filled(Piece& piece, std::span<const float> parameters);
   void PutStatistics(Block* block, const Piece& piece) const;
   void TellAlive();
+  void EndWait();
 
   const RemoteSettings settings;
   const RuleSettings rule;
@@ -77,6 +78,7 @@ struct RemoteStore::State {
   AlignedFloats own;         ///< the whole block, of which the statistics count
   AlignedFloats seen;        ///< by all, as shard 0 said last
   bool started = false, loaded = false, under_way = false, failed = false, said_silent = false;
+  bool waited_long = false;  ///< for experience: rounds went on without this worker
   int in_window = 0;
   double rate = 0.0;
   std::uint64_t step = 0, updates = 0;

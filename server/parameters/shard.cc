@@ -104,9 +104,10 @@ Status Shard::State::CheckJoin(const wire::Join& join, std::int64_t now_ns) cons
   return {};
 }
 
-/// Nobody has trained it, and nobody is left who would: its config may have been mistyped.
+/// Nobody has trained it, and nobody is left who would: its config may have been mistyped. Version
+/// 0 alone does not say so: a shard that was started with nothing has it, too.
 bool Shard::State::MayBeReplaced(std::int64_t now_ns) const {
-  return version == 0 && !loaded &&
+  return version == 0 && !loaded && !begun &&
          std::none_of(workers.begin(), workers.end(),
                       [&](const auto& entry) { return IsLive(entry.second, now_ns); });
 }
@@ -123,10 +124,14 @@ void Shard::State::Forget() {
   begun = false;
 }
 
-/// Worker 0, as long as it may still come: so the model begins the same each time.
+/// Worker 0, as long as it may still come: so the model begins the same each time. Then one whom
+/// every shard would choose, or the ranges would begin with different workers' numbers.
 bool Shard::State::MayBegin(const Worker& worker, std::int64_t now_ns) const {
-  return worker.number == 0 || worker.trained || settings.workers <= 1 ||
-         now_ns - first_joined_ns.value_or(now_ns) >= settings.dead_after_ns;
+  if (worker.number == 0 || worker.trained || settings.workers <= 1) return true;
+  if (now_ns - first_joined_ns.value_or(now_ns) < settings.dead_after_ns) return false;
+  return std::none_of(workers.begin(), workers.end(), [&](const auto& entry) {
+    return entry.second.number < worker.number && IsLive(entry.second, now_ns);
+  });
 }
 
 void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
@@ -224,7 +229,8 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
                                  std::int64_t now_ns) try {
   State& s = *state_;
   MURMURATE_RETURN_IF_ERROR(s.CheckJoin(join, now_ns));
-  if (!s.spec_text.empty() && join.spec != s.spec_text) s.Forget();
+  const bool is_another = join.spec != s.spec_text || !s.workers.contains(worker);
+  if (!s.spec_text.empty() && is_another && s.MayBeReplaced(now_ns)) s.Forget();
   if (s.spec_text.empty()) MURMURATE_RETURN_IF_ERROR(s.Build(join.spec));
   for (const auto& [id, other] : s.workers)
     if (id != worker && other.number == join.worker && s.IsLive(other, now_ns))
@@ -313,7 +319,7 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   if (block.empty())
     return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
   const auto contribution = block.first(s.range.count);
-  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution)
+  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution, now_ns)
                                              : s.MergeNow(worker, push, contribution);
 }
 
@@ -340,7 +346,7 @@ void Shard::Tick(std::int64_t now_ns) {
       s.Leaves(worker, LogLevel::kWarning, "is silent");
   }
   if (IsSynchronous(s.settings.rule.name))
-    s.TryRound();
+    s.TryRound(now_ns);
   else
     s.Release();
 }

@@ -18,11 +18,13 @@
 //
 // Where several workers are expected the model begins with worker 0's parameters, so that a run
 // with a barrier begins the same each time; the others' pulls wait for them, for `dead_after_ns`
-// from the first JOIN; then the next one's do. A model that nobody has trained, and whose workers
-// are gone, gives way to the next JOIN's: it may have been a typing error.
+// from the first JOIN; then those of the live worker with the lowest number do, so that several
+// shards take the same one's. A model that nobody has trained, and whose workers are gone, gives
+// way to the next JOIN's, also to one of the same spec: it may have been a typing error.
 //
 // A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
-// pushed before: this shard was started again); each round merges
+// pushed before: this shard was started again), or kAwaitsWorkersNs after the first JOIN, with a
+// warning: one that died as it started must not hold up the others; each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
 // slowest member is held back, and Waits() says for whom.
@@ -75,6 +77,10 @@ PartRange RangeOf(std::size_t trained, int index, int of);
 
 class Shard {
  public:
+  /// How long a barrier's first round waits for `workers` to join, from the first JOIN. Files of
+  /// some gigabytes are opened in less.
+  static constexpr std::int64_t kAwaitsWorkersNs = 60'000'000'000;
+
   Shard(const ShardSettings& settings, int index, int of, LogCallback log);
   ~Shard();
 

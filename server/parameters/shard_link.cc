@@ -96,7 +96,8 @@ void ShardLink::Request(const wire::Push& push, std::shared_ptr<const Block> blo
 }
 
 bool ShardLink::MayKeep(std::uint64_t step) const {
-  const std::uint64_t fit = options_.retain_bytes / (floats() * sizeof(float));
+  const std::uint64_t fit =
+      options_.retain_bytes / std::max<std::size_t>(1, floats() * sizeof(float));
   return step > in_checkpoint_ && step - in_checkpoint_ <= 2 * fit;
 }
 

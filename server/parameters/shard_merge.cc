@@ -117,7 +117,7 @@ void Shard::State::Release() {
 }
 
 Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
-                           std::span<const float> contribution) {
+                           std::span<const float> contribution, std::int64_t now_ns) {
   Worker& worker = workers.at(id);
   if (push.pulled != version) {  // late: its round is over
     worker.step = push.step;
@@ -134,21 +134,32 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
   worker.pending = std::make_unique<Pending>(
       Pending{push.step, push.pulled, static_cast<float>(push.learning_rate), std::move(block)});
   arrivals.push_back(id);
-  TryRound();
+  TryRound(now_ns);
   return {};
 }
 
-void Shard::State::TryRound() {
-  if (arrivals.empty()) return;
-  std::set<std::uint32_t> came;  // also those that have died since
+/// Of the workers that are expected; who came and died since is not among them.
+int Shard::State::NeverCame() const {
+  std::set<std::uint32_t> came;
   for (const auto& [id, worker] : workers) came.insert(worker.number);
-  if (!begun && static_cast<int>(came.size()) < settings.workers) return;
+  return std::max(0, settings.workers - static_cast<int>(came.size()));
+}
+
+void Shard::State::TryRound(std::int64_t now_ns) {
+  if (arrivals.empty()) return;
+  const int missing = begun ? 0 : NeverCame();
+  if (missing > 0 && now_ns - first_joined_ns.value_or(now_ns) < kAwaitsWorkersNs) return;
   const auto counts = [](const auto& entry) {
     return entry.second.pending || (entry.second.member && !entry.second.waiting);
   };
   const auto expected = std::count_if(workers.begin(), workers.end(), counts);
   const auto needed = static_cast<std::size_t>(std::max<long>(1, expected - settings.backup));
-  if (arrivals.size() >= needed) MergeArrivals(needed);
+  if (arrivals.size() < needed) return;
+  if (missing > 0)
+    log(LogLevel::kWarning, "the first round goes on without " + std::to_string(missing) + " of " +
+                                std::to_string(settings.workers) +
+                                " workers, which have not come for a minute; they still may");
+  MergeArrivals(needed);
 }
 
 void Shard::State::MergeArrivals(std::size_t needed) {

@@ -57,8 +57,10 @@ struct Shard::State {
   Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
   /// One pass over memory instead of three; false: not finite, and nothing has changed.
   bool StepIntoNext(float learning_rate, float scale, std::span<const float> contribution);
-  Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution);
-  void TryRound();
+  Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution,
+               std::int64_t now_ns);
+  void TryRound(std::int64_t now_ns);
+  int NeverCame() const;
   void MergeArrivals(std::size_t count);
   void Hold(Worker& worker, const wire::Center& answer);
   void Release();

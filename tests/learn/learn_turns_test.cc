@@ -58,17 +58,37 @@ TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
     });
     turns_.Done(false);
   });
+  while (turns_.wanting() == 0) std::this_thread::yield();
+  std::atomic<bool> asked = false;
   std::thread next([&] {
-    while (channel_.ready.size() > 0 && !second_done) std::this_thread::yield();
+    asked = true;
     const auto third = turns_.Take(channel_, kSoon);
     EXPECT_EQ(NumberOf(*third), 3u);
     turns_.Done(false);
   });
+  while (!asked) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_EQ(channel_.ready.size(), 1u) << "somebody wants to be alone, and the third was taken";
   second_done = true;
   turns_.Done(false);
   border.join();
   next.join();
   EXPECT_TRUE(alone);
+}
+
+TEST_F(LearnTurnsTest, AfterTheEndNothingIsTakenThoughSomebodyWaitedForIt) {
+  Fill(1);
+  Fill(2, true);
+  const auto first = turns_.Take(channel_, kNow);
+  std::thread waiting([&] { EXPECT_EQ(turns_.Take(channel_, kSoon), nullptr); });
+  std::thread border([&] {
+    turns_.Alone(false, [&] { turns_.End(channel_); });
+    turns_.Done(false);
+  });
+  border.join();
+  waiting.join();
+  Fill(3);
+  EXPECT_EQ(turns_.Take(channel_, kNow), nullptr);
 }
 
 TEST_F(LearnTurnsTest, TwoThatWantToBeAloneComeOneAfterTheOther) {

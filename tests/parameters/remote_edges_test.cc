@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 
 #include "tests/parameters/live_cluster.h"
 
@@ -40,6 +42,24 @@ TEST(RemoteEdges, AWorkerThatRoundsWentOnWithoutPullsBeforeItLearnsAgain) {
   other.join();
   EXPECT_EQ(waits->TakeReport().late, 0u);
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 5u);
+}
+
+// What is held out may take long to score, and is no wait for experience: the barrier waits then.
+TEST(RemoteEdges, WhoScoresIsWaitedForAndWhoHasScoredForTwoSecondsMore) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kSync, 2), 1);
+  Bowl busy(1), idle(2);
+  const auto works = cluster.NewWorker(0), scores = cluster.NewWorker(1);
+  std::thread first([&] { EXPECT_TRUE(idle.Descend(*scores, 0.05, 1)); });
+  ASSERT_TRUE(busy.Descend(*works, 0.05, 1));
+  first.join();
+  scores->Refresh(idle.parameters);
+  auto round = std::async(std::launch::async, [&] { return busy.Descend(*works, 0.05, 1); });
+  EXPECT_EQ(round.wait_for(std::chrono::seconds(3)), std::future_status::timeout);
+  scores->EndScoring();
+  EXPECT_EQ(round.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  works->Interrupt();
+  EXPECT_TRUE(round.get());
+  EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 2u);
 }
 
 /// Where the statistics of SmallSpec(true) lie.

@@ -26,7 +26,8 @@ ShardSettings Settings(RuleName name, int workers) {
 
 class ShardTest : public testing::Test {
  protected:
-  explicit ShardTest(RuleName name = RuleName::kSync) : settings_(Settings(name, 2)) {}
+  explicit ShardTest(RuleName name = RuleName::kSync, int workers = 2)
+      : settings_(Settings(name, workers)) {}
 
   Result<wire::Joined> Join(std::uint64_t id, std::uint32_t number, const ModelSpec& spec,
                             std::uint64_t step = 0) {
@@ -69,16 +70,45 @@ class ShardTest : public testing::Test {
 
 using Ids = std::vector<std::uint64_t>;
 
-TEST_F(ShardTest, OneNumberThatComesTwiceIsNotTheTwoThatTheFirstRoundWaitsFor) {
+class ThreeWorkersTest : public ShardTest {
+ protected:
+  ThreeWorkersTest() : ShardTest(RuleName::kSync, 3) {}
+};
+
+TEST_F(ThreeWorkersTest, OneNumberThatComesTwiceIsNotTwoOfThoseThatTheFirstRoundWaitsFor) {
   ASSERT_TRUE(Join(10, 0).ok());
   ASSERT_TRUE(Begin(10, 1.0f).ok());
-  shard_.OnBye(10, now_);
-  ASSERT_TRUE(Join(11, 0).ok());
-  ASSERT_TRUE(Push(11, 1).ok());
-  EXPECT_EQ(shard_.version(), 0u);
+  ASSERT_TRUE(Join(11, 1).ok());
+  shard_.OnBye(11, now_);
   ASSERT_TRUE(Join(12, 1).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
   ASSERT_TRUE(Push(12, 1).ok());
+  EXPECT_EQ(shard_.version(), 0u);
+  ASSERT_TRUE(Join(13, 2).ok());
+  ASSERT_TRUE(Push(13, 1).ok());
   EXPECT_EQ(shard_.version(), 1u);
+}
+
+TEST_F(ShardTest, TheFirstRoundWaitsAMinuteForWhoNeverCameAndGoesOnWithAWarning) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  now_ += 60 * kSecond - 1;
+  shard_.OnAlive(10, false, now_);
+  shard_.Tick(now_);
+  EXPECT_EQ(shard_.version(), 0u);
+  now_ += 1;
+  shard_.Tick(now_);
+  EXPECT_EQ(shard_.version(), 1u);
+  EXPECT_EQ(
+      log_.back(),
+      "the first round goes on without 1 of 2 workers, which have not come for a minute; they "
+      "still may");
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Push(10, 2).ok());
+  EXPECT_EQ(shard_.version(), 1u) << "who came late is a member as any other";
+  ASSERT_TRUE(Push(11, 1).ok());
+  EXPECT_EQ(shard_.version(), 2u);
 }
 
 TEST_F(ShardTest, TheFirstRoundGoesOnWithoutOneThatCameAndLeft) {
@@ -121,6 +151,19 @@ TEST_F(ShardTest, WorkerZeroIsWaitedForThreeSecondsAndThenTheFirstBegins) {
             "the model begins with the parameters of worker 1, as worker 0 did not come in time");
 }
 
+// Each shard must choose the same one, or the parts of the model would not belong together.
+TEST_F(ShardTest, WithoutWorkerZeroTheLiveWorkerOfTheLowestNumberBegins) {
+  ASSERT_TRUE(Join(12, 2).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  now_ += 3 * kSecond - 1;
+  shard_.OnAlive(11, false, now_);
+  now_ += 1;
+  EXPECT_FALSE(Join(12, 2)->empty);
+  EXPECT_TRUE(Join(11, 1)->empty);
+  now_ += 3 * kSecond;
+  EXPECT_TRUE(Join(12, 2)->empty) << "worker 1 is silent";
+}
+
 TEST_F(ShardTest, StartedWithNothingItTakesWhatATrainedWorkerHasAtOnce) {
   EXPECT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
 }
@@ -147,6 +190,30 @@ TEST_F(ShardTest, ASilentWorkersUntrainedModelGivesWayToo) {
   EXPECT_FALSE(Join(11, 1).ok());
   now_ += 1;
   EXPECT_TRUE(Join(11, 1).ok());
+}
+
+TEST_F(ShardTest, AnUntrainedModelGivesWayToAnotherBeginningOfTheSameSpecToo) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 0.25f).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  now_ += settings_.dead_after_ns;
+  EXPECT_FALSE(Join(11, 1)->empty) << "who was silent for a while is no other";
+  EXPECT_EQ(shard_.center()[0], 0.25f);
+  now_ += settings_.dead_after_ns;
+  EXPECT_TRUE(Join(12, 0)->empty);
+  ASSERT_TRUE(Begin(12, 0.75f).ok());
+  EXPECT_EQ(shard_.center()[0], 0.75f);
+}
+
+// Version 0 again, but what it was given is the work of many.
+TEST_F(ShardTest, WhatATrainedWorkerBroughtAShardThatWasStartedWithNothingStays) {
+  ASSERT_TRUE(Join(10, 0, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Begin(10, 0.5f).ok());
+  shard_.OnBye(10, now_);
+  EXPECT_EQ(shard_.version(), 0u);
+  EXPECT_FALSE(Join(11, 0, SmallSpec(true)).ok());
+  EXPECT_FALSE(Join(12, 0)->empty);
+  EXPECT_EQ(shard_.center()[0], 0.5f);
 }
 
 class AsynchronousShardTest : public ShardTest {

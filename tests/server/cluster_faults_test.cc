@@ -47,7 +47,12 @@ class Dying : public testing::TestWithParam<const char*> {
         << text;
     kill(found.front(), SIGKILL);
   }
-  void KillAWorker() { Kill("run.name=\"learner-" + std::to_string(next_worker_++) + '"'); }
+  /// One that has begun: whoever dies before ends the run.
+  void KillAWorker() {
+    const std::string name = "learner-" + std::to_string(next_worker_++);
+    ASSERT_TRUE(Eventually(20, [&] { return place_.Has("runs/r/" + name + "/address.json"); }));
+    Kill("run.name=\"" + name + '"');
+  }
   void KillAShard() { Kill("runs/r/shard-" + std::to_string(random_() % 2)); }
 
   /// Workers number their pushes: one that is missing was lost, one too many merged twice.

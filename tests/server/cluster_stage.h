@@ -4,31 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <vector>
 
 #include "tests/server/process.h"
 
 namespace murmurate {
-
-/// Processes that work in the folder of `place` and whose command line holds `text`.
-inline std::vector<pid_t> ProcessesOf(const Workplace& place, const std::string& text = "") {
-  namespace fs = std::filesystem;
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code gone;
-    if (fs::read_symlink(entry.path() / "cwd", gone) != fs::path(place.path())) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    std::replace(line.begin(), line.end(), '\0', ' ');
-    if (line.find(text) != std::string::npos) found.push_back(std::stoi(name));
-  }
-  return found;
-}
 
 /// Merges by the checkpoints of a run's shard 0: the newest number. `run`: its folder in `place`.
 inline std::uint64_t MergesOf(const Workplace& place, const std::string& run) {

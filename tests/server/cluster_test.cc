@@ -2,6 +2,7 @@
 // is in cluster_faults_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -201,16 +202,24 @@ TEST(ManyLearners, DivideTheFilesAndGoOnOnlyAsManyAsTheyWere) {
       RunMurmurate(place.path(), {"resume", "r", "--set", "run.stop_at_steps=90000"}, 60);
   EXPECT_EQ(resumed.code, 0) << resumed.errors;
   EXPECT_EQ(steps("r"), 12 * 600);
+  const Ran more = RunMurmurate(place.path(), {"resume", "r", "--set", "data.passes=24"}, 60);
+  EXPECT_EQ(more.code, 0) << more.errors;
+  EXPECT_EQ(steps("r"), 24 * 600);
+  for (const char* other : {"r/learner-1", "r/learner-2", "r/learner-3"})
+    EXPECT_GT(steps(other), 23 * 600) << other;  // they may be told to stop in their last batch
   const Ran whole = RunMurmurate(place.path(),
                                  {"train", "c.toml", "--learners", "4", "--set", "run.name=whole",
                                   "--set", "data.divide=false"},
                                  60);
   EXPECT_EQ(whole.code, 0) << whole.errors;
   EXPECT_EQ(steps("whole"), 12 * 2400);
-  const Ran many = RunMurmurate(
-      place.path(), {"train", "c.toml", "--learners", "1000", "--set", "data.holdout=0.8"}, 60);
-  EXPECT_EQ(many.code, 3) << many.output;
-  EXPECT_THAT(many.errors, HasSubstr("too few to divide among 1000 learners"));
+  for (const char* command : {"train", "check"}) {
+    const Ran many = RunMurmurate(
+        place.path(),
+        {command, "c.toml", "--set", "run.learners=1000", "--set", "data.holdout=0.8"}, 60);
+    EXPECT_EQ(many.code, 3) << many.output;
+    EXPECT_THAT(many.errors, HasSubstr("too few to divide among 1000 learners"));
+  }
 }
 
 TEST(ManyLearners, ALearnerThatCannotBeginEndsTheRunWithItsName) {
@@ -229,6 +238,33 @@ TEST(ManyLearners, ALearnerThatCannotBeginEndsTheRunWithItsName) {
   EXPECT_THAT(resumed.errors, HasSubstr("a learner could not begin (process "));
   EXPECT_THAT(resumed.errors, HasSubstr("its log.txt, in the run's folder, says why"));
   EXPECT_THAT(ProcessesOf(place), testing::IsEmpty());
+}
+
+// It hangs in opening its files, of which one is a pipe that nobody writes to.
+TEST(ManyLearners, ALearnerThatIsKilledAsItBeginsEndsTheRunToo) {
+  Workplace place;
+  WriteCorners(place);
+  place.Write("c.toml", Corners("r"));
+  const Ran stopped = RunMurmurate(
+      place.path(), {"train", "c.toml", "--learners", "2", "--set", "run.stop_at_steps=8000"}, 60);
+  ASSERT_EQ(stopped.code, 0) << stopped.errors;
+  const std::string pipe = place.path() + "/pipe.npy";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string config = place.Read("runs/r/learner-1/config.toml");
+  const std::size_t at = config.find("x.npy");
+  ASSERT_NE(at, config.npos);
+  place.Write("runs/r/learner-1/config.toml", config.replace(at, 5, "pipe.npy"));
+  place.Write("runs/r/learner-1/address.json", "{}");  // of an earlier life that was killed, too
+  Process resumed(place.path(), {"resume", "r", "--set", "run.stop_at_steps=1000000000", "--set",
+                                 "data.passes=1000000000"});
+  std::vector<pid_t> found;
+  ASSERT_TRUE(
+      Eventually(20, [&] { return !(found = ProcessesOf(place, "resume runs/r/")).empty(); }));
+  kill(found.front(), SIGKILL);
+  EXPECT_NE(resumed.Wait(30), 0);
+  EXPECT_THAT(resumed.Errors(), HasSubstr("a learner could not begin (process "));
+  EXPECT_THAT(resumed.Errors(), HasSubstr("was ended by signal 9); start the run again"));
+  EXPECT_TRUE(Eventually(20, [&] { return ProcessesOf(place).empty(); }));
 }
 
 }  // namespace

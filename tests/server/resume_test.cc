@@ -184,8 +184,9 @@ TEST_F(Resumed, AfterKillNineItsActorsPlayOnAndLearnOn) {
   std::uint64_t steps = 0;
   for (int kill = 0; kill < 3; ++kill) {
     const std::uint64_t until = steps + 4000 + random() % 4000;
-    ASSERT_TRUE(Eventually(20, [&] { return (steps = Now("steps")) > until; }))
-        << learner->Errors();
+    ASSERT_TRUE(Eventually(20, [&] {
+      return (steps = Now("steps")) > until && NewestSaved("killed") > 0;
+    })) << learner->Errors();
     learner->Send(SIGKILL);
     learner->Wait(5);
     const std::uint64_t saved = NewestSaved("killed");
