@@ -18,7 +18,6 @@ namespace {
 constexpr std::string_view kEndedWithCode = "ended with exit code ";
 constexpr int kMostStarts = 20;
 constexpr std::int64_t kPatienceNs = 10 * kNanosecondsPerSecond;
-constexpr std::uint64_t kSeedStride = 1000;
 
 /// After SIGTERM: up to 10 s for the last files; what is left then is killed by ~Children.
 void AwaitEnd(Children* children) {

@@ -30,6 +30,9 @@ namespace murmurate {
 /// example.
 Result<ConfigSource> FindConfig(const std::string& name);
 
+/// From the seed of one of several learners to the next one's.
+inline constexpr std::uint64_t kSeedStride = 1000;
+
 struct RunSettings {
   std::string name, dir, environment;
   EnvironmentOptions environment_options;  ///< [environment]
@@ -39,7 +42,12 @@ struct RunSettings {
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;
   double log_interval_s = 5.0;
-  bool follows = false;  ///< rank 1 and up of a job: the run ends as rank 0 says
+  int rank = 0, ranks = 1;  ///< of a job that mpirun started
+
+  /// Rank 1 and up: the run ends as rank 0 says, and by nothing else.
+  bool follows() const { return rank > 0; }
+  /// Where the run ends; UINT64_MAX where its steps do not say it.
+  std::uint64_t most_steps() const;
 };
 
 struct ServerSettings {
@@ -94,7 +102,8 @@ class Config {
   const EvaluationSettings& evaluation() const { return evaluation_; }
   /// [settings], in the order of their names.
   std::vector<GameSetting> game_settings() const;
-  DataSettings data() const;            ///< [data]; given() when there are files to learn from
+  /// [data]; given() when there are files to learn from. Of a rank that follows, passes never end.
+  DataSettings data() const;
   RecordingSettings recording() const;  ///< [record]; no folder: nothing is recorded
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.

@@ -1,4 +1,6 @@
 // [data] and [record]: what a run learns from instead of actors, and what it keeps of them.
+#include <climits>
+
 #include "server/config.h"
 #include "server/config_rules.h"
 
@@ -38,7 +40,7 @@ DataSettings Config::data() const {
   data.arrays.observations = PathsIn(Get("data", "observations").value);
   data.arrays.labels = PathsIn(Get("data", "labels").value);
   data.arrays.classes = As<std::int64_t>(Get("data", "classes").value).value_or(0);
-  data.passes = AsInt(Get("data", "passes").value);
+  data.passes = run_.follows() ? INT_MAX : AsInt(Get("data", "passes").value);
   data.threads = AsInt(Get("data", "threads").value);
   data.holdout = std::get<double>(Get("data", "holdout").value);
   data.holdout_path = text("holdout_path");
@@ -46,15 +48,18 @@ DataSettings Config::data() const {
   return data;
 }
 
-/// A learner beyond the expected ones reads as one of them does.
+/// A learner of a parameter server beyond the expected ones reads as one of them does.
 FeedPart Config::FilesPart() const {
   const auto integer = [this](const char* key) {
     return static_cast<std::uint64_t>(AsInt(Get("parameters", key).value));
   };
-  const std::uint64_t workers = shares_parameters() ? integer("workers") : 1;
-  if (workers == 1) return {};
+  const bool shares = shares_parameters();
+  const std::uint64_t learners =
+      shares ? integer("workers") : static_cast<std::uint64_t>(run_.ranks);
+  const std::uint64_t learner = shares ? integer("worker") : static_cast<std::uint64_t>(run_.rank);
+  if (learners == 1) return {};
   if (!As<bool>(Get("data", "divide").value).value_or(true)) return {.of_several = true};
-  return {integer("worker") % workers, workers, true};
+  return {learner % learners, learners, true};
 }
 
 RecordingSettings Config::recording() const {

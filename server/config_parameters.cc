@@ -11,9 +11,6 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// As `train --learners` has it.
-constexpr std::uint64_t kSeedStride = 1000;
-
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
 Status Unexpected(const ConfigEntry& entry, const std::string& path, const std::string& expected) {
@@ -22,6 +19,11 @@ Status Unexpected(const ConfigEntry& entry, const std::string& path, const std::
 }
 
 }  // namespace
+
+std::uint64_t RunSettings::most_steps() const {
+  if (follows()) return UINT64_MAX;
+  return std::min(stop_at_steps.value_or(UINT64_MAX), steps.value_or(UINT64_MAX));
+}
 
 bool Config::shares_parameters() const {
   return std::get<std::string>(Get("parameters", "mode").value) == "server";
@@ -141,6 +143,8 @@ Status Config::CheckPlainSteps(const std::string& model) const {
 }
 
 void Config::ShareWork(int rank, int size, const std::string& directory) {
+  run_.rank = rank;
+  run_.ranks = size;
   const auto ranks = static_cast<std::uint64_t>(size);
   run_.actors = std::max(1, run_.actors / size);
   if (run_.steps) run_.steps = (*run_.steps + ranks - 1) / ranks;
@@ -149,7 +153,6 @@ void Config::ShareWork(int rank, int size, const std::string& directory) {
   run_.seed += kSeedStride * static_cast<std::uint64_t>(rank);
   run_.dir = directory;
   run_.name = "learner-" + std::to_string(rank);
-  run_.follows = true;
   evaluation_.every = 0.0;
 }
 

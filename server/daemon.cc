@@ -83,7 +83,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;
   op.display = &display;
-  if (!config.run().follows)
+  if (!config.run().follows())
     op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
   op.retention = config.checkpoint().retention;
   if (options.plan)
@@ -234,6 +234,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
                    actors_gone);
   state.EndLearning(deadline_ns);
+  if (state.options.job) state.options.job->AskToStop();
   for (const auto& model : state.models)
     if (model->recording)
       state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());

@@ -69,7 +69,8 @@ class Daemon {
   Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone,
                bool resume_follows = false);
   /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still
-  /// inside (its result is lost, nothing else is), and the process must end with _exit.
+  /// inside (its result is lost, nothing else is), and the process must end with _exit. A rank of a
+  /// job waits instead.
   static bool left_a_thread();
 
  private:

@@ -98,9 +98,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
   model->evaluating = MakeEvaluating(*model);
-  if (models.empty())
-    offered.lockstep_steps = std::min(config.run().stop_at_steps.value_or(UINT64_MAX),
-                                      config.run().steps.value_or(UINT64_MAX));
+  if (models.empty()) offered.lockstep_steps = config.run().most_steps();
   operate->PostModel(name);
   model->spare.Give(StateOf(*learner));  // the first checkpoint's memory, before anybody learns
   StartLearning(model.get(), std::move(learner));
@@ -300,10 +298,20 @@ void Daemon::State::AskLearningToEnd() {
   }
 }
 
+/// A rank's batch is the others', too: who left in its middle would end the job. So it waits as
+/// long as that takes, and the second signal, or the launcher, ends it.
+void Daemon::State::AwaitBatch(const LiveModel& model, std::int64_t deadline_ns) {
+  while (model.busy > 0 && (options.job || MonotonicNs() < deadline_ns)) {
+    if (options.job)
+      (void)signals->Wait(1);
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void Daemon::State::EndLearning(std::int64_t deadline_ns) {
   for (const auto& model : models) {
-    while (model->busy > 0 && MonotonicNs() < deadline_ns)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    AwaitBatch(*model, deadline_ns);
     if (model->busy == 0) {
       model->loops.clear();
       continue;

@@ -85,6 +85,7 @@ struct Daemon::State {
   Result<std::vector<std::string>> Listen(const std::string& folder);
   void FinishRound();
   void AskLearningToEnd();
+  void AwaitBatch(const LiveModel& model, std::int64_t deadline_ns);
   void EndLearning(std::int64_t deadline_ns);
   void LeaveBusyModels();
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);

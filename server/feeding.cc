@@ -1,7 +1,5 @@
 #include "server/feeding.h"
 
-#include <algorithm>
-
 #include "shared/core/random.h"
 
 namespace murmurate {
@@ -15,8 +13,7 @@ Feeding::Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<Dat
                  const DataSettings& settings, const RunSettings& run,
                  std::function<void(Status)> on_end)
     : feed_(std::move(channel), std::move(source),
-            {DeriveSeed(run.seed, kDataSeed), settings.passes, settings.holdout,
-             std::min(run.stop_at_steps.value_or(UINT64_MAX), run.steps.value_or(UINT64_MAX)),
+            {DeriveSeed(run.seed, kDataSeed), settings.passes, settings.holdout, run.most_steps(),
              settings.part},
             std::move(on_end)),
       threads_(settings.threads) {}

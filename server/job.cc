@@ -25,7 +25,7 @@ Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config) {
 }
 
 Result<int> LeaveJob(CollectiveJob* job, Result<int> code) {
-  if (job == nullptr || !code.ok() || Daemon::left_a_thread()) return code;
+  if (job == nullptr || !code.ok()) return code;
   RemoveRuntimeFolder();  // before mpirun may end this process because another one's code is not 0
   sigset_t set;
   sigemptyset(&set);

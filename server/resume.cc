@@ -25,23 +25,64 @@ Result<Config> ConfigOf(const std::string& folder, const CommonArguments& common
   return Config::Load(*source, overrides);
 }
 
-/// Of the run in `folder`, or of this rank's in there.
+/// What `serve` refuses, of a run that did without a collective so far.
+Status CheckCollective(const std::string& folder, const Config& config) {
+  if (config.collective().empty()) return {};
+  const auto record = RunRecord::Read(folder);
+  if (!record.ok()) return record.status();
+  if (!record->own_actors)
+    return InvalidArgument(folder +
+                           ": was started by `murmurate serve`, and a rank that waits for games of "
+                           "others would hold all ranks up; go on without parameters.collective");
+  if (record->models.size() > 1)
+    return InvalidArgument(folder + ": learns " + std::to_string(record->models.size()) +
+                           " models, and the ranks of a collective learn one; go on without "
+                           "parameters.collective");
+  return {};
+}
+
+/// Of a rank that follows: null where it has nothing to go on from, because rank 0's model and
+/// optimizer are everybody's.
+std::optional<ResumePlan> PlanOfFollower(const Config& config) {
+  auto plan = ReadResumePlan(config.run().dir + '/' + config.run().name, config, LoudOnStderr());
+  if (plan.ok()) return std::move(*plan);
+  LoudOnStderr()(LogLevel::kWarning,
+                 "rank " + std::to_string(config.run().rank) +
+                     " takes rank 0's model, but begins anew in what it learns from (" +
+                     plan.status().message() + ")");
+  return std::nullopt;
+}
+
+/// Rank 1 and up of a job.
+Result<int> Follow(const CommonArguments& common, const Config& config, DaemonOptions options) {
+  if (config.run().dir.empty()) return 0;
+  options.plan = PlanOfFollower(config);
+  if (!options.plan) {
+    auto initial_files = ReadInitialFiles(config.initial_files());
+    if (!initial_files.ok()) return initial_files.status();
+    options.initial_files = *std::move(initial_files);
+    options.when_taken = RunDirectory::WhenTaken::kFresh;
+  }
+  auto data = OpenData(config.data());
+  if (!data.ok()) return data.status();
+  options.source = *std::move(data);
+  return options.source ? TrainOnData(common, config, std::move(options))
+                        : TrainOn(common, config, std::move(options));
+}
+
+/// The run in `folder`.
 Result<int> Resume(const CommonArguments& common, const std::string& folder, const Config& config,
-                   const std::shared_ptr<CollectiveJob>& job) {
-  const bool follows = config.run().follows;
-  if (follows && config.run().dir.empty()) return 0;
-  auto plan = ReadResumePlan(follows ? config.run().dir + '/' + config.run().name : folder, config,
-                             LoudOnStderr());
+                   DaemonOptions options) {
+  auto plan = ReadResumePlan(folder, config, LoudOnStderr());
   if (!plan.ok()) return plan.status();
-  if (const auto over = AlreadyOver(*plan, config); over && !follows) {
+  if (const auto over = AlreadyOver(*plan, config)) {
     std::cout << folder << ": " << over->sentence << '\n';
-    if (job) MURMURATE_RETURN_IF_ERROR(BroadcastText(job->collective(), "").status());
+    if (options.job)
+      MURMURATE_RETURN_IF_ERROR(BroadcastText(options.job->collective(), "").status());
     return over->code;
   }
   auto data = OpenData(config.data());
   if (!data.ok()) return data.status();
-  DaemonOptions options;
-  options.job = job;
   options.source = *std::move(data);
   const bool trained = plan->record.own_actors;
   options.plan = std::move(*plan);
@@ -57,10 +98,15 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   if (!folder.ok()) return folder.status();
   auto config = ConfigOf(*folder, common);
   if (!config.ok()) return config.status();
+  MURMURATE_RETURN_IF_ERROR(CheckCollective(*folder, *config));
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto job = JoinJob(&*config);
   if (!job.ok()) return job.status();
-  return LeaveJob(job->get(), Resume(common, *folder, *config, *job));
+  DaemonOptions options;
+  options.job = *job;
+  return LeaveJob(job->get(), config->run().follows()
+                                  ? Follow(common, *config, std::move(options))
+                                  : Resume(common, *folder, *config, std::move(options)));
 }
 
 }  // namespace murmurate

@@ -124,7 +124,6 @@ Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
 
 /// What every training has, new or resumed, from play or from files.
 void Complete(const CommonArguments& common, DaemonOptions* options) {
-  options->when_taken = RunDirectory::WhenTaken::kNextName;
   options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options->console = LogLevel::kWarning;
   if (options->job && options->job->size() > 1) {  // mpirun passes on lines, whatever it looks like
@@ -179,6 +178,7 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
     MURMURATE_RETURN_IF_ERROR(CheckEnvironment(*config, *source, *initial_files));
   options.initial_files = *std::move(initial_files);
   options.job = *job;
+  options.when_taken = RunDirectory::WhenTaken::kNextName;
   return LeaveJob(job->get(), options.source ? TrainOnData(common, *config, std::move(options))
                                              : TrainOn(common, *config, std::move(options)));
 }
@@ -205,7 +205,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
-  if (config.run().follows) return 0;
+  if (config.run().follows()) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
                    WithCommas(outcome.steps) + " steps learned from " + data->Description() +
                    " in " + ShortDuration(outcome.seconds) +
@@ -243,7 +243,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   cluster.Stop();
   if (!signals.failure().ok()) return signals.failure();
-  if (config.run().follows) return 0;
+  if (config.run().follows()) return 0;
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());

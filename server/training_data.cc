@@ -59,7 +59,8 @@ Result<Source> Divided(Source source, const DataSettings& settings) {
   if (DataFeed::LearnedItems(*source, settings.holdout) >= settings.part.of) return source;
   return InvalidData(source->Description() + ": too few to divide among " +
                      std::to_string(settings.part.of) +
-                     " learners; lower run.learners, or write divide = false in [data]");
+                     " learners; take fewer (run.learners, or ranks of mpirun), or write divide = "
+                     "false in [data]");
 }
 
 /// What is scored must not be learned from.

@@ -71,7 +71,8 @@ Status DataFeed::CheckPart(const StateReader& reader) const {
   const FeedPart& part = settings_.part;
   if (saved[kOf] != part.of)
     return Changed(
-        "run.learners (parameters.workers) or data.divide, learners that divide the files",
+        "run.learners (parameters.workers, ranks of mpirun) or data.divide, learners that divide "
+        "the files",
         saved[kOf], part.of);
   if (saved[kIndex] != part.index)
     return Changed("parameters.worker, whose part of the files is read", saved[kIndex], part.index);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/operate/checkpoint_shelf.h"
+
 namespace murmurate {
 namespace {
 

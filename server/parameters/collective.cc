@@ -88,13 +88,16 @@ Result<void*> Load(const std::string& name) {
 
 }  // namespace
 
-Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted) {
+Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted,
+                   std::int64_t patience_ns) {
   const std::int64_t begin_ns = MonotonicNs();
+  std::int64_t end_ns = INT64_MAX;
   while (true) {
     auto done = collective.Done();
     if (!done.ok() || *done) return done;
-    if (interrupted != nullptr && *interrupted) return false;
     const std::int64_t waited_ns = MonotonicNs() - begin_ns;
+    if (interrupted != nullptr && *interrupted) end_ns = std::min(end_ns, waited_ns + patience_ns);
+    if (waited_ns >= end_ns) return false;
     if (waited_ns < kFullSpeedNs)
       std::this_thread::yield();
     else

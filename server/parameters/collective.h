@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,8 +39,10 @@ class Collective {
 
 /// Waits for what was begun: for some microseconds at full speed, then ever more rarely (an eighth
 /// of the time waited, at most 1 ms), because what keeps a rank waiting may want its core. False:
-/// `interrupted` (which may be null) was set, and the operation is still under way.
-Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted = nullptr);
+/// `interrupted` (which may be null) has been set for `patience_ns`, and the operation is still
+/// under way.
+Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted = nullptr,
+                   std::int64_t patience_ns = 0);
 
 Status Sum(Collective& collective, std::span<float> values);
 Status Broadcast(Collective& collective, std::span<float> values, int root = 0);

@@ -14,7 +14,8 @@ bool CollectiveJob::Went(const Status& status) {
   return failure_.ok();
 }
 
-CollectiveJob::Decision CollectiveJob::Vote(bool stop, const std::atomic<bool>* interrupted) {
+CollectiveJob::Decision CollectiveJob::Vote(bool stop, const std::atomic<bool>* interrupted,
+                                            std::int64_t patience_ns) {
   if (!failure_.ok()) return Decision::kFailed;
   if (over_) return Decision::kOver;
   if (!voting_) {
@@ -22,12 +23,17 @@ CollectiveJob::Decision CollectiveJob::Vote(bool stop, const std::atomic<bool>* 
     if (!Went(collective_->BeginSum(stops_))) return Decision::kFailed;
     voting_ = true;
   }
-  const Result<bool> done = Await(*collective_, interrupted);
+  const Result<bool> done = Await(*collective_, interrupted, patience_ns);
   if (!Went(done.status())) return Decision::kFailed;
   if (!*done) return Decision::kInterrupted;
   voting_ = false;
   over_ = stops_[0] > 0.0f;
   return over_ ? Decision::kOver : Decision::kNextBatch;
+}
+
+void CollectiveJob::AskToStop() {
+  const std::atomic<bool> at_once{true};
+  if (!voting_) (void)Vote(true, &at_once, kPatienceNs);
 }
 
 Status CollectiveJob::Leave() {

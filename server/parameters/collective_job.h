@@ -6,12 +6,15 @@
 //     │            v
 //     └── batch: rounds of a step, until no rank has one; statistics (collective_store.h)
 //
-// So a rank that wants to stop still votes once, and nobody waits for one that is gone. One thread
-// at a time: the learning thread, and before and after it main's.
+// So a rank that wants to stop still votes once, and nobody waits for one that is gone. One that is
+// told to stop while its vote is under way waits a moment for it (kPatienceNs): the others may be
+// about to begin the batch that it has voted for, and whoever leaves it out is one behind them.
+// One thread at a time: the learning thread, and before and after it main's.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -19,6 +22,9 @@
 #include "server/parameters/collective.h"
 
 namespace murmurate {
+
+/// Half of what mpirun leaves a rank after Ctrl+C: the rest is for its files.
+inline constexpr std::int64_t kPatienceNs = 500'000'000;
 
 class CollectiveJob {
  public:
@@ -34,8 +40,14 @@ class CollectiveJob {
     kInterrupted,  ///< the vote is under way; the next Vote goes on with it
     kFailed,       ///< the engine failed: `failure`, here and in every later vote
   };
-  /// At a border. A vote that goes on keeps what it was begun with.
-  Decision Vote(bool stop, const std::atomic<bool>* interrupted = nullptr);
+  /// At a border. A vote that goes on keeps what it was begun with. Given up when `interrupted`
+  /// has been set for `patience_ns`.
+  Decision Vote(bool stop, const std::atomic<bool>* interrupted = nullptr,
+                std::int64_t patience_ns = 0);
+  /// When learning has ended here, before whatever else takes time: votes to stop, so that those
+  /// who wait at this border need not wait for that, too. Returns within kPatienceNs; a vote that
+  /// was given up is left to Leave.
+  void AskToStop();
   /// Whether a vote has said kOver or kFailed: there are no more.
   bool over() const { return over_ || !failure_.ok(); }
   const Status& failure() const { return failure_; }

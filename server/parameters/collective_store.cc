@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/core/sha256.h"
 
 namespace murmurate {
 namespace {
@@ -35,10 +37,18 @@ std::uint64_t TakeWord(const float* values) {
 /// and rank 0's rate.
 enum Turn : std::size_t { kActive, kRates, kFirstRate, kTurn };
 
-/// What must be alike on all ranks.
+/// A hash of what must be alike on all ranks, to the last bit.
 std::string Description(const ModelSpec& spec, const CollectiveSettings& settings) {
-  return spec.ToText() + "optimizer " + std::to_string(static_cast<int>(settings.optimizer.name)) +
-         " max_grad_norm " + std::to_string(settings.max_grad_norm);
+  const OptimizerSettings& o = settings.optimizer;
+  std::ostringstream text;
+  text << std::hexfloat << spec.ToText() << static_cast<int>(o.name) << ' '
+       << settings.max_grad_norm;
+  for (const float number :
+       {o.adam.beta1, o.adam.beta2, o.adam.epsilon, o.adam.weight_decay, o.rmsprop.decay,
+        o.rmsprop.epsilon, o.rmsprop.weight_decay, o.sgd.weight_decay, o.momentum.delta,
+        o.momentum.weight_decay, o.adagrad.epsilon, o.adagrad.weight_decay})
+    text << ' ' << number;
+  return ToHex(Sha256(text.str()));
 }
 
 }  // namespace
@@ -77,6 +87,7 @@ struct CollectiveStore::State {
         layout(spec),
         trained(layout.trained_count()),
         description(Description(spec, given)),
+        patience_ns(given.patience_ns),
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, trained), given.max_grad_norm),
         sum(trained + kTurn) {}
@@ -96,6 +107,7 @@ struct CollectiveStore::State {
   const ParameterLayout layout;
   const std::size_t trained;
   const std::string description;
+  const std::int64_t patience_ns;
   const CollectiveCallbacks callbacks;
   LocalStore local;
   AlignedFloats sum;     ///< of gradients, then their mean; and kTurn numbers more
@@ -126,7 +138,7 @@ bool CollectiveStore::State::Sums(std::span<float> values) {
 bool CollectiveStore::State::SameModel() {
   const auto first = BroadcastText(collective(), description);
   if (!Went(first.status())) return false;
-  std::array<float, 1> others{*first == description.substr(0, first->size()) ? 0.0f : 1.0f};
+  std::array<float, 1> others{*first == description ? 0.0f : 1.0f};
   if (!Sums(others)) return false;
   if (others[0] == 0.0f) return true;
   return Went(InvalidArgument(
@@ -224,7 +236,7 @@ bool CollectiveStore::BeginBatch(std::span<float> parameters) {
   State& s = *state_;
   if (s.interrupted) return false;
   const std::int64_t begin_ns = MonotonicNs();
-  const auto decision = s.job->Vote(false, &s.interrupted);
+  const auto decision = s.job->Vote(false, &s.interrupted, s.patience_ns);
   s.waited_ns += MonotonicNs() - begin_ns;
   if (decision == CollectiveJob::Decision::kNextBatch) return s.started || s.Start(parameters);
   if (decision == CollectiveJob::Decision::kFailed) (void)s.Went(s.job->failure());

@@ -3,15 +3,14 @@
 // the same bits without anybody who owns them.
 //
 //   BeginBatch  vote (collective_job.h); the first time rank 0's model, parameters and optimizer,
-//   go
-//               to all
+//               go to all
 //   Step        one sum of gradients, of how many there are and of the rate; their mean, clipped,
 //               steps the local optimizer. The rate is rank 0's, so one schedule counts.
 //   EndBatch    joins the steps of those that still have some, with nothing to add, until nobody
-//   has
-//               (as PyTorch's DDP Join); then what each has seen of observations, merged (Chan).
-//               The sum that finds nobody is the price of a batch: a second, short one before each
-//               step would cost more, for it is the waiting for each other that takes time.
+//               has (as PyTorch's DDP Join); then what each has seen of observations, merged
+//               (Chan). The sum that finds nobody is the price of a batch: a second, short one
+//               before each step would cost more, for it is the waiting for each other that takes
+//               time.
 //
 // With the same gradients, n ranks of a batch B each step as one learner does that sums n gradients
 // of B in the order of the ranks and divides by n, up to the order of the engine's sum.
@@ -21,6 +20,7 @@
 // batch begins any more.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -34,6 +34,8 @@ namespace murmurate {
 struct CollectiveSettings {
   OptimizerSettings optimizer;
   double max_grad_norm = 0.0;  ///< of the mean; 0: never clip
+  /// How long a batch that was voted for is waited for after Interrupt; tests have none.
+  std::int64_t patience_ns = kPatienceNs;
 };
 
 struct CollectiveCallbacks {

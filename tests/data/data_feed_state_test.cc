@@ -139,10 +139,10 @@ TEST_F(FeedStateTest, AnotherPartOfTheFilesIsRefusedInASentence) {
   TrainSome(1);
   const SavedState state = Saved();
   EXPECT_TRUE(GoOn(state, part(1, 3)).ok());
-  EXPECT_THAT(
-      Refusal(state, part(1, 4)),
-      HasSubstr("run.learners (parameters.workers) or data.divide, learners that divide the files: "
-                "the run was stopped with 3 and cannot go on with 4"));
+  EXPECT_THAT(Refusal(state, part(1, 4)),
+              HasSubstr("run.learners (parameters.workers, ranks of mpirun) or data.divide, "
+                        "learners that divide the files: "
+                        "the run was stopped with 3 and cannot go on with 4"));
   EXPECT_THAT(Refusal(state, part(2, 3)), HasSubstr("parameters.worker, whose part"));
   DataFeedSettings whole = part(0, 1);
   EXPECT_THAT(Refusal(state, whole), HasSubstr("stopped with 3 and cannot go on with 1"));

@@ -1,20 +1,18 @@
 // Ranks are threads here (threads_collective.h), whose sums are taken in the order of the ranks, so
-// that what is expected can be said bit for bit. The same over MPI:
-// tests/server/collective_test.cc.
+// that what is expected can be said bit for bit. The engines: collective_test.cc. The same over
+// MPI: tests/server/collective_test.cc.
 #include "server/parameters/collective_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <thread>
 
 #include "server/parameters/local_store.h"
 #include "shared/core/aligned_floats.h"
-#include "tests/parameters/collective_conformance.h"
 #include "tests/parameters/quadratic.h"
 #include "tests/parameters/threads_collective.h"
 
@@ -256,11 +254,39 @@ TEST_F(CollectiveStoreTest, ARankThatNeverHadAModelStopsTheOthers) {
   });
 }
 
-// Rank 0 waits at a border with its vote for a next batch, and is told to stop. The others take
-// that batch, to which it adds nothing, and stop at the next border.
+// Rank 0 waits at a border with its vote for a next batch, and is told to stop. Rank 1 comes soon:
+// both take that batch, and both end behind it.
+TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderTakesTheBatchThatItVotedFor) {
+  CollectiveSettings patient = Sgd();
+  patient.patience_ns = std::numeric_limits<std::int64_t>::max() / 2;
+  Make(2, patient);
+  const auto learn = [](Rank& rank) {
+    ASSERT_TRUE(rank.store->BeginBatch(rank.parameters));
+    rank.Step(0.5, 1.0f);
+    rank.store->EndBatch(rank.parameters);
+  };
+  std::thread waits([&] { learn(ranks[0]); });
+  while (first->arrived() == 0) std::this_thread::yield();
+  ranks[0].store->Interrupt();
+  learn(ranks[1]);
+  waits.join();
+  EXPECT_FALSE(ranks[0].store->BeginBatch(ranks[0].parameters));
+  std::thread asks([&] { ranks[0].job->AskToStop(); });
+  EXPECT_FALSE(ranks[1].store->BeginBatch(ranks[1].parameters));
+  asks.join();
+  EXPECT_EQ(ranks[1].over, 1);
+  EXPECT_EQ(ranks[0].trained()[0], -0.5f);
+  EXPECT_EQ(ranks[1].trained()[0], -0.5f);
+  LeaveAll();
+}
+
+// The others take a batch longer than it waits: it adds nothing to the next one, and all stop at
+// the border behind that.
 TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderHoldsNobodyUp) {
+  CollectiveSettings impatient = Sgd();
+  impatient.patience_ns = 0;
   for (const bool first_batch : {true, false}) {
-    Make(2, Sgd());
+    Make(2, impatient);
     std::fill(ranks[0].trained().begin(), ranks[0].trained().end(), 3.0f);
     if (!first_batch) {
       Each([&](int, Rank& rank) {
@@ -273,6 +299,7 @@ TEST_F(CollectiveStoreTest, WhoIsInterruptedAtABorderHoldsNobodyUp) {
     ranks[0].store->Interrupt();
     waits.join();
     EXPECT_FALSE(ranks[0].store->BeginBatch(ranks[0].parameters));
+    ranks[0].job->AskToStop();  // its vote was for a next batch, and stays so
     Each([&](int r, Rank& rank) {
       if (r == 1) {
         ASSERT_TRUE(rank.store->BeginBatch(rank.parameters));
@@ -310,15 +337,19 @@ TEST_F(CollectiveStoreTest, AnEngineThatFailsEndsLearningAndHoldsNobodyUp) {
 }
 
 TEST_F(CollectiveStoreTest, RanksOfDifferentModelsAreRefusedByAll) {
-  Make(3, Sgd(), /*stores=*/2);
-  CollectiveSettings other = Sgd();
-  other.max_grad_norm = 1.0;
-  ranks[2].Open(other);
-  Each([&](int, Rank& rank) {
-    EXPECT_FALSE(rank.store->BeginBatch(rank.parameters));
-    ASSERT_EQ(rank.failures.size(), 1u);
-    EXPECT_THAT(rank.failures[0].message(), HasSubstr("1 of 3 have other spaces"));
-  });
+  CollectiveSettings norm = Sgd(), decay = Sgd(), name = Sgd();
+  norm.max_grad_norm = 1.0;
+  decay.optimizer.sgd.weight_decay = 1e-9f;
+  name.optimizer.name = OptimizerSettings::Name::kMomentum;
+  for (const CollectiveSettings& other : {norm, decay, name}) {
+    Make(3, Sgd(), /*stores=*/2);
+    ranks[2].Open(other);
+    Each([&](int, Rank& rank) {
+      EXPECT_FALSE(rank.store->BeginBatch(rank.parameters));
+      ASSERT_EQ(rank.failures.size(), 1u);
+      EXPECT_THAT(rank.failures[0].message(), HasSubstr("1 of 3 have other spaces"));
+    });
+  }
 }
 
 TEST(CollectiveState, EveryBitOfRankZeroArrives) {
@@ -337,46 +368,6 @@ TEST(CollectiveState, EveryBitOfRankZeroArrives) {
   EXPECT_EQ(sent, all);
   EXPECT_EQ(none, all);
   EXPECT_TRUE(std::signbit(none.floats["a"][1]));
-}
-
-TEST(CollectiveConformance, ThreadsKeepEveryPromise) {
-  auto collectives = ThreadsCollective::Make(3);
-  std::vector<std::thread> threads;
-  for (auto& collective : collectives)
-    threads.emplace_back([&] { EXPECT_EQ(BrokenPromise(*collective), ""); });
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// Under mpirun, three processes: what the suite says, and mpirun's exit code.
-int Engine(const std::string& name) {
-  return std::system(("LSAN_OPTIONS=detect_leaks=0 "  // MPI keeps memory to its end
-                      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 60 "
-                      "mpirun --oversubscribe --mca btl self,vader --mca oob_tcp_if_include lo "
-                      "-n 3 " MURMURATE_COLLECTIVE_RANK " " +
-                      name)
-                         .c_str()) >>
-         8;
-}
-
-class EngineConformance : public testing::TestWithParam<const char*> {};
-
-TEST_P(EngineConformance, KeepsEveryPromise) {
-  if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "mpirun is not installed";
-  const int code = Engine(GetParam());
-  if (code == 5 && GetParam() == std::string("nccl"))
-    GTEST_SKIP() << GetParam() << " cannot be opened here";
-  EXPECT_EQ(code, 0);
-}
-
-INSTANTIATE_TEST_SUITE_P(, EngineConformance, testing::Values("mpi", "nccl"),
-                         [](const auto& param) { return std::string(param.param); });
-
-TEST(CollectiveOpening, APlugInThatIsNotThereIsRefusedWithTheRemedy) {
-  const auto none = OpenCollective("mpi");  // not beside this test
-  ASSERT_FALSE(none.ok());
-  EXPECT_THAT(none.status().message(), HasSubstr("murmurate_collective_mpi.so is not in "));
-  EXPECT_THAT(none.status().message(),
-              HasSubstr("install openmpi-bin and libopenmpi-dev and build"));
 }
 
 }  // namespace

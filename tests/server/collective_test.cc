@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "tests/sanitized.h"
@@ -65,13 +67,38 @@ class UnderMpirun : public testing::Test {
             "1000000000"};
   }
 
+  /// The numbers alone: what the header says of steps is each rank's own. "": there are none.
   std::string Weights(const std::string& run) const {
-    return place.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
+    const std::string file = place.Read("runs/" + run + "/checkpoints/latest/weights.safetensors");
+    std::uint64_t header = 0;
+    if (file.size() < sizeof header) return "";
+    std::memcpy(&header, file.data(), sizeof header);
+    return file.substr(sizeof header + header);
   }
 
   /// Both of two ranks.
   bool HaveCheckpoints(const std::string& run) const {
     return !Weights(run).empty() && !Weights(run + "/learner-1").empty();
+  }
+
+  /// Of its progress.csv so far.
+  std::ptrdiff_t Lines(const std::string& run) const {
+    const std::string csv = place.Read("runs/" + run + "/progress.csv");
+    return std::count(csv.begin(), csv.end(), '\n');
+  }
+
+  /// Stops a run over files in the middle of them; the steps that rank 0 has learned from.
+  std::uint64_t StopInTheMiddle(Process& run) const {
+    const auto before = Lines("mpi");
+    EXPECT_TRUE(Eventually(60, [&] { return Lines("mpi") > before + 1; })) << run.Errors();
+    const Ran stop = RunMurmurate(place.path(), {"stop", "runs/mpi"});
+    EXPECT_EQ(stop.code, 0) << stop.errors;
+    EXPECT_EQ(run.Wait(60), 0) << run.Errors();
+    const std::string output = run.Output(), said = "Done: ";
+    std::string steps = output.substr(std::min(output.size(), output.rfind(said)));
+    EXPECT_THAT(steps, HasSubstr("steps learned"));
+    steps.erase(std::remove(steps.begin(), steps.end(), ','), steps.end());
+    return std::strtoull(steps.c_str() + said.size(), nullptr, 10);
   }
 
   /// Nobody runs, nothing lies about.
@@ -86,10 +113,10 @@ class UnderMpirun : public testing::Test {
 
 TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
   WriteParabola();
-  const std::vector<std::string> command{"train", "mpi.toml", "--set", "data.passes=20"};
+  const std::vector<std::string> command{"train", "mpi.toml", "--set", "data.passes=60"};
   Process train(place.path(), command, Ranks(3));
   ASSERT_EQ(train.Wait(60), 0) << train.Errors();
-  EXPECT_THAT(train.Output(), HasSubstr("Done: 20,000 steps learned"));
+  EXPECT_THAT(train.Output(), HasSubstr("Done: 20,040 steps learned"));  // 334 of 1,000 items each
   EXPECT_EQ(train.Output().find("Done: ", train.Output().find("Done: ") + 1), std::string::npos);
   const std::string weights = Weights("mpi");
   ASSERT_GT(weights.size(), 0u);
@@ -102,12 +129,12 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
   EXPECT_EQ(Weights("mpi-2"), weights) << "a run over files is not the same each time";
   EXPECT_EQ(Weights("mpi-2/learner-1"), weights);
 
-  const std::vector<std::string> more{"resume", "runs/mpi", "--set", "data.passes=30"};
+  const std::vector<std::string> more{"resume", "runs/mpi", "--set", "data.passes=90"};
   Process resume(place.path(), more, Ranks(3));
   ASSERT_EQ(resume.Wait(60), 0) << resume.Errors();
-  EXPECT_THAT(resume.Output(), HasSubstr("Done: 30,000 steps learned"));
+  EXPECT_THAT(resume.Output(), HasSubstr("Done: 30,060 steps learned"));
   Process whole(place.path(),
-                {"train", "mpi.toml", "--set", "data.passes=30", "--set", "run.name=whole"},
+                {"train", "mpi.toml", "--set", "data.passes=90", "--set", "run.name=whole"},
                 Ranks(3));
   ASSERT_EQ(whole.Wait(60), 0) << whole.Errors();
   EXPECT_NE(Weights("mpi"), weights);
@@ -116,7 +143,74 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
 
   Process over(place.path(), more, Ranks(3));
   EXPECT_EQ(over.Wait(60), 0) << over.Errors();
-  EXPECT_THAT(over.Output(), HasSubstr("has been through its files 30 times already"));
+  EXPECT_THAT(over.Output(), HasSubstr("has been through its files 90 times already"));
+  ExpectNothingLeft("mpi");
+}
+
+// A rank that was told to stop while it waited for the others once stayed a batch behind them.
+TEST_F(UnderMpirun, StoppedAgainAndAgainARunIsTheOneNeverStopped) {
+  WriteParabola();
+  Process first(place.path(), {"train", "mpi.toml", "--set", "data.passes=1000000"}, Ranks(2));
+  std::uint64_t steps = StopInTheMiddle(first);
+  for (int i = 0; i < 4; ++i) {
+    Process more(place.path(), {"resume", "runs/mpi"}, Ranks(2));
+    steps = StopInTheMiddle(more);
+    EXPECT_EQ(Weights("mpi"), Weights("mpi/learner-1"));
+  }
+  const Ran other = RunMurmurate(place.path(), {"resume", "runs/mpi"});
+  EXPECT_EQ(other.code, 2) << other.output;
+  EXPECT_THAT(other.errors, HasSubstr("the run was stopped with 2 and cannot go on with 1"));
+  const std::uint64_t count = steps / 500 + 10;  // a pass is 500 of 1,000 items for each rank
+  const std::string passes = "data.passes=" + std::to_string(count);
+  Process end(place.path(), {"resume", "runs/mpi", "--set", passes}, Ranks(2));
+  ASSERT_EQ(end.Wait(100), 0) << end.Errors();
+  Process whole(place.path(), {"train", "mpi.toml", "--set", passes, "--set", "run.name=whole"},
+                Ranks(2));
+  ASSERT_EQ(whole.Wait(100), 0) << whole.Errors();
+  const std::string line = whole.Output().substr(whole.Output().find("Done: "));
+  EXPECT_THAT(end.Output(), HasSubstr(line.substr(0, line.find(" learned"))));
+  EXPECT_EQ(Weights("mpi"), Weights("whole"));
+  EXPECT_EQ(Weights("mpi/learner-1"), Weights("whole"));
+  ExpectNothingLeft("mpi");
+}
+
+// Rank 1 stands still for longer than the 3 s that a learner alone is given, with rank 0 inside a
+// batch of 400 sums.
+TEST_F(UnderMpirun, ALongBatchIsWaitedForWhenTheJobStops) {
+  WriteParabola();
+  Process train(
+      place.path(),
+      {"train", "mpi.toml", "--set", "data.passes=1000000", "--set", "algorithm.epochs=100"},
+      Ranks(2));
+  ASSERT_TRUE(Eventually(60, [&] { return Lines("mpi") > 1 && Lines("mpi/learner-1") > 1; }));
+  const std::vector<pid_t> ranks = train.Children();
+  ASSERT_EQ(ranks.size(), 2u);
+  kill(ranks[1], SIGSTOP);
+  Process stop(place.path(), {"stop", "runs/mpi"});  // waits for the end
+  EXPECT_EQ(train.Wait(4), -1) << train.Errors();
+  kill(ranks[1], SIGCONT);
+  EXPECT_EQ(stop.Wait(20), 0) << stop.Errors();
+  EXPECT_EQ(train.Wait(60), 0) << train.Errors();
+  EXPECT_THAT(train.Output(), HasSubstr("steps learned"));
+  ASSERT_GT(Weights("mpi").size(), 0u);
+  EXPECT_EQ(Weights("mpi/learner-1"), Weights("mpi"));
+  ExpectNothingLeft("mpi");
+}
+
+TEST_F(UnderMpirun, ARankWithoutACheckpointBeginsAnewBesideTheOthers) {
+  WriteParabola();
+  Process train(place.path(), {"train", "mpi.toml", "--set", "data.passes=20"}, Ranks(2));
+  ASSERT_EQ(train.Wait(60), 0) << train.Errors();
+  std::filesystem::remove_all(place.path() + "/runs/mpi/learner-1/checkpoints");
+  Process resume(place.path(), {"resume", "runs/mpi", "--set", "data.passes=30"}, Ranks(2));
+  EXPECT_EQ(resume.Wait(60), 0) << resume.Errors();
+  EXPECT_THAT(resume.Errors(), HasSubstr("rank 1 takes rank 0's model, but begins anew"));
+  EXPECT_THAT(resume.Output(), HasSubstr("Done: 15,000 steps"));
+  EXPECT_TRUE(place.Has("runs/mpi/learner-1.1/config.toml")) << "what it had is lost";
+  Process again(place.path(), {"resume", "runs/mpi", "--set", "data.passes=40"}, Ranks(2));
+  EXPECT_EQ(again.Wait(60), 0) << again.Errors();
+  EXPECT_EQ(again.Errors().find("anew"), std::string::npos) << again.Errors();
+  EXPECT_THAT(again.Output(), HasSubstr("Done: 20,000 steps"));
   ExpectNothingLeft("mpi");
 }
 
@@ -200,6 +294,15 @@ TEST(CollectiveConfig, WhatDoesNotFitIsRefusedInOneSentence) {
               HasSubstr("always average every gradient; take the line out"));
   EXPECT_THAT(refusal({"train", "cartpole", "--set", "parameters.backup=1"}),
               HasSubstr("parameters.backup: belongs to a parameter server"));
+  const auto write = [&](const std::string& run, const std::string& record) {
+    std::filesystem::create_directories(place.path() + "/runs/" + run);
+    place.Write("runs/" + run + "/config.toml", "[run]\nenvironment = \"cartpole\"\n");
+    place.Write("runs/" + run + "/resume.json", record);
+  };
+  write("served", R"({"models": ["default"], "listen": [], "actors": "attached"})");
+  write("two", R"({"models": ["a", "b"], "listen": [], "actors": "train"})");
+  EXPECT_THAT(refusal({"resume", "served"}), HasSubstr("was started by `murmurate serve`"));
+  EXPECT_THAT(refusal({"resume", "two"}), HasSubstr("learns 2 models, and the ranks of"));
   const Ran unknown =
       RunMurmurate(place.path(), {"train", "cartpole", "--set", "parameters.collective=gloo"});
   EXPECT_EQ(unknown.code, 2);

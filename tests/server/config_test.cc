@@ -307,5 +307,28 @@ TEST(Config, SeveralWorkersEachHaveAPartOfTheFiles) {
   EXPECT_EQ(part(server + "workers = 4\nworker = 3\n", "divide = false\n"), (FeedPart{0, 1, true}));
 }
 
+TEST(Config, ARankHasAPartOfTheFilesAndEndsAsRankZeroSays) {
+  const auto rank = [](int number, int size, const std::string& data = "") {
+    auto config = Load(
+        "[run]\nsteps = 1000\n[algorithm]\nname = \"supervised\"\n[parameters]\ncollective = "
+        "\"mpi\"\n[data]\nobservations = \"x.npy\"\nlabels = \"y.npy\"\npasses = 7\n" +
+        data);
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    config->ShareWork(number, size, "runs/r");
+    return *std::move(config);
+  };
+  EXPECT_EQ(rank(0, 1).data().part, (FeedPart{0, 1, false}));
+  EXPECT_EQ(rank(0, 1).run().most_steps(), 1000u);
+  const Config first = rank(0, 3), last = rank(2, 3);
+  EXPECT_EQ(first.data().part, (FeedPart{0, 3, true}));
+  EXPECT_EQ(last.data().part, (FeedPart{2, 3, true}));
+  EXPECT_EQ(rank(2, 3, "divide = false\n").data().part, (FeedPart{0, 1, true}));
+  EXPECT_EQ(first.data().passes, 7);
+  EXPECT_EQ(first.run().most_steps(), 334u);
+  EXPECT_GT(last.data().passes, 1 << 30);  // more than a config can ask for
+  EXPECT_EQ(last.run().most_steps(), UINT64_MAX);
+  EXPECT_EQ(*last.run().steps, 334u);  // of schedules
+}
+
 }  // namespace
 }  // namespace murmurate
