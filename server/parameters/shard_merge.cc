@@ -57,6 +57,19 @@ bool Shard::State::StepIntoNext(float learning_rate, float scale,
   return true;
 }
 
+bool Shard::State::CopySmall(std::span<const float> from, std::span<float> to) {
+  const auto kind = to.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  const bool in_place = to.data() == scratch.data();
+  for (std::size_t at = 0; at < from.size(); at += kPieceFloats) {
+    const auto piece = from.subspan(at, std::min(kPieceFloats, from.size() - at));
+    const auto copy = std::span(scratch).subspan(in_place ? at : 0, piece.size());
+    std::copy(piece.begin(), piece.end(), copy.begin());
+    if (!AllWithin(kLargestFloat, copy)) return false;
+    if (!in_place) (void)CopyFinite(to.data() + at, copy, kind);
+  }
+  return true;
+}
+
 Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
                               std::span<const float> contribution) {
   if (NeedsPulledCopy(settings.rule.name) && !worker.pulled_center) {
@@ -65,19 +78,20 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
   }
   wire::Center answer{
       .step = push.step, .staleness = version - std::min(version, push.pulled), .merged = true};
-  const murmurate::Push merged{.contribution = contribution,
-                               .staleness = answer.staleness,
-                               .pulled = worker.pulled_center
-                                             ? worker.pulled_center->floats().first(range.count)
-                                             : std::span<const float>(),
-                               .learning_rate = static_cast<float>(push.learning_rate)};
+  murmurate::Push merged{.contribution = contribution,
+                         .staleness = answer.staleness,
+                         .pulled = worker.pulled_center
+                                       ? worker.pulled_center->floats().first(range.count)
+                                       : std::span<const float>(),
+                         .learning_rate = static_cast<float>(push.learning_rate)};
   std::shared_ptr<Block> elastic;
   float scale = 1.0f;
   if (plain) {
     scale = MergeScale(settings.rule, merged, Trained());
     if (!StepIntoNext(merged.learning_rate, scale, contribution)) return NotFinite(push);
   } else {
-    if (!AllWithin(kLargestFloat, contribution)) return NotFinite(push);
+    merged.contribution = std::span(scratch).first(range.count);
+    if (!CopySmall(contribution, std::span(scratch).first(range.count))) return NotFinite(push);
     if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
     scale = Merge(settings.rule, merged, Renewed(), optimizer.get(),
                   elastic ? elastic->floats().first(range.count) : std::span<float>());
@@ -125,12 +139,7 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
     return {};
   }
   auto block = pool->Take();
-  const auto kind = contribution.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  for (std::size_t at = 0; at < contribution.size(); at += kPieceFloats) {
-    const auto piece = contribution.subspan(at, std::min(kPieceFloats, contribution.size() - at));
-    const bool small = AllWithin(kLargestFloat, piece);
-    if (!CopyFinite(block->floats().data() + at, piece, kind) || !small) return NotFinite(push);
-  }
+  if (!CopySmall(contribution, block->floats().first(range.count))) return NotFinite(push);
   worker.pending = std::make_unique<Pending>(
       Pending{push.step, push.pulled, static_cast<float>(push.learning_rate), std::move(block)});
   arrivals.push_back(id);
