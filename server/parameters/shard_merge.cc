@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -13,6 +14,21 @@ namespace murmurate {
 namespace {
 
 constexpr std::size_t kLargeFloats = 4u << 20;  ///< leave the cache before they are read again
+
+/// False: some are too large, or not finite. Who pushed may be writing `from`, so what is checked
+/// is a copy, which then goes into `to`.
+bool CopySmall(std::span<const float> from, std::span<float> to) {
+  const auto kind = to.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  alignas(64) std::array<float, kPieceFloats> own;
+  for (std::size_t at = 0; at < from.size(); at += kPieceFloats) {
+    const auto piece = from.subspan(at, std::min(kPieceFloats, from.size() - at));
+    const auto copy = std::span<float>(own).first(piece.size());
+    std::copy(piece.begin(), piece.end(), copy.begin());
+    if (!AllWithin(kLargestFloat, copy)) return false;
+    (void)CopyFinite(to.data() + at, copy, kind);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -54,19 +70,6 @@ bool Shard::State::StepIntoNext(float learning_rate, float scale,
   plain->Count();
   center = std::move(next);
   is_out = false;
-  return true;
-}
-
-bool Shard::State::CopySmall(std::span<const float> from, std::span<float> to) {
-  const auto kind = to.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  const bool in_place = to.data() == scratch.data();
-  for (std::size_t at = 0; at < from.size(); at += kPieceFloats) {
-    const auto piece = from.subspan(at, std::min(kPieceFloats, from.size() - at));
-    const auto copy = std::span(scratch).subspan(in_place ? at : 0, piece.size());
-    std::copy(piece.begin(), piece.end(), copy.begin());
-    if (!AllWithin(kLargestFloat, copy)) return false;
-    if (!in_place) (void)CopyFinite(to.data() + at, copy, kind);
-  }
   return true;
 }
 

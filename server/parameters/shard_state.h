@@ -58,9 +58,6 @@ struct Shard::State {
   Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
   /// One pass over memory instead of three; false: not finite, and nothing has changed.
   bool StepIntoNext(float learning_rate, float scale, std::span<const float> contribution);
-  /// Into `to`, which may be `scratch`; false: some are too large, or not finite. Who pushed may be
-  /// writing `from`, so what is checked is the copy.
-  bool CopySmall(std::span<const float> from, std::span<float> to);
   bool IsStepInPieces() const { return plain && !IsSynchronous(settings.rule.name); }
   Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution,
                std::int64_t now_ns);
