@@ -70,7 +70,10 @@ SegmentExchange::Way SegmentExchange::Answer(const Shard::Answer& answer) {
   Peer& peer = found->second;
   const std::uint64_t turn = std::exchange(peer.waits, 0);
   if (turn == 0) return Way::kMessageWithoutBlock;
-  if (answer.block->place() == 0) return Way::kMessage;
+  if (answer.block->place() == 0) {
+    peer.segment->Answer({answer.center, 0}, turn);
+    return Way::kMessage;
+  }
   peer.read = answer.block;
   peer.segment->Answer({answer.center, answer.block->place()}, turn);
   return Way::kPlaced;

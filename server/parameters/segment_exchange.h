@@ -41,7 +41,7 @@ class SegmentExchange {
 
   enum class Way { kPlaced, kMessage, kMessageWithoutBlock };
   /// kPlaced: the worker has it. Else a message is to carry it: the worker is not mapped, or no
-  /// place was free; without its block, when nobody waits for that.
+  /// place was free (which it has been told); without its block, when nobody waits for that.
   Way Answer(const Shard::Answer& answer);
 
   const Doorbell* bell() const { return bell_.get(); }  ///< null: nobody can ring

@@ -15,6 +15,8 @@ namespace murmurate {
 namespace {
 
 constexpr std::size_t kFloatsInALine = 16;
+constexpr int kWorkersWithRoom = 16;                       ///< when blocks are small
+constexpr std::size_t kRoomFloats = std::size_t{4} << 20;  ///< 16 MiB, for more than are expected
 
 std::string Number(double value) {
   char text[32];
@@ -73,7 +75,7 @@ Status Shard::State::Build(const std::string& text) {
   const bool gradients = settings.rule.form == PushForm::kGradient;
   if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients)
     plain = static_cast<Sgd*>(optimizer.get());
-  scratch = AlignedFloats(IsSynchronous(settings.rule.name) ? range.count : kPieceFloats);
+  scratch = AlignedFloats(IsStepInPieces() ? kPieceFloats : range.count);
   shared = nullptr;
   pool = std::make_unique<BlockPool>(range.count + statistics);
   center = std::make_shared<Block>(range.count + statistics);
@@ -133,8 +135,10 @@ bool Shard::State::MayBegin(const Worker& worker, std::int64_t now_ns) const {
   });
 }
 
-void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
-  std::copy_n(parameters.begin(), range.count, Renewed().begin());
+bool Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
+  const std::span<float> beginning = Renewed();
+  std::copy_n(parameters.begin(), range.count, beginning.begin());
+  if (!AllFinite(beginning)) return false;
   old_statistics = true;
   empty = false;
   const std::uint32_t number = workers.at(id).number;
@@ -144,6 +148,7 @@ void Shard::State::Begin(std::uint64_t id, std::span<const float> parameters) {
   for (auto& [other, worker] : workers)
     if (std::exchange(worker.awaits_beginning, false) && worker.member && other != id)
       Respond(other, {.merged = true});
+  return true;
 }
 
 /// The answer was lost, or is not due.
@@ -235,9 +240,10 @@ Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
                                     std::span<const float> block) {
   if (block.empty() || statistics == 0) return {};
   const auto seen = block.subspan(range.count);
-  if (!AllFinite(seen)) return NotFinite(push);
-  if (worker->statistics.size() != statistics) worker->statistics = AlignedFloats(statistics);
-  std::copy(seen.begin(), seen.end(), worker->statistics.begin());
+  if (arrived.size() != statistics) arrived = AlignedFloats(statistics);
+  std::copy(seen.begin(), seen.end(), arrived.begin());
+  if (!AllFinite(arrived)) return NotFinite(push);
+  std::swap(worker->statistics, arrived);
   old_statistics = true;
   return {};
 }
@@ -261,10 +267,7 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
     return {};
   }
   MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
-  if (s.empty && push.step == 0 && !block.empty()) {
-    if (!AllFinite(block)) return s.NotFinite(push);
-    s.Begin(id, block);
-  }
+  if (s.empty && push.step == 0 && !block.empty() && !s.Begin(id, block)) return s.NotFinite(push);
   if (s.empty && push.step == 0) {
     worker.awaits_beginning = true;
     return {};
@@ -310,12 +313,14 @@ void Shard::Tick(std::int64_t now_ns) {
 }
 
 /// Enough places for the center, the next one, an answer that each worker reads, and one more.
+/// Where they cost little, also for workers that nobody announced.
 Result<std::shared_ptr<ShardSegment>> Shard::ShareAnswers(std::uint64_t bell) {
   State& s = *state_;
   if (s.shared) return s.shared;
-  auto segment = ShardSegment::Create(
-      block_floats(), static_cast<std::uint32_t>(std::max(s.settings.workers, members()) + 3),
-      bell);
+  const std::size_t fit = kRoomFloats / std::max<std::size_t>(1, block_floats());
+  const int room = static_cast<int>(std::min<std::size_t>(kWorkersWithRoom, fit));
+  const int places = std::max({s.settings.workers, members(), room}) + 3;
+  auto segment = ShardSegment::Create(block_floats(), static_cast<std::uint32_t>(places), bell);
   if (!segment.ok()) return segment.status();
   s.shared = *segment;
   s.pool = std::make_unique<BlockPool>(block_floats(), s.shared);
@@ -325,34 +330,6 @@ Result<std::shared_ptr<ShardSegment>> Shard::ShareAnswers(std::uint64_t bell) {
 }
 
 std::vector<Shard::Answer> Shard::TakeAnswers() { return std::exchange(state_->answers, {}); }
-
-std::string Shard::Waits() const {
-  const State& s = *state_;
-  std::string who, whom;
-  const auto add = [](std::string* to, std::uint32_t number) {
-    *to += (to->empty() ? "" : ", ") + std::to_string(number);
-  };
-  const std::uint64_t slowest = s.Slowest();
-  for (const auto& [id, worker] : s.workers)
-    if (worker.awaits_beginning && worker.member) add(&who, worker.number);
-  if (!who.empty()) return "worker " + who + " waits for the parameters of worker 0";
-  for (const auto& [id, worker] : s.workers) {
-    if (worker.pending || worker.held) {
-      add(&who, worker.number);
-    } else if (worker.member && !worker.waiting &&
-               (IsSynchronous(s.settings.rule.name) || worker.pushes == slowest)) {
-      add(&whom, worker.number);
-    }
-  }
-  if (who.empty()) return "";
-  const std::string for_whom = whom.empty() ? "those that have not joined yet" : "worker " + whom;
-  if (IsSynchronous(s.settings.rule.name))
-    return "worker " + who + " waits for " + for_whom + ": round " + std::to_string(s.version + 1) +
-           " is not complete";
-  return "worker " + who + " waits for " + for_whom +
-         ": it is more than max_staleness = " + std::to_string(s.settings.max_staleness) +
-         " pushes ahead";
-}
 
 bool Shard::empty() const { return state_->empty; }
 const std::string& Shard::spec() const { return state_->spec_text; }

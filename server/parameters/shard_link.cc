@@ -73,7 +73,8 @@ void ShardLink::SendJoin(std::int64_t now_ns) {
   asked_ns_ = now_ns;
   joined_ = false;
   wire::Join join = options_.join;
-  join.step = last_step_;
+  const bool pulls = request_ && request_->push.step == 0;
+  join.step = pulls && last_step_ > 0 ? last_step_ + 1 : last_step_;
   if (segment_) {
     join.host = HostIdentity();
     join.segment = segment_->name();
@@ -120,7 +121,7 @@ void ShardLink::Poll(std::int64_t now_ns) {
   if (const auto placed = waits_in_segment_ ? segment_->Answered(turn_) : std::nullopt) {
     heard_ns_ = now_ns;
     waits_in_segment_ = false;
-    OnCenter(placed->center, placed->place, {});
+    if (placed->place != 0) OnCenter(placed->center, placed->place, {});  // else in a message
   }
   Message message;
   while (!answer_ && socket_.TryReceive(&message)) OnMessage(std::move(message), now_ns);
@@ -141,7 +142,8 @@ void ShardLink::OnMessage(Message message, std::int64_t now_ns) {
   heard_ns_ = now_ns;
   const wire::Body& body = std::get<wire::Decoded>(decoded).body;
   if (const auto* joined = std::get_if<wire::Joined>(&body)) {
-    if (!joined_) OnJoined(*joined);
+    const bool maps_after_all = segment_ && !answers_ && !joined->segment.empty();
+    if (!joined_ || maps_after_all) OnJoined(*joined);
   } else if (const auto* center = std::get_if<wire::Center>(&body)) {
     const bool awaited = again_ != 0 && center->step == again_;
     if (!answers_ || awaited || !message.frames[2].bytes().empty())  // else of one that came late
@@ -160,27 +162,24 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
                                ": give both sides the same parameters.shards");
     return;
   }
+  waits_in_segment_ = false;
   if (!Map(joined)) return;  // and join without it, soon
   joined_ = true;
   if (!request_) return;
-  if (request_->push.step == 0) {
-    joined_ = SendPush(*request_, joined.empty);
-    return;
-  }
-  if (joined.empty) {
-    retained_.clear();  // what they did is in the parameters that it gets now
-    wants_parameters_ = true;
-    return;
-  }
-  SendAfter(joined.step);
+  if (!joined.empty) return SendAfter(joined.step);
+  retained_.clear();  // what they did is in the parameters that it gets now
+  again_ = 0;
+  wants_parameters_ = request_->push.step != 0;
+  if (!wants_parameters_) joined_ = SendPush(*request_, true);
 }
 
 /// False: there is a shard that has mapped our segment, but whose own cannot be reached.
 bool ShardLink::Map(const wire::Joined& joined) {
-  if (joined.segment.empty() || !segment_) {
+  if (joined.segment.empty()) {
     answers_ = nullptr;
     return true;
   }
+  if (!segment_) return false;  // to a JOIN that still named it
   if (answers_ && answers_->name() == joined.segment) return true;
   auto answers = ShardSegment::Open(joined.segment, floats(), ShardSegment::Access::kRead);
   auto bell = answers.ok() ? DoorbellButton::Open((*answers)->bell()) : answers.status();
@@ -222,7 +221,10 @@ void ShardLink::OnCenter(const wire::Center& center, std::uint32_t place, Frame 
     joined_ = SendPush(*request_, true);
     return;
   }
-  if (again_ != 0 && center.step == again_) return SendAfter(center.step);
+  if (again_ != 0) {  // what was answered before may not end the request: it hides what is lacking
+    if (center.step == again_) SendAfter(center.step);
+    return;
+  }
   if (center.step != request_->push.step || !TakeBlock(place, std::move(frame))) return;
   waits_in_segment_ = false;
   answer_ = center;
@@ -255,7 +257,7 @@ bool ShardLink::TakeBlock(std::uint32_t place, Frame frame) {
 void ShardLink::Retain() {
   const wire::Push push = std::exchange(request_, std::nullopt)->push;
   auto kept = std::exchange(kept_, nullptr);
-  if (!MayKeep(push.step)) retained_.clear();
+  if (push.step != 0 && !MayKeep(push.step)) retained_.clear();
   if (push.step <= answer_->kept || !kept) return;
   retained_.push_back({push, std::move(kept)});
   while (retained_.size() * floats() * sizeof(float) > options_.retain_bytes) retained_.pop_front();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -14,6 +15,21 @@ namespace murmurate {
 namespace {
 
 constexpr std::size_t kLargeFloats = 4u << 20;  ///< leave the cache before they are read again
+
+/// False: some are too large, or not finite. Who pushed may be writing `from`, so what is checked
+/// is a copy, which then goes into `to`.
+bool CopySmall(std::span<const float> from, std::span<float> to) {
+  const auto kind = to.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  alignas(64) std::array<float, kPieceFloats> own;
+  for (std::size_t at = 0; at < from.size(); at += kPieceFloats) {
+    const auto piece = from.subspan(at, std::min(kPieceFloats, from.size() - at));
+    const auto copy = std::span<float>(own).first(piece.size());
+    std::copy(piece.begin(), piece.end(), copy.begin());
+    if (!AllWithin(kLargestFloat, copy)) return false;
+    (void)CopyFinite(to.data() + at, copy, kind);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -66,19 +82,20 @@ Status Shard::State::MergeNow(Worker& worker, const wire::Push& push,
   }
   wire::Center answer{
       .step = push.step, .staleness = version - std::min(version, push.pulled), .merged = true};
-  const murmurate::Push merged{.contribution = contribution,
-                               .staleness = answer.staleness,
-                               .pulled = worker.pulled_center
-                                             ? worker.pulled_center->floats().first(range.count)
-                                             : std::span<const float>(),
-                               .learning_rate = static_cast<float>(push.learning_rate)};
+  murmurate::Push merged{.contribution = contribution,
+                         .staleness = answer.staleness,
+                         .pulled = worker.pulled_center
+                                       ? worker.pulled_center->floats().first(range.count)
+                                       : std::span<const float>(),
+                         .learning_rate = static_cast<float>(push.learning_rate)};
   std::shared_ptr<Block> elastic;
   float scale = 1.0f;
   if (plain) {
     scale = MergeScale(settings.rule, merged, Trained());
     if (!StepIntoNext(merged.learning_rate, scale, contribution)) return NotFinite(push);
   } else {
-    if (!AllWithin(kLargestFloat, contribution)) return NotFinite(push);
+    merged.contribution = std::span(scratch).first(range.count);
+    if (!CopySmall(contribution, std::span(scratch).first(range.count))) return NotFinite(push);
     if (AnswerIsElastic(settings.rule.name)) elastic = pool->Take();
     scale = Merge(settings.rule, merged, Renewed(), optimizer.get(),
                   elastic ? elastic->floats().first(range.count) : std::span<float>());
@@ -126,12 +143,7 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
     return {};
   }
   auto block = pool->Take();
-  const auto kind = contribution.size() > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  for (std::size_t at = 0; at < contribution.size(); at += kPieceFloats) {
-    const auto piece = contribution.subspan(at, std::min(kPieceFloats, contribution.size() - at));
-    const bool small = AllWithin(kLargestFloat, piece);
-    if (!CopyFinite(block->floats().data() + at, piece, kind) || !small) return NotFinite(push);
-  }
+  if (!CopySmall(contribution, block->floats().first(range.count))) return NotFinite(push);
   worker.pending = std::make_unique<Pending>(
       Pending{push.step, push.pulled, static_cast<float>(push.learning_rate), std::move(block)});
   arrivals.push_back(id);

@@ -94,7 +94,7 @@ std::span<float> ShardSegment::place(std::uint32_t number) {
   return {reinterpret_cast<float*>(begin), floats_};
 }
 
-bool ShardSegment::OwnerIsAlive() const { return IsAlive(header().owner); }
+bool ShardSegment::OwnerIsAlive() const { return !segment_.IsAbandoned(kOwnerOffset); }
 
 void ShardSegment::Put(const PlacedPush& placed) {
   Header::Push& box = header().push;

@@ -32,8 +32,9 @@
 // One that has just mapped a segment passes over what lies there: the worker pushes again after
 // JOINED, from where the shard is.
 //
-// A worker can write anything into its segment. A push is copied before it is looked at, so a wrong
-// one is no worse than a wrong message. The push's turn is 0 while it is written.
+// A worker can write anything into its segment, at any time. No number of a push is read twice: it
+// is copied before it is looked at or, by plain SGD, looked at in what it made of the center. So a
+// wrong push is no worse than a wrong message. The push's turn is 0 while it is written.
 //
 // Sleeping: who pushes writes turn and then reads `sleeps`, who goes to sleep writes `sleeps` and
 // then reads turn, all in one order, so one of them sees the other. One thread of each process.
@@ -58,7 +59,8 @@ struct PlacedPush {
   std::uint32_t place = 0;
 };
 
-/// A CENTER whose block lies in a place of the shard's segment.
+/// A CENTER whose block lies in a place of the shard's segment; 0: it comes in a message, because
+/// no place was free.
 struct PlacedCenter {
   wire::Center center;
   std::uint32_t place = 0;
@@ -80,7 +82,7 @@ class ShardSegment {
   std::size_t floats() const { return floats_; }
   /// 1 to places().
   std::span<float> place(std::uint32_t number);
-  bool OwnerIsAlive() const;
+  bool OwnerIsAlive() const;  ///< also when it is of another container
 
   // ---- The worker's ----
 

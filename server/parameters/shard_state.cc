@@ -69,6 +69,34 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
   return {};
 }
 
+std::string Shard::Waits() const {
+  const State& s = *state_;
+  std::string who, whom;
+  const auto add = [](std::string* to, std::uint32_t number) {
+    *to += (to->empty() ? "" : ", ") + std::to_string(number);
+  };
+  const std::uint64_t slowest = s.Slowest();
+  for (const auto& [id, worker] : s.workers)
+    if (worker.awaits_beginning && worker.member) add(&who, worker.number);
+  if (!who.empty()) return "worker " + who + " waits for the parameters of worker 0";
+  for (const auto& [id, worker] : s.workers) {
+    if (worker.pending || worker.held) {
+      add(&who, worker.number);
+    } else if (worker.member && !worker.waiting &&
+               (IsSynchronous(s.settings.rule.name) || worker.pushes == slowest)) {
+      add(&whom, worker.number);
+    }
+  }
+  if (who.empty()) return "";
+  const std::string for_whom = whom.empty() ? "those that have not joined yet" : "worker " + whom;
+  if (IsSynchronous(s.settings.rule.name))
+    return "worker " + who + " waits for " + for_whom + ": round " + std::to_string(s.version + 1) +
+           " is not complete";
+  return "worker " + who + " waits for " + for_whom +
+         ": it is more than max_staleness = " + std::to_string(s.settings.max_staleness) +
+         " pushes ahead";
+}
+
 void Shard::Kept(const SavedState& state) {
   const auto workers = WorkersIn(state);
   if (!workers.ok()) return;

@@ -1,5 +1,9 @@
 // What a Shard is made of; shard.cc has what it does with messages, shard_merge.cc how it
+<<<<<<< HEAD
 // merges and answers them, shard_state.cc how it is saved.
+=======
+// merges them, shard_state.cc how it is saved and what it says of itself.
+>>>>>>> f3
 #pragma once
 
 #include <map>
@@ -53,10 +57,12 @@ struct Shard::State {
   bool MayBegin(const Worker& worker, std::int64_t now_ns) const;
   Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
   Status NotFinite(const wire::Push& push) const;
-  void Begin(std::uint64_t id, std::span<const float> parameters);
+  /// False: not finite; it is as empty as before.
+  bool Begin(std::uint64_t id, std::span<const float> parameters);
   Status MergeNow(Worker& worker, const wire::Push& push, std::span<const float> contribution);
   /// One pass over memory instead of three; false: not finite, and nothing has changed.
   bool StepIntoNext(float learning_rate, float scale, std::span<const float> contribution);
+  bool IsStepInPieces() const { return plain && !IsSynchronous(settings.rule.name); }
   Status Await(std::uint64_t id, const wire::Push& push, std::span<const float> contribution,
                std::int64_t now_ns);
   void TryRound(std::int64_t now_ns);
@@ -91,7 +97,8 @@ struct Shard::State {
   /// a worker pulled.
   std::shared_ptr<Block> center;
   bool is_out = false, old_statistics = false;
-  AlignedFloats scratch;
+  AlignedFloats scratch;  ///< a range, or where it IsStepInPieces a piece
+  AlignedFloats arrived;  ///< statistics that are not checked yet
   std::unique_ptr<Optimizer> optimizer;
   Sgd* plain = nullptr;  ///< the optimizer, where it steps each number by itself: without state
   std::map<std::uint64_t, Worker> workers;

@@ -3,7 +3,8 @@
 // in shared memory.
 //
 // A datagram socket in the abstract namespace: nothing is left behind by whoever dies. Anybody of
-// the host can ring, which costs a look.
+// the host can ring, which costs a look. Who rings without end makes a thread look all the time,
+// but does not hold it.
 #pragma once
 
 #include <cstdint>

@@ -165,6 +165,10 @@ bool IsAbandoned(int fd, std::size_t owner_offset) {
 
 }  // namespace
 
+bool SharedSegment::IsAbandoned(std::size_t owner_offset) const {
+  return murmurate::IsAbandoned(mapping_->object.get_mapping_handle().handle, owner_offset);
+}
+
 int SweepDeadSegments(std::size_t owner_offset) {
   DIR* folder = opendir(kFolder);
   if (folder == nullptr) return 0;

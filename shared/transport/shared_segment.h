@@ -29,6 +29,10 @@ class SharedSegment {
   SharedSegment& operator=(SharedSegment&&) noexcept;
   ~SharedSegment();
 
+  /// A reader's: whether nobody alive made it, as SweepDeadSegments finds out. Who is told so lets
+  /// go of it.
+  bool IsAbandoned(std::size_t owner_offset) const;
+
   std::byte* data() const { return data_; }  ///< writing through a reader's mapping is SIGSEGV
   std::size_t size() const { return size_; }
   const std::string& name() const { return name_; }

@@ -260,7 +260,7 @@ struct Join {
   std::string rule;                     ///< all settings that both sides must share, as text
   std::uint32_t worker = 0;             ///< its number: the order of sums
   std::uint32_t shard = 0, shards = 1;  ///< whom the worker takes the other for
-  std::uint64_t step = 0;               ///< of its last push, answered or not
+  std::uint64_t step = 0;               ///< of the push under way, or of the next; 0: it made none
   std::uint64_t host = 0;               ///< HostIdentity: who has the same can map
   std::string segment;                  ///< this one (server/parameters/shard_segment.h); "": none
 };

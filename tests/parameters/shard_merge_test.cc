@@ -37,6 +37,20 @@ TEST(Shard, APushThatIsNotFiniteLeavesTheCenterAsItWas) {
   EXPECT_EQ(shard.version(), 1u);
 }
 
+TEST(Shard, ABeginningThatIsNotFiniteIsNone) {
+  Shard shard(PlainAsgd(), 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(shard.Join(1, JoinOf(SmallSpec(), PlainAsgd()), 0).ok());
+  std::vector<float> block(shard.block_floats(), 2.0f);
+  block.back() = std::nanf("");
+  EXPECT_THAT(shard.OnPush(1, {}, block, 0).message(), HasSubstr("not finite"));
+  EXPECT_TRUE(shard.empty());
+  EXPECT_TRUE(shard.TakeAnswers().empty());
+  block.back() = 2.0f;
+  EXPECT_TRUE(shard.OnPush(1, {}, block, 0).ok());
+  EXPECT_FALSE(shard.empty());
+  EXPECT_THAT(shard.center(), Each(2.0f));
+}
+
 /// What is finite itself, but would not leave the parameters so: by plain SGD it is seen in the
 /// next center, by all others in the push.
 class AnyRule : public testing::TestWithParam<ShardSettings> {};

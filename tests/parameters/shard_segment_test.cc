@@ -224,6 +224,27 @@ TEST_F(Talk, APlaceThatTheSegmentLacksSendsTheWorkerBackToJoin) {
   EXPECT_THAT(server_->Find("default")->center(), Each(3.0f));
 }
 
+/// Each worker holds the answer that it reads, so sooner or later there is no place for another.
+TEST_F(Talk, AnAnswerThatFindsNoPlaceSendsTheWorkerToItsMessages) {
+  const auto first = Begun(3.0f);
+  std::vector<std::shared_ptr<ShardSegment>> workers;
+  PlacedCenter answer{{}, 1};
+  while (answer.place != 0 && workers.size() < 100) {
+    workers.push_back(*ShardSegment::Create(floats_, 1));
+    wire::Join join = JoinWith(*workers.back());
+    join.worker = static_cast<std::uint32_t>(workers.size());
+    (void)Ask(join, {}, 100 + workers.size());
+    std::ranges::fill(workers.back()->place(1), 1.0f);
+    answer = Push(*workers.back(), {{.step = 1, .learning_rate = 0.25, .turn = 1}, 1});
+  }
+  EXPECT_EQ(answer.place, 0u);
+  EXPECT_GT(workers.size(), 16u) << "blocks are small: there is room for more than are expected";
+  const wire::Body message = Receive();
+  ASSERT_TRUE(std::holds_alternative<wire::Center>(message));
+  EXPECT_EQ(std::get<wire::Center>(message).version, workers.size());
+  EXPECT_EQ(block_bytes_, floats_ * sizeof(float));
+}
+
 TEST_F(Talk, AWorkersLinkReadsTheAnswerWhereItLies) {
   ShardLink::Options options;
   options.join = JoinWith(**ShardSegment::Create(floats_, 1));
@@ -320,6 +341,18 @@ TEST(ShardSegment, LeavesNothingBehind) {
   }
   EXPECT_EQ(ShardSegment::Open(name, 10, ShardSegment::Access::kRead).status().code(),
             StatusCode::kUnavailable);
+}
+
+TEST(ShardSegment, ItsOwnerIsAliveAsLongAsItHoldsItWhereverItsNumberMeansSomething) {
+  auto made = *ShardSegment::Create(10, 1);
+  const auto mapped = *ShardSegment::Open(made->name(), 10, ShardSegment::Access::kRead);
+  EXPECT_TRUE(mapped->OwnerIsAlive());
+  const auto other = SharedSegment::OpenReadWrite(made->name());
+  ASSERT_TRUE(other.ok());
+  ++reinterpret_cast<ProcessIdentity*>(other->data() + 64)->boot_hash;  // of another container
+  EXPECT_TRUE(mapped->OwnerIsAlive());
+  made.reset();
+  EXPECT_FALSE(mapped->OwnerIsAlive());
 }
 
 TEST(BlockPool, GivesPlacesFirstAndThenMemoryOfItsOwn) {

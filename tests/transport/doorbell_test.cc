@@ -22,14 +22,16 @@ TEST(Doorbell, ARingWakesWhoSleepsOnce) {
   EXPECT_FALSE(poller.Wait({}, 0));
 }
 
-TEST(Doorbell, RingsThatNobodyHearsWaitForNothingAndAreHeardAsOne) {
+TEST(Doorbell, RingsThatNobodyHearsWaitForNothingAndAreHeardAsAFew) {
   const std::uint64_t number = RandomIdentity();
   const auto bell = *Doorbell::Open(number);
   const auto button = *DoorbellButton::Open(number);
   for (int i = 0; i < 10'000; ++i) button->Ring();
   Poller poller(nullptr, bell.get());
-  EXPECT_TRUE(poller.Wait({}, 0));
-  EXPECT_FALSE(poller.Wait({}, 0));
+  int looks = 0;
+  while (looks < 100 && poller.Wait({}, 0)) ++looks;
+  EXPECT_GE(looks, 1);
+  EXPECT_LE(looks, 9);  // the kernel keeps 11, or 513 where systemd allows so many; 64 at a time
 }
 
 TEST(Doorbell, WhoIsDeadOrNeverWasHearsNothing) {
