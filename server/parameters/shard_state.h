@@ -1,9 +1,5 @@
 // What a Shard is made of; shard.cc has what it does with messages, shard_merge.cc how it
-<<<<<<< HEAD
-// merges and answers them, shard_state.cc how it is saved.
-=======
-// merges them, shard_state.cc how it is saved and what it says of itself.
->>>>>>> f3
+// merges and answers them, shard_state.cc how it is saved and what it says of itself.
 #pragma once
 
 #include <map>
