@@ -188,7 +188,13 @@ bool AgentCore::MayBegin(bool record) {
   const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
   if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
   // With every block on its way, the sender is behind: wait for it rather than drop.
-  return fitted_->ring->HasFree() && model_->Reserve(fitted_->ring->layout().length);
+  if (!fitted_->ring->HasFree() || !model_->Reserve(fitted_->ring->layout().length)) return false;
+  // The credit may be of a later version, or what a session that has just ended gave back.
+  if (newest >= model_->at_version.load(std::memory_order_acquire) &&
+      model_->live.load(std::memory_order_acquire))
+    return true;
+  model_->started.fetch_sub(1, std::memory_order_acq_rel);
+  return false;
 }
 
 /// Chooses the newest version (Pin pins it again for each step) and opens a block.

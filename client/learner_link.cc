@@ -175,9 +175,9 @@ void LearnerLink::OnEvent(Kind kind) {
       OpenSocket();
       break;
   }
-  sender_.EndSession(roster_.models());
   adopted_ = false;
-  SetLive(false);
+  SetLive(false);  // before the credit that was spent comes back: nobody begins with it
+  sender_.EndSession(roster_.models());
 }
 
 /// In lock-step nobody plays on meanwhile, so that the run goes on where it was.
