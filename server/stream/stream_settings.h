@@ -1,0 +1,49 @@
+// StreamSettings: what [stream.NAME] says: where messages come from, what is in them, what is to be
+// forecast of them, by what, and where that goes. Checked by whoever reads the config; the parts
+// below take it as it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace murmurate {
+
+/// A number that every message of a stream carries.
+struct StreamField {
+  std::string name;     ///< [a-z0-9_]{1,32}
+  std::string pointer;  ///< where a payload has it: JSON pointer, CSV column; "": "/" + name
+  std::string unit;     ///< said with each forecast; "": none
+  double low = -1e30, high = 1e30;  ///< what lies beyond is missing
+};
+
+/// What is forecast of each device, and how it is scored (forecaster.h).
+struct ForecastSettings {
+  /// What becomes of a message without some of the fields.
+  enum class Missing : std::uint8_t {
+    kHold,   ///< the last value stands in, for at most max_gap rows; then as kSkip
+    kSkip,   ///< the message is no row: nothing is forecast or learned from it
+    kError,  ///< the message is refused, and counted as malformed
+  };
+  /// What the messages of one cell of the grid make together.
+  enum class Resample : std::uint8_t { kLast, kMean, kSum };
+
+  std::vector<StreamField> fields;
+  std::vector<int> targets;        ///< indices of fields
+  std::vector<int> horizons{1};    ///< rows ahead, ascending
+  std::vector<double> quantiles;   ///< in (0, 1), ascending: of the error; two make an interval
+  int window = 16;                 ///< rows that one training step goes back, or a plain model sees
+  int season = 0;                  ///< rows; 0: the naive forecast is the last value
+  double every_s = 0;              ///< > 0: rows are the cells of this grid, else messages
+  Resample resample = Resample::kLast;
+  Missing missing = Missing::kHold;
+  int max_gap = 10;                ///< rows
+  int normalize_over = 1000;       ///< rows that means and deviations remember
+  int score_over = 200;            ///< forecasts that errors and skill remember
+  bool per_device_state = true;    ///< false: each window begins with nothing remembered
+  bool learn = true;
+  int max_devices = 10'000;
+  double forget_after_s = 86'400;  ///< a device silent for so long makes room for a new one
+};
+
+}  // namespace murmurate
