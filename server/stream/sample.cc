@@ -1,0 +1,62 @@
+#include "server/stream/sample.h"
+
+namespace murmurate {
+namespace {
+
+struct Words {
+  const char* word;
+  const char* sentence;
+};
+
+constexpr std::array<Words, kRefusals> kWords = {{
+    {"none", ""},
+    {"unknown_topic",
+     "the topic does not fit the pattern that is subscribed to: publish to a topic of that form, "
+     "or "
+     "change 'subscribe'"},
+    {"retained",
+     "the broker kept this message from before the subscription, so it may be old: publish samples "
+     "without the retain flag"},
+    {"empty_device", "the message names no device: give each device a name of its own"},
+    {"device_name_too_long",
+     "the name of the device has more than 128 bytes: choose a shorter one"},
+    {"bad_device_name",
+     "the name of the device has '+', '#', '/' or a control character in it: choose a name "
+     "without"},
+    {"oversized",
+     "the payload has more bytes than 'max_bytes' allows: send one sample a message, or raise it"},
+    {"malformed",
+     "the payload cannot be read in the declared 'format': check that the device sends it, whole "
+     "(JSON has null where a number is not finite; CSV is one line without quotes)"},
+    {"too_deep", "the payload is nested deeper than 32 levels: send a flatter object"},
+    {"twice",
+     "the payload has two values for one field: send each key once, for nobody can say which "
+     "holds"},
+    {"wrong_type",
+     "the payload has text or an object where a number belongs (or is no object at all): send "
+     "numbers, a sequence that is an integer from 0 on, and an id that is text or an integer"},
+    {"bad_time",
+     "the time cannot be read in the declared unit, or lies before 1970 or after 2262: send it in "
+     "that unit, or change the unit"},
+    {"no_field",
+     "the payload has a usable number for none of the declared fields: check 'fields' and their "
+     "pointers against what the device sends"},
+    {"duplicate",
+     "a message with this sequence number came before: nothing to do if the broker sent it again, "
+     "else let each device count its own messages"},
+    {"time_runs_back",
+     "the time lies before that of the device's last message: publish in order, or set its clock"},
+    {"too_many_devices",
+     "this stream follows as many devices as 'max_devices' allows: raise it, or subscribe to "
+     "fewer"},
+}};
+
+}  // namespace
+
+const char* WordOf(Refusal refusal) { return kWords[static_cast<std::size_t>(refusal)].word; }
+
+const char* SentenceOf(Refusal refusal) {
+  return kWords[static_cast<std::size_t>(refusal)].sentence;
+}
+
+}  // namespace murmurate

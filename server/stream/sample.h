@@ -1,0 +1,67 @@
+// Sample: what one message of a stream says, and Refusal: why a message says nothing.
+//
+// One Sample is filled message after message (TopicPattern gives its device, PayloadReader the
+// rest), so that its strings and its vector keep their memory. Whoever keeps one copies it.
+//
+// A refused message is dropped, counted under its word and now and then logged as its sentence; it
+// is never the end of a stream, because what comes from outside may be anything.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace murmurate {
+
+struct Sample {
+  std::string device;        ///< "": the one device of a topic without {device}
+  std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: the message has no time, take arrival
+  std::optional<std::uint64_t> sequence;  ///< counts a device's messages
+  std::vector<float> values;  ///< one per declared field, in order; NaN: missing or out of range
+  std::string id;             ///< what a later label refers to; "": none
+};
+
+enum class Refusal : std::uint8_t {
+  kNone,
+  // The topic
+  kUnknownTopic,
+  kRetained,
+  kEmptyDevice,
+  kDeviceNameTooLong,
+  kBadDeviceName,
+  // The payload
+  kOversized,
+  kMalformed,
+  kTooDeep,
+  kTwice,
+  kWrongType,
+  kBadTime,
+  kNoField,
+  // What was known before
+  kDuplicate,
+  kTimeRunsBack,
+  kTooManyDevices,
+};
+inline constexpr std::size_t kRefusals = static_cast<std::size_t>(Refusal::kTooManyDevices) + 1;
+
+/// "malformed": one word of a-z and _, for counters. kNone: "none".
+const char* WordOf(Refusal refusal);
+/// What is wrong and what to do, for the log. kNone: "".
+const char* SentenceOf(Refusal refusal);
+
+/// How many messages met each refusal; at kNone, how many were taken.
+class RefusalCounts {
+ public:
+  void Add(Refusal refusal) { ++counts_[static_cast<std::size_t>(refusal)]; }
+  std::uint64_t operator[](Refusal refusal) const {
+    return counts_[static_cast<std::size_t>(refusal)];
+  }
+
+ private:
+  std::array<std::uint64_t, kRefusals> counts_ = {};
+};
+
+}  // namespace murmurate
