@@ -128,7 +128,8 @@ void Algorithm::OrderRows(const TrainingBatch& batch) {
   OrderPlaces(batch, &places_);
   for (const int place : places_) {
     for (int step = burn_in_; step < trajectories[place].steps; ++step) {
-      rows_.push_back(place * batch.length + step);
+      const std::int32_t row = place * batch.length + step;
+      if (batch.weight[row] > 0.0f) rows_.push_back(row);
     }
     if (recurrent() && trajectories[place].steps > burn_in_) order_.push_back(place);
   }

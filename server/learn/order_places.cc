@@ -9,10 +9,10 @@ void OrderPlaces(const TrainingBatch& batch, std::vector<int>* places) {
   const auto& trajectories = batch.trajectories;
   places->clear();
   for (int place = 0; place < static_cast<int>(trajectories.size()); ++place) {
-    if (trajectories[place].steps > 0 &&
-        batch.weight[static_cast<std::size_t>(place) * batch.length] > 0.0f) {
+    const auto first =
+        batch.weight.begin() + static_cast<std::ptrdiff_t>(place) * static_cast<std::ptrdiff_t>(batch.length);
+    if (std::any_of(first, first + trajectories[place].steps, [](float w) { return w > 0.0f; }))
       places->push_back(place);
-    }
   }
   std::sort(places->begin(), places->end(), [&](int a, int b) {
     return std::pair(trajectories[a].agent, trajectories[a].first_step) <

@@ -1,0 +1,83 @@
+#include "server/stream/device.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace murmurate {
+
+int InputsOf(const ForecastSettings& settings) {
+  const int gap = settings.every_s > 0 ? 0 : 1;
+  const int season = settings.season > 0 ? static_cast<int>(settings.targets.size()) : 0;
+  return 2 * static_cast<int>(settings.fields.size()) + gap + season;
+}
+
+int OutputsOf(const ForecastSettings& settings) {
+  return static_cast<int>(settings.targets.size() * settings.horizons.size() *
+                          (1 + settings.quantiles.size()));
+}
+
+DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
+    : fields(static_cast<int>(settings.fields.size())),
+      targets(static_cast<int>(settings.targets.size())),
+      horizons(static_cast<int>(settings.horizons.size())),
+      outputs(OutputsOf(settings)),
+      inputs(InputsOf(settings)),
+      state(state_floats),
+      scores(targets * horizons),
+      window(settings.window),
+      last_horizon(settings.horizons.back()),
+      most_open(state > 0 ? window : kPlainOpen),
+      depth(window + last_horizon + (state > 0 ? 0 : most_open)),
+      target_depth(depth + settings.season) {
+  std::size_t end = 0;
+  const auto place = [&end](int count, int times = 1) {
+    const std::size_t begin = end;
+    end += static_cast<std::size_t>(count) * static_cast<std::size_t>(times);
+    return begin;
+  };
+  value = place(fields);
+  mean = place(fields);
+  variance = place(fields);
+  change = place(fields);
+  cell_sum = place(settings.every_s > 0 ? fields : 0);
+  cell_count = place(settings.every_s > 0 ? fields : 0);
+  scale = place(scores);
+  scaled = place(scores);
+  score = place(scores, sizeof(Score) / sizeof(float));
+  rows = place(depth, inputs);
+  row_targets = place(target_depth, targets);
+  forecasts = place(last_horizon, outputs);
+  by_model = place(last_horizon, scores);
+  head = place(state);
+  tail = place(state);
+  floats = end;
+}
+
+float Device::Naive(std::uint64_t row, int target, int horizon, int season) {
+  if (season > 0) {
+    const auto seasons = static_cast<std::uint64_t>((horizon + season - 1) / season);
+    const std::uint64_t back = seasons * static_cast<std::uint64_t>(season) - horizon;
+    if (back <= row) {
+      const float then = Target(row - back, target);
+      if (std::isfinite(then)) return then;
+    }
+  }
+  const auto kept = std::min(row, static_cast<std::uint64_t>(shape.target_depth - 1));
+  for (std::uint64_t back = 0; back < kept; ++back)
+    if (std::isfinite(Target(row - back, target))) return Target(row - back, target);
+  return Target(row - kept, target);
+}
+
+float Device::UsualError(int i) const {
+  const float squared = block[shape.scale + i];
+  return squared > 0 ? std::sqrt(squared) : 1.0f;
+}
+
+void Device::Break() {
+  rows = 0;
+  open = 0;
+  stood_in = 0;
+  std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
+}
+
+}  // namespace murmurate

@@ -1,0 +1,114 @@
+// Device: what a stream remembers of one device: its last rows, what is usual for it, its recurrent
+// state, the forecasts that are still open, and how good they were. All of it in one block of
+// memory: DeviceShape says where.
+//
+// Rows are numbered from 0, as they come. A ring keeps the last `depth` of them as the model sees
+// them (in usual deviations of when they came), beside the targets as they were. The state before
+// the oldest row and the one after the newest go along, each one step a row: training begins with
+// the first, a forecast with the second.
+//
+//   ... [oldest row ............ newest row]
+//   ^ tail state                            ^ head state
+//
+// With horizons up to h, the pair of row r is complete when row r + h has come. What is complete and
+// nobody has learned is `open` rows, the newest of them row rows - 1 - h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/stream/stream_settings.h"
+
+namespace murmurate {
+
+/// Numbers of one row: of each field its value and its change, both in usual deviations; without a
+/// grid the gap before it, in usual gaps; with a season, of each target how far its value a season
+/// before the first horizon is from now, in usual errors of the naive forecast.
+int InputsOf(const ForecastSettings& settings);
+/// Numbers that the model gives for one row: targets x horizons x (1 + quantiles), in this order;
+/// the first of each is the forecast itself. They count from the naive forecast, in its usual error.
+int OutputsOf(const ForecastSettings& settings);
+
+/// How the last forecasts of one target at one horizon were: means over score_over that forget.
+struct Score {
+  float model = 0, baseline = 0, published = 0;  ///< |error|, in the target's unit
+  float inside = 0;  ///< share of values between the outermost quantiles
+  float count = 0;   ///< how many these means are of, at most score_over
+};
+
+/// Each has a window of its own.
+inline constexpr int kPlainOpen = 16;
+
+/// Where things lie in the blocks of a stream's devices, in floats.
+struct DeviceShape {
+  /// `state_floats`: 0 for a plain model.
+  DeviceShape(const ForecastSettings& settings, int state_floats);
+
+  int fields, targets, horizons, outputs, inputs, state;
+  int scores;  ///< targets x horizons
+  int window, last_horizon;
+  int most_open;     ///< complete pairs that can wait: `window`, of a plain model kPlainOpen
+  int depth;         ///< rows kept: all that the oldest of these pairs sees, to the newest row
+  int target_depth;  ///< rows whose targets are kept: depth + season
+  std::size_t value, mean, variance, change;  ///< [fields]
+  std::size_t cell_sum, cell_count;           ///< [fields], with a grid
+  std::size_t scale, scaled;                  ///< [scores]
+  std::size_t score;                          ///< [scores] Score
+  std::size_t rows, row_targets;              ///< rings
+  std::size_t forecasts;                      ///< ring [last_horizon][outputs]
+  std::size_t by_model;                       ///< ring [last_horizon][scores], 1 or 0
+  std::size_t head, tail;                     ///< [state]
+  std::size_t floats;                         ///< of the block
+};
+
+struct Device {
+  Device(std::string_view device_name, const DeviceShape& device_shape)
+      : name(device_name), shape(device_shape), block(device_shape.floats) {}
+
+  const std::string name;
+  const DeviceShape& shape;
+  std::vector<float> block;
+  std::uint64_t rows = 0;
+  std::uint64_t last_sequence = 0;
+  std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
+  float usual_gap_s = 0;
+  float seen = 0;              ///< rows that what is usual is of, at most normalize_over
+  std::uint32_t open = 0;      ///< at most most_open
+  std::uint32_t stood_in = 0;  ///< rows since the last one that was whole
+  bool numbered = false;       ///< last_sequence is one
+  bool in_line = false;        ///< waits to be learned from
+  bool cell_begun = false;
+  bool known = false;          ///< every field has had a value
+  bool due = false;            ///< its newest row waits for its forecast
+
+  std::span<float> At(std::size_t offset, int count) {
+    return std::span(block).subspan(offset, static_cast<std::size_t>(count));
+  }
+  std::span<float> Row(std::uint64_t row) {
+    return At(shape.rows + (row % shape.depth) * shape.inputs, shape.inputs);
+  }
+  float& Target(std::uint64_t row, int target) {
+    return block[shape.row_targets + (row % shape.target_depth) * shape.targets + target];
+  }
+  std::span<float> Forecasts(std::uint64_t row) {
+    return At(shape.forecasts + (row % shape.last_horizon) * shape.outputs, shape.outputs);
+  }
+  std::span<float> ByModel(std::uint64_t row) {
+    return At(shape.by_model + (row % shape.last_horizon) * shape.scores, shape.scores);
+  }
+  std::span<float> head() { return At(shape.head, shape.state); }
+  std::span<float> tail() { return At(shape.tail, shape.state); }
+  Score& ScoreAt(int i) { return reinterpret_cast<Score*>(block.data() + shape.score)[i]; }
+
+  /// The naive forecast, made at `row`, of `target` at `row` + `horizon`: its last value, or with a
+  /// season of so many rows the last one of that phase that was known.
+  float Naive(std::uint64_t row, int target, int horizon, int season);
+  /// The usual error of that, never 0; `i`: of which target and horizon.
+  float UsualError(int i) const;
+  /// What has been is no past of what comes: only what is usual stays.
+  void Break();
+};
+
+}  // namespace murmurate

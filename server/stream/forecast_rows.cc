@@ -1,0 +1,131 @@
+// What Forecaster forecasts: one pass of the network over the newest rows of many devices.
+#include <algorithm>
+#include <cmath>
+
+#include "server/stream/forecaster.h"
+
+namespace murmurate {
+namespace {
+
+/// So many forecasts of a device must have been scored before the model's can be published.
+constexpr float kScoredBefore = 20.0f;
+
+}  // namespace
+
+void Forecaster::TakeWeights(const Snapshot& snapshot) {
+  const std::span<const float> all(snapshot.parameters.data(), snapshot.parameters.size());
+  policy_.Pack(all.subspan(layout_.policy.offset, layout_.policy.count),
+               all.subspan(layout_.statistics.offset, layout_.statistics.count));
+  version_ = snapshot.version;
+}
+
+void Forecaster::Predict() {
+  if (due_.empty()) return;
+  if (version_ == 0) {
+    std::fill(outputs_.begin(), outputs_.end(), 0.0f);
+  } else if (shape_.state > 0 && settings_.per_device_state) {
+    StepTails();
+    StepHeads();
+  } else if (shape_.state > 0) {
+    StepWindows();
+  } else {
+    ForwardWindows();
+  }
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    due_[i]->due = false;
+    Answer(due_[i].get(), outputs_.data() + i * static_cast<std::size_t>(shape_.outputs));
+  }
+  due_.clear();
+}
+
+/// The states before the oldest rows, where an older one has just left.
+void Forecaster::StepTails() {
+  const std::size_t inputs = static_cast<std::size_t>(shape_.inputs);
+  int count = 0;
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    if (due_[i]->rows <= static_cast<std::uint64_t>(shape_.depth)) continue;
+    std::copy_n(leaving_.data() + i * inputs, inputs, inputs_.data() + count * inputs);
+    std::ranges::copy(due_[i]->tail(), states_.data() + count * shape_.state);
+    ++count;
+  }
+  if (count == 0) return;
+  policy_.Forward(inputs_.data(), count, outputs_.data(), scratch_.data(), states_.data());
+  const float* state = states_.data();
+  for (const auto& device : due_) {
+    if (device->rows <= static_cast<std::uint64_t>(shape_.depth)) continue;
+    std::copy_n(state, shape_.state, device->tail().begin());
+    state += shape_.state;
+  }
+}
+
+void Forecaster::StepHeads() {
+  const std::size_t inputs = static_cast<std::size_t>(shape_.inputs);
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    std::ranges::copy(due_[i]->Row(due_[i]->rows - 1), inputs_.data() + i * inputs);
+    std::ranges::copy(due_[i]->head(), states_.data() + i * shape_.state);
+  }
+  policy_.Forward(inputs_.data(), static_cast<int>(due_.size()), outputs_.data(), scratch_.data(),
+                  states_.data());
+  for (std::size_t i = 0; i < due_.size(); ++i)
+    std::copy_n(states_.data() + i * shape_.state, shape_.state, due_[i]->head().begin());
+}
+
+/// From nothing through the window, one device at a time: they may have windows of different length.
+void Forecaster::StepWindows() {
+  for (std::size_t i = 0; i < due_.size(); ++i) {
+    std::fill_n(states_.data(), shape_.state, 0.0f);
+    const std::uint64_t end = due_[i]->rows;
+    const auto window = static_cast<std::uint64_t>(shape_.window);
+    for (std::uint64_t row = end - std::min(end, window); row < end; ++row)
+      policy_.Forward(due_[i]->Row(row).data(), 1, outputs_.data() + i * shape_.outputs,
+                      scratch_.data(), states_.data());
+  }
+}
+
+void Forecaster::ForwardWindows() {
+  const std::size_t width = static_cast<std::size_t>(shape_.inputs * shape_.window);
+  for (std::size_t i = 0; i < due_.size(); ++i)
+    PutWindow(due_[i].get(), due_[i]->rows - 1, inputs_.data() + i * width);
+  policy_.Forward(inputs_.data(), static_cast<int>(due_.size()), outputs_.data(), scratch_.data());
+}
+
+/// The rows up to `last`, the oldest first; zeros for those before the first.
+void Forecaster::PutWindow(Device* device, std::uint64_t last, float* to) const {
+  for (int i = 0; i < shape_.window; ++i, to += shape_.inputs) {
+    const auto back = static_cast<std::uint64_t>(shape_.window - 1 - i);
+    if (back > last) {
+      std::fill_n(to, shape_.inputs, 0.0f);
+    } else {
+      std::ranges::copy(device->Row(last - back), to);
+    }
+  }
+}
+
+/// Of the newest row of a device: from what the network says to what is published.
+void Forecaster::Answer(Device* device, const float* outputs) {
+  const std::uint64_t row = device->rows - 1;
+  const int each = shape_.outputs / shape_.scores;
+  const auto kept = device->Forecasts(row);
+  const auto by_model = device->ByModel(row);
+  for (int i = 0; i < shape_.scores; ++i) {
+    const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
+    const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
+    const float usual = device->UsualError(i);
+    const auto mine = kept.subspan(static_cast<std::size_t>(i * each), static_cast<std::size_t>(each));
+    for (int j = 0; j < each; ++j) {
+      const float output = outputs[i * each + j];
+      mine[j] = naive + usual * (std::isfinite(output) ? output : 0.0f);
+    }
+    std::sort(mine.begin() + 1, mine.end());  // they are learned one by one, and may cross
+    const Score& score = device->ScoreAt(i);
+    const bool better = score.count >= kScoredBefore && score.model < score.baseline;
+    by_model[i] = better ? 1.0f : 0.0f;
+    predictions_[i] = {better ? mine[0] : naive, mine[0], naive, mine.subspan(1), better, score};
+  }
+  ++totals_.forecasts;
+  if (use_)
+    use_({device->name, row, device->last_time_ns, version_, device->At(shape_.value, shape_.fields),
+          predictions_});
+}
+
+}  // namespace murmurate

@@ -1,0 +1,259 @@
+#include "server/stream/forecaster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "shared/core/clock.h"
+
+namespace murmurate {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMostDeviations = 10.0f;  ///< as normalized observations are cut
+constexpr int kRound = 64;                ///< rows that run fused in the cache (policy.h)
+
+float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
+
+/// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
+/// Returns the weight of this one.
+float Weight(float count, int over) { return 1.0f / std::min(count + 1.0f, static_cast<float>(over)); }
+
+}  // namespace
+
+Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, OnForecast use)
+    : settings_(settings),
+      use_(std::move(use)),
+      recurrent_(spec.recurrent()),
+      layout_(spec),
+      policy_(spec),
+      shape_(settings, policy_.state_floats()),
+      inputs_(static_cast<std::size_t>(kRound) *
+              static_cast<std::size_t>(recurrent_ ? shape_.inputs : shape_.inputs * shape_.window)),
+      states_(static_cast<std::size_t>(kRound * shape_.state)),
+      outputs_(static_cast<std::size_t>(kRound * shape_.outputs)),
+      scratch_(policy_.ScratchFloats(kRound)),
+      leaving_(static_cast<std::size_t>(kRound * shape_.inputs)),
+      predictions_(static_cast<std::size_t>(shape_.scores)),
+      absent_(static_cast<std::size_t>(shape_.fields)) {}
+
+Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
+  const std::shared_ptr<Device> device = Find(sample.device, arrival_ns);
+  if (device == nullptr) return Refusal::kTooManyDevices;
+  const std::int64_t time_ns =
+      sample.time_ns != 0 ? sample.time_ns : std::max(arrival_ns, device->last_time_ns);
+  if (sample.sequence && device->numbered && *sample.sequence <= device->last_sequence)
+    return Refusal::kDuplicate;
+  if (time_ns < device->last_time_ns) return Refusal::kTimeRunsBack;
+  if (settings_.missing == ForecastSettings::Missing::kError &&
+      std::any_of(sample.values.begin(), sample.values.end(),
+                  [](float value) { return std::isnan(value); }))
+    return Refusal::kNoField;
+  if (sample.sequence) {
+    if (device->numbered) totals_.gaps += *sample.sequence - device->last_sequence - 1;
+    device->last_sequence = *sample.sequence;
+    device->numbered = true;
+  }
+  ++totals_.messages;
+  const float gap_s = device->last_time_ns == 0
+                          ? 0.0f
+                          : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
+  device->last_time_ns = time_ns;
+  device->last_arrival_ns = arrival_ns;
+  if (settings_.every_s > 0) {
+    TakeCell(device, sample.values, time_ns);
+  } else if (Complete(device.get(), sample.values)) {
+    TakeRow(device, whole_, gap_s);
+  }
+  return Refusal::kNone;
+}
+
+std::shared_ptr<Device> Forecaster::Find(std::string_view name, std::int64_t now_ns) {
+  if (const auto found = devices_.find(name); found != devices_.end()) return found->second;
+  if (static_cast<int>(devices_.size()) >= settings_.max_devices && !MakeRoom(now_ns))
+    return nullptr;
+  auto device = std::make_shared<Device>(name, shape_);
+  devices_.emplace(device->name, device);
+  return device;
+}
+
+/// Forgets who has been silent for too long; false: nobody has. Looks at all of them, so no more
+/// than once a second.
+bool Forecaster::MakeRoom(std::int64_t now_ns) {
+  if (now_ns < next_room_ns_) return false;
+  next_room_ns_ = now_ns + kNanosecondsPerSecond;
+  const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
+  return std::erase_if(devices_, [&](const auto& entry) {
+           return now_ns - entry.second->last_arrival_ns > silent;
+         }) > 0;
+}
+
+/// Writes to whole_ the values of a row; what is missing is the last value, for a while. False: it
+/// makes no row.
+bool Forecaster::Complete(Device* device, std::span<const float> values) {
+  whole_.assign(values.begin(), values.end());
+  const auto last = device->At(shape_.value, shape_.fields);
+  bool stood_in = false, unknown = false;
+  for (int i = 0; i < shape_.fields; ++i) {
+    absent_[i] = std::isnan(whole_[i]);
+    if (!absent_[i]) continue;
+    stood_in = true;
+    whole_[i] = last[i];
+    unknown |= !device->known;
+  }
+  if (!stood_in) {
+    device->stood_in = 0;
+    device->known = true;
+    return true;
+  }
+  if (settings_.missing != ForecastSettings::Missing::kHold || unknown) return false;
+  if (++device->stood_in <= static_cast<std::uint32_t>(settings_.max_gap)) return true;
+  if (device->rows > 0) Forget(device);
+  return false;
+}
+
+/// What comes next has no past.
+void Forecaster::Forget(Device* device) {
+  if (device->due) Predict();
+  device->Break();
+  ++totals_.breaks;
+}
+
+/// The cell of the grid that a message lies in grows, or the one before it is closed.
+void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
+                          std::int64_t time_ns) {
+  const auto cell =
+      static_cast<std::int64_t>(std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
+  if (device->cell_begun && cell != device->cell) {
+    CloseCell(device);
+    const std::int64_t empty = cell - device->cell - 1;
+    if (empty > settings_.max_gap || settings_.missing != ForecastSettings::Missing::kHold) {
+      if (empty > 0) Forget(device.get());
+    } else {
+      for (std::int64_t i = 0; i < empty; ++i) CloseCell(device);
+    }
+  }
+  device->cell = cell;
+  device->cell_begun = true;
+  const auto sum = device->At(shape_.cell_sum, shape_.fields);
+  const auto count = device->At(shape_.cell_count, shape_.fields);
+  for (int i = 0; i < shape_.fields; ++i) {
+    if (std::isnan(values[i])) continue;
+    sum[i] = settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
+    ++count[i];
+  }
+}
+
+/// A cell that got nothing is a row of what was missing.
+void Forecaster::CloseCell(const std::shared_ptr<Device>& device) {
+  const auto sum = device->At(shape_.cell_sum, shape_.fields);
+  const auto count = device->At(shape_.cell_count, shape_.fields);
+  cell_.assign(static_cast<std::size_t>(shape_.fields), kNaN);
+  for (int i = 0; i < shape_.fields; ++i) {
+    if (count[i] == 0) continue;
+    cell_[i] = settings_.resample == ForecastSettings::Resample::kMean ? sum[i] / count[i] : sum[i];
+  }
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  std::fill(count.begin(), count.end(), 0.0f);
+  if (Complete(device.get(), cell_)) TakeRow(device, whole_, 0.0f);
+}
+
+void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
+                         float gap_s) {
+  if (device->due || due_.size() == kRound) Predict();
+  const std::size_t place = due_.size();
+  if (device->rows >= static_cast<std::uint64_t>(shape_.depth)) {
+    const auto oldest = device->Row(device->rows);
+    std::copy(oldest.begin(), oldest.end(), leaving_.data() + place * shape_.inputs);
+  }
+  ScoreRow(device.get(), values);
+  PutRow(device.get(), values, gap_s);
+  ++device->rows;
+  ++totals_.rows;
+  CountPair(device);
+  device->due = true;
+  due_.push_back(device);
+}
+
+/// NaN when another value stands in for it.
+float Forecaster::ActualOf(int target, std::span<const float> values) const {
+  const auto field = static_cast<std::size_t>(settings_.targets[target]);
+  return absent_[field] ? kNaN : values[field];
+}
+
+/// The forecasts of this row that were made before.
+void Forecaster::ScoreRow(Device* device, std::span<const float> values) {
+  for (int target = 0; target < shape_.targets; ++target) {
+    const float actual = ActualOf(target, values);
+    for (int j = 0; j < shape_.horizons; ++j)
+      ScoreOne(device, target * shape_.horizons + j, settings_.horizons[j], actual);
+  }
+}
+
+void Forecaster::ScoreOne(Device* device, int i, int horizon, float actual) {
+  if (device->rows < static_cast<std::uint64_t>(horizon)) return;
+  const std::uint64_t row = device->rows - static_cast<std::uint64_t>(horizon);
+  const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
+  const int each = shape_.outputs / shape_.scores;
+  const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
+  const bool by_model = device->ByModel(row)[i] != 0;
+  const float model_error = std::abs(actual - outputs[0]), naive_error = std::abs(actual - naive);
+  if (!std::isfinite(model_error) || !std::isfinite(naive_error)) return;
+  Score& score = device->ScoreAt(i);
+  const float weight = Weight(score.count, settings_.score_over);
+  const float published = by_model ? model_error : naive_error;
+  score.model += weight * (model_error - score.model);
+  score.baseline += weight * (naive_error - score.baseline);
+  score.published += weight * (published - score.published);
+  const bool inside = each > 2 && actual >= outputs[1] && actual <= outputs[each - 1];
+  score.inside += weight * ((inside ? 1.0f : 0.0f) - score.inside);
+  score.count = std::min(score.count + 1.0f, static_cast<float>(settings_.score_over));
+
+  const double usual = device->UsualError(i);
+  const double share = 1.0 / (1.0 + std::min<double>(totals_.scored, settings_.score_over));
+  totals_.model_error += share * (model_error / usual - totals_.model_error);
+  totals_.baseline_error += share * (naive_error / usual - totals_.baseline_error);
+  totals_.published_error += share * (published / usual - totals_.published_error);
+  ++totals_.scored;
+
+  float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
+  float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];
+  scale += Weight(scaled, settings_.normalize_over) * (naive_error * naive_error - scale);
+  scaled = std::min(scaled + 1.0f, static_cast<float>(settings_.normalize_over));
+}
+
+/// Into the rings, in usual deviations: what is usual includes this row.
+void Forecaster::PutRow(Device* device, std::span<const float> values, float gap_s) {
+  const auto mean = device->At(shape_.mean, shape_.fields);
+  const auto variance = device->At(shape_.variance, shape_.fields);
+  const auto change = device->At(shape_.change, shape_.fields);
+  const auto last = device->At(shape_.value, shape_.fields);
+  const auto row = device->Row(device->rows);
+  const float weight = Weight(device->seen, settings_.normalize_over);
+  const bool follows = device->rows > 0;
+  std::size_t at = 0;
+  for (int i = 0; i < shape_.fields; ++i) {
+    const float distance = values[i] - mean[i];
+    mean[i] += weight * distance;
+    variance[i] = (1.0f - weight) * (variance[i] + weight * distance * distance);
+    const float step = follows ? values[i] - last[i] : 0.0f;
+    if (follows) change[i] += weight * (step * step - change[i]);
+    row[at++] = variance[i] > 0 ? Cut((values[i] - mean[i]) / std::sqrt(variance[i])) : 0.0f;
+    row[at++] = change[i] > 0 ? Cut(step / std::sqrt(change[i])) : 0.0f;
+    last[i] = values[i];
+  }
+  device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
+  for (int i = 0; i < shape_.targets; ++i)
+    device->Target(device->rows, i) = ActualOf(i, values);
+  if (settings_.every_s <= 0) {
+    device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
+    row[at++] = device->usual_gap_s > 0 ? Cut(gap_s / device->usual_gap_s - 1.0f) : 0.0f;
+  }
+  for (int i = 0; settings_.season > 0 && i < shape_.targets; ++i) {
+    const float naive = device->Naive(device->rows, i, settings_.horizons[0], settings_.season);
+    const float away = naive - values[static_cast<std::size_t>(settings_.targets[i])];
+    row[at++] = Cut(away / device->UsualError(i * shape_.horizons));
+  }
+}
+
+}  // namespace murmurate

@@ -1,0 +1,166 @@
+// Forecaster: what comes of the messages of one stream: rows of each device, forecasts of its
+// targets by the newest weights, the error of those that have come due, and the pairs to learn from.
+//
+//   Take(sample)  scores the forecasts made for this row, then remembers it; a pair is complete
+//   Predict       a forecast for each row that Take made, all devices of a round in one pass
+//   Fill          the complete pairs that nobody has learned, as a batch
+//
+// Each value is forecast before it is learned from, so the errors are those of forecasts (A. P.
+// Dawid, "Present position and potential developments: the prequential approach", 1984). What is
+// forecast is the distance from the naive forecast (the last value, or the one of a season ago) in
+// usual errors of that: a model that says 0 is as good as the naive one from the first message on.
+// Until a device's own score says that the model is better, the naive forecast is published.
+//
+// One thread calls all of it, or several under one mutex; nothing here waits or knows a socket.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "server/stream/device.h"
+#include "server/stream/sample.h"
+#include "server/stream/stream_settings.h"
+#include "shared/experience/training_batch.h"
+#include "shared/model/state.h"
+#include "shared/network/policy.h"
+#include "shared/weights/weights.h"
+
+namespace murmurate {
+
+/// Of one target at one horizon.
+struct Prediction {
+  float published = 0;  ///< `model` or `baseline`
+  float model = 0, baseline = 0;
+  std::span<const float> quantiles;  ///< as settings.quantiles, ascending; the model's
+  bool by_model = false;             ///< which of the two is published
+  Score score;                       ///< of the forecasts that came due so far
+  /// 1 - model's error / baseline's; 0 before both are known.
+  double skill() const { return score.baseline > 0 ? 1 - score.model / score.baseline : 0; }
+};
+
+/// All that is forecast at one row of one device; valid during the call that gets it.
+struct Forecast {
+  const std::string& device;
+  std::uint64_t row = 0;     ///< of this device
+  std::int64_t time_ns = 0;  ///< of the row
+  std::uint64_t version = 0;  ///< of the weights; 0: none yet
+  std::span<const float> values;  ///< [fields] of the row
+  std::span<const Prediction> predictions;  ///< [targets][horizons]
+};
+
+class Forecaster {
+ public:
+  /// What happened since the stream began, over restarts.
+  struct Totals {
+    std::uint64_t messages = 0;   ///< taken
+    std::uint64_t rows = 0;
+    std::uint64_t forecasts = 0;  ///< rows that were forecast from
+    std::uint64_t complete = 0;   ///< pairs; learned + unlearned + what waits
+    std::uint64_t learned = 0;
+    std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them
+    std::uint64_t gaps = 0;       ///< sequence numbers that never came
+    std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
+    double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
+    double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
+  };
+
+  using OnForecast = std::function<void(const Forecast&)>;
+  /// `spec`: observations are InputsOf numbers if it is recurrent, else those of `window` rows, the
+  /// oldest first; actions OutputsOf numbers. `use` is called by Predict, and by Take when a device
+  /// has more than one row to forecast from.
+  Forecaster(const ForecastSettings& settings, const ModelSpec& spec, OnForecast use);
+
+  /// kNone: it was taken. `arrival_ns`: since 1970, for samples without a time.
+  Refusal Take(const Sample& sample, std::int64_t arrival_ns);
+  /// A forecast for each row that has none yet.
+  void Predict();
+  void TakeWeights(const Snapshot& snapshot);
+  std::uint64_t version() const { return version_; }
+
+  /// Pairs wait to be learned.
+  bool has_pairs() const { return !line_.empty(); }
+  /// Fills an empty batch with the pairs that have waited longest, one sequence a device (a plain
+  /// model: one a pair). False: there are none.
+  bool Fill(TrainingBatch* batch);
+  /// The oldest batch filled has been learned: how many pairs that were.
+  std::uint64_t OnTrained();
+
+  /// Between batches: with the learner's state of that moment, what is needed to go on.
+  void Save(const StateWriter& writer) const;
+  Status Load(const StateReader& reader);
+  /// Of each device that numbers its messages, the last number in what was saved.
+  static Result<std::vector<std::pair<std::string, std::uint64_t>>> SavedSequences(
+      const StateReader& reader);
+
+  const Totals& totals() const { return totals_; }
+  std::size_t devices() const { return devices_.size(); }
+  std::size_t bytes_per_device() const;  ///< without the name
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  using Devices =
+      std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
+  struct Given {
+    std::shared_ptr<Device> device;
+    std::uint32_t pairs = 0;
+  };
+
+  std::shared_ptr<Device> Find(std::string_view name, std::int64_t now_ns);
+  bool MakeRoom(std::int64_t now_ns);
+  bool Complete(Device* device, std::span<const float> values);
+  void TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
+                std::int64_t time_ns);
+  void CloseCell(const std::shared_ptr<Device>& device);
+  void TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values, float gap_s);
+  float ActualOf(int target, std::span<const float> values) const;
+  void ScoreRow(Device* device, std::span<const float> values);
+  void ScoreOne(Device* device, int i, int horizon, float actual);
+  void PutRow(Device* device, std::span<const float> values, float gap_s);
+  void CountPair(const std::shared_ptr<Device>& device);
+  bool Labelled(Device* device, std::uint64_t row) const;
+  void PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const;
+  void PutSequence(Device* device, std::uint32_t pairs, TrainingBatch* batch) const;
+  void PutPair(Device* device, std::uint64_t row, TrainingBatch* batch) const;
+  void PutWindow(Device* device, std::uint64_t last, float* to) const;
+  void Forget(Device* device);
+  void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
+                  std::span<const float> block);
+  void StepTails();
+  void StepHeads();
+  void StepWindows();
+  void ForwardWindows();
+  void Answer(Device* device, const float* outputs);
+
+  const ForecastSettings settings_;
+  const OnForecast use_;
+  const bool recurrent_;
+  const ParameterLayout layout_;
+  Policy policy_;
+  const DeviceShape shape_;
+  std::uint64_t version_ = 0;
+  Devices devices_;
+  std::deque<std::shared_ptr<Device>> line_;  ///< have pairs, longest waiting first
+  std::deque<std::vector<Given>> given_;      ///< in batches that are not trained on yet
+  std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
+  AlignedFloats inputs_, states_, outputs_, scratch_;
+  AlignedFloats leaving_;  ///< of each due device: the row that left its window for the newest one
+  std::vector<float> whole_, cell_;
+  std::int64_t next_room_ns_ = 0;
+  std::vector<Prediction> predictions_;
+  std::vector<char> absent_;  ///< [fields] of the row in whole_: another value stands in
+  Totals totals_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,158 @@
+// What Forecaster saves in a checkpoint and goes on from.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "server/stream/forecaster.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kNumbers = 10;  ///< words of a device besides its name
+constexpr std::size_t kLongestName = 1 << 16;
+
+void PutName(const std::string& name, std::vector<std::uint64_t>* words) {
+  words->push_back(name.size());
+  for (std::size_t at = 0; at < name.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, name.data() + at, std::min(sizeof word, name.size() - at));
+    words->push_back(word);
+  }
+}
+
+/// Calls use(name) for each; false when they are bent.
+template <typename Use>
+bool ForEachName(std::span<const std::uint64_t> words, Use use) {
+  while (!words.empty()) {
+    const std::uint64_t size = words[0];
+    const std::uint64_t taken = 1 + (size + 7) / 8;
+    if (size > kLongestName || taken > words.size()) return false;
+    use(std::string(reinterpret_cast<const char*>(words.data() + 1), size));
+    words = words.subspan(taken);
+  }
+  return true;
+}
+
+Status Bent() { return InvalidData("what was saved of the stream's devices is damaged"); }
+
+}  // namespace
+
+void Forecaster::Save(const StateWriter& writer) const {
+  MURMURATE_CHECK(due_.empty(), "a stream is saved between rounds");
+  std::unordered_map<const Device*, std::uint32_t> given;
+  for (const auto& batch : given_)
+    for (const Given& one : batch) given[one.device.get()] += one.pairs;
+  std::vector<std::uint64_t> names, numbers;
+  std::vector<float> blocks;
+  blocks.reserve(devices_.size() * shape_.floats);
+  std::uint64_t lost = 0;
+  for (const auto& [name, device] : devices_) {
+    const auto waiting = given.find(device.get());
+    const std::uint32_t open = device->open + (waiting == given.end() ? 0 : waiting->second);
+    const std::uint32_t kept = std::min(open, static_cast<std::uint32_t>(shape_.most_open));
+    lost += open - kept;
+    PutName(name, &names);
+    const std::uint64_t flags = (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) |
+                                (device->known ? 4 : 0);
+    numbers.insert(numbers.end(),
+                   {device->rows, device->last_sequence,
+                    static_cast<std::uint64_t>(device->last_time_ns),
+                    static_cast<std::uint64_t>(device->last_arrival_ns),
+                    static_cast<std::uint64_t>(device->cell), kept, device->stood_in, flags,
+                    std::bit_cast<std::uint32_t>(device->usual_gap_s),
+                    std::bit_cast<std::uint32_t>(device->seen)});
+    blocks.insert(blocks.end(), device->block.begin(), device->block.end());
+  }
+  writer.Words("shape", {{shape_.floats, static_cast<std::uint64_t>(shape_.inputs),
+                          static_cast<std::uint64_t>(shape_.window),
+                          static_cast<std::uint64_t>(shape_.last_horizon)}});
+  writer.Words("names", names);
+  writer.Words("numbers", numbers);
+  writer.Floats("blocks", blocks);
+  const Totals& t = totals_;
+  writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
+                           t.unlearned + lost, t.gaps, t.breaks}});
+  writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
+}
+
+Status Forecaster::Load(const StateReader& reader) {
+  std::array<std::uint64_t, 4> shape{};
+  MURMURATE_RETURN_IF_ERROR(reader.Words("shape", shape));
+  if (shape != std::array<std::uint64_t, 4>{shape_.floats,
+                                            static_cast<std::uint64_t>(shape_.inputs),
+                                            static_cast<std::uint64_t>(shape_.window),
+                                            static_cast<std::uint64_t>(shape_.last_horizon)})
+    return InvalidArgument(
+        "the saved stream has other fields, targets, horizons or another window; go on with those, "
+        "or begin a new run");
+  const auto names = reader.AllWords("names");
+  const auto numbers = reader.AllWords("numbers");
+  if (!names.ok()) return names.status();
+  if (!numbers.ok()) return numbers.status();
+  std::vector<std::string> all;
+  if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); })) return Bent();
+  if (numbers->size() != all.size() * kNumbers) return Bent();
+  std::vector<float> blocks(all.size() * shape_.floats);
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
+  std::array<std::uint64_t, 8> t{};
+  std::array<double, 4> errors{};
+  MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("errors", errors));
+  totals_ = {t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7],
+             errors[0], errors[1], errors[2], errors[3]};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
+               std::span(blocks).subspan(i * shape_.floats, shape_.floats));
+  return {};
+}
+
+void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
+                            std::span<const float> block) {
+  auto device = std::make_shared<Device>(name, shape_);
+  device->rows = numbers[0];
+  device->last_sequence = numbers[1];
+  device->last_time_ns = static_cast<std::int64_t>(numbers[2]);
+  device->last_arrival_ns = static_cast<std::int64_t>(numbers[3]);
+  device->cell = static_cast<std::int64_t>(numbers[4]);
+  // No more than its rows have, whatever the file says.
+  const auto last = static_cast<std::uint64_t>(shape_.last_horizon);
+  const std::uint64_t complete = device->rows > last ? device->rows - last : 0;
+  device->open = static_cast<std::uint32_t>(
+      std::min({numbers[5], complete, static_cast<std::uint64_t>(shape_.most_open)}));
+  device->stood_in = static_cast<std::uint32_t>(numbers[6]);
+  device->numbered = (numbers[7] & 1) != 0;
+  device->cell_begun = (numbers[7] & 2) != 0;
+  device->known = (numbers[7] & 4) != 0;
+  device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
+  device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
+  std::copy(block.begin(), block.end(), device->block.begin());
+  if (settings_.learn && device->open > 0) {
+    device->in_line = true;
+    line_.push_back(device);
+  }
+  devices_[name] = std::move(device);
+}
+
+Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequences(
+    const StateReader& reader) {
+  const auto names = reader.AllWords("names");
+  const auto numbers = reader.AllWords("numbers");
+  if (!names.ok()) return names.status();
+  if (!numbers.ok()) return numbers.status();
+  std::vector<std::pair<std::string, std::uint64_t>> sequences;
+  std::size_t i = 0;
+  const bool whole = ForEachName(*names, [&](std::string name) {
+    if ((i + 1) * kNumbers > numbers->size()) return;
+    const auto mine = numbers->subspan(i++ * kNumbers, kNumbers);
+    if ((mine[7] & 1) != 0) sequences.emplace_back(std::move(name), mine[1]);
+  });
+  if (!whole) return Bent();
+  return sequences;
+}
+
+std::size_t Forecaster::bytes_per_device() const {
+  return sizeof(Device) + shape_.floats * sizeof(float);
+}
+
+}  // namespace murmurate

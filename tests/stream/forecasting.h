@@ -1,0 +1,92 @@
+// A Forecaster and the Learner that teaches it, in one thread, for tests: every message is forecast
+// from, then learned from.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "server/learn/learner.h"
+#include "server/stream/forecaster.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+
+inline ForecastSettings OneField(int window, std::vector<int> horizons = {1}) {
+  ForecastSettings settings;
+  settings.fields.emplace_back().name = "x";
+  settings.targets = {0};
+  settings.horizons = std::move(horizons);
+  settings.window = window;
+  settings.every_s = 0;
+  return settings;
+}
+
+inline ModelSpec SpecOf(const ForecastSettings& settings, Layer layer) {
+  const bool recurrent =
+      layer.kind == Layer::Kind::kLstm || layer.kind == Layer::Kind::kGru;
+  const int inputs = InputsOf(settings) * (recurrent ? 1 : settings.window);
+  return {.spaces = {Box({inputs}), Box({OutputsOf(settings)})},
+          .trunk = {layer},
+          .separate_value = false};
+}
+
+class Forecasting {
+ public:
+  Forecasting(const ForecastSettings& settings, const ModelSpec& spec, int sequences = 64,
+              double learning_rate = 2e-3)
+      : length_(spec.recurrent() ? settings.window : 1),
+        learner(spec, Algorithm(length_, sequences, learning_rate), 7),
+        batch_(TrajectoryLayout(spec, length_), sequences),
+        forecaster(settings, spec, [this](const Forecast& forecast) {
+          if (on_forecast) on_forecast(forecast);
+        }) {
+    forecaster.TakeWeights(*learner.TakeSnapshot());
+  }
+
+  /// A message of device `name` with one value a second.
+  Refusal Say(const std::string& name, std::vector<float> values, double time_s) {
+    sample_.device = name;
+    sample_.values = std::move(values);
+    sample_.time_ns = static_cast<std::int64_t>(time_s * 1e9) + 1;
+    return forecaster.Take(sample_, sample_.time_ns);
+  }
+  /// All that waits.
+  void Learn() {
+    forecaster.Predict();
+    while (forecaster.Fill(&batch_)) {
+      learner.Learn(batch_, 0);
+      batch_.Clear();
+      learned += forecaster.OnTrained();
+    }
+    forecaster.TakeWeights(*learner.TakeSnapshot());
+  }
+
+  static AlgorithmSettings Algorithm(int length, int sequences, double learning_rate) {
+    AlgorithmSettings settings;
+    settings.name = AlgorithmName::kSupervised;
+    settings.trajectory_length = length;
+    settings.batch_steps = settings.minibatch = length * sequences;
+    settings.epochs = 1;
+    settings.learning_rate = learning_rate;
+    return settings;
+  }
+
+ private:
+  const int length_;
+  Sample sample_;
+
+ public:
+  Learner learner;
+
+ private:
+  TrainingBatch batch_;
+
+ public:
+  Forecaster forecaster;
+  std::function<void(const Forecast&)> on_forecast;
+  std::uint64_t learned = 0;
+};
+
+}  // namespace murmurate
