@@ -17,7 +17,9 @@ float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
 
 /// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
 /// Returns the weight of this one.
-float Weight(float count, int over) { return 1.0f / std::min(count + 1.0f, static_cast<float>(over)); }
+float Weight(float count, int over) {
+  return 1.0f / std::min(count + 1.0f, static_cast<float>(over));
+}
 
 }  // namespace
 
@@ -55,9 +57,8 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
     device->numbered = true;
   }
   ++totals_.messages;
-  const float gap_s = device->last_time_ns == 0
-                          ? 0.0f
-                          : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
+  const float gap_s =
+      device->last_time_ns == 0 ? 0.0f : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
   device->last_time_ns = time_ns;
   device->last_arrival_ns = arrival_ns;
   if (settings_.every_s > 0) {
@@ -122,8 +123,8 @@ void Forecaster::Forget(Device* device) {
 /// The cell of the grid that a message lies in grows, or the one before it is closed.
 void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
                           std::int64_t time_ns) {
-  const auto cell =
-      static_cast<std::int64_t>(std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
+  const auto cell = static_cast<std::int64_t>(
+      std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
   if (device->cell_begun && cell != device->cell) {
     CloseCell(device);
     const std::int64_t empty = cell - device->cell - 1;
@@ -139,7 +140,8 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   const auto count = device->At(shape_.cell_count, shape_.fields);
   for (int i = 0; i < shape_.fields; ++i) {
     if (std::isnan(values[i])) continue;
-    sum[i] = settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
+    sum[i] =
+        settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
     ++count[i];
   }
 }
@@ -243,8 +245,7 @@ void Forecaster::PutRow(Device* device, std::span<const float> values, float gap
     last[i] = values[i];
   }
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
-  for (int i = 0; i < shape_.targets; ++i)
-    device->Target(device->rows, i) = ActualOf(i, values);
+  for (int i = 0; i < shape_.targets; ++i) device->Target(device->rows, i) = ActualOf(i, values);
   if (settings_.every_s <= 0) {
     device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
     row[at++] = device->usual_gap_s > 0 ? Cut(gap_s / device->usual_gap_s - 1.0f) : 0.0f;

@@ -1,5 +1,6 @@
 // Forecaster: what comes of the messages of one stream: rows of each device, forecasts of its
-// targets by the newest weights, the error of those that have come due, and the pairs to learn from.
+// targets by the newest weights, the error of those that have come due, and the pairs to learn
+// from.
 //
 //   Take(sample)  scores the forecasts made for this row, then remembers it; a pair is complete
 //   Predict       a forecast for each row that Take made, all devices of a round in one pass
@@ -47,10 +48,10 @@ struct Prediction {
 /// All that is forecast at one row of one device; valid during the call that gets it.
 struct Forecast {
   const std::string& device;
-  std::uint64_t row = 0;     ///< of this device
-  std::int64_t time_ns = 0;  ///< of the row
-  std::uint64_t version = 0;  ///< of the weights; 0: none yet
-  std::span<const float> values;  ///< [fields] of the row
+  std::uint64_t row = 0;                    ///< of this device
+  std::int64_t time_ns = 0;                 ///< of the row
+  std::uint64_t version = 0;                ///< of the weights; 0: none yet
+  std::span<const float> values;            ///< [fields] of the row
   std::span<const Prediction> predictions;  ///< [targets][horizons]
 };
 
@@ -58,7 +59,7 @@ class Forecaster {
  public:
   /// What happened since the stream began, over restarts.
   struct Totals {
-    std::uint64_t messages = 0;   ///< taken
+    std::uint64_t messages = 0;  ///< taken
     std::uint64_t rows = 0;
     std::uint64_t forecasts = 0;  ///< rows that were forecast from
     std::uint64_t complete = 0;   ///< pairs; learned + unlearned + what waits
@@ -110,8 +111,7 @@ class Forecaster {
       return std::hash<std::string_view>()(text);
     }
   };
-  using Devices =
-      std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
+  using Devices = std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
   struct Given {
     std::shared_ptr<Device> device;
     std::uint32_t pairs = 0;
