@@ -37,6 +37,7 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scratch_(policy_.ScratchFloats(kRound)),
       leaving_(static_cast<std::size_t>(kRound * shape_.inputs)),
       predictions_(static_cast<std::size_t>(shape_.scores)),
+      drift_(settings.drift),
       absent_(static_cast<std::size_t>(shape_.fields)) {}
 
 Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
@@ -217,6 +218,7 @@ void Forecaster::ScoreOne(Device* device, int i, int horizon, float actual) {
   totals_.baseline_error += share * (naive_error / usual - totals_.baseline_error);
   totals_.published_error += share * (published / usual - totals_.published_error);
   ++totals_.scored;
+  if (drift_.Take(model_error / usual)) ++totals_.drifts;
 
   float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
   float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];

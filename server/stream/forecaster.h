@@ -67,6 +67,7 @@ class Forecaster {
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them
     std::uint64_t gaps = 0;       ///< sequence numbers that never came
     std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
@@ -159,6 +160,7 @@ class Forecaster {
   std::vector<float> whole_, cell_;
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
+  PageHinkley drift_;
   std::vector<char> absent_;  ///< [fields] of the row in whole_: another value stands in
   Totals totals_;
 };

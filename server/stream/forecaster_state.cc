@@ -71,8 +71,10 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Floats("blocks", blocks);
   const Totals& t = totals_;
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
-                           t.unlearned + lost, t.gaps, t.breaks}});
+                           t.unlearned + lost, t.gaps, t.breaks, t.drifts}});
   writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
+  const PageHinkley::State& drift = drift_.state();
+  writer.Doubles("drift", {{drift.count, drift.mean, drift.sum, drift.lowest}});
 }
 
 Status Forecaster::Load(const StateReader& reader) {
@@ -95,12 +97,14 @@ Status Forecaster::Load(const StateReader& reader) {
   if (numbers->size() != all.size() * kNumbers) return Bent();
   std::vector<float> blocks(all.size() * shape_.floats);
   MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
-  std::array<std::uint64_t, 8> t{};
-  std::array<double, 4> errors{};
+  std::array<std::uint64_t, 9> t{};
+  std::array<double, 4> errors{}, drift{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("errors", errors));
-  totals_ = {t[0], t[1], t[2],      t[3],      t[4],      t[5],
-             t[6], t[7], errors[0], errors[1], errors[2], errors[3]};
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("drift", drift));
+  totals_ = {t[0], t[1], t[2],      t[3],      t[4],      t[5],     t[6],
+             t[7], t[8], errors[0], errors[1], errors[2], errors[3]};
+  drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
   for (std::size_t i = 0; i < all.size(); ++i)
     LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
                std::span(blocks).subspan(i * shape_.floats, shape_.floats));

@@ -174,6 +174,23 @@ TEST(Season, IsTheNaiveForecastOnceItHasBeenSeen) {
   }
 }
 
+TEST(Drift, IsNoticedWhereTheSeriesChangesAndTheErrorFallsAgain) {
+  const ForecastSettings settings = OneField(16);
+  Forecasting run(settings, SpecOf(settings, Gru(16)));
+  Random random(9);
+  const auto& totals = run.forecaster.totals();
+  for (int i = 0; i < 12000; ++i) {
+    const double now = i < 6000 ? std::sin(i * 0.3) : 8 + 3 * std::sin(i * 0.9);
+    ASSERT_EQ(run.Say("a", {static_cast<float>(now + 0.01 * random.Normal())}, i), Refusal::kNone);
+    run.Learn();
+    if (i == 5999) {
+      ASSERT_EQ(totals.drifts, 0u);
+    }
+  }
+  EXPECT_GE(totals.drifts, 1u);
+  EXPECT_GT(totals.skill(), 0.8);
+}
+
 TEST(Missing, AValueIsHeldForMaxGapRowsAndNeverLearnedAsIfItWereReal) {
   ForecastSettings settings = OneField(4);
   settings.max_gap = 2;
