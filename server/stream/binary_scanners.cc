@@ -18,7 +18,7 @@ std::string_view View(const flatbuffers::String& text) { return {text.c_str(), t
 
 }  // namespace
 
-void FloatsScanner::Scan(std::span<const std::byte> payload, SampleDraft* draft) {
+void FloatsScanner::Scan(std::string_view payload, SampleDraft* draft) {
   if (payload.size() != draft->fields() * sizeof(float)) return draft->Refuse(Refusal::kMalformed);
   for (std::size_t i = 0; i < draft->fields(); ++i) {
     float value;
@@ -27,7 +27,7 @@ void FloatsScanner::Scan(std::span<const std::byte> payload, SampleDraft* draft)
   }
 }
 
-void TableScanner::Scan(std::span<const std::byte> payload, SampleDraft* draft) {
+void TableScanner::Scan(std::string_view payload, SampleDraft* draft) {
   if (payload.empty()) return draft->Refuse(Refusal::kMalformed);
   aligned_.resize((payload.size() + 7) / 8);
   std::memcpy(aligned_.data(), payload.data(), payload.size());

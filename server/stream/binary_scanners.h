@@ -2,7 +2,7 @@
 // rules).
 #pragma once
 
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "server/stream/payload.h"
@@ -11,14 +11,14 @@ namespace murmurate {
 
 class FloatsScanner final : public PayloadScanner {
  public:
-  void Scan(std::span<const std::byte> payload, SampleDraft* draft) override;
+  void Scan(std::string_view payload, SampleDraft* draft) override;
 };
 
 /// schemas/sample.fbs; the only place of the room that includes FlatBuffers.
 class TableScanner final : public PayloadScanner {
  public:
   explicit TableScanner(bool takes_device) : takes_device_(takes_device) {}
-  void Scan(std::span<const std::byte> payload, SampleDraft* draft) override;
+  void Scan(std::string_view payload, SampleDraft* draft) override;
 
  private:
   bool takes_device_;

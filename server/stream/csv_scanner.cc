@@ -36,8 +36,8 @@ void PutCell(std::string_view cell, int slot, SampleDraft* draft) {
 
 }  // namespace
 
-void CsvScanner::Scan(std::span<const std::byte> payload, SampleDraft* draft) {
-  std::string_view line(reinterpret_cast<const char*>(payload.data()), payload.size());
+void CsvScanner::Scan(std::string_view payload, SampleDraft* draft) {
+  std::string_view line = payload;
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find_first_of("\r\n\"") != line.npos) return draft->Refuse(Refusal::kMalformed);

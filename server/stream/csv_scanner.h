@@ -1,7 +1,6 @@
 // CsvScanner: one line of cells (payload.h has the rules).
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +15,7 @@ class CsvScanner final : public PayloadScanner {
   CsvScanner(std::vector<int> slots, char separator, bool exactly)
       : slots_(std::move(slots)), separator_(separator), exactly_(exactly) {}
 
-  void Scan(std::span<const std::byte> payload, SampleDraft* draft) override;
+  void Scan(std::string_view payload, SampleDraft* draft) override;
 
  private:
   std::vector<int> slots_;

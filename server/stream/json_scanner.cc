@@ -185,10 +185,9 @@ Result<std::unique_ptr<PayloadScanner>> JsonScanner::Make(
   return std::unique_ptr<PayloadScanner>(new JsonScanner(std::move(nodes)));
 }
 
-void JsonScanner::Scan(std::span<const std::byte> payload, SampleDraft* draft) {
-  const auto* text = reinterpret_cast<const char*>(payload.data());
+void JsonScanner::Scan(std::string_view payload, SampleDraft* draft) {
   Walk walk(nodes_, draft);
-  if (!Json::sax_parse(text, text + payload.size(), &walk)) draft->Refuse(Refusal::kMalformed);
+  if (!Json::sax_parse(payload.begin(), payload.end(), &walk)) draft->Refuse(Refusal::kMalformed);
 }
 
 std::string JsonPointerOf(const std::string& name) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ class JsonScanner final : public PayloadScanner {
   static Result<std::unique_ptr<PayloadScanner>> Make(
       const std::vector<std::pair<std::string, int>>& pointers);
 
-  void Scan(std::span<const std::byte> payload, SampleDraft* draft) override;
+  void Scan(std::string_view payload, SampleDraft* draft) override;
 
  private:
   explicit JsonScanner(std::vector<Node> nodes) : nodes_(std::move(nodes)) {}

@@ -174,7 +174,7 @@ Result<PayloadReader> PayloadReader::Make(PayloadSettings settings) {
   return PayloadReader(std::move(settings), *std::move(scanner));
 }
 
-Refusal PayloadReader::Read(std::span<const std::byte> payload, Sample* sample) {
+Refusal PayloadReader::Read(std::string_view payload, Sample* sample) {
   if (payload.size() > settings_.max_bytes) return Refusal::kOversized;
   draft_->Begin(sample);
   scanner_->Scan(payload, draft_.get());

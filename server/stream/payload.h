@@ -29,6 +29,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "murmurate/status.h"
@@ -72,7 +73,7 @@ class SampleDraft;
 class PayloadScanner {
  public:
   virtual ~PayloadScanner() = default;
-  virtual void Scan(std::span<const std::byte> payload, SampleDraft* draft) = 0;
+  virtual void Scan(std::string_view payload, SampleDraft* draft) = 0;
 };
 
 class PayloadReader {
@@ -88,7 +89,7 @@ class PayloadReader {
 
   /// kNone, and all of `sample` but its device is of this message (that, too, where the settings
   /// name it); else the rest of `sample` is unspecified.
-  Refusal Read(std::span<const std::byte> payload, Sample* sample);
+  Refusal Read(std::string_view payload, Sample* sample);
 
   const PayloadSettings& settings() const { return settings_; }
   /// One per field, over all messages that could be read to their end.
