@@ -6,6 +6,7 @@
 #include "client/environments/environment.h"
 #include "server/commands.h"
 #include "server/operate/display.h"
+#include "server/streaming.h"
 #include "shared/core/clock.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
@@ -143,6 +144,34 @@ Result<int> PrintData(const Config& given) {
   return 0;
 }
 
+/// "temp 1, 6 rows ahead"
+std::string ForecastText(const ForecastSettings& forecast) {
+  std::string targets, rows;
+  for (const int target : forecast.targets)
+    targets +=
+        (targets.empty() ? "" : ", ") + forecast.fields[static_cast<std::size_t>(target)].name;
+  for (const int horizon : forecast.horizons)
+    rows += (rows.empty() ? "" : ", ") + std::to_string(horizon);
+  return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");
+}
+
+/// As `serve` would open them, but for the way to the broker.
+Result<int> PrintStreams(const Config& config) {
+  for (const StreamSettings& stream : config.streams()) {
+    const auto link = LinkOf(stream, config.server().insecure);
+    if (!link.ok()) return link.status();
+    const auto model = config.ModelForStream(stream);
+    if (!model.ok()) return model.status();
+    const Forecaster forecaster(stream.forecast, model->spec, {});
+    std::printf("\nstream %s: reads %s at %s and forecasts %s; remembers %s bytes of each device\n",
+                stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
+                ForecastText(stream.forecast).c_str(),
+                WithCommas(forecaster.bytes_per_device()).c_str());
+    PrintModel(*model);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
@@ -158,6 +187,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!initial_files.ok()) return initial_files.status();
   PrintSettings(*config);
   if (config->data().given()) return PrintData(*config);
+  if (!config->streams().empty()) return PrintStreams(*config);
   if (config->run().environment.empty()) {
     std::printf(
         "\nrun.environment is not set: the model is made for the spaces of the first actor\n");

@@ -2,7 +2,8 @@
 //
 // Precedence: --set (and shortcuts like --seed) over the file over the default. [model.NAME],
 // [model.NAME.algorithm] and [model.NAME.optimizer] override [model], [algorithm], [optimizer] for
-// the model of that name; [stream.NAME] describes the model of its name (config_stream.h). Every error is one sentence: file:line, key, got, expected, what to do.
+// the model of that name; [stream.NAME] describes the model of its name (config_stream.h). Every
+// error is one sentence: file:line, key, got, expected, what to do.
 #pragma once
 
 #include <optional>

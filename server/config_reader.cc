@@ -250,8 +250,7 @@ class Reader {
   /// A message that shows none of it.
   Status RefusePassword(const toml::node& node, const Section& section) const {
     const std::string where = where_(node);
-    return InvalidArgument((where.starts_with("--set ") ? "--set" : where) + ": " +
-                           section.prefix +
+    return InvalidArgument((where.starts_with("--set ") ? "--set" : where) + ": " + section.prefix +
                            "password: a config is copied into the run's folder, where others may "
                            "read it; write the password to a file and password_file = "
                            "\"FILE\", or export it and write password_env = \"NAME\"");
@@ -262,7 +261,8 @@ class Reader {
       const std::string field(key.str()), path = "stream." + stream + ".field." + field;
       if (!node.is_table())
         return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
-                               ", expected a section; write [" + path + "] with unit, low, high or "
+                               ", expected a section; write [" + path +
+                               "] with unit, low, high or "
                                "pointer below it");
       entries_->streams[stream].fields.try_emplace(field, where_(node));
       MURMURATE_RETURN_IF_ERROR(ReadSection(*node.as_table(), {"stream.field", path + '.'}));

@@ -143,9 +143,8 @@ std::vector<std::string> KeysOf(const std::string& section) {
 }
 
 std::vector<std::string> SectionNames() {
-  return {"run",        "environment", "server",     "model", "algorithm", "optimizer",
-          "parameters", "checkpoint",  "evaluation", "data",  "record",    "settings",
-          "stream"};
+  return {"run",        "environment", "server", "model",  "algorithm", "optimizer", "parameters",
+          "checkpoint", "evaluation",  "data",   "record", "settings",  "stream"};
 }
 
 namespace {

@@ -33,8 +33,8 @@ enum class ValueKind {
 /// working folder), and is held absolute. kPaths: one, or a list of them that may have names ("x:
 /// x.npy"); it is held as a list. kLayers: a list of units (64) and layers in words ("conv
 /// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
-/// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames: one
-/// string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
+/// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames:
+/// one string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
 /// kSpans: one or several counts, or one or several durations; held as a list of integers or of
 /// strings. kNetwork: one of the choices, or layers as kLayers has them.
 struct ConfigRule {

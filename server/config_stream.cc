@@ -103,9 +103,10 @@ Result<std::vector<int>> ReadHorizons(const StreamKeys& keys, double every_s) {
       MURMURATE_RETURN_IF_ERROR(add(static_cast<double>(count)));
   if (const auto times = keys.Get<Strings>("horizon")) {
     if (every_s <= 0)
-      return keys.Refuse("horizon", "a number of rows, because without `every` a row is a message, "
-                                    "whenever it comes; write horizon = 1, or for example every = "
-                                    "\"10s\"");
+      return keys.Refuse("horizon",
+                         "a number of rows, because without `every` a row is a message, "
+                         "whenever it comes; write horizon = 1, or for example every = "
+                         "\"10s\"");
     for (const std::string& time : *times)
       MURMURATE_RETURN_IF_ERROR(add(*SecondsIn(time) / every_s));
   }
@@ -116,7 +117,8 @@ Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
   if (!keys.Given("target"))
     return InvalidArgument(stream->origin +
                            ": says nothing of what is to be forecast; write for example target = "
-                           "\"" + stream->forecast.fields.front().name + "\"");
+                           "\"" +
+                           stream->forecast.fields.front().name + "\"");
   const auto& fields = stream->forecast.fields;
   for (const std::string& name : *keys.Get<Strings>("target")) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
@@ -143,8 +145,9 @@ Status ReadModel(const StreamKeys& keys, StreamSettings* stream) {
   if (keys.Given("hidden") && !keys.Get<std::string>("model"))
     return keys.Superfluous("hidden", "model lists its layers, each with its units; take it out");
   if (keys.Given("state") && !stream->recurrent)
-    return keys.Superfluous("state", "a model that does not recur has none; take it out, or write "
-                                     "model = \"lstm\"");
+    return keys.Superfluous("state",
+                            "a model that does not recur has none; take it out, or write "
+                            "model = \"lstm\"");
   for (const char* key : {"max_delay_ms", "learning_rate"})
     if (keys.Given(key) && !forecast.learn)
       return keys.Superfluous(key, "nothing is learned; take it out, or write learn = true");
@@ -156,8 +159,9 @@ Status ReadForecast(const StreamKeys& keys, StreamSettings* stream) {
   Forecast& forecast = stream->forecast;
   forecast.every_s = keys.Given("every") ? *SecondsIn(keys.Text("every")) : 0.0;
   if (keys.Given("resample") && forecast.every_s <= 0)
-    return keys.Superfluous("resample", "each message is a row of its own; take it out, or write "
-                                        "for example every = \"10s\"");
+    return keys.Superfluous("resample",
+                            "each message is a row of its own; take it out, or write "
+                            "for example every = \"10s\"");
   const std::string resample = keys.Text("resample"), missing = keys.Text("missing");
   forecast.resample = resample == "mean"  ? Forecast::Resample::kMean
                       : resample == "sum" ? Forecast::Resample::kSum

@@ -17,13 +17,13 @@
 #include <optional>
 #include <string>
 
+#include "murmurate/spaces.h"
 #include "murmurate/status.h"
 #include "server/config_reader.h"
 #include "server/stream/mqtt_settings.h"
 #include "server/stream/payload.h"
 #include "server/stream/stream_settings.h"
 #include "server/stream/topic_pattern.h"
-#include "murmurate/spaces.h"
 
 namespace murmurate {
 

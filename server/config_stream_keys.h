@@ -1,5 +1,5 @@
-// StreamKeys: the settled keys of one stream, and how each is refused: place, key, what it got, what
-// was expected, what to do.
+// StreamKeys: the settled keys of one stream, and how each is refused: place, key, what it got,
+// what was expected, what to do.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,9 @@ class StreamKeys {
   StreamKeys(const ConfigEntries& entries, const std::string& stream)
       : entries_(entries), prefix_("stream." + stream + '.') {}
 
-  const ConfigEntry& Entry(const std::string& key) const { return entries_.values.at(prefix_ + key); }
+  const ConfigEntry& Entry(const std::string& key) const {
+    return entries_.values.at(prefix_ + key);
+  }
   /// Somebody has set it.
   bool Given(const std::string& key) const { return !Entry(key).origin.starts_with("default"); }
   template <typename T>

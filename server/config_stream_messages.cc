@@ -40,15 +40,18 @@ Status ReadLink(const StreamKeys& keys, StreamSettings* stream) {
   stream->password_env = keys.Text("password_env");
   for (const char* key : {"password_file", "password_env"})
     if (keys.Given(key) && link.user.empty())
-      return keys.Superfluous(key, "there is no user beside it; write for example user = "
-                                   "\"murmurate\"");
+      return keys.Superfluous(key,
+                              "there is no user beside it; write for example user = "
+                              "\"murmurate\"");
   if (!stream->password_file.empty() && !stream->password_env.empty())
-    return keys.Superfluous("password_env", "password_file holds the password; take one of the "
-                                            "two out");
+    return keys.Superfluous("password_env",
+                            "password_file holds the password; take one of the "
+                            "two out");
   for (const char* key : {"ca_file", "certificate_file", "key_file"})
     if (keys.Given(key) && !address->secure)
-      return keys.Superfluous(key, "the broker is spoken to without TLS; write broker = \"mqtts://" +
-                                       address->host + "\", or take the line out");
+      return keys.Superfluous(
+          key, "the broker is spoken to without TLS; write broker = \"mqtts://" + address->host +
+                   "\", or take the line out");
   const char* const lone = link.key_file.empty() ? "certificate_file" : "key_file";
   if (link.key_file.empty() != link.certificate_file.empty())
     return keys.Blame(lone, InvalidArgument("a certificate and its key go together; set both "
@@ -86,8 +89,9 @@ Status ReadAnswers(const StreamKeys& keys, StreamSettings* stream) {
                        "a topic without names, because it speaks for the whole stream; write for "
                        "example \"sensors/forecaster\"");
   if (stream->committed && !keys.Given("sequence"))
-    return keys.Superfluous("committed", "the messages have no numbers that it could tell; write "
-                                         "for example sequence = \"/seq\"");
+    return keys.Superfluous("committed",
+                            "the messages have no numbers that it could tell; write "
+                            "for example sequence = \"/seq\"");
   if (keys.Given("retain") && taken.empty())
     return keys.Superfluous("retain", "nothing is published; set publish");
   stream->status = keys.Text("status");
@@ -120,9 +124,10 @@ class FieldReader {
     const Strings names = *keys.Get<Strings>("fields");
     for (const std::string& name : names) {
       if (!IsFieldName(name))
-        return keys.Refuse("fields", "names of 1 to 32 of a-z 0-9 _; call it so, and say where a "
-                                     "message has it: [stream." + stream_ +
-                                     ".field.NAME] with pointer = \"/...\"");
+        return keys.Refuse("fields",
+                           "names of 1 to 32 of a-z 0-9 _; call it so, and say where a "
+                           "message has it: [stream." +
+                               stream_ + ".field.NAME] with pointer = \"/...\"");
       MURMURATE_RETURN_IF_ERROR(Add(name, stream));
     }
     for (const auto& [name, origin] : entries_.streams.at(stream_).fields)
@@ -177,8 +182,9 @@ Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
   payload.max_bytes = static_cast<std::size_t>(keys.Integer("max_bytes"));
   stream->link.maximum_message_bytes = payload.max_bytes + kTopicRoom;
   if (keys.Given("time_unit") && !payload.time)
-    return keys.Superfluous("time_unit", "the messages have no time; write for example time = "
-                                         "\"/time\"");
+    return keys.Superfluous("time_unit",
+                            "the messages have no time; write for example time = "
+                            "\"/time\"");
   for (const char* key : {"header", "separator"})
     if (keys.Given(key) && payload.format != PayloadFormat::kCsv)
       return keys.Superfluous(key, "only CSV has columns; take it out, or write format = \"csv\"");

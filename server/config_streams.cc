@@ -1,6 +1,8 @@
 // [stream.NAME] of a Config: what each comes to, and what it cannot stand beside.
+#include <algorithm>
+
 #include "server/config.h"
-#include "server/config_rules.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 
@@ -29,11 +31,13 @@ Status Config::CheckStream(const StreamSettings& stream) const {
     return InvalidArgument(stream.origin + ": " + why);
   };
   if (data().given())
-    return refuse("a learner of files takes nothing else; take [data] out, or serve the stream by "
-                  "itself");
+    return refuse(
+        "a learner of files takes nothing else; take [data] out, or serve the stream by "
+        "itself");
   if (hogwild())
-    return refuse("rule = \"hogwild\" of [parameters] has several threads that take up batches in "
-                  "any order, and a stream's are learned in theirs; take that line out");
+    return refuse(
+        "rule = \"hogwild\" of [parameters] has several threads that take up batches in "
+        "any order, and a stream's are learned in theirs; take that line out");
   if (run_.learners > 1)
     return refuse("each learner would read every message; take learners out of [run]");
   for (const StreamSettings& other : streams_)

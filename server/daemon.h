@@ -4,8 +4,9 @@
 //   mmr-ingest  --full batch-->  mmr-learn(.N)  --Snapshot-->  mmr-publish
 //                                     `--------TrainingUpdate-->  mmr-operate
 //
-// Models are made when an actor first names them. Stop goes in the reverse order of start and
-// leaves no thread, segment, socket file or lock.
+// Models are made when an actor first names them; those of streams, of which each has a thread
+// (mmr-stream, streaming.h) in place of ingest, at the start. Stop goes in the reverse order of
+// start and leaves no thread, segment, socket file or lock.
 #pragma once
 
 #include <functional>

@@ -23,40 +23,12 @@ std::atomic<bool> Daemon::State::thread_left{false};
 
 Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
   if (config.StreamOf(name) != nullptr)
-    return InvalidArgument("model " + name + " is that of the stream of its name and learns from its "
+    return InvalidArgument("model " + name +
+                           " is that of the stream of its name and learns from its "
                            "messages alone; choose another name");
   if (!options.source) return MakeModel(name, spaces);
   return InvalidArgument("this learner learns from " + options.source->Description() +
                          " and takes no experience; connect to a learner without [data]");
-}
-
-Status Daemon::State::MakeStreams() {
-  for (const StreamSettings& stream : config.streams())
-    if (std::ranges::find(models, stream.name, [](const auto& model) { return model->name; }) ==
-        models.end())
-      MURMURATE_RETURN_IF_ERROR(MakeModel(stream.name, stream.spaces()).status());
-  return {};
-}
-
-Status Daemon::State::AddStream(LiveModel* model, const StreamSettings& stream,
-                                const SavedState* resumed) {
-  auto streaming = Streaming::Open(
-      stream, config.server().insecure, model->channel,
-      [this, name = model->name](std::span<const wire::ReportedNumber> numbers) {
-        operate->PostReports(name, numbers, false);
-      },
-      log);
-  if (!streaming.ok()) return streaming.status();
-  model->streaming = *std::move(streaming);
-  return resumed ? model->streaming->Load(StateReader(*resumed, "stream")) : Status();
-}
-
-std::vector<StreamView> Daemon::State::Streams() {
-  std::lock_guard lock(models_mutex);
-  std::vector<StreamView> views;
-  for (const auto& model : models)
-    if (model->streaming) views.push_back(model->streaming->View());
-  return views;
 }
 
 Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,

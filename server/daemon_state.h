@@ -1,5 +1,5 @@
 // What a Daemon is made of; daemon.cc puts it together and takes it apart, daemon_models.cc makes
-// models, resumes them and hands out their checkpoints.
+// models, resumes them and hands out their checkpoints, daemon_streams.cc makes those of streams.
 #pragma once
 
 #include <atomic>

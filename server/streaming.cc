@@ -18,13 +18,13 @@ constexpr std::int64_t kStatusNs = 10 * kNanosecondsPerSecond;
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 constexpr const char* kOffline = "{\"state\":\"offline\"}";
 
+}  // namespace
+
 std::int64_t UnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
-
-}  // namespace
 
 Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
   MqttSettings link = stream.link;
@@ -33,8 +33,8 @@ Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
   const bool file = !stream.password_file.empty();
   Status status;
   if (file || !stream.password_env.empty()) {
-    auto password = file ? ReadPasswordFile(stream.password_file)
-                         : ReadPasswordVariable(stream.password_env);
+    auto password =
+        file ? ReadPasswordFile(stream.password_file) : ReadPasswordVariable(stream.password_env);
     if (password.ok()) link.password = *std::move(password);
     status = password.status();
   }
@@ -44,7 +44,7 @@ Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
 }
 
 Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-                     PayloadReader reader, OnNumbers on_numbers, LogCallback log, Clock clock)
+                     PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock)
     : settings_(settings),
       channel_(std::move(channel)),
       on_numbers_(std::move(on_numbers)),
@@ -63,12 +63,11 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
 Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& settings, bool insecure,
                                                    std::shared_ptr<ExperienceChannel> channel,
                                                    OnNumbers on_numbers, LogCallback log,
-                                                   Clock clock) {
+                                                   StreamClock clock) {
   auto link = LinkOf(settings, insecure);
   if (!link.ok()) return link.status();
   auto reader = PayloadReader::Make(settings.payload);
   if (!reader.ok()) return reader.status();
-  if (!clock.unix_ns) clock.unix_ns = UnixNs;
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
                                                   std::move(on_numbers), std::move(log),
                                                   std::move(clock)));

@@ -36,21 +36,25 @@ namespace murmurate {
 /// wrong with its broker's settings.
 Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure);
 
+/// The system's clock.
+std::int64_t UnixNs();
+
+/// Only tests give others.
+struct StreamClock {
+  std::function<std::int64_t()> now_ns = MonotonicNs;
+  std::function<std::int64_t()> unix_ns = UnixNs;  ///< since 1970 began (UTC)
+};
+
 class Streaming {
  public:
   using OnNumbers = std::function<void(std::span<const wire::ReportedNumber>)>;
-  /// Of tests.
-  struct Clock {
-    std::function<std::int64_t()> now_ns = MonotonicNs;
-    std::function<std::int64_t()> unix_ns;  ///< since 1970; empty: the system's
-  };
 
   /// Connects to nothing yet. `on_numbers` gets stream/error and others once a second, on the
   /// stream's thread.
   static Result<std::unique_ptr<Streaming>> Open(const StreamSettings& settings, bool insecure,
                                                  std::shared_ptr<ExperienceChannel> channel,
                                                  OnNumbers on_numbers, LogCallback log,
-                                                 Clock clock = {});
+                                                 StreamClock clock = {});
   ~Streaming();
 
   /// Before Start: goes on from what Save wrote, and sets the channel's environment steps: pairs
@@ -78,7 +82,7 @@ class Streaming {
 
  private:
   Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-            PayloadReader reader, OnNumbers on_numbers, LogCallback log, Clock clock);
+            PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock);
   void BeginRound();
   void EndRound();
   void Take(const MqttMessage& message);
@@ -95,7 +99,7 @@ class Streaming {
   const std::shared_ptr<ExperienceChannel> channel_;
   const OnNumbers on_numbers_;
   const LogCallback log_;
-  const Clock clock_;
+  const StreamClock clock_;
 
   mutable std::mutex mutex_;  ///< of all below but the link, which only the thread drives
   std::unique_lock<std::mutex> round_{mutex_, std::defer_lock};  ///< the thread's
@@ -120,7 +124,7 @@ class Streaming {
   std::string status_text_;
 
   mutable std::mutex news_mutex_;
-  std::shared_ptr<const Snapshot> snapshot_;  ///< not taken up yet
+  std::shared_ptr<const Snapshot> snapshot_;                      ///< not taken up yet
   std::vector<std::pair<std::string, std::uint64_t>> committed_;  ///< not told yet
 
   std::unique_ptr<MqttLink> link_;

@@ -221,10 +221,9 @@ std::string StreamLine(const Json& stream) {
   };
   const std::string broker = stream.value("broker", "?");
   std::string line = "stream " + stream.value("name", "?") + ": " +
-                     (stream.value("up", false)
-                          ? "connected to " + broker
-                          : broker + " is down since " +
-                                ShortDuration(stream.value("down_s", 0.0))) +
+                     (stream.value("up", false) ? "connected to " + broker
+                                                : broker + " is down since " +
+                                                      ShortDuration(stream.value("down_s", 0.0))) +
                      ", " + count("messages") + " messages (" +
                      Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
                      count("devices") + " devices, " + count("published") + " published; " +

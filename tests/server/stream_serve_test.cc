@@ -1,0 +1,220 @@
+// `murmurate serve` of a stream, with a real broker: what is published comes back as forecasts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/server/process.h"
+#include "tests/stream/probe.h"
+
+namespace murmurate {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr double kPi = 3.14159265358979;
+
+/// One number, and again after 20 messages.
+double Wave(int i) { return 20 + 5 * std::sin(2 * kPi * i / 20); }
+
+std::string ConfigFor(const Broker& broker, const std::string& more = "") {
+  return "[server]\nlisten = [\"ipc\"]\n[run]\nlog_interval_s = 0.2\n[stream.temp]\nbroker = \"" +
+         broker.address() +
+         "\"\nsubscribe = \"sensors/{device}/data\"\nfields = [\"temp\"]\ntarget = \"temp\"\n"
+         "sequence = \"/seq\"\nhidden = 16\nlearning_rate = 0.01\nscore_over = 50\n"
+         "publish = \"sensors/{device}/forecast\"\nmetrics = \"sensors/{device}/error\"\n"
+         "committed = \"sensors/{device}/committed\"\nstatus = \"sensors/forecaster\"\n" +
+         more;
+}
+
+/// Sensors, and somebody who reads what comes of them.
+class Plant {
+ public:
+  explicit Plant(const Broker& broker) : probe_(SettingsFor(broker.address(), "sensors/#")) {
+    EXPECT_TRUE(probe_.UntilUp());
+  }
+
+  /// Message `i` of the device, and the forecast that answers it; null when none comes.
+  Json Send(int i, const std::string& device = "a") {
+    const std::size_t before = forecasts_;
+    const std::string text = Json{{"temp", Wave(i)}, {"seq", i}}.dump();
+    probe_.link->Publish("sensors/" + device + "/data", text, 1);
+    const bool answered = probe_.Until([&] { return Read(device) > before; });
+    return answered ? last_ : Json();
+  }
+  /// The last that came there.
+  Json Last(const std::string& topic) const {
+    Json last;
+    for (const auto& got : probe_.got)
+      if (got.topic == topic) last = Json::parse(got.payload);
+    return last;
+  }
+  bool Until(const std::function<bool()>& condition) { return probe_.Until(condition); }
+
+ private:
+  std::size_t Read(const std::string& device) {
+    for (; read_ < probe_.got.size(); ++read_) {
+      if (probe_.got[read_].topic != "sensors/" + device + "/forecast") continue;
+      last_ = Json::parse(probe_.got[read_].payload);
+      ++forecasts_;
+    }
+    return forecasts_;
+  }
+
+  Probe probe_;
+  std::size_t read_ = 0, forecasts_ = 0;
+  Json last_;
+};
+
+/// Sends from `begin` on until the model is published instead of the naive forecast, and then 100
+/// more: mean errors of those, by the test's own count.
+struct Errors {
+  double forecast = 0, naive = 0;
+  int next = 0;  ///< message
+};
+Errors Teach(Plant* plant, int begin) {
+  Errors errors;
+  int i = begin, learned = 0;
+  for (Json said; learned < 100 && i < begin + 6000; ++i) {
+    const Json last = std::exchange(said, plant->Send(i));
+    if (said.is_null()) break;
+    if (learned > 0) {
+      errors.forecast += std::abs(last["temp"]["forecast"].get<double>() - Wave(i)) / 99;
+      errors.naive += std::abs(Wave(i - 1) - Wave(i)) / 99;
+    }
+    learned += learned > 0 || said["temp"]["by"] == "model";
+  }
+  EXPECT_EQ(learned, 100) << "after message " << i;
+  errors.next = i;
+  return errors;
+}
+
+class ServeStream : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Broker::Installed()) GTEST_SKIP() << Broker::kMissing;
+    ASSERT_TRUE(broker_.Start());
+  }
+  std::string Status() { return RunMurmurate(place_.path(), {"status", "sensors"}).output; }
+
+  Broker broker_;
+  Workplace place_;
+};
+
+TEST_F(ServeStream, ForecastsComeBackAndBecomeBetterThanTheLastValue) {
+  place_.Write("sensors.toml", ConfigFor(broker_, "[checkpoint]\nevery_s = 0.2\n"));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says("stream temp: connected")) << server.Errors() << server.Output();
+  Plant plant(broker_);
+  const Json first = plant.Send(1);
+  EXPECT_EQ(first["device"], "a");
+  EXPECT_EQ(first["temp"]["by"], "baseline");
+  EXPECT_NEAR(first["temp"]["forecast"].get<double>(), Wave(1), 1e-5);
+  const Errors errors = Teach(&plant, 2);
+  EXPECT_LT(errors.forecast, 0.7 * errors.naive);
+  EXPECT_GT(plant.Last("sensors/a/error")["temp"]["skill"].get<double>(), 0);
+  EXPECT_EQ(plant.Last("sensors/forecaster")["state"], "learning");
+  EXPECT_TRUE(plant.Until([&] { return !plant.Last("sensors/a/committed").is_null(); }));
+  EXPECT_LE(plant.Last("sensors/a/committed")["sequence"].get<int>(), errors.next - 1);
+  const std::string status = Status();
+  EXPECT_THAT(status, HasSubstr("stream temp: connected to " + broker_.address()));
+  EXPECT_THAT(status, HasSubstr(" of 1 devices"));
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0) << server.Errors();
+  EXPECT_TRUE(plant.Until([&] { return plant.Last("sensors/forecaster")["state"] == "offline"; }));
+  EXPECT_EQ(place_.LeftBehind(), "");
+  EXPECT_THAT(place_.Read("runs/sensors/reports.csv"), HasSubstr("stream/skill"));
+  EXPECT_EQ(server.Errors(), "");
+}
+
+TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
+  place_.Write("sensors.toml", ConfigFor(broker_));
+  Errors taught;
+  {
+    Process server(place_.path(), {"serve", "sensors.toml"});
+    ASSERT_TRUE(server.Says("stream temp: connected"));
+    Plant plant(broker_);
+    (void)plant.Send(1);
+    taught = Teach(&plant, 2);
+    server.Send(SIGINT);
+    ASSERT_EQ(server.Wait(20), 0);
+  }
+  Process server(place_.path(), {"resume", "sensors"});
+  ASSERT_TRUE(server.Says("stream temp: connected")) << server.Errors();
+  EXPECT_THAT(server.Output(), HasSubstr("model temp: goes on from"));
+  Plant plant(broker_);
+  const Json said = plant.Send(taught.next);
+  ASSERT_FALSE(said.is_null());
+  EXPECT_EQ(said["temp"]["by"], "model");
+  EXPECT_NEAR(said["temp"]["forecast"].get<double>(), Wave(taught.next + 1), 1.0);
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0);
+  EXPECT_EQ(place_.LeftBehind(), "");
+}
+
+TEST_F(ServeStream, ABrokerThatGoesAndComesBackIsWaitedFor) {
+  place_.Write("sensors.toml", ConfigFor(broker_));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says("stream temp: connected"));
+  broker_.Kill();
+  EXPECT_TRUE(Eventually(20, [&] {
+    return Status().find(broker_.address() + " is down since") != std::string::npos;
+  })) << Status();
+  ASSERT_TRUE(broker_.Start());
+  EXPECT_TRUE(Eventually(40, [&] {
+    return Status().find("connected to " + broker_.address()) != std::string::npos;
+  })) << Status();
+  Plant plant(broker_);
+  EXPECT_FALSE(plant.Send(1).is_null());
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0);
+}
+
+TEST_F(ServeStream, WhatIsRefusedIsCountedAndSaid) {
+  place_.Write("sensors.toml", ConfigFor(broker_));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says("stream temp: connected"));
+  Plant plant(broker_);
+  ASSERT_FALSE(plant.Send(1).is_null());
+  Probe sender(SettingsFor(broker_.address()));
+  ASSERT_TRUE(sender.UntilUp());
+  sender.link->Publish("sensors/a/data", "{\"temp\":", 1);
+  sender.link->Publish("sensors/a/data", "{\"temp\":1,\"seq\":1}", 1);
+  sender.Until([&] { return server.Says("(duplicate)", 0.01); });
+  EXPECT_THAT(server.Output() + server.Errors(), HasSubstr("refused 1 messages (malformed): "));
+  EXPECT_THAT(Status(), HasSubstr("  refused messages (duplicate): 1\n"));
+  EXPECT_FALSE(plant.Send(2).is_null());
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0);
+}
+
+TEST(ServeStreamRefusal, TrainSaysThatStreamsAreServed) {
+  Workplace place;
+  place.Write("s.toml", "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\n");
+  const Ran ran = RunMurmurate(place.path(), {"train", "s.toml"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("s.toml:1: [stream.t]: messages come when they come, and train "
+                                    "starts players of a game; use `murmurate serve s.toml`"));
+}
+
+TEST(ServeStreamRefusal, CheckShowsTheModelAndWhatADeviceCosts) {
+  Workplace place;
+  place.Write("s.toml", "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\n");
+  const Ran ran = RunMurmurate(place.path(), {"check", "s.toml"});
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("stream t: reads x at mqtt://localhost:1883 and forecasts v 1 "
+                                    "row ahead; remembers "));
+  EXPECT_THAT(ran.output, HasSubstr("lstm 32"));
+  place.Write("p.toml",
+              "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\nuser = "
+              "\"u\"\npassword_file = \"missing.txt\"\n");
+  const Ran refused = RunMurmurate(place.path(), {"check", "p.toml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("p.toml:1: [stream.t]: "));
+  EXPECT_THAT(refused.errors, HasSubstr("missing.txt"));
+}
+
+}  // namespace
+}  // namespace murmurate
