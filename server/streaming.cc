@@ -85,6 +85,7 @@ Streaming::~Streaming() { Stop(); }
 Status Streaming::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(forecaster_.Load(reader));
   messages_before_ = forecaster_.totals().messages;
+  drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
   return {};
 }
@@ -132,7 +133,7 @@ Refusal Streaming::Read(const MqttMessage& message) {
   Refusal refusal = settings_.subscribe.Match(message.topic, &levels_);
   if (refusal != Refusal::kNone) return refusal;
   sample_.device = settings_.subscribe.DeviceOf(levels_);
-  refusal = reader_.Read(std::as_bytes(std::span(message.payload)), &sample_);
+  refusal = reader_.Read(message.payload, &sample_);
   if (refusal != Refusal::kNone) return refusal;
   refusal = forecaster_.Take(sample_, clock_.unix_ns());
   if (refusal == Refusal::kNone) answers_.Remember(sample_.device, levels_);
@@ -191,6 +192,7 @@ void Streaming::EachSecond(std::int64_t now_ns) {
   messages_before_ = messages;
   PostNumbers();
   LogRefusals(now_ns);
+  LogDrifts();
   if (now_ns < next_status_ns_) return;
   next_status_ns_ = now_ns + kStatusNs;
   SayStatus();
@@ -215,6 +217,7 @@ void Streaming::PostNumbers() {
   for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
   add("refused", static_cast<double>(refused));
   add("unlearned", static_cast<double>(totals.unlearned));
+  add("drifts", static_cast<double>(totals.drifts));
   on_numbers_(numbers);
 }
 
@@ -229,6 +232,14 @@ void Streaming::LogRefusals(std::int64_t now_ns) {
                                  WordOf(refusal) + "): " + SentenceOf(refusal));
     logged = {counts_[refusal], now_ns + kRefusalNs};
   }
+}
+
+void Streaming::LogDrifts() {
+  const std::uint64_t drifts = forecaster_.totals().drifts;
+  if (std::exchange(drifts_before_, drifts) == drifts) return;
+  log_(LogLevel::kWarning, "stream " + settings_.name +
+                               ": the model's errors have risen for good, so what it learned no "
+                               "longer holds; it goes on learning");
 }
 
 void Streaming::SayStatus() {

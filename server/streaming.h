@@ -93,6 +93,7 @@ class Streaming {
   void EachSecond(std::int64_t now_ns);
   void PostNumbers();
   void LogRefusals(std::int64_t now_ns);
+  void LogDrifts();
   void SayStatus();
 
   const StreamSettings settings_;
@@ -114,7 +115,7 @@ class Streaming {
   std::int64_t waiting_since_ns_ = 0;  ///< pairs are; 0: none
   const std::int64_t began_ns_;        ///< since 1970; of this life
   std::int64_t next_second_ns_, next_status_ns_ = 0;
-  std::uint64_t messages_before_ = 0;
+  std::uint64_t messages_before_ = 0, drifts_before_ = 0;
   double messages_per_s_ = 0;
   struct Logged {
     std::uint64_t count = 0;

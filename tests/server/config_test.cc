@@ -118,7 +118,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
       "model, algorithm, optimizer, parameters, checkpoint, evaluation, "
-      "data, record, settings");
+      "data, record, settings, stream");
 }
 
 TEST(ConfigError, UnknownModelSectionNamesTheTwo) {
