@@ -7,6 +7,7 @@
 
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/config_rules.h"
 #include "server/config_stream.h"
 
 namespace murmurate {
@@ -20,8 +21,11 @@ class StreamKeys {
   const ConfigEntry& Entry(const std::string& key) const {
     return entries_.values.at(prefix_ + key);
   }
-  /// Somebody has set it.
-  bool Given(const std::string& key) const { return !Entry(key).origin.starts_with("default"); }
+  /// It says something else than when it is not set: what a resolved config spells out is not
+  /// given.
+  bool Given(const std::string& key) const {
+    return Entry(key).value != FindRule("stream", key)->standard;
+  }
   template <typename T>
   std::optional<T> Get(const std::string& key) const {
     return As<T>(Entry(key).value);

@@ -287,9 +287,9 @@ StreamView Streaming::View() const {
   StreamView view;
   view.name = settings_.name;
   view.broker = link_->address().ToString();
-  const std::int64_t down_ns = link_->down_since_ns();
-  view.up = down_ns == 0;
-  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - down_ns) * 1e-9;
+  const std::int64_t since_ns = link_->down_since_ns();
+  view.up = since_ns == MqttLink::kUp;
+  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
   view.received = link_->counters().received;
   view.published = link_->counters().published;
   view.losses = link_->counters().losses;
