@@ -143,7 +143,7 @@ TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
   }
   Process server(place_.path(), {"resume", "sensors"});
   ASSERT_TRUE(server.Says(": connected")) << server.Errors();
-  EXPECT_THAT(server.Output(), HasSubstr("model temp: goes on from"));
+  EXPECT_THAT(server.Errors(), HasSubstr("model temp: goes on from"));
   Plant plant(broker_);
   const Json said = plant.Send(taught.next);
   ASSERT_FALSE(said.is_null());
