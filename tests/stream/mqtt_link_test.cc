@@ -340,8 +340,8 @@ TEST_P(MqttLinkTest, ChoosesANameOfItsOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, MqttLinkTest, testing::Values(MqttProtocol::k311, MqttProtocol::k5),
-                         [](const auto& info) {
-                           return info.param == MqttProtocol::k5 ? "Five" : "ThreeOneOne";
+                         [](const auto& which) {
+                           return which.param == MqttProtocol::k5 ? "Five" : "ThreeOneOne";
                          });
 
 TEST(MqttLinkAlone, DoesNotHearItselfByMqtt5) {
