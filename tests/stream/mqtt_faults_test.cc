@@ -84,6 +84,18 @@ TEST(MqttFaults, SaysWhichProtocolABrokerWants) {
   EXPECT_THAT(probe.Trouble(), HasSubstr("set protocol to 3.1.1"));
 }
 
+TEST(MqttFaults, SaysWhyABrokerEndsTheConnection) {
+  ScriptedBroker broker;
+  Probe probe(SettingsFor(broker.address()));
+  ASSERT_TRUE(Meet(probe, broker));
+  broker.Send("\x20\x03\x00\x00\x00"sv);
+  ASSERT_TRUE(probe.UntilUp());
+  broker.Send("\xe0\x02\x8b\x00"sv);  // DISCONNECT of MQTT 5
+  ASSERT_TRUE(probe.UntilDown());
+  EXPECT_THAT(probe.Trouble(), HasSubstr("it ended the connection: Server shutting down"));
+  EXPECT_EQ(probe.link->counters().losses, 1u);
+}
+
 TEST(MqttFaults, NoticesAnOrderlyAndAnAbortiveEnd) {
   ScriptedBroker broker;
   Probe probe(Old(broker, "a"));
