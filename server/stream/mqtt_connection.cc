@@ -297,7 +297,10 @@ std::string MqttConnection::Why(int code, int error) const {
     return "TLS failed (" + (tls_trouble_.empty() ? "no reason given" : tls_trouble_) +
            "); check the files of the authority, the certificate and the key on both sides";
   }
-  switch (code) {
+  // An end within a packet is an error without a number.
+  const bool cut = code == MOSQ_ERR_ERRNO &&
+                   (error == 0 || (!accepted_ && (error == ECONNRESET || error == EPIPE)));
+  switch (cut ? static_cast<int>(MOSQ_ERR_CONN_LOST) : code) {
     case MOSQ_ERR_EAI:
       return std::string("its host is not known (") + gai_strerror(error) +
              "); correct the name or the network's DNS";
@@ -313,7 +316,8 @@ std::string MqttConnection::Why(int code, int error) const {
     case MOSQ_ERR_CONN_LOST:
       if (accepted_) return "it closed the connection";
       return address_.secure
-                 ? "it closed the connection during the handshake; does it speak TLS on this port?"
+                 ? "it closed the connection without an answer; does it speak TLS on this port, or "
+                   "want a client's certificate?"
                  : "it closed the connection without an answer; is it a broker, and without TLS?";
     default:
       return std::string("what it sends is no MQTT (") + mosquitto_strerror(code) +
