@@ -38,6 +38,12 @@ std::unique_lock<std::mutex> HogwildParameters::LockIfLocking() {
   return locking_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
+HogwildParameters::Seat& HogwildParameters::SeatOf(int thread) {
+  const auto seat = static_cast<std::size_t>(thread);
+  MURMURATE_CHECK(seat < seats_.size(), "a thread that there is");
+  return seats_[seat];
+}
+
 std::size_t HogwildParameters::CountOf(std::size_t piece) const {
   return std::min(kPiece, size_ - piece * kPiece);
 }
@@ -81,7 +87,7 @@ void HogwildParameters::StepPiece(std::size_t piece, Seat& seat, const StepFacto
 void HogwildParameters::Read(int thread, std::span<float> out) {
   MURMURATE_CHECK(out.size() == size_, "room for each parameter");
   const auto lock = LockIfLocking();
-  Seat& seat = seats_.at(static_cast<std::size_t>(thread));
+  Seat& seat = SeatOf(thread);
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece)
     std::copy_n(Hold(piece, seat), CountOf(piece), out.subspan(piece * kPiece).begin());
   seat.held.store(nullptr, std::memory_order_release);
@@ -92,7 +98,7 @@ void HogwildParameters::Step(int thread, float learning_rate, float gradient_sca
   MURMURATE_CHECK(gradient.size() == size_, "a gradient for each parameter");
   MURMURATE_CHECK(seen.empty() || seen.size() == size_, "room for each parameter");
   const auto lock = LockIfLocking();
-  Seat& seat = seats_.at(static_cast<std::size_t>(thread));
+  Seat& seat = SeatOf(thread);
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
     const std::size_t begin = piece * kPiece, count = CountOf(piece);
     StepPiece(piece, seat, {learning_rate, gradient_scale}, gradient.subspan(begin, count),

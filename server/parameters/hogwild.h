@@ -62,6 +62,7 @@ class HogwildParameters {
   };
 
   std::unique_lock<std::mutex> LockIfLocking();
+  Seat& SeatOf(int thread);
   std::size_t CountOf(std::size_t piece) const;
   float* Hold(std::size_t piece, Seat& seat);
   float*& FreeSpare(Seat& seat);

@@ -41,7 +41,7 @@ void AtOnce(int count, const std::function<void(int)>& work) {
 /// Four threads add ones to the same few components; sums below 2^24 are exact, so one add that is
 /// lost shows.
 TEST(HogwildParameters, LosesNoAddUnderContention) {
-  constexpr int kThreads = 4, kSteps = 20000;
+  constexpr int kThreads = 4, kSteps = 100000;
   for (const bool locking : {false, true}) {
     HogwildParameters shared(Numbers{0, 100, -7}, kThreads, locking);
     AtOnce(kThreads, [&](int thread) {
