@@ -248,6 +248,31 @@ Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
   return {};
 }
 
+/// What TakeStatistics took, of a push that is refused.
+void Shard::State::PutBackStatistics(Worker* worker, std::span<const float> block) {
+  if (!block.empty() && statistics > 0) std::swap(worker->statistics, arrived);
+}
+
+/// A push that is new, with the statistics that its answer is to hold taken already.
+Status Shard::State::Accept(std::uint64_t id, const wire::Push& push, std::span<const float> block,
+                            std::int64_t now_ns) {
+  if (empty && push.step == 0 && !block.empty() && !Begin(id, block)) return NotFinite(push);
+  if (empty && push.step == 0) {
+    workers.at(id).awaits_beginning = true;
+    return {};
+  }
+  if (empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
+  if (push.step == 0) {
+    Respond(id, {.merged = true});
+    return {};
+  }
+  if (block.empty())
+    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
+  const auto contribution = block.first(range.count);
+  return IsSynchronous(settings.rule.name) ? Await(id, push, contribution, now_ns)
+                                           : MergeNow(workers.at(id), push, contribution);
+}
+
 Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const float> block,
                      std::int64_t now_ns) {
   State& s = *state_;
@@ -267,21 +292,9 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
     return {};
   }
   MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
-  if (s.empty && push.step == 0 && !block.empty() && !s.Begin(id, block)) return s.NotFinite(push);
-  if (s.empty && push.step == 0) {
-    worker.awaits_beginning = true;
-    return {};
-  }
-  if (s.empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
-  if (push.step == 0) {
-    s.Respond(id, {.merged = true});
-    return {};
-  }
-  if (block.empty())
-    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
-  const auto contribution = block.first(s.range.count);
-  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution, now_ns)
-                                             : s.MergeNow(worker, push, contribution);
+  Status status = s.Accept(id, push, block, now_ns);
+  if (!status.ok()) s.PutBackStatistics(&worker, block);
+  return status;
 }
 
 void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {
