@@ -353,5 +353,9 @@ std::span<const float> Shard::center() const {
 PartRange Shard::range() const { return state_->range; }
 std::size_t Shard::block_floats() const { return state_->range.count + state_->statistics; }
 int Shard::members() const { return state_->Members(); }
+bool Shard::IsMember(std::uint64_t worker) const {
+  const auto found = state_->workers.find(worker);
+  return found != state_->workers.end() && found->second.member;
+}
 
 }  // namespace murmurate

@@ -129,6 +129,7 @@ class Shard {
   PartRange range() const;
   std::size_t block_floats() const;  ///< the range's, and statistics behind them
   int members() const;
+  bool IsMember(std::uint64_t worker) const;
 
  private:
   struct State;
