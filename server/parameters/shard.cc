@@ -256,14 +256,15 @@ void Shard::State::PutBackStatistics(Worker* worker, std::span<const float> bloc
 /// A push that is new, with the statistics that its answer is to hold taken already.
 Status Shard::State::Accept(std::uint64_t id, const wire::Push& push, std::span<const float> block,
                             std::int64_t now_ns) {
-  if (empty && push.step == 0 && !block.empty() && !Begin(id, block)) return NotFinite(push);
+  const bool begins = empty && push.step == 0 && !block.empty();
+  if (begins && !Begin(id, block)) return NotFinite(push);
   if (empty && push.step == 0) {
     workers.at(id).awaits_beginning = true;
     return {};
   }
   if (empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
   if (push.step == 0) {
-    Respond(id, {.merged = true});
+    Respond(id, {.merged = begins || block.empty()});  // else another began
     return {};
   }
   if (block.empty())

@@ -31,8 +31,8 @@
 //
 // Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
 // newest of each, also of workers that left, and answers with their sum by Chan's formula, in the
-// order of their numbers. So a
-// message that is lost or comes twice falsifies nothing.
+// order of their numbers. So a message that is lost or comes twice falsifies nothing. Those of a
+// file to begin with count once: whose parameters are not taken is told so (CENTER's merged).
 #pragma once
 
 #include <cstdint>

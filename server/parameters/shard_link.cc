@@ -174,7 +174,7 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
   retained_.clear();  // what they did is in the parameters that it gets now
   again_ = 0;
   wants_parameters_ = request_->push.step != 0;
-  if (!wants_parameters_) joined_ = SendPush(*request_, true);
+  if (!wants_parameters_) brought_ = joined_ = SendPush(*request_, true);
 }
 
 /// False: there is a shard that has mapped our segment, but whose own cannot be reached.

@@ -67,6 +67,8 @@ class ShardLink {
   /// What changes when the answer is there; nothing: it will come in a message.
   std::optional<FutexWait> WaitForAnswer() const;
 
+  /// The pull that was answered last brought the parameters with which the model begins.
+  bool began() const { return brought_ && answer_ && answer_->merged; }
   /// The shard was started again with nothing: Replenish, then the request goes on.
   bool wants_parameters() const { return wants_parameters_; }
   void Replenish(std::shared_ptr<const Block> block, std::int64_t now_ns);
@@ -115,6 +117,7 @@ class ShardLink {
   std::uint64_t unmapped_ = 0;  ///< of the one whose segment cannot be mapped; 0: none is known
   BlockPool kept_pool_;
   bool joined_ = false, wants_parameters_ = false, replenishing_ = false;
+  bool brought_ = false;           ///< the block of a pull was sent
   bool waits_in_segment_ = false;  ///< for the answer of turn_
   std::uint64_t turn_ = 0;         ///< of the PUSH that was sent last
   std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;

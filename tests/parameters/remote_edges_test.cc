@@ -104,6 +104,37 @@ TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountAsSeen) {
   EXPECT_EQ(problem.parameters[at.variance], 4.0f);
 }
 
+/// A batch of a worker that began with a file: what all have seen, then what it says it has.
+std::pair<float, float> CountsAfterABatch(RemoteStore& worker, Bowl& problem) {
+  const Places at;
+  EXPECT_TRUE(worker.BeginBatch(problem.parameters));
+  const float own = worker.ObservationsSeen(problem.parameters)[at.count];
+  (void)worker.Step(0.1, problem.Gradient(), problem.trained());
+  worker.EndBatch(problem.parameters);
+  return {problem.parameters[at.count], own};
+}
+
+TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountOnceHoweverManyBeginWithIt) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd, 3), 2);
+  cluster.normalized = true;
+  const Places at;
+  std::vector<Bowl> problems;
+  std::vector<std::unique_ptr<RemoteStore>> workers;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    problems.emplace_back(1, true);
+    problems[i].parameters[at.count] = 30.0f;
+    problems[i].parameters[at.mean] = 2.0f;
+    problems[i].parameters[at.variance] = 4.0f;
+    workers.push_back(cluster.NewWorker(i));
+  }
+  const std::pair began(30.0f, 30.0f), came_later(30.0f, 0.0f);
+  EXPECT_EQ(CountsAfterABatch(*workers[0], problems[0]), began);
+  EXPECT_EQ(CountsAfterABatch(*workers[1], problems[1]), came_later);
+  EXPECT_EQ(CountsAfterABatch(*workers[2], problems[2]), came_later);
+  EXPECT_EQ(problems[2].parameters[at.mean], 2.0f);
+  EXPECT_EQ(problems[2].parameters[at.variance], 4.0f);
+}
+
 std::string AddressOf(const std::string& name) {
   return "ipc://" +
          (std::filesystem::temp_directory_path() / ("mmr-" + name + '-' + std::to_string(getpid())))

@@ -221,6 +221,19 @@ class AsynchronousShardTest : public ShardTest {
   AsynchronousShardTest() : ShardTest(RuleName::kAsgd) {}
 };
 
+/// Both were told that the shard is empty: there is no worker 0 to wait for.
+TEST_F(AsynchronousShardTest, WhoseParametersCameTooLateToBeginIsToldSo) {
+  ASSERT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Join(12, 2, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Begin(11, 0.25f).ok());
+  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+  ASSERT_TRUE(Begin(12, 0.75f).ok());
+  EXPECT_FALSE(shard_.TakeAnswers().at(0).center.merged);
+  EXPECT_EQ(shard_.center()[0], 0.25f);
+  ASSERT_TRUE(Pull(12).ok());
+  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+}
+
 TEST_F(AsynchronousShardTest, AModelThatSomebodyTrainedStays) {
   ASSERT_TRUE(Join(10, 0, SmallSpec(true)).ok());
   ASSERT_TRUE(Begin(10, 0.0f).ok());
