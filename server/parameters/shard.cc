@@ -211,7 +211,7 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
     s.log(LogLevel::kInfo, "worker " + std::to_string(join.worker) + " joined");
   }
   entry.number = join.worker;
-  entry.member = true;
+  entry.member = entry.came = true;
   entry.waiting = false;
   entry.awaits_beginning = false;
   entry.trained = join.step > 0;

@@ -22,9 +22,10 @@
 // shards take the same one's. A model that nobody has trained, and whose workers are gone, gives
 // way to the next JOIN's, also to one of the same spec: it may have been a typing error.
 //
-// A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
-// pushed before: this shard was started again), or kAwaitsWorkersNs after the first JOIN, with a
-// warning: one that died as it started must not hold up the others; each round merges
+// A barrier (IsSynchronous) begins its first round, also that of a run that all had left, when
+// `workers` have joined (or one that has pushed before: this shard was started again), or
+// kAwaitsWorkersNs after the first JOIN, with a warning: one that died as it started must not hold
+// up the others; each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
 // slowest member is held back, and Waits() says for whom.

@@ -30,6 +30,7 @@ struct Shard::State {
     std::uint64_t pushes = 0;  ///< for bounded staleness: a newcomer begins where the slowest is
     std::uint64_t kept = 0;
     bool member = false, waiting = false;
+    bool came = false;              ///< joined since this shard was started
     bool trained = false;           ///< before it joined: what it has is no beginning
     bool awaits_beginning = false;  ///< its pull waits for the one who brings parameters
     std::int64_t heard_ns = 0;
