@@ -173,9 +173,9 @@ void MeasureSteps() {
   constexpr std::size_t kCount = 50'896;
   const std::vector<float> gradient(kCount, 1e-9f);
   std::vector<float> seen(kCount);
-  HogwildParameters shared(gradient, false);
+  HogwildParameters shared(gradient, 1, false);
   std::vector<float> alone(gradient);
-  const double ours = SecondsPerCall([&] { shared.Step(0.1f, 1.0f, gradient, seen); });
+  const double ours = SecondsPerCall([&] { shared.Step(0, 0.1f, 1.0f, gradient, seen); });
   const double atomics = SecondsPerCall([&] {
     for (std::size_t i = 0; i < kCount; ++i)
       std::atomic_ref(alone[i]).fetch_sub(0.1f * gradient[i], std::memory_order_relaxed);

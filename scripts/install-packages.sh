@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and only then touches the network.
-#   scripts/install-packages.sh build|ci
-# build: what ./run and ./test need.  ci: also the checkers.
+#   scripts/install-packages.sh build|test|ci
+# build: what ./run needs.  test: also a broker for the tests.  ci: also the checkers.
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libflatbuffers-dev
        flatbuffers-compiler libboost-dev libcli11-dev libtomlplusplus-dev libspdlog-dev
        nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin
-       libopenmpi-dev libmosquitto-dev mosquitto mosquitto-clients openssl)
+       libopenmpi-dev libmosquitto-dev)
+test=(mosquitto mosquitto-clients openssl)
 ci=(clang-format git)
 
 case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
-  ci) wanted=("${build[@]}" "${ci[@]}") ;;
-  *) echo "usage: scripts/install-packages.sh build|ci" >&2; exit 2 ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
+  *) echo "usage: scripts/install-packages.sh build|test|ci" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -147,9 +147,13 @@ Status Cluster::Watch(const LogCallback& log) {
   return {};
 }
 
-void Cluster::Stop() {
+void Cluster::StopLearners() {
   for (const LearnerProcess& learner : learners_) learner.process->Send(SIGTERM);
   for (const LearnerProcess& learner : learners_) AwaitEnd(learner.process.get());
+}
+
+void Cluster::Stop() {
+  StopLearners();
   for (ShardProcess& shard : shards_) shard.process->Send(SIGTERM);
   for (ShardProcess& shard : shards_) AwaitEnd(shard.process.get());
 }

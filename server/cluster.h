@@ -32,6 +32,8 @@ class Cluster {
   /// After a child has ended: takes note, starts shards again. The status: why the run cannot go
   /// on, in one sentence.
   Status Watch(const LogCallback& log);
+  /// Before Stop, for whoever has to say something to the shards between the two.
+  void StopLearners();
   void Stop();
 
  private:

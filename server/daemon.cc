@@ -263,6 +263,11 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   return outcome;
 }
 
+void Daemon::LeaveShards() {
+  MURMURATE_CHECK(state_->stopped, "nobody learns any more");
+  state_->models.clear();
+}
+
 bool Daemon::left_a_thread() { return State::thread_left; }
 
 Status RaiseFileLimit() {

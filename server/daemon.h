@@ -69,6 +69,9 @@ class Daemon {
   /// In lock-step it ends between two versions. `resume_follows`: lock-step actors wait a minute.
   Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone,
                bool resume_follows = false);
+  /// After Stop: the shards of a parameter server hear that this learner does not come back. So
+  /// the next life, which has another number there, need not wait until they miss this one.
+  void LeaveShards();
   /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still
   /// inside (its result is lost, nothing else is), and the process must end with _exit. A rank of a
   /// job waits instead.

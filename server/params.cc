@@ -14,6 +14,7 @@ namespace murmurate {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr int kLastWordsMs = 20;
 
 /// What mmr-checkpoint writes of one shard, and what a shard goes on from.
 class ShardFiles {
@@ -144,6 +145,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
         "mmr-params", [&server] { (*server)->PollOnce(100); }, [&server] { (*server)->Wake(); });
     while (signals.Wait(-1) != Signals::Event::kSignal) continue;
   }
+  (*server)->PollOnce(kLastWordsMs);  // a worker's BYE, sent just before the signal
   (*server)->SaveAll();
   while (files.writer().PollOnce(0)) continue;
   if (!common.quiet) display.Print((*server)->Report(), stdout);

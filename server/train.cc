@@ -127,6 +127,13 @@ Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
   return cluster->Start(config, daemon.directory(), resumes);
 }
 
+/// After the daemon's Stop. Its own learner leaves last, so that no barrier goes on without it.
+void StopOthers(Cluster* cluster, Daemon* daemon) {
+  cluster->StopLearners();
+  daemon->LeaveShards();
+  cluster->Stop();
+}
+
 /// What every training has, new or resumed, from play or from files.
 void Complete(const CommonArguments& common, DaemonOptions* options) {
   options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
@@ -208,7 +215,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
       signals.RequestFailure(status);
   }
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
-  cluster.Stop();
+  StopOthers(&cluster, daemon->get());
   if (!signals.failure().ok()) return signals.failure();
   if (config.run().follows()) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
@@ -246,7 +253,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
     return children.alive() == 0;
   };
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
-  cluster.Stop();
+  StopOthers(&cluster, daemon->get());
   if (!signals.failure().ok()) return signals.failure();
   if (config.run().follows()) return 0;
   (*daemon)->Print(Sentence(end, outcome, config.run()));

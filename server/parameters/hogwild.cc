@@ -1,67 +1,109 @@
 #include "server/parameters/hogwild.h"
 
 #include <algorithm>
-#include <thread>
 
-#include "server/parameters/apply.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
 constexpr std::size_t kPiece = 1024;  ///< floats
-constexpr int kSpins = 256;           ///< before the processor goes to whoever holds the flag
+
+static_assert(std::atomic<float*>::is_always_lock_free);
 
 std::size_t Pieces(std::size_t count) { return (count + kPiece - 1) / kPiece; }
 
-void Take(std::atomic<bool>& taken) {
-  while (taken.exchange(true, std::memory_order_acquire)) {
-    for (int i = 0; taken.load(std::memory_order_relaxed); ++i)
-      if (i >= kSpins) std::this_thread::yield();
-  }
-}
-
 }  // namespace
 
-HogwildParameters::HogwildParameters(std::span<const float> initial, bool locking)
+HogwildParameters::HogwildParameters(std::span<const float> initial, int threads, bool locking)
     : locking_(locking),
-      values_(initial.size()),
-      flags_(locking ? nullptr : std::make_unique<Flag[]>(Pieces(initial.size()))) {
-  std::copy(initial.begin(), initial.end(), values_.begin());
-}
-
-/// Calls visit(begin, count) for each piece, or the whole block, while nobody else is inside it.
-template <typename Visit>
-void HogwildParameters::EachPiece(Visit visit) const {
-  if (locking_) {
-    const std::lock_guard lock(mutex_);
-    return visit(std::size_t{0}, values_.size());
+      size_(initial.size()),
+      storage_(
+          (Pieces(size_) + static_cast<std::size_t>(threads) * static_cast<std::size_t>(threads)) *
+          kPiece),
+      pieces_(Pieces(size_)),
+      seats_(static_cast<std::size_t>(threads)) {
+  std::copy(initial.begin(), initial.end(), storage_.begin());
+  float* next = storage_.data();
+  for (std::atomic<float*>& piece : pieces_) {
+    piece.store(next);
+    next += kPiece;
   }
-  for (std::size_t piece = 0; piece < Pieces(values_.size()); ++piece) {
-    std::atomic<bool>& taken = flags_[piece].taken;
-    Take(taken);
-    visit(piece * kPiece, std::min(kPiece, values_.size() - piece * kPiece));
-    taken.store(false, std::memory_order_release);
+  for (Seat& seat : seats_) {
+    for (int i = 0; i < threads; ++i, next += kPiece) seat.spares.push_back(next);
   }
 }
 
-void HogwildParameters::Read(std::span<float> out) const {
-  MURMURATE_CHECK(out.size() == values_.size(), "room for each parameter");
-  EachPiece([&](std::size_t begin, std::size_t count) {
-    std::copy_n(values_.begin() + begin, count, out.begin() + static_cast<std::ptrdiff_t>(begin));
-  });
+std::unique_lock<std::mutex> HogwildParameters::LockIfLocking() {
+  return locking_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
-void HogwildParameters::Step(float learning_rate, float gradient_scale,
+HogwildParameters::Seat& HogwildParameters::SeatOf(int thread) {
+  const auto seat = static_cast<std::size_t>(thread);
+  MURMURATE_CHECK(seat < seats_.size(), "a thread that there is");
+  return seats_[seat];
+}
+
+std::size_t HogwildParameters::CountOf(std::size_t piece) const {
+  return std::min(kPiece, size_ - piece * kPiece);
+}
+
+/// Whoever looks for a spare sees that this one is held, or had swapped it before: then the second
+/// load sees that. Sequential consistency is needed, of these and of the loads in FreeSpare.
+float* HogwildParameters::Hold(std::size_t piece, Seat& seat) {
+  float* held = pieces_[piece].load();
+  for (;;) {
+    seat.held.store(held);
+    float* const now = pieces_[piece].load();
+    if (now == held) return held;
+    held = now;
+  }
+}
+
+/// Others hold fewer than there are: where all seem held, somebody has moved on meanwhile.
+float*& HogwildParameters::FreeSpare(Seat& seat) {
+  for (;;) {
+    for (float*& spare : seat.spares) {
+      const auto is_held = [&](const Seat& other) { return other.held.load() == spare; };
+      if (std::none_of(seats_.begin(), seats_.end(), is_held)) return spare;
+    }
+  }
+}
+
+void HogwildParameters::StepPiece(std::size_t piece, Seat& seat, const StepFactors& factors,
+                                  std::span<const float> gradient, std::span<float> seen) {
+  float*& spare = FreeSpare(seat);
+  const std::span<float> next(spare, gradient.size());
+  float* held = nullptr;
+  do {
+    held = Hold(piece, seat);
+    (void)SgdStepInto(factors, {held, gradient.size()}, gradient, next);
+    if (!seen.empty()) std::copy(next.begin(), next.end(), seen.begin());
+  } while (!pieces_[piece].compare_exchange_strong(held, spare));
+  seat.held.store(nullptr, std::memory_order_release);
+  spare = held;
+}
+
+void HogwildParameters::Read(int thread, std::span<float> out) {
+  MURMURATE_CHECK(out.size() == size_, "room for each parameter");
+  const auto lock = LockIfLocking();
+  Seat& seat = SeatOf(thread);
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece)
+    std::copy_n(Hold(piece, seat), CountOf(piece), out.subspan(piece * kPiece).begin());
+  seat.held.store(nullptr, std::memory_order_release);
+}
+
+void HogwildParameters::Step(int thread, float learning_rate, float gradient_scale,
                              std::span<const float> gradient, std::span<float> seen) {
-  MURMURATE_CHECK(gradient.size() == values_.size(), "a gradient for each parameter");
-  MURMURATE_CHECK(seen.empty() || seen.size() == values_.size(), "room for each parameter");
-  EachPiece([&](std::size_t begin, std::size_t count) {
-    const auto piece = std::span<float>(values_).subspan(begin, count);
-    SgdStep({learning_rate, gradient_scale}, gradient.subspan(begin, count), piece);
-    if (!seen.empty())
-      std::copy(piece.begin(), piece.end(), seen.begin() + static_cast<std::ptrdiff_t>(begin));
-  });
+  MURMURATE_CHECK(gradient.size() == size_, "a gradient for each parameter");
+  MURMURATE_CHECK(seen.empty() || seen.size() == size_, "room for each parameter");
+  const auto lock = LockIfLocking();
+  Seat& seat = SeatOf(thread);
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    const std::size_t begin = piece * kPiece, count = CountOf(piece);
+    StepPiece(piece, seat, {learning_rate, gradient_scale}, gradient.subspan(begin, count),
+              seen.empty() ? seen : seen.subspan(begin, count));
+  }
 }
 
 }  // namespace murmurate

@@ -26,6 +26,7 @@ struct HogwildStore::Shared {
   const ParameterLayout layout;
   const double max_grad_norm;
   std::atomic<std::uint64_t> updates{0};
+  std::atomic<int> stores{0};
   std::mutex mutex;  ///< of what follows, but not of the inside of `parameters`
   std::optional<HogwildParameters> parameters;  ///< from the first batch on
   AlignedFloats statistics;
@@ -38,8 +39,11 @@ HogwildStore::HogwildStore(const HogwildSettings& settings, const ModelSpec& spe
 
 HogwildStore::HogwildStore(std::shared_ptr<Shared> shared)
     : shared_(std::move(shared)),
+      thread_(shared_->stores.fetch_add(1)),
       own_(shared_->settings.threads > 1 && shared_->statistics.size() > 0 ? shared_->layout.total
-                                                                           : 0) {}
+                                                                           : 0) {
+  MURMURATE_CHECK(thread_ < shared_->settings.threads, "no more stores than threads");
+}
 
 HogwildStore::~HogwildStore() = default;
 
@@ -53,12 +57,12 @@ bool HogwildStore::BeginBatch(std::span<float> parameters) {
   {
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->parameters) {
-      shared_->parameters.emplace(trained, shared_->settings.locking);
+      shared_->parameters.emplace(trained, shared_->settings.threads, shared_->settings.locking);
       std::copy(statistics.begin(), statistics.end(), shared_->statistics.begin());
     }
     std::copy(shared_->statistics.begin(), shared_->statistics.end(), statistics.begin());
   }
-  shared_->parameters->Read(trained);
+  shared_->parameters->Read(thread_, trained);
   std::fill(own_.begin(), own_.end(), 0.0f);  // a count of 0: the rest means nothing
   return true;
 }
@@ -69,7 +73,7 @@ double HogwildStore::Step(double learning_rate, std::span<const float> gradient,
   if (!std::isfinite(norm)) return norm;
   const double most = shared_->max_grad_norm;
   const bool clipped = most > 0.0 && norm > most;
-  shared_->parameters->Step(static_cast<float>(learning_rate),
+  shared_->parameters->Step(thread_, static_cast<float>(learning_rate),
                             clipped ? static_cast<float>(most / norm) : 1.0f, gradient, parameters);
   shared_->updates.fetch_add(1, std::memory_order_relaxed);
   return norm;
@@ -81,17 +85,19 @@ std::span<float> HogwildStore::ObservationsSeen(std::span<float> parameters) {
 
 void HogwildStore::EndBatch(std::span<float> parameters) {
   const auto statistics = StatisticsOf(parameters);
-  const std::lock_guard lock(shared_->mutex);
-  const std::span<float> all = shared_->statistics;
-  if (own_.size() > 0) {
-    const std::array<std::span<const float>, 2> parts{all, StatisticsOf(own_)};
-    SumObservations(shared_->layout, parts, all);
-    std::copy(all.begin(), all.end(), statistics.begin());
-  } else {
-    std::copy(statistics.begin(), statistics.end(), all.begin());
+  {
+    const std::lock_guard lock(shared_->mutex);
+    const std::span<float> all = shared_->statistics;
+    if (own_.size() > 0) {
+      const std::array<std::span<const float>, 2> parts{all, StatisticsOf(own_)};
+      SumObservations(shared_->layout, parts, all);
+      std::copy(all.begin(), all.end(), statistics.begin());
+    } else {
+      std::copy(statistics.begin(), statistics.end(), all.begin());
+    }
+    made_ = ++shared_->version;
   }
-  shared_->parameters->Read(parameters.first(shared_->layout.trained_count()));
-  made_ = ++shared_->version;
+  shared_->parameters->Read(thread_, parameters.first(shared_->layout.trained_count()));
 }
 
 std::uint64_t HogwildStore::VersionBegun(std::uint64_t own) {

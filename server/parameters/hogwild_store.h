@@ -8,9 +8,13 @@
 // A gradient is clipped as LocalStore does, by the norm of all of it. Only plain steps are made:
 // what an optimizer keeps would be one more block that threads write at once.
 //
-// Versions are counted over all threads, one for each batch. What a thread has seen of observations
-// in a batch is added to the shared statistics (Chan) when the batch ends; of one thread alone they
-// are counted as LocalStore does, so that alone it has the bits of LocalStore with sgd.
+// A step waits for nobody (hogwild.h). A batch begins and ends under a mutex, which is held while
+// statistics of observations are copied or added, not while parameters are read.
+//
+// Versions are counted over all threads, one for each batch; one has the steps of all before it.
+// What a thread has seen of observations in a batch is added to the shared statistics (Chan) when
+// the batch ends; of one thread alone they are counted as LocalStore does, so that alone it has the
+// bits of LocalStore with sgd.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +60,7 @@ class HogwildStore : public ParameterStore {
   std::span<float> StatisticsOf(std::span<float> block) const;
 
   const std::shared_ptr<Shared> shared_;
+  const int thread_;   ///< its number among those beside it
   AlignedFloats own_;  ///< a whole block, whose statistics are this batch's; empty: no need for it
   std::uint64_t made_ = 0;
 };

@@ -54,6 +54,7 @@ struct ParameterServer::State {
   void SendAnswer(Shard::Answer answer);
   void SendQueued();
   void Tick(std::int64_t now_ns);
+  void ForgetTheSilent();
   void SayWaits(std::int64_t now_ns);
   void Save(const std::string& name, Model* model, std::int64_t now_ns);
 
@@ -270,6 +271,13 @@ void ParameterServer::State::SayWaits(std::int64_t now_ns) {
   }
 }
 
+void ParameterServer::State::ForgetTheSilent() {
+  std::erase_if(workers, [this](const auto& entry) {
+    const auto& [id, worker] = entry;
+    return !segments.Maps(id) && !models.at(worker.model).shard->IsMember(id);
+  });
+}
+
 void ParameterServer::State::Tick(std::int64_t now_ns) {
   if (now_ns - ticked_ns < kTickEveryNs) return;
   ticked_ns = now_ns;
@@ -288,9 +296,11 @@ void ParameterServer::State::Tick(std::int64_t now_ns) {
   }
   SendAnswers();
   SayWaits(now_ns);
-  if (now_ns - let_go_ns < kLetGoEveryNs) return;
-  let_go_ns = now_ns;
-  segments.LetGoOfTheDead();
+  if (now_ns - let_go_ns >= kLetGoEveryNs) {
+    let_go_ns = now_ns;
+    segments.LetGoOfTheDead();
+  }
+  ForgetTheSilent();
 }
 
 void ParameterServer::State::Rest(int timeout_ms) {

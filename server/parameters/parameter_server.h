@@ -2,9 +2,11 @@
 // runs it; tests call PollOnce.
 //
 // One thread calls everything but Wake and PostKept. A model is made by the first worker that joins
-// with it, or resumed from what Save wrote. Nothing here writes files: every `save_every_ns`, and
-// when asked, `on_save` gets a model's state to write; PostKept, from any thread, says that it is
-// on disk.
+// with it, or resumed from what Save wrote. How a worker is reached is forgotten when it is silent
+// and no longer reads in this shard's segment: should it come back it joins again, and the Shard,
+// which cannot know that it will not, still knows its pushes. Nothing here writes files: every
+// `save_every_ns`, and when asked, `on_save` gets a model's state to write; PostKept, from any
+// thread, says that it is on disk.
 #pragma once
 
 #include <functional>

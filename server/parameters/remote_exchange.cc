@@ -3,6 +3,7 @@
 #include <thread>
 #include <utility>
 
+#include "server/parameters/observation_sum.h"
 #include "server/parameters/remote_store_state.h"
 #include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
@@ -148,6 +149,8 @@ bool RemoteStore::State::Start(std::span<float> parameters) {
   }
   if (!Await(local)) return false;
   under_way = false;
+  if (!started && own.size() > 0 && !pieces.front().link->began())  // whoever began brought them
+    SumObservations(layout, {}, std::span(own).subspan(layout.statistics.offset));
   for (Piece& piece : pieces) {
     const auto center = piece.link->block().first(piece.range().count);
     if (!started || rule.form != PushForm::kElastic)

@@ -26,6 +26,7 @@ class SegmentExchange {
   /// worker is of another host, or there is no room; its blocks will come in messages.
   std::string Join(std::uint64_t worker, const wire::Join& join, Shard* shard);
   void Leave(std::uint64_t worker) { peers_.erase(worker); }
+  bool Maps(std::uint64_t worker) const { return peers_.contains(worker); }
   /// Of those whose processes are dead, which would stay in memory.
   void LetGoOfTheDead();
 

@@ -211,7 +211,7 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
     s.log(LogLevel::kInfo, "worker " + std::to_string(join.worker) + " joined");
   }
   entry.number = join.worker;
-  entry.member = true;
+  entry.member = entry.came = true;
   entry.waiting = false;
   entry.awaits_beginning = false;
   entry.trained = join.step > 0;
@@ -248,6 +248,32 @@ Status Shard::State::TakeStatistics(Worker* worker, const wire::Push& push,
   return {};
 }
 
+/// What TakeStatistics took, of a push that is refused.
+void Shard::State::PutBackStatistics(Worker* worker, std::span<const float> block) {
+  if (!block.empty() && statistics > 0) std::swap(worker->statistics, arrived);
+}
+
+/// A push that is new, with the statistics that its answer is to hold taken already.
+Status Shard::State::Accept(std::uint64_t id, const wire::Push& push, std::span<const float> block,
+                            std::int64_t now_ns) {
+  const bool begins = empty && push.step == 0 && !block.empty();
+  if (begins && !Begin(id, block)) return NotFinite(push);
+  if (empty && push.step == 0) {
+    workers.at(id).awaits_beginning = true;
+    return {};
+  }
+  if (empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
+  if (push.step == 0) {
+    Respond(id, {.merged = begins || block.empty()});  // else another began
+    return {};
+  }
+  if (block.empty())
+    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
+  const auto contribution = block.first(range.count);
+  return IsSynchronous(settings.rule.name) ? Await(id, push, contribution, now_ns)
+                                           : MergeNow(workers.at(id), push, contribution);
+}
+
 Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const float> block,
                      std::int64_t now_ns) {
   State& s = *state_;
@@ -267,21 +293,9 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
     return {};
   }
   MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
-  if (s.empty && push.step == 0 && !block.empty() && !s.Begin(id, block)) return s.NotFinite(push);
-  if (s.empty && push.step == 0) {
-    worker.awaits_beginning = true;
-    return {};
-  }
-  if (s.empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
-  if (push.step == 0) {
-    s.Respond(id, {.merged = true});
-    return {};
-  }
-  if (block.empty())
-    return {StatusCode::kUnavailable, "push " + std::to_string(push.step) + " did not come"};
-  const auto contribution = block.first(s.range.count);
-  return IsSynchronous(s.settings.rule.name) ? s.Await(id, push, contribution, now_ns)
-                                             : s.MergeNow(worker, push, contribution);
+  Status status = s.Accept(id, push, block, now_ns);
+  if (!status.ok()) s.PutBackStatistics(&worker, block);
+  return status;
 }
 
 void Shard::OnAlive(std::uint64_t id, bool waiting, std::int64_t now_ns) {
@@ -340,5 +354,9 @@ std::span<const float> Shard::center() const {
 PartRange Shard::range() const { return state_->range; }
 std::size_t Shard::block_floats() const { return state_->range.count + state_->statistics; }
 int Shard::members() const { return state_->Members(); }
+bool Shard::IsMember(std::uint64_t worker) const {
+  const auto found = state_->workers.find(worker);
+  return found != state_->workers.end() && found->second.member;
+}
 
 }  // namespace murmurate

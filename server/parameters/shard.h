@@ -22,17 +22,18 @@
 // shards take the same one's. A model that nobody has trained, and whose workers are gone, gives
 // way to the next JOIN's, also to one of the same spec: it may have been a typing error.
 //
-// A barrier (IsSynchronous) begins its first round when `workers` have joined (or one that has
-// pushed before: this shard was started again), or kAwaitsWorkersNs after the first JOIN, with a
-// warning: one that died as it started must not hold up the others; each round merges
+// A barrier (IsSynchronous) begins its first round, also that of a run that all had left, when
+// `workers` have joined (or one that has pushed before: this shard was started again), or
+// kAwaitsWorkersNs after the first JOIN, with a warning: one that died as it started must not hold
+// up the others; each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
 // slowest member is held back, and Waits() says for whom.
 //
 // Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
 // newest of each, also of workers that left, and answers with their sum by Chan's formula, in the
-// order of their numbers. So a
-// message that is lost or comes twice falsifies nothing.
+// order of their numbers. So a message that is lost or comes twice falsifies nothing. Those of a
+// file to begin with count once: whose parameters are not taken is told so (CENTER's merged).
 #pragma once
 
 #include <cstdint>
@@ -129,6 +130,7 @@ class Shard {
   PartRange range() const;
   std::size_t block_floats() const;  ///< the range's, and statistics behind them
   int members() const;
+  bool IsMember(std::uint64_t worker) const;
 
  private:
   struct State;

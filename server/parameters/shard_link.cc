@@ -75,7 +75,7 @@ void ShardLink::SendJoin(std::int64_t now_ns) {
   wire::Join join = options_.join;
   const bool pulls = request_ && request_->push.step == 0;
   join.step = pulls && last_step_ > 0 ? last_step_ + 1 : last_step_;
-  if (segment_) {
+  if (Shares()) {
     join.host = HostIdentity();
     join.segment = segment_->name();
   }
@@ -140,9 +140,13 @@ void ShardLink::OnMessage(Message message, std::int64_t now_ns) {
     return;
   }
   heard_ns_ = now_ns;
-  const wire::Body& body = std::get<wire::Decoded>(decoded).body;
+  const auto& [header, body, block] = std::get<wire::Decoded>(decoded);
+  shard_ = header.sender;
+  const bool may_be_mapped = unmapped_ != 0 && shard_ != unmapped_;
+  if (may_be_mapped) unmapped_ = 0;
   if (const auto* joined = std::get_if<wire::Joined>(&body)) {
-    const bool maps_after_all = segment_ && !answers_ && !joined->segment.empty();
+    if (may_be_mapped) return SendJoin(now_ns);  // the one it answers named no segment
+    const bool maps_after_all = Shares() && !answers_ && !joined->segment.empty();
     if (!joined_ || maps_after_all) OnJoined(*joined);
   } else if (const auto* center = std::get_if<wire::Center>(&body)) {
     const bool awaited = again_ != 0 && center->step == again_;
@@ -170,7 +174,7 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
   retained_.clear();  // what they did is in the parameters that it gets now
   again_ = 0;
   wants_parameters_ = request_->push.step != 0;
-  if (!wants_parameters_) joined_ = SendPush(*request_, true);
+  if (!wants_parameters_) brought_ = joined_ = SendPush(*request_, true);
 }
 
 /// False: there is a shard that has mapped our segment, but whose own cannot be reached.
@@ -179,7 +183,7 @@ bool ShardLink::Map(const wire::Joined& joined) {
     answers_ = nullptr;
     return true;
   }
-  if (!segment_) return false;  // to a JOIN that still named it
+  if (!Shares()) return false;  // to a JOIN that still named it
   if (answers_ && answers_->name() == joined.segment) return true;
   auto answers = ShardSegment::Open(joined.segment, floats(), ShardSegment::Access::kRead);
   auto bell = answers.ok() ? DoorbellButton::Open((*answers)->bell()) : answers.status();
@@ -190,7 +194,8 @@ bool ShardLink::Map(const wire::Joined& joined) {
   }
   if (options_.log)
     options_.log(LogLevel::kWarning, bell.status().message() + "; blocks go in messages");
-  segment_ = answers_ = nullptr;
+  answers_ = nullptr;
+  unmapped_ = shard_;
   return false;
 }
 

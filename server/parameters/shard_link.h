@@ -11,7 +11,9 @@
 //
 // Where the shard has mapped this worker's segment (shard_segment.h), pushes and answers go through
 // shared memory, and no message. What is kept is then a copy, so that the place is free for the
-// next push and stays in the caches; Keep makes it while the shard works.
+// next push and stays in the caches; Keep makes it while the shard works. A shard whose own segment
+// cannot be mapped is asked for messages, for as long as it lives; the next one is asked for shared
+// memory again.
 //
 // One thread. No call waits.
 #pragma once
@@ -65,6 +67,8 @@ class ShardLink {
   /// What changes when the answer is there; nothing: it will come in a message.
   std::optional<FutexWait> WaitForAnswer() const;
 
+  /// The pull that was answered last brought the parameters with which the model begins.
+  bool began() const { return brought_ && answer_ && answer_->merged; }
   /// The shard was started again with nothing: Replenish, then the request goes on.
   bool wants_parameters() const { return wants_parameters_; }
   void Replenish(std::shared_ptr<const Block> block, std::int64_t now_ns);
@@ -95,6 +99,8 @@ class ShardLink {
   void OnMessage(Message message, std::int64_t now_ns);
   void OnJoined(const wire::Joined& joined);
   bool MayKeep(std::uint64_t step) const;
+  /// JOIN names this worker's segment.
+  bool Shares() const { return segment_ && unmapped_ == 0; }
   bool Map(const wire::Joined& joined);
   /// `place`: of the shard's segment; 0: the block is in `frame`.
   void OnCenter(const wire::Center& center, std::uint32_t place, Frame frame);
@@ -107,8 +113,11 @@ class ShardLink {
   const Options options_;
   std::shared_ptr<ShardSegment> segment_, answers_;  ///< this worker's; the shard's, when mapped
   std::unique_ptr<DoorbellButton> bell_;
+  std::uint64_t shard_ = 0;     ///< incarnation of the one that was heard last
+  std::uint64_t unmapped_ = 0;  ///< of the one whose segment cannot be mapped; 0: none is known
   BlockPool kept_pool_;
   bool joined_ = false, wants_parameters_ = false, replenishing_ = false;
+  bool brought_ = false;           ///< the block of a pull was sent
   bool waits_in_segment_ = false;  ///< for the answer of turn_
   std::uint64_t turn_ = 0;         ///< of the PUSH that was sent last
   std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;

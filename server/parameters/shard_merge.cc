@@ -154,7 +154,8 @@ Status Shard::State::Await(std::uint64_t id, const wire::Push& push,
 /// Of the workers that are expected; who came and died since is not among them.
 int Shard::State::NeverCame() const {
   std::set<std::uint32_t> came;
-  for (const auto& [id, worker] : workers) came.insert(worker.number);
+  for (const auto& [id, worker] : workers)
+    if (worker.came) came.insert(worker.number);
   return std::max(0, settings.workers - static_cast<int>(came.size()));
 }
 

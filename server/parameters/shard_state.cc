@@ -62,7 +62,7 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
       worker.statistics = std::move(seen);
   }
   s.version = numbers[0];
-  s.begun = numbers[1] != 0;
+  s.begun = numbers[1] != 0 && s.Members() > 0;
   s.empty = false;
   s.loaded = true;
   s.old_statistics = s.statistics > 0;

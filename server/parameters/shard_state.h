@@ -30,6 +30,7 @@ struct Shard::State {
     std::uint64_t pushes = 0;  ///< for bounded staleness: a newcomer begins where the slowest is
     std::uint64_t kept = 0;
     bool member = false, waiting = false;
+    bool came = false;              ///< joined since this shard was started
     bool trained = false;           ///< before it joined: what it has is no beginning
     bool awaits_beginning = false;  ///< its pull waits for the one who brings parameters
     std::int64_t heard_ns = 0;
@@ -52,6 +53,9 @@ struct Shard::State {
   void Forget();
   bool MayBegin(const Worker& worker, std::int64_t now_ns) const;
   Status TakeStatistics(Worker* worker, const wire::Push& push, std::span<const float> block);
+  void PutBackStatistics(Worker* worker, std::span<const float> block);
+  Status Accept(std::uint64_t id, const wire::Push& push, std::span<const float> block,
+                std::int64_t now_ns);
   Status NotFinite(const wire::Push& push) const;
   /// False: not finite; it is as empty as before.
   bool Begin(std::uint64_t id, std::span<const float> parameters);
@@ -94,7 +98,7 @@ struct Shard::State {
   std::shared_ptr<Block> center;
   bool is_out = false, old_statistics = false;
   AlignedFloats scratch;  ///< a range, or where it IsStepInPieces a piece
-  AlignedFloats arrived;  ///< statistics that are not checked yet
+  AlignedFloats arrived;  ///< statistics that are not checked yet; then those before them
   std::unique_ptr<Optimizer> optimizer;
   Sgd* plain = nullptr;  ///< the optimizer, where it steps each number by itself: without state
   std::map<std::uint64_t, Worker> workers;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "server/stream/connack.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -56,7 +57,10 @@ void MqttConnection::Close::operator()(mosquitto* library) const { mosquitto_des
 
 MqttConnection::MqttConnection(const MqttSettings& settings, const MqttAddress& address,
                                const OnMessage& on_message)
-    : settings_(settings), address_(address), on_message_(on_message) {}
+    : settings_(settings),
+      address_(address),
+      on_message_(on_message),
+      greeted_(address.secure || settings.protocol == MqttProtocol::k311) {}
 
 MqttConnection::~MqttConnection() = default;
 
@@ -215,7 +219,8 @@ Status MqttConnection::Turn(short revents) {
   if (revents != 0) reached_ = true;
   const bool greeting = address_.secure && !accepted_;
   if (greeting ? revents != 0 : (revents & (POLLIN | POLLHUP)) != 0) {
-    MURMURATE_RETURN_IF_ERROR(Read());
+    if (!greeted_) MURMURATE_RETURN_IF_ERROR(AwaitGreeting());
+    if (greeted_) MURMURATE_RETURN_IF_ERROR(Read());
   }
   if (greeting ? revents != 0 : mosquitto_want_write(library_.get())) {
     MURMURATE_RETURN_IF_ERROR(Write());
@@ -223,6 +228,20 @@ Status MqttConnection::Turn(short revents) {
   const int code = mosquitto_loop_misc(library_.get());
   if (code != MOSQ_ERR_SUCCESS || fd() < 0 || !refusal_.empty()) return Lost(code, errno);
   if (!ready() && (revents & (POLLHUP | POLLERR)) != 0) return Lost(MOSQ_ERR_CONN_LOST, 0);
+  return {};
+}
+
+/// Behind TLS the other end has proven who it is; nobody looks into that before libmosquitto.
+Status MqttConnection::AwaitGreeting() {
+  char bytes[kMaxConnack];
+  const ssize_t got = recv(fd(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+  std::size_t needed = 0;
+  const Greeting greeting =
+      ExamineConnack({bytes, static_cast<std::size_t>(std::max<ssize_t>(got, 0))}, &needed);
+  if (greeting == Greeting::kNone) return Lost(MOSQ_ERR_PROTOCOL, 0);
+  greeted_ = greeting == Greeting::kProper || got == 0;
+  const int wake_at = greeted_ ? 1 : static_cast<int>(needed);  // bytes
+  setsockopt(fd(), SOL_SOCKET, SO_RCVLOWAT, &wake_at, sizeof wake_at);
   return {};
 }
 
@@ -278,7 +297,10 @@ std::string MqttConnection::Why(int code, int error) const {
     return "TLS failed (" + (tls_trouble_.empty() ? "no reason given" : tls_trouble_) +
            "); check the files of the authority, the certificate and the key on both sides";
   }
-  switch (code) {
+  // An end within a packet is an error without a number.
+  const bool cut = code == MOSQ_ERR_ERRNO &&
+                   (error == 0 || (!accepted_ && (error == ECONNRESET || error == EPIPE)));
+  switch (cut ? static_cast<int>(MOSQ_ERR_CONN_LOST) : code) {
     case MOSQ_ERR_EAI:
       return std::string("its host is not known (") + gai_strerror(error) +
              "); correct the name or the network's DNS";
@@ -294,7 +316,8 @@ std::string MqttConnection::Why(int code, int error) const {
     case MOSQ_ERR_CONN_LOST:
       if (accepted_) return "it closed the connection";
       return address_.secure
-                 ? "it closed the connection during the handshake; does it speak TLS on this port?"
+                 ? "it closed the connection without an answer; does it speak TLS on this port, or "
+                   "want a client's certificate?"
                  : "it closed the connection without an answer; is it a broker, and without TLS?";
     default:
       return std::string("what it sends is no MQTT (") + mosquitto_strerror(code) +

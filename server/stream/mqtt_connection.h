@@ -92,6 +92,7 @@ class MqttConnection {
   void OnSubscribed(int id, int granted);
   void Hand(const mosquitto_message& message);
   void Note(int level, const char* line);
+  Status AwaitGreeting();
   Status Read();
   Status Write();
   Status Lost(int code, int error) const;
@@ -107,6 +108,7 @@ class MqttConnection {
   std::string tls_trouble_;
   int in_flight_ = 0;
   bool reached_ = false;   ///< TCP is connected
+  bool greeted_;           ///< what comes begins as a broker's answer does (connack.h)
   bool accepted_ = false;  ///< the broker has answered
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -27,7 +28,8 @@ Status CheckField(const FieldSettings& field, std::span<const FieldSettings> ear
   if (std::any_of(earlier.begin(), earlier.end(), same)) {
     return InvalidArgument("two fields are called '" + field.name + "': rename one");
   }
-  if (field.min && field.max && !(*field.min < *field.max)) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (!(field.min.value_or(-infinity) < field.max.value_or(infinity))) {
     return InvalidArgument("the range of the field '" + field.name +
                            "' is empty: its min must lie below its max");
   }

@@ -20,7 +20,8 @@
 //
 // JSON has no NaN and no number beyond 1.8e308: such a payload is malformed. Read is bounded in
 // time and memory by `max_bytes`, nests no deeper than kMaxDepth, and ends every error here.
-// One thread. A Read allocates nothing that grows with the message once the Sample is warm.
+// One thread. Once the Sample is warm, Read allocates nothing, but for JSON the parser's own
+// buffers.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <optional>
 
+#include "shared/core/clock.h"
 #include "tests/parameters/live_cluster.h"
 
 namespace murmurate {
@@ -101,54 +104,126 @@ TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountAsSeen) {
   EXPECT_EQ(problem.parameters[at.variance], 4.0f);
 }
 
+/// A batch of a worker that began with a file: what all have seen, then what it says it has.
+std::pair<float, float> CountsAfterABatch(RemoteStore& worker, Bowl& problem) {
+  const Places at;
+  EXPECT_TRUE(worker.BeginBatch(problem.parameters));
+  const float own = worker.ObservationsSeen(problem.parameters)[at.count];
+  (void)worker.Step(0.1, problem.Gradient(), problem.trained());
+  worker.EndBatch(problem.parameters);
+  return {problem.parameters[at.count], own};
+}
+
+TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountOnceHoweverManyBeginWithIt) {
+  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd, 3), 2);
+  cluster.normalized = true;
+  const Places at;
+  std::vector<Bowl> problems;
+  std::vector<std::unique_ptr<RemoteStore>> workers;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    problems.emplace_back(1, true);
+    problems[i].parameters[at.count] = 30.0f;
+    problems[i].parameters[at.mean] = 2.0f;
+    problems[i].parameters[at.variance] = 4.0f;
+    workers.push_back(cluster.NewWorker(i));
+  }
+  const std::pair began(30.0f, 30.0f), came_later(30.0f, 0.0f);
+  EXPECT_EQ(CountsAfterABatch(*workers[0], problems[0]), began);
+  EXPECT_EQ(CountsAfterABatch(*workers[1], problems[1]), came_later);
+  EXPECT_EQ(CountsAfterABatch(*workers[2], problems[2]), came_later);
+  EXPECT_EQ(problems[2].parameters[at.mean], 2.0f);
+  EXPECT_EQ(problems[2].parameters[at.variance], 4.0f);
+}
+
 std::string AddressOf(const std::string& name) {
   return "ipc://" +
          (std::filesystem::temp_directory_path() / ("mmr-" + name + '-' + std::to_string(getpid())))
              .string();
 }
 
-/// Once a worker has left its entry is memory for nothing: it does not come back.
-TEST(RemoteEdges, AWorkerThatSaidByeIsUnknown) {
-  const ShardSettings settings = Settings(RuleName::kAsgd);
-  SocketContext context;
-  ParameterServerOptions options;
-  options.settings = [&](const std::string&) { return settings; };
-  options.address = AddressOf("bye");
-  LiveShard shard(context, options);
-  shard.Start();
-  auto socket = Socket::Open(context, SocketKind::kDealer);
-  ASSERT_TRUE(socket.ok() && socket->Connect(options.address).ok());
-  const auto send = [&](const wire::Body& body) {
-    const wire::Encoded encoded = wire::Encode(body, 77, 0);
+/// A shard on the test's own thread, and a worker that says what the test tells it to.
+class ByHand : public testing::Test {
+ protected:
+  explicit ByHand(std::int64_t dead_after_ns = 60'000'000'000) {
+    ShardSettings settings = Settings(RuleName::kAsgd);
+    settings.dead_after_ns = dead_after_ns;
+    join_.model = "m";
+    join_.spec = SmallSpec().ToText();
+    join_.rule = settings.ToText();
+    ParameterServerOptions options;
+    options.settings = [settings](const std::string&) { return settings; };
+    options.address = AddressOf("by-hand");
+    auto server = ParameterServer::Open(context_, options);
+    EXPECT_TRUE(server.ok()) << server.status().message();
+    server_ = *std::move(server);
+    auto socket = Socket::Open(context_, SocketKind::kDealer);
+    EXPECT_TRUE(socket.ok() && socket->Connect(options.address).ok());
+    socket_.emplace(*std::move(socket));
+  }
+
+  void Say(const wire::Body& body, std::span<const float> block = {}) {
+    const auto bytes = std::as_bytes(block);
+    const wire::Encoded encoded = wire::Encode(body, 77, 0, bytes.size());
     Message message;
     message.frames.emplace_back(std::span<const std::byte>(encoded.header));
     message.frames.emplace_back(std::span<const std::byte>(encoded.metadata));
-    if (std::holds_alternative<wire::Push>(body))
-      message.frames.emplace_back(std::span<const std::byte>());
-    return socket->TrySend(message) == SendOutcome::kSent;
-  };
-  wire::Join join;
-  join.model = "m";
-  join.spec = SmallSpec().ToText();
-  join.rule = settings.ToText();
-  WakeSignal signal;
-  Poller poller(&signal);
-  Socket* const sockets[] = {&*socket};
-  std::vector<Message> answers;
-  bool asked = false;
-  for (int i = 0; i < 1000 && answers.size() < 2; ++i) {
-    asked = asked || (send(join) && send(wire::Bye{}) && send(wire::Push{.step = 1}));
-    (void)poller.Wait(sockets, 20);
-    for (Message message; socket->TryReceive(&message);) answers.push_back(std::move(message));
+    if (std::holds_alternative<wire::Push>(body)) message.frames.emplace_back(bytes);
+    EXPECT_TRUE(PollUntil([&] { return socket_->TrySend(message) == SendOutcome::kSent; }));
   }
-  ASSERT_EQ(answers.size(), 2u);
-  std::vector<std::span<const std::byte>> frames;
-  for (const Frame& frame : answers[1].frames) frames.push_back(frame.bytes());
-  const auto decoded = wire::Decode(frames);
-  ASSERT_TRUE(std::holds_alternative<wire::Decoded>(decoded));
-  const auto* error = std::get_if<wire::Error>(&std::get<wire::Decoded>(decoded).body);
-  ASSERT_NE(error, nullptr);
-  EXPECT_EQ(error->sentence, "join first");
+  template <typename Kind>
+  Kind Hear() {
+    Message message;
+    EXPECT_TRUE(PollUntil([&] { return socket_->TryReceive(&message); }));
+    std::vector<std::span<const std::byte>> frames;
+    for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+    const auto decoded = wire::Decode(frames);
+    const auto* found = std::get_if<wire::Decoded>(&decoded);
+    const auto* heard = found != nullptr ? std::get_if<Kind>(&found->body) : nullptr;
+    EXPECT_NE(heard, nullptr);
+    return heard != nullptr ? *heard : Kind{};
+  }
+  bool PollUntil(const std::function<bool()>& condition) {
+    const std::int64_t deadline_ns = MonotonicNs() + 20'000'000'000;
+    while (!condition() && MonotonicNs() < deadline_ns) server_->PollOnce(5);
+    return MonotonicNs() < deadline_ns;
+  }
+
+  wire::Join join_;
+  SocketContext context_;
+  std::unique_ptr<ParameterServer> server_;
+  std::optional<Socket> socket_;
+};
+
+/// Once a worker has left its entry is memory for nothing: it does not come back.
+TEST_F(ByHand, AWorkerThatSaidByeIsUnknown) {
+  Say(join_);
+  (void)Hear<wire::Joined>();
+  Say(wire::Bye{});
+  Say(wire::Push{.step = 1});
+  EXPECT_EQ(Hear<wire::Error>().sentence, "join first");
+}
+
+class Silent : public ByHand {
+ protected:
+  Silent() : ByHand(1'000'000'000) {}
+};
+
+/// It may have been stopped for a while, and push again what was merged.
+TEST_F(Silent, AWorkerIsForgottenButNotItsPushes) {
+  const std::vector<float> ones(ParameterLayout(SmallSpec()).trained_count(), 1.0f);
+  Say(join_);
+  (void)Hear<wire::Joined>();
+  Say(wire::Push{}, ones);
+  (void)Hear<wire::Center>();
+  Say(wire::Push{.step = 1, .learning_rate = 0.5}, ones);
+  EXPECT_EQ(Hear<wire::Center>().version, 1u);
+  ASSERT_TRUE(PollUntil([&] { return server_->Find("m")->members() == 0; }));
+  Say(wire::Push{.step = 1, .learning_rate = 0.5}, ones);
+  EXPECT_EQ(Hear<wire::Error>().sentence, "join first");
+  Say(join_);
+  EXPECT_EQ(Hear<wire::Joined>().step, 1u);
+  Say(wire::Push{.step = 1, .learning_rate = 0.5}, ones);
+  EXPECT_EQ(Hear<wire::Center>().version, 1u);
 }
 
 /// Model "b" has a rule of its own.

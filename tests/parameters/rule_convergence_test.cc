@@ -82,22 +82,22 @@ INSTANTIATE_TEST_SUITE_P(, ConvergenceTest, testing::ValuesIn(Cases()),
 TEST(HogwildConvergence, FourThreadsFindTheOptimum) {
   const Quadratic problem(kCount, 11);
   for (const bool locking : {false, true}) {
-    HogwildParameters shared(problem.start, locking);
+    HogwildParameters shared(problem.start, kWorkers, locking);
     std::vector<std::thread> threads;
     for (int i = 0; i < kWorkers; ++i) {
-      threads.emplace_back([&] {
+      threads.emplace_back([&, i] {
         Quadratic own = problem;
         std::vector<float> x(kCount), g(kCount);
         for (int step = 0; step < 2000; ++step) {
-          shared.Read(x);
+          shared.Read(i, x);
           own.Gradient(x, 0.0f, g);
-          shared.Step(0.1f, 1.0f, g);
+          shared.Step(i, 0.1f, 1.0f, g);
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
     std::vector<float> x(kCount);
-    shared.Read(x);
+    shared.Read(0, x);
     EXPECT_LT(problem.DistanceToOptimum(x), 1e-3);
   }
 }

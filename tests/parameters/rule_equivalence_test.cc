@@ -75,14 +75,14 @@ INSTANTIATE_TEST_SUITE_P(, GradientFormTest,
 TEST(Hogwild, OneThreadIsPlainSgdBitForBit) {
   for (const bool locking : {false, true}) {
     Quadratic problem(kCount, 1);
-    HogwildParameters shared(problem.start, locking);
+    HogwildParameters shared(problem.start, 1, locking);
     Numbers x(kCount), g(kCount);
     for (int i = 0; i < 100; ++i) {
-      shared.Read(x);
+      shared.Read(0, x);
       problem.Gradient(x, kNoise, g);
-      shared.Step(kRate, 1.0f, g);
+      shared.Step(0, kRate, 1.0f, g);
     }
-    shared.Read(x);
+    shared.Read(0, x);
     EXPECT_TRUE(SameBits(x, PlainSgd(100)));
   }
 }

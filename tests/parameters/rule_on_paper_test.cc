@@ -59,14 +59,14 @@ struct OnPaper {
 
 TEST(RuleOnPaper, Hogwild) {
   for (const bool locking : {false, true}) {
-    HogwildParameters shared(Numbers{1, 2}, locking);
+    HogwildParameters shared(Numbers{1, 2}, 1, locking);
     Numbers x(2);
-    shared.Step(0.5f, 1.0f, Numbers{2, 0});  // (1 - 1, 2)
-    shared.Step(0.5f, 1.0f, Numbers{0, -2});
-    shared.Read(x);
+    shared.Step(0, 0.5f, 1.0f, Numbers{2, 0});  // (1 - 1, 2)
+    shared.Step(0, 0.5f, 1.0f, Numbers{0, -2});
+    shared.Read(0, x);
     EXPECT_EQ(x, (Numbers{0, 3}));
-    shared.Step(0.5f, 0.5f, Numbers{4, 8});  // clipped to a half: (0 - 1, 3 - 2)
-    shared.Read(x);
+    shared.Step(0, 0.5f, 0.5f, Numbers{4, 8});  // clipped to a half: (0 - 1, 3 - 2)
+    shared.Read(0, x);
     EXPECT_EQ(x, (Numbers{-1, 1}));
   }
 }

@@ -27,6 +27,7 @@ class LinkTest : public testing::Test {
     options.range = {0, floats_};
     options.retain_bytes = 64 * floats_ * sizeof(float);
     options.places = places;
+    options.log = [this](LogLevel, std::string_view text) { said_.emplace_back(text); };
     auto link = ShardLink::Open(context_, options);
     EXPECT_TRUE(link.ok()) << link.status().message();
     return *std::move(link);
@@ -44,6 +45,7 @@ class LinkTest : public testing::Test {
   const std::string address_ =
       "ipc://" +
       (std::filesystem::temp_directory_path() / ("mmr-link-" + std::to_string(getpid()))).string();
+  std::vector<std::string> said_;  ///< by links
   SocketContext context_;
   std::int64_t skipped_ns_ = 0;
 };
@@ -80,7 +82,7 @@ class MadeUpShard : public LinkTest {
   }
   void Say(const wire::Body& body, std::span<const float> block = {}) {
     const auto bytes = std::as_bytes(block);
-    const wire::Encoded encoded = wire::Encode(body, 1, 0, bytes.size());
+    const wire::Encoded encoded = wire::Encode(body, incarnation_, 0, bytes.size());
     Message message;
     message.peer = peer_;
     message.frames.emplace_back(std::span<const std::byte>(encoded.header));
@@ -118,6 +120,7 @@ class MadeUpShard : public LinkTest {
   std::optional<Socket> socket_;
   PeerId peer_;
   std::size_t block_bytes_ = 0;
+  std::uint64_t incarnation_ = 1;
 };
 
 TEST_F(MadeUpShard, OneThatIsGoneBeforeItIsMappedAgainIsAskedWithoutASegment) {
@@ -127,7 +130,7 @@ TEST_F(MadeUpShard, OneThatIsGoneBeforeItIsMappedAgainIsAskedWithoutASegment) {
   skipped_ns_ += 250'000'000;
   EXPECT_EQ(Hear<wire::Join>().segment, pushed->name());
   SayJoined("/murmurate-nothing");  // while the push waits for an answer in the segment
-  PollUntil([&] { return !link_->segment(); });
+  PollUntil([&] { return !said_.empty(); });
   EXPECT_FALSE(link_->IsAnsweredInSegment());
   skipped_ns_ += 50'000'000;
   EXPECT_EQ(Hear<wire::Join>().segment, "");
@@ -137,13 +140,44 @@ TEST_F(MadeUpShard, OneThatIsGoneBeforeItIsMappedAgainIsAskedWithoutASegment) {
   AnswerInAMessage();
 }
 
+TEST_F(MadeUpShard, OneThatCouldNotBeMappedIsAskedForSharedMemoryAgainOnceItIsAnother) {
+  const auto pushed = *ShardSegment::Open(Asked().segment, floats_, ShardSegment::Access::kRead);
+  SayJoined("/murmurate-nothing");
+  PollUntil([&] { return !said_.empty(); });
+  skipped_ns_ += 50'000'000;
+  EXPECT_EQ(Hear<wire::Join>().segment, "");
+  incarnation_ = 2;
+  SayJoined("");
+  EXPECT_EQ(Hear<wire::Join>().segment, pushed->name());
+  SayJoined(answers_->name());
+  PollUntil([&] { return pushed->Pushed(0).has_value(); });
+  EXPECT_TRUE(link_->WaitForAnswer().has_value());
+}
+
+TEST_F(MadeUpShard, OneThatServedInMessagesAndWasStartedAgainIsAskedForSharedMemory) {
+  const std::string segment = Asked().segment;
+  SayJoined("/murmurate-nothing");
+  PollUntil([&] { return !said_.empty(); });
+  skipped_ns_ += 50'000'000;
+  EXPECT_EQ(Hear<wire::Join>().segment, "");
+  SayJoined("");
+  EXPECT_EQ(Hear<wire::Push>().turn, 0u);
+  skipped_ns_ += 250'000'000;
+  EXPECT_EQ(Hear<wire::Join>().segment, "") << "it is still the one that cannot be mapped";
+  SayJoined("");
+  (void)Hear<wire::Push>();
+  incarnation_ = 2;
+  Say(wire::Error{wire::Refusal::kNotRegistered, "join first", 0});
+  EXPECT_EQ(Hear<wire::Join>().segment, segment);
+}
+
 TEST_F(MadeUpShard, ASecondAnswerToWhatNamedASegmentIsNoneToWhatNamesNone) {
   (void)Asked();
   skipped_ns_ += 50'000'000;
   (void)Hear<wire::Join>();
   SayJoined("/murmurate-nothing");
   SayJoined(answers_->name());  // this one has mapped the worker's, and would answer there
-  PollUntil([&] { return !link_->segment(); });
+  PollUntil([&] { return !said_.empty(); });
   skipped_ns_ += 50'000'000;
   EXPECT_EQ(Hear<wire::Join>().segment, "");
   SayJoined("");

@@ -71,6 +71,29 @@ TEST_P(AnyRule, APushThatWouldOverflowTheCenterLeavesItAsItWas) {
   for (const float value : shard.center()) EXPECT_TRUE(std::isfinite(value));
 }
 
+/// They come in the same block, but are right by themselves.
+TEST_P(AnyRule, APushThatIsRefusedLeavesWhatItsWorkerHadSeenAsItWas) {
+  const ShardSettings settings = GetParam();
+  const ModelSpec spec = SmallSpec(true);
+  const ParameterLayout layout(spec);
+  Shard shard(settings, 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(shard.Join(1, JoinOf(spec, settings), 0).ok());
+  const std::size_t count = shard.range().count - layout.statistics.offset +
+                            layout.Find("statistics.observation.count").offset;
+  std::vector<float> block(shard.block_floats(), 1.0f);
+  block[count] = 10.0f;
+  ASSERT_TRUE(shard.OnPush(1, {}, block, 0).ok());
+  block[0] = -3e38f;
+  block[count] = 20.0f;
+  EXPECT_FALSE(shard.OnPush(1, {.step = 1, .learning_rate = 2.0}, block, 0).ok());
+  (void)shard.TakeAnswers();
+  ASSERT_TRUE(shard.OnPush(1, {}, {}, 0).ok());
+  EXPECT_EQ(shard.TakeAnswers().at(0).block->floats()[count], 10.0f);
+  block[0] = 1.0f;
+  ASSERT_TRUE(shard.OnPush(1, {.step = 1, .learning_rate = 2.0}, block, 0).ok());
+  EXPECT_EQ(shard.TakeAnswers().at(0).block->floats()[count], 20.0f);
+}
+
 ShardSettings Of(RuleName name, PushForm form, OptimizerSettings::Name optimizer) {
   ShardSettings settings = PlainAsgd();
   settings.rule = {.name = name, .form = form, .window = 1, .elastic = 0.5};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/parameters/live_cluster.h"
+#include "tests/parameters/plain_shard.h"
 
 namespace murmurate {
 namespace {
@@ -216,10 +217,50 @@ TEST_F(ShardTest, WhatATrainedWorkerBroughtAShardThatWasStartedWithNothingStays)
   EXPECT_EQ(shard_.center()[0], 0.5f);
 }
 
+/// Else who is first back would have rounds of its own.
+TEST_F(ShardTest, ARunThatAllHadLeftWaitsForAllAgain) {
+  ASSERT_TRUE(Join(10, 0).ok());
+  ASSERT_TRUE(Begin(10, 1.0f).ok());
+  ASSERT_TRUE(Join(11, 1).ok());
+  ASSERT_TRUE(Push(10, 1).ok());
+  ASSERT_TRUE(Push(11, 1).ok());
+  ASSERT_EQ(shard_.version(), 1u);
+  SavedState left;
+  shard_.OnBye(10, now_);
+  shard_.OnBye(11, now_);
+  shard_.Save(&left);
+  Shard again(settings_, 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(again.Load(left, SmallSpec().ToText()).ok());
+  const AlignedFloats zeros(again.block_floats());
+  const auto comes = [&](std::uint64_t id, std::uint32_t number) {
+    wire::Join join = JoinOf(SmallSpec(), settings_);
+    join.worker = number;
+    const wire::Push push{.step = 1, .pulled = 1, .learning_rate = 0.1};
+    return again.Join(id, join, now_).ok() && again.OnPush(id, push, zeros, now_).ok();
+  };
+  EXPECT_TRUE(comes(12, 0));
+  EXPECT_EQ(again.version(), 1u);
+  EXPECT_TRUE(comes(13, 1));
+  EXPECT_EQ(again.version(), 2u);
+}
+
 class AsynchronousShardTest : public ShardTest {
  protected:
   AsynchronousShardTest() : ShardTest(RuleName::kAsgd) {}
 };
+
+/// Both were told that the shard is empty: there is no worker 0 to wait for.
+TEST_F(AsynchronousShardTest, WhoseParametersCameTooLateToBeginIsToldSo) {
+  ASSERT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Join(12, 2, SmallSpec(), 5)->empty);
+  ASSERT_TRUE(Begin(11, 0.25f).ok());
+  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+  ASSERT_TRUE(Begin(12, 0.75f).ok());
+  EXPECT_FALSE(shard_.TakeAnswers().at(0).center.merged);
+  EXPECT_EQ(shard_.center()[0], 0.25f);
+  ASSERT_TRUE(Pull(12).ok());
+  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+}
 
 TEST_F(AsynchronousShardTest, AModelThatSomebodyTrainedStays) {
   ASSERT_TRUE(Join(10, 0, SmallSpec(true)).ok());

@@ -116,6 +116,9 @@ TEST_F(Ending, CtrlCEndsAll) {
   EXPECT_EQ(train_->Wait(30), 0) << train_->Errors();
   EXPECT_THAT(ProcessesOf(place_), IsEmpty());
   EXPECT_EQ(place_.LeftBehind(), "");
+  for (const char* shard : {"shard-0", "shard-1"})  // so a resume need not wait until it is missed
+    EXPECT_THAT(place_.Read(std::string("runs/cartpole/") + shard + "/log.txt"),
+                HasSubstr("worker 0 has left; 0 are left"));
 }
 
 TEST_F(Ending, TheDeathOfTheFirstLearnerEndsAll) {

@@ -84,6 +84,18 @@ TEST(MqttFaults, SaysWhichProtocolABrokerWants) {
   EXPECT_THAT(probe.Trouble(), HasSubstr("set protocol to 3.1.1"));
 }
 
+TEST(MqttFaults, SaysWhyABrokerEndsTheConnection) {
+  ScriptedBroker broker;
+  Probe probe(SettingsFor(broker.address()));
+  ASSERT_TRUE(Meet(probe, broker));
+  broker.Send("\x20\x03\x00\x00\x00"sv);
+  ASSERT_TRUE(probe.UntilUp());
+  broker.Send("\xe0\x02\x8b\x00"sv);  // DISCONNECT of MQTT 5
+  ASSERT_TRUE(probe.UntilDown());
+  EXPECT_THAT(probe.Trouble(), HasSubstr("it ended the connection: Server shutting down"));
+  EXPECT_EQ(probe.link->counters().losses, 1u);
+}
+
 TEST(MqttFaults, NoticesAnOrderlyAndAnAbortiveEnd) {
   ScriptedBroker broker;
   Probe probe(Old(broker, "a"));
@@ -92,6 +104,7 @@ TEST(MqttFaults, NoticesAnOrderlyAndAnAbortiveEnd) {
     broker.Send(kAccepted);
     broker.Send(kSubscribed);
     ASSERT_TRUE(probe.UntilUp());
+    (void)broker.Read();  // what is unread makes an end an abortive one
     round % 2 == 0 ? broker.HangUp() : broker.Reset();
     ASSERT_TRUE(probe.UntilDown());
     EXPECT_THAT(probe.Trouble(), HasSubstr(round % 2 == 0 ? "closed the connection" : "reset by"));
@@ -176,7 +189,7 @@ std::string Rubbish(std::uint64_t seed) {
   Random random(seed);
   std::string bytes(1 + random.UniformInt(4000), '\0');
   for (char& byte : bytes) byte = static_cast<char>(random.UniformInt(256));
-  // Half of them begin as a broker would, so that the rubbish is read as packets.
+  // Half of them begin as a broker of MQTT 3.1.1 would: the rubbish is read as packets.
   return random.UniformInt(2) == 0 ? bytes : std::string(kAccepted) + bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,6 +35,8 @@ bool ScriptedBroker::Accept() {
   if (fd < 0) return false;
   HangUp();
   connected_ = fd;
+  const int at_once = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
   return true;
 }
 
