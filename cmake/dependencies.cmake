@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq>=4.3.3)
+pkg_check_modules(MOSQUITTO REQUIRED IMPORTED_TARGET libmosquitto)
 find_path(CPPZMQ_INCLUDE zmq.hpp REQUIRED)
 find_package(FlatBuffers CONFIG REQUIRED)
 find_program(FLATC flatc REQUIRED)

@@ -7,7 +7,7 @@ set -euo pipefail
 build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libflatbuffers-dev
        flatbuffers-compiler libboost-dev libcli11-dev libtomlplusplus-dev libspdlog-dev
        nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin
-       libopenmpi-dev)
+       libopenmpi-dev libmosquitto-dev mosquitto mosquitto-clients openssl)
 ci=(clang-format git)
 
 case "${1:-build}" in

@@ -23,7 +23,6 @@ constexpr int kBurst = 256;
 constexpr int kLongestWaitMs = 50;
 /// For the broker to acknowledge what was sent last.
 constexpr std::int64_t kGraceNs = 5 * kNanosecondsPerSecond;
-constexpr std::int64_t kBetweenSentencesNs = 3 * kNanosecondsPerSecond;
 
 std::string With(std::string topic, const std::string& name) {
   const std::size_t at = topic.find(kDevice);
@@ -130,11 +129,9 @@ class FleetRun {
     trouble_ = up ? "" : sentence;
     learner_is_there_ = false;
     if (up && !arguments_.committed.empty()) sender_.SendAgain();
-    const std::int64_t now_ns = MonotonicNs();
-    if (quiet_ || (up && !told_) || (!up && now_ns < silent_until_ns_)) return;
-    std::cerr << sentence << (up ? "\n" : " (going on trying)\n");
+    if (!quiet_ && (!up || told_))
+      std::cerr << sentence << (up ? "\n" : " (trying again until the end)\n");
     told_ = !up;
-    silent_until_ns_ = now_ns + kBetweenSentencesNs;
   }
 
   void TakeMessage(const MqttMessage& message) {
@@ -199,7 +196,7 @@ class FleetRun {
   std::string trouble_;                           ///< why there is no connection
   Status refused_;
   bool learner_is_there_ = false, told_ = false, told_of_committed_ = false, shown_ = false;
-  std::int64_t silent_until_ns_ = 0, next_show_ns_ = 0;
+  std::int64_t next_show_ns_ = 0;
   std::unique_ptr<MqttLink> link_;
 };
 

@@ -44,9 +44,12 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/learn",
        {"server/parameters", "shared/network", "shared/experience", "shared/weights"}},
       {"server/operate", {"shared/model", "shared/transport", "shared/wire"}},
+      {"server/stream",
+       {"server/learn", "server/parameters", "shared/network", "shared/weights", "shared/wire",
+        "shared/transport", "shared/experience", "shared/model"}},
       {"server",
        {"server/data", "server/ingest", "server/learn", "server/operate", "server/parameters",
-        "client", "client/environments", "shared/weights", "shared/network"}},
+        "server/stream", "client", "client/environments", "shared/weights", "shared/network"}},
   };
   return kPlan;
 }
@@ -70,7 +73,9 @@ const std::map<std::string, Rooms>& Libraries() {
       {"toml++/", {"server"}},
       {"spdlog/", {"server"}},
       {"CLI/", {"server"}},
-      {"nlohmann/", {"server", "server/operate"}},
+      {"nlohmann/", {"server", "server/operate", "server/stream"}},
+      {"mosquitto.h", {"server/stream"}},
+      {"mqtt_protocol.h", {"server/stream"}},
       {"mpi.h", {"server/collective"}},
       {"nccl.h", {"server/collective"}},
       {"cuda_runtime", {"server/collective"}},
