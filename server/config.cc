@@ -22,11 +22,6 @@ std::optional<std::uint64_t> AsCount(const ConfigValue& value) {
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
-/// Names with a dot must stand in quotes.
-std::string TomlKey(const std::string& name) {
-  return name.find('.') == std::string::npos ? name : '"' + name + '"';
-}
-
 Status NoSuchConfig(const std::string& name) {
   std::vector<std::string> names;
   std::string list;
@@ -65,6 +60,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(ReadText(source, &config.entries_));
   for (const ConfigOverride& change : overrides)
     MURMURATE_RETURN_IF_ERROR(ReadOverride(change, &config.entries_));
+  MURMURATE_RETURN_IF_ERROR(SettleStreams(&config.entries_));
   config.Settle(source.stem);
   if (!wire::IsGoodName(config.run_.name))
     return InvalidArgument(
@@ -75,17 +71,23 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(config.CheckSettings());
   MURMURATE_RETURN_IF_ERROR(config.CheckData());
   MURMURATE_RETURN_IF_ERROR(config.CheckParameters());
-  std::set<std::string> models = config.entries_.models;
+  MURMURATE_RETURN_IF_ERROR(config.CheckModels());
+  MURMURATE_RETURN_IF_ERROR(config.ReadStreams());
+  return config;
+}
+
+Status Config::CheckModels() const {
+  std::set<std::string> models = entries_.models;
   models.insert("");
   for (const std::string& model : models) {
-    MURMURATE_RETURN_IF_ERROR(config.CheckSchedules(model));
-    MURMURATE_RETURN_IF_ERROR(config.CheckRecurrence(model));
-    MURMURATE_RETURN_IF_ERROR(config.CheckLabels(model));
-    MURMURATE_RETURN_IF_ERROR(config.CheckAlgorithm(model));
-    MURMURATE_RETURN_IF_ERROR(config.CheckBatch(model));
-    MURMURATE_RETURN_IF_ERROR(config.CheckRewards(model));
+    MURMURATE_RETURN_IF_ERROR(CheckSchedules(model));
+    MURMURATE_RETURN_IF_ERROR(CheckRecurrence(model));
+    MURMURATE_RETURN_IF_ERROR(CheckLabels(model));
+    MURMURATE_RETURN_IF_ERROR(CheckAlgorithm(model));
+    MURMURATE_RETURN_IF_ERROR(CheckBatch(model));
+    MURMURATE_RETURN_IF_ERROR(CheckRewards(model));
   }
-  return config;
+  return {};
 }
 
 const ConfigEntry& Config::Get(const std::string& section, const std::string& key,
@@ -271,6 +273,8 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   if (!spec.ok()) return InvalidArgument(Blame(model, spaces) + spec.status().message());
   ModelSettings settings;
   settings.algorithm = AlgorithmFor(model);
+  if (const StreamSettings* stream = StreamOf(model))
+    settings.algorithm.label_quantiles = stream->forecast.quantiles;
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.batches_ahead = AsInt(Get("algorithm", "batches_ahead", model).value);
@@ -302,48 +306,6 @@ std::vector<InitialFile> Config::initial_files() const {
     if (InitialFile file = InitialFileFor(model); !file.path.empty())
       files.push_back(std::move(file));
   return files;
-}
-
-std::vector<Config::Line> Config::Explain() const {
-  std::vector<Line> lines;
-  for (const ConfigRule& rule : ConfigRules()) {
-    const ConfigEntry& entry = Get(rule.section, rule.key);
-    lines.push_back(
-        {rule.section + '.' + rule.key, ToToml(entry.value), entry.origin, rule.meaning});
-  }
-  for (const std::string& model : entries_.models)
-    for (const auto& [path, entry] : entries_.values)
-      if (path.starts_with("model." + model + '.'))
-        lines.push_back({path, ToToml(entry.value), entry.origin, ""});
-  for (const auto& [path, entry] : entries_.values)
-    if (path.starts_with(kSettingsPrefix))
-      lines.push_back(
-          {path, ToToml(entry.value), entry.origin, "games read it as an episode begins"});
-  return lines;
-}
-
-std::string Config::Resolved() const {
-  std::string text, section;
-  const auto write = [&](const std::string& in, const std::string& key, const ConfigValue& value) {
-    if (in != section) text += (text.empty() ? "[" : "\n[") + in + "]\n";
-    section = in;
-    const bool unset = std::holds_alternative<std::monostate>(value);
-    text += unset ? "# " + key + " is not set\n" : key + " = " + ToToml(value) + '\n';
-  };
-  for (const ConfigRule& rule : ConfigRules())
-    write(rule.section, rule.key, Get(rule.section, rule.key).value);
-  for (const std::string& model : entries_.models)
-    for (const char* in : {"model", "algorithm", "optimizer"})
-      for (const std::string& key : KeysOf(in)) {
-        const std::string path = PathOf(in, key, model);
-        const auto own = entries_.values.find(path);
-        if (own != entries_.values.end())
-          write(path.substr(0, path.rfind('.')), key, own->second.value);
-      }
-  for (const auto& [path, entry] : entries_.values)
-    if (path.starts_with(kSettingsPrefix))
-      write("settings", TomlKey(path.substr(kSettingsPrefix.size())), entry.value);
-  return text;
 }
 
 }  // namespace murmurate

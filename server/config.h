@@ -2,7 +2,7 @@
 //
 // Precedence: --set (and shortcuts like --seed) over the file over the default. [model.NAME],
 // [model.NAME.algorithm] and [model.NAME.optimizer] override [model], [algorithm], [optimizer] for
-// the model of that name. Every error is one sentence: file:line, key, got, expected, what to do.
+// the model of that name; [stream.NAME] describes the model of its name (config_stream.h). Every error is one sentence: file:line, key, got, expected, what to do.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,7 @@
 #include "client/environments/environment.h"
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/config_stream.h"
 #include "server/data/segment_writer.h"
 #include "server/initial_weights.h"
 #include "server/learn/game_settings.h"
@@ -108,6 +109,11 @@ class Config {
   /// For the model an actor named; the status says where in the config lies what does not suit
   /// these spaces.
   Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
+  /// [stream.NAME], in the order of their names.
+  const std::vector<StreamSettings>& streams() const { return streams_; }
+  /// The stream whose model this is; null: no stream's.
+  const StreamSettings* StreamOf(const std::string& model) const;
+  Result<ModelSettings> ModelForStream(const StreamSettings& stream) const;
   /// What initialize_from names, of the models in general and of those with a section of their own.
   std::vector<InitialFile> initial_files() const;
   /// [parameters] mode = "server": this learner is a worker of the shards.
@@ -165,6 +171,9 @@ class Config {
   Status CheckCollective() const;
   RemoteSettings RemoteFor(const std::string& model) const;
   Status CheckLabels(const std::string& model) const;
+  Status CheckModels() const;
+  Status ReadStreams();
+  Status CheckStream(const StreamSettings& stream) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 
@@ -173,6 +182,7 @@ class Config {
   ServerSettings server_;
   CheckpointSettings checkpoint_;
   EvaluationSettings evaluation_;
+  std::vector<StreamSettings> streams_;
 };
 
 }  // namespace murmurate

@@ -110,6 +110,22 @@ ConfigValue AsLayers(const toml::array& array) {
   return layers;
 }
 
+ConfigValue AsNumbers(const toml::array& array) {
+  std::vector<double> numbers;
+  for (const toml::node& node : array) {
+    const auto number = AsNumber(&node);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+/// Counts or durations.
+ConfigValue AsSpans(const toml::array& array) {
+  ConfigValue counts = AsList<std::int64_t>(array);
+  return std::holds_alternative<std::monostate>(counts) ? AsList<std::string>(array) : counts;
+}
+
 ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
   if (const auto value = node.value_exact<bool>()) return *value;
   if (const auto value = node.value_exact<std::int64_t>()) return *value;
@@ -120,7 +136,17 @@ ConfigValue ToValue(const toml::node& node, const ConfigRule& rule) {
                                                                        : AsSchedule(*table);
   const auto* array = node.as_array();
   if (array == nullptr) return {};
-  return rule.kind == ValueKind::kLayers ? AsLayers(*array) : AsList<std::string>(*array);
+  switch (rule.kind) {
+    case ValueKind::kLayers:
+    case ValueKind::kNetwork:
+      return AsLayers(*array);
+    case ValueKind::kNumbers:
+      return AsNumbers(*array);
+    case ValueKind::kSpans:
+      return AsSpans(*array);
+    default:
+      return AsList<std::string>(*array);
+  }
 }
 
 std::string Absolute(const std::string& folder, const std::string& path) {
@@ -146,9 +172,10 @@ class Reader {
       if (!node.is_table())
         return InvalidArgument(where_(node) + ": " + name + ": got " + Show(node) +
                                ", expected a section; write [" + name + "]");
-      MURMURATE_RETURN_IF_ERROR(name == "model"
-                                    ? ReadModel(*node.as_table(), {"model", "model."}, "")
-                                    : ReadSection(*node.as_table(), {name, name + '.'}));
+      const toml::table& table = *node.as_table();
+      MURMURATE_RETURN_IF_ERROR(name == "model"    ? ReadModel(table, {"model", "model."}, "")
+                                : name == "stream" ? ReadStreams(table)
+                                                   : ReadSection(table, {name, name + '.'}));
     }
     return {};
   }
@@ -187,6 +214,58 @@ class Reader {
         entries_->models.insert(word);
         MURMURATE_RETURN_IF_ERROR(ReadModel(*inner, {"model", "model." + word + '.'}, word));
       }
+    }
+    return {};
+  }
+
+  Status ReadStreams(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (!node.is_table())
+        return InvalidArgument(where_(node) + ": stream." + name + ": got " + Show(node) +
+                               ", expected a section; give each stream a name and write its keys "
+                               "below [stream.NAME]");
+      if (!wire::IsGoodName(name))
+        return InvalidArgument(where_(node) + ": [stream." + name +
+                               "]: a stream's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose "
+                               "another");
+      entries_->streams.try_emplace(name, ConfigStream{where_(node), {}});
+      MURMURATE_RETURN_IF_ERROR(ReadStream(*node.as_table(), name));
+    }
+    return {};
+  }
+
+  Status ReadStream(const toml::table& table, const std::string& name) {
+    const Section section{"stream", "stream." + name + '.'};
+    for (const auto& [key, node] : table) {
+      const std::string word(key.str());
+      if (word == "password") return RefusePassword(node, section);
+      MURMURATE_RETURN_IF_ERROR(word == "field" && node.is_table()
+                                    ? ReadFields(*node.as_table(), name)
+                                    : ReadKey(word, node, section));
+    }
+    return {};
+  }
+
+  /// A message that shows none of it.
+  Status RefusePassword(const toml::node& node, const Section& section) const {
+    const std::string where = where_(node);
+    return InvalidArgument((where.starts_with("--set ") ? "--set" : where) + ": " +
+                           section.prefix +
+                           "password: a config is copied into the run's folder, where others may "
+                           "read it; write the password to a file and password_file = "
+                           "\"FILE\", or export it and write password_env = \"NAME\"");
+  }
+
+  Status ReadFields(const toml::table& table, const std::string& stream) {
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str()), path = "stream." + stream + ".field." + field;
+      if (!node.is_table())
+        return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
+                               ", expected a section; write [" + path + "] with unit, low, high or "
+                               "pointer below it");
+      entries_->streams[stream].fields.try_emplace(field, where_(node));
+      MURMURATE_RETURN_IF_ERROR(ReadSection(*node.as_table(), {"stream.field", path + '.'}));
     }
     return {};
   }

@@ -30,9 +30,17 @@ struct ConfigEntry {
   std::string origin;  ///< "default", "cartpole.toml:7", "--set algorithm.epochs=4"
 };
 
+/// A section [stream.NAME] and the [stream.NAME.field.FIELD] in it, each with its place.
+struct ConfigStream {
+  std::string origin;
+  std::map<std::string, std::string> fields;
+};
+
 struct ConfigEntries {
-  std::map<std::string, ConfigEntry> values;  ///< by "section.key" or "model.NAME[.algorithm].key"
-  std::set<std::string> models;               ///< NAMEs of [model.NAME]
+  /// By "section.key", "model.NAME[.algorithm].key" or "stream.NAME[.field.FIELD].key".
+  std::map<std::string, ConfigEntry> values;
+  std::set<std::string> models;  ///< NAMEs of [model.NAME]
+  std::map<std::string, ConfigStream> streams;
 };
 
 /// Where an entry lies: "section.key"; of a model's own, "model.NAME.key" and

@@ -62,7 +62,7 @@ std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
   return good ? "" : Expectation(rule);
 }
 
-std::string FitPaths(const ConfigRule& rule, ConfigValue* value) {
+std::string FitTexts(const ConfigRule& rule, ConfigValue* value) {
   if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
   const auto* list = std::get_if<Strings>(value);
   const bool good = list != nullptr && !list->empty() &&
@@ -87,27 +87,77 @@ std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
   return "";
 }
 
+std::string FitNumbers(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* whole = std::get_if<Integers>(value))
+    *value = std::vector<double>(whole->begin(), whole->end());
+  const auto* list = std::get_if<std::vector<double>>(value);
+  const bool good = list != nullptr && std::all_of(list->begin(), list->end(), [&](double number) {
+                      return InRange(rule, number);
+                    });
+  return good ? "" : Expectation(rule);
+}
+
+std::string FitDuration(const ConfigRule& rule, const ConfigValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const bool good = text != nullptr && SecondsIn(*text).has_value();
+  return good ? "" : Expectation(rule);
+}
+
+std::string FitSpans(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* one = std::get_if<std::int64_t>(value)) *value = Integers{*one};
+  if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
+  bool good = false;
+  if (const auto* counts = std::get_if<Integers>(value))
+    good = !counts->empty() && std::all_of(counts->begin(), counts->end(), [&](std::int64_t n) {
+      return InRange(rule, static_cast<double>(n));
+    });
+  if (const auto* texts = std::get_if<Strings>(value))
+    good = !texts->empty() && std::all_of(texts->begin(), texts->end(), [](const auto& text) {
+      return SecondsIn(text).has_value();
+    });
+  return good ? "" : Expectation(rule);
+}
+
+std::string FitNetwork(const ConfigRule& rule, const ConfigValue& value) {
+  if (std::holds_alternative<std::string>(value)) return FitString(rule, value);
+  return FitLayers(rule, value);
+}
+
 }  // namespace
 
 const ConfigRule* FindRule(const std::string& section, const std::string& key) {
   static const ConfigRule kSettingRule{"settings", "", ValueKind::kSetting, kUnset, "1", ""};
   if (section == kSettingRule.section) return &kSettingRule;
-  for (const ConfigRule& rule : ConfigRules())
-    if (rule.section == section && rule.key == key) return &rule;
+  for (const auto* rules : {&ConfigRules(), &StreamRules()})
+    for (const ConfigRule& rule : *rules)
+      if (rule.section == section && rule.key == key) return &rule;
   return nullptr;
 }
 
 std::vector<std::string> KeysOf(const std::string& section) {
   std::vector<std::string> keys;
-  for (const ConfigRule& rule : ConfigRules())
-    if (rule.section == section) keys.push_back(rule.key);
+  for (const auto* rules : {&ConfigRules(), &StreamRules()})
+    for (const ConfigRule& rule : *rules)
+      if (rule.section == section) keys.push_back(rule.key);
   return keys;
 }
 
 std::vector<std::string> SectionNames() {
   return {"run",        "environment", "server",     "model", "algorithm", "optimizer",
-          "parameters", "checkpoint",  "evaluation", "data",  "record",    "settings"};
+          "parameters", "checkpoint",  "evaluation", "data",  "record",    "settings",
+          "stream"};
 }
+
+namespace {
+
+std::string Choices(const ConfigRule& rule) {
+  std::string text;
+  for (const std::string& choice : rule.choices)
+    text += (text.empty() ? "" : " or ") + ToToml(ConfigValue(choice));
+  return text;
+}
+
+}  // namespace
 
 std::string Expectation(const ConfigRule& rule) {
   switch (rule.kind) {
@@ -127,15 +177,22 @@ std::string Expectation(const ConfigRule& rule) {
       return "a list of strings";
     case ValueKind::kPaths:
       return "a path or a list of \"name: path\"";
+    case ValueKind::kNumbers:
+      return "a list of numbers" + Range(rule);
+    case ValueKind::kNames:
+      return "a string or a list of them, none empty";
+    case ValueKind::kDuration:
+      return "a duration such as \"10s\" (ms, s, m, h or d)";
+    case ValueKind::kSpans:
+      return "an integer" + Range(rule) + ", a duration such as \"10s\", or a list of one kind";
+    case ValueKind::kNetwork:
+      return Choices(rule) +
+             " or a list of at most 64 units (1 to 65536) and layers such as \"lstm 32\"";
     case ValueKind::kPath:
     case ValueKind::kString:
       break;
   }
-  if (rule.choices.empty()) return "a string that is not empty";
-  std::string text;
-  for (const std::string& choice : rule.choices)
-    text += (text.empty() ? "" : " or ") + ToToml(ConfigValue(choice));
-  return text;
+  return rule.choices.empty() ? "a string that is not empty" : Choices(rule);
 }
 
 std::string Fit(const ConfigRule& rule, ConfigValue* value) {
@@ -152,7 +209,16 @@ std::string Fit(const ConfigRule& rule, ConfigValue* value) {
     case ValueKind::kString:
       return FitString(rule, *value);
     case ValueKind::kPaths:
-      return FitPaths(rule, value);
+    case ValueKind::kNames:
+      return FitTexts(rule, value);
+    case ValueKind::kNumbers:
+      return FitNumbers(rule, value);
+    case ValueKind::kDuration:
+      return FitDuration(rule, *value);
+    case ValueKind::kSpans:
+      return FitSpans(rule, value);
+    case ValueKind::kNetwork:
+      return FitNetwork(rule, *value);
     case ValueKind::kLayers:
       return FitLayers(rule, *value);
     case ValueKind::kInteger: {

@@ -21,14 +21,22 @@ enum class ValueKind {
   kPaths,
   kStrings,
   kLayers,
-  kSetting
+  kSetting,
+  kNumbers,
+  kNames,
+  kDuration,
+  kSpans,
+  kNetwork
 };
 
 /// kPath: a string; a relative one starts from the folder of the file it stands in (of --set: the
 /// working folder), and is held absolute. kPaths: one, or a list of them that may have names ("x:
 /// x.npy"); it is held as a list. kLayers: a list of units (64) and layers in words ("conv
 /// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
-/// a number, a schedule or a curriculum.
+/// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames: one
+/// string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
+/// kSpans: one or several counts, or one or several durations; held as a list of integers or of
+/// strings. kNetwork: one of the choices, or layers as kLayers has them.
 struct ConfigRule {
   std::string section;
   std::string key;
@@ -46,6 +54,9 @@ inline constexpr double kMany = 9e15;
 inline constexpr double kTiny = 1e-12;
 
 const std::vector<ConfigRule>& ConfigRules();
+/// Of [stream.NAME] (section "stream") and [stream.NAME.field.FIELD] ("stream.field"), which are in
+/// no general section.
+const std::vector<ConfigRule>& StreamRules();
 /// Null when there is none. [settings] has whatever names it is given, all of one rule.
 const ConfigRule* FindRule(const std::string& section, const std::string& key);
 std::vector<std::string> KeysOf(const std::string& section);

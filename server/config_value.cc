@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -70,6 +72,18 @@ std::size_t EditDistance(const std::string& a, const std::string& b) {
 
 std::string ToToml(const ConfigValue& value) {
   return std::visit([](const auto& held) { return Text(held); }, value);
+}
+
+std::optional<double> SecondsIn(const std::string& duration) {
+  static const std::map<std::string, double> kUnits{
+      {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86'400.0}};
+  const char* const end = duration.data() + duration.size();
+  double count = 0;
+  const auto read = std::from_chars(duration.data(), end, count, std::chars_format::fixed);
+  const auto unit = kUnits.find(std::string(read.ptr, end));
+  if (read.ec != std::errc() || unit == kUnits.end() || !std::isfinite(count)) return std::nullopt;
+  if (count * unit->second < 1e-3) return std::nullopt;
+  return count * unit->second;
 }
 
 std::string Nearest(const std::string& name, const std::vector<std::string>& names) {

@@ -28,7 +28,7 @@ struct ConfigCurriculum {
 /// std::monostate: not set.
 using ConfigValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                 std::vector<std::string>, ConfigSchedule, ConfigCurriculum>;
+                 std::vector<double>, std::vector<std::string>, ConfigSchedule, ConfigCurriculum>;
 
 /// What is held, if it is a T.
 template <typename T>
@@ -43,6 +43,9 @@ inline int AsInt(const ConfigValue& value) {
 
 /// As TOML: what `config.toml (resolved)` and `murmurate check` show.
 std::string ToToml(const ConfigValue& value);
+
+/// Of "500ms", "10s", "1.5m", "2h", "1d"; empty: that is no duration above 0.
+std::optional<double> SecondsIn(const std::string& duration);
 
 /// The name nearest to `name` (edit distance), "" when none is near.
 std::string Nearest(const std::string& name, const std::vector<std::string>& names);

@@ -42,8 +42,11 @@ Status Daemon::State::Open() {
   StartLoops();
   if (options.source && models.empty())
     MURMURATE_RETURN_IF_ERROR(MakeModel("default", options.source->spaces()).status());
-  for (const auto& model : models)
-    if (model->feeding) model->feeding->Start();
+  MURMURATE_RETURN_IF_ERROR(MakeStreams());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (models[i]->feeding) models[i]->feeding->Start();
+    if (models[i]->streaming) models[i]->streaming->Start(static_cast<int>(i));
+  }
   return {};
 }
 
@@ -98,6 +101,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   op.listen = addresses;
   op.admin_address = admin_address = "ipc://" + folder + "admin";
   op.actors = [this] { return Actors(); };
+  if (!config.streams().empty()) op.streams = [this] { return Streams(); };
   op.settings = [this] { return live->settings(); };
   op.set = [this](const std::string& assignment) { return live->Set(assignment); };
   op.on_end = [this](RunEnd end) { signals->Request(end); };

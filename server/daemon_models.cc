@@ -22,13 +22,47 @@ SavedState StateOf(const Learner& learner) {
 std::atomic<bool> Daemon::State::thread_left{false};
 
 Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
+  if (config.StreamOf(name) != nullptr)
+    return InvalidArgument("model " + name + " is that of the stream of its name and learns from its "
+                           "messages alone; choose another name");
   if (!options.source) return MakeModel(name, spaces);
   return InvalidArgument("this learner learns from " + options.source->Description() +
                          " and takes no experience; connect to a learner without [data]");
 }
 
+Status Daemon::State::MakeStreams() {
+  for (const StreamSettings& stream : config.streams())
+    if (std::ranges::find(models, stream.name, [](const auto& model) { return model->name; }) ==
+        models.end())
+      MURMURATE_RETURN_IF_ERROR(MakeModel(stream.name, stream.spaces()).status());
+  return {};
+}
+
+Status Daemon::State::AddStream(LiveModel* model, const StreamSettings& stream,
+                                const SavedState* resumed) {
+  auto streaming = Streaming::Open(
+      stream, config.server().insecure, model->channel,
+      [this, name = model->name](std::span<const wire::ReportedNumber> numbers) {
+        operate->PostReports(name, numbers, false);
+      },
+      log);
+  if (!streaming.ok()) return streaming.status();
+  model->streaming = *std::move(streaming);
+  return resumed ? model->streaming->Load(StateReader(*resumed, "stream")) : Status();
+}
+
+std::vector<StreamView> Daemon::State::Streams() {
+  std::lock_guard lock(models_mutex);
+  std::vector<StreamView> views;
+  for (const auto& model : models)
+    if (model->streaming) views.push_back(model->streaming->View());
+  return views;
+}
+
 Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
                                const SavedState* resumed) {
+  if (const StreamSettings* stream = config.StreamOf(model->name))
+    return AddStream(model, *stream, resumed);
   if (options.source) {
     MURMURATE_RETURN_IF_ERROR(
         options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
@@ -60,8 +94,10 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
   auto offered = TakeModel(name, settings, std::move(*learner), 0);
   if (!offered.ok()) return offered;
   if (Status status = WriteRecord(); !status.ok()) log(LogLevel::kError, status.message());
-  log(LogLevel::kInfo, "model " + name + ": made for the spaces of " +
-                           (options.source ? options.source->Description() : "its first actor"));
+  log(LogLevel::kInfo, "model " + name + ": made for " +
+                           (config.StreamOf(name) != nullptr ? "the stream of its name"
+                            : options.source ? "the spaces of " + options.source->Description()
+                                             : "the spaces of its first actor"));
   return offered;
 } catch (const std::bad_alloc&) {
   return ResourceError("model " + name +
@@ -108,6 +144,7 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
 
 /// Null: this learner has no such game.
 std::unique_ptr<Evaluating> Daemon::State::MakeEvaluating(const LiveModel& model) {
+  if (model.streaming) return nullptr;
   return Evaluating::Make(
       config, model.name, model.channel->spec,
       [this] {
@@ -155,7 +192,7 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);
-  if (!model.feeding)
+  if (!model.fed())
     MURMURATE_RETURN_IF_ERROR(
         ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
   MURMURATE_RETURN_IF_ERROR(live->LoadRates(resumed.name, StateReader(state, "rates")));
@@ -209,10 +246,9 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
 }
 
 void Daemon::State::Report(LiveModel* model, const LearnReport& report) {
-  if (model->feeding) {
-    model->feeding->OnTrained();
-    model->steps = model->channel->environment_steps.load();  // they count when trained on
-  }
+  if (model->feeding) model->feeding->OnTrained();
+  if (model->streaming) model->streaming->OnTrained();
+  if (model->fed()) model->steps = model->channel->environment_steps.load();
   TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
   update.version = model->newest->version;  // another thread may have made a newer one
   if (model->checkpoints.Due(update.environment_steps, update.at_ns)) model->checkpoint_due = true;
@@ -227,6 +263,7 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
       model->newest = snapshot;
       publishing->Post(model->name, snapshot);
       publishing->Wake();
+      if (model->streaming) model->streaming->TakeWeights(snapshot);
       if (model->evaluating) model->evaluating->Offer(std::move(snapshot), model->steps);
     });
   };
@@ -235,7 +272,7 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
   };
   callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
     model->gate.Pass([&] {
-      if (!model->feeding) steps = model->steps = std::max(model->steps, steps);
+      if (!model->fed()) steps = model->steps = std::max(model->steps, steps);
       const auto settings = live->Learned(model->name, report.episodes, steps);
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
@@ -292,6 +329,7 @@ void Daemon::State::StartThreads(LiveModel* model) {
 void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
     if (model->feeding) model->feeding->Stop();
+    if (model->streaming) model->streaming->Stop();
     for (const auto& loop : model->loops) loop->RequestStop();
     for (const auto& learning : model->learning) learning->Interrupt();
     model->turns->End(*model->channel);  // only batches in training are waited for
@@ -337,6 +375,7 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
     model->learning.front()->learner().Save(state.get());
     ingest->Save(model->name, model->turns->batches(), StateWriter(state.get(), "session"));
     if (model->feeding) model->feeding->Save(StateWriter(state.get(), "data"));
+    if (model->streaming) model->streaming->Save(StateWriter(state.get(), "stream"));
     live->Save(StateWriter(state.get(), "settings"));
     live->SaveRates(model->name, StateWriter(state.get(), "rates"));
   }
@@ -359,6 +398,8 @@ void Daemon::State::TakeBack(const std::string& folder, bool written, Checkpoint
   }
   if (model == nullptr) return;
   if (written) ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
+  if (written && model->streaming)
+    model->streaming->Commit(StateReader(checkpoint->state, "stream"));
   model->spare.Give(std::move(checkpoint->state));
 }
 

@@ -19,6 +19,7 @@
 #include "server/make_checkpoint.h"
 #include "server/operate/spare_state.h"
 #include "server/resume_plan.h"
+#include "server/streaming.h"
 #include "server/training_update.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
@@ -31,6 +32,9 @@ namespace murmurate {
 struct LiveModel {
   explicit LiveModel(const CheckpointSettings& settings)
       : checkpoints(settings.every_steps, settings.every_s, MonotonicNs()) {}
+
+  /// Its batches come from nobody's actors, and their steps count when they are trained on.
+  bool fed() const { return feeding || streaming; }
 
   std::string name;
   std::shared_ptr<ExperienceChannel> channel;
@@ -47,6 +51,7 @@ struct LiveModel {
   bool checkpoint_due = false;
   SpareState spare;
   std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files; starts last of all
+  std::unique_ptr<Streaming> streaming;  ///< of a stream's model; starts last of all, too
   std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
   std::vector<std::unique_ptr<Loop>> loops;  ///< last: their threads use all of the above
 };
@@ -66,6 +71,9 @@ struct Daemon::State {
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
   Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
+  Status MakeStreams();
+  Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
+  std::vector<StreamView> Streams();
   Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
                                  std::unique_ptr<Learner> learner, std::uint64_t steps,

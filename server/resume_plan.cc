@@ -122,7 +122,9 @@ Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& co
     const std::string folder = ModelFolderOf(directory, name, plan.models.empty());
     auto found = NewestWhole(folder, log);
     if (!found.ok()) return found.status();
-    auto settings = config.ModelFor(name, found->checkpoint.weights.spec.spaces);
+    const StreamSettings* stream = config.StreamOf(name);
+    auto settings = stream ? config.ModelForStream(*stream)
+                           : config.ModelFor(name, found->checkpoint.weights.spec.spaces);
     if (!settings.ok())
       return InvalidArgument("model " + name + ": " + settings.status().message());
     MURMURATE_RETURN_IF_ERROR(CheckSameModel(*found, settings->spec));

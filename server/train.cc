@@ -19,6 +19,11 @@ constexpr std::int64_t kReminderNs = 30 * kNanosecondsPerMillisecond;
 
 Status CheckEnvironment(const Config& config, const ConfigSource& source,
                         const InitialFiles& initial_files) {
+  if (!config.streams().empty())
+    return InvalidArgument(config.streams().front().origin +
+                           ": messages come when they come, and train starts players of a game; "
+                           "use `murmurate serve " +
+                           source.label + "`");
   const std::string& name = config.run().environment;
   if (name.empty())
     return InvalidArgument(

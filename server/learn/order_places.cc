@@ -9,8 +9,8 @@ void OrderPlaces(const TrainingBatch& batch, std::vector<int>* places) {
   const auto& trajectories = batch.trajectories;
   places->clear();
   for (int place = 0; place < static_cast<int>(trajectories.size()); ++place) {
-    const auto first =
-        batch.weight.begin() + static_cast<std::ptrdiff_t>(place) * static_cast<std::ptrdiff_t>(batch.length);
+    const auto first = batch.weight.begin() + static_cast<std::ptrdiff_t>(place) *
+                                                  static_cast<std::ptrdiff_t>(batch.length);
     if (std::any_of(first, first + trajectories[place].steps, [](float w) { return w > 0.0f; }))
       places->push_back(place);
   }

@@ -70,6 +70,12 @@ std::string Rate(double steps_per_second) {
                                  : Format("%.0f", steps_per_second);
 }
 
+/// "connected, 1,200 messages", "down for 12 s"
+std::string Connection(const StreamProgress& stream) {
+  if (!stream.up) return "down for " + ShortDuration(stream.down_s);
+  return "connected, " + WithCommas(stream.messages) + " messages";
+}
+
 }  // namespace
 
 std::string WithCommas(std::uint64_t number) {
@@ -113,6 +119,8 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
     lines.push_back(Row(name.substr(0, kNameWidth), ReturnText(mean)));
   for (const auto& [name, value] : FirstOf(view.settings))
     lines.push_back(Row(name.substr(0, kNameWidth), Format("set to %g", value)));
+  for (const StreamProgress& stream : view.streams)
+    lines.push_back(Row(stream.name.substr(0, kNameWidth), Connection(stream)));
   lines.push_back(Row("episodes", WithCommas(view.episodes)));
   lines.push_back(Row("steps/s", Rate(view.steps_per_second)));
   lines.push_back(Row("staleness", Format("%.1f versions", view.staleness)));
@@ -142,6 +150,8 @@ std::string Display::OneLine(const ProgressView& view) {
     line += "  " + name + ' ' + ReturnText(mean);
   for (const auto& [name, value] : FirstOf(view.settings))
     line += "  " + name + Format("=%g", value);
+  for (const StreamProgress& stream : view.streams)
+    line += "  " + stream.name + ' ' + Connection(stream);
   line += "  episodes " + WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
           " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
           WithCommas(view.version) + "  actors " + std::to_string(view.actors);

@@ -15,6 +15,14 @@
 
 namespace murmurate {
 
+/// A stream's way to its broker.
+struct StreamProgress {
+  std::string name;
+  bool up = false;
+  double down_s = 0;
+  std::uint64_t messages = 0;
+};
+
 struct ProgressView {
   std::string run;
   std::uint64_t steps = 0;
@@ -28,6 +36,7 @@ struct ProgressView {
   double steps_per_second = 0, staleness = 0, elapsed_s = 0;
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate
   int actors = 0, agents = 0;
+  std::vector<StreamProgress> streams = {};
   CheckpointHealth checkpoints;
   std::string waiting;  ///< who waits for whom, when somebody does
 };

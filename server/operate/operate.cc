@@ -287,6 +287,9 @@ void Operate::Show(std::int64_t now_ns) {
   view.checkpoints = checkpoints();
   if (!ended_ && view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
     view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
+  if (options_.streams)
+    for (const StreamView& stream : options_.streams())
+      view.streams.push_back({stream.name, stream.up, stream.down_s, stream.messages});
   const ActorsView actors = options_.actors();
   for (const auto& actor : actors.actors) {
     if (actor.health != wire::ServerSession::ActorReport::Health::kLive) continue;
@@ -321,6 +324,7 @@ StatusReport Operate::Report() {
   report.uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9;
   report.listen = options_.listen;
   report.actors = options_.actors();
+  if (options_.streams) report.streams = options_.streams();
   if (options_.settings) report.settings = options_.settings();
   if (!named_) return report;
   for (const auto& model : models_) {

@@ -62,6 +62,7 @@ struct OperateOptions {
   std::vector<std::string> listen;
   std::string admin_address;
   std::function<ActorsView()> actors;
+  std::function<std::vector<StreamView>()> streams = {};  ///< may be empty
   /// The games' settings as they are, and `murmurate set`; may be empty.
   std::function<std::vector<std::pair<std::string, double>>()> settings = {};
   std::function<Result<std::string>(const std::string& assignment)> set = {};

@@ -92,6 +92,26 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
           {"staleness", StalenessJson(actor.staleness)}};
 }
 
+Json StreamJson(const StreamView& stream) {
+  Json refused = Json::object();
+  for (const auto& [word, count] : stream.refused) refused[word] = count;
+  return {{"name", stream.name},
+          {"broker", stream.broker},
+          {"up", stream.up},
+          {"down_s", stream.down_s},
+          {"received", stream.received},
+          {"published", stream.published},
+          {"losses", stream.losses},
+          {"messages", stream.messages},
+          {"messages_per_s", stream.messages_per_s},
+          {"devices", stream.devices},
+          {"learned", stream.learned},
+          {"unlearned", stream.unlearned},
+          {"error", stream.error ? Json(*stream.error) : Json()},
+          {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
+          {"refused", refused}};
+}
+
 std::string Number(const Json& number, const char* format) {
   if (!number.is_number()) return "-";
   char text[48];
@@ -194,6 +214,31 @@ std::string ActorLine(const Json& actor) {
   return line + '\n' + StalenessLine(actor.value("staleness", Json::array()));
 }
 
+/// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."
+std::string StreamLine(const Json& stream) {
+  const auto count = [&](const char* key) {
+    return WithCommas(stream.value(key, std::uint64_t{0}));
+  };
+  const std::string broker = stream.value("broker", "?");
+  std::string line = "stream " + stream.value("name", "?") + ": " +
+                     (stream.value("up", false)
+                          ? "connected to " + broker
+                          : broker + " is down since " +
+                                ShortDuration(stream.value("down_s", 0.0))) +
+                     ", " + count("messages") + " messages (" +
+                     Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
+                     count("devices") + " devices, " + count("published") + " published; " +
+                     count("learned") + " rows learned, " + count("unlearned") + " not";
+  if (const Json error = stream.value("error", Json()); error.is_number())
+    line += "; error " + Number(error, "%.3g") + ", naive " +
+            Number(stream.value("baseline_error", Json()), "%.3g");
+  line += '\n';
+  const Json refused = stream.value("refused", Json::object());
+  for (const auto& [word, times] : refused.items())
+    line += "  refused messages (" + word + "): " + times.dump() + '\n';
+  return line;
+}
+
 std::string Lines(const Json& report) {
   std::string text = "run " + report.value("run", "?") + " (" + report.value("directory", "?") +
                      "), process " + std::to_string(report.value("pid", 0)) + ", up " +
@@ -202,6 +247,8 @@ std::string Lines(const Json& report) {
     text += "listening on " + address.get<std::string>() + '\n';
   for (const auto& model : report.value("models", Json::array()))
     text += ModelLine(model) + CheckpointLine(model);
+  const Json streams = report.value("streams", Json::array());
+  for (const auto& stream : streams) text += StreamLine(stream);
   const Json settings = report.value("settings", Json::object());
   for (const auto& [name, value] : settings.items())
     text += "setting " + name + ' ' + Number(value, "%g") + '\n';
@@ -238,8 +285,10 @@ std::string StatusReport::ToJson() const {
             {"waiting", actors.waiting},
             {"settings", NumbersJson(settings)},
             {"models", Json::array()},
+            {"streams", Json::array()},
             {"actors", Json::array()}};
   for (const auto& model : models) json["models"].push_back(ModelJson(model));
+  for (const auto& stream : streams) json["streams"].push_back(StreamJson(stream));
   for (const auto& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -35,6 +35,20 @@ struct ModelStatus {
   std::optional<double> actor_wait = {};
 };
 
+/// One stream of messages: its broker and what came of it.
+struct StreamView {
+  std::string name, broker;
+  bool up = false;
+  double down_s = 0;                           ///< while it is not
+  std::uint64_t received = 0, published = 0;   ///< messages, in this life
+  std::uint64_t losses = 0;                    ///< of the connection
+  std::uint64_t messages = 0, devices = 0;     ///< taken; that are followed
+  std::uint64_t learned = 0, unlearned = 0;    ///< pairs; those that nobody had time for
+  double messages_per_s = 0;
+  std::optional<double> error = {}, baseline_error = {};  ///< recently, in its usual error
+  std::vector<std::pair<std::string, std::uint64_t>> refused = {};  ///< by reason
+};
+
 struct StatusReport {
   std::string run, directory;
   int pid = 0;
@@ -43,6 +57,7 @@ struct StatusReport {
   std::vector<ModelStatus> models;
   std::vector<std::pair<std::string, double>> settings;  ///< of the games
   ActorsView actors;
+  std::vector<StreamView> streams = {};
 
   std::string ToJson() const;
 };

@@ -10,8 +10,8 @@
 //   ... [oldest row ............ newest row]
 //   ^ tail state                            ^ head state
 //
-// With horizons up to h, the pair of row r is complete when row r + h has come. What is complete and
-// nobody has learned is `open` rows, the newest of them row rows - 1 - h.
+// With horizons up to h, the pair of row r is complete when row r + h has come. What is complete
+// and nobody has learned is `open` rows, the newest of them row rows - 1 - h.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ namespace murmurate {
 /// before the first horizon is from now, in usual errors of the naive forecast.
 int InputsOf(const ForecastSettings& settings);
 /// Numbers that the model gives for one row: targets x horizons x (1 + quantiles), in this order;
-/// the first of each is the forecast itself. They count from the naive forecast, in its usual error.
+/// the first of each is the forecast itself. They count from the naive forecast, in its usual
+/// error.
 int OutputsOf(const ForecastSettings& settings);
 
 /// How the last forecasts of one target at one horizon were: means over score_over that forget.
@@ -80,8 +81,8 @@ struct Device {
   bool numbered = false;       ///< last_sequence is one
   bool in_line = false;        ///< waits to be learned from
   bool cell_begun = false;
-  bool known = false;          ///< every field has had a value
-  bool due = false;            ///< its newest row waits for its forecast
+  bool known = false;  ///< every field has had a value
+  bool due = false;    ///< its newest row waits for its forecast
 
   std::span<float> At(std::size_t offset, int count) {
     return std::span(block).subspan(offset, static_cast<std::size_t>(count));

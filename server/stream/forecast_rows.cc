@@ -70,7 +70,8 @@ void Forecaster::StepHeads() {
     std::copy_n(states_.data() + i * shape_.state, shape_.state, due_[i]->head().begin());
 }
 
-/// From nothing through the window, one device at a time: they may have windows of different length.
+/// From nothing through the window, one device at a time: they may have windows of different
+/// length.
 void Forecaster::StepWindows() {
   for (std::size_t i = 0; i < due_.size(); ++i) {
     std::fill_n(states_.data(), shape_.state, 0.0f);
@@ -111,7 +112,8 @@ void Forecaster::Answer(Device* device, const float* outputs) {
     const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
     const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
     const float usual = device->UsualError(i);
-    const auto mine = kept.subspan(static_cast<std::size_t>(i * each), static_cast<std::size_t>(each));
+    const auto mine =
+        kept.subspan(static_cast<std::size_t>(i * each), static_cast<std::size_t>(each));
     for (int j = 0; j < each; ++j) {
       const float output = outputs[i * each + j];
       mine[j] = naive + usual * (std::isfinite(output) ? output : 0.0f);
@@ -124,8 +126,9 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   }
   ++totals_.forecasts;
   if (use_)
-    use_({device->name, row, device->last_time_ns, version_, device->At(shape_.value, shape_.fields),
-          predictions_});
+    use_({device->name, row, device->last_time_ns, version_,
+          device->At(shape_.value, shape_.fields), predictions_,
+          device->usual_gap_s});
 }
 
 }  // namespace murmurate

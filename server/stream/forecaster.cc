@@ -17,7 +17,9 @@ float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
 
 /// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
 /// Returns the weight of this one.
-float Weight(float count, int over) { return 1.0f / std::min(count + 1.0f, static_cast<float>(over)); }
+float Weight(float count, int over) {
+  return 1.0f / std::min(count + 1.0f, static_cast<float>(over));
+}
 
 }  // namespace
 
@@ -35,6 +37,7 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scratch_(policy_.ScratchFloats(kRound)),
       leaving_(static_cast<std::size_t>(kRound * shape_.inputs)),
       predictions_(static_cast<std::size_t>(shape_.scores)),
+      drift_(settings.drift),
       absent_(static_cast<std::size_t>(shape_.fields)) {}
 
 Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
@@ -55,9 +58,8 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
     device->numbered = true;
   }
   ++totals_.messages;
-  const float gap_s = device->last_time_ns == 0
-                          ? 0.0f
-                          : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
+  const float gap_s =
+      device->last_time_ns == 0 ? 0.0f : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
   device->last_time_ns = time_ns;
   device->last_arrival_ns = arrival_ns;
   if (settings_.every_s > 0) {
@@ -122,8 +124,8 @@ void Forecaster::Forget(Device* device) {
 /// The cell of the grid that a message lies in grows, or the one before it is closed.
 void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
                           std::int64_t time_ns) {
-  const auto cell =
-      static_cast<std::int64_t>(std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
+  const auto cell = static_cast<std::int64_t>(
+      std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
   if (device->cell_begun && cell != device->cell) {
     CloseCell(device);
     const std::int64_t empty = cell - device->cell - 1;
@@ -139,7 +141,8 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   const auto count = device->At(shape_.cell_count, shape_.fields);
   for (int i = 0; i < shape_.fields; ++i) {
     if (std::isnan(values[i])) continue;
-    sum[i] = settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
+    sum[i] =
+        settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
     ++count[i];
   }
 }
@@ -215,6 +218,7 @@ void Forecaster::ScoreOne(Device* device, int i, int horizon, float actual) {
   totals_.baseline_error += share * (naive_error / usual - totals_.baseline_error);
   totals_.published_error += share * (published / usual - totals_.published_error);
   ++totals_.scored;
+  if (drift_.Take(model_error / usual)) ++totals_.drifts;
 
   float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
   float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];
@@ -243,8 +247,7 @@ void Forecaster::PutRow(Device* device, std::span<const float> values, float gap
     last[i] = values[i];
   }
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
-  for (int i = 0; i < shape_.targets; ++i)
-    device->Target(device->rows, i) = ActualOf(i, values);
+  for (int i = 0; i < shape_.targets; ++i) device->Target(device->rows, i) = ActualOf(i, values);
   if (settings_.every_s <= 0) {
     device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
     row[at++] = device->usual_gap_s > 0 ? Cut(gap_s / device->usual_gap_s - 1.0f) : 0.0f;

@@ -1,5 +1,6 @@
 // Forecaster: what comes of the messages of one stream: rows of each device, forecasts of its
-// targets by the newest weights, the error of those that have come due, and the pairs to learn from.
+// targets by the newest weights, the error of those that have come due, and the pairs to learn
+// from.
 //
 //   Take(sample)  scores the forecasts made for this row, then remembers it; a pair is complete
 //   Predict       a forecast for each row that Take made, all devices of a round in one pass
@@ -47,18 +48,19 @@ struct Prediction {
 /// All that is forecast at one row of one device; valid during the call that gets it.
 struct Forecast {
   const std::string& device;
-  std::uint64_t row = 0;     ///< of this device
-  std::int64_t time_ns = 0;  ///< of the row
-  std::uint64_t version = 0;  ///< of the weights; 0: none yet
-  std::span<const float> values;  ///< [fields] of the row
+  std::uint64_t row = 0;                    ///< of this device
+  std::int64_t time_ns = 0;                 ///< of the row
+  std::uint64_t version = 0;                ///< of the weights; 0: none yet
+  std::span<const float> values;            ///< [fields] of the row
   std::span<const Prediction> predictions;  ///< [targets][horizons]
+  float gap_s = 0;  ///< that usually lies between two rows; 0 on a grid
 };
 
 class Forecaster {
  public:
   /// What happened since the stream began, over restarts.
   struct Totals {
-    std::uint64_t messages = 0;   ///< taken
+    std::uint64_t messages = 0;  ///< taken
     std::uint64_t rows = 0;
     std::uint64_t forecasts = 0;  ///< rows that were forecast from
     std::uint64_t complete = 0;   ///< pairs; learned + unlearned + what waits
@@ -66,6 +68,7 @@ class Forecaster {
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them
     std::uint64_t gaps = 0;       ///< sequence numbers that never came
     std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
@@ -110,8 +113,7 @@ class Forecaster {
       return std::hash<std::string_view>()(text);
     }
   };
-  using Devices =
-      std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
+  using Devices = std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
   struct Given {
     std::shared_ptr<Device> device;
     std::uint32_t pairs = 0;
@@ -159,6 +161,7 @@ class Forecaster {
   std::vector<float> whole_, cell_;
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
+  PageHinkley drift_;
   std::vector<char> absent_;  ///< [fields] of the row in whole_: another value stands in
   Totals totals_;
 };

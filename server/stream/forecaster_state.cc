@@ -53,15 +53,14 @@ void Forecaster::Save(const StateWriter& writer) const {
     const std::uint32_t kept = std::min(open, static_cast<std::uint32_t>(shape_.most_open));
     lost += open - kept;
     PutName(name, &names);
-    const std::uint64_t flags = (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) |
-                                (device->known ? 4 : 0);
-    numbers.insert(numbers.end(),
-                   {device->rows, device->last_sequence,
-                    static_cast<std::uint64_t>(device->last_time_ns),
-                    static_cast<std::uint64_t>(device->last_arrival_ns),
-                    static_cast<std::uint64_t>(device->cell), kept, device->stood_in, flags,
-                    std::bit_cast<std::uint32_t>(device->usual_gap_s),
-                    std::bit_cast<std::uint32_t>(device->seen)});
+    const std::uint64_t flags =
+        (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) | (device->known ? 4 : 0);
+    numbers.insert(numbers.end(), {device->rows, device->last_sequence,
+                                   static_cast<std::uint64_t>(device->last_time_ns),
+                                   static_cast<std::uint64_t>(device->last_arrival_ns),
+                                   static_cast<std::uint64_t>(device->cell), kept, device->stood_in,
+                                   flags, std::bit_cast<std::uint32_t>(device->usual_gap_s),
+                                   std::bit_cast<std::uint32_t>(device->seen)});
     blocks.insert(blocks.end(), device->block.begin(), device->block.end());
   }
   writer.Words("shape", {{shape_.floats, static_cast<std::uint64_t>(shape_.inputs),
@@ -72,8 +71,10 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Floats("blocks", blocks);
   const Totals& t = totals_;
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
-                           t.unlearned + lost, t.gaps, t.breaks}});
+                           t.unlearned + lost, t.gaps, t.breaks, t.drifts}});
   writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
+  const PageHinkley::State& drift = drift_.state();
+  writer.Doubles("drift", {{drift.count, drift.mean, drift.sum, drift.lowest}});
 }
 
 Status Forecaster::Load(const StateReader& reader) {
@@ -91,16 +92,19 @@ Status Forecaster::Load(const StateReader& reader) {
   if (!names.ok()) return names.status();
   if (!numbers.ok()) return numbers.status();
   std::vector<std::string> all;
-  if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); })) return Bent();
+  if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); }))
+    return Bent();
   if (numbers->size() != all.size() * kNumbers) return Bent();
   std::vector<float> blocks(all.size() * shape_.floats);
   MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
-  std::array<std::uint64_t, 8> t{};
-  std::array<double, 4> errors{};
+  std::array<std::uint64_t, 9> t{};
+  std::array<double, 4> errors{}, drift{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("errors", errors));
-  totals_ = {t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7],
-             errors[0], errors[1], errors[2], errors[3]};
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("drift", drift));
+  totals_ = {t[0], t[1], t[2],      t[3],      t[4],      t[5],     t[6],
+             t[7], t[8], errors[0], errors[1], errors[2], errors[3]};
+  drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
   for (std::size_t i = 0; i < all.size(); ++i)
     LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
                std::span(blocks).subspan(i * shape_.floats, shape_.floats));

@@ -36,8 +36,9 @@ constexpr std::array<Words, kRefusals> kWords = {{
      "the payload has text or an object where a number belongs (or is no object at all): send "
      "numbers, a sequence that is an integer from 0 on, and an id that is text or an integer"},
     {"bad_time",
-     "the time cannot be read in the declared unit, or lies before 1970 or after 2262: send it in "
+     "the time cannot be read in the declared unit, or lies before 1970 or after 2115: send it in "
      "that unit, or change the unit"},
+    {"id_too_long", "the id has more than 128 bytes: choose a shorter one"},
     {"no_field",
      "the payload has a usable number for none of the declared fields: check 'fields' and their "
      "pointers against what the device sends"},

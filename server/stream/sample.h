@@ -39,6 +39,7 @@ enum class Refusal : std::uint8_t {
   kTwice,
   kWrongType,
   kBadTime,
+  kIdTooLong,
   kNoField,
   // What was known before
   kDuplicate,

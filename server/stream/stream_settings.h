@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/stream/page_hinkley.h"
+
 namespace murmurate {
 
 /// A number that every message of a stream carries.
@@ -29,18 +31,19 @@ struct ForecastSettings {
   enum class Resample : std::uint8_t { kLast, kMean, kSum };
 
   std::vector<StreamField> fields;
-  std::vector<int> targets;        ///< indices of fields
-  std::vector<int> horizons{1};    ///< rows ahead, ascending
-  std::vector<double> quantiles;   ///< in (0, 1), ascending: of the error; two make an interval
-  int window = 16;                 ///< rows that one training step goes back, or a plain model sees
-  int season = 0;                  ///< rows; 0: the naive forecast is the last value
-  double every_s = 0;              ///< > 0: rows are the cells of this grid, else messages
+  std::vector<int> targets;       ///< indices of fields
+  std::vector<int> horizons{1};   ///< rows ahead, ascending
+  std::vector<double> quantiles;  ///< in (0, 1), ascending: of the error; two make an interval
+  int window = 16;                ///< rows that one training step goes back, or a plain model sees
+  int season = 0;                 ///< rows; 0: the naive forecast is the last value
+  double every_s = 0;             ///< > 0: rows are the cells of this grid, else messages
   Resample resample = Resample::kLast;
   Missing missing = Missing::kHold;
-  int max_gap = 10;                ///< rows
-  int normalize_over = 1000;       ///< rows that means and deviations remember
-  int score_over = 200;            ///< forecasts that errors and skill remember
-  bool per_device_state = true;    ///< false: each window begins with nothing remembered
+  int max_gap = 10;              ///< rows
+  int normalize_over = 1000;     ///< rows that means and deviations remember
+  int score_over = 200;          ///< forecasts that errors and skill remember
+  PageHinkleySettings drift;       ///< of the model's errors, over all devices
+  bool per_device_state = true;  ///< false: each window begins with nothing remembered
   bool learn = true;
   int max_devices = 10'000;
   double forget_after_s = 86'400;  ///< a device silent for so long makes room for a new one

@@ -24,8 +24,7 @@ inline ForecastSettings OneField(int window, std::vector<int> horizons = {1}) {
 }
 
 inline ModelSpec SpecOf(const ForecastSettings& settings, Layer layer) {
-  const bool recurrent =
-      layer.kind == Layer::Kind::kLstm || layer.kind == Layer::Kind::kGru;
+  const bool recurrent = layer.kind == Layer::Kind::kLstm || layer.kind == Layer::Kind::kGru;
   const int inputs = InputsOf(settings) * (recurrent ? 1 : settings.window);
   return {.spaces = {Box({inputs}), Box({OutputsOf(settings)})},
           .trunk = {layer},
@@ -34,11 +33,13 @@ inline ModelSpec SpecOf(const ForecastSettings& settings, Layer layer) {
 
 class Forecasting {
  public:
-  Forecasting(const ForecastSettings& settings, const ModelSpec& spec, int sequences = 64,
-              double learning_rate = 2e-3)
-      : length_(spec.recurrent() ? settings.window : 1),
-        learner(spec, Algorithm(length_, sequences, learning_rate), 7),
-        batch_(TrajectoryLayout(spec, length_), sequences),
+  Forecasting(const ForecastSettings& settings, const ModelSpec& spec)
+      : Forecasting(settings, spec, Algorithm(spec.recurrent() ? settings.window : 1, 64, 2e-3)) {}
+  Forecasting(const ForecastSettings& settings, const ModelSpec& spec,
+              const AlgorithmSettings& algorithm)
+      : learner(spec, algorithm, 7),
+        batch_(TrajectoryLayout(spec, algorithm.trajectory_length),
+               algorithm.batch_steps / algorithm.trajectory_length),
         forecaster(settings, spec, [this](const Forecast& forecast) {
           if (on_forecast) on_forecast(forecast);
         }) {
@@ -70,11 +71,11 @@ class Forecasting {
     settings.batch_steps = settings.minibatch = length * sequences;
     settings.epochs = 1;
     settings.learning_rate = learning_rate;
+    settings.max_grad_norm = 10;  // cutting what is far away would bias quantiles
     return settings;
   }
 
  private:
-  const int length_;
   Sample sample_;
 
  public:
@@ -86,7 +87,7 @@ class Forecasting {
  public:
   Forecaster forecaster;
   std::function<void(const Forecast&)> on_forecast;
-  std::uint64_t learned = 0;
+  std::uint64_t learned = 0;  ///< pairs
 };
 
 }  // namespace murmurate

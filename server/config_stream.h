@@ -1,0 +1,55 @@
+// StreamSettings: what [stream.NAME] and the [stream.NAME.field.FIELD] in it come to, checked, in
+// the words of the parts of a stream (server/stream).
+//
+//   [stream.temp]
+//   subscribe = "sensors/{device}/data"
+//   fields = ["temp", "hum"]
+//   target = "temp"
+//   publish = "sensors/{device}/forecast"
+//
+//   [stream.temp.field.hum]
+//   pointer = "/climate/humidity"
+//
+// A stream has a model of its own name, which these keys describe: what they say goes to
+// [model.NAME], [model.NAME.algorithm] and [model.NAME.optimizer], as if it stood there.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "murmurate/status.h"
+#include "server/config_reader.h"
+#include "server/stream/mqtt_settings.h"
+#include "server/stream/payload.h"
+#include "server/stream/stream_settings.h"
+#include "server/stream/topic_pattern.h"
+#include "murmurate/spaces.h"
+
+namespace murmurate {
+
+struct StreamSettings {
+  std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
+  /// Without what is looked up when the stream starts: the password and `insecure`.
+  MqttSettings link;
+  std::string password_file, password_env;  ///< at most one is set
+  TopicPattern subscribe;
+  std::optional<TopicTemplate> publish, metrics, committed;
+  std::string status;  ///< a topic; "": not said
+  bool retain = true;  ///< the broker keeps the last forecast and error of each device
+  PayloadSettings payload;
+  ForecastSettings forecast;
+  bool recurrent = true;  ///< else the model sees a window of rows at once
+  int max_batch = 64;     ///< sequences, or rows of a model that does not recur
+  int max_delay_ms = 0;   ///< that a pair may wait for others to be learned with
+
+  /// Of the model: a row, or a window of them; what is forecast.
+  Spaces spaces() const;
+};
+
+/// Fills in what the streams leave unset, and what the keys of their models come to. The status: a
+/// key of a model that says something else.
+Status SettleStreams(ConfigEntries* entries);
+/// Of settled entries.
+Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const std::string& name);
+
+}  // namespace murmurate

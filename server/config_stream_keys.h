@@ -1,0 +1,55 @@
+// StreamKeys: the settled keys of one stream, and how each is refused: place, key, what it got, what
+// was expected, what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "murmurate/status.h"
+#include "server/config_reader.h"
+#include "server/config_stream.h"
+
+namespace murmurate {
+
+/// Of one stream, all but its fields' sections.
+class StreamKeys {
+ public:
+  StreamKeys(const ConfigEntries& entries, const std::string& stream)
+      : entries_(entries), prefix_("stream." + stream + '.') {}
+
+  const ConfigEntry& Entry(const std::string& key) const { return entries_.values.at(prefix_ + key); }
+  /// Somebody has set it.
+  bool Given(const std::string& key) const { return !Entry(key).origin.starts_with("default"); }
+  template <typename T>
+  std::optional<T> Get(const std::string& key) const {
+    return As<T>(Entry(key).value);
+  }
+  std::string Text(const std::string& key) const { return Get<std::string>(key).value_or(""); }
+  int Integer(const std::string& key) const { return AsInt(Entry(key).value); }
+
+  std::string Place(const std::string& key) const {
+    return Entry(key).origin + ": " + prefix_ + key + ": ";
+  }
+  /// "got VALUE, expected " and the rest.
+  Status Refuse(const std::string& key, const std::string& expected) const {
+    return InvalidArgument(Place(key) + "got " + ToToml(Entry(key).value) + ", expected " +
+                           expected);
+  }
+  Status Blame(const std::string& key, const Status& status) const {
+    return InvalidArgument(Place(key) + status.message());
+  }
+  /// `key` says something where it makes no sense.
+  Status Superfluous(const std::string& key, const std::string& because) const {
+    return Refuse(key, "no such line, because " + because);
+  }
+
+ private:
+  const ConfigEntries& entries_;
+  const std::string prefix_;
+};
+
+/// Where messages come from, what is in them, and where answers go.
+Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
+                          StreamSettings* stream);
+
+}  // namespace murmurate

@@ -1,0 +1,22 @@
+// What a name from outside must be before it becomes part of a topic or of a message.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "server/stream/sample.h"
+
+namespace murmurate {
+
+/// Of a device's name or an id, in bytes: they are kept for every device and every open forecast.
+inline constexpr std::size_t kMaxNameBytes = 128;
+
+/// The bytes of the character that `text` begins with, 1 to 4; 0: it is no UTF-8 there (RFC 3629:
+/// no overlong form, no surrogate, nothing above U+10FFFF). `text` is not empty.
+std::size_t Utf8Length(std::string_view text);
+
+/// kNone, kEmptyDevice, kDeviceNameTooLong, or kBadDeviceName when it cannot be one level of a
+/// topic.
+Refusal CheckDeviceName(std::string_view name);
+
+}  // namespace murmurate

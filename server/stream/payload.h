@@ -1,0 +1,106 @@
+// PayloadReader: from the bytes of one message to a Sample.
+//
+//   json        one JSON value. A field stands where its JSON pointer (RFC 6901) says, "/" + its
+//               name unless told; "" is a payload that is the bare number. What no pointer names is
+//               passed over unkept. Two values for one pointer are refused.
+//   csv         one line, cells between `separator`, blanks around them passed over, no quotes. A
+//               field is a column: a number from 1, or a name of `header`; unless told, the column
+//               of its name, or without a header its own place. A line with fewer columns than are
+//               asked for, or not as many as the header, is refused, as it may have been cut.
+//   floats      float32, little-endian, one per field in order and nothing else
+//   flatbuffer  the table of schemas/sample.fbs, verified; one of `values` per field
+//
+// What is usable of a message is used. A field that is absent, null, or not finite is missing: its
+// value is NaN. So is one outside its range (`out_of_range` counts it, not `missing`), and one that
+// is text, an object or a list where a number belongs (`wrong_type`). true is 1, false is 0. With
+// every field missing, the message is refused: kWrongType when one was of the wrong type, else
+// kNoField. Not so the rest: a time that cannot be read, a sequence that is no integer from 0 on,
+// or an id that is neither text nor such an integer refuses the message, for nobody could say where
+// it belongs. Absent or null, they are none.
+//
+// JSON has no NaN and no number beyond 1.8e308: such a payload is malformed. Read is bounded in
+// time and memory by `max_bytes`, nests no deeper than kMaxDepth, and ends every error here.
+// One thread. A Read allocates nothing that grows with the message once the Sample is warm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "murmurate/status.h"
+#include "server/stream/sample.h"
+#include "server/stream/time_text.h"
+
+namespace murmurate {
+
+enum class PayloadFormat : std::uint8_t { kJson, kCsv, kFloats, kFlatBuffer };
+/// "json", "csv", "floats" or "flatbuffer"
+const char* NameOf(PayloadFormat format);
+std::optional<PayloadFormat> PayloadFormatOf(std::string_view name);
+
+struct FieldSettings {
+  std::string name;
+  /// Where it stands in the payload (see above); none: where its name says.
+  std::optional<std::string> pointer = {};
+  std::string unit = {};  ///< for people
+  std::optional<double> min = {}, max = {};
+};
+
+struct PayloadSettings {
+  PayloadFormat format = PayloadFormat::kJson;
+  std::vector<FieldSettings> fields;  ///< 1 to kMaxFields
+  /// As FieldSettings::pointer, of JSON and CSV alone; none: the message does not say. `device`:
+  /// who sends, where the topic does not say it; of a FlatBuffer "device" or none.
+  std::optional<std::string> time = {}, sequence = {}, id = {}, device = {};
+  TimeForm time_form = TimeForm::kSeconds;  ///< a FlatBuffer has nanoseconds
+  std::vector<std::string> header = {};     ///< CSV: the names of all columns
+  char separator = ',';                     ///< CSV
+  std::size_t max_bytes = 64 << 10;
+};
+
+struct FieldCounts {
+  std::uint64_t missing = 0, out_of_range = 0, wrong_type = 0;
+};
+
+class SampleDraft;
+
+/// One format: puts what a payload says into a draft.
+class PayloadScanner {
+ public:
+  virtual ~PayloadScanner() = default;
+  virtual void Scan(std::string_view payload, SampleDraft* draft) = 0;
+};
+
+class PayloadReader {
+ public:
+  static constexpr std::size_t kMaxFields = 256;
+  static constexpr int kMaxDepth = 32;  ///< of JSON, the outermost object being 1
+
+  /// kInvalidArgument with the remedy.
+  static Result<PayloadReader> Make(PayloadSettings settings);
+  PayloadReader(PayloadReader&&) noexcept;
+  PayloadReader& operator=(PayloadReader&&) noexcept;
+  ~PayloadReader();
+
+  /// kNone, and all of `sample` but its device is of this message (that, too, where the settings
+  /// name it); else the rest of `sample` is unspecified.
+  Refusal Read(std::string_view payload, Sample* sample);
+
+  const PayloadSettings& settings() const { return settings_; }
+  /// One per field, over all messages that could be read to their end.
+  std::span<const FieldCounts> counts() const;
+
+ private:
+  PayloadReader(PayloadSettings settings, std::unique_ptr<PayloadScanner> scanner);
+
+  PayloadSettings settings_;
+  std::unique_ptr<PayloadScanner> scanner_;
+  std::unique_ptr<SampleDraft> draft_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,303 @@
+#include "server/streaming.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "server/operate/reports.h"
+#include "server/stream/forecast_text.h"
+#include "server/stream/mqtt_password.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr int kMostGiven = 2;
+constexpr int kTimeoutMs = 200;
+constexpr std::int64_t kStatusNs = 10 * kNanosecondsPerSecond;
+constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
+constexpr const char* kOffline = "{\"state\":\"offline\"}";
+
+std::int64_t UnixNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
+  MqttSettings link = stream.link;
+  link.insecure = insecure;
+  if (!stream.status.empty()) link.will = MqttWill{stream.status, kOffline, 1, true};
+  const bool file = !stream.password_file.empty();
+  Status status;
+  if (file || !stream.password_env.empty()) {
+    auto password = file ? ReadPasswordFile(stream.password_file)
+                         : ReadPasswordVariable(stream.password_env);
+    if (password.ok()) link.password = *std::move(password);
+    status = password.status();
+  }
+  if (status.ok()) status = CheckMqttSettings(link);
+  if (status.ok()) return link;
+  return InvalidArgument(stream.origin + ": " + status.message());
+}
+
+Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
+                     PayloadReader reader, OnNumbers on_numbers, LogCallback log, Clock clock)
+    : settings_(settings),
+      channel_(std::move(channel)),
+      on_numbers_(std::move(on_numbers)),
+      log_(std::move(log)),
+      clock_(std::move(clock)),
+      answers_(settings_,
+               [this](const std::string& topic, std::string_view payload) {
+                 link_->Publish(topic, payload, 0, settings_.retain);
+               }),
+      forecaster_(settings_.forecast, channel_->spec,
+                  [this](const Forecast& forecast) { answers_.Give(forecast); }),
+      reader_(std::move(reader)),
+      began_ns_(clock_.unix_ns()),
+      next_second_ns_(clock_.now_ns() + kNanosecondsPerSecond) {}
+
+Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& settings, bool insecure,
+                                                   std::shared_ptr<ExperienceChannel> channel,
+                                                   OnNumbers on_numbers, LogCallback log,
+                                                   Clock clock) {
+  auto link = LinkOf(settings, insecure);
+  if (!link.ok()) return link.status();
+  auto reader = PayloadReader::Make(settings.payload);
+  if (!reader.ok()) return reader.status();
+  if (!clock.unix_ns) clock.unix_ns = UnixNs;
+  std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
+                                                  std::move(on_numbers), std::move(log),
+                                                  std::move(clock)));
+  auto opened = MqttLink::Open(
+      *std::move(link),
+      {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
+       [self = stream.get()](bool up, const std::string& why) { self->OnState(up, why); }});
+  if (!opened.ok()) return InvalidArgument(settings.origin + ": " + opened.status().message());
+  stream->link_ = *std::move(opened);
+  return stream;
+}
+
+Streaming::~Streaming() { Stop(); }
+
+Status Streaming::Load(const StateReader& reader) {
+  MURMURATE_RETURN_IF_ERROR(forecaster_.Load(reader));
+  messages_before_ = forecaster_.totals().messages;
+  channel_->environment_steps.store(forecaster_.totals().learned);
+  return {};
+}
+
+void Streaming::Start(int number) {
+  loop_ = std::make_unique<Loop>(
+      number == 0 ? "mmr-stream" : "mmr-stream." + std::to_string(number),
+      [this] { PollOnce(kTimeoutMs); }, [this] { Wake(); });
+}
+
+void Streaming::Stop() {
+  if (loop_ == nullptr) return;
+  loop_.reset();
+  next_status_ns_ = std::numeric_limits<std::int64_t>::max();
+  if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
+  PollOnce(0);
+}
+
+void Streaming::PollOnce(int timeout_ms) {
+  (void)link_->PollOnce(std::min(timeout_ms, wait_ms_));
+  BeginRound();
+  TakeNews();
+  forecaster_.Predict();
+  FillBatch();
+  const std::int64_t now_ns = clock_.now_ns();
+  if (now_ns >= next_second_ns_) EachSecond(now_ns);
+  EndRound();
+}
+
+void Streaming::BeginRound() {
+  if (!round_.owns_lock()) round_.lock();
+}
+
+void Streaming::EndRound() {
+  if (round_.owns_lock()) round_.unlock();
+}
+
+void Streaming::Take(const MqttMessage& message) {
+  BeginRound();
+  counts_.Add(Read(message));
+}
+
+Refusal Streaming::Read(const MqttMessage& message) {
+  if (message.retained) return Refusal::kRetained;
+  Refusal refusal = settings_.subscribe.Match(message.topic, &levels_);
+  if (refusal != Refusal::kNone) return refusal;
+  sample_.device = settings_.subscribe.DeviceOf(levels_);
+  refusal = reader_.Read(std::as_bytes(std::span(message.payload)), &sample_);
+  if (refusal != Refusal::kNone) return refusal;
+  refusal = forecaster_.Take(sample_, clock_.unix_ns());
+  if (refusal == Refusal::kNone) answers_.Remember(sample_.device, levels_);
+  return refusal;
+}
+
+void Streaming::OnState(bool up, const std::string& sentence) {
+  BeginRound();
+  log_(up ? LogLevel::kInfo : LogLevel::kWarning, "stream " + settings_.name + ": " + sentence);
+  if (up) SayStatus();
+}
+
+/// What others have left since the last round.
+void Streaming::TakeNews() {
+  std::shared_ptr<const Snapshot> snapshot;
+  std::vector<std::pair<std::string, std::uint64_t>> committed;
+  {
+    const std::lock_guard lock(news_mutex_);
+    snapshot.swap(snapshot_);
+    committed.swap(committed_);
+  }
+  if (snapshot) forecaster_.TakeWeights(*snapshot);
+  for (const auto& [device, sequence] : committed) answers_.GiveCommitted(device, sequence);
+}
+
+void Streaming::FillBatch() {
+  wait_ms_ = kTimeoutMs;
+  if (!forecaster_.has_pairs()) {
+    waiting_since_ns_ = 0;
+    return;
+  }
+  const std::int64_t now_ns = clock_.now_ns();
+  if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+  const std::int64_t due_ns =
+      waiting_since_ns_ + settings_.max_delay_ms * kNanosecondsPerMillisecond;
+  if (given_ >= kMostGiven) return;  // OnTrained wakes
+  if (now_ns < due_ns) {
+    wait_ms_ = static_cast<int>((due_ns - now_ns) / kNanosecondsPerMillisecond) + 1;
+    return;
+  }
+  auto batch = channel_->empty.TryPop();
+  if (!batch) return;  // as one comes back, a batch is done, and OnTrained wakes
+  (*batch)->Clear();
+  const bool filled = forecaster_.Fill(batch->get());
+  channel_->received_trajectories += (*batch)->trajectories.size();
+  if (filled) ++given_;
+  (void)(filled ? channel_->ready : channel_->empty).TryPush(*std::move(batch));
+  if (!forecaster_.has_pairs()) waiting_since_ns_ = 0;
+}
+
+void Streaming::EachSecond(std::int64_t now_ns) {
+  const double seconds = static_cast<double>(now_ns - next_second_ns_) * 1e-9 + 1.0;
+  next_second_ns_ = now_ns + kNanosecondsPerSecond;
+  const std::uint64_t messages = forecaster_.totals().messages;
+  messages_per_s_ = static_cast<double>(messages - messages_before_) / seconds;
+  messages_before_ = messages;
+  PostNumbers();
+  LogRefusals(now_ns);
+  if (now_ns < next_status_ns_) return;
+  next_status_ns_ = now_ns + kStatusNs;
+  SayStatus();
+}
+
+/// Each weighs as much as a whole window, so that what is shown is the newest.
+void Streaming::PostNumbers() {
+  const Forecaster::Totals& totals = forecaster_.totals();
+  std::vector<wire::ReportedNumber> numbers;
+  const auto add = [&](const char* name, double value) {
+    constexpr auto kWeight = static_cast<std::uint32_t>(Reports::kWindow);
+    numbers.push_back({std::string("stream/") + name, value * kWeight, kWeight});
+  };
+  if (totals.scored > 0) {
+    add("error", totals.model_error);
+    add("baseline_error", totals.baseline_error);
+    add("skill", totals.skill());
+  }
+  add("messages_per_s", messages_per_s_);
+  add("devices", static_cast<double>(forecaster_.devices()));
+  std::uint64_t refused = 0;
+  for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
+  add("refused", static_cast<double>(refused));
+  add("unlearned", static_cast<double>(totals.unlearned));
+  on_numbers_(numbers);
+}
+
+/// Each kind at once, and then once a minute.
+void Streaming::LogRefusals(std::int64_t now_ns) {
+  for (std::size_t i = 1; i < kRefusals; ++i) {
+    const auto refusal = static_cast<Refusal>(i);
+    Logged& logged = logged_[i];
+    if (counts_[refusal] == logged.count || now_ns < logged.next_ns) continue;
+    log_(LogLevel::kWarning, "stream " + settings_.name + ": refused " +
+                                 std::to_string(counts_[refusal] - logged.count) + " messages (" +
+                                 WordOf(refusal) + "): " + SentenceOf(refusal));
+    logged = {counts_[refusal], now_ns + kRefusalNs};
+  }
+}
+
+void Streaming::SayStatus() {
+  if (settings_.status.empty()) return;
+  const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
+  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_}, settings_.payload.time_form,
+              &status_text_);
+  link_->Publish(settings_.status, status_text_, 1, true);
+}
+
+void Streaming::TakeWeights(std::shared_ptr<const Snapshot> snapshot) {
+  {
+    const std::lock_guard lock(news_mutex_);
+    snapshot_ = std::move(snapshot);
+  }
+  Wake();
+}
+
+void Streaming::OnTrained() {
+  {
+    const std::lock_guard lock(mutex_);
+    channel_->environment_steps += forecaster_.OnTrained();
+    --given_;
+  }
+  Wake();
+}
+
+void Streaming::Save(const StateWriter& writer) const {
+  const std::lock_guard lock(mutex_);
+  forecaster_.Save(writer);
+}
+
+void Streaming::Commit(const StateReader& reader) {
+  if (!settings_.committed) return;
+  auto sequences = Forecaster::SavedSequences(reader);
+  if (!sequences.ok()) return log_(LogLevel::kError, sequences.status().message());
+  {
+    const std::lock_guard lock(news_mutex_);
+    committed_ = *std::move(sequences);
+  }
+  Wake();
+}
+
+StreamView Streaming::View() const {
+  StreamView view;
+  view.name = settings_.name;
+  view.broker = link_->address().ToString();
+  const std::int64_t down_ns = link_->down_since_ns();
+  view.up = down_ns == 0;
+  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - down_ns) * 1e-9;
+  view.received = link_->counters().received;
+  view.published = link_->counters().published;
+  view.losses = link_->counters().losses;
+  const std::lock_guard lock(mutex_);
+  const Forecaster::Totals& totals = forecaster_.totals();
+  view.messages = totals.messages;
+  view.messages_per_s = messages_per_s_;
+  view.devices = forecaster_.devices();
+  view.learned = totals.learned;
+  view.unlearned = totals.unlearned;
+  if (totals.scored > 0) {
+    view.error = totals.model_error;
+    view.baseline_error = totals.baseline_error;
+  }
+  for (std::size_t i = 1; i < kRefusals; ++i)
+    if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
+      view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
+  return view;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,130 @@
+// Streaming: one stream of the config at work: its way to the broker, its forecaster and the thread
+// mmr-stream (.N), put together for the daemon.
+//
+//   broker --messages--> Take --> Predict --forecasts--> broker       one round: PollOnce
+//                                 `--pairs--> batch --ready--> mmr-learn
+//   mmr-learn --snapshot, trained, save--> here       under the mutex, which a round holds from its
+//                                                     first message to its end
+//
+// At most two batches are on their way at once: one in training, and one of what came meanwhile.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "murmurate/status.h"
+#include "server/config_stream.h"
+#include "server/operate/status_report.h"
+#include "server/stream/forecaster.h"
+#include "server/stream/mqtt_link.h"
+#include "server/stream_answers.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+#include "shared/experience/experience_channel.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+/// With what is looked up when a stream starts: its password. The status: the stream, and what is
+/// wrong with its broker's settings.
+Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure);
+
+class Streaming {
+ public:
+  using OnNumbers = std::function<void(std::span<const wire::ReportedNumber>)>;
+  /// Of tests.
+  struct Clock {
+    std::function<std::int64_t()> now_ns = MonotonicNs;
+    std::function<std::int64_t()> unix_ns;  ///< since 1970; empty: the system's
+  };
+
+  /// Connects to nothing yet. `on_numbers` gets stream/error and others once a second, on the
+  /// stream's thread.
+  static Result<std::unique_ptr<Streaming>> Open(const StreamSettings& settings, bool insecure,
+                                                 std::shared_ptr<ExperienceChannel> channel,
+                                                 OnNumbers on_numbers, LogCallback log,
+                                                 Clock clock = {});
+  ~Streaming();
+
+  /// Before Start: goes on from what Save wrote, and sets the channel's environment steps: pairs
+  /// that were learned.
+  Status Load(const StateReader& reader);
+  /// `number`: of its model among the run's.
+  void Start(int number);
+  /// Joins the thread; no batch is handed over after it. The goodbye to the broker is the
+  /// destructor's.
+  void Stop();
+
+  /// What the thread repeats: waits up to `timeout_ms` for messages, answers them, and hands a
+  /// batch to the learning thread when it is due.
+  void PollOnce(int timeout_ms);
+  void Wake() const { link_->Wake(); }  ///< any thread
+
+  // The learning thread; Wake and these at any time before the end of this object.
+  void TakeWeights(std::shared_ptr<const Snapshot> snapshot);
+  void OnTrained();
+  void Save(const StateWriter& writer) const;  ///< or after Stop
+  /// Any thread: a checkpoint with what Save wrote is on disk, and the senders are told.
+  void Commit(const StateReader& reader);
+
+  StreamView View() const;  ///< any thread
+
+ private:
+  Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
+            PayloadReader reader, OnNumbers on_numbers, LogCallback log, Clock clock);
+  void BeginRound();
+  void EndRound();
+  void Take(const MqttMessage& message);
+  Refusal Read(const MqttMessage& message);
+  void OnState(bool up, const std::string& sentence);
+  void TakeNews();
+  void FillBatch();
+  void EachSecond(std::int64_t now_ns);
+  void PostNumbers();
+  void LogRefusals(std::int64_t now_ns);
+  void SayStatus();
+
+  const StreamSettings settings_;
+  const std::shared_ptr<ExperienceChannel> channel_;
+  const OnNumbers on_numbers_;
+  const LogCallback log_;
+  const Clock clock_;
+
+  mutable std::mutex mutex_;  ///< of all below but the link, which only the thread drives
+  std::unique_lock<std::mutex> round_{mutex_, std::defer_lock};  ///< the thread's
+  StreamAnswers answers_;
+  Forecaster forecaster_;
+  PayloadReader reader_;
+  Sample sample_;
+  std::vector<std::string_view> levels_;
+  RefusalCounts counts_;
+  int given_ = 0;                      ///< batches handed over and not trained on
+  int wait_ms_ = 0;                    ///< at most, for messages: a batch is due then
+  std::int64_t waiting_since_ns_ = 0;  ///< pairs are; 0: none
+  const std::int64_t began_ns_;        ///< since 1970; of this life
+  std::int64_t next_second_ns_, next_status_ns_ = 0;
+  std::uint64_t messages_before_ = 0;
+  double messages_per_s_ = 0;
+  struct Logged {
+    std::uint64_t count = 0;
+    std::int64_t next_ns = 0;
+  };
+  std::array<Logged, kRefusals> logged_;
+  std::string status_text_;
+
+  mutable std::mutex news_mutex_;
+  std::shared_ptr<const Snapshot> snapshot_;  ///< not taken up yet
+  std::vector<std::pair<std::string, std::uint64_t>> committed_;  ///< not told yet
+
+  std::unique_ptr<MqttLink> link_;
+  std::unique_ptr<Loop> loop_;  ///< last: its thread uses all of the above
+};
+
+}  // namespace murmurate
