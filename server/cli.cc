@@ -315,7 +315,10 @@ void AddPlot(CLI::App* app, CommandLine* line) {
   plot->add_option(
       "--target", given.target,
       "A dashed line here; without it at stop_at_return, where all runs have the same");
-  plot->add_option("--column", given.column, "Of progress.csv")->capture_default_str();
+  plot->add_option("--column", given.column,
+                   "Of progress.csv, or a name of reports.csv; of one configuration several, with "
+                   "commas between")
+      ->capture_default_str();
   plot->callback([line] { line->chosen = [line] { return RunPlot(line->common, line->plot); }; });
 }
 
