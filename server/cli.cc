@@ -195,6 +195,7 @@ void AddFleetTopics(CLI::App* sensors, FleetArguments* given) {
 void AddFleet(CLI::App* actor, CommandLine* line) {
   auto* sensors = actor->add_subcommand(
       "sensors", "A made-up fleet of sensors that publishes to an MQTT broker, for [stream.NAME]");
+  sensors->fallthrough(false);  // what the other actors have is not for it
   FleetArguments& given = line->fleet;
   AddFleetTopics(sensors, &given);
   sensors->add_option("--devices", given.devices, "Devices")

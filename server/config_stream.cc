@@ -118,7 +118,8 @@ Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
                            ": says nothing of what is to be forecast; write for example target = "
                            "\"" + stream->forecast.fields.front().name + "\"");
   const auto& fields = stream->forecast.fields;
-  for (const std::string& name : *keys.Get<Strings>("target")) {
+  const Strings targets = *keys.Get<Strings>("target");
+  for (const std::string& name : targets) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
     if (field == fields.end())
       return keys.Refuse("target", "some of the fields; write for example target = \"" +

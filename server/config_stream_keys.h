@@ -7,6 +7,7 @@
 
 #include "murmurate/status.h"
 #include "server/config_reader.h"
+#include "server/config_rules.h"
 #include "server/config_stream.h"
 
 namespace murmurate {
@@ -18,8 +19,11 @@ class StreamKeys {
       : entries_(entries), prefix_("stream." + stream + '.') {}
 
   const ConfigEntry& Entry(const std::string& key) const { return entries_.values.at(prefix_ + key); }
-  /// Somebody has set it.
-  bool Given(const std::string& key) const { return !Entry(key).origin.starts_with("default"); }
+  /// Somebody has set it to something; a run's own config.toml says the usual values, too.
+  bool Given(const std::string& key) const {
+    return !Entry(key).origin.starts_with("default") &&
+           Entry(key).value != FindRule("stream", key)->standard;
+  }
   template <typename T>
   std::optional<T> Get(const std::string& key) const {
     return As<T>(Entry(key).value);

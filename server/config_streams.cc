@@ -1,6 +1,8 @@
 // [stream.NAME] of a Config: what each comes to, and what it cannot stand beside.
+#include <algorithm>
+
 #include "server/config.h"
-#include "server/config_rules.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 

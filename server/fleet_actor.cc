@@ -138,8 +138,11 @@ class FleetRun {
     const auto device = devices_.find(std::string(message.topic));
     if (device != devices_.end()) return TakeCommitted(device->second, message);
     if (message.topic != arguments_.status) return;
+    // What a broker kept from before a loss may be of a learner that has not found it again.
+    if (message.retained && link_->counters().connects > 1) return;
     const bool there = message.payload.find("offline") == message.payload.npos;
-    if (there && !learner_is_there_ && !arguments_.committed.empty()) sender_.SendAgain();
+    const bool back = there && !learner_is_there_ && !message.retained;
+    if (back && !arguments_.committed.empty()) sender_.SendAgain();
     learner_is_there_ = there;
   }
 

@@ -133,7 +133,7 @@ Refusal Streaming::Read(const MqttMessage& message) {
   Refusal refusal = settings_.subscribe.Match(message.topic, &levels_);
   if (refusal != Refusal::kNone) return refusal;
   sample_.device = settings_.subscribe.DeviceOf(levels_);
-  refusal = reader_.Read(std::as_bytes(std::span(message.payload)), &sample_);
+  refusal = reader_.Read(message.payload, &sample_);
   if (refusal != Refusal::kNone) return refusal;
   refusal = forecaster_.Take(sample_, clock_.unix_ns());
   if (refusal == Refusal::kNone) answers_.Remember(sample_.device, levels_);

@@ -36,14 +36,16 @@ namespace murmurate {
 /// wrong with its broker's settings.
 Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure);
 
+/// Of tests.
+struct StreamClock {
+  std::function<std::int64_t()> now_ns = MonotonicNs;
+  std::function<std::int64_t()> unix_ns;  ///< since 1970; empty: the system's
+};
+
 class Streaming {
  public:
   using OnNumbers = std::function<void(std::span<const wire::ReportedNumber>)>;
-  /// Of tests.
-  struct Clock {
-    std::function<std::int64_t()> now_ns = MonotonicNs;
-    std::function<std::int64_t()> unix_ns;  ///< since 1970; empty: the system's
-  };
+  using Clock = StreamClock;
 
   /// Connects to nothing yet. `on_numbers` gets stream/error and others once a second, on the
   /// stream's thread.
