@@ -92,7 +92,8 @@ class FleetRun {
   Result<int> Run() {
     Signals signals;
     while (!Over()) {
-      const int sent = link_->up() ? sender_.Send(std::min(NowNs(), end_ns_), kBurst) : 0;
+      const bool due = arguments_.rate > 0 || NowNs() < end_ns_;
+      const int sent = due && link_->up() ? sender_.Send(std::min(NowNs(), end_ns_), kBurst) : 0;
       link_->PollOnce(sent == kBurst ? 0 : WaitMs());
       if (!refused_.ok()) return refused_;
       ShowProgress();
@@ -127,7 +128,7 @@ class FleetRun {
 
   void TakeState(bool up, const std::string& sentence) {
     trouble_ = up ? "" : sentence;
-    learner_is_there_ = false;
+    if (!up) learner_is_there_ = false;  // what was kept for us may come before `up`
     if (up && !arguments_.committed.empty()) sender_.SendAgain();
     if (!quiet_ && (!up || told_))
       std::cerr << sentence << (up ? "\n" : " (trying again until the end)\n");
@@ -139,7 +140,7 @@ class FleetRun {
     if (device != devices_.end()) return TakeCommitted(device->second, message);
     if (message.topic != arguments_.status) return;
     // What a broker kept from before a loss may be of a learner that has not found it again.
-    if (message.retained && link_->counters().connects > 1) return;
+    if (message.retained && link_->counters().losses > 0) return;
     const bool there = message.payload.find("offline") == message.payload.npos;
     const bool back = there && !learner_is_there_ && !message.retained;
     if (back && !arguments_.committed.empty()) sender_.SendAgain();

@@ -72,6 +72,12 @@ TEST_F(FleetActor, EachMessageArrivesOnceInOrder) {
   EXPECT_EQ(actor.Errors(), "");
 }
 
+TEST_F(FleetActor, WithoutARateAllIsTakenBeforeItEnds) {
+  const Ran ran = RunMurmurate(place_.path(), Command({"--rate", "max", "--seconds", "0.2"}));
+  EXPECT_EQ(ran.code, 0) << ran.errors;
+  EXPECT_THAT(ran.output, HasSubstr("(0 again) of 10 devices in 0."));
+}
+
 TEST_F(FleetActor, ATerminatedOneSaysWhatItSent) {
   Process actor(place_.path(), Command({"--devices", "1", "--rate", "50", "--seconds", "1000"}));
   EXPECT_TRUE(UntilNumber("pump-1", 3));
