@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <functional>
 #include <iostream>
 
@@ -22,6 +23,7 @@ struct CommandLine {
   CommonArguments common;
   LearnArguments learn;
   ActorArguments actor;
+  FleetArguments fleet;
   EvalArguments eval;
   CheckpointArguments inspect;
   AskArguments ask;
@@ -166,13 +168,70 @@ void AddEnvironmentOptions(CLI::App* actor, ActorArguments* given) {
         ->default_str(std::to_string(given->options.*option.value));
 }
 
+double RateOf(const std::string& text) {
+  if (text == "max") return 0;
+  double rate = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, rate);
+  if (read.ec == std::errc() && read.ptr == end && rate >= 0 && rate <= 1e6) return rate;
+  throw CLI::ValidationError("--rate", "got \"" + text +
+                                           "\", expected messages a second, at most 1000000, or "
+                                           "max for as many as the broker takes");
+}
+
+void AddFleetTopics(CLI::App* sensors, FleetArguments* given) {
+  sensors->add_option("--broker", given->broker, "mqtt://HOST[:PORT]")->capture_default_str();
+  sensors->add_option("--topic", given->topic, "Where each device publishes")
+      ->capture_default_str();
+  sensors->add_option("--committed", given->committed,
+                      "Where the learner says what is on disk, {\"sequence\":N}, e.g. "
+                      "sensors/{device}/committed: after a loss the rest is sent again");
+  sensors->add_option("--status", given->status,
+                      "Where the learner says that it is back, which is a loss, too");
+  sensors->add_flag("--insecure", given->insecure,
+                    "A broker on another machine without TLS: anybody on the way can read it");
+}
+
+void AddFleet(CLI::App* actor, CommandLine* line) {
+  auto* sensors = actor->add_subcommand(
+      "sensors", "A made-up fleet of sensors that publishes to an MQTT broker, for [stream.NAME]");
+  sensors->fallthrough(false);  // what the other actors have is not for it
+  FleetArguments& given = line->fleet;
+  AddFleetTopics(sensors, &given);
+  sensors->add_option("--devices", given.devices, "Devices")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  sensors
+      ->add_option_function<std::string>(
+          "--rate", [&given](const std::string& text) { given.rate = RateOf(text); },
+          "Messages a second of each device, or max")
+      ->type_name("NUMBER|max")
+      ->default_str("1");
+  sensors->add_option("--seconds", given.seconds, "How long")
+      ->check(CLI::Range(0.001, 1e8))
+      ->capture_default_str();
+  sensors->add_option("--seed", given.seed, "Of the fleet")->capture_default_str();
+  sensors
+      ->add_option("--noise", given.noise,
+                   "Degrees by which temperatures deviate at random: what nobody can forecast")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  sensors
+      ->add_option("--drift-at", given.drift_at_s,
+                   "After so many seconds all devices change: level, season, and what a load does")
+      ->check(CLI::Range(0.0, 1e8));
+  sensors->add_flag("--quiet", line->common.quiet, "Only warnings and errors");
+  sensors->callback(
+      [line] { line->chosen = [line] { return RunFleet(line->common, line->fleet); }; });
+}
+
 void AddActor(CLI::App* app, CommandLine* line) {
   auto* actor = app->add_subcommand("actor", "A built-in environment as an actor of a learner");
   ActorArguments& given = line->actor;
-  actor
-      ->add_option("ENV", given.environment,
-                   "One of " + EnvironmentList() + " (random: a dry client to try a server)")
-      ->required();
+  actor->add_option("ENV", given.environment,
+                    "One of " + EnvironmentList() +
+                        " (random: a dry client to try a server), or sensors, which has options "
+                        "of its own");
   actor->add_option("--connect", given.connect, "The learner's address")->capture_default_str();
   actor->add_option("--agents", given.agents, "Agents that play at once")
       ->check(CLI::Range(1, 4096))
@@ -193,8 +252,12 @@ void AddActor(CLI::App* app, CommandLine* line) {
   actor->add_option("--name", given.name, "How the learner shows it")->capture_default_str();
   actor->add_option("--model", given.model, "Which model it plays")->capture_default_str();
   AddEnvironmentOptions(actor, &given);
-  actor->callback(
-      [line] { line->chosen = [line] { return RunActor(line->common, line->actor); }; });
+  AddFleet(actor, line);
+  actor->callback([line, actor] {
+    if (!actor->get_subcommands().empty()) return;
+    if (line->actor.environment.empty()) throw CLI::RequiredError("ENV");
+    line->chosen = [line] { return RunActor(line->common, line->actor); };
+  });
 }
 
 void AddOthers(CLI::App* app, CommandLine* line) {
@@ -253,7 +316,10 @@ void AddPlot(CLI::App* app, CommandLine* line) {
   plot->add_option(
       "--target", given.target,
       "A dashed line here; without it at stop_at_return, where all runs have the same");
-  plot->add_option("--column", given.column, "Of progress.csv")->capture_default_str();
+  plot->add_option("--column", given.column,
+                   "Of progress.csv, or a name of reports.csv; of one configuration several, with "
+                   "commas between")
+      ->capture_default_str();
   plot->callback([line] { line->chosen = [line] { return RunPlot(line->common, line->plot); }; });
 }
 

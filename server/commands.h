@@ -70,6 +70,18 @@ struct ActorArguments {
 };
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);
 
+/// actor sensors: a made-up fleet (stream/fleet.h) that publishes to a broker.
+struct FleetArguments {
+  std::string broker = "mqtt://localhost:1883", topic = "sensors/{device}/data";
+  std::string committed, status;  ///< where the learner says what is safe, and that it is there
+  int devices = 10;
+  double rate = 1, seconds = 30, noise = 0.2;
+  std::optional<double> drift_at_s;
+  std::uint64_t seed = 1;
+  bool insecure = false;
+};
+Result<int> RunFleet(const CommonArguments& common, const FleetArguments& arguments);
+
 struct EvalArguments {
   std::string place;  ///< a run or a checkpoint
   bool best = false;

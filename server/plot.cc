@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 #include "server/commands.h"
 #include "server/operate/display.h"
@@ -29,6 +30,14 @@ std::string SettingsOf(const Config& config) {
   return settings;
 }
 
+/// Of a run's folder: a column of progress.csv, or else a name of reports.csv.
+Result<std::vector<CurvePoint>> ReadColumn(const std::string& folder, const std::string& column) {
+  auto points = ReadCurve(folder + "/progress.csv", column);
+  if (points.ok()) return points;
+  auto reported = ReadReportedCurve(folder + "/reports.csv", column);
+  return reported.ok() ? std::move(reported) : std::move(points);
+}
+
 Result<PlottedRun> ReadRun(const CommonArguments& common, const std::string& name,
                            const std::string& column) {
   auto folder = FindRun(common, name);
@@ -37,10 +46,22 @@ Result<PlottedRun> ReadRun(const CommonArguments& common, const std::string& nam
   if (!source.ok()) return source.status();
   auto config = Config::Load(*source, {});
   if (!config.ok()) return config.status();
-  auto points = ReadCurve(*folder + "/progress.csv", column);
+  auto points = ReadColumn(*folder, column);
   if (!points.ok()) return points.status();
   return PlottedRun{*folder, config->run().name, SettingsOf(*config), config->run().stop_at_return,
                     std::move(*points)};
+}
+
+Result<std::vector<PlottedRun>> ReadRuns(const CommonArguments& common,
+                                         const std::vector<std::string>& names,
+                                         const std::string& column) {
+  std::vector<PlottedRun> runs;
+  for (const std::string& name : names) {
+    auto run = ReadRun(common, name, column);
+    if (!run.ok()) return run.status();
+    runs.push_back(std::move(*run));
+  }
+  return runs;
 }
 
 /// "catch-101" -> "catch": what the runs of one configuration have in common.
@@ -71,19 +92,61 @@ Result<std::vector<CurveSeries>> SeriesOf(const std::vector<PlottedRun>& runs) {
                          std::to_string(kMaxSeries) + "; plot them in several pictures");
 }
 
-CurveDrawing DrawingOf(const PlotArguments& arguments, const std::vector<PlottedRun>& runs) {
+/// Commas stand between them.
+std::vector<std::string> ColumnsOf(const std::string& text) {
+  std::vector<std::string> columns;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) columns.push_back(word);
+  if (columns.empty()) columns.push_back(text);
+  return columns;
+}
+
+/// What is drawn: a column of runs of several configurations, or several columns of one.
+struct Plotted {
+  std::vector<PlottedRun> runs;
+  std::vector<CurveSeries> series;
+};
+
+Result<Plotted> ReadPlotted(const CommonArguments& common, const PlotArguments& arguments) {
+  const std::vector<std::string> columns = ColumnsOf(arguments.column);
+  Plotted plotted;
+  for (const std::string& column : columns) {
+    auto runs = ReadRuns(common, arguments.runs, column);
+    if (!runs.ok()) return runs.status();
+    auto series = SeriesOf(*runs);
+    if (!series.ok()) return series.status();
+    plotted.runs = std::move(*runs);
+    if (columns.size() == 1) {
+      plotted.series = std::move(*series);
+      return plotted;
+    }
+    if (series->size() != 1 || columns.size() > kMaxSeries)
+      return InvalidArgument(
+          "--column: got " + std::to_string(columns.size()) + " columns of " +
+          std::to_string(series->size()) + " configurations, expected one column, or at most " +
+          std::to_string(kMaxSeries) + " of one configuration; plot them in several pictures");
+    plotted.series.push_back({column, std::move(series->front().runs)});
+  }
+  return plotted;
+}
+
+CurveDrawing DrawingOf(const PlotArguments& arguments, const Plotted& plotted) {
   CurveDrawing drawing;
   drawing.title = arguments.title;
-  drawing.target = runs.front().target;
-  for (const PlottedRun& run : runs)
+  drawing.target = plotted.runs.front().target;
+  for (const PlottedRun& run : plotted.runs)
     if (run.target != drawing.target) drawing.target.reset();  // each has its own: none is drawn
   if (arguments.target) {
     drawing.target = arguments.target;
     drawing.target_name = "target";
   }
   if (arguments.column != kRolloutColumn) {
-    drawing.y_name = arguments.column;
+    drawing.y_name = plotted.series.size() == 1 ? arguments.column : "";
     if (!arguments.target) drawing.target.reset();
+  }
+  if (arguments.column.starts_with("stream/")) {
+    drawing.y_name = "in usual errors of the naive forecast";
+    drawing.x_name = "rows learned";
   }
   return drawing;
 }
@@ -91,18 +154,13 @@ CurveDrawing DrawingOf(const PlotArguments& arguments, const std::vector<Plotted
 }  // namespace
 
 Result<int> RunPlot(const CommonArguments& common, const PlotArguments& arguments) {
-  std::vector<PlottedRun> runs;
-  for (const std::string& name : arguments.runs) {
-    auto run = ReadRun(common, name, arguments.column);
-    if (!run.ok()) return run.status();
-    runs.push_back(std::move(*run));
-  }
-  auto series = SeriesOf(runs);
-  if (!series.ok()) return series.status();
-  CurveDrawing drawing = DrawingOf(arguments, runs);
-  if (series->size() == 1) {
-    if (drawing.title.empty()) drawing.title = series->front().name;
-    series->front().name.clear();
+  auto plotted = ReadPlotted(common, arguments);
+  if (!plotted.ok()) return plotted.status();
+  const std::vector<PlottedRun>& runs = plotted->runs;
+  CurveDrawing drawing = DrawingOf(arguments, *plotted);
+  if (plotted->series.size() == 1) {
+    if (drawing.title.empty()) drawing.title = plotted->series.front().name;
+    plotted->series.front().name.clear();
   }
   if (drawing.title.empty()) drawing.title = "learning curves";
   std::string file = arguments.output;
@@ -110,7 +168,7 @@ Result<int> RunPlot(const CommonArguments& common, const PlotArguments& argument
   const auto folder = std::filesystem::path(file).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  const std::string svg = DrawLearningCurves(drawing, *series);
+  const std::string svg = DrawLearningCurves(drawing, plotted->series);
   if (Status status = WriteFileAtomically(file, std::as_bytes(std::span(svg.data(), svg.size())));
       !status.ok())
     return status;

@@ -55,6 +55,15 @@ double ValueAt(const std::vector<CurvePoint>& run, std::uint64_t steps) {
   return from.mean_return + way * (after->mean_return - from.mean_return);
 }
 
+/// Later rows of the same steps take the place of earlier ones.
+void AddPoint(const std::string& at, const std::string& number, std::vector<CurvePoint>* points) {
+  const auto steps = Number(at), value = Number(number);
+  if (!steps || !value || *steps < 0 || *steps > 9e15) return;
+  const CurvePoint point{static_cast<std::uint64_t>(*steps), *value};
+  if (!points->empty() && points->back().steps >= point.steps) points->pop_back();
+  points->push_back(point);
+}
+
 }  // namespace
 
 std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count) {
@@ -92,14 +101,20 @@ Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
                        (x < 0 ? "time/total_timesteps" : column) +
                        "\"; name one of its first line");
   std::vector<CurvePoint> points;
-  while (std::getline(lines, line)) {
-    const auto steps = Number(Field(line, x)), value = Number(Field(line, y));
-    if (!steps || !value || *steps < 0 || *steps > 9e15) continue;
-    const CurvePoint point{static_cast<std::uint64_t>(*steps), *value};
-    if (!points.empty() && points.back().steps >= point.steps) points.pop_back();
-    points.push_back(point);
-  }
+  while (std::getline(lines, line)) AddPoint(Field(line, x), Field(line, y), &points);
   return points;
+}
+
+Result<std::vector<CurvePoint>> ReadReportedCurve(const std::string& reports_csv,
+                                                  const std::string& name) {
+  auto text = ReadFile(reports_csv, kMaxBytes);
+  if (!text.ok()) return text.status();
+  std::istringstream lines(*text);
+  std::vector<CurvePoint> points;
+  for (std::string line; std::getline(lines, line);)
+    if (Field(line, 1) == name) AddPoint(Field(line, 0), Field(line, 2), &points);
+  if (!points.empty()) return points;
+  return InvalidData(reports_csv + ": no rows of \"" + name + "\"; name one of its second column");
 }
 
 }  // namespace murmurate

@@ -89,7 +89,7 @@ std::string Style() {
          "}</style>\n";
 }
 
-std::string Frame(const Axis& x, const Axis& y, const std::string& y_name) {
+std::string Frame(const Axis& x, const Axis& y, const CurveDrawing& drawing) {
   std::string out;
   for (const double tick : RoundTicks(y.low, y.high, 5)) {
     if (tick < y.low || tick > y.high) continue;
@@ -102,10 +102,10 @@ std::string Frame(const Axis& x, const Axis& y, const std::string& y_name) {
     out += Text(x.At(tick), kHeight - kBottom + 21, "middle", Short(tick));
   }
   out += Line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis");
-  out += Text((kLeft + kWidth - kRight) / 2, kHeight - 16, "middle", "environment steps");
+  out += Text((kLeft + kWidth - kRight) / 2, kHeight - 16, "middle", drawing.x_name);
   const std::string middle = Fixed((y.page_low + y.page_high) / 2);
   return out + "<text transform=\"translate(22 " + middle +
-         ") rotate(-90)\" text-anchor=\"middle\">" + Escaped(y_name) + "</text>\n";
+         ") rotate(-90)\" text-anchor=\"middle\">" + Escaped(drawing.y_name) + "</text>\n";
 }
 
 /// The title's line, then what is drawn, outside the axes, so it covers nothing.
@@ -216,7 +216,7 @@ std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const Curv
   const auto y_ticks = RoundTicks(extent.low, extent.high, 5);
   const Axis x{0, static_cast<double>(extent.most_steps) * 1.03, kLeft, kWidth - kRight};
   const Axis y{y_ticks.front(), y_ticks.back(), kHeight - kBottom, legend.bottom + 20};
-  out += Frame(x, y, drawing.y_name);
+  out += Frame(x, y, drawing);
   if (drawing.target)
     out += Line(kLeft, y.At(*drawing.target), kWidth - kRight, y.At(*drawing.target), "target");
   for (std::size_t i = 0; i < series.size(); ++i)

@@ -26,7 +26,7 @@ struct CurveDrawing {
   std::string title;             ///< "cartpole: ppo"
   std::optional<double> target;  ///< a dashed line
   std::string target_name = "stop at";
-  std::string y_name = "mean return, last 100 episodes";
+  std::string y_name = "mean return, last 100 episodes", x_name = "environment steps";
 };
 
 constexpr std::size_t kMaxSeries = 6;  ///< colours there are
@@ -53,5 +53,8 @@ std::vector<double> RoundTicks(double low, double high, int count);
 /// A column of a run's progress.csv over its steps; rows where it is empty are left out.
 Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
                                           const std::string& column);
+/// Likewise the means of a name in its reports.csv; kInvalidData when there are none.
+Result<std::vector<CurvePoint>> ReadReportedCurve(const std::string& reports_csv,
+                                                  const std::string& name);
 
 }  // namespace murmurate

@@ -91,6 +91,8 @@ class MqttLink {
   /// On the link's clock, or kUp. It begins down.
   std::int64_t down_since_ns() const { return down_since_ns_.load(std::memory_order_relaxed); }
   const MqttCounters& counters() const { return counters_; }
+  /// Published, and neither written (qos 0) nor acknowledged yet.
+  int in_flight() const { return connection_ == nullptr ? 0 : connection_->in_flight(); }
   const std::string& client_id() const { return client_id_; }
   const MqttAddress& address() const { return address_; }
 

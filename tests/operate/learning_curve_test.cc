@@ -109,5 +109,19 @@ TEST(LearningCurve, ACurveIsReadFromItsColumn) {
   EXPECT_FALSE(ReadCurve(path + "2", "x").ok());
 }
 
+TEST(LearningCurve, AReportedNameIsReadOverItsSteps) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/reports.csv";
+  std::ofstream(path) << "steps,name,mean,count\n10,stream/error,0.5,1\n10,other,7,1\n"
+                         "20,stream/error,0.25,3\n";
+  const auto points = ReadReportedCurve(path, "stream/error");
+  ASSERT_TRUE(points.ok()) << points.status();
+  ASSERT_EQ(points->size(), 2u);
+  EXPECT_EQ((*points)[0].mean_return, 0.5);
+  EXPECT_EQ((*points)[1].steps, 20u);
+  EXPECT_EQ(ReadReportedCurve(path, "error").status().message(),
+            path + ": no rows of \"error\"; name one of its second column");
+}
+
 }  // namespace
 }  // namespace murmurate
