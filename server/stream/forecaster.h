@@ -53,7 +53,7 @@ struct Forecast {
   std::uint64_t version = 0;                ///< of the weights; 0: none yet
   std::span<const float> values;            ///< [fields] of the row
   std::span<const Prediction> predictions;  ///< [targets][horizons]
-  float gap_s = 0;  ///< that usually lies between two rows; 0 on a grid
+  float gap_s = 0;                          ///< that usually lies between two rows; 0 on a grid
 };
 
 class Forecaster {

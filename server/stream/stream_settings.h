@@ -42,7 +42,7 @@ struct ForecastSettings {
   int max_gap = 10;              ///< rows
   int normalize_over = 1000;     ///< rows that means and deviations remember
   int score_over = 200;          ///< forecasts that errors and skill remember
-  PageHinkleySettings drift;       ///< of the model's errors, over all devices
+  PageHinkleySettings drift;     ///< of the model's errors, over all devices
   bool per_device_state = true;  ///< false: each window begins with nothing remembered
   bool learn = true;
   int max_devices = 10'000;
