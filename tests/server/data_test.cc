@@ -144,8 +144,8 @@ TEST(Data, WhatWasRecordedOfPlayTeachesAnotherToPlay) {
   EXPECT_THAT(clone.output, HasSubstr("trajectories"));
   const Ran eval = RunMurmurate(place.path(), {"eval", run + "-c"}, 60);
   ASSERT_EQ(eval.code, 0) << eval.errors;
-  // Whoever has learned nothing plays 10 to 25. Which play was recorded differs from run to run, and
-  // what it teaches: 500 in 29 of 30 runs, once 473.
+  // Whoever has learned nothing plays 10 to 25. Which play was recorded differs from run to run,
+  // and what it teaches: 500 in 29 of 30 runs, once 473.
   EXPECT_GE(MeanOfEval(eval), 400) << eval.output;
   std::filesystem::copy(place.path() + "/recordings", place.path() + "/test");
   const Ran scored =
