@@ -160,10 +160,7 @@ class FieldReader {
                              ToToml(high.value) + ", expected more than low (" +
                              ToToml(ConfigValue(*field.min)) + "); exchange the two");
     }
-    StreamField forecast{name, field.pointer.value_or(""), field.unit};
-    forecast.low = field.min.value_or(forecast.low);
-    forecast.high = field.max.value_or(forecast.high);
-    stream->forecast.fields.push_back(std::move(forecast));
+    stream->forecast.fields.push_back({name, field.unit});
     stream->payload.fields.push_back(std::move(field));
     return {};
   }

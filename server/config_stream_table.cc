@@ -144,7 +144,7 @@ const std::vector<ConfigRule> kAnswerRules{
     {"stream", "committed", kString, kUnset, "\"sensors/{device}/committed\"",
      "where the last number goes that a checkpoint holds"},
     {"stream", "status", kString, kUnset, "\"sensors/forecaster\"",
-     "where \"online\" and \"offline\" go"},
+     "where \"learning\" (or \"forecasting\") and, as its last will, \"offline\" go"},
     {"stream", "retain", kBool, true, "false", "the broker keeps the last of each topic"},
 };
 

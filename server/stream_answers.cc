@@ -31,7 +31,8 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
 
 void StreamAnswers::Remember(const std::string& device, std::span<const std::string_view> levels) {
   if (device_says_all_) return;
-  if (levels_.size() > static_cast<std::size_t>(settings_.forecast.max_devices)) levels_.clear();
+  if (levels_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices))
+    levels_.clear();
   std::vector<std::string>& kept = levels_[device];
   kept.resize(levels.size());
   for (std::size_t i = 0; i < levels.size(); ++i) kept[i] = levels[i];
@@ -48,7 +49,7 @@ bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device
       if (names[i] == kDevice) continue;
       filling_[i] = known ? std::string_view(kept->second[i]) : std::string_view();
     }
-    if (!known && &pattern != &*settings_.committed) return false;
+    if (!known && !(settings_.committed && &pattern == &*settings_.committed)) return false;
   }
   pattern.Fill(filling_, &topic_);
   return true;
@@ -101,8 +102,8 @@ void StreamAnswers::GiveErrors(const Forecast& forecast) {
   publish_(topic_, text_);
 }
 
-void StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t sequence) {
-  if (!settings_.committed || !Fill(*settings_.committed, device)) return;
+bool StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t sequence) {
+  if (!settings_.committed || !Fill(*settings_.committed, device)) return true;
   text_.clear();
   JsonText json(&text_);
   json.Open('{');
@@ -111,7 +112,7 @@ void StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t seque
   json.Key("sequence");
   json.Number(sequence);
   json.Close('}');
-  publish_(topic_, text_);
+  return publish_(topic_, text_);
 }
 
 }  // namespace murmurate

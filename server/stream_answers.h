@@ -19,7 +19,8 @@ namespace murmurate {
 class StreamAnswers {
  public:
   /// `topic` and `payload` are valid during the call.
-  using Publish = std::function<void(const std::string& topic, std::string_view payload)>;
+  /// False: there is no room or no broker just now.
+  using Publish = std::function<bool(const std::string& topic, std::string_view payload)>;
 
   /// `settings` outlives it.
   StreamAnswers(const StreamSettings& settings, Publish publish);
@@ -29,7 +30,8 @@ class StreamAnswers {
   /// Publishes the forecast, and the errors of those before it, where there is a topic for them.
   void Give(const Forecast& forecast);
   /// The last number of a device that a checkpoint holds: {"device":"a","sequence":41}.
-  void GiveCommitted(const std::string& device, std::uint64_t sequence);
+  /// False: try again.
+  bool GiveCommitted(const std::string& device, std::uint64_t sequence);
 
  private:
   bool Fill(const TopicTemplate& pattern, const std::string& device);

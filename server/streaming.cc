@@ -16,6 +16,7 @@ constexpr int kMostGiven = 2;
 constexpr int kTimeoutMs = 200;
 constexpr std::int64_t kStatusNs = 10 * kNanosecondsPerSecond;
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
+constexpr double kMostDeviceBytes = 0x1p32;
 constexpr const char* kOffline = "{\"state\":\"offline\"}";
 
 }  // namespace
@@ -52,7 +53,8 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
       clock_(std::move(clock)),
       answers_(settings_,
                [this](const std::string& topic, std::string_view payload) {
-                 link_->Publish(topic, payload, 0, settings_.retain);
+                 const auto outcome = link_->Publish(topic, payload, 0, settings_.retain);
+                 return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
                   [this](const Forecast& forecast) { answers_.Give(forecast); }),
@@ -71,6 +73,13 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
                                                   std::move(on_numbers), std::move(log),
                                                   std::move(clock)));
+  const double most_bytes =
+      static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices;
+  if (most_bytes > kMostDeviceBytes)
+    return InvalidArgument(
+        settings.origin + ": " + std::to_string(settings.forecast.max_devices) +
+        " devices may take " + std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
+        " GiB, expected 4 at most; lower max_devices, season, window or horizon");
   auto opened = MqttLink::Open(
       *std::move(link),
       {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
@@ -87,6 +96,7 @@ Status Streaming::Load(const StateReader& reader) {
   messages_before_ = forecaster_.totals().messages;
   drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
+  Commit(reader);  // whoever sends again asks for nothing more than that
   return {};
 }
 
@@ -135,9 +145,8 @@ Refusal Streaming::Read(const MqttMessage& message) {
   sample_.device = settings_.subscribe.DeviceOf(levels_);
   refusal = reader_.Read(message.payload, &sample_);
   if (refusal != Refusal::kNone) return refusal;
-  refusal = forecaster_.Take(sample_, clock_.unix_ns());
-  if (refusal == Refusal::kNone) answers_.Remember(sample_.device, levels_);
-  return refusal;
+  answers_.Remember(sample_.device, levels_);  // before a forecast of it may go out
+  return forecaster_.Take(sample_, clock_.unix_ns());
 }
 
 void Streaming::OnState(bool up, const std::string& sentence) {
@@ -156,7 +165,15 @@ void Streaming::TakeNews() {
     committed.swap(committed_);
   }
   if (snapshot) forecaster_.TakeWeights(*snapshot);
-  for (const auto& [device, sequence] : committed) answers_.GiveCommitted(device, sequence);
+  // Those that find no room go out in the next rounds, unless a newer checkpoint is there by then.
+  std::size_t given = 0;
+  while (given < committed.size() &&
+         answers_.GiveCommitted(committed[given].first, committed[given].second))
+    ++given;
+  if (given == committed.size()) return;
+  const std::lock_guard lock(news_mutex_);
+  if (committed_.empty())
+    committed_.assign(committed.begin() + static_cast<long>(given), committed.end());
 }
 
 void Streaming::FillBatch() {
@@ -215,8 +232,14 @@ void Streaming::PostNumbers() {
   add("devices", static_cast<double>(forecaster_.devices()));
   std::uint64_t refused = 0;
   for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
+  refused += link_->counters().oversized;  // which nobody has seen
   add("refused", static_cast<double>(refused));
   add("unlearned", static_cast<double>(totals.unlearned));
+  add("gaps", static_cast<double>(totals.gaps));
+  add("breaks", static_cast<double>(totals.breaks));
+  const MqttCounters& counters = link_->counters();
+  add("unpublished",
+      static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
   add("drifts", static_cast<double>(totals.drifts));
   on_numbers_(numbers);
 }

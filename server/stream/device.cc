@@ -62,7 +62,9 @@ float Device::Naive(std::uint64_t row, int target, int horizon, int season) {
       if (std::isfinite(then)) return then;
     }
   }
-  const auto kept = std::min(row, static_cast<std::uint64_t>(shape.target_depth - 1));
+  // Slots of the ring behind its oldest row hold newer ones.
+  const std::uint64_t age = rows > row ? rows - 1 - row : 0;
+  const auto kept = std::min(row, static_cast<std::uint64_t>(shape.target_depth - 1) - age);
   for (std::uint64_t back = 0; back < kept; ++back)
     if (std::isfinite(Target(row - back, target))) return Target(row - back, target);
   return Target(row - kept, target);
@@ -77,6 +79,7 @@ void Device::Break() {
   rows = 0;
   open = 0;
   stood_in = 0;
+  known = false;
   std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
 }
 

@@ -74,6 +74,7 @@ struct Device {
   std::uint64_t rows = 0;
   std::uint64_t last_sequence = 0;
   std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
+  std::int64_t row_time_ns = 0;  ///< of the newest row
   float usual_gap_s = 0;
   float seen = 0;              ///< rows that what is usual is of, at most normalize_over
   std::uint32_t open = 0;      ///< at most most_open

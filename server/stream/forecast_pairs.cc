@@ -33,9 +33,10 @@ void Forecaster::CountPair(const std::shared_ptr<Device>& device) {
 bool Forecaster::Labelled(Device* device, std::uint64_t row) const {
   for (int target = 0; target < shape_.targets; ++target)
     for (const int horizon : settings_.horizons)
-      if (!std::isfinite(device->Target(row + static_cast<std::uint64_t>(horizon), target)))
+      if (!std::isfinite(device->Target(row + static_cast<std::uint64_t>(horizon), target)) ||
+          !std::isfinite(device->Naive(row, target, horizon, settings_.season)))
         return false;
-  return std::isfinite(device->Naive(row, 0, settings_.horizons[0], settings_.season));
+  return true;
 }
 
 void Forecaster::PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const {

@@ -11,9 +11,15 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMostDeviations = 10.0f;  ///< as normalized observations are cut
-constexpr int kRound = 64;                ///< rows that run fused in the cache (policy.h)
+constexpr float kLargest =
+    1e15f;  ///< whose square and sums of it are still numbers; more is missing
+constexpr std::int64_t kAheadNs =
+    86'400 * kNanosecondsPerSecond;  ///< of our clock, that we believe
+constexpr int kRound = 64;           ///< rows that run fused in the cache (policy.h)
 
 float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
+
+bool Usable(float x) { return std::abs(x) <= kLargest; }
 
 /// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
 /// Returns the weight of this one.
@@ -41,6 +47,9 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       absent_(static_cast<std::size_t>(shape_.fields)) {}
 
 Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
+  // Believed, it would make every later message one whose time runs back.
+  if (sample.time_ns > arrival_ns && sample.time_ns - arrival_ns > kAheadNs)
+    return Refusal::kBadTime;
   const std::shared_ptr<Device> device = Find(sample.device, arrival_ns);
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::int64_t time_ns =
@@ -50,8 +59,8 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (time_ns < device->last_time_ns) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
       std::any_of(sample.values.begin(), sample.values.end(),
-                  [](float value) { return std::isnan(value); }))
-    return Refusal::kNoField;
+                  [](float value) { return !Usable(value); }))
+    return Refusal::kMissingField;
   if (sample.sequence) {
     if (device->numbered) totals_.gaps += *sample.sequence - device->last_sequence - 1;
     device->last_sequence = *sample.sequence;
@@ -65,7 +74,7 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (settings_.every_s > 0) {
     TakeCell(device, sample.values, time_ns);
   } else if (Complete(device.get(), sample.values)) {
-    TakeRow(device, whole_, gap_s);
+    TakeRow(device, whole_, time_ns, gap_s);
   }
   return Refusal::kNone;
 }
@@ -86,7 +95,9 @@ bool Forecaster::MakeRoom(std::int64_t now_ns) {
   next_room_ns_ = now_ns + kNanosecondsPerSecond;
   const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
   return std::erase_if(devices_, [&](const auto& entry) {
-           return now_ns - entry.second->last_arrival_ns > silent;
+           if (now_ns - entry.second->last_arrival_ns <= silent) return false;
+           Drop(entry.second.get());
+           return true;
          }) > 0;
 }
 
@@ -97,7 +108,7 @@ bool Forecaster::Complete(Device* device, std::span<const float> values) {
   const auto last = device->At(shape_.value, shape_.fields);
   bool stood_in = false, unknown = false;
   for (int i = 0; i < shape_.fields; ++i) {
-    absent_[i] = std::isnan(whole_[i]);
+    absent_[i] = !Usable(whole_[i]);
     if (!absent_[i]) continue;
     stood_in = true;
     whole_[i] = last[i];
@@ -117,8 +128,15 @@ bool Forecaster::Complete(Device* device, std::span<const float> values) {
 /// What comes next has no past.
 void Forecaster::Forget(Device* device) {
   if (device->due) Predict();
+  Drop(device);
   device->Break();
   ++totals_.breaks;
+}
+
+/// Its open pairs will never be learned.
+void Forecaster::Drop(Device* device) {
+  totals_.unlearned += device->open;
+  device->open = 0;
 }
 
 /// The cell of the grid that a message lies in grows, or the one before it is closed.
@@ -127,12 +145,12 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   const auto cell = static_cast<std::int64_t>(
       std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
   if (device->cell_begun && cell != device->cell) {
-    CloseCell(device);
+    CloseCell(device, device->cell);
     const std::int64_t empty = cell - device->cell - 1;
     if (empty > settings_.max_gap || settings_.missing != ForecastSettings::Missing::kHold) {
       if (empty > 0) Forget(device.get());
     } else {
-      for (std::int64_t i = 0; i < empty; ++i) CloseCell(device);
+      for (std::int64_t i = 1; i <= empty; ++i) CloseCell(device, device->cell + i);
     }
   }
   device->cell = cell;
@@ -140,7 +158,7 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   const auto sum = device->At(shape_.cell_sum, shape_.fields);
   const auto count = device->At(shape_.cell_count, shape_.fields);
   for (int i = 0; i < shape_.fields; ++i) {
-    if (std::isnan(values[i])) continue;
+    if (!Usable(values[i])) continue;
     sum[i] =
         settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
     ++count[i];
@@ -148,7 +166,7 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
 }
 
 /// A cell that got nothing is a row of what was missing.
-void Forecaster::CloseCell(const std::shared_ptr<Device>& device) {
+void Forecaster::CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell) {
   const auto sum = device->At(shape_.cell_sum, shape_.fields);
   const auto count = device->At(shape_.cell_count, shape_.fields);
   cell_.assign(static_cast<std::size_t>(shape_.fields), kNaN);
@@ -158,12 +176,15 @@ void Forecaster::CloseCell(const std::shared_ptr<Device>& device) {
   }
   std::fill(sum.begin(), sum.end(), 0.0f);
   std::fill(count.begin(), count.end(), 0.0f);
-  if (Complete(device.get(), cell_)) TakeRow(device, whole_, 0.0f);
+  const double end_s = static_cast<double>(cell + 1) * settings_.every_s;
+  if (Complete(device.get(), cell_))
+    TakeRow(device, whole_, static_cast<std::int64_t>(end_s * 1e9), 0.0f);
 }
 
 void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
-                         float gap_s) {
+                         std::int64_t time_ns, float gap_s) {
   if (device->due || due_.size() == kRound) Predict();
+  device->row_time_ns = time_ns;
   const std::size_t place = due_.size();
   if (device->rows >= static_cast<std::uint64_t>(shape_.depth)) {
     const auto oldest = device->Row(device->rows);
@@ -214,11 +235,15 @@ void Forecaster::ScoreOne(Device* device, int i, int horizon, float actual) {
 
   const double usual = device->UsualError(i);
   const double share = 1.0 / (1.0 + std::min<double>(totals_.scored, settings_.score_over));
-  totals_.model_error += share * (model_error / usual - totals_.model_error);
-  totals_.baseline_error += share * (naive_error / usual - totals_.baseline_error);
-  totals_.published_error += share * (published / usual - totals_.published_error);
+  // Cut as labels are: after a flat line the usual error is next to nothing.
+  const auto usuals = [usual](float error) {
+    return std::min<double>(error / usual, kMostDeviations);
+  };
+  totals_.model_error += share * (usuals(model_error) - totals_.model_error);
+  totals_.baseline_error += share * (usuals(naive_error) - totals_.baseline_error);
+  totals_.published_error += share * (usuals(published) - totals_.published_error);
   ++totals_.scored;
-  if (drift_.Take(model_error / usual)) ++totals_.drifts;
+  if (drift_.Take(usuals(model_error))) ++totals_.drifts;
 
   float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
   float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];

@@ -65,10 +65,11 @@ class Forecaster {
     std::uint64_t forecasts = 0;  ///< rows that were forecast from
     std::uint64_t complete = 0;   ///< pairs; learned + unlearned + what waits
     std::uint64_t learned = 0;
-    std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them
-    std::uint64_t gaps = 0;       ///< sequence numbers that never came
-    std::uint64_t breaks = 0;     ///< devices that began again after a silence
-    std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
+    std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
+                                  ///< or whose device began again or was forgotten
+    std::uint64_t gaps = 0;    ///< sequence numbers that never came
+    std::uint64_t breaks = 0;  ///< devices that began again after a silence
+    std::uint64_t drifts = 0;  ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
@@ -124,8 +125,9 @@ class Forecaster {
   bool Complete(Device* device, std::span<const float> values);
   void TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
                 std::int64_t time_ns);
-  void CloseCell(const std::shared_ptr<Device>& device);
-  void TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values, float gap_s);
+  void CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell);
+  void TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
+               std::int64_t time_ns, float gap_s);
   float ActualOf(int target, std::span<const float> values) const;
   void ScoreRow(Device* device, std::span<const float> values);
   void ScoreOne(Device* device, int i, int horizon, float actual);
@@ -137,6 +139,8 @@ class Forecaster {
   void PutPair(Device* device, std::uint64_t row, TrainingBatch* batch) const;
   void PutWindow(Device* device, std::uint64_t last, float* to) const;
   void Forget(Device* device);
+  void Drop(Device* device);
+  std::uint64_t Meaning() const;
   void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
                   std::span<const float> block);
   void StepTails();

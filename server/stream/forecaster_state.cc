@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <sstream>
 
 #include "server/stream/forecaster.h"
 #include "shared/core/check.h"
+#include "shared/core/sha256.h"
 
 namespace murmurate {
 namespace {
@@ -38,15 +40,34 @@ Status Bent() { return InvalidData("what was saved of the stream's devices is da
 
 }  // namespace
 
+/// Of what the numbers of a device mean.
+std::uint64_t Forecaster::Meaning() const {
+  std::ostringstream text;
+  for (const StreamField& field : settings_.fields) text << field.name << ' ';
+  for (const int target : settings_.targets) text << target << ' ';
+  for (const int horizon : settings_.horizons) text << 'h' << horizon << ' ';
+  for (const double quantile : settings_.quantiles) text << 'q' << quantile << ' ';
+  text << settings_.window << ' ' << settings_.season << ' ' << settings_.every_s << ' '
+       << settings_.per_device_state;
+  const Sha256Digest digest = Sha256(text.str());
+  std::uint64_t word = 0;
+  std::memcpy(&word, digest.data(), sizeof word);
+  return word;
+}
+
 void Forecaster::Save(const StateWriter& writer) const {
   MURMURATE_CHECK(due_.empty(), "a stream is saved between rounds");
   std::unordered_map<const Device*, std::uint32_t> given;
+  std::uint64_t lost = 0;
   for (const auto& batch : given_)
-    for (const Given& one : batch) given[one.device.get()] += one.pairs;
+    for (const Given& one : batch) {
+      given[one.device.get()] += one.pairs;
+      const auto kept = devices_.find(one.device->name);
+      if (kept == devices_.end() || kept->second != one.device) lost += one.pairs;  // forgotten
+    }
   std::vector<std::uint64_t> names, numbers;
   std::vector<float> blocks;
   blocks.reserve(devices_.size() * shape_.floats);
-  std::uint64_t lost = 0;
   for (const auto& [name, device] : devices_) {
     const auto waiting = given.find(device.get());
     const std::uint32_t open = device->open + (waiting == given.end() ? 0 : waiting->second);
@@ -63,9 +84,7 @@ void Forecaster::Save(const StateWriter& writer) const {
                                    std::bit_cast<std::uint32_t>(device->seen)});
     blocks.insert(blocks.end(), device->block.begin(), device->block.end());
   }
-  writer.Words("shape", {{shape_.floats, static_cast<std::uint64_t>(shape_.inputs),
-                          static_cast<std::uint64_t>(shape_.window),
-                          static_cast<std::uint64_t>(shape_.last_horizon)}});
+  writer.Words("shape", {{shape_.floats, Meaning()}});
   writer.Words("names", names);
   writer.Words("numbers", numbers);
   writer.Floats("blocks", blocks);
@@ -78,14 +97,13 @@ void Forecaster::Save(const StateWriter& writer) const {
 }
 
 Status Forecaster::Load(const StateReader& reader) {
-  std::array<std::uint64_t, 4> shape{};
+  std::array<std::uint64_t, 2> shape{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("shape", shape));
-  if (shape != std::array<std::uint64_t, 4>{shape_.floats,
-                                            static_cast<std::uint64_t>(shape_.inputs),
-                                            static_cast<std::uint64_t>(shape_.window),
-                                            static_cast<std::uint64_t>(shape_.last_horizon)})
+  if (shape != std::array<std::uint64_t, 2>{shape_.floats, Meaning()})
     return InvalidArgument(
-        "the saved stream has other fields, targets, horizons or another window; go on with those, "
+        "the saved stream has other fields, targets, horizons, quantiles, or another window, "
+        "season or "
+        "grid; go on with those, "
         "or begin a new run");
   const auto names = reader.AllWords("names");
   const auto numbers = reader.AllWords("numbers");

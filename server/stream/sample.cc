@@ -36,15 +36,20 @@ constexpr std::array<Words, kRefusals> kWords = {{
      "the payload has text or an object where a number belongs (or is no object at all): send "
      "numbers, a sequence that is an integer from 0 on, and an id that is text or an integer"},
     {"bad_time",
-     "the time cannot be read in the declared unit, or lies before 1970 or after 2115: send it in "
-     "that unit, or change the unit"},
+     "the time cannot be read in the declared unit, or lies before 1970, after 2115 or more than a "
+     "day "
+     "ahead of the clock here: send it in that unit, change the unit, or set the clocks"},
     {"id_too_long", "the id has more than 128 bytes: choose a shorter one"},
     {"no_field",
      "the payload has a usable number for none of the declared fields: check 'fields' and their "
      "pointers against what the device sends"},
+    {"missing_field",
+     "a declared field is missing or out of its range, and missing = \"error\" wants all of them: "
+     "send them, or let it hold or skip"},
     {"duplicate",
      "a message with this sequence number came before: nothing to do if the broker sent it again, "
-     "else let each device count its own messages"},
+     "else let each device count its own messages and go on counting after a "
+     "restart"},
     {"time_runs_back",
      "the time lies before that of the device's last message: publish in order, or set its clock"},
     {"too_many_devices",

@@ -41,6 +41,7 @@ enum class Refusal : std::uint8_t {
   kBadTime,
   kIdTooLong,
   kNoField,
+  kMissingField,
   // What was known before
   kDuplicate,
   kTimeRunsBack,

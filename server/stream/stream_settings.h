@@ -13,10 +13,8 @@ namespace murmurate {
 
 /// A number that every message of a stream carries.
 struct StreamField {
-  std::string name;     ///< [a-z0-9_]{1,32}
-  std::string pointer;  ///< where a payload has it: JSON pointer, CSV column; "": "/" + name
-  std::string unit;     ///< said with each forecast; "": none
-  double low = -1e30, high = 1e30;  ///< what lies beyond is missing
+  std::string name;
+  std::string unit;  ///< said with each forecast; "": none
 };
 
 /// What is forecast of each device, and how it is scored (forecaster.h).
@@ -25,7 +23,7 @@ struct ForecastSettings {
   enum class Missing : std::uint8_t {
     kHold,   ///< the last value stands in, for at most max_gap rows; then as kSkip
     kSkip,   ///< the message is no row: nothing is forecast or learned from it
-    kError,  ///< the message is refused, and counted as malformed
+    kError,  ///< the message is refused, and counted as missing_field
   };
   /// What the messages of one cell of the grid make together.
   enum class Resample : std::uint8_t { kLast, kMean, kSum };

@@ -239,7 +239,7 @@ TEST(Missing, ASkippedMessageIsNoRowAndAnErrorIsRefused) {
   Forecasting refuses(settings, SpecOf(settings, Gru(8)));
   for (Forecasting* run : {&skips, &refuses}) ASSERT_EQ(run->Say("a", {1.0f}, 0), Refusal::kNone);
   EXPECT_EQ(skips.Say("a", {std::nanf("")}, 1), Refusal::kNone);
-  EXPECT_EQ(refuses.Say("a", {std::nanf("")}, 1), Refusal::kNoField);
+  EXPECT_EQ(refuses.Say("a", {std::nanf("")}, 1), Refusal::kMissingField);
   for (Forecasting* run : {&skips, &refuses}) EXPECT_EQ(run->forecaster.totals().rows, 1u);
 }
 
