@@ -50,10 +50,8 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
       on_numbers_(std::move(on_numbers)),
       log_(std::move(log)),
       clock_(std::move(clock)),
-      answers_(settings_,
-               [this](const std::string& topic, std::string_view payload) {
-                 link_->Publish(topic, payload, 0, settings_.retain);
-               }),
+      answers_(settings_, [this](const std::string& topic, std::string_view payload, int qos,
+                                 bool retain) { link_->Publish(topic, payload, qos, retain); }),
       forecaster_(settings_.forecast, channel_->spec,
                   [this](const Forecast& forecast) { answers_.Give(forecast); }),
       reader_(std::move(reader)),
@@ -218,6 +216,7 @@ void Streaming::PostNumbers() {
   add("refused", static_cast<double>(refused));
   add("unlearned", static_cast<double>(totals.unlearned));
   add("drifts", static_cast<double>(totals.drifts));
+  if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
   on_numbers_(numbers);
 }
 

@@ -37,6 +37,7 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scratch_(policy_.ScratchFloats(kRound)),
       leaving_(static_cast<std::size_t>(kRound * shape_.inputs)),
       predictions_(static_cast<std::size_t>(shape_.scores)),
+      alarm_row_(static_cast<std::size_t>(shape_.targets)),
       drift_(settings.drift),
       absent_(static_cast<std::size_t>(shape_.fields)) {}
 
@@ -86,7 +87,10 @@ bool Forecaster::MakeRoom(std::int64_t now_ns) {
   next_room_ns_ = now_ns + kNanosecondsPerSecond;
   const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
   return std::erase_if(devices_, [&](const auto& entry) {
-           return now_ns - entry.second->last_arrival_ns > silent;
+           const Device& device = *entry.second;
+           const bool leaves = !device.due && now_ns - device.last_arrival_ns > silent;
+           alarms_ -= leaves && device.alarm.raised ? 1 : 0;
+           return leaves;
          }) > 0;
 }
 
