@@ -85,10 +85,11 @@ std::shared_ptr<Device> Forecaster::Find(std::string_view name, std::int64_t now
 bool Forecaster::MakeRoom(std::int64_t now_ns) {
   if (now_ns < next_room_ns_) return false;
   next_room_ns_ = now_ns + kNanosecondsPerSecond;
+  Predict();  // a forecast that is due may still change an alarm
   const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
   return std::erase_if(devices_, [&](const auto& entry) {
            const Device& device = *entry.second;
-           const bool leaves = !device.due && now_ns - device.last_arrival_ns > silent;
+           const bool leaves = now_ns - device.last_arrival_ns > silent;
            alarms_ -= leaves && device.alarm.raised ? 1 : 0;
            return leaves;
          }) > 0;
