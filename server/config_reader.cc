@@ -229,7 +229,7 @@ class Reader {
         return InvalidArgument(where_(node) + ": [stream." + name +
                                "]: a stream's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose "
                                "another");
-      entries_->streams.try_emplace(name, ConfigStream{where_(node), {}});
+      entries_->streams.try_emplace(name, ConfigStream{where_(node), {}, {}});
       MURMURATE_RETURN_IF_ERROR(ReadStream(*node.as_table(), name));
     }
     return {};
@@ -242,7 +242,8 @@ class Reader {
       if (word == "password") return RefusePassword(node, section);
       MURMURATE_RETURN_IF_ERROR(word == "field" && node.is_table()
                                     ? ReadFields(*node.as_table(), name)
-                                    : ReadKey(word, node, section));
+                                : word == "alarm" ? ReadAlarm(node, name)
+                                                  : ReadKey(word, node, section));
     }
     return {};
   }
@@ -268,6 +269,16 @@ class Reader {
       MURMURATE_RETURN_IF_ERROR(ReadSection(*node.as_table(), {"stream.field", path + '.'}));
     }
     return {};
+  }
+
+  Status ReadAlarm(const toml::node& node, const std::string& stream) {
+    const std::string path = "stream." + stream + ".alarm";
+    if (!node.is_table())
+      return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
+                             ", expected a section; write [" + path +
+                             "] with when and publish below it");
+    if (std::string& place = entries_->streams[stream].alarm; place.empty()) place = where_(node);
+    return ReadSection(*node.as_table(), {"stream.alarm", path + '.'});
   }
 
   Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {

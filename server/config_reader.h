@@ -30,14 +30,17 @@ struct ConfigEntry {
   std::string origin;  ///< "default", "cartpole.toml:7", "--set algorithm.epochs=4"
 };
 
-/// A section [stream.NAME] and the [stream.NAME.field.FIELD] in it, each with its place.
+/// A section [stream.NAME], and the [stream.NAME.field.FIELD] and [stream.NAME.alarm] in it, each
+/// with its place.
 struct ConfigStream {
   std::string origin;
   std::map<std::string, std::string> fields;
+  std::string alarm;  ///< "": none
 };
 
 struct ConfigEntries {
-  /// By "section.key", "model.NAME[.algorithm].key" or "stream.NAME[.field.FIELD].key".
+  /// By "section.key", "model.NAME[.algorithm].key" or
+  /// "stream.NAME[.field.FIELD|.alarm].key".
   std::map<std::string, ConfigEntry> values;
   std::set<std::string> models;  ///< NAMEs of [model.NAME]
   std::map<std::string, ConfigStream> streams;

@@ -54,8 +54,8 @@ inline constexpr double kMany = 9e15;
 inline constexpr double kTiny = 1e-12;
 
 const std::vector<ConfigRule>& ConfigRules();
-/// Of [stream.NAME] (section "stream") and [stream.NAME.field.FIELD] ("stream.field"), which are in
-/// no general section.
+/// Of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
+/// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
 const std::vector<ConfigRule>& StreamRules();
 /// Null when there is none. [settings] has whatever names it is given, all of one rule.
 const ConfigRule* FindRule(const std::string& section, const std::string& key);

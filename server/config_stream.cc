@@ -186,12 +186,24 @@ Status ReadForecast(const StreamKeys& keys, StreamSettings* stream) {
   return {};
 }
 
+Status ReadDrift(const StreamKeys& keys, PageHinkleySettings* drift) {
+  drift->threshold = *keys.Get<double>("drift_threshold");
+  drift->tolerance = *keys.Get<double>("drift_tolerance");
+  if (keys.Given("drift_tolerance") && drift->threshold == 0)
+    return keys.Superfluous("drift_tolerance",
+                            "drift_threshold = 0 notices no drift; take one of the two out");
+  return {};
+}
+
 /// Sections of one's own of whoever names none of them.
 void FillDefaults(ConfigEntries* entries, const std::string& stream) {
-  for (const ConfigRule& rule : StreamRules())
-    if (rule.section == "stream")
-      entries->values.try_emplace("stream." + stream + '.' + rule.key,
-                                  ConfigEntry{rule.standard, "default"});
+  const bool alarm = !entries->streams.at(stream).alarm.empty();
+  for (const ConfigRule& rule : StreamRules()) {
+    if (rule.section != "stream" && !(alarm && rule.section == "stream.alarm")) continue;
+    const std::string inner = rule.section == "stream" ? "." : ".alarm.";
+    entries->values.try_emplace("stream." + stream + inner + rule.key,
+                                ConfigEntry{rule.standard, "default"});
+  }
 }
 
 }  // namespace
@@ -217,7 +229,9 @@ Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const st
   MURMURATE_RETURN_IF_ERROR(ReadStreamMessages(entries, keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadTargets(keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadDrift(keys, &stream.forecast.drift));
   MURMURATE_RETURN_IF_ERROR(ReadModel(keys, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamAlarm(entries, keys, &stream));
   return stream;
 }
 

@@ -1,5 +1,5 @@
-// StreamSettings: what [stream.NAME] and the [stream.NAME.field.FIELD] in it come to, checked, in
-// the words of the parts of a stream (server/stream).
+// StreamSettings: what [stream.NAME] and the [stream.NAME.field.FIELD] and [stream.NAME.alarm] in
+// it come to, checked, in the words of the parts of a stream (server/stream).
 //
 //   [stream.temp]
 //   subscribe = "sensors/{device}/data"
@@ -27,6 +27,13 @@
 
 namespace murmurate {
 
+/// Beside its conditions, which are in ForecastSettings.
+struct StreamAlarm {
+  std::string when;  ///< as it is written
+  TopicTemplate publish;
+  bool retain = true;  ///< the broker keeps the last of each device
+};
+
 struct StreamSettings {
   std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
   /// Without what is looked up when the stream starts: the password and `insecure`.
@@ -34,6 +41,7 @@ struct StreamSettings {
   std::string password_file, password_env;  ///< at most one is set
   TopicPattern subscribe;
   std::optional<TopicTemplate> publish, metrics, committed;
+  std::optional<StreamAlarm> alarm;
   std::string status;  ///< a topic; "": not said
   bool retain = true;  ///< the broker keeps the last forecast and error of each device
   PayloadSettings payload;

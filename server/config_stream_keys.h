@@ -12,11 +12,15 @@
 
 namespace murmurate {
 
-/// Of one stream, all but its fields' sections.
+/// Of one stream, or of its section [stream.NAME.alarm]; not its fields' sections.
 class StreamKeys {
  public:
-  StreamKeys(const ConfigEntries& entries, const std::string& stream)
-      : entries_(entries), prefix_("stream." + stream + '.') {}
+  /// `section`: of the rules, "stream" or "stream.alarm".
+  StreamKeys(const ConfigEntries& entries, const std::string& stream,
+             const std::string& section = "stream")
+      : entries_(entries),
+        section_(section),
+        prefix_("stream." + stream + section.substr(std::string_view("stream").size()) + '.') {}
 
   const ConfigEntry& Entry(const std::string& key) const {
     return entries_.values.at(prefix_ + key);
@@ -24,7 +28,7 @@ class StreamKeys {
   /// It says something else than when it is not set: what a resolved config spells out is not
   /// given.
   bool Given(const std::string& key) const {
-    return Entry(key).value != FindRule("stream", key)->standard;
+    return Entry(key).value != FindRule(section_, key)->standard;
   }
   template <typename T>
   std::optional<T> Get(const std::string& key) const {
@@ -51,11 +55,14 @@ class StreamKeys {
 
  private:
   const ConfigEntries& entries_;
-  const std::string prefix_;
+  const std::string section_, prefix_;
 };
 
 /// Where messages come from, what is in them, and where answers go.
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream);
+/// [stream.NAME.alarm], if there is one: after the topics, the targets and the quantiles.
+Status ReadStreamAlarm(const ConfigEntries& entries, const StreamKeys& keys,
+                       StreamSettings* stream);
 
 }  // namespace murmurate

@@ -127,6 +127,12 @@ const std::vector<ConfigRule> kForecastRules{
      "rows of a device that its usual value and spread remember", 2, kMany},
     {"stream", "score_over", kInteger, I(200), "200", "forecasts that errors and skill remember", 1,
      kMany},
+    {"stream", "drift_threshold", ValueKind::kNumber, 50.0, "50",
+     "usual errors that the model's may add up to above their mean before a drift is noticed; 0: "
+     "none ever is",
+     0, 1e9},
+    {"stream", "drift_tolerance", ValueKind::kNumber, 0.1, "0.1",
+     "usual errors by which the model's may rise and count as nothing", 0, 1e9},
     {"stream", "learn", kBool, true, "false", "false: the weights stay as they are"},
     {"stream", "max_batch", kInteger, I(64), "64",
      "sequences (rows, where nothing recurs) in a training step", 1, 4096},
@@ -156,13 +162,25 @@ const std::vector<ConfigRule> kFieldRules{
     {"stream.field", "high", ValueKind::kNumber, kUnset, "85", "what lies above counts as missing"},
 };
 
+const std::vector<ConfigRule> kAlarmRules{
+    {"stream.alarm", "when", kString, kUnset, "\"forecast > 30\"",
+     "what raises it: a quantity, a comparison and a number, or \"value outside\""},
+    {"stream.alarm", "for", kInteger, I(1), "3", "rows for which that must have held", 1,
+     1'000'000},
+    {"stream.alarm", "clear", kString, kUnset, "\"forecast < 28\"",
+     "what clears it; usual: that `when` does not hold"},
+    {"stream.alarm", "publish", kString, kUnset, "\"sensors/{device}/alarm\"",
+     "where it goes when it is raised or cleared; {names} as in subscribe"},
+    {"stream.alarm", "retain", kBool, true, "false", "the broker keeps the last of each device"},
+};
+
 }  // namespace
 
 const std::vector<ConfigRule>& StreamRules() {
   static const std::vector<ConfigRule> kRules = [] {
     std::vector<ConfigRule> all;
     for (const auto* some :
-         {&kLinkRules, &kMessageRules, &kForecastRules, &kAnswerRules, &kFieldRules})
+         {&kLinkRules, &kMessageRules, &kForecastRules, &kAnswerRules, &kFieldRules, &kAlarmRules})
       all.insert(all.end(), some->begin(), some->end());
     return all;
   }();

@@ -22,6 +22,9 @@ std::vector<OwnSection> SectionsOf(const std::string& name, const ConfigStream& 
   for (const auto& [field, origin] : stream.fields)
     sections.push_back({sections[0].title + ".field." + field,
                         sections[0].prefix + "field." + field + '.', "stream.field"});
+  if (!stream.alarm.empty())
+    sections.push_back(
+        {sections[0].title + ".alarm", sections[0].prefix + "alarm.", "stream.alarm"});
   return sections;
 }
 

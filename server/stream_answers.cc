@@ -25,6 +25,7 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
   for (std::size_t i = 0; i < forecast.targets.size(); ++i) {
     const StreamField& field = forecast.fields[static_cast<std::size_t>(forecast.targets[i])];
     targets_.push_back({field.name, field.unit, {forecasts_.data() + i * horizons, horizons}});
+    target_alarms_.push_back({field.name, field.unit, 0.0f, 0.0f});
     target_errors_.push_back({field.name, field.unit, {errors_.data() + i * horizons, horizons}});
   }
 }
@@ -58,6 +59,8 @@ bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device
 void StreamAnswers::Give(const Forecast& forecast) {
   if (settings_.publish && Fill(*settings_.publish, forecast.device)) GiveForecast(forecast);
   if (settings_.metrics && Fill(*settings_.metrics, forecast.device)) GiveErrors(forecast);
+  if (forecast.alarm == AlarmChange::kNone) return;
+  if (settings_.alarm && Fill(settings_.alarm->publish, forecast.device)) GiveAlarm(forecast);
 }
 
 /// When the row so far ahead is due: on the grid, or after so many usual gaps.
@@ -85,7 +88,7 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
   const float skill = static_cast<float>(forecast.predictions.front().skill());
   WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version},
                 settings_.payload.time_form, &text_);
-  publish_(topic_, text_);
+  publish_(topic_, text_, 0, settings_.retain);
 }
 
 void StreamAnswers::GiveErrors(const Forecast& forecast) {
@@ -99,7 +102,19 @@ void StreamAnswers::GiveErrors(const Forecast& forecast) {
   }
   WriteErrors({forecast.device, forecast.time_ns, target_errors_, forecast.version},
               settings_.payload.time_form, &text_);
-  publish_(topic_, text_);
+  publish_(topic_, text_, 0, settings_.retain);
+}
+
+void StreamAnswers::GiveAlarm(const Forecast& forecast) {
+  for (std::size_t i = 0; i < target_alarms_.size(); ++i) {
+    const auto field = static_cast<std::size_t>(settings_.forecast.targets[i]);
+    target_alarms_[i].value = forecast.values[field];
+    target_alarms_[i].forecast = forecast.predictions[i * times_.size()].published;
+  }
+  const bool raised = forecast.alarm == AlarmChange::kRaised;
+  WriteAlarm({forecast.device, forecast.time_ns, raised, settings_.alarm->when, target_alarms_},
+             settings_.payload.time_form, &text_);
+  publish_(topic_, text_, 1, settings_.alarm->retain);
 }
 
 bool StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t sequence) {
@@ -112,7 +127,7 @@ bool StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t seque
   json.Key("sequence");
   json.Number(sequence);
   json.Close('}');
-  return publish_(topic_, text_);
+  return publish_(topic_, text_, 0, settings_.retain);
 }
 
 }  // namespace murmurate

@@ -18,16 +18,18 @@ namespace murmurate {
 
 class StreamAnswers {
  public:
-  /// `topic` and `payload` are valid during the call.
-  /// False: there is no room or no broker just now.
-  using Publish = std::function<bool(const std::string& topic, std::string_view payload)>;
+  /// `topic` and `payload` are valid during the call. `qos`: 0, but 1 of what is said once. False:
+  /// there is no room or no broker just now.
+  using Publish =
+      std::function<bool(const std::string& topic, std::string_view payload, int qos, bool retain)>;
 
   /// `settings` outlives it.
   StreamAnswers(const StreamSettings& settings, Publish publish);
 
   /// A message of this device came with these levels (TopicPattern::Match).
   void Remember(const std::string& device, std::span<const std::string_view> levels);
-  /// Publishes the forecast, and the errors of those before it, where there is a topic for them.
+  /// Publishes the forecast, the errors of those before it, and the alarm if it has changed, where
+  /// there is a topic for them.
   void Give(const Forecast& forecast);
   /// The last number of a device that a checkpoint holds: {"device":"a","sequence":41}.
   /// False: try again.
@@ -37,6 +39,7 @@ class StreamAnswers {
   bool Fill(const TopicTemplate& pattern, const std::string& device);
   void GiveForecast(const Forecast& forecast);
   void GiveErrors(const Forecast& forecast);
+  void GiveAlarm(const Forecast& forecast);
   std::int64_t TimeOf(const Forecast& forecast, int horizon) const;
 
   const StreamSettings& settings_;
@@ -49,6 +52,7 @@ class StreamAnswers {
   std::vector<HorizonError> errors_;
   std::vector<TargetForecast> targets_;
   std::vector<TargetErrors> target_errors_;
+  std::vector<TargetAlarm> target_alarms_;
   std::vector<std::int64_t> times_;
   std::string topic_, text_;
 };

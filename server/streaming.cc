@@ -52,8 +52,8 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
       log_(std::move(log)),
       clock_(std::move(clock)),
       answers_(settings_,
-               [this](const std::string& topic, std::string_view payload) {
-                 const auto outcome = link_->Publish(topic, payload, 0, settings_.retain);
+               [this](const std::string& topic, std::string_view payload, int qos, bool retain) {
+                 const auto outcome = link_->Publish(topic, payload, qos, retain);
                  return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
@@ -241,6 +241,7 @@ void Streaming::PostNumbers() {
   add("unpublished",
       static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
   add("drifts", static_cast<double>(totals.drifts));
+  if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
   on_numbers_(numbers);
 }
 

@@ -7,6 +7,9 @@
 // `low` and `high` (outermost quantiles), `error` (its mean at the first horizon). `value outside`
 // holds when the value lies outside the interval that was forecast for it a first horizon ago; it
 // needs two quantiles.
+//
+// Forecaster asks it of every row of a device, but not of one in which another value stands in for
+// what a condition's target should have said: that raises and clears nothing.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "server/stream/alarm.h"
 #include "server/stream/stream_settings.h"
 
 namespace murmurate {
@@ -79,8 +80,9 @@ struct Device {
   float seen = 0;              ///< rows that what is usual is of, at most normalize_over
   std::uint32_t open = 0;      ///< at most most_open
   std::uint32_t stood_in = 0;  ///< rows since the last one that was whole
-  bool numbered = false;       ///< last_sequence is one
-  bool in_line = false;        ///< waits to be learned from
+  AlarmState alarm;
+  bool numbered = false;  ///< last_sequence is one
+  bool in_line = false;   ///< waits to be learned from
   bool cell_begun = false;
   bool known = false;  ///< every field has had a value
   bool due = false;    ///< its newest row waits for its forecast

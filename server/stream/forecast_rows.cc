@@ -1,13 +1,15 @@
 // What Forecaster forecasts: one pass of the network over the newest rows of many devices.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "server/stream/forecaster.h"
 
 namespace murmurate {
 namespace {
 
-/// So many forecasts of a device must have been scored before the model's can be published.
+/// So many forecasts of a device must have been scored before the model's can be published, or a
+/// value can be outside of what it said.
 constexpr float kScoredBefore = 20.0f;
 
 }  // namespace
@@ -106,6 +108,7 @@ void Forecaster::PutWindow(Device* device, std::uint64_t last, float* to) const 
 void Forecaster::Answer(Device* device, const float* outputs) {
   const std::uint64_t row = device->rows - 1;
   const int each = shape_.outputs / shape_.scores;
+  if (settings_.alarm) SeeOutside(device);
   const auto kept = device->Forecasts(row);
   const auto by_model = device->ByModel(row);
   for (int i = 0; i < shape_.scores; ++i) {
@@ -126,8 +129,48 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   }
   ++totals_.forecasts;
   if (use_)
-    use_({device->name, row, device->row_time_ns, version_, device->At(shape_.value, shape_.fields),
-          predictions_, device->usual_gap_s});
+    use_({device->name, row, device->row_time_ns, version_,
+          device->At(shape_.value, shape_.fields), predictions_, device->usual_gap_s,
+          settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone});
+}
+
+/// Begins alarm_row_ for the newest row of a device, before the forecasts made at it take the place
+/// of those that were made for it.
+void Forecaster::SeeOutside(Device* device) {
+  const std::uint64_t row = device->rows - 1;
+  const auto horizon = static_cast<std::uint64_t>(settings_.horizons[0]);
+  const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
+  for (int target = 0; target < shape_.targets; ++target) {
+    const int i = target * shape_.horizons;
+    AlarmQuantities& seen = alarm_row_[static_cast<std::size_t>(target)];
+    seen = {.value = device->Target(row, target)};
+    if (each < 3 || row < horizon || device->ScoreAt(i).count < kScoredBefore) continue;
+    const auto made = device->Forecasts(row - horizon).subspan(static_cast<std::size_t>(i) * each);
+    seen.outside = seen.value < made[1] || seen.value > made[each - 1];
+  }
+}
+
+AlarmChange Forecaster::TakeAlarm(Device* device) {
+  const AlarmSettings& alarm = *settings_.alarm;
+  for (int target = 0; target < shape_.targets; ++target) {
+    const Prediction& made = predictions_[static_cast<std::size_t>(target * shape_.horizons)];
+    AlarmQuantities& seen = alarm_row_[static_cast<std::size_t>(target)];
+    seen.forecast = made.published;
+    seen.baseline = made.baseline;
+    seen.error =
+        made.score.count > 0 ? made.score.published : std::numeric_limits<float>::quiet_NaN();
+    if (made.quantiles.size() < 2) continue;
+    seen.low = made.quantiles.front();
+    seen.high = made.quantiles.back();
+  }
+  const auto absent = [this](const AlarmCondition& condition) {
+    return !std::isfinite(alarm_row_[static_cast<std::size_t>(condition.target)].value);
+  };
+  if (absent(alarm.when) || (alarm.clear && absent(*alarm.clear))) return AlarmChange::kNone;
+  const AlarmChange change = murmurate::Take(alarm, alarm_row_, &device->alarm);
+  if (change == AlarmChange::kRaised) ++alarms_;
+  if (change == AlarmChange::kCleared) --alarms_;
+  return change;
 }
 
 }  // namespace murmurate

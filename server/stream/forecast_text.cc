@@ -9,8 +9,9 @@
 namespace murmurate {
 namespace {
 
-/// Beside the targets' names, in a forecast or in an error.
-constexpr std::array<std::string_view, 5> kKeys = {"device", "time", "for", "skill", "version"};
+/// Beside the targets' names, in a forecast, an error or an alarm.
+constexpr std::array<std::string_view, 7> kKeys = {"device",  "time",  "for", "skill",
+                                                   "version", "alarm", "when"};
 
 /// put(row) for each row: in a list, unless there is one alone.
 template <typename Row, typename Put>
@@ -91,6 +92,26 @@ void WriteErrors(const ErrorMessage& message, TimeForm time_form, std::string* t
     EndTarget(target.unit, &json);
   }
   EndMessage(message.version, &json);
+}
+
+void WriteAlarm(const AlarmMessage& message, TimeForm time_form, std::string* text) {
+  text->clear();
+  JsonText json(text);
+  BeginMessage(message.device, message.time_ns, time_form, &json);
+  json.Key("alarm");
+  json.Flag(message.raised);
+  json.Key("when");
+  json.Text(message.when);
+  for (const TargetAlarm& target : message.targets) {
+    json.Key(target.name);
+    json.Open('{');
+    json.Key("value");
+    json.Number(target.value);
+    json.Key("forecast");
+    json.Number(target.forecast);
+    EndTarget(target.unit, &json);
+  }
+  json.Close('}');
 }
 
 void WriteStatus(const StatusMessage& message, TimeForm time_form, std::string* text) {

@@ -10,6 +10,8 @@
 //   {"device":"a","time":1700000001.5,
 //    "temp":{"error":0.1,"baseline_error":0.2,"skill":0.5,"count":100,"coverage":0.9,"unit":"C"},
 //    "version":7}
+//   {"device":"a","time":1700000001.5,"alarm":true,"when":"forecast > 30",
+//    "temp":{"value":29.8,"forecast":30.2,"unit":"C"}}
 //   {"state":"learning","reason":"...","since":1700000000,"taken":1000,"devices":3,
 //    "refused":{"malformed":2}}
 //
@@ -64,6 +66,19 @@ struct ErrorMessage {
   std::uint64_t version;
 };
 void WriteErrors(const ErrorMessage& message, TimeForm time_form, std::string* text);
+
+struct TargetAlarm {
+  std::string_view name, unit;
+  float value, forecast;
+};
+struct AlarmMessage {
+  std::string_view device;
+  std::int64_t time_ns;   ///< of the row that raised or cleared it
+  bool raised;            ///< else cleared
+  std::string_view when;  ///< what raises it
+  std::span<const TargetAlarm> targets;
+};
+void WriteAlarm(const AlarmMessage& message, TimeForm time_form, std::string* text);
 
 struct StatusMessage {
   std::string_view state, reason;

@@ -43,6 +43,7 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scratch_(policy_.ScratchFloats(kRound)),
       leaving_(static_cast<std::size_t>(kRound * shape_.inputs)),
       predictions_(static_cast<std::size_t>(shape_.scores)),
+      alarm_row_(static_cast<std::size_t>(shape_.targets)),
       drift_(settings.drift),
       absent_(static_cast<std::size_t>(shape_.fields)) {}
 
@@ -93,10 +94,12 @@ std::shared_ptr<Device> Forecaster::Find(std::string_view name, std::int64_t now
 bool Forecaster::MakeRoom(std::int64_t now_ns) {
   if (now_ns < next_room_ns_) return false;
   next_room_ns_ = now_ns + kNanosecondsPerSecond;
+  Predict();  // a forecast that is due may still change an alarm
   const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
   return std::erase_if(devices_, [&](const auto& entry) {
            if (now_ns - entry.second->last_arrival_ns <= silent) return false;
            Drop(entry.second.get());
+           alarms_ -= entry.second->alarm.raised ? 1 : 0;
            return true;
          }) > 0;
 }

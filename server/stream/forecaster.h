@@ -54,6 +54,7 @@ struct Forecast {
   std::span<const float> values;            ///< [fields] of the row
   std::span<const Prediction> predictions;  ///< [targets][horizons]
   float gap_s = 0;                          ///< that usually lies between two rows; 0 on a grid
+  AlarmChange alarm = AlarmChange::kNone;   ///< what this row did to the device's alarm
 };
 
 class Forecaster {
@@ -105,7 +106,8 @@ class Forecaster {
 
   const Totals& totals() const { return totals_; }
   std::size_t devices() const { return devices_.size(); }
-  std::size_t bytes_per_device() const;  ///< without the name
+  std::size_t alarms() const { return alarms_; }  ///< devices whose alarm is raised
+  std::size_t bytes_per_device() const;           ///< without the name
 
  private:
   struct Hash {
@@ -148,6 +150,8 @@ class Forecaster {
   void StepWindows();
   void ForwardWindows();
   void Answer(Device* device, const float* outputs);
+  void SeeOutside(Device* device);
+  AlarmChange TakeAlarm(Device* device);
 
   const ForecastSettings settings_;
   const OnForecast use_;
@@ -165,6 +169,8 @@ class Forecaster {
   std::vector<float> whole_, cell_;
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
+  std::vector<AlarmQuantities> alarm_row_;  ///< [targets] of the row that is answered
+  std::size_t alarms_ = 0;
   PageHinkley drift_;
   std::vector<char> absent_;  ///< [fields] of the row in whole_: another value stands in
   Totals totals_;

@@ -74,8 +74,10 @@ void Forecaster::Save(const StateWriter& writer) const {
     const std::uint32_t kept = std::min(open, static_cast<std::uint32_t>(shape_.most_open));
     lost += open - kept;
     PutName(name, &names);
-    const std::uint64_t flags =
-        (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) | (device->known ? 4 : 0);
+    const std::uint64_t held = device->alarm.held;
+    const std::uint64_t flags = (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) |
+                                (device->known ? 4 : 0) | (device->alarm.raised ? 8 : 0) |
+                                held << 32;
     numbers.insert(numbers.end(), {device->rows, device->last_sequence,
                                    static_cast<std::uint64_t>(device->last_time_ns),
                                    static_cast<std::uint64_t>(device->last_arrival_ns),
@@ -146,6 +148,9 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->numbered = (numbers[7] & 1) != 0;
   device->cell_begun = (numbers[7] & 2) != 0;
   device->known = (numbers[7] & 4) != 0;
+  if (settings_.alarm)
+    device->alarm = {static_cast<std::uint32_t>(numbers[7] >> 32), (numbers[7] & 8) != 0};
+  if (device->alarm.raised) ++alarms_;
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
   std::copy(block.begin(), block.end(), device->block.begin());

@@ -36,6 +36,10 @@ class JsonText {
     char written[20];
     text_.append(written, std::to_chars(written, written + sizeof written, value).ptr);
   }
+  void Flag(bool value) {
+    Separate();
+    text_ += value ? "true" : "false";
+  }
   void Time(std::int64_t time_ns, TimeForm form);
 
  private:

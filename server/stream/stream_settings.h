@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/stream/alarm.h"
 #include "server/stream/page_hinkley.h"
 
 namespace murmurate {
@@ -37,10 +39,11 @@ struct ForecastSettings {
   double every_s = 0;             ///< > 0: rows are the cells of this grid, else messages
   Resample resample = Resample::kLast;
   Missing missing = Missing::kHold;
-  int max_gap = 10;              ///< rows
-  int normalize_over = 1000;     ///< rows that means and deviations remember
-  int score_over = 200;          ///< forecasts that errors and skill remember
-  PageHinkleySettings drift;     ///< of the model's errors, over all devices
+  int max_gap = 10;           ///< rows
+  int normalize_over = 1000;  ///< rows that means and deviations remember
+  int score_over = 200;       ///< forecasts that errors and skill remember
+  PageHinkleySettings drift;  ///< of the model's errors, over all devices
+  std::optional<AlarmSettings> alarm;
   bool per_device_state = true;  ///< false: each window begins with nothing remembered
   bool learn = true;
   int max_devices = 10'000;

@@ -190,6 +190,32 @@ TEST_F(ServeStream, WhatIsRefusedIsCountedAndSaid) {
   EXPECT_EQ(server.Wait(20), 0);
 }
 
+TEST_F(ServeStream, AnAlarmIsPublishedWhenItIsRaisedAndWhenItIsCleared) {
+  place_.Write("sensors.toml", ConfigFor(broker_,
+                                         "[stream.temp.alarm]\nwhen = \"value > 24\"\nfor = 3\n"
+                                         "publish = \"sensors/{device}/alarm\"\n"));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+  Plant plant(broker_);
+  const auto last = [&] { return plant.Last("sensors/a/alarm"); };
+  for (int i = 1; i <= 4; ++i) ASSERT_FALSE(plant.Send(i).is_null());  // above 24 since the third
+  EXPECT_TRUE(last().is_null());
+  ASSERT_FALSE(plant.Send(5).is_null());
+  ASSERT_TRUE(plant.Until([&] { return !last().is_null(); }));
+  EXPECT_EQ(last()["device"], "a");
+  EXPECT_EQ(last()["alarm"], true);
+  EXPECT_EQ(last()["when"], "value > 24");
+  EXPECT_NEAR(last()["temp"]["value"].get<double>(), Wave(5), 1e-5);
+  for (int i = 6; i <= 8; ++i) ASSERT_FALSE(plant.Send(i).is_null());  // the eighth is below
+  EXPECT_TRUE(plant.Until([&] { return last()["alarm"] == false; }));
+  EXPECT_NEAR(last()["temp"]["value"].get<double>(), Wave(8), 1e-5);
+  EXPECT_TRUE(Eventually(20, [&] {
+    return place_.Read("runs/sensors/reports.csv").find("stream/alarms") != std::string::npos;
+  }));
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0) << server.Errors();
+}
+
 TEST(ServeStreamRefusal, TrainSaysThatStreamsAreServed) {
   Workplace place;
   place.Write("s.toml", "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\n");

@@ -118,6 +118,19 @@ TEST(ForecastText, ErrorsAreWrittenPerTargetAndHorizon) {
             R"("count":[3,0],"coverage":[1,null]},"version":7})");
 }
 
+TEST(ForecastText, AnAlarmSaysWhatRaisesItAndHowThingsAre) {
+  const TargetAlarm targets[] = {{"temp", "C", 29.8f, 30.2f}, {"hum", "", kNan, 1}};
+  std::string text;
+  WriteAlarm({"pump", 1700000001500000000, true, "temp.forecast > 30", targets}, TimeForm::kSeconds,
+             &text);
+  EXPECT_EQ(text,
+            R"({"device":"pump","time":1700000001.5,"alarm":true,"when":"temp.forecast > 30",)"
+            R"("temp":{"value":29.8,"forecast":30.2,"unit":"C"},)"
+            R"("hum":{"value":null,"forecast":1}})");
+  WriteAlarm({"pump", 0, false, "x", {}}, TimeForm::kSeconds, &text);
+  EXPECT_EQ(text, R"({"device":"pump","time":0,"alarm":false,"when":"x"})");
+}
+
 TEST(ForecastText, AStatusNamesTheRefusalsThatWereMet) {
   RefusalCounts counts;
   std::string text;
@@ -144,7 +157,7 @@ TEST(ForecastText, WritingAllocatesNothingOnceWarm) {
 }
 
 TEST(ForecastText, ATargetCannotHaveAKeyOfTheMessage) {
-  for (const char* name : {"device", "time", "for", "skill", "version"}) {
+  for (const char* name : {"device", "time", "for", "skill", "version", "alarm", "when"}) {
     EXPECT_THAT(CheckTargetName(name).message(), testing::HasSubstr("name the field otherwise"));
   }
   EXPECT_TRUE(CheckTargetName("temp").ok());
