@@ -117,6 +117,7 @@ bool Forecaster::Complete(Device* device, std::span<const float> values) {
 /// What comes next has no past.
 void Forecaster::Forget(Device* device) {
   if (device->due) Predict();
+  totals_.unlearned += device->open;
   device->Break();
   ++totals_.breaks;
 }
