@@ -29,7 +29,9 @@ class StreamKills : public ::testing::Test {
   }
 
   void Begin(std::vector<std::string> broker_lines, int seconds, bool sends_again = true) {
-    broker_.emplace(Broker::Options{.lines = std::move(broker_lines)});
+    Broker::Options options;
+    options.lines = std::move(broker_lines);
+    broker_.emplace(std::move(options));
     ASSERT_TRUE(broker_->Start());
     place_.Write(
         "sensors.toml",
@@ -63,7 +65,7 @@ class StreamKills : public ::testing::Test {
   }
   std::uint64_t Number(const char* key) {
     const Json stream = Stream();
-    return stream.is_null() ? 0 : stream[key].get<std::uint64_t>();
+    return stream.is_null() ? 0 : stream.value(key, std::uint64_t{0});
   }
   /// Until the daemon has taken some more: how many, chance says.
   void AwaitSome() {
@@ -117,7 +119,7 @@ class StreamKills : public ::testing::Test {
       EXPECT_EQ(word, "duplicate") << count;
     std::cout << "row\t" << testing::UnitTest::GetInstance()->current_test_info()->name() << '\t'
               << all << '\t' << Total(0) << '\t' << Total(6) << '\t' << Total(4) << '\t' << Total(5)
-              << '\n';
+              << '\t' << at_end_["refused"].value("duplicate", 0) << '\n';
   }
 
   std::mt19937 random_{std::random_device()()};
