@@ -93,7 +93,8 @@ class FleetRun {
     Signals signals;
     while (!Over()) {
       const bool due = arguments_.rate > 0 || NowNs() < end_ns_;
-      const int sent = due && link_->up() ? sender_.Send(std::min(NowNs(), end_ns_), kBurst) : 0;
+      const int sent =
+          due && link_->up() && !Held() ? sender_.Send(std::min(NowNs(), end_ns_), kBurst) : 0;
       link_->PollOnce(sent == kBurst ? 0 : WaitMs());
       if (!refused_.ok()) return refused_;
       ShowProgress();
@@ -110,6 +111,10 @@ class FleetRun {
   bool Over() const {
     const std::int64_t now_ns = NowNs();
     return now_ns >= end_ns_ && (Delivered() || !link_->up() || now_ns >= end_ns_ + kGraceNs);
+  }
+  /// What is sent to nobody would be a gap to who comes then and gets what is sent next.
+  bool Held() const {
+    return !arguments_.status.empty() && !arguments_.committed.empty() && !learner_is_there_;
   }
   int WaitMs() const {
     const std::int64_t until_ns = std::min(sender_.NextDueNs(), end_ns_) - NowNs();
@@ -137,14 +142,21 @@ class FleetRun {
 
   void TakeMessage(const MqttMessage& message) {
     const auto device = devices_.find(std::string(message.topic));
-    if (device != devices_.end()) return TakeCommitted(device->second, message);
+    if (device != devices_.end()) {
+      TakeCommitted(device->second, message);
+      if (!message.retained) FindLearner();  // or who would have said it?
+      return;
+    }
     if (message.topic != arguments_.status) return;
     // What a broker kept from before a loss may be of a learner that has not found it again.
     if (message.retained && link_->counters().losses > 0) return;
-    const bool there = message.payload.find("offline") == message.payload.npos;
-    const bool back = there && !learner_is_there_ && !message.retained;
+    if (message.payload.find("offline") == message.payload.npos) return FindLearner();
+    learner_is_there_ = false;
+  }
+
+  void FindLearner() {
+    const bool back = !std::exchange(learner_is_there_, true);
     if (back && !arguments_.committed.empty()) sender_.SendAgain();
-    learner_is_there_ = there;
   }
 
   void TakeCommitted(int device, const MqttMessage& message) {
@@ -175,6 +187,10 @@ class FleetRun {
     if (Delivered() && link_->up()) return {};
     const std::string messages = WithCommas(sender_.sent()) + " messages were sent; ";
     if (!trouble_.empty()) return ResourceError(messages + trouble_);
+    if (Held())
+      return ResourceError(messages + "the rest waits for a learner, and none says under " +
+                           arguments_.status +
+                           " that it is there; start it, or leave out --status");
     return ResourceError(messages + "broker " + link_->address().ToString() +
                          " did not take the rest in time; give a lower --rate");
   }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kMostGiven = 2;
 constexpr int kTimeoutMs = 200;
-constexpr std::int64_t kStatusNs = 10 * kNanosecondsPerSecond;
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 constexpr double kMostDeviceBytes = 0x1p32;
 constexpr const char* kOffline = "{\"state\":\"offline\"}";
@@ -96,8 +95,9 @@ Status Streaming::Load(const StateReader& reader) {
   messages_before_ = forecaster_.totals().messages;
   drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
-  Commit(reader);  // whoever sends again asks for nothing more than that
-  return {};
+  auto sequences = Forecaster::SavedSequences(reader);
+  if (sequences.ok()) safe_ = *std::move(sequences);
+  return sequences.status();
 }
 
 void Streaming::Start(int number) {
@@ -109,7 +109,7 @@ void Streaming::Start(int number) {
 void Streaming::Stop() {
   if (loop_ == nullptr) return;
   loop_.reset();
-  next_status_ns_ = std::numeric_limits<std::int64_t>::max();
+  next_second_ns_ = std::numeric_limits<std::int64_t>::max();
   if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
   PollOnce(0);
 }
@@ -152,7 +152,10 @@ Refusal Streaming::Read(const MqttMessage& message) {
 void Streaming::OnState(bool up, const std::string& sentence) {
   BeginRound();
   log_(up ? LogLevel::kInfo : LogLevel::kWarning, "stream " + settings_.name + ": " + sentence);
-  if (up) SayStatus();
+  if (!up) return;
+  told_ = 0;
+  TellCommitted();  // before anybody goes on at that word
+  SayStatus();
 }
 
 /// What others have left since the last round.
@@ -165,15 +168,19 @@ void Streaming::TakeNews() {
     committed.swap(committed_);
   }
   if (snapshot) forecaster_.TakeWeights(*snapshot);
-  // Those that find no room go out in the next rounds, unless a newer checkpoint is there by then.
-  std::size_t given = 0;
-  while (given < committed.size() &&
-         answers_.GiveCommitted(committed[given].first, committed[given].second))
-    ++given;
-  if (given == committed.size()) return;
-  const std::lock_guard lock(news_mutex_);
-  if (committed_.empty())
-    committed_.assign(committed.begin() + static_cast<long>(given), committed.end());
+  if (!committed.empty()) {
+    safe_ = std::move(committed);
+    told_ = 0;
+  }
+  TellCommitted();
+}
+
+/// As many as there is room for; the others in later rounds.
+void Streaming::TellCommitted() {
+  const int room = settings_.link.maximum_in_flight / 2;
+  while (told_ < safe_.size() && link_->up() && link_->in_flight() < room &&
+         answers_.GiveCommitted(safe_[told_].first, safe_[told_].second))
+    ++told_;
 }
 
 void Streaming::FillBatch() {
@@ -210,8 +217,6 @@ void Streaming::EachSecond(std::int64_t now_ns) {
   PostNumbers();
   LogRefusals(now_ns);
   LogDrifts();
-  if (now_ns < next_status_ns_) return;
-  next_status_ns_ = now_ns + kStatusNs;
   SayStatus();
 }
 
@@ -266,6 +271,7 @@ void Streaming::LogDrifts() {
                                "longer holds; it goes on learning");
 }
 
+/// Often, since who finds a broker again cannot know how old what was kept there is.
 void Streaming::SayStatus() {
   if (settings_.status.empty()) return;
   const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
@@ -324,6 +330,7 @@ StreamView Streaming::View() const {
   view.devices = forecaster_.devices();
   view.learned = totals.learned;
   view.unlearned = totals.unlearned;
+  view.gaps = totals.gaps;
   if (totals.scored > 0) {
     view.error = totals.model_error;
     view.baseline_error = totals.baseline_error;

@@ -89,6 +89,7 @@ class Streaming {
   Refusal Read(const MqttMessage& message);
   void OnState(bool up, const std::string& sentence);
   void TakeNews();
+  void TellCommitted();
   void FillBatch();
   void EachSecond(std::int64_t now_ns);
   void PostNumbers();
@@ -114,7 +115,7 @@ class Streaming {
   int wait_ms_ = 0;                    ///< at most, for messages: a batch is due then
   std::int64_t waiting_since_ns_ = 0;  ///< pairs are; 0: none
   const std::int64_t began_ns_;        ///< since 1970; of this life
-  std::int64_t next_second_ns_, next_status_ns_ = 0;
+  std::int64_t next_second_ns_;
   std::uint64_t messages_before_ = 0, drifts_before_ = 0;
   double messages_per_s_ = 0;
   struct Logged {
@@ -123,6 +124,8 @@ class Streaming {
   };
   std::array<Logged, kRefusals> logged_;
   std::string status_text_;
+  std::vector<std::pair<std::string, std::uint64_t>> safe_;  ///< on disk, told when we come up
+  std::size_t told_ = 0;                                     ///< how many of them
 
   mutable std::mutex news_mutex_;
   std::shared_ptr<const Snapshot> snapshot_;                      ///< not taken up yet

@@ -107,6 +107,7 @@ Json StreamJson(const StreamView& stream) {
           {"devices", stream.devices},
           {"learned", stream.learned},
           {"unlearned", stream.unlearned},
+          {"gaps", stream.gaps},
           {"error", stream.error ? Json(*stream.error) : Json()},
           {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
           {"refused", refused}};
@@ -232,6 +233,8 @@ std::string StreamLine(const Json& stream) {
     line += "; error " + Number(error, "%.3g") + ", naive " +
             Number(stream.value("baseline_error", Json()), "%.3g");
   line += '\n';
+  if (const auto gaps = stream.value("gaps", std::uint64_t{0}); gaps > 0)
+    line += "  messages that never came, by their numbers: " + WithCommas(gaps) + '\n';
   const Json refused = stream.value("refused", Json::object());
   for (const auto& [word, times] : refused.items())
     line += "  refused messages (" + word + "): " + times.dump() + '\n';

@@ -44,6 +44,7 @@ struct StreamView {
   std::uint64_t losses = 0;                   ///< of the connection
   std::uint64_t messages = 0, devices = 0;    ///< taken; that are followed
   std::uint64_t learned = 0, unlearned = 0;   ///< pairs; those that nobody had time for
+  std::uint64_t gaps = 0;                     ///< numbered messages that never came
   double messages_per_s = 0;
   std::optional<double> error = {}, baseline_error = {};  ///< recently, in its usual error
   std::vector<std::pair<std::string, std::uint64_t>> refused = {};  ///< by reason

@@ -7,7 +7,8 @@
 // A pump's messages are due at an even rate, the pumps a little after each other. What is due waits
 // here for a connection: nothing must be kept for that, since a Fleet makes any message again. What
 // a learner has committed to disk is safe; SendAgain goes back to what follows. Whoever counts
-// sequence numbers drops what came before.
+// sequence numbers drops what came before, so SendAgain must come before anything newer is sent to
+// somebody who has lost some.
 //
 // One thread; waits for nothing. Time is a number of nanoseconds since the fleet began.
 #pragma once

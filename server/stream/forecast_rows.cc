@@ -129,8 +129,8 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   }
   ++totals_.forecasts;
   if (use_)
-    use_({device->name, row, device->row_time_ns, version_,
-          device->At(shape_.value, shape_.fields), predictions_, device->usual_gap_s,
+    use_({device->name, row, device->row_time_ns, version_, device->At(shape_.value, shape_.fields),
+          predictions_, device->usual_gap_s,
           settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone});
 }
 

@@ -68,9 +68,9 @@ class Forecaster {
     std::uint64_t learned = 0;
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
                                   ///< or whose device began again or was forgotten
-    std::uint64_t gaps = 0;    ///< sequence numbers that never came
-    std::uint64_t breaks = 0;  ///< devices that began again after a silence
-    std::uint64_t drifts = 0;  ///< times that the model's errors rose for good
+    std::uint64_t gaps = 0;       ///< sequence numbers that never came
+    std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }

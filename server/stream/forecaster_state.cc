@@ -36,6 +36,13 @@ bool ForEachName(std::span<const std::uint64_t> words, Use use) {
   return true;
 }
 
+/// How many of `open` pairs a device with so many rows can still give.
+std::uint64_t OpenOf(const DeviceShape& shape, std::uint64_t rows, std::uint64_t open) {
+  const auto last = static_cast<std::uint64_t>(shape.last_horizon);
+  const std::uint64_t complete = rows > last ? rows - last : 0;
+  return std::min({open, complete, static_cast<std::uint64_t>(shape.most_open)});
+}
+
 Status Bent() { return InvalidData("what was saved of the stream's devices is damaged"); }
 
 }  // namespace
@@ -58,21 +65,17 @@ std::uint64_t Forecaster::Meaning() const {
 void Forecaster::Save(const StateWriter& writer) const {
   MURMURATE_CHECK(due_.empty(), "a stream is saved between rounds");
   std::unordered_map<const Device*, std::uint32_t> given;
-  std::uint64_t lost = 0;
   for (const auto& batch : given_)
-    for (const Given& one : batch) {
-      given[one.device.get()] += one.pairs;
-      const auto kept = devices_.find(one.device->name);
-      if (kept == devices_.end() || kept->second != one.device) lost += one.pairs;  // forgotten
-    }
+    for (const Given& one : batch) given[one.device.get()] += one.pairs;
   std::vector<std::uint64_t> names, numbers;
   std::vector<float> blocks;
   blocks.reserve(devices_.size() * shape_.floats);
+  std::uint64_t all_kept = 0;
   for (const auto& [name, device] : devices_) {
     const auto waiting = given.find(device.get());
     const std::uint32_t open = device->open + (waiting == given.end() ? 0 : waiting->second);
-    const std::uint32_t kept = std::min(open, static_cast<std::uint32_t>(shape_.most_open));
-    lost += open - kept;
+    const std::uint64_t kept = OpenOf(shape_, device->rows, open);
+    all_kept += kept;
     PutName(name, &names);
     const std::uint64_t held = device->alarm.held;
     const std::uint64_t flags = (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) |
@@ -91,8 +94,9 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Words("numbers", numbers);
   writer.Floats("blocks", blocks);
   const Totals& t = totals_;
+  // Who goes on from here learns what is kept and nothing else.
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
-                           t.unlearned + lost, t.gaps, t.breaks, t.drifts}});
+                           t.complete - t.learned - all_kept, t.gaps, t.breaks, t.drifts}});
   writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
   const PageHinkley::State& drift = drift_.state();
   writer.Doubles("drift", {{drift.count, drift.mean, drift.sum, drift.lowest}});
@@ -139,11 +143,7 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->last_time_ns = static_cast<std::int64_t>(numbers[2]);
   device->last_arrival_ns = static_cast<std::int64_t>(numbers[3]);
   device->cell = static_cast<std::int64_t>(numbers[4]);
-  // No more than its rows have, whatever the file says.
-  const auto last = static_cast<std::uint64_t>(shape_.last_horizon);
-  const std::uint64_t complete = device->rows > last ? device->rows - last : 0;
-  device->open = static_cast<std::uint32_t>(
-      std::min({numbers[5], complete, static_cast<std::uint64_t>(shape_.most_open)}));
+  device->open = static_cast<std::uint32_t>(OpenOf(shape_, device->rows, numbers[5]));
   device->stood_in = static_cast<std::uint32_t>(numbers[6]);
   device->numbered = (numbers[7] & 1) != 0;
   device->cell_begun = (numbers[7] & 2) != 0;

@@ -47,6 +47,10 @@ class FleetActor : public testing::Test {
   void Say(const std::string& topic, const std::string& payload) {
     ASSERT_EQ(reader_->link->Publish(topic, payload, 1), PublishOutcome::kAccepted);
   }
+  void SayAndKeep(const std::string& topic, const std::string& payload) {
+    ASSERT_EQ(reader_->link->Publish(topic, payload, 1, true), PublishOutcome::kAccepted);
+    ASSERT_TRUE(reader_->Until([&] { return reader_->link->in_flight() == 0; }));
+  }
   void Commit(const std::string& device, std::uint64_t number) {
     Say("sensors/" + device + "/committed", "{\"sequence\":" + std::to_string(number) + "}");
   }
@@ -114,22 +118,42 @@ TEST_F(FleetActor, AfterABrokersEndItSendsAgainWhatIsNotCommitted) {
 }
 
 TEST_F(FleetActor, AfterALearnersReturnItSendsAgainWhatIsNotCommitted) {
+  SayAndKeep("sensors/forecaster", "online");
   Process actor(place_.path(),
                 Command({"--devices", "2", "--rate", "100", "--seconds", "1000", "--committed",
                          "sensors/{device}/committed", "--status", "sensors/forecaster"}));
   ASSERT_TRUE(UntilNumber("pump-1", 30));
-  Say("sensors/forecaster", "online");
   Commit("pump-1", 20);
   Say("sensors/forecaster", "online");  // is no return: it was there
   Commit("pump-2", kFar);
   ASSERT_TRUE(UntilNumber("pump-2", kFar + 20));
-  Say("sensors/forecaster", "offline");
   const std::size_t before = NumbersOf("pump-1").size();
+  Say("sensors/forecaster", "offline");
   Say("sensors/forecaster", "online");
   ASSERT_TRUE(reader_->Until([&] {
     const Numbers all = NumbersOf("pump-1");
     return std::find(all.begin() + static_cast<std::ptrdiff_t>(before), all.end(), 21) != all.end();
   }));
+  actor.Send(SIGTERM);
+  EXPECT_EQ(actor.Wait(20), 0);
+}
+
+TEST_F(FleetActor, NothingIsSentWhileNoLearnerIsThereToTakeIt) {
+  const std::vector<std::string> fleet =
+      Command({"--devices", "1", "--rate", "100", "--seconds", "1000", "--committed",
+               "sensors/{device}/committed", "--status", "sensors/forecaster"});
+  Process actor(place_.path(), fleet);
+  SayAndKeep("sensors/forecaster", "offline");
+  Process ends(place_.path(),
+               Command({"--devices", "1", "--seconds", "0.1", "--committed",
+                        "sensors/{device}/committed", "--status", "sensors/forecaster"}));
+  EXPECT_EQ(ends.Wait(20), 5);
+  EXPECT_THAT(ends.Errors(), HasSubstr("0 messages were sent; the rest waits for a learner"));
+  EXPECT_EQ(NumbersOf("pump-1"), Numbers());
+  SayAndKeep("sensors/forecaster", "online");
+  ASSERT_TRUE(UntilNumber("pump-1", 50));
+  const Numbers numbers = NumbersOf("pump-1");
+  EXPECT_EQ(numbers, FromTo(1, numbers.back()));
   actor.Send(SIGTERM);
   EXPECT_EQ(actor.Wait(20), 0);
 }
