@@ -209,7 +209,8 @@ void AgentCore::Begin(bool record) {
     PolicySet::Unpin(&pin_);
   }
   pin_.playing.store(hold_.buffer, std::memory_order_relaxed);
-  if (mode_ != PlayMode::kTrain) settings_.mode = ActSettings::Mode::kGreedy;
+  if (mode_ != PlayMode::kTrain || model_->deterministic)
+    settings_.mode = ActSettings::Mode::kGreedy;
   playing_ = true;
   if (recorder_.open()) return recorder_.Restamp(stamp);
   if (!record || !recorder_.Start(stamp, steps())) return;

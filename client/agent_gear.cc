@@ -10,7 +10,7 @@ std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int row
   const Policy& shape = policies->shape();
   ActionHead head(ActionLayout(spec.spaces.action, spec.continuous));
   auto memory = std::make_unique<AgentMemory>(spec, shape.state_floats());
-  const int at_once = std::min(rows, 64);
+  const int at_once = policies->deterministic() ? 1 : std::min(rows, 64);
   const std::size_t together = static_cast<std::size_t>(at_once);
   const std::size_t outputs = static_cast<std::size_t>(shape.outputs());
   const std::size_t deviations = static_cast<std::size_t>(head.layout().free_deviations());

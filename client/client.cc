@@ -172,6 +172,11 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
     return InvalidArgument("client name \"" + options.name +
                            "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
   }
+  if (options.deterministic) {
+    return InvalidArgument(
+        "ClientOptions::deterministic is for Client::Open: who learns must try what it does not "
+        "know to be best; take it out, or play Agent::Mode(kEvaluate)");
+  }
   std::optional<WeightsFile> policy;
   if (!options.policy.empty()) {
     auto read = ReadPolicy(options.policy.path_, options.policy.bytes_);

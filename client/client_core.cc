@@ -40,7 +40,7 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
     return InvalidArgument("the policy file is for other spaces than model " + model.name + ": " +
                            difference);
   }
-  auto policies = std::make_shared<PolicySet>(policy_->spec, model.pins);
+  auto policies = std::make_shared<PolicySet>(policy_->spec, model.pins, model.deterministic);
   const ParameterLayout& layout = policies->layout();
   const std::span<const float> all = policy_->parameters;
   policies->Publish({0, policy_->version}, {},

@@ -55,6 +55,7 @@ class ClientModel {
         head(ActionLayout(spaces.action)),
         pace(options.pace),
         without_policy(options.without_policy),
+        deterministic(options.deterministic),
         bell(std::move(sender_bell)),
         settings(std::move(game_settings)),
         pins(std::make_shared<PolicyPins>()) {}
@@ -66,6 +67,7 @@ class ClientModel {
   const ActionHead head;
   const Pace pace;
   const WithoutPolicy without_policy;
+  const bool deterministic;  ///< greedy in every mode
   const std::shared_ptr<SenderBell> bell;
   const std::shared_ptr<const SettingsTable> settings;
   const std::shared_ptr<PolicyPins> pins;

@@ -30,9 +30,14 @@ bool PolicyPins::IsPlayed(const PolicyBuffer* buffer) const {
   });
 }
 
-PolicySet::PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins)
-    : spec_(spec), layout_(spec), pins_(std::move(pins)), kept_(layout_.total) {
-  for (auto& buffer : buffers_) buffer = std::make_unique<PolicyBuffer>(spec);
+PolicySet::PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic)
+    : spec_(spec),
+      deterministic_(deterministic),
+      layout_(spec),
+      pins_(std::move(pins)),
+      kept_(layout_.total) {
+  const KernelSet set = deterministic ? KernelSet::kPlain : BestKernelSet();
+  for (auto& buffer : buffers_) buffer = std::make_unique<PolicyBuffer>(spec, set);
 }
 
 PolicyBuffer* PolicySet::ChooseBuffer() {

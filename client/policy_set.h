@@ -31,7 +31,7 @@
 namespace murmurate {
 
 struct PolicyBuffer {
-  explicit PolicyBuffer(const ModelSpec& spec) : policy(spec) {}
+  PolicyBuffer(const ModelSpec& spec, KernelSet set) : policy(spec, set) {}
   Policy policy;
   VersionStamp stamp;
   ActSettings act;
@@ -67,7 +67,7 @@ class PolicyPins {
 
 class PolicySet {
  public:
-  PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins);
+  PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic = false);
 
   /// mmr-weights only: packs a version and makes it the latest.
   void Publish(const VersionStamp& stamp, const ActSettings& act, std::span<const float> policy,
@@ -90,6 +90,8 @@ class PolicySet {
   /// 0 without weights, with those of a file, and after ForgetVersion until the next Publish.
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   void ForgetVersion() { version_.store(0, std::memory_order_release); }
+  /// One row at a time, by the portable kernels.
+  bool deterministic() const { return deterministic_; }
   const ModelSpec& spec() const { return spec_; }
   /// Of any version: for its sizes.
   const Policy& shape() const { return buffers_[0]->policy; }
@@ -104,6 +106,7 @@ class PolicySet {
             std::span<const float> statistics);
 
   const ModelSpec spec_;
+  const bool deterministic_;
   const ParameterLayout layout_;
   const std::shared_ptr<PolicyPins> pins_;
   std::array<std::unique_ptr<PolicyBuffer>, kBuffers> buffers_;

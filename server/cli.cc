@@ -4,11 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <functional>
 #include <iostream>
 
 #include "client/environments/environment.h"
-#include "server/commands.h"
+#include "server/cli_line.h"
 #include "server/daemon.h"
 #include "server/examples.h"
 #include "server/version.h"
@@ -17,22 +16,6 @@
 
 namespace murmurate {
 namespace {
-
-/// Everything CLI11 writes into, and the command it chose.
-struct CommandLine {
-  CommonArguments common;
-  LearnArguments learn;
-  ActorArguments actor;
-  FleetArguments fleet;
-  EvalArguments eval;
-  CheckpointArguments inspect;
-  AskArguments ask;
-  PlotArguments plot;
-  SetArguments set;
-  ParamsArguments params;
-  std::string check, resume;
-  std::function<Result<int>()> chosen;
-};
 
 std::string ExampleNames() {
   std::string names;
@@ -262,25 +245,6 @@ void AddActor(CLI::App* app, CommandLine* line) {
 }
 
 void AddOthers(CLI::App* app, CommandLine* line) {
-  auto* eval = app->add_subcommand(
-      "eval", "Score a run's newest good weights, greedily, on seeds it never trained on");
-  eval->add_option("RUN", line->eval.place,
-                   "A run directory, a name under run.dir, or one checkpoint's folder")
-      ->required();
-  eval->add_flag("--best", line->eval.best, "Those that evaluated best instead");
-  eval->add_option("--episodes", line->eval.episodes, "Episodes")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  eval->callback([line] { line->chosen = [line] { return RunEval(line->common, line->eval); }; });
-  auto* inspect = app->add_subcommand(
-      "inspect", "What is in a checkpoint, and whether each of its files is what was written");
-  inspect
-      ->add_option("CHECKPOINT", line->inspect.place,
-                   "A checkpoint's folder, or a run (all of them, the newest good one in full)")
-      ->required();
-  inspect->add_flag("--best", line->inspect.best, "The weights that evaluated best in full");
-  inspect->callback(
-      [line] { line->chosen = [line] { return RunInspect(line->common, line->inspect); }; });
   auto* status = app->add_subcommand("status", "Ask a live learner how it is");
   status->add_option("RUN", line->ask.run, "Which; without it the only live one");
   status->add_flag("--json", line->ask.json, "As JSON");
@@ -304,24 +268,6 @@ void AddOthers(CLI::App* app, CommandLine* line) {
   check->add_option("CONFIG", line->check, "TOML file or example (" + ExampleNames() + ")");
   check->callback(
       [line] { line->chosen = [line] { return RunCheck(line->common, line->check); }; });
-}
-
-void AddPlot(CLI::App* app, CommandLine* line) {
-  auto* plot = app->add_subcommand(
-      "plot", "Learning curves as an SVG; runs that differ in their seeds only become one curve");
-  PlotArguments& given = line->plot;
-  plot->add_option("RUN", given.runs, "Run directories, or names under run.dir")->required();
-  plot->add_option("-o,--output", given.output,
-                   "The picture; without it plots/learning.svg of a single run, else curves.svg");
-  plot->add_option("--title", given.title, "Above it");
-  plot->add_option(
-      "--target", given.target,
-      "A dashed line here; without it at stop_at_return, where all runs have the same");
-  plot->add_option("--column", given.column,
-                   "Of progress.csv, or a name of reports.csv; of one configuration several, with "
-                   "commas between")
-      ->capture_default_str();
-  plot->callback([line] { line->chosen = [line] { return RunPlot(line->common, line->plot); }; });
 }
 
 int Report(const Status& status) {
@@ -361,8 +307,8 @@ int RunCommandLine(int argument_count, const char* const* arguments) {
   AddParams(&app, &line);
   AddResume(&app, &line);
   AddActor(&app, &line);
+  AddRecords(&app, &line);
   AddOthers(&app, &line);
-  AddPlot(&app, &line);
   for (CLI::App* command : app.get_subcommands({})) {
     command->fallthrough();
     command->footer("Also --quiet, and --set SECTION.KEY=VALUE for any key of the config.");

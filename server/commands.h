@@ -95,6 +95,13 @@ struct CheckpointArguments {
 };
 Result<int> RunInspect(const CommonArguments& common, const CheckpointArguments& arguments);
 
+struct ExportArguments {
+  std::string place;  ///< a run or a checkpoint
+  bool best = false;
+  std::string output;  ///< "": RUN/export/NAME.policy
+};
+Result<int> RunExport(const CommonArguments& common, const ExportArguments& arguments);
+
 /// plot RUN [RUN...].
 inline constexpr char kRolloutColumn[] = "rollout/ep_rew_mean";
 struct PlotArguments {

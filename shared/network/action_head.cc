@@ -18,6 +18,19 @@ constexpr float kHalfLogTwoPi = 0.918938533f;
 constexpr float kNothing = -0.0f;  // -0 + x is x, bit for bit
 constexpr float kFarthest = 1e9f;  // in deviations: its square is still a float
 
+/// exp(x) to 1e-15 of it, x held within [-700, 700], by additions,
+/// products and one conversion: the same bits wherever it runs, which a libm that picks its own
+/// code for the processor does not promise.
+double PortableExp(double x) {
+  x = std::clamp(x, -700.0, 700.0);
+  const double n = std::floor(x * std::numbers::log2e + 0.5);
+  // ln 2 in two parts, the first of which times n is exact.
+  const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
+  double sum = 1;
+  for (int i = 13; i > 0; --i) sum = 1 + sum * r / i;  // Taylor: |r| <= 0.35, the rest < 1e-17
+  return std::ldexp(sum, static_cast<int>(n));
+}
+
 /// One number of a continuous part.
 struct Gaussian {
   float mean, log_deviation;
@@ -180,7 +193,8 @@ float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
   if (part.low.empty()) return sample;
   const float low = part.low[i], high = part.high[i];
   if (!squashed) return std::clamp(sample, low, high);
-  const double share = 0.5 * (std::tanh(double{sample}) + 1);
+  const double e = PortableExp(-2 * double{sample});
+  const double share = 0.5 * ((1 - e) / (1 + e) + 1);  // of tanh
   return std::clamp(static_cast<float>(low + share * (double{high} - low)), low, high);
 }
 

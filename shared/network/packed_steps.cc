@@ -52,7 +52,8 @@ Kind KindOf(Layer::Kind kind) {
 
 }  // namespace
 
-PackedSteps::PackedSteps(const ModelSpec& spec) {
+PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLayerKernels(set)) {
+  MURMURATE_CHECK(kernels != nullptr, "the processor runs this set");
   Result<NetworkPlan> made = PlanNetwork(spec, "policy");
   MURMURATE_CHECK(made.ok(), made.status().message().c_str());
   plan = *std::move(made);
@@ -132,9 +133,9 @@ void PackedSteps::PackTensor(const PackedTensor& tensor, const float* policy) {
   float* to = block.data() + tensor.place;
   switch (tensor.form) {
     case Form::kTransposed:
-      return kernels->transpose(tensor.depth, tensor.columns, from, to);
+      return kernels->dense->transpose(tensor.depth, tensor.columns, from, to);
     case Form::kPanels:
-      return PackWeight(tensor.depth, tensor.columns, from, to);
+      return PackWeight(tensor.depth, tensor.columns, from, to, *kernels->dense);
     case Form::kAsItIs:
       std::copy_n(from, std::ptrdiff_t{tensor.depth} * tensor.columns, to);
   }

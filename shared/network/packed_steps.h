@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/compute/dense_kernels.h"
+#include "shared/compute/layer_kernels.h"
 #include "shared/compute/window.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
@@ -51,12 +51,12 @@ struct PolicyStep {
 };
 
 struct PackedSteps {
-  explicit PackedSteps(const ModelSpec& spec);
+  PackedSteps(const ModelSpec& spec, KernelSet set);
 
   void Pack(std::span<const float> policy);
   const float* data(const PackedTensor& tensor) const { return block.data() + tensor.place; }
 
-  const DenseKernels* const kernels = &BestDenseKernels();
+  const LayerKernels* const kernels;
   NetworkPlan plan;
   std::vector<std::vector<PolicyStep>> inputs;  ///< of each input of the plan
   std::vector<PolicyStep> trunk;                ///< and the head, last

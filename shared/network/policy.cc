@@ -87,12 +87,12 @@ class Pass {
   }
 
   void DoContiguous(const PolicyStep& step, const Flow& flow, float* y) {
-    const LayerKernels& kernels = BestLayerKernels();
+    const LayerKernels& kernels = *steps_.kernels;
     const std::size_t numbers = static_cast<std::size_t>(rows_) * step.inputs;
     switch (step.kind) {
       case Kind::kPool:
         return MaxPoolForward(
-            {.window = step.window, .images = rows_, .input = flow.x, .output = y});
+            {.window = step.window, .images = rows_, .input = flow.x, .output = y}, kernels);
       case Kind::kNorm: {
         const int columns = step.tensors[0].columns;
         return LayerNormForward({.rows = static_cast<int>(numbers) / columns,
@@ -100,7 +100,8 @@ class Pass {
                                  .input = flow.x,
                                  .gain = steps_.data(step.tensors[0]),
                                  .shift = steps_.data(step.tensors[1]),
-                                 .output = y});
+                                 .output = y},
+                                kernels);
       }
       case Kind::kApply:
         std::copy_n(flow.x, numbers, y);
@@ -126,12 +127,12 @@ class Pass {
                      .epilogue = step.epilogue};
     if (weight.form == PackedTensor::Form::kTransposed) {
       call.b_transposed = steps_.data(weight);
-      return steps_.kernels->gemm(call);
+      return steps_.kernels->dense->gemm(call);
     }
     call.b = steps_.data(weight);
     call.b_row_stride = step.outputs;
-    if (weight.form == PackedTensor::Form::kAsItIs) return steps_.kernels->gemm(call);
-    PackedGemm(call, *steps_.kernels);
+    if (weight.form == PackedTensor::Form::kAsItIs) return steps_.kernels->dense->gemm(call);
+    PackedGemm(call, *steps_.kernels->dense);
   }
 
   void Convolve(const PolicyStep& step, const Flow& flow, float* y) const {
@@ -145,7 +146,8 @@ class Pass {
                  .epilogue = step.epilogue,
                  .output = y,
                  .scratch = scratch_,
-                 .image_stride = flow.stride});
+                 .image_stride = flow.stride},
+                *steps_.kernels);
   }
 
   /// One row at a time where the states of several layers lie between each other.
@@ -172,7 +174,8 @@ class Pass {
                        .bias = tensor(2),
                        .state = state,
                        .output = y,
-                       .scratch = scratch_});
+                       .scratch = scratch_},
+                      *steps_.kernels);
     }
     GruStep({.rows = rows,
              .inputs = step.inputs,
@@ -185,7 +188,8 @@ class Pass {
              .hidden_bias = tensor(3),
              .state = state,
              .output = y,
-             .scratch = scratch_});
+             .scratch = scratch_},
+            *steps_.kernels);
   }
 
   static constexpr std::size_t kBlocks = 4;
@@ -199,8 +203,8 @@ class Pass {
 }  // namespace
 
 struct Policy::Packed {
-  explicit Packed(const ModelSpec& model)
-      : spec(model), steps(model), observation(StackedObservation(model)) {}
+  Packed(const ModelSpec& model, KernelSet set)
+      : spec(model), steps(model, set), observation(StackedObservation(model)) {}
 
   std::size_t StepScratch(const PolicyStep& step, int rows) const;
   void PackStatistics(const float* mean_of, const float* variance_of);
@@ -250,16 +254,16 @@ Flow Policy::Packed::Take(const Pass& pass, std::size_t i, const std::byte* row,
     if (mean.empty()) return {x, nullptr, stride};
     const int at_once = stride == count ? rows : 1;
     for (int r = 0; r < rows; r += at_once) {
-      steps.kernels->normalize(at_once, count, x + r * stride, mean[i].data(), scale[i].data(),
-                               to + std::ptrdiff_t{r} * count);
+      steps.kernels->dense->normalize(at_once, count, x + r * stride, mean[i].data(),
+                                      scale[i].data(), to + std::ptrdiff_t{r} * count);
     }
   } else if (input.element == Element::kUint8) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     const auto& first = steps.inputs[i];
     if (!first.empty() && first.front().kind == Kind::kConv) return {nullptr, bytes, row_bytes};
     for (int r = 0; r < rows; ++r) {
-      BestLayerKernels().widen(static_cast<std::size_t>(count), bytes + r * row_bytes,
-                               to + std::ptrdiff_t{r} * count);
+      steps.kernels->widen(static_cast<std::size_t>(count), bytes + r * row_bytes,
+                           to + std::ptrdiff_t{r} * count);
     }
   } else {
     std::fill_n(to, std::ptrdiff_t{rows} * count, 0.0f);
@@ -284,7 +288,8 @@ Flow Policy::Packed::Join(Pass* pass, const std::byte* row, int rows) const {
   return {pass->joined(), nullptr, steps.plan.joined};
 }
 
-Policy::Policy(const ModelSpec& spec) : packed_(std::make_unique<Packed>(spec)) {
+Policy::Policy(const ModelSpec& spec, KernelSet set)
+    : packed_(std::make_unique<Packed>(spec, set)) {
   const ParameterLayout layout(spec);
   Packed& p = *packed_;
   p.policy_count = layout.policy.count;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "shared/compute/dense_kernels.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
 #include "shared/model/act_settings.h"
@@ -20,7 +21,9 @@ namespace murmurate {
 
 class Policy {
  public:
-  explicit Policy(const ModelSpec& spec);
+  /// `set`: one that the processor runs. KernelSet::kPlain gives the same bits on every x86-64
+  /// machine, for as many rows at a time.
+  explicit Policy(const ModelSpec& spec, KernelSet set = BestKernelSet());
   ~Policy();
   Policy(Policy&&) noexcept;
 

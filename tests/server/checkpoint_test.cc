@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "murmurate/client.h"
+#include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
 namespace murmurate {
@@ -49,6 +51,30 @@ std::vector<std::string> Steps(const fs::path& checkpoints) {
   return names;
 }
 
+/// The file holds what the checkpoint would play, and it plays.
+void ExpectTheSamePolicy(const std::string& file, const std::string& checkpoint) {
+  const auto policy = ReadWeightsFile(file);
+  const auto whole = ReadWeightsFile(checkpoint + "/weights.safetensors");
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(policy->spec, whole->spec);
+  const ParameterLayout layout(whole->spec);
+  for (const auto& section : {layout.policy, layout.statistics})
+    EXPECT_TRUE(std::equal(policy->parameters.begin() + section.offset,
+                           policy->parameters.begin() + section.offset + section.count,
+                           whole->parameters.begin() + section.offset));
+  EXPECT_EQ(policy->steps, whole->steps);
+  auto client = Client::Open({.policy = PolicySource::FromFile(file), .deterministic = true});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Agent agent = (*client)->NewAgent({.observation = Box({4}), .action = Discrete(2)});
+  ASSERT_TRUE(agent.valid()) << (*client)->last_error();
+  Agent again = (*client)->NewAgent({.observation = Box({4}), .action = Discrete(2)});
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<float> seen = {0.01f * i, -0.02f * i, 0.1f, 0.05f};
+    EXPECT_EQ(agent.Act(seen), again.Act(seen)) << "greedy, whatever the mode";
+  }
+}
+
 TEST(Checkpoints, AreWrittenWhileARunLearnsAndTheLastAtItsEnd) {
   Workplace place;
   Process train(place.path(), EndlessTraining());
@@ -80,6 +106,15 @@ TEST(Checkpoints, AreWrittenWhileARunLearnsAndTheLastAtItsEnd) {
   const Ran best = RunMurmurate(place.path(), {"eval", "c", "--best"});
   EXPECT_EQ(best.code, 3);
   EXPECT_THAT(best.errors, HasSubstr("checkpoints/best: names no checkpoint"));
+
+  const Ran exported = RunMurmurate(place.path(), {"export", kept[0], "-o", "npc.policy"});
+  EXPECT_EQ(exported.code, 0) << exported.errors;
+  ExpectTheSamePolicy(place.path() + "/npc.policy", kept[0]);
+  EXPECT_EQ(RunMurmurate(place.path(), {"export", kept[1]}).code, 3);
+  const Ran usual = RunMurmurate(place.path(), {"export", "c", "--format", "policy"});
+  EXPECT_EQ(usual.code, 0) << usual.errors;
+  EXPECT_THAT(usual.output, HasSubstr("/runs/c/export/c.policy: the policy of step "));
+  ExpectTheSamePolicy(place.path() + "/runs/c/export/c.policy", kept[0]);
 
   const Ran begun = RunMurmurate(
       place.path(), {"check", "cartpole", "--set", "model.initialize_from=" + kept[0]});

@@ -77,6 +77,10 @@ struct ClientOptions {
   WithoutPolicy without_policy = WithoutPolicy::kRandom;
   PolicySource policy = {};   ///< played until the learner's weights arrive
   bool accept_reset = false;  ///< adopt a learner that started afresh, though we hold weights
+  /// Of Open: greedy in every mode, by one portable kernel: what an agent saw decides what it does,
+  /// bit for bit, on every x86-64 machine, alone and in any group. Several times slower than the
+  /// kernels that are chosen for the processor.
+  bool deterministic = false;
   LogCallback log = {};
 };
 
