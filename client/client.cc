@@ -112,6 +112,19 @@ void Agent::Took(int action) {
   core_->Took(action);
 }
 
+void Agent::Record(std::span<const float> observation, int action) {
+  (void)Act(observation);
+  Took(action);
+}
+
+void Agent::Record(const Observation& observation, const Action& action) {
+  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  core_->Look(observation);
+  core_->Allow(observation.mask());
+  core_->Step();
+  core_->Took(action);
+}
+
 void Agent::Discard() {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
   core_->Discard();

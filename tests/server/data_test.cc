@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "client/environments/environment.h"
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
@@ -209,6 +210,77 @@ TEST(Data, LabelsThatAClientStreamsAreLearned) {
   const std::string csv = place.Read("runs/" + run + "/progress.csv");
   EXPECT_GT(LastOf(csv, "eval/accuracy"), 0.8);
   EXPECT_GT(LastOf(csv, "train/accuracy"), 0.8);
+}
+
+/// Who has balanced a pole before: a linear rule, which a person stands behind in a game.
+int Balance(std::span<const float> seen) {
+  return seen[0] + 2.4f * seen[1] + 35 * seen[2] + 8 * seen[3] > 0 ? 1 : 0;
+}
+
+/// Of `episodes` greedy ones; mean return.
+double PlayFile(const std::string& file, int episodes) {
+  auto client = Client::Open({.policy = PolicySource::FromFile(file), .deterministic = true});
+  EXPECT_TRUE(client.ok()) << client.status();
+  if (!client.ok()) return 0;
+  auto pole = *MakeEnvironment("cartpole");
+  Agent agent = (*client)->NewAgent(
+      {.observation = pole->spaces().observation, .action = pole->spaces().action});
+  Action action(pole->spaces().action);
+  double sum = 0;
+  for (int episode = 0; episode < episodes; ++episode) {
+    pole->Reset(1000 + static_cast<std::uint64_t>(episode));
+    StepOutcome outcome;
+    do {
+      agent.Act(pole->observation(), &action);
+      outcome = pole->Step(action);
+      sum += outcome.reward;
+    } while (!outcome.terminated && !outcome.truncated);
+    agent.End(kTerminated);
+  }
+  return sum / episodes;
+}
+
+/// A person plays, Record says what they saw and did, and what is exported afterwards plays like
+/// them: shipped with no learner.
+TEST(Data, DemonstrationsBecomeAPolicyThatShips) {
+  const std::string run = UniqueRun();
+  Workplace place;
+  const std::string address = "ipc://" + place.path() + "/learner";
+  place.Write("c.toml", "[run]\nname = \"" + run + "\"\n[server]\nlisten = [\"" + address +
+                            "\"]\n[model]\nlayers = [64]\n" +
+                            "[algorithm]\nname = \"bc\"\ntrajectory_length = 64\n" +
+                            "batch_steps = 512\nminibatch = 128\n" +
+                            "[optimizer]\nlearning_rate = 3e-3\n");
+  Process serve(place.path(), {"serve", "c.toml"});
+  ASSERT_TRUE(serve.Says("murmurate serves")) << serve.Errors();
+  {
+    auto client = Client::Connect(address, {.name = "person", .pace = Pace::kCredit});
+    ASSERT_TRUE(client.ok()) << client.status();
+    auto pole = *MakeEnvironment("cartpole");
+    Agent agent = (*client)->NewAgent(
+        {.observation = pole->spaces().observation, .action = pole->spaces().action});
+    Action action(pole->spaces().action);
+    Random random(5);
+    pole->Reset(1);
+    for (int step = 0; step < 200'000; ++step) {
+      const Observation seen = pole->observation();
+      const int chosen = Balance({static_cast<const float*>(seen.parts()[0].data()), 4});
+      action.choices()[0] = chosen;
+      agent.Record(seen, action);
+      // The hand slips now and then, or nobody would see how to get back.
+      if (random.Uniform() < 0.1f) action.choices()[0] = 1 - chosen;
+      const StepOutcome outcome = pole->Step(action);
+      agent.Reward(outcome.reward);
+      if (!outcome.terminated && !outcome.truncated) continue;
+      agent.End(outcome.terminated ? kTerminated : kTruncated, pole->observation());
+      pole->Reset();
+    }
+  }
+  serve.Send(SIGTERM);
+  ASSERT_EQ(serve.Wait(20), 0) << serve.Errors();
+  const Ran exported = RunMurmurate(place.path(), {"export", run, "-o", "pole.policy"});
+  ASSERT_EQ(exported.code, 0) << exported.errors;
+  EXPECT_GE(PlayFile(place.path() + "/pole.policy", 20), 400);
 }
 
 class DataRefusal : public testing::Test {

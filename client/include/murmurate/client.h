@@ -163,6 +163,12 @@ class Agent {
   void Took(int action);
   void Took(const Action& action);
 
+  /// In Act's place, where a person or a script plays: what it saw and what it did, recorded as a
+  /// step with the log-probability that the policy gives it (`algorithm.name = "bc"` clones it).
+  /// Costs what Act and Took cost; the same rules hold.
+  void Record(std::span<const float> observation, int action);
+  void Record(const Observation& observation, const Action& action);
+
   /// Forgets the unfinished episode (quick-load): its steps not yet handed over are not learned
   /// from.
   void Discard();
