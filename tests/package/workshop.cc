@@ -22,8 +22,7 @@ void ExpectThatItLearns(const Workplace& place, const std::string& learner,
   const std::string address = "ipc://" + place.path() + "/main";
   Process serve(place.path(),
                 {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                 "algorithm.batch_steps=256", "--set",
-                 "parameters.mode=local", "--steps", "100000"},
+                 "algorithm.batch_steps=256", "--steps", "100000"},
                 {"/bin/sh", "-c", "exec " + learner + " \"$@\""});
   Process play(place.path(), {}, {"/bin/sh", "-c", "exec " + game + " " + address + " 100000000"});
   EXPECT_EQ(serve.Wait(30), 0) << serve.Output() << serve.Errors();
