@@ -13,8 +13,8 @@ Ran Shell(const Workplace& place, const std::string& command, double seconds = 6
 /// Installs everything that was built into PREFIX of `place`; gives that path.
 std::string Install(const Workplace& place);
 
-/// Starts `learner` (a murmurate) and `game ADDRESS ROUNDS` in `place`, and waits until the learner
-/// has learned from 1024 steps of that game. False, with a failure of the test, when it does not.
+/// Starts `learner` (a murmurate) and `game ADDRESS` in `place`: the learner is to train on 1024
+/// steps of that game at least, and the game to outlive it.
 void ExpectThatItLearns(const Workplace& place, const std::string& learner,
                         const std::string& game);
 
