@@ -49,7 +49,7 @@ if $windows; then
   # Of this machine's headers those alone that are the same everywhere.
   mkdir -p "$folder/headers"
   ln -sfn /usr/include/flatbuffers /usr/include/xxhash.h -t "$folder/headers"
-  arguments=(-DCMAKE_TOOLCHAIN_FILE="$root/cmake/windows.cmake"
+  arguments=(-DCMAKE_TOOLCHAIN_FILE="$root/cmake/windows.cmake" -DZMQ_HAVE_IPC=OFF
              -DFLATBUFFERS_INCLUDE="$folder/headers" -DXXHASH_INCLUDE="$folder/headers")
 fi
 
