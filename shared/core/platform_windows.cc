@@ -1,4 +1,4 @@
-#include <windows.h>
+#include <pthread.h>  // mingw's
 
 #include <utility>
 
@@ -6,10 +6,10 @@
 
 namespace murmurate {
 
+// There are no signals to block.
 std::thread StartThread(std::string name, std::function<void()> body) {
   return std::thread([name = std::move(name), body = std::move(body)] {
-    const std::wstring wide(name.begin(), name.end());
-    SetThreadDescription(GetCurrentThread(), wide.c_str());
+    pthread_setname_np(pthread_self(), name.c_str());
     body();
   });
 }
