@@ -6,6 +6,7 @@ pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq>=4.3.3)
 find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATC flatc REQUIRED)
 if(WIN32)
+  target_compile_definitions(PkgConfig::ZMQ INTERFACE ZMQ_STATIC)  # the only one there is
   set(MURMURATE_SYSTEM_LIBRARIES ws2_32 iphlpapi)
 else()
   find_package(Boost 1.74 REQUIRED)  # shared memory
