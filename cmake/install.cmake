@@ -51,9 +51,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake
 install(EXPORT murmurate-targets NAMESPACE murmurate:: DESTINATION ${config_folder} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/package/murmurate.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-set(game_examples ${PROJECT_SOURCE_DIR}/examples/game/)
-install(DIRECTORY ${game_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmurmurate-dev/examples
-  COMPONENT development PATTERN CMakeLists.txt EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/game ${PROJECT_SOURCE_DIR}/examples/plugin DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmurmurate-dev/examples
+  COMPONENT development FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.h")
 
 if(MURMURATE_CLIENT_ONLY)
   return()

@@ -62,7 +62,7 @@ TEST(Packages, NameWhatTheyNeedAndHoldAGameThatLearns) {
     ASSERT_EQ(Shell(place, "dpkg-deb -x " + file + ' ' + root).code, 0);
     ExpectPapers(place, name, root);
   }
-  const std::string game = root + "/usr/share/doc/libmurmurate-dev/examples/game.cpp";
+  const std::string game = root + "/usr/share/doc/libmurmurate-dev/examples/game/game.cpp";
   const Ran built = Shell(place, MURMURATE_CXX " -std=c++20 " + game + ' ' + Flags(root));
   ASSERT_EQ(built.code, 0) << built.errors;
   ExpectThatItLearns(place, root + "/usr/bin/murmurate", "./a.out");
