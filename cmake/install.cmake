@@ -77,7 +77,7 @@ foreach(engine mpi nccl)
 endforeach()
 
 # The Python package: pure, it opens libmurmurate.so.
-if(EXISTS ${PROJECT_SOURCE_DIR}/python/murmurate/__init__.py)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/murmurate DESTINATION lib/python3/dist-packages
+if(EXISTS ${PROJECT_SOURCE_DIR}/python/src/murmurate/__init__.py)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/src/murmurate DESTINATION lib/python3/dist-packages
     COMPONENT python PATTERN __pycache__ EXCLUDE)
 endif()

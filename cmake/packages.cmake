@@ -72,7 +72,7 @@ runs, forecasts MQTT streams, and joins several learners to one model.")
 Learners that mpirun starts sum their gradients among themselves, without a
 parameter server (parameters.collective = mpi).")
   endif()
-  if(EXISTS ${PROJECT_SOURCE_DIR}/python/murmurate/__init__.py)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/python/src/murmurate/__init__.py)
     set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
     murmurate_package(python python3-murmurate python
       DEPENDS python3 python3-numpy ${needs_library} TEXT
