@@ -44,7 +44,9 @@ if(TARGET murmurate_shared)
   get_target_property(abi murmurate_shared SOVERSION)
   set(library libmurmurate${abi})
   file(WRITE ${PROJECT_BINARY_DIR}/package/shlibs "libmurmurate ${abi} ${library} (>= ${PROJECT_VERSION})\n")
-  set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/shlibs)
+  file(WRITE ${PROJECT_BINARY_DIR}/package/triggers "activate-noawait ldconfig\n")
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
+      ${PROJECT_BINARY_DIR}/package/shlibs ${PROJECT_BINARY_DIR}/package/triggers)
   set(needs_library "${library} ${same_version}")
   murmurate_package(library ${library} libs TARGETS murmurate_shared TEXT
 "attach a running game to a live learner: the C ABI
