@@ -26,7 +26,8 @@ AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number,
       row_(model_->observation.row_bytes() / sizeof(float)),
       mask_(static_cast<std::size_t>(model_->head.layout().mask_bytes())),
       action_(static_cast<std::size_t>(model_->head.layout().words())),
-      game_(action_.size()) {
+      game_(action_.size()),
+      drawn_action_(action_.size()) {
   model_->pins->Add(&pin_);
   BeginEpisode();
 }
@@ -169,7 +170,7 @@ bool AgentCore::StuckInOneThread(bool record) {
 }
 
 bool AgentCore::MayBegin(bool record) {
-  const bool closed = model_->bell->closed.load(std::memory_order_acquire);
+  const bool closed = model_->bell->nobody_hears();
   const bool weights = fitted_ != nullptr && fitted_->policies && !fitted_->policies->empty();
   if (model_->without_policy == WithoutPolicy::kWait && !weights && !closed &&
       !model_->given_up.load(std::memory_order_acquire)) {

@@ -41,8 +41,18 @@ class AgentCore {
   // The game's thread.
   /// One float32 box, which is read until the step is done.
   void Look(std::span<const float> observation);
-  void Look(const Observation& observation);       ///< its parts
+  void Look(const Observation& observation);  ///< its parts
+  /// False where Look aborts: nothing is seen then, and CheckSight says why.
+  bool TryLook(const Observation& observation);
   void Allow(std::span<const std::uint8_t> mask);  ///< empty: everything
+  /// What Look and Allow abort for.
+  bool Fits(std::span<const float> observation) const { return observation.size() == numbers_; }
+  bool Fits(std::span<const std::uint8_t> mask) const {
+    return mask.empty() || mask.size() == mask_.size();
+  }
+  Status CheckSight(std::span<const float> observation) const;
+  Status CheckSight(const Observation& observation) const;
+  Status CheckMask(std::span<const std::uint8_t> mask) const;
   void Step();
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static void StepTogether(std::span<AgentCore* const> agents);
@@ -50,11 +60,15 @@ class AgentCore {
   int choice() const;
   void Give(Action* action);
   void Give(std::span<float> action);  ///< of a Box
+  /// All choices and switches, all numbers, each in the order of the space's parts.
+  void Give(std::int32_t* choices, float* numbers);
   void Reward(double reward);
   /// kTruncated: what the agent looks at now is the final observation.
   void End(EndKind kind, Success success = kNotSaid);
   void Took(int action);
   void Took(const Action& action);
+  /// As Took, and as Give gives them; what Took aborts for is said, and nothing has changed then.
+  Status TryTook(const std::int32_t* choices, const float* numbers);
   void Discard();
   void Report(std::string_view name, double value);
   void SetMode(PlayMode mode) { next_mode_ = mode; }
@@ -131,7 +145,7 @@ class AgentCore {
   const ActionHead& head() const { return fitted_ == nullptr ? model_->head : fitted_->head; }
   ActionHead::Row PlayedRow() const;
   /// game_ holds what the game did.
-  void TookWords();
+  Status TookWords();
 
   const std::shared_ptr<ClientModel> model_;
   const std::uint32_t number_;
@@ -161,11 +175,12 @@ class AgentCore {
   double step_reward_ = 0.0;
   EpisodeSoFar episode_;
   Sight sight_;
-  const std::byte* seen_ = nullptr;   ///< what the policy sees of it
-  AlignedFloats row_;                 ///< an observation of parts, put together
-  std::vector<std::uint8_t> mask_;    ///< a copy of the last step's: Took comes after it
-  std::vector<std::int32_t> action_;  ///< words, as recorded
-  std::vector<std::int32_t> game_;    ///< as the game gets them
+  const std::byte* seen_ = nullptr;         ///< what the policy sees of it
+  AlignedFloats row_;                       ///< an observation of parts, put together
+  std::vector<std::uint8_t> mask_;          ///< a copy of the last step's: Took comes after it
+  std::vector<std::int32_t> action_;        ///< words, as recorded
+  std::vector<std::int32_t> game_;          ///< as the game gets them
+  std::vector<std::int32_t> drawn_action_;  ///< while Took is checked
   float log_prob_ = 0.0f;
   bool drawn_ = false;  ///< the last action was drawn from fitted_->outputs
   std::int64_t begun_ns_ = 0;

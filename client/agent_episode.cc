@@ -99,31 +99,65 @@ void AgentCore::Give(std::span<float> action) {
   std::memcpy(action.data(), game_.data(), action.size_bytes());
 }
 
+void AgentCore::Give(std::int32_t* choices, float* numbers) {
+  head().ToGame(action_.data(), game_.data());
+  for (const ActionPart& part : model_->head.layout().parts()) {
+    const std::size_t count = static_cast<std::size_t>(part.count);
+    const std::int32_t* words = game_.data() + part.first_word;
+    if (part.kind == ActionPart::Kind::kContinuous) {
+      std::memcpy(numbers, words, count * sizeof(float));
+      numbers += count;
+    } else {
+      choices = std::copy_n(words, count, choices);
+    }
+  }
+}
+
+Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
+  for (const ActionPart& part : model_->head.layout().parts()) {
+    const std::size_t count = static_cast<std::size_t>(part.count);
+    std::int32_t* words = game_.data() + part.first_word;
+    if (part.kind == ActionPart::Kind::kContinuous) {
+      std::memcpy(words, numbers, count * sizeof(float));
+      numbers += count;
+    } else {
+      std::copy_n(choices, count, words);
+      choices += count;
+    }
+  }
+  return TookWords();
+}
+
 void AgentCore::Took(int action) {
   MURMURATE_CHECK(model_->head.layout().one_choice(),
                   "Took: this action is not one choice: give it the Action");
-  game_[0] = action;
-  TookWords();
+  const Status status = TryTook(&action, nullptr);
+  MURMURATE_CHECK(status.ok(), status.message().c_str());
 }
 
 void AgentCore::Took(const Action& action) {
   MURMURATE_CHECK(HasPartsOf(model_->head.layout(), action),
                   "Took: the Action has other parts than the agent's space");
   CopyWords(action, game_.data());
-  TookWords();
+  const Status status = TookWords();
+  MURMURATE_CHECK(status.ok(), status.message().c_str());
 }
 
-void AgentCore::TookWords() {
-  if (!acted_) return;
+Status AgentCore::TookWords() {
+  if (!acted_) return Status();
+  std::ranges::copy(action_, drawn_action_.begin());
   head().FromGame(game_.data(), action_.data(), action_.data());
   const ActionHead::Row row = PlayedRow();
-  const Status status = head().layout().CheckAction(action_.data(), row.mask);
-  MURMURATE_CHECK(status.ok(), ("Took: " + status.message()).c_str());
+  if (const Status fault = head().layout().CheckAction(action_.data(), row.mask); !fault.ok()) {
+    std::ranges::copy(drawn_action_, action_.begin());
+    return InvalidArgument("Took: " + fault.message());
+  }
   ActSettings settings = settings_;
   if (!drawn_) settings.mode = ActSettings::Mode::kUniform;
-  if (!recorded_) return;
+  if (!recorded_) return Status();
   const float log_prob = head().LogProbability(row, settings, action_.data());
   recorder_.Replace(action_, std::max(log_prob, kLeastLogProbability));
+  return Status();
 }
 
 void AgentCore::Discard() {

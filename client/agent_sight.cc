@@ -33,29 +33,32 @@ const char* WordFor(Element element) {
   return "";
 }
 
-[[noreturn]] void Fail(const std::string& message) { MURMURATE_CHECK(false, message.c_str()); }
+[[noreturn]] void Fail(const Status& status) { MURMURATE_CHECK(false, status.message().c_str()); }
 
 /// The game's program shows parts that its own space does not have, or not all of them.
-[[noreturn]] void FailPart(const ObservationInput& input, const ObservationPart* part,
-                           std::span<const ObservationPart> parts) {
+Status PartFault(const ObservationInput& input, const ObservationPart* part,
+                 std::span<const ObservationPart> parts) {
   std::string got = "only";
   if (part != nullptr) {
     got = std::to_string(part->count()) + " " + WordFor(static_cast<Element>(part->element()));
   } else {
     for (const ObservationPart& other : parts) got += " \"" + std::string(other.name()) + "\"";
   }
-  Fail(LeafPlace(Side::kObservation, input.name) + " has " + std::to_string(input.elements) + " " +
-       WordFor(input.element) + " in its space, but was shown " + got);
+  return InvalidArgument(LeafPlace(Side::kObservation, input.name) + " has " +
+                         std::to_string(input.elements) + " " + WordFor(input.element) +
+                         " in its space, but was shown " + got);
 }
 
-[[noreturn]] void FailUnknown(std::span<const ObservationPart> parts,
-                              const std::vector<ObservationInput>& inputs) {
+Status UnknownPartFault(std::span<const ObservationPart> parts,
+                        const std::vector<ObservationInput>& inputs) {
   for (const ObservationPart& part : parts) {
     const std::string name(part.name());
     const auto known = std::ranges::find(inputs, name, &ObservationInput::name);
-    if (known == inputs.end()) Fail("the observation's space has no part \"" + name + "\"");
+    if (known == inputs.end()) {
+      return InvalidArgument("the observation's space has no part \"" + name + "\"");
+    }
   }
-  Fail("the observation was shown a part twice");
+  return InvalidArgument("the observation was shown a part twice");
 }
 
 /// Parts usually come in the order of the space.
@@ -64,6 +67,11 @@ const ObservationPart* FindPart(std::span<const ObservationPart> parts, std::siz
   if (likely < parts.size() && parts[likely].name() == name) return &parts[likely];
   const auto found = std::ranges::find(parts, name, &ObservationPart::name);
   return found == parts.end() ? nullptr : &*found;
+}
+
+bool IsOf(const ObservationPart* part, const ObservationInput& input) {
+  return part != nullptr && static_cast<Element>(part->element()) == input.element &&
+         part->count() == static_cast<std::size_t>(input.elements);
 }
 
 bool GoodInput(const ObservationInput& input, const std::byte* row) {
@@ -88,35 +96,64 @@ std::size_t AgentCore::NumbersOfPlain(const ObservationLayout& layout) {
 }
 
 void AgentCore::Look(std::span<const float> observation) {
-  if (observation.size() != numbers_) [[unlikely]] {
-    if (numbers_ == kNotPlain) {
-      Fail("this observation is not one Box of floats: give Act an Observation");
-    }
-    Fail("an observation of " + std::to_string(observation.size()) +
-         " numbers, but the space has " + std::to_string(numbers_));
-  }
+  if (!Fits(observation)) [[unlikely]]
+    Fail(CheckSight(observation));
   sight_ = {RowsOf(observation), {}, AllFinite(observation)};
   if (!sight_.good) [[unlikely]]
     LookAway();
 }
 
 void AgentCore::Look(const Observation& observation) {
+  if (!TryLook(observation)) Fail(CheckSight(observation));
+}
+
+bool AgentCore::TryLook(const Observation& observation) {
   const std::span<const ObservationPart> parts = observation.parts();
   const std::vector<ObservationInput>& inputs = model_->observation.inputs();
   std::byte* row = reinterpret_cast<std::byte*>(row_.data());
-  sight_ = {std::as_bytes(std::span<const float>(row_)), {}, true};
+  bool good = true;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ObservationInput& input = inputs[i];
     const ObservationPart* part = FindPart(parts, i, input.name);
-    if (part == nullptr || static_cast<Element>(part->element()) != input.element ||
-        part->count() != static_cast<std::size_t>(input.elements)) {
-      FailPart(input, part, parts);
-    }
+    if (!IsOf(part, input)) return false;
     std::memcpy(row + input.offset_bytes, part->data(), input.size_bytes());
-    sight_.good = sight_.good && GoodInput(input, row);
+    good = good && GoodInput(input, row);
   }
-  if (parts.size() != inputs.size()) FailUnknown(parts, inputs);
-  if (!sight_.good) LookAway();
+  if (parts.size() != inputs.size()) return false;
+  sight_ = {std::as_bytes(std::span<const float>(row_)), {}, good};
+  if (!good) LookAway();
+  return true;
+}
+
+Status AgentCore::CheckSight(std::span<const float> observation) const {
+  if (Fits(observation)) return Status();
+  if (numbers_ == kNotPlain) {
+    return InvalidArgument("this observation is not one Box of floats: give Act an Observation");
+  }
+  return InvalidArgument("an observation of " + std::to_string(observation.size()) +
+                         " numbers, but the space has " + std::to_string(numbers_));
+}
+
+Status AgentCore::CheckSight(const Observation& observation) const {
+  const std::span<const ObservationPart> parts = observation.parts();
+  const std::vector<ObservationInput>& inputs = model_->observation.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ObservationPart* part = FindPart(parts, i, inputs[i].name);
+    if (!IsOf(part, inputs[i])) return PartFault(inputs[i], part, parts);
+  }
+  return parts.size() == inputs.size() ? Status() : UnknownPartFault(parts, inputs);
+}
+
+Status AgentCore::CheckMask(std::span<const std::uint8_t> mask) const {
+  if (Fits(mask)) return Status();
+  if (mask_.empty()) {
+    return InvalidArgument(
+        "a mask, but the action is continuous and only discrete choices can be forbidden; call Act "
+        "without one");
+  }
+  return InvalidArgument("a mask of " + std::to_string(mask.size()) +
+                         " bytes, but the action has " + std::to_string(mask_.size()) +
+                         " discrete choices");
 }
 
 void AgentCore::LookAway() {
@@ -127,14 +164,7 @@ void AgentCore::LookAway() {
 
 void AgentCore::Allow(std::span<const std::uint8_t> mask) {
   if (mask.empty()) return;
-  if (mask_.empty())
-    Fail(
-        "a mask, but the action is continuous and only discrete choices can be forbidden; call Act "
-        "without one");
-  if (mask.size() != mask_.size()) {
-    Fail("a mask of " + std::to_string(mask.size()) + " bytes, but the action has " +
-         std::to_string(mask_.size()) + " discrete choices");
-  }
+  if (!Fits(mask)) Fail(CheckMask(mask));
   std::ranges::copy(mask, mask_.begin());
   sight_.mask = mask_;
   const ActionLayout& layout = model_->head.layout();

@@ -45,19 +45,28 @@ PolicySource PolicySource::FromMemory(std::string bytes) {
   return source;
 }
 
+/// In a forked child nothing is closed: locks may have been held by threads that are not here, and
+/// what wakes mmr-client is the parent's. The memory goes with the process.
+void Agent::Close() {
+  if (core_ == nullptr) return;
+  if (core_->model()->bell->home.left()) {
+    (void)new std::shared_ptr<AgentCore>(std::move(core_));
+  } else {
+    core_->Close();
+  }
+}
+
 Agent::Agent(std::shared_ptr<AgentCore> core) : core_(std::move(core)) {}
 Agent::Agent(Agent&&) noexcept = default;
 
 Agent& Agent::operator=(Agent&& other) noexcept {
   if (this == &other) return *this;
-  if (core_ != nullptr) core_->Close();
+  Close();
   core_ = std::move(other.core_);
   return *this;
 }
 
-Agent::~Agent() {
-  if (core_ != nullptr) core_->Close();
-}
+Agent::~Agent() { Close(); }
 
 int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t> allowed) {
   MURMURATE_CHECK(core_ != nullptr, kNoAgent);
@@ -177,7 +186,9 @@ void AgentGroup::Act(std::span<const Observation> observations, std::span<Action
 }
 
 Client::Client(std::unique_ptr<ClientCore> core) : core_(std::move(core)) {}
-Client::~Client() = default;
+Client::~Client() {
+  if (core_->home().left()) (void)core_.release();  // as Agent::Close
+}
 
 Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, ClientOptions options) {
   if (const auto family = SisterAddresses(address); !family.ok()) return family.status();
@@ -189,6 +200,12 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
     return InvalidArgument(
         "ClientOptions::deterministic is for Client::Open: who learns must try what it does not "
         "know to be best; take it out, or play Agent::Mode(kEvaluate)");
+  }
+  if (options.updates == Updates::kManual &&
+      (options.pace != Pace::kNever || options.without_policy == WithoutPolicy::kWait)) {
+    return InvalidArgument(
+        "Updates::kManual with a pace or WithoutPolicy that waits: Act would wait for weights that "
+        "only Update() takes up; use Pace::kNever without kWait, or Updates::kAutomatic");
   }
   std::optional<WeightsFile> policy;
   if (!options.policy.empty()) {
@@ -233,6 +250,8 @@ const Status& Client::last_error() const { return core_->last_error; }
 StateReport Client::State() const { return core_->State(); }
 ClientStats Client::Stats() const { return core_->Stats(); }
 bool Client::should_stop() const { return core_->should_stop(); }
+
+int Client::Update() { return core_->Update(); }
 
 double Client::Setting(std::string_view name, double fallback) const {
   return core_->Setting(name, fallback);

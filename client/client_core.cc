@@ -3,6 +3,14 @@
 #include "shared/model/safetensors.h"
 
 namespace murmurate {
+namespace {
+
+Status MadeElsewhere(const HomeProcess& home) {
+  return Unavailable("this client belongs to process " + std::to_string(home.pid()) +
+                     ", which forked this one: connect anew here");
+}
+
+}  // namespace
 
 ClientCore::ClientCore(std::string address, ClientOptions options,
                        std::optional<WeightsFile> policy)
@@ -19,8 +27,10 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
   context_ = std::make_unique<SocketContext>();
   link_ = std::make_unique<LearnerLink>(*context_, std::move(address), options_, roster_, receiver_,
                                         bell_, settings_);
-  weights_loop_ = std::make_unique<Loop>(
-      "mmr-weights", [this] { receiver_.PollOnce(); }, [this] { receiver_.Stop(); });
+  if (options_.updates == Updates::kAutomatic) {
+    weights_loop_ = std::make_unique<Loop>(
+        "mmr-weights", [this] { receiver_.PollOnce(); }, [this] { receiver_.Stop(); });
+  }
   client_loop_ = std::make_unique<Loop>(
       "mmr-client", [this] { link_->PollOnce(); }, [this] { bell_->wake.Set(); });
 }
@@ -52,6 +62,7 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
 
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
                                                         bool more_follow) {
+  if (home().left()) return MadeElsewhere(home());
   auto agent = roster_.Add(options, rows, [this](ClientModel& model) {
     return policy_.has_value() ? PlayPolicy(model) : Status();
   });
@@ -66,13 +77,20 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
   return agent;
 }
 
+int ClientCore::Update() {
+  const bool ours = options_.updates == Updates::kManual && !home().left();
+  return ours ? receiver_.TakeNewer() : 0;
+}
+
 StateReport ClientCore::State() const {
+  if (home().left()) return {ClientState::kNoLearner, MadeElsewhere(home()).message()};
   if (link_ != nullptr) return link_->State();
   return {ClientState::kNoLearner, "playing a policy file: there is no learner to connect to"};
 }
 
 ClientStats ClientCore::Stats() const {
   ClientStats stats;
+  if (home().left()) return stats;
   const RosterCounts counts = roster_.AllCounts();
   stats.steps = counts.steps + counts.evaluation_steps;
   stats.steps_dropped = counts.steps_dropped;
@@ -100,6 +118,7 @@ ClientStats ClientCore::Stats() const {
 }
 
 Status ClientCore::Save(const std::string& path, const std::string& model_name) const {
+  if (home().left()) return MadeElsewhere(home());
   const auto model = roster_.Find(model_name);
   if (model == nullptr) {
     return InvalidArgument("no agent of this client plays model " + model_name +

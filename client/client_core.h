@@ -26,11 +26,14 @@ class ClientCore {
                                               bool more_follow = false);
   StateReport State() const;
   ClientStats Stats() const;
+  int Update();
   bool should_stop() const { return link_ != nullptr && link_->should_stop(); }
   double Setting(std::string_view name, double fallback) const {
     return settings_->Get(name, fallback);
   }
   Status Save(const std::string& path, const std::string& model) const;
+
+  const HomeProcess& home() const { return bell_->home; }
 
   Status last_error;
 

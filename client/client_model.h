@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/platform.h"
 #include "client/policy_set.h"
 #include "client/settings_table.h"
 #include "murmurate/client.h"
@@ -28,6 +29,8 @@ struct SenderBell {
   std::atomic<bool> wanted{false};
   std::atomic<bool> roster_changed{false};  ///< an agent came or closed
   std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
+  const HomeProcess home;                   ///< whose threads are at the other end
+  bool nobody_hears() const { return closed.load(std::memory_order_acquire) || home.left(); }
 
   /// mmr-client, before it sleeps: false when something is ready after all.
   template <typename AnyReady>

@@ -202,7 +202,10 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
     report = {ClientState::kNoLearner,
               "no learner answers at " + address_ + "; start one with `murmurate serve`"};
   } else if (waiting) {
-    report = {ClientState::kWaitingForWeights, "in session, no weights have come yet"};
+    report = {ClientState::kWaitingForWeights,
+              options_.updates == Updates::kManual
+                  ? "in session, no weights have been taken up yet: call Update()"
+                  : "in session, no weights have come yet"};
   }
   for (const RosterModel& entry : models) {
     if (report.state != ClientState::kLive || entry.model->unplayable() == 0) continue;

@@ -6,6 +6,25 @@
 namespace murmurate {
 
 std::uint32_t ProcessId();
+
+/// Tells a forked child from the process that made this: one read of memory, no system call, no
+/// handler that the host would keep.
+class HomeProcess {
+ public:
+  HomeProcess();
+  ~HomeProcess();
+  HomeProcess(const HomeProcess&) = delete;
+  HomeProcess& operator=(const HomeProcess&) = delete;
+
+  bool left() const { return mark_ != nullptr ? *mark_ == 0 : ProcessId() != pid_; }
+  std::uint32_t pid() const { return pid_; }
+
+ private:
+  /// A page that the kernel hands to children as zeros; null where it does not know how to.
+  std::uint32_t* mark_ = nullptr;
+  const std::uint32_t pid_;
+};
+
 /// Lets other threads run: our own threads only, never a game's.
 void Nap(int microseconds);
 

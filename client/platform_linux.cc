@@ -1,3 +1,4 @@
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -6,6 +7,23 @@
 namespace murmurate {
 
 std::uint32_t ProcessId() { return static_cast<std::uint32_t>(getpid()); }
+
+HomeProcess::HomeProcess() : pid_(ProcessId()) {
+  const std::size_t page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* page =
+      mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  if (madvise(page, page_bytes, MADV_WIPEONFORK) != 0) {
+    munmap(page, page_bytes);
+    return;
+  }
+  mark_ = static_cast<std::uint32_t*>(page);
+  *mark_ = 1;
+}
+
+HomeProcess::~HomeProcess() {
+  if (mark_ != nullptr) munmap(mark_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
 
 void Nap(int microseconds) {
   const timespec duration{0, microseconds * 1000L};

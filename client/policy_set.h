@@ -69,7 +69,7 @@ class PolicySet {
  public:
   PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic = false);
 
-  /// mmr-weights only: packs a version and makes it the latest.
+  /// mmr-weights, or Client::Update: packs a version and makes it the latest.
   void Publish(const VersionStamp& stamp, const ActSettings& act, std::span<const float> policy,
                std::span<const float> statistics);
 

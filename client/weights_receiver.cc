@@ -37,14 +37,21 @@ void WeightsReceiver::Stop() {
   Wake();
 }
 
+std::vector<std::shared_ptr<WeightsReceiver::Source>> WeightsReceiver::sources() const {
+  std::lock_guard lock(mutex_);
+  return sources_;
+}
+
+int WeightsReceiver::TakeNewer() {
+  std::lock_guard lock(taking_);
+  int taken = 0;
+  for (const auto& source : sources()) taken += Take(*source);
+  return taken;
+}
+
 void WeightsReceiver::PollOnce() {
   std::vector<FutexWait> waits{{&wake_, wake_.load(std::memory_order_acquire)}};
-  std::vector<std::shared_ptr<Source>> sources;
-  {
-    std::lock_guard lock(mutex_);
-    sources = sources_;
-  }
-  for (const auto& source : sources) {
+  for (const auto& source : sources()) {
     const FutexWord* word = source->subscriber->word();
     if (word != nullptr) waits.push_back({word, word->load(std::memory_order_acquire)});
     Take(*source);
@@ -52,8 +59,8 @@ void WeightsReceiver::PollOnce() {
   if (!stopping_.load(std::memory_order_acquire)) WaitForAny(waits, kLongestSleepMs);
 }
 
-void WeightsReceiver::Take(Source& source) {
-  if (!source.subscriber->TakeNewer(source.known, &source.weights)) return;
+bool WeightsReceiver::Take(Source& source) {
+  if (!source.subscriber->TakeNewer(source.known, &source.weights)) return false;
   source.known = source.weights.stamp;
   const Status playable = CheckActSettings(source.model->head.layout(), source.weights.act);
   if (!playable.ok()) {
@@ -64,7 +71,7 @@ void WeightsReceiver::Take(Source& source) {
     }
     source.complained = true;
     source.model->set_unplayable(source.known.version, playable.message());
-    return;
+    return false;
   }
   if (source.complained) source.model->set_unplayable(0, "");
   source.complained = false;
@@ -72,6 +79,7 @@ void WeightsReceiver::Take(Source& source) {
                            source.weights.statistics);
   received_.fetch_add(1, std::memory_order_relaxed);
   source.model->Progress();
+  return true;
 }
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
 // WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, copy them, pack
-// them for the kernels, make them the latest. The game pays for none of it, whatever the size.
+// them for the kernels, make them the latest. The game pays for none of it, whatever the size;
+// under Updates::kManual it pays for all of it, in Client::Update, and there is no mmr-weights.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,8 @@ class WeightsReceiver {
                  std::shared_ptr<WeightSubscriber> subscriber);
   /// mmr-weights: one round; sleeps by futex until something newer may be there, at most 1 s.
   void PollOnce();
+  /// Under Updates::kManual instead: never sleeps; how many models have a newer version now.
+  int TakeNewer();
   void Wake();  ///< any thread
   void Stop();  ///< any thread: PollOnce sleeps no more
 
@@ -37,10 +40,12 @@ class WeightsReceiver {
     ReceivedWeights weights;
     bool complained = false;
   };
-  void Take(Source& source);
+  std::vector<std::shared_ptr<Source>> sources() const;
+  bool Take(Source& source);
 
   const LogCallback log_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::mutex taking_;  ///< whoever takes: PolicySet has one writer
   std::vector<std::shared_ptr<Source>> sources_;
   FutexWord wake_{0};
   std::atomic<bool> stopping_{false};

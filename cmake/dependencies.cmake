@@ -1,17 +1,28 @@
 # Debian 12 packages; ./run and ./test install them (scripts/install-packages.sh).
+# What the client needs:
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq>=4.3.3)
-pkg_check_modules(MOSQUITTO REQUIRED IMPORTED_TARGET libmosquitto)
-find_path(CPPZMQ_INCLUDE zmq.hpp REQUIRED)
-find_package(FlatBuffers CONFIG REQUIRED)
+find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATC flatc REQUIRED)
-find_package(Boost 1.74 REQUIRED)
+if(WIN32)
+  target_compile_definitions(PkgConfig::ZMQ INTERFACE ZMQ_STATIC)  # the only one there is
+  set(MURMURATE_SYSTEM_LIBRARIES ws2_32 iphlpapi)
+else()
+  find_package(Boost 1.74 REQUIRED)  # shared memory
+  set(MURMURATE_SYSTEM_LIBRARIES rt m)
+endif()
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+if(MURMURATE_CLIENT_ONLY)
+  return()
+endif()
+
+# What the learner needs besides:
+pkg_check_modules(MOSQUITTO REQUIRED IMPORTED_TARGET libmosquitto)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(tomlplusplus CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
-find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 if(MURMURATE_TESTS)
   find_package(GTest CONFIG REQUIRED)
 endif()

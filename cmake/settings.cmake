@@ -4,17 +4,25 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_FLAGS_RELEASE "-O3")
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # MURMURATE_CHECK stays on; there is no assert() to switch off
+
+# Each room that asks something of the operating system does so in one file a system.
+set(MURMURATE_PLATFORM platform_linux)
+if(WIN32)
+  set(MURMURATE_PLATFORM platform_windows)
+endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
 add_library(murmurate_settings INTERFACE)
 target_compile_options(murmurate_settings INTERFACE
   -Wall -Wextra -Wshadow -Wpedantic -Werror=return-type -Werror=unused-result
-  -fstack-protector-strong -fno-math-errno
+  $<$<NOT:$<PLATFORM_ID:Windows>>:-fstack-protector-strong> -fno-math-errno
   # GCC 12 warns of overlaps in std::string that cannot be (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_compile_definitions(murmurate_settings INTERFACE

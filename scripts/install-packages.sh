@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and only then touches the network.
-#   scripts/install-packages.sh build|test|ci
-# build: what ./run needs.  test: also a broker for the tests.  ci: also the checkers.
+#   scripts/install-packages.sh client|build|test|ci
+# client: what the client alone needs, with libzmq's source.  build: what ./run and the Debian packages
+# need.  test: also a broker for the tests.  ci: also the checkers, and a compiler for Windows.
 set -euo pipefail
 
-build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev libflatbuffers-dev
-       flatbuffers-compiler libboost-dev libcli11-dev libtomlplusplus-dev libspdlog-dev
-       nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin
-       libopenmpi-dev libmosquitto-dev)
+client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev libflatbuffers-dev
+        flatbuffers-compiler libboost-dev libxxhash-dev)
+build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
+       libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev)
 test=(mosquitto mosquitto-clients openssl)
-ci=(clang-format git)
+ci=(clang-format git lintian g++-mingw-w64-x86-64-posix)
 
 case "${1:-build}" in
+  client) wanted=("${client[@]}") ;;
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
-  *) echo "usage: scripts/install-packages.sh build|test|ci" >&2; exit 2 ;;
+  *) echo "usage: scripts/install-packages.sh client|build|test|ci" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -18,8 +17,7 @@ class AlignedFloats {
   explicit AlignedFloats(std::size_t count) : size_(count) {
     const std::size_t bytes = (count * sizeof(float) + 63) / 64 * 64;
     if (bytes == 0) return;
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
-    if (!data_) throw std::bad_alloc();
+    data_.reset(static_cast<float*>(::operator new(bytes, kBorder)));
     std::memset(data_.get(), 0, bytes);
   }
 
@@ -36,8 +34,9 @@ class AlignedFloats {
   operator std::span<const float>() const { return {data(), size_}; }
 
  private:
+  static constexpr std::align_val_t kBorder{64};
   struct Free {
-    void operator()(float* p) const { std::free(p); }
+    void operator()(float* p) const { ::operator delete(p, kBorder); }
   };
   std::unique_ptr<float[], Free> data_;
   std::size_t size_ = 0;

@@ -1,35 +1,13 @@
 #include "shared/core/loop.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "shared/core/check.h"
+#include "shared/core/platform.h"
 
 namespace murmurate {
-namespace {
-
-/// For the calling thread, while this lives; a thread it starts inherits that.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 Loop::Loop(std::string name, std::function<void()> poll_once, std::function<void()> wake)
     : wake_(std::move(wake)) {
   MURMURATE_CHECK(name.size() <= 15, "thread names have at most 15 characters");
-  const AllSignalsBlocked before_it_exists;  // so no signal ever lands in it
-  thread_ = std::thread([this, name = std::move(name), poll_once = std::move(poll_once)] {
-    pthread_setname_np(pthread_self(), name.c_str());
+  thread_ = StartThread(std::move(name), [this, poll_once = std::move(poll_once)] {
     while (!stopping_.load(std::memory_order_acquire)) poll_once();
   });
 }

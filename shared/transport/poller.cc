@@ -1,6 +1,3 @@
-#include <errno.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <array>
@@ -12,28 +9,14 @@
 
 namespace murmurate {
 
-WakeSignal::WakeSignal() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  MURMURATE_CHECK(fd_ >= 0, "no eventfd: raise the limit of open files (ulimit -n)");
-}
-
-WakeSignal::~WakeSignal() { close(fd_); }
-
-void WakeSignal::Set() const {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof(one));  // full: already set
-}
-
-void WakeSignal::Clear() const {
-  std::uint64_t count;
-  [[maybe_unused]] const ssize_t got = read(fd_, &count, sizeof(count));  // empty: already clear
-}
-
 bool Poller::Wait(std::span<Socket* const> sockets, int timeout_ms) {
   std::array<zmq_pollitem_t, 64> items;
   int count = 0;
-  if (signal_ != nullptr) items[count++] = {nullptr, signal_->fd(), ZMQ_POLLIN, 0};
+  if (signal_ != nullptr)
+    items[count++] = {nullptr, static_cast<zmq_fd_t>(signal_->fd()), ZMQ_POLLIN, 0};
   const int bell = count;
-  if (bell_ != nullptr) items[count++] = {nullptr, bell_->fd(), ZMQ_POLLIN, 0};
+  if (bell_ != nullptr)
+    items[count++] = {nullptr, static_cast<zmq_fd_t>(bell_->fd()), ZMQ_POLLIN, 0};
   for (Socket* socket : sockets) {
     if (socket == nullptr) continue;
     MURMURATE_CHECK(count < static_cast<int>(items.size()), "a Poller takes at most 62 sockets");

@@ -17,6 +17,10 @@
 //
 // Two threads of ours a client: mmr-client (session, sending) and mmr-weights (receiving, packing);
 // libzmq has its own two. All signals are blocked in them; nothing is written to stdout.
+//
+// After fork() the child has none of them: its copies of agents play on and send nothing, its copy
+// of the client makes no agents, and destroying either does nothing at all. To play for a learner,
+// the child connects anew.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +56,12 @@ enum class WithoutPolicy : std::uint8_t {
   kWait,     ///< waits for the first weights
 };
 
+/// Who takes newer weights up.
+enum class Updates : std::uint8_t {
+  kAutomatic,  ///< mmr-weights, as soon as they come
+  kManual,     ///< Client::Update, and nobody else: there is no mmr-weights
+};
+
 enum class PlayMode : std::uint8_t {
   kTrain,     ///< recorded and sent
   kEvaluate,  ///< greedy; returns are reported, nothing is trained on
@@ -81,6 +91,9 @@ struct ClientOptions {
   /// bit for bit, on every x86-64 machine, alone and in any group. Several times slower than the
   /// kernels that are chosen for the processor.
   bool deterministic = false;
+  /// kManual takes Pace::kNever and no WithoutPolicy::kWait: Act would wait for what only Update
+  /// brings.
+  Updates updates = Updates::kAutomatic;
   LogCallback log = {};
 };
 
@@ -184,7 +197,9 @@ class Agent {
  private:
   friend class Client;
   friend class AgentGroup;
+  friend struct Internals;
   explicit Agent(std::shared_ptr<AgentCore> core);
+  void Close();
   std::shared_ptr<AgentCore> core_;
 };
 
@@ -206,6 +221,7 @@ class AgentGroup {
 
  private:
   friend class Client;
+  friend struct Internals;
   std::vector<Agent> agents_;
   void Check(std::size_t observations, std::size_t actions);
   std::vector<AgentCore*> cores_;  // scratch of Act
@@ -244,10 +260,16 @@ class Client {
   /// lock, no allocation.
   double Setting(std::string_view name, double fallback) const;
 
+  /// Updates::kManual: takes up what has come since; how many models play a newer version now.
+  /// Copies and packs on this thread, which takes the longer the more weights there are: call it
+  /// where a frame has time for it. Any one thread at a time; 0 for other clients.
+  int Update();
+
   /// Writes the policy of `model` as now held to a file that PolicySource::FromFile reads.
   Status Save(const std::string& path, const std::string& model = "default") const;
 
  private:
+  friend struct Internals;
   explicit Client(std::unique_ptr<ClientCore> core);
   std::unique_ptr<ClientCore> core_;
 };

@@ -1,0 +1,56 @@
+// What a C program says at every step: whether it is what its agent's space has, asked before
+// anything changes, and as the C++ client takes it.
+#pragma once
+
+#include "client/agent_core.h"
+#include "client/c_abi/structs.h"
+
+namespace murmurate::c_abi {
+
+inline constexpr const char* kNotOneChoice =
+    "this action is not one choice: use mmr_act_any or mmr_act_continuous (of a group: "
+    "mmr_group_act_any)";
+
+mmr_status RefuseSight(const AgentCore& core, const float* observation, std::uint64_t numbers);
+mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::uint64_t choices);
+
+inline mmr_status CheckSight(const AgentCore& core, const float* observation,
+                             std::uint64_t numbers) {
+  if (observation != nullptr && core.Fits(std::span(observation, numbers))) [[likely]]
+    return MMR_OK;
+  return RefuseSight(core, observation, numbers);
+}
+
+inline mmr_status CheckMask(const AgentCore& core, const std::uint8_t* allowed,
+                            std::uint64_t choices) {
+  if (core.Fits(std::span(allowed, choices)) && (allowed != nullptr || choices == 0)) [[likely]]
+    return MMR_OK;
+  return RefuseMask(core, allowed, choices);
+}
+
+/// Views of the caller's memory, for as long as that is there.
+mmr_status Convert(const mmr_observation* given, Observation* out);
+/// The same, and it is what the agent's space has: what Look and Allow take. Nothing is seen yet.
+mmr_status ToSight(const AgentCore& core, const mmr_observation* given, Observation* out);
+/// The agent has looked at it, or has seen nothing.
+mmr_status Look(AgentCore& core, const Observation& observation);
+
+/// What an mmr_action of a space holds.
+struct ActionCounts {
+  explicit ActionCounts(const ActionLayout& layout);
+  std::uint64_t choices = 0, numbers = 0;
+};
+mmr_status RefuseAction(const mmr_action& given, const ActionCounts& counts);
+
+/// Its buffers are there, and of the space's counts.
+inline mmr_status ReadAction(const mmr_action* given, const ActionCounts& counts, mmr_action* out) {
+  if (given == nullptr) return Fail("the mmr_action is NULL");
+  if (const mmr_status status = Read(given, "mmr_action", out); status != MMR_OK) return status;
+  if (out->choice_count == counts.choices && out->number_count == counts.numbers &&
+      (counts.choices == 0 || out->choices != nullptr) &&
+      (counts.numbers == 0 || out->numbers != nullptr)) [[likely]]
+    return MMR_OK;
+  return RefuseAction(*out, counts);
+}
+
+}  // namespace murmurate::c_abi

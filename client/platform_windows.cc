@@ -1,0 +1,15 @@
+#include <windows.h>
+
+#include "client/platform.h"
+
+namespace murmurate {
+
+std::uint32_t ProcessId() { return GetCurrentProcessId(); }
+
+// Nothing forks here.
+HomeProcess::HomeProcess() : pid_(ProcessId()) {}
+HomeProcess::~HomeProcess() = default;
+
+void Nap(int microseconds) { Sleep(static_cast<DWORD>((microseconds + 999) / 1000)); }
+
+}  // namespace murmurate

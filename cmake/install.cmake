@@ -1,0 +1,83 @@
+# What `cmake --install` leaves for those who build games: the client as one archive, the C ABI as a
+# shared library, the public headers, find_package and pkg-config. Components: see packages.cmake.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Inside the house a room is a library of its own; a user links one file, with the objects of all of
+# the client's rooms. What a program does not call, the linker leaves out.
+add_library(murmurate_client_archive STATIC)
+foreach(room core model experience transport compute_client wire policy weights client)
+  target_sources(murmurate_client_archive PRIVATE $<TARGET_OBJECTS:murmurate_${room}>)
+endforeach()
+set_target_properties(murmurate_client_archive PROPERTIES
+  OUTPUT_NAME murmurate_client EXPORT_NAME client LINKER_LANGUAGE CXX
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/archive)
+target_compile_features(murmurate_client_archive INTERFACE cxx_std_20)
+target_include_directories(murmurate_client_archive INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(murmurate_client_archive INTERFACE
+  $<INSTALL_INTERFACE:murmurate::zmq> Threads::Threads ${MURMURATE_SYSTEM_LIBRARIES})
+install(TARGETS murmurate_client_archive EXPORT murmurate-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+
+list(TRANSFORM MURMURATE_SYSTEM_LIBRARIES PREPEND -l OUTPUT_VARIABLE system)
+string(JOIN " " system ${system} ${CMAKE_THREAD_LIBS_INIT})
+set(MURMURATE_PC_LIBS "-lmurmurate_client")
+if(TARGET murmurate_shared)
+  set_target_properties(murmurate_shared PROPERTIES EXPORT_NAME c)
+  target_include_directories(murmurate_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS murmurate_shared EXPORT murmurate-targets
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  string(APPEND MURMURATE_PC_LIBS " -lmurmurate")
+endif()
+string(APPEND MURMURATE_PC_LIBS " -lzmq ${system}")
+
+# Only what the public headers include: they include nothing but each other (tests/house).
+foreach(folder shared/core shared/model client)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT development FILES_MATCHING PATTERN "*.h")
+endforeach()
+
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/murmurate)
+configure_package_config_file(cmake/package/murmurate-config.cmake.in
+  ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake INSTALL_DESTINATION ${config_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/murmurate-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+configure_file(cmake/package/murmurate.pc.in ${PROJECT_BINARY_DIR}/package/murmurate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake
+              ${PROJECT_BINARY_DIR}/package/murmurate-config-version.cmake
+  DESTINATION ${config_folder} COMPONENT development)
+install(EXPORT murmurate-targets NAMESPACE murmurate:: DESTINATION ${config_folder} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/package/murmurate.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/game ${PROJECT_SOURCE_DIR}/examples/plugin DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmurmurate-dev/examples
+  COMPONENT development FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.h")
+
+if(MURMURATE_CLIENT_ONLY)
+  return()
+endif()
+
+# The daemon, and what one reads beside it.
+install(TARGETS murmurate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
+set(documents ${CMAKE_INSTALL_DATADIR}/doc/murmurate)
+install(FILES README.md DESTINATION ${documents} COMPONENT daemon)
+install(FILES schemas/README.md DESTINATION ${documents}/schemas COMPONENT daemon)
+install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon)
+install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_PERMISSIONS
+  PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)
+install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)
+
+# A plug-in of the daemon each (server/parameters/collective.cc looks for it there).
+foreach(engine mpi nccl)
+  if(TARGET murmurate_collective_${engine})
+    install(TARGETS murmurate_collective_${engine}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/murmurate COMPONENT ${engine})
+  endif()
+endforeach()
+
+# The Python package: pure, it opens libmurmurate.so.
+if(EXISTS ${PROJECT_SOURCE_DIR}/python/src/murmurate/__init__.py)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/src/murmurate DESTINATION lib/python3/dist-packages
+    COMPONENT python PATTERN __pycache__ EXCLUDE)
+endif()
