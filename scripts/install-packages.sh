@@ -9,7 +9,7 @@ build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-de
        nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin
        libopenmpi-dev libmosquitto-dev)
 test=(mosquitto mosquitto-clients openssl)
-ci=(clang-format git)
+ci=(clang-format git doxygen)
 
 case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
