@@ -21,7 +21,7 @@ function unbox() {
 
 # What one line of a comment says, without the sign before it.
 function put_words(text) {
-  if (match(text, /^ [A-Z][A-Z][A-Z]+   +/)) {
+  if (match(text, /^ [A-Z][A-Z][A-Z]+  +/)) {
     terms = 1
     heading = substr(text, 2, RLENGTH - 1)
     text = substr(text, RLENGTH + 1)
