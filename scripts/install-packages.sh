@@ -10,7 +10,7 @@ client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev libflatb
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
        libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev)
 test=(mosquitto mosquitto-clients openssl)
-ci=(clang-format git lintian g++-mingw-w64-x86-64-posix)
+ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
 
 case "${1:-build}" in
   client) wanted=("${client[@]}") ;;

@@ -37,9 +37,11 @@ class Action {
   float number(std::string_view part = {}) const;
   /// Of several discrete variables, or switches (0 or 1).
   std::span<const std::int32_t> choices(std::string_view part = {}) const;
+  /// Of several numbers.
   std::span<const float> numbers(std::string_view part = {}) const;
   /// To change what happened, for Agent::Took.
   std::span<std::int32_t> choices(std::string_view part = {});
+  /// The same, of numbers.
   std::span<float> numbers(std::string_view part = {});
 
   /// One leaf of the action space.

@@ -72,8 +72,8 @@ enum class PlayMode : std::uint8_t {
 class PolicySource {
  public:
   PolicySource() = default;
-  static PolicySource FromFile(std::string path);
-  static PolicySource FromMemory(std::string bytes);
+  static PolicySource FromFile(std::string path);     ///< read by Connect or Open
+  static PolicySource FromMemory(std::string bytes);  ///< what such a file holds
   bool empty() const { return path_.empty() && bytes_.empty(); }
 
  private:
@@ -81,6 +81,7 @@ class PolicySource {
   std::string path_, bytes_;
 };
 
+/// How a client plays; what is not set is the default.
 struct ClientOptions {
   std::string name = "actor";  ///< [A-Za-z0-9._-]{1,64}: how the learner shows this process
   Pace pace = Pace::kNever;
@@ -104,14 +105,17 @@ enum class ClientState : std::uint8_t {
   kDegraded,  ///< the learner is silent or started afresh: playing on with what we have
   kRefused,   ///< the learner will not have us; `reason` says why
 };
+/// In words: "no learner", "live".
 const char* ToString(ClientState state);
 
+/// What Client::State answers.
 struct StateReport {
   ClientState state = ClientState::kNoLearner;
   std::string reason;       ///< one sentence; empty when kLive
   bool in_session = false;  ///< the learner answers
 };
 
+/// What Client::Stats counted since Connect.
 struct ClientStats {
   std::uint64_t steps = 0;  ///< Act calls recorded or not
   std::uint64_t trajectories_sent = 0;
@@ -129,6 +133,7 @@ struct ClientStats {
   std::uint64_t trajectories_lost = 0;
 };
 
+/// What NewAgent needs to know of a player.
 struct AgentOptions {
   Space observation;
   Space action;
@@ -245,6 +250,7 @@ class Client {
   /// A new player. Bad spaces (not supported, or other than this client's earlier agents of the
   /// same model) give an agent that is not valid(), and last_error() says why.
   Agent NewAgent(const AgentOptions& options);
+  /// `size` of them, to be played together.
   AgentGroup NewAgentGroup(const AgentOptions& options, int size);
   const Status& last_error() const;
 

@@ -56,6 +56,7 @@ class ObservationPart {
   Element element_;
 };
 
+/// All inputs of one step, and the mask of what may be done.
 class Observation {
  public:
   static constexpr std::size_t kMaxParts = 32;

@@ -26,6 +26,7 @@ enum class StatusCode : std::uint8_t {
   kInternal = 70,
 };
 
+/// Success, or what kind of thing went wrong and the sentence that says it.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -40,10 +41,10 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-Status InvalidArgument(std::string message);
-Status InvalidData(std::string message);
-Status ResourceError(std::string message);
-Status Unavailable(std::string message);
+Status InvalidArgument(std::string message);  ///< kInvalidArgument
+Status InvalidData(std::string message);      ///< kInvalidData
+Status ResourceError(std::string message);    ///< kResource
+Status Unavailable(std::string message);      ///< kUnavailable
 
 std::ostream& operator<<(std::ostream& out, const Status& status);
 

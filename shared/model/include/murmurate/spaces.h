@@ -40,7 +40,9 @@ struct Space {
 
   /// A space that is no kDict is its own only leaf, whose name is empty.
   int leaf_count() const { return kind == Kind::kDict ? static_cast<int>(leaves.size()) : 1; }
+  /// i from 0 to leaf_count() - 1.
   const Space& leaf(int i) const { return kind == Kind::kDict ? leaves[i] : *this; }
+  /// "" where there is no name.
   std::string leaf_name(int i) const {
     return kind == Kind::kDict && i < static_cast<int>(names.size()) ? names[i] : std::string();
   }
@@ -48,16 +50,20 @@ struct Space {
   friend bool operator==(const Space&, const Space&) = default;
 };
 
+/// float32 numbers, without bounds.
 Space Box(std::vector<int> shape);
 /// An action with bounds: one for each number, or one for all of them.
 Space Box(std::vector<int> shape, std::vector<float> low, std::vector<float> high);
 Space Box(std::vector<int> shape, float low, float high);
 /// Bytes, for example {height, width, channels}.
 Space Image(std::vector<int> shape);
+/// One of n.
 Space Discrete(int n);
 /// A single variable makes the same space as Discrete.
 Space MultiDiscrete(std::vector<int> choices);
+/// n flags or switches.
 Space MultiBinary(int n);
+/// Named leaves, in this order.
 Space Dict(const std::vector<std::pair<std::string, Space>>& leaves);
 
 /// One agent's two spaces. Text form, one line a leaf, the observation's first; parsed strictly:
