@@ -167,6 +167,12 @@ Result<int> PrintStreams(const Config& config) {
                 stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
                 ForecastText(stream.forecast).c_str(),
                 WithCommas(forecaster.bytes_per_device()).c_str());
+    if (stream.replay > 0)
+      std::printf(
+          "keeps %s %s to learn again, %s bytes\n",
+          WithCommas(static_cast<std::uint64_t>(stream.replay)).c_str(),
+          stream.recurrent ? "sequences" : "rows",
+          WithCommas(ReplayWindow::BytesOf(stream.layout(model->spec), stream.replay)).c_str());
     PrintModel(*model);
   }
   return 0;

@@ -143,13 +143,14 @@ Status ReadModel(const StreamKeys& keys, StreamSettings* stream) {
   forecast.learn = *keys.Get<bool>("learn");
   stream->max_batch = keys.Integer("max_batch");
   stream->max_delay_ms = keys.Integer("max_delay_ms");
+  stream->replay = keys.Integer("replay");
   if (keys.Given("hidden") && !keys.Get<std::string>("model"))
     return keys.Superfluous("hidden", "model lists its layers, each with its units; take it out");
   if (keys.Given("state") && !stream->recurrent)
     return keys.Superfluous("state",
                             "a model that does not recur has none; take it out, or write "
                             "model = \"lstm\"");
-  for (const char* key : {"max_delay_ms", "learning_rate"})
+  for (const char* key : {"max_delay_ms", "learning_rate", "replay"})
     if (keys.Given(key) && !forecast.learn)
       return keys.Superfluous(key, "nothing is learned; take it out, or write learn = true");
   return {};
@@ -213,6 +214,10 @@ Spaces StreamSettings::spaces() const {
   return {Box({recurrent ? inputs : forecast.window * inputs}), Box({OutputsOf(forecast)})};
 }
 
+TrajectoryLayout StreamSettings::layout(const ModelSpec& spec) const {
+  return TrajectoryLayout(spec, recurrent ? forecast.window : 1);
+}
+
 Status SettleStreams(ConfigEntries* entries) {
   for (const auto& [name, stream] : entries->streams) {
     FillDefaults(entries, name);
@@ -226,6 +231,7 @@ Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const st
   StreamSettings stream;
   stream.name = name;
   stream.origin = entries.streams.at(name).origin + ": [stream." + name + ']';
+  stream.seed = static_cast<std::uint64_t>(*As<std::int64_t>(entries.values.at("run.seed").value));
   MURMURATE_RETURN_IF_ERROR(ReadStreamMessages(entries, keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadTargets(keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, &stream));

@@ -14,6 +14,7 @@
 // [model.NAME], [model.NAME.algorithm] and [model.NAME.optimizer], as if it stood there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,7 @@
 #include "server/stream/payload.h"
 #include "server/stream/stream_settings.h"
 #include "server/stream/topic_pattern.h"
+#include "shared/experience/trajectory.h"
 
 namespace murmurate {
 
@@ -46,12 +48,16 @@ struct StreamSettings {
   bool retain = true;  ///< the broker keeps the last forecast and error of each device
   PayloadSettings payload;
   ForecastSettings forecast;
-  bool recurrent = true;  ///< else the model sees a window of rows at once
-  int max_batch = 64;     ///< sequences, or rows of a model that does not recur
-  int max_delay_ms = 0;   ///< that a pair may wait for others to be learned with
+  bool recurrent = true;   ///< else the model sees a window of rows at once
+  int max_batch = 64;      ///< sequences, or rows of a model that does not recur
+  int max_delay_ms = 0;    ///< that a pair may wait for others to be learned with
+  int replay = 0;          ///< sequences (or rows) kept to be learned again; 0: none
+  std::uint64_t seed = 1;  ///< run.seed: what of them is drawn
 
   /// Of the model: a row, or a window of them; what is forecast.
   Spaces spaces() const;
+  /// Of the batches that its model learns from.
+  TrajectoryLayout layout(const ModelSpec& spec) const;
 };
 
 /// Fills in what the streams leave unset, and what the keys of their models come to. The status: a

@@ -138,6 +138,9 @@ const std::vector<ConfigRule> kForecastRules{
      "sequences (rows, where nothing recurs) in a training step", 1, 4096},
     {"stream", "max_delay_ms", kInteger, I(0), "20",
      "that a row may wait for others to be learned with", 0, 60'000},
+    {"stream", "replay", kInteger, I(0), "1000",
+     "sequences (rows, where nothing recurs) kept, to learn as many again beside new ones; 0: none",
+     0, 1'000'000},
     {"stream", "learning_rate", ValueKind::kNumber, kUnset, "1e-3",
      "of its model; usual: 1e-3, or what [optimizer] says", kTiny, 100},
 };

@@ -72,13 +72,19 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
                                                   std::move(on_numbers), std::move(log),
                                                   std::move(clock)));
+  const TrajectoryLayout layout = settings.layout(stream->channel_->spec);
   const double most_bytes =
-      static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices;
+      static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices +
+      static_cast<double>(ReplayWindow::BytesOf(layout, settings.replay));
   if (most_bytes > kMostDeviceBytes)
     return InvalidArgument(
-        settings.origin + ": " + std::to_string(settings.forecast.max_devices) +
-        " devices may take " + std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
-        " GiB, expected 4 at most; lower max_devices, season, window or horizon");
+        settings.origin + ": " + std::to_string(settings.forecast.max_devices) + " devices" +
+        (settings.replay > 0 ? " and what is replayed" : "") + " may take " +
+        std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
+        " GiB, expected 4 at most; lower max_devices, season, window or horizon" +
+        (settings.replay > 0 ? ", or replay" : ""));
+  if (settings.replay > 0)
+    stream->replay_ = std::make_unique<ReplayWindow>(layout, settings.replay, settings.seed);
   auto opened = MqttLink::Open(
       *std::move(link),
       {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
@@ -92,6 +98,7 @@ Streaming::~Streaming() { Stop(); }
 
 Status Streaming::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(forecaster_.Load(reader));
+  if (replay_) MURMURATE_RETURN_IF_ERROR(replay_->Load(reader.Section("replay")));
   messages_before_ = forecaster_.totals().messages;
   drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
@@ -203,6 +210,7 @@ void Streaming::FillBatch() {
   (*batch)->Clear();
   const bool filled = forecaster_.Fill(batch->get());
   channel_->received_trajectories += (*batch)->trajectories.size();
+  if (filled && replay_) replay_->Mix(batch->get());
   if (filled) ++given_;
   (void)(filled ? channel_->ready : channel_->empty).TryPush(*std::move(batch));
   if (!forecaster_.has_pairs()) waiting_since_ns_ = 0;
@@ -245,6 +253,7 @@ void Streaming::PostNumbers() {
   const MqttCounters& counters = link_->counters();
   add("unpublished",
       static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
+  if (replay_) add("replayed", static_cast<double>(replay_->drawn()));
   add("drifts", static_cast<double>(totals.drifts));
   if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
   on_numbers_(numbers);
@@ -300,6 +309,7 @@ void Streaming::OnTrained() {
 void Streaming::Save(const StateWriter& writer) const {
   const std::lock_guard lock(mutex_);
   forecaster_.Save(writer);
+  if (replay_) replay_->Save(writer.Section("replay"));
 }
 
 void Streaming::Commit(const StateReader& reader) {

@@ -24,6 +24,7 @@
 #include "server/operate/status_report.h"
 #include "server/stream/forecaster.h"
 #include "server/stream/mqtt_link.h"
+#include "server/stream/replay_window.h"
 #include "server/stream_answers.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
@@ -111,10 +112,11 @@ class Streaming {
   Sample sample_;
   std::vector<std::string_view> levels_;
   RefusalCounts counts_;
-  int given_ = 0;                      ///< batches handed over and not trained on
-  int wait_ms_ = 0;                    ///< at most, for messages: a batch is due then
-  std::int64_t waiting_since_ns_ = 0;  ///< pairs are; 0: none
-  const std::int64_t began_ns_;        ///< since 1970; of this life
+  std::unique_ptr<ReplayWindow> replay_;  ///< null: off
+  int given_ = 0;                         ///< batches handed over and not trained on
+  int wait_ms_ = 0;                       ///< at most, for messages: a batch is due then
+  std::int64_t waiting_since_ns_ = 0;     ///< pairs are; 0: none
+  const std::int64_t began_ns_;           ///< since 1970; of this life
   std::int64_t next_second_ns_;
   std::uint64_t messages_before_ = 0, drifts_before_ = 0;
   double messages_per_s_ = 0;

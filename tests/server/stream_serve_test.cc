@@ -233,6 +233,10 @@ TEST(ServeStreamRefusal, CheckShowsTheModelAndWhatADeviceCosts) {
   EXPECT_THAT(ran.output, HasSubstr("stream t: reads x at mqtt://localhost:1883 and forecasts v 1 "
                                     "row ahead; remembers "));
   EXPECT_THAT(ran.output, HasSubstr("lstm 32"));
+  const Ran replays =
+      RunMurmurate(place.path(), {"check", "s.toml", "--set", "stream.t.replay=10"});
+  EXPECT_EQ(replays.code, 0) << replays.errors;
+  EXPECT_THAT(replays.output, HasSubstr("keeps 10 sequences to learn again, "));
   place.Write("p.toml",
               "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\nuser = "
               "\"u\"\npassword_file = \"missing.txt\"\n");
