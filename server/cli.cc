@@ -186,9 +186,10 @@ void AddFleetTopics(CLI::App* sensors, FleetArguments* given) {
   sensors->add_option("--committed", given->committed,
                       "Where the learner says what is on disk, {\"sequence\":N}, e.g. "
                       "sensors/{device}/committed: after a loss the rest is sent again");
-  sensors->add_option("--status", given->status,
-                      "Where the learner says that it is there: with --committed nothing is sent "
-                      "before");
+  sensors->add_option(
+      "--status", given->status,
+      "Where the learner says that it is there, e.g. sensors/forecaster: nothing is "
+      "sent before");
   sensors->add_flag("--insecure", given->insecure,
                     "A broker on another machine without TLS: anybody on the way can read it");
 }

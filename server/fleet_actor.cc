@@ -113,9 +113,7 @@ class FleetRun {
     return now_ns >= end_ns_ && (Delivered() || !link_->up() || now_ns >= end_ns_ + kGraceNs);
   }
   /// What is sent to nobody would be a gap to who comes then and gets what is sent next.
-  bool Held() const {
-    return !arguments_.status.empty() && !arguments_.committed.empty() && !learner_is_there_;
-  }
+  bool Held() const { return !arguments_.status.empty() && !learner_is_there_; }
   int WaitMs() const {
     const std::int64_t until_ns = std::min(sender_.NextDueNs(), end_ns_) - NowNs();
     return static_cast<int>(

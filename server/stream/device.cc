@@ -83,4 +83,13 @@ void Device::Break() {
   std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
 }
 
+void Device::BeginAgain() {
+  Break();
+  last_time_ns = 0;
+  late = 0;
+  cell_begun = false;
+  std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.cell_sum),
+            block.begin() + static_cast<std::ptrdiff_t>(shape.scale), 0.0f);
+}
+
 }  // namespace murmurate

@@ -77,9 +77,11 @@ struct Device {
   std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
   std::int64_t row_time_ns = 0;  ///< of the newest row
   float usual_gap_s = 0;
-  float seen = 0;              ///< rows that what is usual is of, at most normalize_over
-  std::uint32_t open = 0;      ///< at most most_open
-  std::uint32_t stood_in = 0;  ///< rows since the last one that was whole
+  float seen = 0;                 ///< rows that what is usual is of, at most normalize_over
+  std::uint32_t open = 0;         ///< at most most_open
+  std::int64_t late_time_ns = 0;  ///< of the last one that was late
+  std::uint32_t late = 0;         ///< in a row, each later than the one before
+  std::uint32_t stood_in = 0;     ///< rows since the last one that was whole
   AlarmState alarm;
   bool numbered = false;  ///< last_sequence is one
   bool in_line = false;   ///< waits to be learned from
@@ -113,6 +115,8 @@ struct Device {
   float UsualError(int i) const;
   /// What has been is no past of what comes: only what is usual stays.
   void Break();
+  /// Nor are its numbers and times.
+  void BeginAgain();
 };
 
 }  // namespace murmurate

@@ -57,6 +57,11 @@ std::int64_t FleetSender::DueNs(const Pump& pump, std::uint64_t number) const {
   return pump.first_due_ns + std::llround(static_cast<double>(number - pump.first) * interval_ns_);
 }
 
+std::int64_t FleetSender::MadeNs(const Pump& pump, std::uint64_t number) const {
+  if (interval_ns_ > 0) return DueNs(pump, number);
+  return static_cast<std::int64_t>(number - 1) * 1000;
+}
+
 bool FleetSender::IsDue(const Pump& pump, std::int64_t now_ns) const {
   return interval_ns_ == 0 || DueNs(pump, pump.next) < now_ns;
 }
@@ -68,7 +73,7 @@ int FleetSender::Send(std::int64_t now_ns, int most) {
   while (waiting > 0 && taken < most) {
     if (!IsDue(pumps_[turn_], now_ns)) {
       --waiting;
-    } else if (!SendOne(static_cast<int>(turn_), now_ns)) {
+    } else if (!SendOne(static_cast<int>(turn_))) {
       break;
     } else {
       ++taken;
@@ -79,9 +84,9 @@ int FleetSender::Send(std::int64_t now_ns, int most) {
   return taken;
 }
 
-bool FleetSender::SendOne(int device, std::int64_t now_ns) {
+bool FleetSender::SendOne(int device) {
   Pump& pump = pumps_[static_cast<std::size_t>(device)];
-  WritePayload(device, now_ns);
+  WritePayload(device);
   if (!publish_(pump.topic, payload_)) return false;
   ++(pump.next > pump.newest ? sent_ : sent_again_);
   pump.newest = std::max(pump.newest, pump.next);
@@ -89,9 +94,9 @@ bool FleetSender::SendOne(int device, std::int64_t now_ns) {
   return true;
 }
 
-void FleetSender::WritePayload(int device, std::int64_t now_ns) {
+void FleetSender::WritePayload(int device) {
   const Pump& pump = pumps_[static_cast<std::size_t>(device)];
-  const std::int64_t made_ns = interval_ns_ > 0 ? DueNs(pump, pump.next) : now_ns;
+  const std::int64_t made_ns = MadeNs(pump, pump.next);
   const bool drifted = settings_.drift_at_s && static_cast<double>(made_ns) >=
                                                    *settings_.drift_at_s * kNanosecondsPerSecond;
   const Reading reading = fleet_.At(device, pump.next, drifted);

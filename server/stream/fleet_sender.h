@@ -66,9 +66,11 @@ class FleetSender {
 
   static std::uint64_t FirstUnsafe(const Pump& pump);
   std::int64_t DueNs(const Pump& pump, std::uint64_t number) const;
+  /// What it says of its time: the same whenever it is sent. Without a rate, 1 us after another.
+  std::int64_t MadeNs(const Pump& pump, std::uint64_t number) const;
   bool IsDue(const Pump& pump, std::int64_t now_ns) const;
-  bool SendOne(int device, std::int64_t now_ns);
-  void WritePayload(int device, std::int64_t now_ns);
+  bool SendOne(int device);
+  void WritePayload(int device);
 
   const Fleet& fleet_;
   const Settings settings_;

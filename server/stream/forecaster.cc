@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "server/stream/message_order.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {
@@ -55,13 +56,14 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::int64_t time_ns =
       sample.time_ns != 0 ? sample.time_ns : std::max(arrival_ns, device->last_time_ns);
-  if (sample.sequence && device->numbered && *sample.sequence <= device->last_sequence)
-    return Refusal::kDuplicate;
-  if (time_ns < device->last_time_ns) return Refusal::kTimeRunsBack;
+  const Standing standing = StandingOf(sample, time_ns, device.get());
+  if (standing == Standing::kDuplicate) return Refusal::kDuplicate;
+  if (standing == Standing::kLate) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
       std::any_of(sample.values.begin(), sample.values.end(),
                   [](float value) { return !Usable(value); }))
     return Refusal::kMissingField;
+  if (standing == Standing::kBeginsAgain) BeginAgain(device.get(), sample);
   if (sample.sequence) {
     if (device->numbered) totals_.gaps += *sample.sequence - device->last_sequence - 1;
     device->last_sequence = *sample.sequence;
@@ -134,6 +136,13 @@ void Forecaster::Forget(Device* device) {
   Drop(device);
   device->Break();
   ++totals_.breaks;
+}
+
+/// Its clock was set back, or it was started again and counts anew.
+void Forecaster::BeginAgain(Device* device, const Sample& sample) {
+  Forget(device);
+  device->BeginAgain();
+  if (sample.sequence && *sample.sequence <= device->last_sequence) device->numbered = false;
 }
 
 /// Its open pairs will never be learned.

@@ -69,7 +69,7 @@ class Forecaster {
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
                                   ///< or whose device began again or was forgotten
     std::uint64_t gaps = 0;       ///< sequence numbers that never came
-    std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    std::uint64_t breaks = 0;     ///< devices that began again: a silence, a restart, a set clock
     std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
@@ -141,6 +141,7 @@ class Forecaster {
   void PutPair(Device* device, std::uint64_t row, TrainingBatch* batch) const;
   void PutWindow(Device* device, std::uint64_t last, float* to) const;
   void Forget(Device* device);
+  void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
   void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
