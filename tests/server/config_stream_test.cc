@@ -88,8 +88,9 @@ TEST(ConfigStream, ReplayIsOffUnlessAskedForAndDrawnByTheRunsSeed) {
   EXPECT_EQ(plain->streams()[0].replay, 0);
   EXPECT_EQ(config->streams()[0].replay, 1000);
   EXPECT_EQ(config->streams()[0].seed, 9u);
-  EXPECT_THAT(Refused("replay = -1"),
-              HasSubstr("stream.temp.replay: got -1, expected 0 to 1000000"));
+  EXPECT_THAT(
+      Refused("replay = -1"),
+      HasSubstr("stream.temp.replay: got -1 (an integer), expected an integer from 0 to 1000000"));
   EXPECT_THAT(Refused("learn = false\nreplay = 10"),
               HasSubstr("stream.temp.replay: got 10, expected no such line, because nothing is "
                         "learned"));

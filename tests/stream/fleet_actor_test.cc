@@ -149,6 +149,9 @@ TEST_F(FleetActor, NothingIsSentWhileNoLearnerIsThereToTakeIt) {
                         "sensors/{device}/committed", "--status", "sensors/forecaster"}));
   EXPECT_EQ(ends.Wait(20), 5);
   EXPECT_THAT(ends.Errors(), HasSubstr("0 messages were sent; the rest waits for a learner"));
+  const Ran alone = RunMurmurate(place_.path(), Command({"--devices", "1", "--seconds", "0.1",
+                                                         "--status", "sensors/forecaster"}));
+  EXPECT_EQ(alone.code, 5) << "what is sent again is another matter";
   EXPECT_EQ(NumbersOf("pump-1"), Numbers());
   SayAndKeep("sensors/forecaster", "online");
   ASSERT_TRUE(UntilNumber("pump-1", 50));
