@@ -154,6 +154,38 @@ TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
   EXPECT_EQ(place_.LeftBehind(), "");
 }
 
+TEST_F(ServeStream, WhatIsReplayedIsNotCountedAsLearnedAgain) {
+  place_.Write("sensors.toml", ConfigFor(broker_, "replay = 100\n"));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+  Plant plant(broker_);
+  for (int i = 1; i <= 60; ++i) ASSERT_FALSE(plant.Send(i).is_null());
+  const auto counted = [&](const char* key) {
+    const Ran ran = RunMurmurate(place_.path(), {"status", "sensors", "--json"});
+    const Json said = Json::parse(ran.output, nullptr, false);
+    return said.is_object() ? said["streams"][0].value(key, 0) : -1;
+  };
+  EXPECT_TRUE(Eventually(20, [&] { return counted("learned") == 59; })) << counted("learned");
+  EXPECT_EQ(counted("unlearned"), 0);
+  // Of 59 batches of one pair and more, the first had nothing to draw from.
+  const auto replayed = [&] {
+    const std::string all = place_.Read("runs/sensors/reports.csv"), name = ",stream/replayed,";
+    const std::size_t at = all.rfind(name);
+    return at == all.npos ? 0 : std::stod(all.substr(at + name.size()));
+  };
+  EXPECT_TRUE(Eventually(20, [&] { return replayed() > 0; }));
+  EXPECT_LE(replayed(), 58);
+  server.Send(SIGINT);
+  ASSERT_EQ(server.Wait(20), 0);
+  const Json saved = Json::parse(place_.Read("runs/sensors/checkpoints/latest/state.json"));
+  EXPECT_EQ(saved["words"]["stream.replay.random"].size(), 6u) << "what is drawn next";
+  Process resumed(place_.path(), {"resume", "sensors"});
+  ASSERT_TRUE(resumed.Says(": connected")) << resumed.Errors();
+  EXPECT_FALSE(plant.Send(61).is_null());
+  resumed.Send(SIGINT);
+  EXPECT_EQ(resumed.Wait(20), 0);
+}
+
 TEST_F(ServeStream, ABrokerThatGoesAndComesBackIsWaitedFor) {
   place_.Write("sensors.toml", ConfigFor(broker_));
   Process server(place_.path(), {"serve", "sensors.toml"});
