@@ -57,6 +57,7 @@ class Lab : public Forecasting {
     EXPECT_EQ(Sample("score" + std::to_string(now_s_), 0), Refusal::kNone);
     return last.score;
   }
+  void SetClock(const Lab& other) { now_s_ = other.now_s_; }
   const Forecaster::Totals& totals() const { return forecaster.totals(); }
 
   Prediction last;
@@ -275,6 +276,7 @@ TEST_P(Learned, GoesOnFromWhatWasSavedAsIfItHadNeverStopped) {
   SavedState state;
   whole.forecaster.Save(StateWriter(&state, "stream"));
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
+  again.SetClock(whole);
   again.forecaster.TakeWeights(*whole.learner.TakeSnapshot());
   EXPECT_EQ(whole.Label("108", 0, "device 0"), Refusal::kNone);
   EXPECT_EQ(again.Label("108", 0, "device 0"), Refusal::kNone);
