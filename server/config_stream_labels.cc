@@ -92,7 +92,8 @@ Status ReadTargets(const ConfigEntries& entries, const StreamKeys& keys, StreamS
   ForecastSettings& forecast = stream->forecast;
   PayloadSettings& payload = stream->labels->payload;
   forecast.horizons = {0};
-  for (const std::string& name : *keys.Get<Strings>("target")) {
+  const Strings names = *keys.Get<Strings>("target");
+  for (const std::string& name : names) {
     if (std::ranges::find(forecast.fields, name, &StreamField::name) != forecast.fields.end())
       return keys.Refuse(
           "target", "what labels alone say, because a sample has no label yet; take \"" + name +

@@ -203,8 +203,9 @@ Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
   if (keys.Text("separator").size() != 1)
     return keys.Refuse("separator", "one of \",\", \";\", \"|\" or a tab; choose one");
   payload.separator = keys.Text("separator").front();
-  if (keys.Given("label_topic") && payload.format != PayloadFormat::kFlatBuffer)
-    payload.id = keys.Get<std::string>("id");
+  const bool has_places =
+      payload.format == PayloadFormat::kJson || payload.format == PayloadFormat::kCsv;
+  if (keys.Given("label_topic") && has_places) payload.id = keys.Get<std::string>("id");
   const auto reader = PayloadReader::Make(payload);
   if (reader.ok()) return {};
   return InvalidArgument(stream->origin + ": " + reader.status().message());
