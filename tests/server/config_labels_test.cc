@@ -138,6 +138,8 @@ TEST(ConfigLabels, OfCsvHaveColumnsOfTheirOwn) {
   EXPECT_THAT(Complaint(csv), HasSubstr("of a label (its header is label_header): there is no "
                                         "column 'id'"));
   EXPECT_TRUE(Load(csv + "label_header = [\"id\", \"quality\"]\n").ok());
+  const std::string table = Changed("id = \"/id\"", "id = \"id\"") + "format = \"flatbuffer\"\n";
+  EXPECT_TRUE(Load(table).ok()) << "a FlatBuffer has it there";
 }
 
 const std::string kHub =

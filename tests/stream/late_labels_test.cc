@@ -29,7 +29,10 @@ ForecastSettings Late(int window = 4, int label_window = 8) {
 class Lab : public Forecasting {
  public:
   explicit Lab(const ForecastSettings& settings, const Layer& layer = Gru(8))
-      : Forecasting(settings, SpecOf(settings, layer)) {
+      : Lab(settings, layer,
+            Algorithm(SpecOf(settings, layer).recurrent() ? settings.window : 1, 64, 2e-3)) {}
+  Lab(const ForecastSettings& settings, const Layer& layer, const AlgorithmSettings& algorithm)
+      : Forecasting(settings, SpecOf(settings, layer), algorithm) {
     on_forecast = [this](const Forecast& made) {
       last = made.predictions[0];
       all.push_back(last.model);
@@ -47,10 +50,14 @@ class Lab : public Forecasting {
     return refusal;
   }
   Refusal Label(const std::string& id, float quality, const std::string& device = "pump") {
+    return Label(id, std::vector{quality}, device);
+  }
+  Refusal Label(const std::string& id, std::vector<float> values,
+                const std::string& device = "pump") {
     murmurate::Sample label;
     label.device = device;
     label.id = id;
-    label.values = {quality};
+    label.values = std::move(values);
     return forecaster.TakeLabel(label);
   }
   Score ScoreNow() {
@@ -352,6 +359,56 @@ TEST(LateLabels, RaiseAlarmsOfWhatTheySaidLast) {
   ASSERT_EQ(lab.Sample("4", 0), Refusal::kNone);
   using enum AlarmChange;
   EXPECT_EQ(changes, (std::vector{kNone, kRaised, kNone, kCleared}));
+}
+
+TEST(LateLabels, HaveIntervalsAndAlarmsOfWhatLiesOutsideOfThem) {
+  ForecastSettings settings = Late(2, 8);
+  settings.quantiles = {0.1, 0.9};
+  settings.alarm = AlarmSettings{*AlarmCondition::Parse("value outside", {"quality"}, true), 1, {}};
+  AlgorithmSettings algorithm = Forecasting::Algorithm(2, 64, 1e-3);
+  algorithm.label_quantiles = settings.quantiles;
+  Lab lab(settings, Gru(8), algorithm);
+  Random random(5);
+  int id = 0;
+  AlarmChange change = AlarmChange::kNone;
+  Score score;
+  lab.on_forecast = [&](const Forecast& made) {
+    change = made.alarm;
+    score = made.predictions[0].score;
+  };
+  const auto pass = [&](float quality) {
+    EXPECT_EQ(lab.Sample(std::to_string(++id), random.Normal()), Refusal::kNone);
+    const AlarmChange before = change;
+    EXPECT_EQ(lab.Label(std::to_string(id), quality), Refusal::kNone);
+    lab.Learn();
+    return before;
+  };
+  for (int i = 0; i < 10'000; ++i) pass(static_cast<float>(5 + random.Normal()));
+  EXPECT_NEAR(score.inside, 0.8, 0.1) << "of the last 200";
+  pass(5), pass(5);
+  EXPECT_EQ(lab.forecaster.alarms(), 0u);
+  pass(50);
+  EXPECT_EQ(pass(5), AlarmChange::kRaised) << "as the next sample comes";
+  EXPECT_EQ(lab.forecaster.alarms(), 1u);
+}
+
+TEST(LateLabels, OfSeveralTargetsComeTogether) {
+  ForecastSettings settings = Late(2, 8);
+  settings.labels.push_back({"hardness", ""});
+  settings.targets = {2, 3};
+  Lab lab(settings);
+  std::vector<float> baselines;
+  lab.on_forecast = [&](const Forecast& made) {
+    baselines = {made.predictions[0].baseline, made.predictions[1].baseline};
+  };
+  ASSERT_EQ(lab.Sample("1", 0), Refusal::kNone);
+  EXPECT_EQ(lab.Label("1", {3, std::nanf("")}), Refusal::kMissingField);
+  EXPECT_EQ(lab.Label("1", {3, 7}), Refusal::kNone);
+  ASSERT_EQ(lab.Sample("2", 0), Refusal::kNone);
+  EXPECT_EQ(baselines, (std::vector<float>{3, 7}));
+  EXPECT_EQ(lab.Label("2", {4, 9}), Refusal::kNone);
+  EXPECT_EQ(lab.totals().scored, 2);
+  EXPECT_EQ(lab.totals().complete, 2u) << "labels";
 }
 
 TEST(LateLabels, TakeMemoryThatIsStated) {
