@@ -144,12 +144,14 @@ Result<int> PrintData(const Config& given) {
   return 0;
 }
 
-/// "temp 1, 6 rows ahead"
-std::string ForecastText(const ForecastSettings& forecast) {
+/// "temp 1, 6 rows ahead", or "quality of each row, which lab/{device} says later"
+std::string ForecastText(const StreamSettings& stream) {
+  const ForecastSettings& forecast = stream.forecast;
   std::string targets, rows;
-  for (const int target : forecast.targets)
-    targets +=
-        (targets.empty() ? "" : ", ") + forecast.fields[static_cast<std::size_t>(target)].name;
+  for (std::size_t i = 0; i < forecast.targets.size(); ++i)
+    targets += (targets.empty() ? "" : ", ") + forecast.TargetField(i).name;
+  if (stream.labels)
+    return targets + " of each row, which " + stream.labels->topic.text() + " says later";
   for (const int horizon : forecast.horizons)
     rows += (rows.empty() ? "" : ", ") + std::to_string(horizon);
   return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");
@@ -165,7 +167,7 @@ Result<int> PrintStreams(const Config& config) {
     const Forecaster forecaster(stream.forecast, model->spec, {});
     std::printf("\nstream %s: reads %s at %s and forecasts %s; remembers %s bytes of each device\n",
                 stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
-                ForecastText(stream.forecast).c_str(),
+                ForecastText(stream).c_str(),
                 WithCommas(forecaster.bytes_per_device()).c_str());
     if (stream.replay > 0)
       std::printf(

@@ -118,8 +118,11 @@ Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
     return InvalidArgument(stream->origin +
                            ": says nothing of what is to be forecast; write for example target = "
                            "\"" +
-                           stream->forecast.fields.front().name + "\"");
+                           (keys.Given("label_topic") ? std::string("quality")
+                                                      : stream->forecast.fields.front().name) +
+                           "\"");
   const auto& fields = stream->forecast.fields;
+  if (keys.Given("label_topic")) return {};  // they are in what comes there
   const Strings targets = *keys.Get<Strings>("target");
   for (const std::string& name : targets) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
@@ -171,9 +174,11 @@ Status ReadForecast(const StreamKeys& keys, StreamSettings* stream) {
   forecast.missing = missing == "skip"    ? Forecast::Missing::kSkip
                      : missing == "error" ? Forecast::Missing::kError
                                           : Forecast::Missing::kHold;
-  auto horizons = ReadHorizons(keys, forecast.every_s);
-  if (!horizons.ok()) return horizons.status();
-  forecast.horizons = *std::move(horizons);
+  if (!keys.Given("label_topic")) {
+    auto horizons = ReadHorizons(keys, forecast.every_s);
+    if (!horizons.ok()) return horizons.status();
+    forecast.horizons = *std::move(horizons);
+  }
   forecast.quantiles = *keys.Get<std::vector<double>>("quantiles");
   std::ranges::sort(forecast.quantiles);
   if (std::ranges::adjacent_find(forecast.quantiles) != forecast.quantiles.end())
@@ -198,6 +203,17 @@ Status ReadDrift(const StreamKeys& keys, PageHinkleySettings* drift) {
 
 /// Sections of one's own of whoever names none of them.
 void FillDefaults(ConfigEntries* entries, const std::string& stream) {
+  const auto usual = [&](const char* key, ConfigValue value) {
+    entries->values.try_emplace("stream." + stream + '.' + key,
+                                ConfigEntry{std::move(value), "default"});
+  };
+  // What comes later is of that very row, and learned from a window that begins with nothing.
+  if (entries->values.contains("stream." + stream + ".label_topic")) {
+    usual("horizon", std::monostate());
+    usual("model", FindRule("stream", "model")->standard);
+    usual("hidden", FindRule("stream", "hidden")->standard);
+    if (RecursOf(StreamKeys(*entries, stream))) usual("state", std::string("window"));
+  }
   const bool alarm = !entries->streams.at(stream).alarm.empty();
   for (const ConfigRule& rule : StreamRules()) {
     if (rule.section != "stream" && !(alarm && rule.section == "stream.alarm")) continue;
@@ -237,6 +253,7 @@ Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const st
   MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadDrift(keys, &stream.forecast.drift));
   MURMURATE_RETURN_IF_ERROR(ReadModel(keys, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamLabels(entries, keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadStreamAlarm(entries, keys, &stream));
   return stream;
 }

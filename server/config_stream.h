@@ -36,6 +36,12 @@ struct StreamAlarm {
   bool retain = true;  ///< the broker keeps the last of each device
 };
 
+/// Of labels that come later.
+struct StreamLabelSettings {
+  TopicPattern topic;
+  PayloadSettings payload;  ///< its fields are the targets
+};
+
 struct StreamSettings {
   std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
   /// Without what is looked up when the stream starts: the password and `insecure`.
@@ -47,6 +53,7 @@ struct StreamSettings {
   std::string status;  ///< a topic; "": not said
   bool retain = true;  ///< the broker keeps the last forecast and error of each device
   PayloadSettings payload;
+  std::optional<StreamLabelSettings> labels;
   ForecastSettings forecast;
   bool recurrent = true;   ///< else the model sees a window of rows at once
   int max_batch = 64;      ///< sequences, or rows of a model that does not recur

@@ -65,6 +65,16 @@ const std::vector<ConfigRule> kMessageRules{
      {"s", "ms", "us", "ns", "iso8601"}},
     {"stream", "sequence", kString, kUnset, "\"/seq\"",
      "where a message has its number: what comes twice counts once"},
+    {"stream", "device", kString, kUnset, "\"/id\"",
+     "where a message says who sends it, when its topic has no {device}"},
+    {"stream", "label_topic", kString, kUnset, "\"lab/{device}/result\"",
+     "topics where the target of each row comes later; usual: targets are fields"},
+    {"stream", "id", kString, kUnset, "\"/id\"",
+     "with label_topic: where a sample and its label say which sample it is"},
+    {"stream", "label_window", kInteger, I(256), "256",
+     "rows of a device after which a label comes too late", 1, 4096},
+    {"stream", "label_header", ValueKind::kStrings, Strings{}, "[\"id\", \"quality\"]",
+     "csv: the names of all columns of a label"},
     {"stream", "every", ValueKind::kDuration, kUnset, "\"10s\"",
      "put messages on a grid of this step; usual: each is a row"},
     {"stream",
@@ -93,7 +103,8 @@ const std::vector<ConfigRule> kMessageRules{
 };
 
 const std::vector<ConfigRule> kForecastRules{
-    {"stream", "target", ValueKind::kNames, kUnset, "\"temp\"", "the fields that are forecast"},
+    {"stream", "target", ValueKind::kNames, kUnset, "\"temp\"",
+     "the fields that are forecast, or with label_topic what labels say"},
     {"stream", "horizon", ValueKind::kSpans, std::vector<std::int64_t>{1}, "[1, 6]",
      "rows ahead, or times on the grid of `every`", 1, 4096},
     {"stream", "quantiles", ValueKind::kNumbers, std::vector<double>{}, "[0.1, 0.9]",

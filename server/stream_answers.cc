@@ -23,7 +23,7 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
   errors_.resize(forecasts_.size());
   times_.resize(horizons);
   for (std::size_t i = 0; i < forecast.targets.size(); ++i) {
-    const StreamField& field = forecast.fields[static_cast<std::size_t>(forecast.targets[i])];
+    const StreamField& field = forecast.TargetField(i);
     targets_.push_back({field.name, field.unit, {forecasts_.data() + i * horizons, horizons}});
     target_alarms_.push_back({field.name, field.unit, 0.0f, 0.0f});
     target_errors_.push_back({field.name, field.unit, {errors_.data() + i * horizons, horizons}});
@@ -108,8 +108,10 @@ void StreamAnswers::GiveErrors(const Forecast& forecast) {
 void StreamAnswers::GiveAlarm(const Forecast& forecast) {
   for (std::size_t i = 0; i < target_alarms_.size(); ++i) {
     const auto field = static_cast<std::size_t>(settings_.forecast.targets[i]);
-    target_alarms_[i].value = forecast.values[field];
-    target_alarms_[i].forecast = forecast.predictions[i * times_.size()].published;
+    const Prediction& made = forecast.predictions[i * times_.size()];
+    target_alarms_[i].value =
+        settings_.forecast.late_labels() ? made.baseline : forecast.values[field];
+    target_alarms_[i].forecast = made.published;
   }
   const bool raised = forecast.alarm == AlarmChange::kRaised;
   WriteAlarm({forecast.device, forecast.time_ns, raised, settings_.alarm->when, target_alarms_},

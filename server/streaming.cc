@@ -44,7 +44,8 @@ Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
 }
 
 Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-                     PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock)
+                     PayloadReader reader, StreamLabels labels, OnNumbers on_numbers,
+                     LogCallback log, StreamClock clock)
     : settings_(settings),
       channel_(std::move(channel)),
       on_numbers_(std::move(on_numbers)),
@@ -58,6 +59,7 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
       forecaster_(settings_.forecast, channel_->spec,
                   [this](const Forecast& forecast) { answers_.Give(forecast); }),
       reader_(std::move(reader)),
+      labels_(std::move(labels)),
       began_ns_(clock_.unix_ns()),
       next_second_ns_(clock_.now_ns() + kNanosecondsPerSecond) {}
 
@@ -69,9 +71,11 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
   if (!link.ok()) return link.status();
   auto reader = PayloadReader::Make(settings.payload);
   if (!reader.ok()) return reader.status();
+  auto labels = StreamLabels::Make(settings);
+  if (!labels.ok()) return labels.status();
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
-                                                  std::move(on_numbers), std::move(log),
-                                                  std::move(clock)));
+                                                  *std::move(labels), std::move(on_numbers),
+                                                  std::move(log), std::move(clock)));
   const TrajectoryLayout layout = settings.layout(stream->channel_->spec);
   const double most_bytes =
       static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices +
@@ -81,7 +85,7 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
         settings.origin + ": " + std::to_string(settings.forecast.max_devices) + " devices" +
         (settings.replay > 0 ? " and what is replayed" : "") + " may take " +
         std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
-        " GiB, expected 4 at most; lower max_devices, season, window or horizon" +
+        " GiB, expected 4 at most; lower max_devices, season, window, label_window or horizon" +
         (settings.replay > 0 ? ", or replay" : ""));
   if (settings.replay > 0)
     stream->replay_ = std::make_unique<ReplayWindow>(layout, settings.replay, settings.seed);
@@ -148,6 +152,8 @@ void Streaming::Take(const MqttMessage& message) {
 Refusal Streaming::Read(const MqttMessage& message) {
   if (message.retained) return Refusal::kRetained;
   Refusal refusal = settings_.subscribe.Match(message.topic, &levels_);
+  if (refusal == Refusal::kUnknownTopic)
+    return labels_.Take(message.topic, message.payload, &forecaster_);
   if (refusal != Refusal::kNone) return refusal;
   sample_.device = settings_.subscribe.DeviceOf(levels_);
   refusal = reader_.Read(message.payload, &sample_);

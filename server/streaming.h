@@ -26,6 +26,7 @@
 #include "server/stream/mqtt_link.h"
 #include "server/stream/replay_window.h"
 #include "server/stream_answers.h"
+#include "server/stream_labels.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/experience/experience_channel.h"
@@ -83,7 +84,8 @@ class Streaming {
 
  private:
   Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-            PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock);
+            PayloadReader reader, StreamLabels labels, OnNumbers on_numbers, LogCallback log,
+            StreamClock clock);
   void BeginRound();
   void EndRound();
   void Take(const MqttMessage& message);
@@ -109,6 +111,7 @@ class Streaming {
   StreamAnswers answers_;
   Forecaster forecaster_;
   PayloadReader reader_;
+  StreamLabels labels_;
   Sample sample_;
   std::vector<std::string_view> levels_;
   RefusalCounts counts_;
