@@ -154,6 +154,36 @@ TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
   EXPECT_EQ(place_.LeftBehind(), "");
 }
 
+TEST_F(ServeStream, WhatAFrozenStreamHasTakenIsKeptThoughNobodyLearns) {
+  std::string config = ConfigFor(broker_, "learn = false\n[checkpoint]\nevery_s = 0.2\n");
+  const std::string rate = "learning_rate = 0.01\n";  // which nothing learns by
+  place_.Write("sensors.toml", config.erase(config.find(rate), rate.size()));
+  Plant plant(broker_);
+  const auto committed = [&] {
+    const Json last = plant.Last("sensors/a/committed");
+    return last.is_null() ? 0 : last["sequence"].get<int>();
+  };
+  {
+    Process server(place_.path(), {"serve", "sensors.toml"});
+    ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+    for (int i = 1; i <= 5; ++i) ASSERT_FALSE(plant.Send(i).is_null());
+    ASSERT_TRUE(plant.Until([&] { return committed() == 5; })) << committed();
+    server.Send(SIGKILL);
+    ASSERT_EQ(server.Wait(20), 128 + SIGKILL);
+  }
+  Process server(place_.path(), {"resume", "sensors"});
+  ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+  Probe sender(SettingsFor(broker_.address()));
+  ASSERT_TRUE(sender.UntilUp());
+  sender.link->Publish("sensors/a/data", "{\"temp\":1,\"seq\":5}", 1);
+  sender.Until([&] { return server.Says("(duplicate)", 0.01); });
+  ASSERT_FALSE(plant.Send(6).is_null());
+  EXPECT_THAT(Status(), HasSubstr(", 6 messages ("));
+  ASSERT_TRUE(plant.Until([&] { return committed() == 6; })) << committed();
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0);
+}
+
 TEST_F(ServeStream, ABrokerThatGoesAndComesBackIsWaitedFor) {
   place_.Write("sensors.toml", ConfigFor(broker_));
   Process server(place_.path(), {"serve", "sensors.toml"});
