@@ -184,6 +184,35 @@ TEST_F(ServeStream, WhatAFrozenStreamHasTakenIsKeptThoughNobodyLearns) {
   EXPECT_EQ(server.Wait(20), 0);
 }
 
+TEST_F(ServeStream, TwoDaemonsLearnOneModelAroundAShard) {
+  const std::string shared = "[parameters]\nmode = \"server\"\nshards = [\"ipc://" + place_.path() +
+                             "/shard\"]\nrule = \"asgd\"\nworkers = 2\n";
+  place_.Write("sensors.toml", ConfigFor(broker_, shared));
+  Process shard(place_.path(), {"params", "sensors.toml", "--shard", "0"});
+  ASSERT_TRUE(shard.Says("shard 0 of 1"));
+  Process one(place_.path(), {"serve", "sensors.toml"});
+  Process other(place_.path(),
+                {"serve", "sensors.toml", "--set", "run.name=other", "--set", "parameters.worker=1",
+                 "--set", "stream.temp.subscribe=plant/{device}/data", "--set",
+                 "stream.temp.publish=plant/{device}/forecast", "--set",
+                 "stream.temp.status=plant/forecaster"});
+  ASSERT_TRUE(one.Says(": connected")) << one.Errors();
+  ASSERT_TRUE(other.Says(": connected")) << other.Errors();
+  Plant plant(broker_);
+  Json said;
+  for (int i = 1; i <= 40; ++i) ASSERT_FALSE((said = plant.Send(i)).is_null());
+  EXPECT_GT(said["version"], 10);
+  Probe sender(SettingsFor(broker_.address(), "plant/+/forecast"));  // it has learned nothing
+  ASSERT_TRUE(sender.UntilUp());
+  for (int i = 1; i <= 3; ++i)
+    sender.link->Publish("plant/b/data", Json{{"temp", Wave(i)}, {"seq", i}}.dump(), 1);
+  ASSERT_TRUE(sender.UntilGot(3)) << other.Errors();
+  for (Process* process : {&one, &other, &shard}) {
+    process->Send(SIGINT);
+    EXPECT_EQ(process->Wait(20), 0) << process->Errors();
+  }
+}
+
 TEST_F(ServeStream, ABrokerThatGoesAndComesBackIsWaitedFor) {
   place_.Write("sensors.toml", ConfigFor(broker_));
   Process server(place_.path(), {"serve", "sensors.toml"});
