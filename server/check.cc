@@ -167,8 +167,7 @@ Result<int> PrintStreams(const Config& config) {
     const Forecaster forecaster(stream.forecast, model->spec, {});
     std::printf("\nstream %s: reads %s at %s and forecasts %s; remembers %s bytes of each device\n",
                 stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
-                ForecastText(stream).c_str(),
-                WithCommas(forecaster.bytes_per_device()).c_str());
+                ForecastText(stream).c_str(), WithCommas(forecaster.bytes_per_device()).c_str());
     if (stream.replay > 0)
       std::printf(
           "keeps %s %s to learn again, %s bytes\n",

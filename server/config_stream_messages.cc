@@ -47,15 +47,9 @@ Status ReadLink(const StreamKeys& keys, StreamSettings* stream) {
     return keys.Superfluous("password_env",
                             "password_file holds the password; take one of the "
                             "two out");
-  for (const char* key : {"ca_file", "certificate_file", "key_file"})
-    if (keys.Given(key) && !address->secure)
-      return keys.Superfluous(
-          key, "the broker is spoken to without TLS; write broker = \"mqtts://" + address->host +
-                   "\", or take the line out");
-  const char* const lone = link.key_file.empty() ? "certificate_file" : "key_file";
-  if (link.key_file.empty() != link.certificate_file.empty())
-    return keys.Blame(lone, InvalidArgument("a certificate and its key go together; set both "
-                                            "certificate_file and key_file, or neither"));
+  const char* key = nullptr;
+  if (Status status = CheckTlsFiles(link, *address, &key); !status.ok())
+    return keys.Blame(key, status);
   return {};
 }
 

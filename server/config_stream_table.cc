@@ -1,18 +1,8 @@
 // The table of a stream's keys: what there is, what it means, what it may be.
-#include "server/config_rules.h"
+#include "server/config_table_words.h"
 
 namespace murmurate {
 namespace {
-
-using Strings = std::vector<std::string>;
-constexpr auto kUnset = std::monostate();
-const auto kBool = ValueKind::kBool;
-const auto kInteger = ValueKind::kInteger;
-const auto kString = ValueKind::kString;
-const auto kPath = ValueKind::kPath;
-
-ConfigValue I(std::int64_t value) { return value; }
-ConfigValue S(const char* value) { return std::string(value); }
 
 const std::vector<ConfigRule> kLinkRules{
     {"stream", "broker", kString, S("mqtt://localhost:1883"), "\"mqtt://localhost:1883\"",

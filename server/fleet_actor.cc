@@ -18,19 +18,13 @@
 namespace murmurate {
 namespace {
 
-constexpr char kDevice[] = "{device}";
 constexpr int kBurst = 256;
 constexpr int kLongestWaitMs = 50;
 /// For the broker to acknowledge what was sent last.
 constexpr std::int64_t kGraceNs = 5 * kNanosecondsPerSecond;
 
-std::string With(std::string topic, const std::string& name) {
-  const std::size_t at = topic.find(kDevice);
-  return at == topic.npos ? topic : topic.replace(at, sizeof kDevice - 1, name);
-}
-
 Status CheckTopic(const char* option, const std::string& topic) {
-  if (IsTopic(With(topic, "a")) && With(topic, "a") != With(topic, "b")) return {};
+  if (IsTopic(TopicFor(topic, "a")) && TopicFor(topic, "a") != TopicFor(topic, "b")) return {};
   return InvalidArgument(std::string(option) + ": got \"" + topic +
                          "\", expected a topic with {device} in it, such as "
                          "sensors/{device}/data");
@@ -50,7 +44,7 @@ MqttSettings LinkOf(const FleetArguments& arguments) {
   MqttSettings settings;
   settings.broker = arguments.broker;
   settings.insecure = arguments.insecure;
-  for (const std::string& topic : {With(arguments.committed, "+"), arguments.status})
+  for (const std::string& topic : {TopicFor(arguments.committed, "+"), arguments.status})
     if (!topic.empty()) settings.subscriptions.push_back({topic, 1});
   return settings;
 }
@@ -76,7 +70,7 @@ class FleetRun {
         end_ns_(static_cast<std::int64_t>(arguments.seconds * 1e9)) {
     if (arguments.committed.empty()) return;
     for (int i = 0; i < fleet_.devices(); ++i)
-      devices_[With(arguments.committed, Fleet::NameOf(i))] = i;
+      devices_[TopicFor(arguments.committed, Fleet::NameOf(i))] = i;
   }
 
   Status Open() {

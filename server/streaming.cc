@@ -57,7 +57,7 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                  return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
-                  [this](const Forecast& forecast) { answers_.Give(forecast); }),
+                  [this](const Forecast& forecast) { answers_.Give(forecast, clock_.now_ns()); }),
       reader_(std::move(reader)),
       labels_(std::move(labels)),
       began_ns_(clock_.unix_ns()),
@@ -121,6 +121,7 @@ void Streaming::Stop() {
   if (loop_ == nullptr) return;
   loop_.reset();
   next_second_ns_ = std::numeric_limits<std::int64_t>::max();
+  answers_.GiveRest();
   if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
   PollOnce(0);
 }
@@ -132,6 +133,7 @@ void Streaming::PollOnce(int timeout_ms) {
   forecaster_.Predict();
   FillBatch();
   const std::int64_t now_ns = clock_.now_ns();
+  answers_.GiveDue(now_ns);
   if (now_ns >= next_second_ns_) EachSecond(now_ns);
   EndRound();
 }
@@ -290,8 +292,9 @@ void Streaming::LogDrifts() {
 void Streaming::SayStatus() {
   if (settings_.status.empty()) return;
   const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
-  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_}, settings_.payload.time_form,
-              &status_text_);
+  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_, settings_.payload.fields,
+               reader_.counts()},
+              settings_.payload.time_form, &status_text_);
   link_->Publish(settings_.status, status_text_, 1, true);
 }
 
@@ -312,10 +315,16 @@ void Streaming::OnTrained() {
   Wake();
 }
 
-void Streaming::Save(const StateWriter& writer) const {
+void Streaming::Save(const StateWriter& writer) {
   const std::lock_guard lock(mutex_);
   forecaster_.Save(writer);
   if (replay_) replay_->Save(writer.Section("replay"));
+  saved_ = counts_[Refusal::kNone];
+}
+
+bool Streaming::unsaved() const {
+  const std::lock_guard lock(mutex_);
+  return saved_ != counts_[Refusal::kNone];
 }
 
 void Streaming::Commit(const StateReader& reader) {
@@ -354,6 +363,10 @@ StreamView Streaming::View() const {
   for (std::size_t i = 1; i < kRefusals; ++i)
     if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
       view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
+  for (std::size_t i = 0; i < reader_.counts().size(); ++i)
+    if (const FieldCounts& counts = reader_.counts()[i]; counts.any())
+      view.fields.push_back({settings_.payload.fields[i].name, counts.missing, counts.out_of_range,
+                             counts.wrong_type});
   return view;
 }
 

@@ -76,7 +76,8 @@ class Streaming {
   // The learning thread; Wake and these at any time before the end of this object.
   void TakeWeights(std::shared_ptr<const Snapshot> snapshot);
   void OnTrained();
-  void Save(const StateWriter& writer) const;  ///< or after Stop
+  void Save(const StateWriter& writer);  ///< or after Stop
+  bool unsaved() const;                  ///< messages were taken since Save, or this life began
   /// Any thread: a checkpoint with what Save wrote is on disk, and the senders are told.
   void Commit(const StateReader& reader);
 
@@ -116,6 +117,7 @@ class Streaming {
   std::vector<std::string_view> levels_;
   RefusalCounts counts_;
   std::unique_ptr<ReplayWindow> replay_;  ///< null: off
+  std::uint64_t saved_ = 0;               ///< messages taken by the last Save
   int given_ = 0;                         ///< batches handed over and not trained on
   int wait_ms_ = 0;                       ///< at most, for messages: a batch is due then
   std::int64_t waiting_since_ns_ = 0;     ///< pairs are; 0: none

@@ -35,6 +35,12 @@ struct ModelStatus {
   std::optional<double> actor_wait = {};
 };
 
+/// What was not usable of a field's values.
+struct FieldView {
+  std::string name;
+  std::uint64_t missing = 0, out_of_range = 0, wrong_type = 0;
+};
+
 /// One stream of messages: its broker and what came of it.
 struct StreamView {
   std::string name, broker;
@@ -48,6 +54,12 @@ struct StreamView {
   double messages_per_s = 0;
   std::optional<double> error = {}, baseline_error = {};  ///< recently, in its usual error
   std::vector<std::pair<std::string, std::uint64_t>> refused = {};  ///< by reason
+  std::vector<FieldView> fields = {};                               ///< those with anything in them
+  /// Of 1: what the model's error is less than the naive forecast's.
+  std::optional<double> skill() const {
+    if (!error || !baseline_error || *baseline_error <= 0) return std::nullopt;
+    return 1 - *error / *baseline_error;
+  }
 };
 
 struct StatusReport {

@@ -97,7 +97,6 @@ void Device::Break() {
 }
 
 void Device::BeginAgain() {
-  Break();
   last_time_ns = 0;
   late = 0;
   cell_begun = false;

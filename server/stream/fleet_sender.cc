@@ -10,14 +10,6 @@
 namespace murmurate {
 namespace {
 
-std::string Filled(std::string topic, const std::string& name) {
-  constexpr std::string_view kDevice = "{device}";
-  for (std::size_t at = topic.find(kDevice); at != std::string::npos;
-       at = topic.find(kDevice, at + name.size()))
-    topic.replace(at, kDevice.size(), name);
-  return topic;
-}
-
 void Append(std::string* text, std::string_view key, double value) {
   char digits[32];
   const auto end =
@@ -35,6 +27,14 @@ void AppendTime(std::string* text, std::int64_t unix_ns) {
 
 }  // namespace
 
+std::string TopicFor(std::string topic, const std::string& device) {
+  constexpr std::string_view kDevice = "{device}";
+  for (std::size_t at = topic.find(kDevice); at != std::string::npos;
+       at = topic.find(kDevice, at + device.size()))
+    topic.replace(at, kDevice.size(), device);
+  return topic;
+}
+
 FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Publish publish)
     : fleet_(fleet),
       settings_(settings),
@@ -43,7 +43,7 @@ FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Publish p
       pumps_(static_cast<std::size_t>(fleet.devices())) {
   MURMURATE_CHECK(settings.rate > 0 || !settings.drift_at_s, "a drift without a rate");
   for (std::size_t i = 0; i < pumps_.size(); ++i) {
-    pumps_[i].topic = Filled(settings.topic, Fleet::NameOf(static_cast<int>(i)));
+    pumps_[i].topic = TopicFor(settings.topic, Fleet::NameOf(static_cast<int>(i)));
     pumps_[i].first_due_ns = static_cast<std::int64_t>(interval_ns_ * static_cast<double>(i) /
                                                        static_cast<double>(pumps_.size()));
   }

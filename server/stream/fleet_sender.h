@@ -25,6 +25,9 @@
 
 namespace murmurate {
 
+/// With `device` for each {device}.
+std::string TopicFor(std::string topic, const std::string& device);
+
 class FleetSender {
  public:
   struct Settings {
