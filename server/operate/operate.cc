@@ -63,9 +63,9 @@ Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed
   if (resumed != nullptr)
     MURMURATE_RETURN_IF_ERROR(model->progress->Load(StateReader(*resumed->state, "progress")));
   if (resumed != nullptr)
-    for (const auto& [name, curve] :
+    for (const auto& [number, curve] :
          {std::pair{kStreamError, &model->error}, std::pair{kNaiveError, &model->naive}})
-      if (const auto earlier = ReadReportedCurve(model->folder + "/reports.csv", name);
+      if (const auto earlier = ReadReportedCurve(model->folder + "/reports.csv", number);
           earlier.ok())
         for (const CurvePoint& point : *earlier) curve->Add(point);
   models_.push_back(std::move(model));
