@@ -40,7 +40,6 @@ class StreamAnswers {
   void GiveForecast(const Forecast& forecast);
   void GiveErrors(const Forecast& forecast);
   void GiveAlarm(const Forecast& forecast);
-  std::int64_t TimeOf(const Forecast& forecast, int horizon) const;
 
   const StreamSettings& settings_;
   const Publish publish_;

@@ -86,6 +86,8 @@ class Forecaster {
   Refusal Take(const Sample& sample, std::int64_t arrival_ns);
   /// A forecast for each row that has none yet.
   void Predict();
+  /// A row of this device waits for Predict.
+  bool IsDue(std::string_view device) const;
   void TakeWeights(const Snapshot& snapshot);
   std::uint64_t version() const { return version_; }
 
