@@ -59,6 +59,23 @@ Status ReadLink(const StreamKeys& keys, StreamSettings* stream) {
   return {};
 }
 
+/// Keys of a way that is not there.
+Status RefuseTopics(const StreamKeys& keys) {
+  for (const char* key :
+       {"subscribe",        "publish",   "metrics",   "committed",     "status",       "retain",
+        "protocol",         "client_id", "user",      "password_file", "password_env", "ca_file",
+        "certificate_file", "key_file",  "qos",       "format",        "header",       "separator",
+        "max_bytes",        "time",      "time_unit", "sequence"})
+    if (keys.Given(key)) return keys.Superfluous(key, kNoBroker);
+  return {};
+}
+
+Status ReadListen(const StreamKeys& keys, StreamSettings* stream) {
+  stream->listen = keys.Text("listen");
+  stream->has_broker = keys.Given("broker");
+  return stream->has_broker ? Status() : RefuseTopics(keys);
+}
+
 /// Of {names} only those in `allowed`.
 bool NamesOnly(std::string topic, const std::string& allowed) {
   if (!allowed.empty())
@@ -151,6 +168,11 @@ class FieldReader {
   Status Add(const std::string& name, StreamSettings* stream) const {
     FieldSettings field{name};
     field.pointer = Get<std::string>(name, "pointer");
+    if (field.pointer && !stream->has_broker) {
+      const ConfigEntry& entry = entries_.values.at(PathOf(name, "pointer"));
+      return InvalidArgument(entry.origin + ": " + PathOf(name, "pointer") + ": got " +
+                             ToToml(entry.value) + ", expected no such line, because " + kNoBroker);
+    }
     field.unit = Get<std::string>(name, "unit").value_or("");
     field.min = Get<double>(name, "low");
     field.max = Get<double>(name, "high");
@@ -197,10 +219,13 @@ Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
 
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream) {
-  MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
+  MURMURATE_RETURN_IF_ERROR(ReadListen(keys, stream));
+  if (stream->has_broker) {
+    MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
+    MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
+  }
   MURMURATE_RETURN_IF_ERROR(FieldReader(entries, stream->name).Read(keys, stream));
-  return ReadPayload(keys, stream);
+  return stream->has_broker ? ReadPayload(keys, stream) : Status();
 }
 
 }  // namespace murmurate

@@ -60,7 +60,9 @@ void StreamAnswers::Give(const Forecast& forecast) {
   if (settings_.publish && Fill(*settings_.publish, forecast.device)) GiveForecast(forecast);
   if (settings_.metrics && Fill(*settings_.metrics, forecast.device)) GiveErrors(forecast);
   if (forecast.alarm == AlarmChange::kNone) return;
-  if (settings_.alarm && Fill(settings_.alarm->publish, forecast.device)) GiveAlarm(forecast);
+  if (settings_.alarm && settings_.alarm->publish &&
+      Fill(*settings_.alarm->publish, forecast.device))
+    GiveAlarm(forecast);
 }
 
 void StreamAnswers::GiveForecast(const Forecast& forecast) {

@@ -56,7 +56,10 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                  return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
-                  [this](const Forecast& forecast) { answers_.Give(forecast); }),
+                  [this](const Forecast& forecast) {
+                    if (server_) server_->Give(forecast);
+                    if (link_) answers_.Give(forecast);
+                  }),
       reader_(std::move(reader)),
       began_ns_(clock_.unix_ns()),
       next_second_ns_(clock_.now_ns() + kNanosecondsPerSecond) {}
@@ -65,8 +68,6 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
                                                    std::shared_ptr<ExperienceChannel> channel,
                                                    OnNumbers on_numbers, LogCallback log,
                                                    StreamClock clock) {
-  auto link = LinkOf(settings, insecure);
-  if (!link.ok()) return link.status();
   auto reader = PayloadReader::Make(settings.payload);
   if (!reader.ok()) return reader.status();
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
@@ -79,13 +80,34 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
         settings.origin + ": " + std::to_string(settings.forecast.max_devices) +
         " devices may take " + std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
         " GiB, expected 4 at most; lower max_devices, season, window or horizon");
-  auto opened = MqttLink::Open(
-      *std::move(link),
-      {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
-       [self = stream.get()](bool up, const std::string& why) { self->OnState(up, why); }});
-  if (!opened.ok()) return InvalidArgument(settings.origin + ": " + opened.status().message());
-  stream->link_ = *std::move(opened);
+  if (settings.has_broker) MURMURATE_RETURN_IF_ERROR(stream->OpenLink(insecure));
+  if (!settings.listen.empty()) MURMURATE_RETURN_IF_ERROR(stream->OpenServer());
   return stream;
+}
+
+Status Streaming::OpenLink(bool insecure) {
+  auto link = LinkOf(settings_, insecure);
+  if (!link.ok()) return link.status();
+  auto opened = MqttLink::Open(*std::move(link),
+                               {[this](const MqttMessage& message) { Take(message); },
+                                [this](bool up, const std::string& why) { OnState(up, why); }});
+  if (!opened.ok()) return InvalidArgument(settings_.origin + ": " + opened.status().message());
+  link_ = *std::move(opened);
+  return {};
+}
+
+Status Streaming::OpenServer() {
+  auto opened = SampleServer::Open(
+      {settings_.listen, settings_.name, settings_.payload.fields, settings_.forecast},
+      {[this](const Sample& sample) { return TakeSample(sample); },
+       [this](Refusal refusal) { counts_.Add(refusal); }},
+      clock_.now_ns);
+  if (!opened.ok())
+    return Status(opened.status().code(), settings_.origin + ": " + opened.status().message());
+  server_ = *std::move(opened);
+  log_(LogLevel::kInfo, "stream " + settings_.name + ": listens on " + server_->address());
+  if (link_) link_->AlsoWaitFor(server_->fd());
+  return {};
 }
 
 Streaming::~Streaming() { Stop(); }
@@ -97,6 +119,7 @@ Status Streaming::Load(const StateReader& reader) {
   channel_->environment_steps.store(forecaster_.totals().learned);
   auto sequences = Forecaster::SavedSequences(reader);
   if (sequences.ok()) safe_ = *std::move(sequences);
+  if (server_) server_->Commit(safe_);
   return sequences.status();
 }
 
@@ -112,17 +135,31 @@ void Streaming::Stop() {
   next_second_ns_ = std::numeric_limits<std::int64_t>::max();
   if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
   PollOnce(0);
+  if (!server_) return;
+  const std::lock_guard lock(mutex_);
+  server_->SayGoodbye();
 }
 
 void Streaming::PollOnce(int timeout_ms) {
-  (void)link_->PollOnce(std::min(timeout_ms, wait_ms_));
+  Wait(std::min(timeout_ms, wait_ms_));
   BeginRound();
+  if (server_) server_->TakeSome();
   TakeNews();
   forecaster_.Predict();
   FillBatch();
   const std::int64_t now_ns = clock_.now_ns();
   if (now_ns >= next_second_ns_) EachSecond(now_ns);
+  if (server_) server_->EndRound();
   EndRound();
+}
+
+void Streaming::Wait(int timeout_ms) {
+  if (server_ && (server_->has_news() || server_->Readable())) timeout_ms = 0;
+  if (link_) {
+    (void)link_->PollOnce(timeout_ms);
+  } else {
+    server_->Wait(timeout_ms);
+  }
 }
 
 void Streaming::BeginRound() {
@@ -149,6 +186,13 @@ Refusal Streaming::Read(const MqttMessage& message) {
   return forecaster_.Take(sample_, clock_.unix_ns());
 }
 
+SampleOutcome Streaming::TakeSample(const Sample& sample) {
+  const std::uint64_t rows = forecaster_.totals().rows;
+  const Refusal refusal = forecaster_.Take(sample, clock_.unix_ns());
+  counts_.Add(refusal);
+  return {refusal, forecaster_.totals().rows > rows, forecaster_.IsDue(sample.device)};
+}
+
 void Streaming::OnState(bool up, const std::string& sentence) {
   BeginRound();
   log_(up ? LogLevel::kInfo : LogLevel::kWarning, "stream " + settings_.name + ": " + sentence);
@@ -171,8 +215,9 @@ void Streaming::TakeNews() {
   if (!committed.empty()) {
     safe_ = std::move(committed);
     told_ = 0;
+    if (server_) server_->Commit(safe_);
   }
-  TellCommitted();
+  if (link_) TellCommitted();
 }
 
 /// As many as there is room for; the others in later rounds.
@@ -237,14 +282,16 @@ void Streaming::PostNumbers() {
   add("devices", static_cast<double>(forecaster_.devices()));
   std::uint64_t refused = 0;
   for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
-  refused += link_->counters().oversized;  // which nobody has seen
+  if (link_) refused += link_->counters().oversized;  // which nobody has seen
   add("refused", static_cast<double>(refused));
   add("unlearned", static_cast<double>(totals.unlearned));
   add("gaps", static_cast<double>(totals.gaps));
   add("breaks", static_cast<double>(totals.breaks));
-  const MqttCounters& counters = link_->counters();
-  add("unpublished",
-      static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
+  if (link_) {
+    const MqttCounters& counters = link_->counters();
+    add("unpublished",
+        static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
+  }
   add("drifts", static_cast<double>(totals.drifts));
   if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
   on_numbers_(numbers);
@@ -303,7 +350,7 @@ void Streaming::Save(const StateWriter& writer) const {
 }
 
 void Streaming::Commit(const StateReader& reader) {
-  if (!settings_.committed) return;
+  if (!settings_.committed && !server_) return;
   auto sequences = Forecaster::SavedSequences(reader);
   if (!sequences.ok()) return log_(LogLevel::kError, sequences.status().message());
   {
@@ -316,14 +363,23 @@ void Streaming::Commit(const StateReader& reader) {
 StreamView Streaming::View() const {
   StreamView view;
   view.name = settings_.name;
-  view.broker = link_->address().ToString();
-  const std::int64_t since_ns = link_->down_since_ns();
-  view.up = since_ns == MqttLink::kUp;
-  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
-  view.received = link_->counters().received;
-  view.published = link_->counters().published;
-  view.losses = link_->counters().losses;
+  view.up = true;
+  if (link_) {
+    view.broker = link_->address().ToString();
+    const std::int64_t since_ns = link_->down_since_ns();
+    view.up = since_ns == MqttLink::kUp;
+    if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
+    view.received = link_->counters().received;
+    view.published = link_->counters().published;
+    view.losses = link_->counters().losses;
+  }
   const std::lock_guard lock(mutex_);
+  if (server_) {
+    view.listen = server_->address();
+    view.clients = server_->peers();
+    view.answered = server_->counters().answers;
+    view.refused = server_->RefusedMessages();
+  }
   const Forecaster::Totals& totals = forecaster_.totals();
   view.messages = totals.messages;
   view.messages_per_s = messages_per_s_;

@@ -193,8 +193,8 @@ void SampleServer::Greet(const wire::StreamHello& hello, const wire::Header& hea
 /// For one more.
 bool SampleServer::MakeRoom() {
   if (peers_.size() < settings_.max_peers) return true;
-  const auto silent = std::ranges::min_element(
-      peers_, {}, [](const auto& entry) { return entry.second.heard_ns; });
+  const auto silent =
+      std::ranges::min_element(peers_, {}, [](const auto& entry) { return entry.second.heard_ns; });
   if (now_ns_() - silent->second.heard_ns < kRoomNs) return false;
   peers_.erase(silent);
   return true;
@@ -302,6 +302,15 @@ void SampleServer::Reject(wire::Refusal refusal, const std::string& sentence,
   if (IsNonsense(refusal) && rejects_.Note(message_.peer, now_ns_())) peers_.erase(message_.peer);
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> SampleServer::RefusedMessages() const {
+  std::vector<std::pair<std::string, std::uint64_t>> refused;
+  for (std::size_t i = 1; i < counters_.refused.size(); ++i)
+    if (const std::uint64_t count = counters_.refused[i]; count > 0)
+      refused.emplace_back(std::string("wire-") + wire::RefusalName(static_cast<WireRefusal>(i)),
+                           count);
+  return refused;
+}
+
 SendOutcome SampleServer::Send(const PeerId& peer, const wire::Body& body, std::uint64_t number) {
   const wire::Encoded encoded = wire::Encode(body, incarnation_, number);
   Message message;
@@ -330,8 +339,7 @@ void SampleServer::Commit(Committed committed) {
 void SampleServer::TellSome(const PeerId& id, Peer* peer) {
   for (int i = 0; i < kMostTold && (peer->told < peer->to_tell.size() || peer->greeting); ++i) {
     wire::SamplesCommitted committed;
-    const std::size_t end =
-        std::min(peer->told + wire::kMaxCommittedDevices, peer->to_tell.size());
+    const std::size_t end = std::min(peer->told + wire::kMaxCommittedDevices, peer->to_tell.size());
     for (std::size_t j = peer->told; j < end; ++j) {
       const auto& [device, sequence] = committed_[peer->to_tell[j]];
       committed.devices.push_back({device, sequence});
@@ -351,9 +359,8 @@ void SampleServer::EndRound() {
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kNanosecondsPerSecond;
   rejects_.ForgetOld(now_ns);
-  std::erase_if(peers_, [now_ns](const auto& entry) {
-    return now_ns - entry.second.heard_ns >= kIdleNs;
-  });
+  std::erase_if(peers_,
+                [now_ns](const auto& entry) { return now_ns - entry.second.heard_ns >= kIdleNs; });
 }
 
 void SampleServer::SayGoodbye() {

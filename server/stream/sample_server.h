@@ -74,7 +74,7 @@ class SampleServer {
 
   struct Counters {
     std::uint64_t samples = 0, answers = 0;
-    std::uint64_t unanswered = 0;  ///< their sender was gone
+    std::uint64_t unanswered = 0;                                 ///< their sender was gone
     std::array<std::uint64_t, wire::kRefusalCount> refused = {};  ///< messages, by wire::Refusal
   };
 
@@ -107,6 +107,8 @@ class SampleServer {
   bool has_news() const { return has_news_; }
   std::size_t peers() const { return peers_.size(); }
   const Counters& counters() const { return counters_; }
+  /// Of counters().refused what is not 0, as "wire-malformed".
+  std::vector<std::pair<std::string, std::uint64_t>> RefusedMessages() const;
 
  private:
   struct Peer {
@@ -114,7 +116,7 @@ class SampleServer {
     std::uint64_t last_number = 0;
     std::uint32_t unanswered = 0;
     std::int64_t heard_ns = 0;
-    bool greeting = false;              ///< has not been told all that was committed
+    bool greeting = false;             ///< has not been told all that was committed
     std::vector<std::size_t> to_tell;  ///< indices of committed_
     std::size_t told = 0;
   };

@@ -66,8 +66,8 @@ class BodyReader {
     if (!ok()) return 0;
     Expect(vector->size() <= limit, field, "a shorter list", Refusal::kTooLarge);
     // The verifier looks at where a list begins, not at whether its elements lie on their border.
-    Expect(reinterpret_cast<std::uintptr_t>(vector->Data()) % border == 0, field,
-           "elements on their border", Refusal::kMalformed);
+    Expect(vector->size() == 0 || reinterpret_cast<std::uintptr_t>(vector->Data()) % border == 0,
+           field, "elements on their border", Refusal::kMalformed);
     Spend(vector->size() * element_bytes);
     return ok() ? vector->size() : 0;
   }

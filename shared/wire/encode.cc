@@ -230,8 +230,7 @@ struct Writer {
 
   MessageType operator()(const Forecast& forecast) {
     fb::ForecastValue* values = nullptr;
-    const auto list =
-        builder.CreateUninitializedVectorOfStructs(forecast.values.size(), &values);
+    const auto list = builder.CreateUninitializedVectorOfStructs(forecast.values.size(), &values);
     for (const ForecastValue& v : forecast.values)
       *values++ = fb::ForecastValue(v.forecast, v.model, v.baseline, v.error, v.baseline_error,
                                     v.coverage, v.count, v.by_model ? 1 : 0);

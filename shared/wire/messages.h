@@ -305,8 +305,8 @@ struct Alive {
 
 using Body =
     std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye, Pull, Chunk,
-                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive, StreamHello,
-                 StreamOk, Sample, Forecast, Taken, Refused, SamplesCommitted>;
+                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive,
+                 StreamHello, StreamOk, Sample, Forecast, Taken, Refused, SamplesCommitted>;
 
 struct Decoded {
   Header header;

@@ -112,7 +112,9 @@ inline StreamHello SampleStreamHello() { return {1, 1, "plant-7", "temp", {"temp
 inline StreamOk SampleStreamOk() {
   return {77, 3, 256, "temp", {"temp", "hum"}, {1}, {1, 6}, {0.1, 0.9}};
 }
-inline Sample SampleOfAPump() { return {"pump-1", 1'700'000'000'500'000'000, 41, "a7", {21.5f, 40}}; }
+inline Sample SampleOfAPump() {
+  return {"pump-1", 1'700'000'000'500'000'000, 41, "a7", {21.5f, 40}};
+}
 inline Forecast SampleForecast() {
   return {5,
           1'700'000'000'500'000'000,
