@@ -7,7 +7,10 @@
 //   bench_stream one RATE SECONDS [REPLAY]      one device, lstm 128, sequences of 20
 //   bench_stream many RATE SECONDS [REPLAY]     1,000 devices, lstm 64, sequences of 20
 //
-// The last two send RATE messages a second and say how many were forecast and learned from, and how
+//   bench_stream zmq-latency | zmq-one | zmq-many     the same without a broker (RATE 0: all that
+//   is taken)
+//
+// One and many send RATE messages a second and say how many were forecast and learned from, and how
 // long the forecasts took. REPLAY: sequences kept to be learned again.
 #include <unistd.h>
 
@@ -21,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/stream_samples.h"
 #include "server/stream/mqtt_link.h"
 #include "tests/server/process.h"
 #include "tests/stream/broker.h"
@@ -185,14 +189,17 @@ void MeasureRate(const Broker& broker, int count, int units, double rate, double
 
 int main(int argc, char** argv) {
   using namespace murmurate;
+  const std::string what = argc > 1 ? argv[1] : "latency";
+  const bool one = what == "one" || what == "zmq-one";
+  const double rate = argc > 2 ? std::atof(argv[2]) : one ? 2500 : 15000;
+  const double seconds = argc > 3 ? std::atof(argv[3]) : 10;
+  if (what == "zmq-latency") return MeasureSampleLatency(), 0;
+  if (what == "zmq-one") return MeasureSampleRate(1, 128, rate, seconds), 0;
+  if (what == "zmq-many") return MeasureSampleRate(1000, 64, rate, seconds), 0;
   if (!Broker::Installed()) {
     std::fprintf(stderr, "%s\n", Broker::kMissing);
     return 1;
   }
-  const std::string what = argc > 1 ? argv[1] : "latency";
-  const double rate = argc > 2 ? std::atof(argv[2]) : what == "one" ? 2500 : 15000;
-  const double seconds = argc > 3 ? std::atof(argv[3]) : 10;
-  const int replay = argc > 4 ? std::atoi(argv[4]) : 0;
   Broker::Options options;
   options.lines = {"set_tcp_nodelay true", "max_queued_messages 100000"};
   Broker broker(options);

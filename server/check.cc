@@ -160,14 +160,19 @@ std::string ForecastText(const StreamSettings& stream) {
 /// As `serve` would open them, but for the way to the broker.
 Result<int> PrintStreams(const Config& config) {
   for (const StreamSettings& stream : config.streams()) {
-    const auto link = LinkOf(stream, config.server().insecure);
-    if (!link.ok()) return link.status();
+    std::string ways = stream.listen.empty() ? "" : "listens on " + stream.listen;
+    if (stream.has_broker) {
+      const auto link = LinkOf(stream, config.server().insecure);
+      if (!link.ok()) return link.status();
+      ways = "reads " + stream.subscribe.text() + " at " + link->broker +
+             (ways.empty() ? "" : ", " + ways);
+    }
     const auto model = config.ModelForStream(stream);
     if (!model.ok()) return model.status();
     const Forecaster forecaster(stream.forecast, model->spec, {});
-    std::printf("\nstream %s: reads %s at %s and forecasts %s; remembers %s bytes of each device\n",
-                stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
-                ForecastText(stream).c_str(), WithCommas(forecaster.bytes_per_device()).c_str());
+    std::printf("\nstream %s: %s and forecasts %s; remembers %s bytes of each device\n",
+                stream.name.c_str(), ways.c_str(), ForecastText(stream).c_str(),
+                WithCommas(forecaster.bytes_per_device()).c_str());
     if (stream.replay > 0)
       std::printf(
           "keeps %s %s to learn again, %s bytes\n",

@@ -18,6 +18,8 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
 
+constexpr const char* kUsualBroker = "mqtt://localhost:1883";
+
 /// Of its model, as [model] layers has them.
 ConfigValue LayersOf(const StreamKeys& keys) {
   const ConfigValue& model = keys.Entry("model").value;
@@ -221,6 +223,10 @@ void FillDefaults(ConfigEntries* entries, const std::string& stream) {
     entries->values.try_emplace("stream." + stream + inner + rule.key,
                                 ConfigEntry{rule.standard, "default"});
   }
+  ConfigEntry& broker = entries->values.at("stream." + stream + ".broker");
+  const bool listens = StreamKeys(*entries, stream).Given("listen");
+  if (std::holds_alternative<std::monostate>(broker.value) && !listens)
+    broker.value = std::string(kUsualBroker);
 }
 
 }  // namespace

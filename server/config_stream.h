@@ -10,6 +10,9 @@
 //   [stream.temp.field.hum]
 //   pointer = "/climate/humidity"
 //
+// With `listen = "tcp://127.0.0.1:7430"` samples come over ZeroMQ; alone, without subscribe and all
+// that a broker needs.
+//
 // A stream has a model of its own name, which these keys describe: what they say goes to
 // [model.NAME], [model.NAME.algorithm] and [model.NAME.optimizer], as if it stood there.
 #pragma once
@@ -31,9 +34,9 @@ namespace murmurate {
 
 /// Beside its conditions, which are in ForecastSettings.
 struct StreamAlarm {
-  std::string when;  ///< as it is written
-  TopicTemplate publish;
-  bool retain = true;  ///< the broker keeps the last of each device
+  std::string when;                      ///< as it is written
+  std::optional<TopicTemplate> publish;  ///< none: there is no broker
+  bool retain = true;                    ///< the broker keeps the last of each device
 };
 
 /// Of labels that come later.
@@ -44,6 +47,8 @@ struct StreamLabelSettings {
 
 struct StreamSettings {
   std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
+  bool has_broker = true;
+  std::string listen;  ///< where it takes samples itself; "": nowhere, and has_broker
   /// Without what is looked up when the stream starts: the password and `insecure`.
   MqttSettings link;
   std::string password_file, password_env;  ///< at most one is set

@@ -40,11 +40,16 @@ Status ReadStreamAlarm(const ConfigEntries& entries, const StreamKeys& keys,
                            ": does not say what raises it; write for example when = "
                            "\"" +
                            stream->forecast.TargetField(0).name + ".forecast > 30\"");
-  if (!mine.Given("publish"))
+  if (stream->has_broker && !mine.Given("publish"))
     return InvalidArgument(origin +
                            ": does not say where it goes; write for example publish = "
                            "\"sensors/{device}/alarm\"");
   MURMURATE_RETURN_IF_ERROR(ReadConditions(mine, *stream, &stream->forecast.alarm.emplace()));
+  if (!stream->has_broker) {
+    for (const char* key : {"publish", "retain"})
+      if (mine.Given(key)) return mine.Superfluous(key, kNoBroker);
+    return {};
+  }
   auto topic = TopicTemplate::Parse(mine.Text("publish"), stream->subscribe);
   if (!topic.ok()) return mine.Blame("publish", topic.status());
   for (const char* key : {"publish", "metrics", "committed", "status"})

@@ -58,6 +58,11 @@ class StreamKeys {
   const std::string section_, prefix_;
 };
 
+/// What makes a key superfluous where samples come by `listen` alone.
+inline constexpr const char* kNoBroker =
+    "the stream has no broker: samples and their answers go over ZeroMQ (listen); take the line "
+    "out, or set broker";
+
 /// Where messages come from, what is in them, and where answers go.
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream);

@@ -53,6 +53,24 @@ Status ReadLink(const StreamKeys& keys, StreamSettings* stream) {
   return {};
 }
 
+/// Keys of a way that is not there.
+Status RefuseTopics(const StreamKeys& keys) {
+  for (const char* key :
+       {"subscribe",    "publish",  "metrics",          "committed",  "status",
+        "retain",       "protocol", "client_id",        "user",       "password_file",
+        "password_env", "ca_file",  "certificate_file", "key_file",   "qos",
+        "format",       "header",   "separator",        "max_bytes",  "time",
+        "time_unit",    "sequence", "device",           "label_topic"})
+    if (keys.Given(key)) return keys.Superfluous(key, kNoBroker);
+  return {};
+}
+
+Status ReadListen(const StreamKeys& keys, StreamSettings* stream) {
+  stream->listen = keys.Text("listen");
+  stream->has_broker = keys.Given("broker");
+  return stream->has_broker ? Status() : RefuseTopics(keys);
+}
+
 /// Of {names} only those in `allowed`.
 bool NamesOnly(std::string topic, const std::string& allowed) {
   if (!allowed.empty())
@@ -142,6 +160,15 @@ class FieldReader {
   const std::string& stream_;
 };
 
+/// Numbers of a client's sample lie in the order of the fields.
+Status RefusePointer(const ConfigEntries& entries, const std::string& stream,
+                     const std::string& field) {
+  const std::string path = "stream." + stream + ".field." + field + ".pointer";
+  const ConfigEntry& entry = entries.values.at(path);
+  return InvalidArgument(entry.origin + ": " + path + ": got " + ToToml(entry.value) +
+                         ", expected no such line, because " + kNoBroker);
+}
+
 Status CheckFieldName(const StreamKeys& keys, const char* key, const std::string& name,
                       const std::string& stream) {
   if (IsFieldName(name)) return {};
@@ -161,6 +188,7 @@ Status ReadFields(const ConfigEntries& entries, const StreamKeys& keys, StreamSe
     MURMURATE_RETURN_IF_ERROR(CheckFieldName(keys, "fields", name, stream->name));
     auto field = ReadStreamField(entries, stream->name, name);
     if (!field.ok()) return field.status();
+    if (field->pointer && !stream->has_broker) return RefusePointer(entries, stream->name, name);
     stream->forecast.fields.push_back({name, field->unit});
     stream->payload.fields.push_back(*std::move(field));
   }
@@ -214,10 +242,13 @@ Result<FieldSettings> ReadStreamField(const ConfigEntries& entries, const std::s
 
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream) {
-  MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
+  MURMURATE_RETURN_IF_ERROR(ReadListen(keys, stream));
+  if (stream->has_broker) {
+    MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
+    MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
+  }
   MURMURATE_RETURN_IF_ERROR(ReadFields(entries, keys, stream));
-  return ReadPayload(keys, stream);
+  return stream->has_broker ? ReadPayload(keys, stream) : Status();
 }
 
 }  // namespace murmurate

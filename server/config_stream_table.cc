@@ -5,8 +5,10 @@ namespace murmurate {
 namespace {
 
 const std::vector<ConfigRule> kLinkRules{
-    {"stream", "broker", kString, S("mqtt://localhost:1883"), "\"mqtt://localhost:1883\"",
-     "where it listens; mqtts:// with TLS"},
+    {"stream", "listen", kString, kUnset, "\"tcp://127.0.0.1:7430\"",
+     "where clients send samples and get forecasts over ZeroMQ; alone it needs no broker"},
+    {"stream", "broker", kString, kUnset, "\"mqtt://localhost:1883\"",
+     "where it listens; mqtts:// with TLS; usual: that one, and none beside `listen`"},
     {"stream", "protocol", kString, S("3.1.1"), "\"5\"", "of MQTT", -1, 1, {"3.1.1", "5"}},
     {"stream", "client_id", kString, kUnset, "\"murmurate-temp\"",
      "to the broker; usual: one that is drawn"},

@@ -1,9 +1,9 @@
 #include "server/stream_answers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "server/stream/due_time.h"
 #include "server/stream/json_text.h"
 #include "shared/core/clock.h"
 
@@ -70,21 +70,14 @@ void StreamAnswers::Give(const Forecast& forecast, std::int64_t now_ns) {
   if (settings_.publish && Fill(*settings_.publish, forecast.device)) GiveForecast(forecast);
   if (settings_.metrics) TakeErrors(forecast, now_ns);
   if (forecast.alarm == AlarmChange::kNone) return;
-  if (settings_.alarm && Fill(settings_.alarm->publish, forecast.device)) GiveAlarm(forecast);
-}
-
-/// When the row so far ahead is due: on the grid, or after so many usual gaps.
-std::int64_t StreamAnswers::TimeOf(const Forecast& forecast, int horizon) const {
-  const double every_s = settings_.forecast.every_s;
-  const double step_s = every_s > 0 ? every_s : forecast.gap_s;
-  const double ahead_ns = step_s * horizon * 1e9;
-  const double room_ns = static_cast<double>(kMaxTimeNs - forecast.time_ns);
-  return ahead_ns < room_ns ? forecast.time_ns + std::llround(ahead_ns) : kMaxTimeNs;
+  if (settings_.alarm && settings_.alarm->publish &&
+      Fill(*settings_.alarm->publish, forecast.device))
+    GiveAlarm(forecast);
 }
 
 void StreamAnswers::GiveForecast(const Forecast& forecast) {
   for (std::size_t i = 0; i < times_.size(); ++i)
-    times_[i] = TimeOf(forecast, settings_.forecast.horizons[i]);
+    times_[i] = DueTime(forecast, settings_.forecast.every_s, settings_.forecast.horizons[i]);
   for (std::size_t i = 0; i < forecasts_.size(); ++i) {
     const Prediction& made = forecast.predictions[i];
     const bool interval = made.quantiles.size() > 1;

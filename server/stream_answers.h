@@ -62,7 +62,6 @@ class StreamAnswers {
   void TakeErrors(const Forecast& forecast, std::int64_t now_ns);
   void GiveErrors(const std::string& device, Known* known);
   void GiveAlarm(const Forecast& forecast);
-  std::int64_t TimeOf(const Forecast& forecast, int horizon) const;
 
   const StreamSettings& settings_;
   const Publish publish_;

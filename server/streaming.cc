@@ -4,8 +4,6 @@
 #include <chrono>
 #include <limits>
 
-#include "server/operate/reports.h"
-#include "server/stream/forecast_text.h"
 #include "server/stream/mqtt_password.h"
 #include "shared/core/check.h"
 
@@ -14,7 +12,6 @@ namespace {
 
 constexpr int kMostGiven = 2;
 constexpr int kTimeoutMs = 200;
-constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 constexpr double kMostDeviceBytes = 0x1p32;
 constexpr const char* kOffline = "{\"state\":\"offline\"}";
 
@@ -57,7 +54,10 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                  return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
-                  [this](const Forecast& forecast) { answers_.Give(forecast, clock_.now_ns()); }),
+                  [this](const Forecast& forecast) {
+                    if (server_) server_->Give(forecast);
+                    if (link_) answers_.Give(forecast, clock_.now_ns());
+                  }),
       reader_(std::move(reader)),
       labels_(std::move(labels)),
       began_ns_(clock_.unix_ns()),
@@ -67,8 +67,6 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
                                                    std::shared_ptr<ExperienceChannel> channel,
                                                    OnNumbers on_numbers, LogCallback log,
                                                    StreamClock clock) {
-  auto link = LinkOf(settings, insecure);
-  if (!link.ok()) return link.status();
   auto reader = PayloadReader::Make(settings.payload);
   if (!reader.ok()) return reader.status();
   auto labels = StreamLabels::Make(settings);
@@ -89,13 +87,34 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
         (settings.replay > 0 ? ", or replay" : ""));
   if (settings.replay > 0)
     stream->replay_ = std::make_unique<ReplayWindow>(layout, settings.replay, settings.seed);
-  auto opened = MqttLink::Open(
-      *std::move(link),
-      {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
-       [self = stream.get()](bool up, const std::string& why) { self->OnState(up, why); }});
-  if (!opened.ok()) return InvalidArgument(settings.origin + ": " + opened.status().message());
-  stream->link_ = *std::move(opened);
+  if (settings.has_broker) MURMURATE_RETURN_IF_ERROR(stream->OpenLink(insecure));
+  if (!settings.listen.empty()) MURMURATE_RETURN_IF_ERROR(stream->OpenServer());
   return stream;
+}
+
+Status Streaming::OpenLink(bool insecure) {
+  auto link = LinkOf(settings_, insecure);
+  if (!link.ok()) return link.status();
+  auto opened = MqttLink::Open(*std::move(link),
+                               {[this](const MqttMessage& message) { Take(message); },
+                                [this](bool up, const std::string& why) { OnState(up, why); }});
+  if (!opened.ok()) return InvalidArgument(settings_.origin + ": " + opened.status().message());
+  link_ = *std::move(opened);
+  return {};
+}
+
+Status Streaming::OpenServer() {
+  auto opened = SampleServer::Open(
+      {settings_.listen, settings_.name, settings_.payload.fields, settings_.forecast},
+      {[this](const Sample& sample) { return TakeSample(sample); },
+       [this](Refusal refusal) { counts_.Add(refusal); }},
+      clock_.now_ns);
+  if (!opened.ok())
+    return Status(opened.status().code(), settings_.origin + ": " + opened.status().message());
+  server_ = *std::move(opened);
+  log_(LogLevel::kInfo, "stream " + settings_.name + ": listens on " + server_->address());
+  if (link_) link_->AlsoWaitFor(server_->fd());
+  return {};
 }
 
 Streaming::~Streaming() { Stop(); }
@@ -108,6 +127,7 @@ Status Streaming::Load(const StateReader& reader) {
   channel_->environment_steps.store(forecaster_.totals().learned);
   auto sequences = Forecaster::SavedSequences(reader);
   if (sequences.ok()) safe_ = *std::move(sequences);
+  if (server_) server_->Commit(safe_);
   return sequences.status();
 }
 
@@ -124,18 +144,32 @@ void Streaming::Stop() {
   answers_.GiveRest();
   if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
   PollOnce(0);
+  if (!server_) return;
+  const std::lock_guard lock(mutex_);
+  server_->SayGoodbye();
 }
 
 void Streaming::PollOnce(int timeout_ms) {
-  (void)link_->PollOnce(std::min(timeout_ms, wait_ms_));
+  Wait(std::min(timeout_ms, wait_ms_));
   BeginRound();
+  if (server_) server_->TakeSome();
   TakeNews();
   forecaster_.Predict();
   FillBatch();
   const std::int64_t now_ns = clock_.now_ns();
   answers_.GiveDue(now_ns);
   if (now_ns >= next_second_ns_) EachSecond(now_ns);
+  if (server_) server_->EndRound();
   EndRound();
+}
+
+void Streaming::Wait(int timeout_ms) {
+  if (server_ && (server_->has_news() || server_->Readable())) timeout_ms = 0;
+  if (link_) {
+    (void)link_->PollOnce(timeout_ms);
+  } else {
+    server_->Wait(timeout_ms);
+  }
 }
 
 void Streaming::BeginRound() {
@@ -164,6 +198,13 @@ Refusal Streaming::Read(const MqttMessage& message) {
   return forecaster_.Take(sample_, clock_.unix_ns());
 }
 
+SampleOutcome Streaming::TakeSample(const Sample& sample) {
+  const std::uint64_t rows = forecaster_.totals().rows;
+  const Refusal refusal = forecaster_.Take(sample, clock_.unix_ns());
+  counts_.Add(refusal);
+  return {refusal, forecaster_.totals().rows > rows, forecaster_.IsDue(sample.device)};
+}
+
 void Streaming::OnState(bool up, const std::string& sentence) {
   BeginRound();
   log_(up ? LogLevel::kInfo : LogLevel::kWarning, "stream " + settings_.name + ": " + sentence);
@@ -186,8 +227,9 @@ void Streaming::TakeNews() {
   if (!committed.empty()) {
     safe_ = std::move(committed);
     told_ = 0;
+    if (server_) server_->Commit(safe_);
   }
-  TellCommitted();
+  if (link_) TellCommitted();
 }
 
 /// As many as there is room for; the others in later rounds.
@@ -236,68 +278,6 @@ void Streaming::EachSecond(std::int64_t now_ns) {
   SayStatus();
 }
 
-/// Each weighs as much as a whole window, so that what is shown is the newest.
-void Streaming::PostNumbers() {
-  const Forecaster::Totals& totals = forecaster_.totals();
-  std::vector<wire::ReportedNumber> numbers;
-  const auto add = [&](const char* name, double value) {
-    constexpr auto kWeight = static_cast<std::uint32_t>(Reports::kWindow);
-    numbers.push_back({std::string("stream/") + name, value * kWeight, kWeight});
-  };
-  if (totals.scored > 0) {
-    add("error", totals.model_error);
-    add("baseline_error", totals.baseline_error);
-    add("skill", totals.skill());
-  }
-  add("messages_per_s", messages_per_s_);
-  add("devices", static_cast<double>(forecaster_.devices()));
-  std::uint64_t refused = 0;
-  for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
-  refused += link_->counters().oversized;  // which nobody has seen
-  add("refused", static_cast<double>(refused));
-  add("unlearned", static_cast<double>(totals.unlearned));
-  add("gaps", static_cast<double>(totals.gaps));
-  add("breaks", static_cast<double>(totals.breaks));
-  const MqttCounters& counters = link_->counters();
-  add("unpublished",
-      static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
-  if (replay_) add("replayed", static_cast<double>(replay_->drawn()));
-  add("drifts", static_cast<double>(totals.drifts));
-  if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
-  on_numbers_(numbers);
-}
-
-/// Each kind at once, and then once a minute.
-void Streaming::LogRefusals(std::int64_t now_ns) {
-  for (std::size_t i = 1; i < kRefusals; ++i) {
-    const auto refusal = static_cast<Refusal>(i);
-    Logged& logged = logged_[i];
-    if (counts_[refusal] == logged.count || now_ns < logged.next_ns) continue;
-    log_(LogLevel::kWarning, "stream " + settings_.name + ": refused " +
-                                 std::to_string(counts_[refusal] - logged.count) + " messages (" +
-                                 WordOf(refusal) + "): " + SentenceOf(refusal));
-    logged = {counts_[refusal], now_ns + kRefusalNs};
-  }
-}
-
-void Streaming::LogDrifts() {
-  const std::uint64_t drifts = forecaster_.totals().drifts;
-  if (std::exchange(drifts_before_, drifts) == drifts) return;
-  log_(LogLevel::kWarning, "stream " + settings_.name +
-                               ": the model's errors have risen for good, so what it learned no "
-                               "longer holds; it goes on learning");
-}
-
-/// Often, since who finds a broker again cannot know how old what was kept there is.
-void Streaming::SayStatus() {
-  if (settings_.status.empty()) return;
-  const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
-  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_, settings_.payload.fields,
-               reader_.counts()},
-              settings_.payload.time_form, &status_text_);
-  link_->Publish(settings_.status, status_text_, 1, true);
-}
-
 void Streaming::TakeWeights(std::shared_ptr<const Snapshot> snapshot) {
   {
     const std::lock_guard lock(news_mutex_);
@@ -328,7 +308,7 @@ bool Streaming::unsaved() const {
 }
 
 void Streaming::Commit(const StateReader& reader) {
-  if (!settings_.committed) return;
+  if (!settings_.committed && !server_) return;
   auto sequences = Forecaster::SavedSequences(reader);
   if (!sequences.ok()) return log_(LogLevel::kError, sequences.status().message());
   {
@@ -336,38 +316,6 @@ void Streaming::Commit(const StateReader& reader) {
     committed_ = *std::move(sequences);
   }
   Wake();
-}
-
-StreamView Streaming::View() const {
-  StreamView view;
-  view.name = settings_.name;
-  view.broker = link_->address().ToString();
-  const std::int64_t since_ns = link_->down_since_ns();
-  view.up = since_ns == MqttLink::kUp;
-  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
-  view.received = link_->counters().received;
-  view.published = link_->counters().published;
-  view.losses = link_->counters().losses;
-  const std::lock_guard lock(mutex_);
-  const Forecaster::Totals& totals = forecaster_.totals();
-  view.messages = totals.messages;
-  view.messages_per_s = messages_per_s_;
-  view.devices = forecaster_.devices();
-  view.learned = totals.learned;
-  view.unlearned = totals.unlearned;
-  view.gaps = totals.gaps;
-  if (totals.scored > 0) {
-    view.error = totals.model_error;
-    view.baseline_error = totals.baseline_error;
-  }
-  for (std::size_t i = 1; i < kRefusals; ++i)
-    if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
-      view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
-  for (std::size_t i = 0; i < reader_.counts().size(); ++i)
-    if (const FieldCounts& counts = reader_.counts()[i]; counts.any())
-      view.fields.push_back({settings_.payload.fields[i].name, counts.missing, counts.out_of_range,
-                             counts.wrong_type});
-  return view;
 }
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
-// Streaming: one stream of the config at work: its way to the broker, its forecaster and the thread
-// mmr-stream (.N), put together for the daemon.
+// Streaming: one stream of the config at work: its way to the broker, the socket on which it
+// listens for samples (each only if the config says so), its forecaster and the thread mmr-stream
+// (.N), put together for the daemon.
 //
 //   broker --messages--> Take --> Predict --forecasts--> broker       one round: PollOnce
 //                                 `--pairs--> batch --ready--> mmr-learn
@@ -25,6 +26,7 @@
 #include "server/stream/forecaster.h"
 #include "server/stream/mqtt_link.h"
 #include "server/stream/replay_window.h"
+#include "server/stream/sample_server.h"
 #include "server/stream_answers.h"
 #include "server/stream_labels.h"
 #include "shared/core/clock.h"
@@ -34,8 +36,8 @@
 
 namespace murmurate {
 
-/// With what is looked up when a stream starts: its password. The status: the stream, and what is
-/// wrong with its broker's settings.
+/// Of a stream with a broker, with what is looked up when it starts: its password. The status: the
+/// stream, and what is wrong with its broker's settings.
 Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure);
 
 /// The system's clock.
@@ -71,7 +73,7 @@ class Streaming {
   /// What the thread repeats: waits up to `timeout_ms` for messages, answers them, and hands a
   /// batch to the learning thread when it is due.
   void PollOnce(int timeout_ms);
-  void Wake() const { link_->Wake(); }  ///< any thread
+  void Wake() const { link_ ? link_->Wake() : server_->Wake(); }  ///< any thread
 
   // The learning thread; Wake and these at any time before the end of this object.
   void TakeWeights(std::shared_ptr<const Snapshot> snapshot);
@@ -87,10 +89,14 @@ class Streaming {
   Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
             PayloadReader reader, StreamLabels labels, OnNumbers on_numbers, LogCallback log,
             StreamClock clock);
+  Status OpenLink(bool insecure);
+  Status OpenServer();
+  void Wait(int timeout_ms);
   void BeginRound();
   void EndRound();
   void Take(const MqttMessage& message);
   Refusal Read(const MqttMessage& message);
+  SampleOutcome TakeSample(const Sample& sample);
   void OnState(bool up, const std::string& sentence);
   void TakeNews();
   void TellCommitted();
@@ -138,8 +144,9 @@ class Streaming {
   std::shared_ptr<const Snapshot> snapshot_;                      ///< not taken up yet
   std::vector<std::pair<std::string, std::uint64_t>> committed_;  ///< not told yet
 
-  std::unique_ptr<MqttLink> link_;
-  std::unique_ptr<Loop> loop_;  ///< last: its thread uses all of the above
+  std::unique_ptr<SampleServer> server_;  ///< none: no `listen`
+  std::unique_ptr<MqttLink> link_;        ///< none: no broker
+  std::unique_ptr<Loop> loop_;            ///< last: its thread uses all of the above
 };
 
 }  // namespace murmurate

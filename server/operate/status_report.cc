@@ -103,6 +103,9 @@ Json StreamJson(const StreamView& stream) {
                           {"wrong_type", field.wrong_type}};
   return {{"name", stream.name},
           {"broker", stream.broker},
+          {"listen", stream.listen},
+          {"clients", stream.clients},
+          {"answered", stream.answered},
           {"up", stream.up},
           {"down_s", stream.down_s},
           {"received", stream.received},
@@ -249,20 +252,29 @@ std::string FieldLine(const std::string& name, const Json& counts) {
   return "  field " + name + ": " + line + '\n';
 }
 
+/// "connected to mqtt://..., listens on tcp://... (2 clients), "
+std::string StreamWays(const Json& stream) {
+  std::string ways;
+  if (const std::string broker = stream.value("broker", "?"); !broker.empty())
+    ways = stream.value("up", false)
+               ? "connected to " + broker + ", "
+               : broker + " is down since " + ShortDuration(stream.value("down_s", 0.0)) + ", ";
+  if (const std::string listen = stream.value("listen", ""); !listen.empty())
+    ways += "listens on " + listen + " (" + WithCommas(stream.value("clients", std::uint64_t{0})) +
+            " clients), ";
+  return ways;
+}
+
 /// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."
 std::string StreamLine(const Json& stream) {
   const auto count = [&](const char* key) {
     return WithCommas(stream.value(key, std::uint64_t{0}));
   };
-  const std::string broker = stream.value("broker", "?");
-  std::string line = "stream " + stream.value("name", "?") + ": " +
-                     (stream.value("up", false) ? "connected to " + broker
-                                                : broker + " is down since " +
-                                                      ShortDuration(stream.value("down_s", 0.0))) +
-                     ", " + count("messages") + " messages (" +
-                     Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
-                     count("devices") + " devices, " + count("published") + " published; " +
-                     count("learned") + " rows learned, " + count("unlearned") + " not";
+  std::string line =
+      "stream " + stream.value("name", "?") + ": " + StreamWays(stream) + count("messages") +
+      " messages (" + Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
+      count("devices") + " devices, " + count("published") + " published, " + count("answered") +
+      " answered; " + count("learned") + " rows learned, " + count("unlearned") + " not";
   if (const Json error = stream.value("error", Json()); error.is_number())
     line += "; error " + Number(error, "%.3g") + ", naive " +
             Number(stream.value("baseline_error", Json()), "%.3g");

@@ -43,7 +43,11 @@ struct FieldView {
 
 /// One stream of messages: its broker and what came of it.
 struct StreamView {
-  std::string name, broker;
+  std::string name;
+  std::string broker;          ///< "": it has none
+  std::string listen = {};     ///< where it takes samples itself; "": nowhere
+  std::uint64_t clients = 0;   ///< that send samples there
+  std::uint64_t answered = 0;  ///< samples of theirs, in this life
   bool up = false;
   double down_s = 0;                          ///< while it is not
   std::uint64_t received = 0, published = 0;  ///< messages, in this life

@@ -27,26 +27,26 @@ void AppendTime(std::string* text, std::int64_t unix_ns) {
 
 }  // namespace
 
-std::string TopicFor(std::string topic, const std::string& device) {
-  constexpr std::string_view kDevice = "{device}";
-  for (std::size_t at = topic.find(kDevice); at != std::string::npos;
-       at = topic.find(kDevice, at + device.size()))
-    topic.replace(at, kDevice.size(), device);
-  return topic;
+void WriteFleetPayload(const FleetMessage& message, std::string* payload) {
+  payload->clear();
+  Append(payload, "{\"temp\":", message.reading.temp);
+  Append(payload, ",\"hum\":", message.reading.hum);
+  Append(payload, ",\"vib\":", message.reading.vib);
+  payload->append(",\"seq\":").append(std::to_string(message.number));
+  AppendTime(payload, message.time_ns);
+  *payload += '}';
 }
 
-FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Publish publish)
+FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Give give)
     : fleet_(fleet),
       settings_(settings),
-      publish_(std::move(publish)),
+      give_(std::move(give)),
       interval_ns_(settings.rate > 0 ? 1e9 / settings.rate : 0),
       pumps_(static_cast<std::size_t>(fleet.devices())) {
   MURMURATE_CHECK(settings.rate > 0 || !settings.drift_at_s, "a drift without a rate");
-  for (std::size_t i = 0; i < pumps_.size(); ++i) {
-    pumps_[i].topic = TopicFor(settings.topic, Fleet::NameOf(static_cast<int>(i)));
+  for (std::size_t i = 0; i < pumps_.size(); ++i)
     pumps_[i].first_due_ns = static_cast<std::int64_t>(interval_ns_ * static_cast<double>(i) /
                                                        static_cast<double>(pumps_.size()));
-  }
 }
 
 std::uint64_t FleetSender::FirstUnsafe(const Pump& pump) {
@@ -86,27 +86,20 @@ int FleetSender::Send(std::int64_t now_ns, int most) {
 
 bool FleetSender::SendOne(int device) {
   Pump& pump = pumps_[static_cast<std::size_t>(device)];
-  WritePayload(device);
-  if (!publish_(pump.topic, payload_)) return false;
+  if (!give_(MessageOf(device))) return false;
   ++(pump.next > pump.newest ? sent_ : sent_again_);
   pump.newest = std::max(pump.newest, pump.next);
   ++pump.next;
   return true;
 }
 
-void FleetSender::WritePayload(int device) {
+FleetMessage FleetSender::MessageOf(int device) const {
   const Pump& pump = pumps_[static_cast<std::size_t>(device)];
   const std::int64_t made_ns = MadeNs(pump, pump.next);
   const bool drifted = settings_.drift_at_s && static_cast<double>(made_ns) >=
                                                    *settings_.drift_at_s * kNanosecondsPerSecond;
-  const Reading reading = fleet_.At(device, pump.next, drifted);
-  payload_.clear();
-  Append(&payload_, "{\"temp\":", reading.temp);
-  Append(&payload_, ",\"hum\":", reading.hum);
-  Append(&payload_, ",\"vib\":", reading.vib);
-  payload_.append(",\"seq\":").append(std::to_string(pump.next));
-  AppendTime(&payload_, settings_.began_unix_ns + made_ns);
-  payload_ += '}';
+  return {device, pump.next, settings_.began_unix_ns + made_ns,
+          fleet_.At(device, pump.next, drifted)};
 }
 
 std::int64_t FleetSender::NextDueNs() const {

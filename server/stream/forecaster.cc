@@ -90,6 +90,11 @@ std::shared_ptr<Device> Forecaster::Find(std::string_view name, std::int64_t now
   return device;
 }
 
+bool Forecaster::IsDue(std::string_view device) const {
+  const auto found = devices_.find(device);
+  return found != devices_.end() && found->second->due;
+}
+
 /// Forgets who has been silent for too long; false: nobody has. Looks at all of them, so no more
 /// than once a second.
 bool Forecaster::MakeRoom(std::int64_t now_ns) {

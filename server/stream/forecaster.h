@@ -92,6 +92,8 @@ class Forecaster {
   Refusal TakeLabel(const Sample& label);
   /// A forecast for each row that has none yet.
   void Predict();
+  /// A row of this device waits for Predict.
+  bool IsDue(std::string_view device) const;
   void TakeWeights(const Snapshot& snapshot);
   std::uint64_t version() const { return version_; }
 

@@ -183,7 +183,11 @@ TEST(FleetActorArguments, AWrongOneIsASentenceWithTheRemedy) {
   EXPECT_THAT(said({"--rate", "max", "--drift-at", "3"}), HasSubstr("give --rate a number"));
   EXPECT_THAT(said({"--rate", "often"}), HasSubstr("or max"));
   EXPECT_THAT(said({"--broker", "http://localhost"}), HasSubstr("mqtt://"));
-  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7420"}), HasSubstr("--connect"));
+  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7430", "--broker", "mqtt://localhost"}),
+              HasSubstr("--connect excludes --broker"));
+  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7430", "--topic", "a/{device}"}),
+              HasSubstr("--connect excludes --topic"));
+  EXPECT_THAT(said({"--connect", "localhost"}), HasSubstr("--connect: "));
   EXPECT_EQ(RunMurmurate(place.path(), {"actor"}).code, 2);
 }
 
