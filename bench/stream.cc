@@ -1,14 +1,17 @@
 // The daemon on a stream, as users have it: `murmurate serve` as a process of its own, a mosquitto
 // of its own on loopback, and this program as the devices.
 //
-//   bench_stream latency     one message, its forecast, and 5 ms of rest: how long the answer
-//   takes,
-//                            beside the broker's own round trip (publish to callback, no daemon)
-//   bench_stream one RATE SECONDS         one device, lstm 128, sequences of 20
-//   bench_stream many RATE SECONDS        1,000 devices, lstm 64, sequences of 20
+//   bench_stream latency [REPLAY]
+//       one message, its forecast, and 5 ms of rest: how long the answer takes, beside the broker's
+//       own round trip (publish to callback, no daemon)
+//   bench_stream one RATE SECONDS [REPLAY]      one device, lstm 128, sequences of 20
+//   bench_stream many RATE SECONDS [REPLAY]     1,000 devices, lstm 64, sequences of 20
 //
-// The last two send RATE messages a second and say how many were forecast and learned from, and how
-// long the forecasts took.
+//   bench_stream zmq-latency | zmq-one | zmq-many     the same without a broker (RATE 0: all that
+//   is taken)
+//
+// One and many send RATE messages a second and say how many were forecast and learned from, and how
+// long the forecasts took. REPLAY: sequences kept to be learned again.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/stream_samples.h"
 #include "server/stream/mqtt_link.h"
 #include "tests/server/process.h"
 #include "tests/stream/broker.h"
@@ -85,13 +89,13 @@ class Devices {
   std::unique_ptr<MqttLink> sender_, hearer_;
 };
 
-std::string ConfigOf(const Broker& broker, int units, int window) {
+std::string ConfigOf(const Broker& broker, int units, int window, int replay) {
   return "[run]\nname = \"bench\"\n[stream.s]\nbroker = \"" + broker.address() +
          "\"\nsubscribe = \"sensors/{device}/data\"\nfields = [\"temp\", \"hum\", \"vib\"]\n"
          "target = \"temp\"\nsequence = \"/seq\"\nqos = 0\nretain = false\nmodel = "
          "\"lstm\"\nhidden = " +
          std::to_string(units) + "\nwindow = " + std::to_string(window) +
-         "\npublish = \"sensors/{device}/forecast\"\n";
+         "\nreplay = " + std::to_string(replay) + "\npublish = \"sensors/{device}/forecast\"\n";
 }
 
 nlohmann::json StatusOf(const Workplace& place) {
@@ -111,7 +115,7 @@ void Ping(Devices* devices, int count, int first) {
   }
 }
 
-void MeasureLatency(const Broker& broker) {
+void MeasureLatency(const Broker& broker, int replay) {
   Devices bare(broker, "sensors/+/data", 1);
   Ping(&bare, 1000, 1);
   const double trip = Percentile(bare.took_us, 0.5);
@@ -119,8 +123,9 @@ void MeasureLatency(const Broker& broker) {
               Percentile(bare.took_us, 0.99));
   for (const int window : {1, 20}) {
     const Workplace place;
-    Process serve(place.path(),
-                  {"serve", place.Write("s.toml", ConfigOf(broker, 128, window)), "--quiet"});
+    Process serve(
+        place.path(),
+        {"serve", place.Write("s.toml", ConfigOf(broker, 128, window, replay)), "--quiet"});
     if (!serve.Says("resh", 1))
       DriveUntil(
           1.5, [] { return false; }, [] { usleep(10'000); });
@@ -140,10 +145,11 @@ void MeasureLatency(const Broker& broker) {
   }
 }
 
-void MeasureRate(const Broker& broker, int count, int units, double rate, double seconds) {
+void MeasureRate(const Broker& broker, int count, int units, double rate, double seconds,
+                 int replay) {
   const Workplace place;
   Process serve(place.path(),
-                {"serve", place.Write("s.toml", ConfigOf(broker, units, 20)), "--quiet"});
+                {"serve", place.Write("s.toml", ConfigOf(broker, units, 20, replay)), "--quiet"});
   DriveUntil(
       1.5, [] { return false; }, [] { usleep(10'000); });
   Devices devices(broker, "sensors/+/forecast", count);
@@ -183,18 +189,22 @@ void MeasureRate(const Broker& broker, int count, int units, double rate, double
 
 int main(int argc, char** argv) {
   using namespace murmurate;
+  const std::string what = argc > 1 ? argv[1] : "latency";
+  const bool one = what == "one" || what == "zmq-one";
+  const double rate = argc > 2 ? std::atof(argv[2]) : one ? 2500 : 15000;
+  const double seconds = argc > 3 ? std::atof(argv[3]) : 10;
+  if (what == "zmq-latency") return MeasureSampleLatency(), 0;
+  if (what == "zmq-one") return MeasureSampleRate(1, 128, rate, seconds), 0;
+  if (what == "zmq-many") return MeasureSampleRate(1000, 64, rate, seconds), 0;
   if (!Broker::Installed()) {
     std::fprintf(stderr, "%s\n", Broker::kMissing);
     return 1;
   }
-  const std::string what = argc > 1 ? argv[1] : "latency";
-  const double rate = argc > 2 ? std::atof(argv[2]) : what == "one" ? 2500 : 15000;
-  const double seconds = argc > 3 ? std::atof(argv[3]) : 10;
   Broker::Options options;
   options.lines = {"set_tcp_nodelay true", "max_queued_messages 100000"};
   Broker broker(options);
   if (!broker.Start()) return 1;
-  if (what == "latency") MeasureLatency(broker);
-  if (what == "one") MeasureRate(broker, 1, 128, rate, seconds);
-  if (what == "many") MeasureRate(broker, 1000, 64, rate, seconds);
+  if (what == "latency") MeasureLatency(broker, argc > 2 ? std::atoi(argv[2]) : 0);
+  if (what == "one") MeasureRate(broker, 1, 128, rate, seconds, replay);
+  if (what == "many") MeasureRate(broker, 1000, 64, rate, seconds, replay);
 }

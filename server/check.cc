@@ -144,12 +144,14 @@ Result<int> PrintData(const Config& given) {
   return 0;
 }
 
-/// "temp 1, 6 rows ahead"
-std::string ForecastText(const ForecastSettings& forecast) {
+/// "temp 1, 6 rows ahead", or "quality of each row, which lab/{device} says later"
+std::string ForecastText(const StreamSettings& stream) {
+  const ForecastSettings& forecast = stream.forecast;
   std::string targets, rows;
-  for (const int target : forecast.targets)
-    targets +=
-        (targets.empty() ? "" : ", ") + forecast.fields[static_cast<std::size_t>(target)].name;
+  for (std::size_t i = 0; i < forecast.targets.size(); ++i)
+    targets += (targets.empty() ? "" : ", ") + forecast.TargetField(i).name;
+  if (stream.labels)
+    return targets + " of each row, which " + stream.labels->topic.text() + " says later";
   for (const int horizon : forecast.horizons)
     rows += (rows.empty() ? "" : ", ") + std::to_string(horizon);
   return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");
@@ -158,15 +160,25 @@ std::string ForecastText(const ForecastSettings& forecast) {
 /// As `serve` would open them, but for the way to the broker.
 Result<int> PrintStreams(const Config& config) {
   for (const StreamSettings& stream : config.streams()) {
-    const auto link = LinkOf(stream, config.server().insecure);
-    if (!link.ok()) return link.status();
+    std::string ways = stream.listen.empty() ? "" : "listens on " + stream.listen;
+    if (stream.has_broker) {
+      const auto link = LinkOf(stream, config.server().insecure);
+      if (!link.ok()) return link.status();
+      ways = "reads " + stream.subscribe.text() + " at " + link->broker +
+             (ways.empty() ? "" : ", " + ways);
+    }
     const auto model = config.ModelForStream(stream);
     if (!model.ok()) return model.status();
     const Forecaster forecaster(stream.forecast, model->spec, {});
-    std::printf("\nstream %s: reads %s at %s and forecasts %s; remembers %s bytes of each device\n",
-                stream.name.c_str(), stream.subscribe.text().c_str(), link->broker.c_str(),
-                ForecastText(stream.forecast).c_str(),
+    std::printf("\nstream %s: %s and forecasts %s; remembers %s bytes of each device\n",
+                stream.name.c_str(), ways.c_str(), ForecastText(stream).c_str(),
                 WithCommas(forecaster.bytes_per_device()).c_str());
+    if (stream.replay > 0)
+      std::printf(
+          "keeps %s %s to learn again, %s bytes\n",
+          WithCommas(static_cast<std::uint64_t>(stream.replay)).c_str(),
+          stream.recurrent ? "sequences" : "rows",
+          WithCommas(ReplayWindow::BytesOf(stream.layout(model->spec), stream.replay)).c_str());
     PrintModel(*model);
   }
   return 0;

@@ -163,22 +163,28 @@ double RateOf(const std::string& text) {
 }
 
 void AddFleetTopics(CLI::App* sensors, FleetArguments* given) {
-  sensors->add_option("--broker", given->broker, "mqtt://HOST[:PORT]")->capture_default_str();
-  sensors->add_option("--topic", given->topic, "Where each device publishes")
-      ->capture_default_str();
-  sensors->add_option("--committed", given->committed,
-                      "Where the learner says what is on disk, {\"sequence\":N}, e.g. "
-                      "sensors/{device}/committed: after a loss the rest is sent again");
-  sensors->add_option("--status", given->status,
-                      "Where the learner says that it is there: with --committed nothing is sent "
-                      "before");
-  sensors->add_flag("--insecure", given->insecure,
-                    "A broker on another machine without TLS: anybody on the way can read it");
+  auto* connect = sensors->add_option(
+      "--connect", given->connect,
+      "tcp://HOST:PORT or ipc://PATH of a stream that listens, instead of a broker");
+  for (auto* of_broker :
+       {sensors->add_option("--broker", given->broker, "mqtt://HOST[:PORT]")->capture_default_str(),
+        sensors->add_option("--topic", given->topic, "Where each device publishes")
+            ->capture_default_str(),
+        sensors->add_option("--committed", given->committed,
+                            "Where the learner says what is on disk, {\"sequence\":N}, e.g. "
+                            "sensors/{device}/committed: after a loss the rest is sent again"),
+        sensors->add_option("--status", given->status,
+                            "Where the learner says that it is there: with --committed nothing is "
+                            "sent before"),
+        static_cast<CLI::Option*>(sensors->add_flag(
+            "--insecure", given->insecure,
+            "A broker on another machine without TLS: anybody on the way can read it"))})
+    connect->excludes(of_broker);
 }
 
 void AddFleet(CLI::App* actor, CommandLine* line) {
   auto* sensors = actor->add_subcommand(
-      "sensors", "A made-up fleet of sensors that publishes to an MQTT broker, for [stream.NAME]");
+      "sensors", "A made-up fleet of sensors for [stream.NAME], over an MQTT broker or ZeroMQ");
   sensors->fallthrough(false);  // what the other actors have is not for it
   FleetArguments& given = line->fleet;
   AddFleetTopics(sensors, &given);

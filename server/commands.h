@@ -70,8 +70,10 @@ struct ActorArguments {
 };
 Result<int> RunActor(const CommonArguments& common, const ActorArguments& arguments);
 
-/// actor sensors: a made-up fleet (stream/fleet.h) that publishes to a broker.
+/// actor sensors: a made-up fleet (stream/fleet.h) that publishes to a broker, or sends its samples
+/// to a stream that listens.
 struct FleetArguments {
+  std::string connect;  ///< tcp:// or ipc://; "": the broker
   std::string broker = "mqtt://localhost:1883", topic = "sensors/{device}/data";
   std::string committed, status;  ///< where the learner says what is safe, and that it is there
   int devices = 10;

@@ -160,6 +160,7 @@ class Config {
   Status CheckRewards(const std::string& model) const;
   Status CheckAlgorithm(const std::string& model) const;
   Status CheckListen() const;
+  Status CheckListenAddress(const std::string& address) const;
   Status CheckEnvironment() const;
   Status CheckSettings() const;
   Status CheckSchedule(const ConfigEntry& entry, const std::string& path) const;
@@ -175,6 +176,7 @@ class Config {
   Status CheckModels() const;
   Status ReadStreams();
   Status CheckStream(const StreamSettings& stream) const;
+  Status CheckStreamListens(const StreamSettings& stream) const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

@@ -13,16 +13,19 @@ Status Config::CheckListen() const {
   const std::string& origin = Get("server", "listen").origin;
   for (const std::string& address : server_.listen) {
     if (address == "ipc") continue;
-    auto family = SisterAddresses(address);
-    if (!family.ok())
-      return InvalidArgument(origin + ": server.listen: " + family.status().message());
-    if (!IsLocalAddress(address) && !server_.insecure)
-      return InvalidArgument(
-          origin + ": server.listen: " + address +
-          " can be reached from other hosts, and without keys anybody there could train or read "
-          "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
+    if (const Status status = CheckListenAddress(address); !status.ok())
+      return InvalidArgument(origin + ": server.listen: " + status.message());
   }
   return {};
+}
+
+Status Config::CheckListenAddress(const std::string& address) const {
+  if (const auto family = SisterAddresses(address); !family.ok()) return family.status();
+  if (IsLocalAddress(address) || server_.insecure) return {};
+  return InvalidArgument(
+      address +
+      " can be reached from other hosts, and without keys anybody there could train or read "
+      "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
 }
 
 Status Config::CheckEnvironment() const {

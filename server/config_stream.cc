@@ -18,6 +18,8 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
 
+constexpr const char* kUsualBroker = "mqtt://localhost:1883";
+
 /// Of its model, as [model] layers has them.
 ConfigValue LayersOf(const StreamKeys& keys) {
   const ConfigValue& model = keys.Entry("model").value;
@@ -118,8 +120,11 @@ Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
     return InvalidArgument(stream->origin +
                            ": says nothing of what is to be forecast; write for example target = "
                            "\"" +
-                           stream->forecast.fields.front().name + "\"");
+                           (keys.Given("label_topic") ? std::string("quality")
+                                                      : stream->forecast.fields.front().name) +
+                           "\"");
   const auto& fields = stream->forecast.fields;
+  if (keys.Given("label_topic")) return {};  // they are in what comes there
   const Strings targets = *keys.Get<Strings>("target");
   for (const std::string& name : targets) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
@@ -143,13 +148,14 @@ Status ReadModel(const StreamKeys& keys, StreamSettings* stream) {
   forecast.learn = *keys.Get<bool>("learn");
   stream->max_batch = keys.Integer("max_batch");
   stream->max_delay_ms = keys.Integer("max_delay_ms");
+  stream->replay = keys.Integer("replay");
   if (keys.Given("hidden") && !keys.Get<std::string>("model"))
     return keys.Superfluous("hidden", "model lists its layers, each with its units; take it out");
   if (keys.Given("state") && !stream->recurrent)
     return keys.Superfluous("state",
                             "a model that does not recur has none; take it out, or write "
                             "model = \"lstm\"");
-  for (const char* key : {"max_delay_ms", "learning_rate"})
+  for (const char* key : {"max_delay_ms", "learning_rate", "replay"})
     if (keys.Given(key) && !forecast.learn)
       return keys.Superfluous(key, "nothing is learned; take it out, or write learn = true");
   return {};
@@ -170,9 +176,11 @@ Status ReadForecast(const StreamKeys& keys, StreamSettings* stream) {
   forecast.missing = missing == "skip"    ? Forecast::Missing::kSkip
                      : missing == "error" ? Forecast::Missing::kError
                                           : Forecast::Missing::kHold;
-  auto horizons = ReadHorizons(keys, forecast.every_s);
-  if (!horizons.ok()) return horizons.status();
-  forecast.horizons = *std::move(horizons);
+  if (!keys.Given("label_topic")) {
+    auto horizons = ReadHorizons(keys, forecast.every_s);
+    if (!horizons.ok()) return horizons.status();
+    forecast.horizons = *std::move(horizons);
+  }
   forecast.quantiles = *keys.Get<std::vector<double>>("quantiles");
   std::ranges::sort(forecast.quantiles);
   if (std::ranges::adjacent_find(forecast.quantiles) != forecast.quantiles.end())
@@ -197,6 +205,17 @@ Status ReadDrift(const StreamKeys& keys, PageHinkleySettings* drift) {
 
 /// Sections of one's own of whoever names none of them.
 void FillDefaults(ConfigEntries* entries, const std::string& stream) {
+  const auto usual = [&](const char* key, ConfigValue value) {
+    entries->values.try_emplace("stream." + stream + '.' + key,
+                                ConfigEntry{std::move(value), "default"});
+  };
+  // What comes later is of that very row, and learned from a window that begins with nothing.
+  if (entries->values.contains("stream." + stream + ".label_topic")) {
+    usual("horizon", std::monostate());
+    usual("model", FindRule("stream", "model")->standard);
+    usual("hidden", FindRule("stream", "hidden")->standard);
+    if (RecursOf(StreamKeys(*entries, stream))) usual("state", std::string("window"));
+  }
   const bool alarm = !entries->streams.at(stream).alarm.empty();
   for (const ConfigRule& rule : StreamRules()) {
     if (rule.section != "stream" && !(alarm && rule.section == "stream.alarm")) continue;
@@ -204,6 +223,10 @@ void FillDefaults(ConfigEntries* entries, const std::string& stream) {
     entries->values.try_emplace("stream." + stream + inner + rule.key,
                                 ConfigEntry{rule.standard, "default"});
   }
+  ConfigEntry& broker = entries->values.at("stream." + stream + ".broker");
+  const bool listens = StreamKeys(*entries, stream).Given("listen");
+  if (std::holds_alternative<std::monostate>(broker.value) && !listens)
+    broker.value = std::string(kUsualBroker);
 }
 
 }  // namespace
@@ -211,6 +234,10 @@ void FillDefaults(ConfigEntries* entries, const std::string& stream) {
 Spaces StreamSettings::spaces() const {
   const int inputs = InputsOf(forecast);
   return {Box({recurrent ? inputs : forecast.window * inputs}), Box({OutputsOf(forecast)})};
+}
+
+TrajectoryLayout StreamSettings::layout(const ModelSpec& spec) const {
+  return TrajectoryLayout(spec, recurrent ? forecast.window : 1);
 }
 
 Status SettleStreams(ConfigEntries* entries) {
@@ -226,11 +253,13 @@ Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const st
   StreamSettings stream;
   stream.name = name;
   stream.origin = entries.streams.at(name).origin + ": [stream." + name + ']';
+  stream.seed = static_cast<std::uint64_t>(*As<std::int64_t>(entries.values.at("run.seed").value));
   MURMURATE_RETURN_IF_ERROR(ReadStreamMessages(entries, keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadTargets(keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadDrift(keys, &stream.forecast.drift));
   MURMURATE_RETURN_IF_ERROR(ReadModel(keys, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamLabels(entries, keys, &stream));
   MURMURATE_RETURN_IF_ERROR(ReadStreamAlarm(entries, keys, &stream));
   return stream;
 }

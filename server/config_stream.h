@@ -10,10 +10,14 @@
 //   [stream.temp.field.hum]
 //   pointer = "/climate/humidity"
 //
+// With `listen = "tcp://127.0.0.1:7430"` samples come over ZeroMQ; alone, without subscribe and all
+// that a broker needs.
+//
 // A stream has a model of its own name, which these keys describe: what they say goes to
 // [model.NAME], [model.NAME.algorithm] and [model.NAME.optimizer], as if it stood there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,18 +28,27 @@
 #include "server/stream/payload.h"
 #include "server/stream/stream_settings.h"
 #include "server/stream/topic_pattern.h"
+#include "shared/experience/trajectory.h"
 
 namespace murmurate {
 
 /// Beside its conditions, which are in ForecastSettings.
 struct StreamAlarm {
-  std::string when;  ///< as it is written
-  TopicTemplate publish;
-  bool retain = true;  ///< the broker keeps the last of each device
+  std::string when;                      ///< as it is written
+  std::optional<TopicTemplate> publish;  ///< none: there is no broker
+  bool retain = true;                    ///< the broker keeps the last of each device
+};
+
+/// Of labels that come later.
+struct StreamLabelSettings {
+  TopicPattern topic;
+  PayloadSettings payload;  ///< its fields are the targets
 };
 
 struct StreamSettings {
   std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
+  bool has_broker = true;
+  std::string listen;  ///< where it takes samples itself; "": nowhere, and has_broker
   /// Without what is looked up when the stream starts: the password and `insecure`.
   MqttSettings link;
   std::string password_file, password_env;  ///< at most one is set
@@ -45,13 +58,18 @@ struct StreamSettings {
   std::string status;  ///< a topic; "": not said
   bool retain = true;  ///< the broker keeps the last forecast and error of each device
   PayloadSettings payload;
+  std::optional<StreamLabelSettings> labels;
   ForecastSettings forecast;
-  bool recurrent = true;  ///< else the model sees a window of rows at once
-  int max_batch = 64;     ///< sequences, or rows of a model that does not recur
-  int max_delay_ms = 0;   ///< that a pair may wait for others to be learned with
+  bool recurrent = true;   ///< else the model sees a window of rows at once
+  int max_batch = 64;      ///< sequences, or rows of a model that does not recur
+  int max_delay_ms = 0;    ///< that a pair may wait for others to be learned with
+  int replay = 0;          ///< sequences (or rows) kept to be learned again; 0: none
+  std::uint64_t seed = 1;  ///< run.seed: what of them is drawn
 
   /// Of the model: a row, or a window of them; what is forecast.
   Spaces spaces() const;
+  /// Of the batches that its model learns from.
+  TrajectoryLayout layout(const ModelSpec& spec) const;
 };
 
 /// Fills in what the streams leave unset, and what the keys of their models come to. The status: a

@@ -11,8 +11,8 @@ Status ReadConditions(const StreamKeys& keys, const StreamSettings& stream,
                       AlarmSettings* settings) {
   const ForecastSettings& forecast = stream.forecast;
   std::vector<std::string> targets;
-  for (const int target : forecast.targets)
-    targets.push_back(forecast.fields[static_cast<std::size_t>(target)].name);
+  for (std::size_t i = 0; i < forecast.targets.size(); ++i)
+    targets.push_back(forecast.TargetField(i).name);
   const auto read = [&](const char* key) {
     return AlarmCondition::Parse(keys.Text(key), targets, forecast.quantiles.size() > 1);
   };
@@ -36,23 +36,28 @@ Status ReadStreamAlarm(const ConfigEntries& entries, const StreamKeys& keys,
   const StreamKeys mine(entries, stream->name, "stream.alarm");
   const std::string origin = place + ": [stream." + stream->name + ".alarm]";
   if (!mine.Given("when"))
-    return InvalidArgument(
-        origin +
-        ": does not say what raises it; write for example when = "
-        "\"" +
-        stream->forecast.fields[static_cast<std::size_t>(stream->forecast.targets.front())].name +
-        ".forecast > 30\"");
-  if (!mine.Given("publish"))
+    return InvalidArgument(origin +
+                           ": does not say what raises it; write for example when = "
+                           "\"" +
+                           stream->forecast.TargetField(0).name + ".forecast > 30\"");
+  if (stream->has_broker && !mine.Given("publish"))
     return InvalidArgument(origin +
                            ": does not say where it goes; write for example publish = "
                            "\"sensors/{device}/alarm\"");
   MURMURATE_RETURN_IF_ERROR(ReadConditions(mine, *stream, &stream->forecast.alarm.emplace()));
+  if (!stream->has_broker) {
+    for (const char* key : {"publish", "retain"})
+      if (mine.Given(key)) return mine.Superfluous(key, kNoBroker);
+    return {};
+  }
   auto topic = TopicTemplate::Parse(mine.Text("publish"), stream->subscribe);
   if (!topic.ok()) return mine.Blame("publish", topic.status());
   for (const char* key : {"publish", "metrics", "committed", "status"})
     if (keys.Text(key) == mine.Text("publish"))
       return mine.Refuse("publish", std::string("a topic of its own, because ") + key +
                                         " goes there; choose another");
+  if (stream->labels && topic->Meets(stream->labels->topic))
+    return mine.Refuse("publish", "a topic that label_topic does not read; choose another");
   stream->alarm = {mine.Text("when"), *std::move(topic), *mine.Get<bool>("retain")};
   return {};
 }

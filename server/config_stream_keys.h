@@ -58,9 +58,21 @@ class StreamKeys {
   const std::string section_, prefix_;
 };
 
+/// What makes a key superfluous where samples come by `listen` alone.
+inline constexpr const char* kNoBroker =
+    "the stream has no broker: samples and their answers go over ZeroMQ (listen); take the line "
+    "out, or set broker";
+
 /// Where messages come from, what is in them, and where answers go.
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream);
+/// What [stream.NAME.field.FIELD] says, if there is such a section.
+Result<FieldSettings> ReadStreamField(const ConfigEntries& entries, const std::string& stream,
+                                      const std::string& field);
+/// label_topic and what goes with it, after the messages: fills in stream->labels, the targets and
+/// the horizon.
+Status ReadStreamLabels(const ConfigEntries& entries, const StreamKeys& keys,
+                        StreamSettings* stream);
 /// [stream.NAME.alarm], if there is one: after the topics, the targets and the quantiles.
 Status ReadStreamAlarm(const ConfigEntries& entries, const StreamKeys& keys,
                        StreamSettings* stream);

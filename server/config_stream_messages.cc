@@ -47,16 +47,28 @@ Status ReadLink(const StreamKeys& keys, StreamSettings* stream) {
     return keys.Superfluous("password_env",
                             "password_file holds the password; take one of the "
                             "two out");
-  for (const char* key : {"ca_file", "certificate_file", "key_file"})
-    if (keys.Given(key) && !address->secure)
-      return keys.Superfluous(
-          key, "the broker is spoken to without TLS; write broker = \"mqtts://" + address->host +
-                   "\", or take the line out");
-  const char* const lone = link.key_file.empty() ? "certificate_file" : "key_file";
-  if (link.key_file.empty() != link.certificate_file.empty())
-    return keys.Blame(lone, InvalidArgument("a certificate and its key go together; set both "
-                                            "certificate_file and key_file, or neither"));
+  const char* key = nullptr;
+  if (Status status = CheckTlsFiles(link, *address, &key); !status.ok())
+    return keys.Blame(key, status);
   return {};
+}
+
+/// Keys of a way that is not there.
+Status RefuseTopics(const StreamKeys& keys) {
+  for (const char* key :
+       {"subscribe",    "publish",  "metrics",          "committed",  "status",
+        "retain",       "protocol", "client_id",        "user",       "password_file",
+        "password_env", "ca_file",  "certificate_file", "key_file",   "qos",
+        "format",       "header",   "separator",        "max_bytes",  "time",
+        "time_unit",    "sequence", "device",           "label_topic"})
+    if (keys.Given(key)) return keys.Superfluous(key, kNoBroker);
+  return {};
+}
+
+Status ReadListen(const StreamKeys& keys, StreamSettings* stream) {
+  stream->listen = keys.Text("listen");
+  stream->has_broker = keys.Given("broker");
+  return stream->has_broker ? Status() : RefuseTopics(keys);
 }
 
 /// Of {names} only those in `allowed`.
@@ -104,8 +116,11 @@ Status ReadTopics(const StreamKeys& keys, StreamSettings* stream) {
     return InvalidArgument(stream->origin +
                            ": says nothing of topics to read; write for example subscribe = "
                            "\"sensors/{device}/data\"");
-  auto subscribe = TopicPattern::Parse(keys.Text("subscribe"));
+  auto subscribe = TopicPattern::Parse(keys.Text("subscribe"), keys.Given("device"));
   if (!subscribe.ok()) return keys.Blame("subscribe", subscribe.status());
+  if (keys.Given("device") && !keys.Given("label_topic") && subscribe->has_device())
+    return keys.Superfluous(
+        "device", "subscribe has a {device} that says who sends; take one of the two out");
   stream->subscribe = *std::move(subscribe);
   stream->link.subscriptions = {{stream->subscribe.filter(), keys.Integer("qos")}};
   return ReadAnswers(keys, stream);
@@ -116,26 +131,19 @@ class FieldReader {
   FieldReader(const ConfigEntries& entries, const std::string& stream)
       : entries_(entries), stream_(stream) {}
 
-  Status Read(const StreamKeys& keys, StreamSettings* stream) const {
-    if (!keys.Given("fields"))
-      return InvalidArgument(stream->origin +
-                             ": says nothing of what is in a message; write for example fields = "
-                             "[\"temp\", \"hum\"]");
-    const Strings names = *keys.Get<Strings>("fields");
-    for (const std::string& name : names) {
-      if (!IsFieldName(name))
-        return keys.Refuse("fields",
-                           "names of 1 to 32 of a-z 0-9 _; call it so, and say where a "
-                           "message has it: [stream." +
-                               stream_ + ".field.NAME] with pointer = \"/...\"");
-      MURMURATE_RETURN_IF_ERROR(Add(name, stream));
+  Result<FieldSettings> Read(const std::string& name) const {
+    FieldSettings field{name};
+    field.pointer = Get<std::string>(name, "pointer");
+    field.unit = Get<std::string>(name, "unit").value_or("");
+    field.min = Get<double>(name, "low");
+    field.max = Get<double>(name, "high");
+    if (field.min && field.max && *field.min >= *field.max) {
+      const ConfigEntry& high = entries_.values.at(PathOf(name, "high"));
+      return InvalidArgument(high.origin + ": " + PathOf(name, "high") + ": got " +
+                             ToToml(high.value) + ", expected more than low (" +
+                             ToToml(ConfigValue(*field.min)) + "); exchange the two");
     }
-    for (const auto& [name, origin] : entries_.streams.at(stream_).fields)
-      if (std::find(names.begin(), names.end(), name) == names.end())
-        return InvalidArgument(origin + ": [stream." + stream_ + ".field." + name +
-                               "]: there is no such field; add \"" + name +
-                               "\" to fields, or take the section out");
-    return {};
+    return field;
   }
 
  private:
@@ -148,32 +156,61 @@ class FieldReader {
     return "stream." + stream_ + ".field." + field + '.' + key;
   }
 
-  Status Add(const std::string& name, StreamSettings* stream) const {
-    FieldSettings field{name};
-    field.pointer = Get<std::string>(name, "pointer");
-    field.unit = Get<std::string>(name, "unit").value_or("");
-    field.min = Get<double>(name, "low");
-    field.max = Get<double>(name, "high");
-    if (field.min && field.max && *field.min >= *field.max) {
-      const ConfigEntry& high = entries_.values.at(PathOf(name, "high"));
-      return InvalidArgument(high.origin + ": " + PathOf(name, "high") + ": got " +
-                             ToToml(high.value) + ", expected more than low (" +
-                             ToToml(ConfigValue(*field.min)) + "); exchange the two");
-    }
-    stream->forecast.fields.push_back({name, field.unit});
-    stream->payload.fields.push_back(std::move(field));
-    return {};
-  }
-
   const ConfigEntries& entries_;
-  const std::string stream_;
+  const std::string& stream_;
 };
+
+/// Numbers of a client's sample lie in the order of the fields.
+Status RefusePointer(const ConfigEntries& entries, const std::string& stream,
+                     const std::string& field) {
+  const std::string path = "stream." + stream + ".field." + field + ".pointer";
+  const ConfigEntry& entry = entries.values.at(path);
+  return InvalidArgument(entry.origin + ": " + path + ": got " + ToToml(entry.value) +
+                         ", expected no such line, because " + kNoBroker);
+}
+
+Status CheckFieldName(const StreamKeys& keys, const char* key, const std::string& name,
+                      const std::string& stream) {
+  if (IsFieldName(name)) return {};
+  return keys.Refuse(key,
+                     "names of 1 to 32 of a-z 0-9 _; call it so, and say where a "
+                     "message has it: [stream." +
+                         stream + ".field.NAME] with pointer = \"/...\"");
+}
+
+Status ReadFields(const ConfigEntries& entries, const StreamKeys& keys, StreamSettings* stream) {
+  if (!keys.Given("fields"))
+    return InvalidArgument(stream->origin +
+                           ": says nothing of what is in a message; write for example fields = "
+                           "[\"temp\", \"hum\"]");
+  Strings names = *keys.Get<Strings>("fields");
+  for (const std::string& name : names) {
+    MURMURATE_RETURN_IF_ERROR(CheckFieldName(keys, "fields", name, stream->name));
+    auto field = ReadStreamField(entries, stream->name, name);
+    if (!field.ok()) return field.status();
+    if (field->pointer && !stream->has_broker) return RefusePointer(entries, stream->name, name);
+    stream->forecast.fields.push_back({name, field->unit});
+    stream->payload.fields.push_back(*std::move(field));
+  }
+  if (keys.Given("label_topic"))
+    for (const std::string& name : keys.Get<Strings>("target").value_or(Strings{})) {
+      MURMURATE_RETURN_IF_ERROR(CheckFieldName(keys, "target", name, stream->name));
+      names.push_back(name);
+    }
+  for (const auto& [name, origin] : entries.streams.at(stream->name).fields)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return InvalidArgument(origin + ": [stream." + stream->name + ".field." + name +
+                             "]: there is no such field; add \"" + name +
+                             "\" to fields, or take the section out");
+  return {};
+}
 
 Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
   PayloadSettings& payload = stream->payload;
   payload.format = *PayloadFormatOf(keys.Text("format"));
   payload.time = keys.Get<std::string>("time");
   payload.sequence = keys.Get<std::string>("sequence");
+  if (!stream->subscribe.has_device()) payload.device = keys.Get<std::string>("device");
   payload.time_form = *TimeFormOf(keys.Text("time_unit"));
   payload.header = *keys.Get<Strings>("header");
   payload.max_bytes = static_cast<std::size_t>(keys.Integer("max_bytes"));
@@ -188,6 +225,9 @@ Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
   if (keys.Text("separator").size() != 1)
     return keys.Refuse("separator", "one of \",\", \";\", \"|\" or a tab; choose one");
   payload.separator = keys.Text("separator").front();
+  const bool has_places =
+      payload.format == PayloadFormat::kJson || payload.format == PayloadFormat::kCsv;
+  if (keys.Given("label_topic") && has_places) payload.id = keys.Get<std::string>("id");
   const auto reader = PayloadReader::Make(payload);
   if (reader.ok()) return {};
   return InvalidArgument(stream->origin + ": " + reader.status().message());
@@ -195,12 +235,20 @@ Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
 
 }  // namespace
 
+Result<FieldSettings> ReadStreamField(const ConfigEntries& entries, const std::string& stream,
+                                      const std::string& field) {
+  return FieldReader(entries, stream).Read(field);
+}
+
 Status ReadStreamMessages(const ConfigEntries& entries, const StreamKeys& keys,
                           StreamSettings* stream) {
-  MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
-  MURMURATE_RETURN_IF_ERROR(FieldReader(entries, stream->name).Read(keys, stream));
-  return ReadPayload(keys, stream);
+  MURMURATE_RETURN_IF_ERROR(ReadListen(keys, stream));
+  if (stream->has_broker) {
+    MURMURATE_RETURN_IF_ERROR(ReadLink(keys, stream));
+    MURMURATE_RETURN_IF_ERROR(ReadTopics(keys, stream));
+  }
+  MURMURATE_RETURN_IF_ERROR(ReadFields(entries, keys, stream));
+  return stream->has_broker ? ReadPayload(keys, stream) : Status();
 }
 
 }  // namespace murmurate

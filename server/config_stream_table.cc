@@ -1,22 +1,14 @@
 // The table of a stream's keys: what there is, what it means, what it may be.
-#include "server/config_rules.h"
+#include "server/config_table_words.h"
 
 namespace murmurate {
 namespace {
 
-using Strings = std::vector<std::string>;
-constexpr auto kUnset = std::monostate();
-const auto kBool = ValueKind::kBool;
-const auto kInteger = ValueKind::kInteger;
-const auto kString = ValueKind::kString;
-const auto kPath = ValueKind::kPath;
-
-ConfigValue I(std::int64_t value) { return value; }
-ConfigValue S(const char* value) { return std::string(value); }
-
 const std::vector<ConfigRule> kLinkRules{
-    {"stream", "broker", kString, S("mqtt://localhost:1883"), "\"mqtt://localhost:1883\"",
-     "where it listens; mqtts:// with TLS"},
+    {"stream", "listen", kString, kUnset, "\"tcp://127.0.0.1:7430\"",
+     "where clients send samples and get forecasts over ZeroMQ; alone it needs no broker"},
+    {"stream", "broker", kString, kUnset, "\"mqtt://localhost:1883\"",
+     "where it listens; mqtts:// with TLS; usual: that one, and none beside `listen`"},
     {"stream", "protocol", kString, S("3.1.1"), "\"5\"", "of MQTT", -1, 1, {"3.1.1", "5"}},
     {"stream", "client_id", kString, kUnset, "\"murmurate-temp\"",
      "to the broker; usual: one that is drawn"},
@@ -65,6 +57,16 @@ const std::vector<ConfigRule> kMessageRules{
      {"s", "ms", "us", "ns", "iso8601"}},
     {"stream", "sequence", kString, kUnset, "\"/seq\"",
      "where a message has its number: what comes twice counts once"},
+    {"stream", "device", kString, kUnset, "\"/id\"",
+     "where a message says who sends it, when its topic has no {device}"},
+    {"stream", "label_topic", kString, kUnset, "\"lab/{device}/result\"",
+     "topics where the target of each row comes later; usual: targets are fields"},
+    {"stream", "id", kString, kUnset, "\"/id\"",
+     "with label_topic: where a sample and its label say which sample it is"},
+    {"stream", "label_window", kInteger, I(256), "256",
+     "rows of a device after which a label comes too late", 1, 4096},
+    {"stream", "label_header", ValueKind::kStrings, Strings{}, "[\"id\", \"quality\"]",
+     "csv: the names of all columns of a label"},
     {"stream", "every", ValueKind::kDuration, kUnset, "\"10s\"",
      "put messages on a grid of this step; usual: each is a row"},
     {"stream",
@@ -93,7 +95,8 @@ const std::vector<ConfigRule> kMessageRules{
 };
 
 const std::vector<ConfigRule> kForecastRules{
-    {"stream", "target", ValueKind::kNames, kUnset, "\"temp\"", "the fields that are forecast"},
+    {"stream", "target", ValueKind::kNames, kUnset, "\"temp\"",
+     "the fields that are forecast, or with label_topic what labels say"},
     {"stream", "horizon", ValueKind::kSpans, std::vector<std::int64_t>{1}, "[1, 6]",
      "rows ahead, or times on the grid of `every`", 1, 4096},
     {"stream", "quantiles", ValueKind::kNumbers, std::vector<double>{}, "[0.1, 0.9]",
@@ -138,6 +141,9 @@ const std::vector<ConfigRule> kForecastRules{
      "sequences (rows, where nothing recurs) in a training step", 1, 4096},
     {"stream", "max_delay_ms", kInteger, I(0), "20",
      "that a row may wait for others to be learned with", 0, 60'000},
+    {"stream", "replay", kInteger, I(0), "1000",
+     "sequences (rows, where nothing recurs) kept, to learn as many again beside new ones; 0: none",
+     0, 1'000'000},
     {"stream", "learning_rate", ValueKind::kNumber, kUnset, "1e-3",
      "of its model; usual: 1e-3, or what [optimizer] says", kTiny, 100},
 };

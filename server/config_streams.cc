@@ -25,11 +25,36 @@ Status Config::ReadStreams() {
   return {};
 }
 
+/// Where it listens, against the others.
+Status Config::CheckStreamListens(const StreamSettings& stream) const {
+  if (stream.listen.empty()) return {};
+  const std::string place = entries_.values.at("stream." + stream.name + ".listen").origin +
+                            ": stream." + stream.name + ".listen: ";
+  if (const Status status = CheckListenAddress(stream.listen); !status.ok())
+    return InvalidArgument(place + status.message());
+  const auto taken = [&](const std::string& whose) {
+    return InvalidArgument(place + whose + " listens on " + stream.listen +
+                           "; choose another address for one of the two");
+  };
+  for (const std::string& address : server_.listen)
+    if (address == stream.listen) return taken("server.listen");
+  for (const StreamSettings& other : streams_)
+    if (other.listen == stream.listen) return taken("[stream." + other.name + ']');
+  constexpr std::size_t kMostNumbers = 4096;
+  const ForecastSettings& forecast = stream.forecast;
+  const std::size_t values = forecast.targets.size() * forecast.horizons.size();
+  if (values * (1 + forecast.quantiles.size()) <= kMostNumbers) return {};
+  return InvalidArgument(place + "an answer has a number for each target, horizon and quantile, " +
+                         "expected at most " + std::to_string(kMostNumbers) +
+                         "; forecast fewer horizons");
+}
+
 /// Against what else is asked for, and the streams before it.
 Status Config::CheckStream(const StreamSettings& stream) const {
   const auto refuse = [&](const std::string& why) {
     return InvalidArgument(stream.origin + ": " + why);
   };
+  MURMURATE_RETURN_IF_ERROR(CheckStreamListens(stream));
   if (data().given())
     return refuse(
         "a learner of files takes nothing else; take [data] out, or serve the stream by "

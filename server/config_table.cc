@@ -1,20 +1,9 @@
 // The table of keys: what there is, what it means, what it may be.
 #include "client/environments/environment.h"
-#include "server/config_rules.h"
+#include "server/config_table_words.h"
 
 namespace murmurate {
 namespace {
-
-using Strings = std::vector<std::string>;
-constexpr auto kUnset = std::monostate();
-const auto kBool = ValueKind::kBool;
-const auto kInteger = ValueKind::kInteger;
-const auto kNumber = ValueKind::kNumber;
-const auto kSchedule = ValueKind::kSchedule;
-const auto kString = ValueKind::kString;
-
-ConfigValue I(std::int64_t value) { return value; }
-ConfigValue S(const char* value) { return std::string(value); }
 
 const std::vector<ConfigRule> kRunRules{
     {"run", "name", kString, kUnset, "\"cartpole\"", "the run's folder; the config's file name"},

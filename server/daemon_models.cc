@@ -289,9 +289,9 @@ void Daemon::State::StartThreads(LiveModel* model) {
     LearnLoop* const learning = model->learning[i].get();
     model->loops.push_back(std::make_unique<Loop>(
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
-        [model, learning] {
+        [this, model, learning] {
           ++model->busy;
-          learning->PollOnce(std::chrono::milliseconds(100));
+          if (!learning->PollOnce(std::chrono::milliseconds(100))) PostUnlearned(model);
           --model->busy;
         },
         [model] { model->channel->ready.Close(); }));
@@ -356,6 +356,15 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
     Checkpoint checkpoint = make();
     checkpoint.state = std::move(*state);
     return checkpoint;
+  });
+}
+
+/// What a stream has taken while nobody learned. A stream has one learning thread, on which this is
+/// called between two batches, so that the weights are those of this moment.
+void Daemon::State::PostUnlearned(LiveModel* model) {
+  if (!model->streaming || !model->streaming->unsaved()) return;
+  model->gate.Pass([&] {
+    if (model->checkpoints.Due(model->steps, MonotonicNs())) PostCheckpoint(model);
   });
 }
 

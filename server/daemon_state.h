@@ -98,6 +98,7 @@ struct Daemon::State {
   void LeaveBusyModels();
   void SayGoodbye(const wire::Goaway& goaway, const std::function<bool()>& actors_gone);
   void PostCheckpoint(LiveModel* model);
+  void PostUnlearned(LiveModel* model);
   std::unique_ptr<Evaluating> MakeEvaluating(const LiveModel& model);
   void PostEvaluation(const LiveModel& model, const Evaluation& evaluation,
                       const SettingsOfPlay::Values& settings,

@@ -17,6 +17,7 @@ struct PlottedRun {
   std::string
       settings;  ///< its resolved config without what makes one run of many: same, same curve
   std::optional<double> target;
+  std::string stream;  ///< of its first model; "": that plays
   std::vector<CurvePoint> points;
 };
 
@@ -48,7 +49,11 @@ Result<PlottedRun> ReadRun(const CommonArguments& common, const std::string& nam
   if (!config.ok()) return config.status();
   auto points = ReadColumn(*folder, column);
   if (!points.ok()) return points.status();
-  return PlottedRun{*folder, config->run().name, SettingsOf(*config), config->run().stop_at_return,
+  return PlottedRun{*folder,
+                    config->run().name,
+                    SettingsOf(*config),
+                    config->run().stop_at_return,
+                    config->streams().empty() ? "" : config->streams().front().name,
                     std::move(*points)};
 }
 
@@ -101,6 +106,10 @@ std::vector<std::string> ColumnsOf(const std::string& text) {
   return columns;
 }
 
+std::string NameOf(const std::string& column) {
+  return column == kStreamError ? kStreamCurve : column == kNaiveError ? kNaiveCurve : column;
+}
+
 /// What is drawn: a column of runs of several configurations, or several columns of one.
 struct Plotted {
   std::vector<PlottedRun> runs;
@@ -125,13 +134,21 @@ Result<Plotted> ReadPlotted(const CommonArguments& common, const PlotArguments& 
           "--column: got " + std::to_string(columns.size()) + " columns of " +
           std::to_string(series->size()) + " configurations, expected one column, or at most " +
           std::to_string(kMaxSeries) + " of one configuration; plot them in several pictures");
-    plotted.series.push_back({column, std::move(series->front().runs)});
+    plotted.series.push_back({NameOf(column), std::move(series->front().runs)});
   }
   return plotted;
 }
 
+/// Nobody played: there is no return to draw.
+bool OnlyStreams(const Plotted& plotted) {
+  return std::ranges::all_of(plotted.runs, [](const PlottedRun& run) {
+    return !run.stream.empty() && run.points.empty();
+  });
+}
+
 CurveDrawing DrawingOf(const PlotArguments& arguments, const Plotted& plotted) {
-  CurveDrawing drawing;
+  const bool stream = arguments.column.starts_with("stream/");
+  CurveDrawing drawing = stream ? StreamDrawing() : CurveDrawing();
   drawing.title = arguments.title;
   drawing.target = plotted.runs.front().target;
   for (const PlottedRun& run : plotted.runs)
@@ -140,21 +157,26 @@ CurveDrawing DrawingOf(const PlotArguments& arguments, const Plotted& plotted) {
     drawing.target = arguments.target;
     drawing.target_name = "target";
   }
+  if (stream && drawing.title.empty() && plotted.runs.size() == 1)
+    drawing.title = plotted.runs.front().name + ": stream " + plotted.runs.front().stream;
   if (arguments.column != kRolloutColumn) {
-    drawing.y_name = plotted.series.size() == 1 ? arguments.column : "";
+    if (!arguments.column.starts_with(kStreamError))
+      drawing.y_name = plotted.series.size() == 1 ? arguments.column : "";
     if (!arguments.target) drawing.target.reset();
-  }
-  if (arguments.column.starts_with("stream/")) {
-    drawing.y_name = "in usual errors of the naive forecast";
-    drawing.x_name = "rows learned";
   }
   return drawing;
 }
 
 }  // namespace
 
-Result<int> RunPlot(const CommonArguments& common, const PlotArguments& arguments) {
+Result<int> RunPlot(const CommonArguments& common, const PlotArguments& given) {
+  PlotArguments arguments = given;
   auto plotted = ReadPlotted(common, arguments);
+  if (plotted.ok() && arguments.column == kRolloutColumn && OnlyStreams(*plotted)) {
+    arguments.column = kStreamError;
+    if (plotted->series.size() == 1) arguments.column += std::string(",") + kNaiveError;
+    plotted = ReadPlotted(common, arguments);
+  }
   if (!plotted.ok()) return plotted.status();
   const std::vector<PlottedRun>& runs = plotted->runs;
   CurveDrawing drawing = DrawingOf(arguments, *plotted);

@@ -1,15 +1,18 @@
 #include "server/stream_answers.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
+#include "server/stream/due_time.h"
 #include "server/stream/json_text.h"
+#include "shared/core/clock.h"
 
 namespace murmurate {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr const char* kDevice = "device";
+constexpr std::int64_t kErrorsNs = kNanosecondsPerSecond;
 
 }  // namespace
 
@@ -23,7 +26,7 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
   errors_.resize(forecasts_.size());
   times_.resize(horizons);
   for (std::size_t i = 0; i < forecast.targets.size(); ++i) {
-    const StreamField& field = forecast.fields[static_cast<std::size_t>(forecast.targets[i])];
+    const StreamField& field = forecast.TargetField(i);
     targets_.push_back({field.name, field.unit, {forecasts_.data() + i * horizons, horizons}});
     target_alarms_.push_back({field.name, field.unit, 0.0f, 0.0f});
     target_errors_.push_back({field.name, field.unit, {errors_.data() + i * horizons, horizons}});
@@ -31,10 +34,17 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
 }
 
 void StreamAnswers::Remember(const std::string& device, std::span<const std::string_view> levels) {
+  if (device_says_all_ && !settings_.metrics) return;
+  auto found = devices_.find(device);
+  if (found == devices_.end()) {
+    if (devices_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices)) {
+      told_.clear();
+      devices_.clear();
+    }
+    found = devices_.try_emplace(device).first;
+  }
   if (device_says_all_) return;
-  if (levels_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices))
-    levels_.clear();
-  std::vector<std::string>& kept = levels_[device];
+  std::vector<std::string>& kept = found->second.levels;
   kept.resize(levels.size());
   for (std::size_t i = 0; i < levels.size(); ++i) kept[i] = levels[i];
 }
@@ -44,11 +54,11 @@ bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device
   const auto& names = settings_.subscribe.names();
   filling_.assign(names.size(), device);
   if (!device_says_all_) {
-    const auto kept = levels_.find(device);
-    const bool known = kept != levels_.end();
+    const auto kept = devices_.find(device);
+    const bool known = kept != devices_.end() && !kept->second.levels.empty();
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i] == kDevice) continue;
-      filling_[i] = known ? std::string_view(kept->second[i]) : std::string_view();
+      filling_[i] = known ? std::string_view(kept->second.levels[i]) : std::string_view();
     }
     if (!known && !(settings_.committed && &pattern == &*settings_.committed)) return false;
   }
@@ -56,25 +66,18 @@ bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device
   return true;
 }
 
-void StreamAnswers::Give(const Forecast& forecast) {
+void StreamAnswers::Give(const Forecast& forecast, std::int64_t now_ns) {
   if (settings_.publish && Fill(*settings_.publish, forecast.device)) GiveForecast(forecast);
-  if (settings_.metrics && Fill(*settings_.metrics, forecast.device)) GiveErrors(forecast);
+  if (settings_.metrics) TakeErrors(forecast, now_ns);
   if (forecast.alarm == AlarmChange::kNone) return;
-  if (settings_.alarm && Fill(settings_.alarm->publish, forecast.device)) GiveAlarm(forecast);
-}
-
-/// When the row so far ahead is due: on the grid, or after so many usual gaps.
-std::int64_t StreamAnswers::TimeOf(const Forecast& forecast, int horizon) const {
-  const double every_s = settings_.forecast.every_s;
-  const double step_s = every_s > 0 ? every_s : forecast.gap_s;
-  const double ahead_ns = step_s * horizon * 1e9;
-  const double room_ns = static_cast<double>(kMaxTimeNs - forecast.time_ns);
-  return ahead_ns < room_ns ? forecast.time_ns + std::llround(ahead_ns) : kMaxTimeNs;
+  if (settings_.alarm && settings_.alarm->publish &&
+      Fill(*settings_.alarm->publish, forecast.device))
+    GiveAlarm(forecast);
 }
 
 void StreamAnswers::GiveForecast(const Forecast& forecast) {
   for (std::size_t i = 0; i < times_.size(); ++i)
-    times_[i] = TimeOf(forecast, settings_.forecast.horizons[i]);
+    times_[i] = DueTime(forecast, settings_.forecast.every_s, settings_.forecast.horizons[i]);
   for (std::size_t i = 0; i < forecasts_.size(); ++i) {
     const Prediction& made = forecast.predictions[i];
     const bool interval = made.quantiles.size() > 1;
@@ -91,25 +94,62 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
   publish_(topic_, text_, 0, settings_.retain);
 }
 
-void StreamAnswers::GiveErrors(const Forecast& forecast) {
+void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
+  auto& device = *devices_.try_emplace(forecast.device).first;
+  Known& known = device.second;
+  known.time_ns = forecast.time_ns;
+  known.version = forecast.version;
+  known.errors.resize(errors_.size());
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     const Prediction& made = forecast.predictions[i];
-    const bool known = made.score.count > 0;
-    errors_[i] = {known ? made.score.model : kNone, known ? made.score.baseline : kNone,
-                  known ? static_cast<float>(made.skill()) : kNone,
-                  static_cast<std::uint64_t>(made.score.count),
-                  known && made.quantiles.size() > 1 ? made.score.inside : kNone};
+    const bool scored = made.score.count > 0;
+    known.errors[i] = {scored ? made.score.model : kNone, scored ? made.score.baseline : kNone,
+                       scored ? static_cast<float>(made.skill()) : kNone,
+                       static_cast<std::uint64_t>(made.score.count),
+                       scored && made.quantiles.size() > 1 ? made.score.inside : kNone};
   }
-  WriteErrors({forecast.device, forecast.time_ns, target_errors_, forecast.version},
-              settings_.payload.time_form, &text_);
-  publish_(topic_, text_, 0, settings_.retain);
+  known.waits = true;
+  if (known.told) return;
+  GiveErrors(device.first, &known);
+  known.told = true;
+  known.next_ns = now_ns + kErrorsNs;
+  told_.push_back(&device);
+}
+
+/// They wait on where there is no room or no broker.
+void StreamAnswers::GiveErrors(const std::string& device, Known* known) {
+  std::copy(known->errors.begin(), known->errors.end(), errors_.begin());
+  if (!Fill(*settings_.metrics, device)) return;
+  WriteErrors({device, known->time_ns, target_errors_, known->version}, settings_.payload.time_form,
+              &text_);
+  known->waits = !publish_(topic_, text_, 0, settings_.retain);
+}
+
+void StreamAnswers::GiveDue(std::int64_t now_ns) {
+  while (!told_.empty() && told_.front()->second.next_ns <= now_ns) {
+    auto& [device, known] = *told_.front();
+    known.told = known.waits;
+    if (known.waits) {
+      GiveErrors(device, &known);
+      known.next_ns = now_ns + kErrorsNs;
+      told_.push_back(told_.front());
+    }
+    told_.pop_front();
+  }
+}
+
+void StreamAnswers::GiveRest() {
+  for (auto* const device : told_)
+    if (device->second.waits) GiveErrors(device->first, &device->second);
 }
 
 void StreamAnswers::GiveAlarm(const Forecast& forecast) {
   for (std::size_t i = 0; i < target_alarms_.size(); ++i) {
     const auto field = static_cast<std::size_t>(settings_.forecast.targets[i]);
-    target_alarms_[i].value = forecast.values[field];
-    target_alarms_[i].forecast = forecast.predictions[i * times_.size()].published;
+    const Prediction& made = forecast.predictions[i * times_.size()];
+    target_alarms_[i].value =
+        settings_.forecast.late_labels() ? made.baseline : forecast.values[field];
+    target_alarms_[i].forecast = made.published;
   }
   const bool raised = forecast.alarm == AlarmChange::kRaised;
   WriteAlarm({forecast.device, forecast.time_ns, raised, settings_.alarm->when, target_alarms_},

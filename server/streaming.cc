@@ -4,8 +4,6 @@
 #include <chrono>
 #include <limits>
 
-#include "server/operate/reports.h"
-#include "server/stream/forecast_text.h"
 #include "server/stream/mqtt_password.h"
 #include "shared/core/check.h"
 
@@ -14,7 +12,6 @@ namespace {
 
 constexpr int kMostGiven = 2;
 constexpr int kTimeoutMs = 200;
-constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 constexpr double kMostDeviceBytes = 0x1p32;
 constexpr const char* kOffline = "{\"state\":\"offline\"}";
 
@@ -44,7 +41,8 @@ Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure) {
 }
 
 Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-                     PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock)
+                     PayloadReader reader, StreamLabels labels, OnNumbers on_numbers,
+                     LogCallback log, StreamClock clock)
     : settings_(settings),
       channel_(std::move(channel)),
       on_numbers_(std::move(on_numbers)),
@@ -56,8 +54,12 @@ Streaming::Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceC
                  return outcome == PublishOutcome::kAccepted || outcome == PublishOutcome::kRefused;
                }),
       forecaster_(settings_.forecast, channel_->spec,
-                  [this](const Forecast& forecast) { answers_.Give(forecast); }),
+                  [this](const Forecast& forecast) {
+                    if (server_) server_->Give(forecast);
+                    if (link_) answers_.Give(forecast, clock_.now_ns());
+                  }),
       reader_(std::move(reader)),
+      labels_(std::move(labels)),
       began_ns_(clock_.unix_ns()),
       next_second_ns_(clock_.now_ns() + kNanosecondsPerSecond) {}
 
@@ -65,38 +67,67 @@ Result<std::unique_ptr<Streaming>> Streaming::Open(const StreamSettings& setting
                                                    std::shared_ptr<ExperienceChannel> channel,
                                                    OnNumbers on_numbers, LogCallback log,
                                                    StreamClock clock) {
-  auto link = LinkOf(settings, insecure);
-  if (!link.ok()) return link.status();
   auto reader = PayloadReader::Make(settings.payload);
   if (!reader.ok()) return reader.status();
+  auto labels = StreamLabels::Make(settings);
+  if (!labels.ok()) return labels.status();
   std::unique_ptr<Streaming> stream(new Streaming(settings, std::move(channel), *std::move(reader),
-                                                  std::move(on_numbers), std::move(log),
-                                                  std::move(clock)));
+                                                  *std::move(labels), std::move(on_numbers),
+                                                  std::move(log), std::move(clock)));
+  const TrajectoryLayout layout = settings.layout(stream->channel_->spec);
   const double most_bytes =
-      static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices;
+      static_cast<double>(stream->forecaster_.bytes_per_device()) * settings.forecast.max_devices +
+      static_cast<double>(ReplayWindow::BytesOf(layout, settings.replay));
   if (most_bytes > kMostDeviceBytes)
     return InvalidArgument(
-        settings.origin + ": " + std::to_string(settings.forecast.max_devices) +
-        " devices may take " + std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
-        " GiB, expected 4 at most; lower max_devices, season, window or horizon");
-  auto opened = MqttLink::Open(
-      *std::move(link),
-      {[self = stream.get()](const MqttMessage& message) { self->Take(message); },
-       [self = stream.get()](bool up, const std::string& why) { self->OnState(up, why); }});
-  if (!opened.ok()) return InvalidArgument(settings.origin + ": " + opened.status().message());
-  stream->link_ = *std::move(opened);
+        settings.origin + ": " + std::to_string(settings.forecast.max_devices) + " devices" +
+        (settings.replay > 0 ? " and what is replayed" : "") + " may take " +
+        std::to_string(static_cast<int>(most_bytes * 0x1p-30)) +
+        " GiB, expected 4 at most; lower max_devices, season, window, label_window or horizon" +
+        (settings.replay > 0 ? ", or replay" : ""));
+  if (settings.replay > 0)
+    stream->replay_ = std::make_unique<ReplayWindow>(layout, settings.replay, settings.seed);
+  if (settings.has_broker) MURMURATE_RETURN_IF_ERROR(stream->OpenLink(insecure));
+  if (!settings.listen.empty()) MURMURATE_RETURN_IF_ERROR(stream->OpenServer());
   return stream;
+}
+
+Status Streaming::OpenLink(bool insecure) {
+  auto link = LinkOf(settings_, insecure);
+  if (!link.ok()) return link.status();
+  auto opened = MqttLink::Open(*std::move(link),
+                               {[this](const MqttMessage& message) { Take(message); },
+                                [this](bool up, const std::string& why) { OnState(up, why); }});
+  if (!opened.ok()) return InvalidArgument(settings_.origin + ": " + opened.status().message());
+  link_ = *std::move(opened);
+  return {};
+}
+
+Status Streaming::OpenServer() {
+  auto opened = SampleServer::Open(
+      {settings_.listen, settings_.name, settings_.payload.fields, settings_.forecast},
+      {[this](const Sample& sample) { return TakeSample(sample); },
+       [this](Refusal refusal) { counts_.Add(refusal); }},
+      clock_.now_ns);
+  if (!opened.ok())
+    return Status(opened.status().code(), settings_.origin + ": " + opened.status().message());
+  server_ = *std::move(opened);
+  log_(LogLevel::kInfo, "stream " + settings_.name + ": listens on " + server_->address());
+  if (link_) link_->AlsoWaitFor(server_->fd());
+  return {};
 }
 
 Streaming::~Streaming() { Stop(); }
 
 Status Streaming::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(forecaster_.Load(reader));
+  if (replay_) MURMURATE_RETURN_IF_ERROR(replay_->Load(reader.Section("replay")));
   messages_before_ = forecaster_.totals().messages;
   drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
   auto sequences = Forecaster::SavedSequences(reader);
   if (sequences.ok()) safe_ = *std::move(sequences);
+  if (server_) server_->Commit(safe_);
   return sequences.status();
 }
 
@@ -110,19 +141,35 @@ void Streaming::Stop() {
   if (loop_ == nullptr) return;
   loop_.reset();
   next_second_ns_ = std::numeric_limits<std::int64_t>::max();
+  answers_.GiveRest();
   if (!settings_.status.empty()) link_->Publish(settings_.status, kOffline, 1, true);
   PollOnce(0);
+  if (!server_) return;
+  const std::lock_guard lock(mutex_);
+  server_->SayGoodbye();
 }
 
 void Streaming::PollOnce(int timeout_ms) {
-  (void)link_->PollOnce(std::min(timeout_ms, wait_ms_));
+  Wait(std::min(timeout_ms, wait_ms_));
   BeginRound();
+  if (server_) server_->TakeSome();
   TakeNews();
   forecaster_.Predict();
   FillBatch();
   const std::int64_t now_ns = clock_.now_ns();
+  answers_.GiveDue(now_ns);
   if (now_ns >= next_second_ns_) EachSecond(now_ns);
+  if (server_) server_->EndRound();
   EndRound();
+}
+
+void Streaming::Wait(int timeout_ms) {
+  if (server_ && (server_->has_news() || server_->Readable())) timeout_ms = 0;
+  if (link_) {
+    (void)link_->PollOnce(timeout_ms);
+  } else {
+    server_->Wait(timeout_ms);
+  }
 }
 
 void Streaming::BeginRound() {
@@ -141,12 +188,21 @@ void Streaming::Take(const MqttMessage& message) {
 Refusal Streaming::Read(const MqttMessage& message) {
   if (message.retained) return Refusal::kRetained;
   Refusal refusal = settings_.subscribe.Match(message.topic, &levels_);
+  if (refusal == Refusal::kUnknownTopic)
+    return labels_.Take(message.topic, message.payload, &forecaster_);
   if (refusal != Refusal::kNone) return refusal;
   sample_.device = settings_.subscribe.DeviceOf(levels_);
   refusal = reader_.Read(message.payload, &sample_);
   if (refusal != Refusal::kNone) return refusal;
   answers_.Remember(sample_.device, levels_);  // before a forecast of it may go out
   return forecaster_.Take(sample_, clock_.unix_ns());
+}
+
+SampleOutcome Streaming::TakeSample(const Sample& sample) {
+  const std::uint64_t rows = forecaster_.totals().rows;
+  const Refusal refusal = forecaster_.Take(sample, clock_.unix_ns());
+  counts_.Add(refusal);
+  return {refusal, forecaster_.totals().rows > rows, forecaster_.IsDue(sample.device)};
 }
 
 void Streaming::OnState(bool up, const std::string& sentence) {
@@ -171,8 +227,9 @@ void Streaming::TakeNews() {
   if (!committed.empty()) {
     safe_ = std::move(committed);
     told_ = 0;
+    if (server_) server_->Commit(safe_);
   }
-  TellCommitted();
+  if (link_) TellCommitted();
 }
 
 /// As many as there is room for; the others in later rounds.
@@ -203,6 +260,7 @@ void Streaming::FillBatch() {
   (*batch)->Clear();
   const bool filled = forecaster_.Fill(batch->get());
   channel_->received_trajectories += (*batch)->trajectories.size();
+  if (filled && replay_) replay_->Mix(batch->get());
   if (filled) ++given_;
   (void)(filled ? channel_->ready : channel_->empty).TryPush(*std::move(batch));
   if (!forecaster_.has_pairs()) waiting_since_ns_ = 0;
@@ -218,66 +276,6 @@ void Streaming::EachSecond(std::int64_t now_ns) {
   LogRefusals(now_ns);
   LogDrifts();
   SayStatus();
-}
-
-/// Each weighs as much as a whole window, so that what is shown is the newest.
-void Streaming::PostNumbers() {
-  const Forecaster::Totals& totals = forecaster_.totals();
-  std::vector<wire::ReportedNumber> numbers;
-  const auto add = [&](const char* name, double value) {
-    constexpr auto kWeight = static_cast<std::uint32_t>(Reports::kWindow);
-    numbers.push_back({std::string("stream/") + name, value * kWeight, kWeight});
-  };
-  if (totals.scored > 0) {
-    add("error", totals.model_error);
-    add("baseline_error", totals.baseline_error);
-    add("skill", totals.skill());
-  }
-  add("messages_per_s", messages_per_s_);
-  add("devices", static_cast<double>(forecaster_.devices()));
-  std::uint64_t refused = 0;
-  for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
-  refused += link_->counters().oversized;  // which nobody has seen
-  add("refused", static_cast<double>(refused));
-  add("unlearned", static_cast<double>(totals.unlearned));
-  add("gaps", static_cast<double>(totals.gaps));
-  add("breaks", static_cast<double>(totals.breaks));
-  const MqttCounters& counters = link_->counters();
-  add("unpublished",
-      static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
-  add("drifts", static_cast<double>(totals.drifts));
-  if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
-  on_numbers_(numbers);
-}
-
-/// Each kind at once, and then once a minute.
-void Streaming::LogRefusals(std::int64_t now_ns) {
-  for (std::size_t i = 1; i < kRefusals; ++i) {
-    const auto refusal = static_cast<Refusal>(i);
-    Logged& logged = logged_[i];
-    if (counts_[refusal] == logged.count || now_ns < logged.next_ns) continue;
-    log_(LogLevel::kWarning, "stream " + settings_.name + ": refused " +
-                                 std::to_string(counts_[refusal] - logged.count) + " messages (" +
-                                 WordOf(refusal) + "): " + SentenceOf(refusal));
-    logged = {counts_[refusal], now_ns + kRefusalNs};
-  }
-}
-
-void Streaming::LogDrifts() {
-  const std::uint64_t drifts = forecaster_.totals().drifts;
-  if (std::exchange(drifts_before_, drifts) == drifts) return;
-  log_(LogLevel::kWarning, "stream " + settings_.name +
-                               ": the model's errors have risen for good, so what it learned no "
-                               "longer holds; it goes on learning");
-}
-
-/// Often, since who finds a broker again cannot know how old what was kept there is.
-void Streaming::SayStatus() {
-  if (settings_.status.empty()) return;
-  const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
-  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_}, settings_.payload.time_form,
-              &status_text_);
-  link_->Publish(settings_.status, status_text_, 1, true);
 }
 
 void Streaming::TakeWeights(std::shared_ptr<const Snapshot> snapshot) {
@@ -297,13 +295,20 @@ void Streaming::OnTrained() {
   Wake();
 }
 
-void Streaming::Save(const StateWriter& writer) const {
+void Streaming::Save(const StateWriter& writer) {
   const std::lock_guard lock(mutex_);
   forecaster_.Save(writer);
+  if (replay_) replay_->Save(writer.Section("replay"));
+  saved_ = counts_[Refusal::kNone];
+}
+
+bool Streaming::unsaved() const {
+  const std::lock_guard lock(mutex_);
+  return saved_ != counts_[Refusal::kNone];
 }
 
 void Streaming::Commit(const StateReader& reader) {
-  if (!settings_.committed) return;
+  if (!settings_.committed && !server_) return;
   auto sequences = Forecaster::SavedSequences(reader);
   if (!sequences.ok()) return log_(LogLevel::kError, sequences.status().message());
   {
@@ -311,34 +316,6 @@ void Streaming::Commit(const StateReader& reader) {
     committed_ = *std::move(sequences);
   }
   Wake();
-}
-
-StreamView Streaming::View() const {
-  StreamView view;
-  view.name = settings_.name;
-  view.broker = link_->address().ToString();
-  const std::int64_t since_ns = link_->down_since_ns();
-  view.up = since_ns == MqttLink::kUp;
-  if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
-  view.received = link_->counters().received;
-  view.published = link_->counters().published;
-  view.losses = link_->counters().losses;
-  const std::lock_guard lock(mutex_);
-  const Forecaster::Totals& totals = forecaster_.totals();
-  view.messages = totals.messages;
-  view.messages_per_s = messages_per_s_;
-  view.devices = forecaster_.devices();
-  view.learned = totals.learned;
-  view.unlearned = totals.unlearned;
-  view.gaps = totals.gaps;
-  if (totals.scored > 0) {
-    view.error = totals.model_error;
-    view.baseline_error = totals.baseline_error;
-  }
-  for (std::size_t i = 1; i < kRefusals; ++i)
-    if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
-      view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
-  return view;
 }
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
-// Streaming: one stream of the config at work: its way to the broker, its forecaster and the thread
-// mmr-stream (.N), put together for the daemon.
+// Streaming: one stream of the config at work: its way to the broker, the socket on which it
+// listens for samples (each only if the config says so), its forecaster and the thread mmr-stream
+// (.N), put together for the daemon.
 //
 //   broker --messages--> Take --> Predict --forecasts--> broker       one round: PollOnce
 //                                 `--pairs--> batch --ready--> mmr-learn
@@ -24,7 +25,10 @@
 #include "server/operate/status_report.h"
 #include "server/stream/forecaster.h"
 #include "server/stream/mqtt_link.h"
+#include "server/stream/replay_window.h"
+#include "server/stream/sample_server.h"
 #include "server/stream_answers.h"
+#include "server/stream_labels.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/experience/experience_channel.h"
@@ -32,8 +36,8 @@
 
 namespace murmurate {
 
-/// With what is looked up when a stream starts: its password. The status: the stream, and what is
-/// wrong with its broker's settings.
+/// Of a stream with a broker, with what is looked up when it starts: its password. The status: the
+/// stream, and what is wrong with its broker's settings.
 Result<MqttSettings> LinkOf(const StreamSettings& stream, bool insecure);
 
 /// The system's clock.
@@ -69,12 +73,13 @@ class Streaming {
   /// What the thread repeats: waits up to `timeout_ms` for messages, answers them, and hands a
   /// batch to the learning thread when it is due.
   void PollOnce(int timeout_ms);
-  void Wake() const { link_->Wake(); }  ///< any thread
+  void Wake() const { link_ ? link_->Wake() : server_->Wake(); }  ///< any thread
 
   // The learning thread; Wake and these at any time before the end of this object.
   void TakeWeights(std::shared_ptr<const Snapshot> snapshot);
   void OnTrained();
-  void Save(const StateWriter& writer) const;  ///< or after Stop
+  void Save(const StateWriter& writer);  ///< or after Stop
+  bool unsaved() const;                  ///< messages were taken since Save, or this life began
   /// Any thread: a checkpoint with what Save wrote is on disk, and the senders are told.
   void Commit(const StateReader& reader);
 
@@ -82,11 +87,16 @@ class Streaming {
 
  private:
   Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
-            PayloadReader reader, OnNumbers on_numbers, LogCallback log, StreamClock clock);
+            PayloadReader reader, StreamLabels labels, OnNumbers on_numbers, LogCallback log,
+            StreamClock clock);
+  Status OpenLink(bool insecure);
+  Status OpenServer();
+  void Wait(int timeout_ms);
   void BeginRound();
   void EndRound();
   void Take(const MqttMessage& message);
   Refusal Read(const MqttMessage& message);
+  SampleOutcome TakeSample(const Sample& sample);
   void OnState(bool up, const std::string& sentence);
   void TakeNews();
   void TellCommitted();
@@ -108,13 +118,16 @@ class Streaming {
   StreamAnswers answers_;
   Forecaster forecaster_;
   PayloadReader reader_;
+  StreamLabels labels_;
   Sample sample_;
   std::vector<std::string_view> levels_;
   RefusalCounts counts_;
-  int given_ = 0;                      ///< batches handed over and not trained on
-  int wait_ms_ = 0;                    ///< at most, for messages: a batch is due then
-  std::int64_t waiting_since_ns_ = 0;  ///< pairs are; 0: none
-  const std::int64_t began_ns_;        ///< since 1970; of this life
+  std::unique_ptr<ReplayWindow> replay_;  ///< null: off
+  std::uint64_t saved_ = 0;               ///< messages taken by the last Save
+  int given_ = 0;                         ///< batches handed over and not trained on
+  int wait_ms_ = 0;                       ///< at most, for messages: a batch is due then
+  std::int64_t waiting_since_ns_ = 0;     ///< pairs are; 0: none
+  const std::int64_t began_ns_;           ///< since 1970; of this life
   std::int64_t next_second_ns_;
   std::uint64_t messages_before_ = 0, drifts_before_ = 0;
   double messages_per_s_ = 0;
@@ -131,8 +144,9 @@ class Streaming {
   std::shared_ptr<const Snapshot> snapshot_;                      ///< not taken up yet
   std::vector<std::pair<std::string, std::uint64_t>> committed_;  ///< not told yet
 
-  std::unique_ptr<MqttLink> link_;
-  std::unique_ptr<Loop> loop_;  ///< last: its thread uses all of the above
+  std::unique_ptr<SampleServer> server_;  ///< none: no `listen`
+  std::unique_ptr<MqttLink> link_;        ///< none: no broker
+  std::unique_ptr<Loop> loop_;            ///< last: its thread uses all of the above
 };
 
 }  // namespace murmurate

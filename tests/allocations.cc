@@ -5,17 +5,19 @@
 #include <new>
 
 namespace {
-thread_local std::uint64_t allocations = 0, frees = 0;
+thread_local std::uint64_t allocations = 0, frees = 0, bytes = 0;
 std::atomic<std::uint64_t> all_allocations{0};
 
-void CountAllocation() {
+void CountAllocation(std::size_t size) {
   ++allocations;
+  bytes += size;
   all_allocations.fetch_add(1, std::memory_order_relaxed);
 }
 }  // namespace
 
 namespace murmurate {
 std::uint64_t Allocations() { return allocations; }
+std::uint64_t AllocatedBytes() { return bytes; }
 std::uint64_t Frees() { return frees; }
 std::uint64_t AllocationsOfAllThreads() { return all_allocations.load(); }
 }  // namespace murmurate
@@ -30,7 +32,7 @@ std::uint64_t AllocationsOfAllThreads() { return all_allocations.load(); }
 
 // Its runtime has operators of its own and calls these. They count malloc and free as well.
 extern "C" {
-void __sanitizer_malloc_hook(const volatile void*, std::size_t) { CountAllocation(); }
+void __sanitizer_malloc_hook(const volatile void*, std::size_t size) { CountAllocation(size); }
 void __sanitizer_free_hook(const volatile void* memory) { frees += memory != nullptr; }
 }
 
@@ -40,7 +42,7 @@ namespace {
 
 void* Allocate(std::size_t size, std::align_val_t alignment = std::align_val_t{0}) {
   const std::size_t border = static_cast<std::size_t>(alignment);
-  CountAllocation();
+  CountAllocation(size);
   void* memory = border == 0 ? std::malloc(size == 0 ? 1 : size)
                              : std::aligned_alloc(border, (size + border - 1) / border * border);
   if (memory == nullptr) throw std::bad_alloc();

@@ -7,6 +7,7 @@
 namespace murmurate {
 
 std::uint64_t Allocations();
+std::uint64_t AllocatedBytes();  ///< by the calling thread
 std::uint64_t Frees();
 std::uint64_t AllocationsOfAllThreads();
 

@@ -76,6 +76,85 @@ std::string Connection(const StreamProgress& stream) {
   return "connected, " + WithCommas(stream.messages) + " messages";
 }
 
+/// "0.412, naive 0.730", "-"
+std::string Errors(const StreamProgress& stream) {
+  if (!stream.error || !stream.baseline_error) return "-";
+  return Format("%.3f", *stream.error) + ", naive " + Format("%.3f", *stream.baseline_error);
+}
+
+std::string Skill(const StreamProgress& stream) {
+  return stream.skill ? Format("%.3f", *stream.skill) : "-";
+}
+
+std::vector<std::string> StreamRows(const ProgressView& view) {
+  std::vector<std::string> lines;
+  for (const StreamProgress& stream : view.streams) {
+    lines.push_back(Row(stream.name.substr(0, kNameWidth), Connection(stream)));
+    if (!view.only_streams) continue;
+    lines.push_back(Row("  error", Errors(stream)));
+    lines.push_back(Row("  skill", Skill(stream)));
+    lines.push_back(Row("  messages/s", Rate(stream.messages_per_s)));
+    lines.push_back(Row("  devices", WithCommas(stream.devices)));
+    lines.push_back(Row("  rows learned", WithCommas(stream.learned)));
+  }
+  return lines;
+}
+
+std::vector<std::string> PlayRows(const ProgressView& view) {
+  std::vector<std::string> lines{
+      Row("steps", Steps(view)), Row("return", Return(view)),
+      Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-")};
+  if (view.success_rate) lines.push_back(Row("success", Format("%.2f", *view.success_rate)));
+  for (const auto& [name, mean] : FirstOf(view.reports))
+    lines.push_back(Row(name.substr(0, kNameWidth), ReturnText(mean)));
+  for (const auto& [name, value] : FirstOf(view.settings))
+    lines.push_back(Row(name.substr(0, kNameWidth), Format("set to %g", value)));
+  return lines;
+}
+
+std::vector<std::string> LearningRows(const ProgressView& view) {
+  std::vector<std::string> lines;
+  if (!view.only_streams)
+    lines = {Row("episodes", WithCommas(view.episodes)),
+             Row("steps/s", Rate(view.steps_per_second)),
+             Row("staleness", Format("%.1f versions", view.staleness))};
+  lines.push_back(Row("version", WithCommas(view.version)));
+  if (!view.only_streams)
+    lines.push_back(Row(
+        "actors", std::to_string(view.actors) + " (" + std::to_string(view.agents) + " agents)"));
+  lines.push_back(Row("checkpoint", CheckpointStep(view.checkpoints)));
+  lines.push_back(Row("time", ShortDuration(view.elapsed_s)));
+  if (!view.only_streams)
+    lines.push_back(Row("eta", view.eta_s ? "at most " + ShortDuration(*view.eta_s) : "-"));
+  return lines;
+}
+
+/// "steps 1,000  return 12.0 ... staleness 0.0"
+std::string PlayLine(const ProgressView& view) {
+  std::string line = "steps " + Steps(view) + "  return " + Return(view);
+  if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
+  if (view.success_rate) line += "  success " + Format("%.2f", *view.success_rate);
+  for (const auto& [name, mean] : FirstOf(view.reports))
+    line += "  " + name + ' ' + ReturnText(mean);
+  for (const auto& [name, value] : FirstOf(view.settings))
+    line += "  " + name + Format("=%g", value);
+  for (const StreamProgress& stream : view.streams)
+    line += "  " + stream.name + ' ' + Connection(stream);
+  return line + "  episodes " + WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
+         " steps/s  staleness " + Format("%.1f", view.staleness);
+}
+
+/// "temp connected, 1,200 messages, 10/s of 3 devices  error 0.412, naive 0.730  skill 0.436 ..."
+std::string StreamsLine(const ProgressView& view) {
+  std::string line;
+  for (const StreamProgress& stream : view.streams)
+    line += (line.empty() ? "" : "  ") + stream.name + ' ' + Connection(stream) + ", " +
+            Rate(stream.messages_per_s) + "/s of " + WithCommas(stream.devices) +
+            " devices  error " + Errors(stream) + "  skill " + Skill(stream) + "  rows learned " +
+            WithCommas(stream.learned);
+  return line;
+}
+
 }  // namespace
 
 std::string WithCommas(std::uint64_t number) {
@@ -111,25 +190,12 @@ std::int64_t Display::interval_ns(double log_interval_s) const {
 
 std::vector<std::string> Display::TableLines(const ProgressView& view) {
   std::vector<std::string> lines{Border(), Row("run", view.run), Border()};
-  lines.push_back(Row("steps", Steps(view)));
-  lines.push_back(Row("return", Return(view)));
-  lines.push_back(Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-"));
-  if (view.success_rate) lines.push_back(Row("success", Format("%.2f", *view.success_rate)));
-  for (const auto& [name, mean] : FirstOf(view.reports))
-    lines.push_back(Row(name.substr(0, kNameWidth), ReturnText(mean)));
-  for (const auto& [name, value] : FirstOf(view.settings))
-    lines.push_back(Row(name.substr(0, kNameWidth), Format("set to %g", value)));
-  for (const StreamProgress& stream : view.streams)
-    lines.push_back(Row(stream.name.substr(0, kNameWidth), Connection(stream)));
-  lines.push_back(Row("episodes", WithCommas(view.episodes)));
-  lines.push_back(Row("steps/s", Rate(view.steps_per_second)));
-  lines.push_back(Row("staleness", Format("%.1f versions", view.staleness)));
-  lines.push_back(Row("version", WithCommas(view.version)));
-  lines.push_back(
-      Row("actors", std::to_string(view.actors) + " (" + std::to_string(view.agents) + " agents)"));
-  lines.push_back(Row("checkpoint", CheckpointStep(view.checkpoints)));
-  lines.push_back(Row("time", ShortDuration(view.elapsed_s)));
-  lines.push_back(Row("eta", view.eta_s ? "at most " + ShortDuration(*view.eta_s) : "-"));
+  const auto append = [&](std::vector<std::string> rows) {
+    lines.insert(lines.end(), rows.begin(), rows.end());
+  };
+  if (!view.only_streams) append(PlayRows(view));
+  append(StreamRows(view));
+  append(LearningRows(view));
   lines.push_back(Border());
   if (!view.checkpoints.trouble.empty())
     for (std::string& line : Wrapped("CHECKPOINT NOT WRITTEN: " + view.checkpoints.trouble))
@@ -143,18 +209,9 @@ std::vector<std::string> Display::TableLines(const ProgressView& view) {
 }
 
 std::string Display::OneLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view) + "  return " + Return(view);
-  if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
-  if (view.success_rate) line += "  success " + Format("%.2f", *view.success_rate);
-  for (const auto& [name, mean] : FirstOf(view.reports))
-    line += "  " + name + ' ' + ReturnText(mean);
-  for (const auto& [name, value] : FirstOf(view.settings))
-    line += "  " + name + Format("=%g", value);
-  for (const StreamProgress& stream : view.streams)
-    line += "  " + stream.name + ' ' + Connection(stream);
-  line += "  episodes " + WithCommas(view.episodes) + "  " + Rate(view.steps_per_second) +
-          " steps/s  staleness " + Format("%.1f", view.staleness) + "  version " +
-          WithCommas(view.version) + "  actors " + std::to_string(view.actors);
+  std::string line = view.only_streams ? StreamsLine(view) : PlayLine(view);
+  line += "  version " + WithCommas(view.version);
+  if (!view.only_streams) line += "  actors " + std::to_string(view.actors);
   if (!view.checkpoints.trouble.empty())
     line += "  CHECKPOINT NOT WRITTEN (last good " + CheckpointStep(view.checkpoints) + ')';
   if (!view.checkpoints.best_trouble.empty()) line += "  BEST WEIGHTS NOT KEPT";

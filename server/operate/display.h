@@ -15,12 +15,14 @@
 
 namespace murmurate {
 
-/// A stream's way to its broker.
+/// A stream's way to its broker, and how good its forecasts are.
 struct StreamProgress {
   std::string name;
   bool up = false;
   double down_s = 0;
-  std::uint64_t messages = 0;
+  std::uint64_t messages = 0, devices = 0, learned = 0;
+  double messages_per_s = 0;
+  std::optional<double> error = {}, baseline_error = {}, skill = {};  ///< none before it is scored
 };
 
 struct ProgressView {
@@ -37,6 +39,7 @@ struct ProgressView {
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate
   int actors = 0, agents = 0;
   std::vector<StreamProgress> streams = {};
+  bool only_streams = false;  ///< nobody plays: there are no returns and no episodes
   CheckpointHealth checkpoints;
   std::string waiting;  ///< who waits for whom, when somebody does
 };

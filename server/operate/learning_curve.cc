@@ -202,6 +202,14 @@ std::vector<double> RoundTicks(double low, double high, int count) {
   return ticks;
 }
 
+CurveDrawing StreamDrawing() {
+  CurveDrawing drawing;
+  drawing.y_name = "error, in usual errors of the naive forecast";
+  drawing.x_name = "rows learned";
+  drawing.nothing = "no forecast has been scored since rows were learned";
+  return drawing;
+}
+
 std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const CurveSeries> series) {
   MURMURATE_CHECK(series.size() <= kMaxSeries, "more series than colours");
   const Legend legend = MakeLegend(drawing, series);
@@ -211,8 +219,7 @@ std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const Curv
       Style() + "<rect width=\"800\" height=\"450\" class=\"page\"/>\n" + legend.svg;
   const Extent extent = ExtentOf(drawing, series);
   if (extent.most_steps == 0)
-    return out + Text(kWidth / 2, kHeight / 2, "middle", "no episode has finished yet") +
-           "</svg>\n";
+    return out + Text(kWidth / 2, kHeight / 2, "middle", drawing.nothing) + "</svg>\n";
   const auto y_ticks = RoundTicks(extent.low, extent.high, 5);
   const Axis x{0, static_cast<double>(extent.most_steps) * 1.03, kLeft, kWidth - kRight};
   const Axis y{y_ticks.front(), y_ticks.back(), kHeight - kBottom, legend.bottom + 20};

@@ -27,7 +27,15 @@ struct CurveDrawing {
   std::optional<double> target;  ///< a dashed line
   std::string target_name = "stop at";
   std::string y_name = "mean return, last 100 episodes", x_name = "environment steps";
+  std::string nothing = "no episode has finished yet";  ///< said where there are no points
 };
+
+/// Of a stream, which has the model's error and the naive forecast's instead of returns: their
+/// names among a run's reports, and in the picture.
+constexpr char kStreamError[] = "stream/error", kNaiveError[] = "stream/baseline_error";
+constexpr char kStreamCurve[] = "model", kNaiveCurve[] = "naive forecast";
+/// Without a title.
+CurveDrawing StreamDrawing();
 
 constexpr std::size_t kMaxSeries = 6;  ///< colours there are
 

@@ -62,6 +62,12 @@ Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed
   model->progress = std::make_unique<Progress>(options_.start_ns);
   if (resumed != nullptr)
     MURMURATE_RETURN_IF_ERROR(model->progress->Load(StateReader(*resumed->state, "progress")));
+  if (resumed != nullptr)
+    for (const auto& [number, curve] :
+         {std::pair{kStreamError, &model->error}, std::pair{kNaiveError, &model->naive}})
+      if (const auto earlier = ReadReportedCurve(model->folder + "/reports.csv", number);
+          earlier.ok())
+        for (const CurvePoint& point : *earlier) curve->Add(point);
   models_.push_back(std::move(model));
   return {};
 }
@@ -181,8 +187,7 @@ void Operate::TakeMail() {
     evaluated.swap(evaluated_);
   }
   for (const std::string& name : made) (void)Find(name);
-  for (const auto& [name, number] : reported)
-    if (Model* model = Find(name)) model->reports.Take({&number, 1});
+  for (const auto& [name, number] : reported) TakeReport(name, number);
   std::span<const std::pair<std::string, Evaluation>> scored(evaluations);
   auto due = checkpoints.begin();
   for (std::size_t taken = 0; taken <= mail.size(); ++taken) {
@@ -197,6 +202,17 @@ void Operate::TakeMail() {
   for (const auto& [name, episode] : evaluated)
     if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
   TakeEvaluations(scored);
+}
+
+void Operate::TakeReport(const std::string& name, const wire::ReportedNumber& number) {
+  Model* model = Find(name);
+  if (model == nullptr) return;
+  model->reports.Take({&number, 1});
+  Curve* const curve = number.name == kStreamError  ? &model->error
+                       : number.name == kNaiveError ? &model->naive
+                                                    : nullptr;
+  if (curve != nullptr && number.count > 0)
+    curve->Add({model->progress->steps(), number.sum / number.count});
 }
 
 void Operate::TakeUpdate(const TrainingUpdate& update) {
@@ -244,10 +260,29 @@ void Operate::WriteRows(std::int64_t now_ns) {
   next_row_ns_ = now_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
 }
 
-void Operate::DrawCurve(const Model& model) {
+bool Operate::IsStream(const Model& model, const std::vector<StreamView>& streams) const {
+  return std::ranges::find(streams, model.name, &StreamView::name) != streams.end();
+}
+
+void Operate::WritePicture(const Model& model, const std::string& svg) const {
   const std::string folder = model.folder + "/plots";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  Status status = WriteFileAtomically(folder + "/learning.svg",
+                                      std::as_bytes(std::span(svg.data(), svg.size())));
+  if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
+}
+
+void Operate::DrawStream(const Model& model) const {
+  CurveDrawing drawing = StreamDrawing();
+  drawing.title = options_.directory->name() + ": stream " + model.name;
+  const std::vector<CurveSeries> lines{{kStreamCurve, {model.error.points()}},
+                                       {kNaiveCurve, {model.naive.points()}}};
+  WritePicture(model, DrawLearningCurves(drawing, lines));
+}
+
+void Operate::DrawCurve(const Model& model) {
+  if (options_.streams && IsStream(model, options_.streams())) return DrawStream(model);
   CurveDrawing drawing;
   drawing.title = options_.title;
   if (models_.size() > 1) drawing.title += ", model " + model.name;
@@ -257,10 +292,17 @@ void Operate::DrawCurve(const Model& model) {
     lines[0].name = "training";
     lines.push_back({"evaluation", {scores}});
   }
-  const std::string svg = DrawLearningCurves(drawing, lines);
-  Status status = WriteFileAtomically(folder + "/learning.svg",
-                                      std::as_bytes(std::span(svg.data(), svg.size())));
-  if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
+  WritePicture(model, DrawLearningCurves(drawing, lines));
+}
+
+void Operate::ShowStreams(const std::vector<StreamView>& streams, ProgressView* view) const {
+  for (const StreamView& stream : streams)
+    view->streams.push_back({stream.name, stream.up, stream.down_s, stream.messages, stream.devices,
+                             stream.learned, stream.messages_per_s, stream.error,
+                             stream.baseline_error, stream.skill()});
+  view->only_streams = !streams.empty() && std::ranges::all_of(models_, [&](const auto& model) {
+    return IsStream(*model, streams);
+  });
 }
 
 void Operate::Show(std::int64_t now_ns) {
@@ -287,9 +329,7 @@ void Operate::Show(std::int64_t now_ns) {
   view.checkpoints = checkpoints();
   if (!ended_ && view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
     view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
-  if (options_.streams)
-    for (const StreamView& stream : options_.streams())
-      view.streams.push_back({stream.name, stream.up, stream.down_s, stream.messages});
+  if (options_.streams) ShowStreams(options_.streams(), &view);
   const ActorsView actors = options_.actors();
   for (const auto& actor : actors.actors) {
     if (actor.health != wire::ServerSession::ActorReport::Health::kLive) continue;

@@ -115,6 +115,7 @@ class Operate {
     std::unique_ptr<Progress> progress;
     std::optional<ProgressFile> file;
     Reports reports;
+    Curve error, naive;  ///< of a stream's
   };
 
   explicit Operate(OperateOptions options);
@@ -133,7 +134,12 @@ class Operate {
   void TakeEvaluations(std::span<const std::pair<std::string, Evaluation>> evaluations);
   void CheckStop(const Progress& progress);
   void WriteRows(std::int64_t now_ns);
+  void TakeReport(const std::string& name, const wire::ReportedNumber& number);
+  bool IsStream(const Model& model, const std::vector<StreamView>& streams) const;
   void DrawCurve(const Model& model);
+  void DrawStream(const Model& model) const;
+  void WritePicture(const Model& model, const std::string& svg) const;
+  void ShowStreams(const std::vector<StreamView>& streams, ProgressView* view) const;
   void Show(std::int64_t now_ns);
   wire::AdminOk AnswerTo(const std::string& command);
   StatusReport Report();

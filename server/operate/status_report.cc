@@ -1,5 +1,6 @@
 #include "server/operate/status_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "server/operate/display.h"
@@ -95,8 +96,16 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
 Json StreamJson(const StreamView& stream) {
   Json refused = Json::object();
   for (const auto& [word, count] : stream.refused) refused[word] = count;
+  Json fields = Json::object();
+  for (const FieldView& field : stream.fields)
+    fields[field.name] = {{"missing", field.missing},
+                          {"out_of_range", field.out_of_range},
+                          {"wrong_type", field.wrong_type}};
   return {{"name", stream.name},
           {"broker", stream.broker},
+          {"listen", stream.listen},
+          {"clients", stream.clients},
+          {"answered", stream.answered},
           {"up", stream.up},
           {"down_s", stream.down_s},
           {"received", stream.received},
@@ -110,6 +119,8 @@ Json StreamJson(const StreamView& stream) {
           {"gaps", stream.gaps},
           {"error", stream.error ? Json(*stream.error) : Json()},
           {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
+          {"skill", stream.skill() ? Json(*stream.skill()) : Json()},
+          {"fields", fields},
           {"refused", refused}};
 }
 
@@ -166,6 +177,21 @@ std::string WaitLine(const Json& model) {
          Percent(model.value("ingest_wait", Json())) + " of the time\n";
 }
 
+/// Of a model that learns from the stream of its name: it plays no episodes.
+std::string StreamModelLine(const Json& model) {
+  return "model " + model.value("name", "?") + ": " +
+         WithCommas(model.value("steps", std::uint64_t{0})) + " rows learned, " +
+         Number(model.value("steps_per_second", Json()), "%.0f") + " rows/s, version " +
+         WithCommas(model.value("version", std::uint64_t{0})) + ", learner waited " +
+         Percent(model.value("learner_wait", Json())) + " of the time\n";
+}
+
+bool IsStream(const Json& model, const Json& streams) {
+  return std::any_of(streams.begin(), streams.end(), [&](const Json& stream) {
+    return stream.value("name", "") == model.value("name", "?");
+  });
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
@@ -215,26 +241,50 @@ std::string ActorLine(const Json& actor) {
   return line + '\n' + StalenessLine(actor.value("staleness", Json::array()));
 }
 
+/// "  field hum: 3 missing, 1 out of range"
+std::string FieldLine(const std::string& name, const Json& counts) {
+  std::string line;
+  for (const auto& [key, words] :
+       {std::pair{"missing", " missing"}, std::pair{"out_of_range", " out of range"},
+        std::pair{"wrong_type", " of the wrong type"}})
+    if (const auto count = counts.value(key, std::uint64_t{0}); count > 0)
+      line += (line.empty() ? "" : ", ") + WithCommas(count) + words;
+  return "  field " + name + ": " + line + '\n';
+}
+
+/// "connected to mqtt://..., listens on tcp://... (2 clients), "
+std::string StreamWays(const Json& stream) {
+  std::string ways;
+  if (const std::string broker = stream.value("broker", "?"); !broker.empty())
+    ways = stream.value("up", false)
+               ? "connected to " + broker + ", "
+               : broker + " is down since " + ShortDuration(stream.value("down_s", 0.0)) + ", ";
+  if (const std::string listen = stream.value("listen", ""); !listen.empty())
+    ways += "listens on " + listen + " (" + WithCommas(stream.value("clients", std::uint64_t{0})) +
+            " clients), ";
+  return ways;
+}
+
 /// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."
 std::string StreamLine(const Json& stream) {
   const auto count = [&](const char* key) {
     return WithCommas(stream.value(key, std::uint64_t{0}));
   };
-  const std::string broker = stream.value("broker", "?");
-  std::string line = "stream " + stream.value("name", "?") + ": " +
-                     (stream.value("up", false) ? "connected to " + broker
-                                                : broker + " is down since " +
-                                                      ShortDuration(stream.value("down_s", 0.0))) +
-                     ", " + count("messages") + " messages (" +
-                     Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
-                     count("devices") + " devices, " + count("published") + " published; " +
-                     count("learned") + " rows learned, " + count("unlearned") + " not";
+  std::string line =
+      "stream " + stream.value("name", "?") + ": " + StreamWays(stream) + count("messages") +
+      " messages (" + Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
+      count("devices") + " devices, " + count("published") + " published, " + count("answered") +
+      " answered; " + count("learned") + " rows learned, " + count("unlearned") + " not";
   if (const Json error = stream.value("error", Json()); error.is_number())
     line += "; error " + Number(error, "%.3g") + ", naive " +
             Number(stream.value("baseline_error", Json()), "%.3g");
+  if (const Json skill = stream.value("skill", Json()); skill.is_number())
+    line += ", skill " + Number(skill, "%.3g");
   line += '\n';
   if (const auto gaps = stream.value("gaps", std::uint64_t{0}); gaps > 0)
     line += "  messages that never came, by their numbers: " + WithCommas(gaps) + '\n';
+  const Json fields = stream.value("fields", Json::object());
+  for (const auto& [name, counts] : fields.items()) line += FieldLine(name, counts);
   const Json refused = stream.value("refused", Json::object());
   for (const auto& [word, times] : refused.items())
     line += "  refused messages (" + word + "): " + times.dump() + '\n';
@@ -247,9 +297,10 @@ std::string Lines(const Json& report) {
                      ShortDuration(report.value("uptime_s", 0.0)) + '\n';
   for (const auto& address : report.value("listen", Json::array()))
     text += "listening on " + address.get<std::string>() + '\n';
-  for (const auto& model : report.value("models", Json::array()))
-    text += ModelLine(model) + CheckpointLine(model);
   const Json streams = report.value("streams", Json::array());
+  for (const auto& model : report.value("models", Json::array()))
+    text += (IsStream(model, streams) ? StreamModelLine(model) : ModelLine(model)) +
+            CheckpointLine(model);
   for (const auto& stream : streams) text += StreamLine(stream);
   const Json settings = report.value("settings", Json::object());
   for (const auto& [name, value] : settings.items())

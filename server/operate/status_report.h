@@ -35,9 +35,19 @@ struct ModelStatus {
   std::optional<double> actor_wait = {};
 };
 
+/// What was not usable of a field's values.
+struct FieldView {
+  std::string name;
+  std::uint64_t missing = 0, out_of_range = 0, wrong_type = 0;
+};
+
 /// One stream of messages: its broker and what came of it.
 struct StreamView {
-  std::string name, broker;
+  std::string name;
+  std::string broker;          ///< "": it has none
+  std::string listen = {};     ///< where it takes samples itself; "": nowhere
+  std::uint64_t clients = 0;   ///< that send samples there
+  std::uint64_t answered = 0;  ///< samples of theirs, in this life
   bool up = false;
   double down_s = 0;                          ///< while it is not
   std::uint64_t received = 0, published = 0;  ///< messages, in this life
@@ -48,6 +58,12 @@ struct StreamView {
   double messages_per_s = 0;
   std::optional<double> error = {}, baseline_error = {};  ///< recently, in its usual error
   std::vector<std::pair<std::string, std::uint64_t>> refused = {};  ///< by reason
+  std::vector<FieldView> fields = {};                               ///< those with anything in them
+  /// Of 1: what the model's error is less than the naive forecast's.
+  std::optional<double> skill() const {
+    if (!error || !baseline_error || *baseline_error <= 0) return std::nullopt;
+    return 1 - *error / *baseline_error;
+  }
 };
 
 struct StatusReport {

@@ -8,7 +8,8 @@ namespace murmurate {
 int InputsOf(const ForecastSettings& settings) {
   const int gap = settings.every_s > 0 ? 0 : 1;
   const int season = settings.season > 0 ? static_cast<int>(settings.targets.size()) : 0;
-  return 2 * static_cast<int>(settings.fields.size()) + gap + season;
+  const int labels = settings.late_labels() ? static_cast<int>(settings.targets.size()) : 0;
+  return 2 * static_cast<int>(settings.fields.size()) + gap + season + labels;
 }
 
 int OutputsOf(const ForecastSettings& settings) {
@@ -26,9 +27,14 @@ DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
       scores(targets * horizons),
       window(settings.window),
       last_horizon(settings.horizons.back()),
-      most_open(state > 0 ? window : kPlainOpen),
-      depth(window + last_horizon + (state > 0 ? 0 : most_open)),
-      target_depth(depth + settings.season) {
+      label_window(settings.label_window),
+      most_open(settings.late_labels() ? label_window
+                : state > 0            ? window
+                                       : kPlainOpen),
+      depth(settings.late_labels() ? window + label_window - 1
+                                   : window + last_horizon + (state > 0 ? 0 : most_open)),
+      target_depth(settings.late_labels() ? label_window : depth + settings.season),
+      forecast_depth(settings.late_labels() ? label_window : last_horizon) {
   std::size_t end = 0;
   const auto place = [&end](int count, int times = 1) {
     const std::size_t begin = end;
@@ -46,14 +52,21 @@ DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
   score = place(scores, sizeof(Score) / sizeof(float));
   rows = place(depth, inputs);
   row_targets = place(target_depth, targets);
-  forecasts = place(last_horizon, outputs);
-  by_model = place(last_horizon, scores);
-  head = place(state);
-  tail = place(state);
+  forecasts = place(forecast_depth, outputs);
+  by_model = place(forecast_depth, scores);
+  const bool late = settings.late_labels();
+  row_naive = place(label_window, targets);
+  label_last = place(late ? targets : 0);
+  label_mean = place(late ? targets : 0);
+  label_outside = place(late ? targets : 0);
+  labels_seen = place(late ? 1 : 0);
+  head = place(late ? 0 : state);
+  tail = place(late ? 0 : state);
   floats = end;
 }
 
 float Device::Naive(std::uint64_t row, int target, int horizon, int season) {
+  if (shape.label_window > 0) return RowNaive(row, target);
   if (season > 0) {
     const auto seasons = static_cast<std::uint64_t>((horizon + season - 1) / season);
     const std::uint64_t back = seasons * static_cast<std::uint64_t>(season) - horizon;
@@ -81,6 +94,14 @@ void Device::Break() {
   stood_in = 0;
   known = false;
   std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
+}
+
+void Device::BeginAgain() {
+  last_time_ns = 0;
+  late = 0;
+  cell_begun = false;
+  std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.cell_sum),
+            block.begin() + static_cast<std::ptrdiff_t>(shape.scale), 0.0f);
 }
 
 }  // namespace murmurate

@@ -12,21 +12,28 @@
 //
 // With horizons up to h, the pair of row r is complete when row r + h has come. What is complete
 // and nobody has learned is `open` rows, the newest of them row rows - 1 - h.
+//
+// With labels that come later, h is 0, there are no states, and the rings keep label_window rows
+// (and the window of the oldest): each with its forecasts, the naive one, and its label when it has
+// come. LabelSlots says which have; `open` of them wait to be learned.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "server/stream/alarm.h"
+#include "server/stream/label_slots.h"
 #include "server/stream/stream_settings.h"
 
 namespace murmurate {
 
 /// Numbers of one row: of each field its value and its change, both in usual deviations; without a
 /// grid the gap before it, in usual gaps; with a season, of each target how far its value a season
-/// before the first horizon is from now, in usual errors of the naive forecast.
+/// before the first horizon is from now, in usual errors of the naive forecast; with late labels,
+/// of each target how far its last label is from its usual ones, in the same errors.
 int InputsOf(const ForecastSettings& settings);
 /// Numbers that the model gives for one row: targets x horizons x (1 + quantiles), in this order;
 /// the first of each is the forecast itself. They count from the naive forecast, in its usual
@@ -40,6 +47,13 @@ struct Score {
   float count = 0;   ///< how many these means are of, at most score_over
 };
 
+/// So many forecasts of a device must have been scored before the model's can be published, or a
+/// value can be outside of what it said.
+inline constexpr float kScoredBefore = 20.0f;
+
+/// Its square, and sums of that, are numbers. What is not usable is missing.
+inline bool Usable(float value) { return std::abs(value) <= 1e15f; }
+
 /// Each has a window of its own.
 inline constexpr int kPlainOpen = 16;
 
@@ -50,24 +64,32 @@ struct DeviceShape {
 
   int fields, targets, horizons, outputs, inputs, state;
   int scores;  ///< targets x horizons
-  int window, last_horizon;
-  int most_open;     ///< complete pairs that can wait: `window`, of a plain model kPlainOpen
-  int depth;         ///< rows kept: all that the oldest of these pairs sees, to the newest row
-  int target_depth;  ///< rows whose targets are kept: depth + season
-  std::size_t value, mean, variance, change;  ///< [fields]
-  std::size_t cell_sum, cell_count;           ///< [fields], with a grid
-  std::size_t scale, scaled;                  ///< [scores]
-  std::size_t score;                          ///< [scores] Score
-  std::size_t rows, row_targets;              ///< rings
-  std::size_t forecasts;                      ///< ring [last_horizon][outputs]
-  std::size_t by_model;                       ///< ring [last_horizon][scores], 1 or 0
-  std::size_t head, tail;                     ///< [state]
-  std::size_t floats;                         ///< of the block
+  int window, last_horizon, label_window;
+  int most_open;       ///< complete pairs that can wait: `window`, of a plain model kPlainOpen, of
+                       ///< late labels label_window
+  int depth;           ///< rows kept: all that the oldest of these pairs sees, to the newest row
+  int target_depth;    ///< rows whose targets are kept: depth + season, or label_window
+  int forecast_depth;  ///< rows whose forecasts are kept: last_horizon, or label_window
+  std::size_t value, mean, variance, change;          ///< [fields]
+  std::size_t cell_sum, cell_count;                   ///< [fields], with a grid
+  std::size_t scale, scaled;                          ///< [scores]
+  std::size_t score;                                  ///< [scores] Score
+  std::size_t rows, row_targets;                      ///< rings
+  std::size_t forecasts;                              ///< ring [forecast_depth][outputs]
+  std::size_t by_model;                               ///< ring [forecast_depth][scores], 1 or 0
+  std::size_t row_naive;                              ///< ring [label_window][targets]
+  std::size_t label_last, label_mean, label_outside;  ///< [targets], with late labels
+  std::size_t labels_seen;  ///< that label_mean is of, at most normalize_over
+  std::size_t head, tail;   ///< [state], without late labels
+  std::size_t floats;       ///< of the block
 };
 
 struct Device {
   Device(std::string_view device_name, const DeviceShape& device_shape)
-      : name(device_name), shape(device_shape), block(device_shape.floats) {}
+      : name(device_name),
+        shape(device_shape),
+        block(device_shape.floats),
+        labels(device_shape.label_window) {}
 
   const std::string name;
   const DeviceShape& shape;
@@ -77,9 +99,13 @@ struct Device {
   std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
   std::int64_t row_time_ns = 0;  ///< of the newest row
   float usual_gap_s = 0;
-  float seen = 0;              ///< rows that what is usual is of, at most normalize_over
-  std::uint32_t open = 0;      ///< at most most_open
-  std::uint32_t stood_in = 0;  ///< rows since the last one that was whole
+  float seen = 0;  ///< rows that what is usual is of, at most normalize_over
+  LabelSlots labels;
+  std::uint64_t label_row = 0;    ///< 1 + the newest row whose label has come; 0: none has
+  std::uint32_t open = 0;         ///< at most most_open
+  std::int64_t late_time_ns = 0;  ///< of the last one that was late
+  std::uint32_t late = 0;         ///< in a row, each later than the one before
+  std::uint32_t stood_in = 0;     ///< rows since the last one that was whole
   AlarmState alarm;
   bool numbered = false;  ///< last_sequence is one
   bool in_line = false;   ///< waits to be learned from
@@ -97,22 +123,29 @@ struct Device {
     return block[shape.row_targets + (row % shape.target_depth) * shape.targets + target];
   }
   std::span<float> Forecasts(std::uint64_t row) {
-    return At(shape.forecasts + (row % shape.last_horizon) * shape.outputs, shape.outputs);
+    return At(shape.forecasts + (row % shape.forecast_depth) * shape.outputs, shape.outputs);
   }
   std::span<float> ByModel(std::uint64_t row) {
-    return At(shape.by_model + (row % shape.last_horizon) * shape.scores, shape.scores);
+    return At(shape.by_model + (row % shape.forecast_depth) * shape.scores, shape.scores);
+  }
+  /// The naive forecast made at a row whose label comes later.
+  float& RowNaive(std::uint64_t row, int target) {
+    return block[shape.row_naive + (row % shape.label_window) * shape.targets + target];
   }
   std::span<float> head() { return At(shape.head, shape.state); }
   std::span<float> tail() { return At(shape.tail, shape.state); }
   Score& ScoreAt(int i) { return reinterpret_cast<Score*>(block.data() + shape.score)[i]; }
 
   /// The naive forecast, made at `row`, of `target` at `row` + `horizon`: its last value, or with a
-  /// season of so many rows the last one of that phase that was known.
+  /// season of so many rows the last one of that phase that was known; with late labels
+  /// what RowNaive says.
   float Naive(std::uint64_t row, int target, int horizon, int season);
   /// The usual error of that, never 0; `i`: of which target and horizon.
   float UsualError(int i) const;
   /// What has been is no past of what comes: only what is usual stays.
   void Break();
+  /// Nor are its numbers and times.
+  void BeginAgain();
 };
 
 }  // namespace murmurate

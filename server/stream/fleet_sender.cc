@@ -10,14 +10,6 @@
 namespace murmurate {
 namespace {
 
-std::string Filled(std::string topic, const std::string& name) {
-  constexpr std::string_view kDevice = "{device}";
-  for (std::size_t at = topic.find(kDevice); at != std::string::npos;
-       at = topic.find(kDevice, at + name.size()))
-    topic.replace(at, kDevice.size(), name);
-  return topic;
-}
-
 void Append(std::string* text, std::string_view key, double value) {
   char digits[32];
   const auto end =
@@ -35,18 +27,26 @@ void AppendTime(std::string* text, std::int64_t unix_ns) {
 
 }  // namespace
 
-FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Publish publish)
+void WriteFleetPayload(const FleetMessage& message, std::string* payload) {
+  payload->clear();
+  Append(payload, "{\"temp\":", message.reading.temp);
+  Append(payload, ",\"hum\":", message.reading.hum);
+  Append(payload, ",\"vib\":", message.reading.vib);
+  payload->append(",\"seq\":").append(std::to_string(message.number));
+  AppendTime(payload, message.time_ns);
+  *payload += '}';
+}
+
+FleetSender::FleetSender(const Fleet& fleet, const Settings& settings, Give give)
     : fleet_(fleet),
       settings_(settings),
-      publish_(std::move(publish)),
+      give_(std::move(give)),
       interval_ns_(settings.rate > 0 ? 1e9 / settings.rate : 0),
       pumps_(static_cast<std::size_t>(fleet.devices())) {
   MURMURATE_CHECK(settings.rate > 0 || !settings.drift_at_s, "a drift without a rate");
-  for (std::size_t i = 0; i < pumps_.size(); ++i) {
-    pumps_[i].topic = Filled(settings.topic, Fleet::NameOf(static_cast<int>(i)));
+  for (std::size_t i = 0; i < pumps_.size(); ++i)
     pumps_[i].first_due_ns = static_cast<std::int64_t>(interval_ns_ * static_cast<double>(i) /
                                                        static_cast<double>(pumps_.size()));
-  }
 }
 
 std::uint64_t FleetSender::FirstUnsafe(const Pump& pump) {
@@ -55,6 +55,11 @@ std::uint64_t FleetSender::FirstUnsafe(const Pump& pump) {
 
 std::int64_t FleetSender::DueNs(const Pump& pump, std::uint64_t number) const {
   return pump.first_due_ns + std::llround(static_cast<double>(number - pump.first) * interval_ns_);
+}
+
+std::int64_t FleetSender::MadeNs(const Pump& pump, std::uint64_t number) const {
+  if (interval_ns_ > 0) return DueNs(pump, number);
+  return static_cast<std::int64_t>(number - 1) * 1000;
 }
 
 bool FleetSender::IsDue(const Pump& pump, std::int64_t now_ns) const {
@@ -68,7 +73,7 @@ int FleetSender::Send(std::int64_t now_ns, int most) {
   while (waiting > 0 && taken < most) {
     if (!IsDue(pumps_[turn_], now_ns)) {
       --waiting;
-    } else if (!SendOne(static_cast<int>(turn_), now_ns)) {
+    } else if (!SendOne(static_cast<int>(turn_))) {
       break;
     } else {
       ++taken;
@@ -79,29 +84,22 @@ int FleetSender::Send(std::int64_t now_ns, int most) {
   return taken;
 }
 
-bool FleetSender::SendOne(int device, std::int64_t now_ns) {
+bool FleetSender::SendOne(int device) {
   Pump& pump = pumps_[static_cast<std::size_t>(device)];
-  WritePayload(device, now_ns);
-  if (!publish_(pump.topic, payload_)) return false;
+  if (!give_(MessageOf(device))) return false;
   ++(pump.next > pump.newest ? sent_ : sent_again_);
   pump.newest = std::max(pump.newest, pump.next);
   ++pump.next;
   return true;
 }
 
-void FleetSender::WritePayload(int device, std::int64_t now_ns) {
+FleetMessage FleetSender::MessageOf(int device) const {
   const Pump& pump = pumps_[static_cast<std::size_t>(device)];
-  const std::int64_t made_ns = interval_ns_ > 0 ? DueNs(pump, pump.next) : now_ns;
+  const std::int64_t made_ns = MadeNs(pump, pump.next);
   const bool drifted = settings_.drift_at_s && static_cast<double>(made_ns) >=
                                                    *settings_.drift_at_s * kNanosecondsPerSecond;
-  const Reading reading = fleet_.At(device, pump.next, drifted);
-  payload_.clear();
-  Append(&payload_, "{\"temp\":", reading.temp);
-  Append(&payload_, ",\"hum\":", reading.hum);
-  Append(&payload_, ",\"vib\":", reading.vib);
-  payload_.append(",\"seq\":").append(std::to_string(pump.next));
-  AppendTime(&payload_, settings_.began_unix_ns + made_ns);
-  payload_ += '}';
+  return {device, pump.next, settings_.began_unix_ns + made_ns,
+          fleet_.At(device, pump.next, drifted)};
 }
 
 std::int64_t FleetSender::NextDueNs() const {

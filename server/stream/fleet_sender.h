@@ -18,25 +18,33 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "server/stream/fleet.h"
 
 namespace murmurate {
 
+/// What goes out at once.
+struct FleetMessage {
+  int device = 0;
+  std::uint64_t number = 0;
+  std::int64_t time_ns = 0;  ///< since 1970 began
+  Reading reading;
+};
+/// {"temp":21.5000,"hum":40.0000,"vib":0.2000,"seq":7,"time":1700000000.500000}
+void WriteFleetPayload(const FleetMessage& message, std::string* payload);
+
 class FleetSender {
  public:
   struct Settings {
-    std::string topic = "sensors/{device}/data";
     double rate = 1;  ///< messages a second of each pump; 0: all that is taken
     std::int64_t began_unix_ns = 0;
     std::optional<double> drift_at_s;  ///< needs a rate
   };
   /// False: no room or no connection now; the message is offered again.
-  using Publish = std::function<bool(const std::string& topic, std::string_view payload)>;
+  using Give = std::function<bool(const FleetMessage&)>;
 
-  FleetSender(const Fleet& fleet, const Settings& settings, Publish publish);
+  FleetSender(const Fleet& fleet, const Settings& settings, Give give);
 
   /// Offers what is due before `now_ns`, oldest number first, at most `most` messages, until one is
   /// not taken. How many were.
@@ -58,7 +66,6 @@ class FleetSender {
 
  private:
   struct Pump {
-    std::string topic;
     std::uint64_t first = 1;  ///< due at first_due_ns
     std::uint64_t next = 1, newest = 0, committed = 0;
     std::int64_t first_due_ns = 0;
@@ -66,17 +73,18 @@ class FleetSender {
 
   static std::uint64_t FirstUnsafe(const Pump& pump);
   std::int64_t DueNs(const Pump& pump, std::uint64_t number) const;
+  /// What it says of its time: the same whenever it is sent. Without a rate, 1 us after another.
+  std::int64_t MadeNs(const Pump& pump, std::uint64_t number) const;
   bool IsDue(const Pump& pump, std::int64_t now_ns) const;
-  bool SendOne(int device, std::int64_t now_ns);
-  void WritePayload(int device, std::int64_t now_ns);
+  bool SendOne(int device);
+  FleetMessage MessageOf(int device) const;
 
   const Fleet& fleet_;
   const Settings settings_;
-  const Publish publish_;
+  const Give give_;
   const double interval_ns_;  ///< of one pump; 0: no rate
   std::vector<Pump> pumps_;
   std::size_t turn_ = 0;  ///< whose turn it is
-  std::string payload_;
   std::uint64_t sent_ = 0, sent_again_ = 0;
 };
 

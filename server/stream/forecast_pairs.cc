@@ -24,6 +24,10 @@ void Forecaster::CountPair(const std::shared_ptr<Device>& device) {
   } else {
     ++device->open;
   }
+  StandInLine(device);
+}
+
+void Forecaster::StandInLine(const std::shared_ptr<Device>& device) {
   if (device->in_line) return;
   device->in_line = true;
   line_.push_back(device);
@@ -54,6 +58,7 @@ void Forecaster::PutLabel(Device* device, std::uint64_t row, std::int32_t* words
 
 bool Forecaster::Fill(TrainingBatch* batch) {
   MURMURATE_CHECK(batch->trajectories.empty(), "an empty batch is filled");
+  if (settings_.late_labels()) return FillLate(batch);
   std::vector<Given> given;
   while (!line_.empty() && !batch->full()) {
     const std::shared_ptr<Device> device = line_.front();
@@ -65,13 +70,13 @@ bool Forecaster::Fill(TrainingBatch* batch) {
     if (pairs == 0) continue;  // it began again
     const std::uint64_t end = device->rows - static_cast<std::uint64_t>(shape_.last_horizon);
     if (recurrent_) {
-      PutSequence(device.get(), pairs, batch);
+      PutSequence(device.get(), end, pairs, batch);
     } else {
       const std::uint64_t first = end - device->open;
       for (std::uint32_t i = 0; i < pairs; ++i) PutPair(device.get(), first + i, batch);
     }
     device->open -= pairs;
-    given.push_back({device, pairs});
+    given.push_back({device, pairs, 0});
     if (device->open > 0) {
       device->in_line = true;
       line_.push_front(device);
@@ -82,9 +87,9 @@ bool Forecaster::Fill(TrainingBatch* batch) {
   return true;
 }
 
-/// The window of the newest complete pair, of which the last `pairs` rows have not been learned.
-void Forecaster::PutSequence(Device* device, std::uint32_t pairs, TrainingBatch* batch) const {
-  const std::uint64_t end = device->rows - static_cast<std::uint64_t>(shape_.last_horizon);
+/// The window that ends before row `end`, of which the last `pairs` rows have not been learned.
+void Forecaster::PutSequence(Device* device, std::uint64_t end, std::uint32_t pairs,
+                             TrainingBatch* batch) const {
   const auto steps = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(end, static_cast<std::uint64_t>(shape_.window)));
   const std::size_t place = batch->trajectories.size();
@@ -131,7 +136,12 @@ void Forecaster::PutPair(Device* device, std::uint64_t row, TrainingBatch* batch
 std::uint64_t Forecaster::OnTrained() {
   MURMURATE_CHECK(!given_.empty(), "a batch was given before it was trained on");
   std::uint64_t pairs = 0;
-  for (const Given& given : given_.front()) pairs += given.pairs;
+  for (const Given& given : given_.front()) {
+    pairs += given.pairs;
+    Device* const device = given.device.get();
+    if (settings_.late_labels() && device->labels.Keeps(given.row, device->rows))
+      device->labels.Set(given.row, LabelSlots::State::kDone);
+  }
   given_.pop_front();
   totals_.learned += pairs;
   return pairs;

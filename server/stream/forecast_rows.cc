@@ -6,13 +6,6 @@
 #include "server/stream/forecaster.h"
 
 namespace murmurate {
-namespace {
-
-/// So many forecasts of a device must have been scored before the model's can be published, or a
-/// value can be outside of what it said.
-constexpr float kScoredBefore = 20.0f;
-
-}  // namespace
 
 void Forecaster::TakeWeights(const Snapshot& snapshot) {
   const std::span<const float> all(snapshot.parameters.data(), snapshot.parameters.size());
@@ -137,6 +130,7 @@ void Forecaster::Answer(Device* device, const float* outputs) {
 /// Begins alarm_row_ for the newest row of a device, before the forecasts made at it take the place
 /// of those that were made for it.
 void Forecaster::SeeOutside(Device* device) {
+  if (settings_.late_labels()) return SeeLastLabel(device);
   const std::uint64_t row = device->rows - 1;
   const auto horizon = static_cast<std::uint64_t>(settings_.horizons[0]);
   const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "server/stream/json_text.h"
 #include "shared/core/check.h"
@@ -47,6 +48,32 @@ void EndTarget(std::string_view unit, JsonText* json) {
     json->Text(unit);
   }
   json->Close('}');
+}
+
+void PutCount(std::string_view key, std::uint64_t count, JsonText* json) {
+  if (count == 0) return;
+  json->Key(key);
+  json->Number(count);
+}
+
+/// What was not usable of each field's values; nothing where all was.
+void PutFields(const StatusMessage& message, JsonText* json) {
+  bool any = false;
+  for (std::size_t i = 0; i < message.field_counts.size(); ++i) {
+    const FieldCounts& counts = message.field_counts[i];
+    if (!counts.any()) continue;
+    if (!std::exchange(any, true)) {
+      json->Key("fields");
+      json->Open('{');
+    }
+    json->Key(message.fields[i].name);
+    json->Open('{');
+    PutCount("missing", counts.missing, json);
+    PutCount("out_of_range", counts.out_of_range, json);
+    PutCount("wrong_type", counts.wrong_type, json);
+    json->Close('}');
+  }
+  if (any) json->Close('}');
 }
 
 }  // namespace
@@ -139,6 +166,7 @@ void WriteStatus(const StatusMessage& message, TimeForm time_form, std::string* 
     json.Number(message.counts[refusal]);
   }
   json.Close('}');
+  PutFields(message, &json);
   json.Close('}');
 }
 

@@ -13,10 +13,11 @@
 //   {"device":"a","time":1700000001.5,"alarm":true,"when":"forecast > 30",
 //    "temp":{"value":29.8,"forecast":30.2,"unit":"C"}}
 //   {"state":"learning","reason":"...","since":1700000000,"taken":1000,"devices":3,
-//    "refused":{"malformed":2}}
+//    "refused":{"malformed":2},"fields":{"temp":{"missing":4,"out_of_range":1}}}
 //
 // Times are written in `time_form`, the one in which they came: numbers, or text if ISO 8601. A
-// unit or reason of "" is left out, as are refusals that nothing met.
+// unit or reason of "" is left out, as are refusals that nothing met and what is wrong with no
+// field.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include <string_view>
 
 #include "murmurate/status.h"
+#include "server/stream/payload.h"
 #include "server/stream/sample.h"
 #include "server/stream/time_text.h"
 
@@ -85,6 +87,8 @@ struct StatusMessage {
   std::int64_t since_ns;
   std::uint64_t devices;
   const RefusalCounts& counts;
+  std::span<const FieldSettings> fields;
+  std::span<const FieldCounts> field_counts;  ///< one a field
 };
 void WriteStatus(const StatusMessage& message, TimeForm time_form, std::string* text);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "server/stream/message_order.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {
@@ -11,15 +12,11 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMostDeviations = 10.0f;  ///< as normalized observations are cut
-constexpr float kLargest =
-    1e15f;  ///< whose square and sums of it are still numbers; more is missing
 constexpr std::int64_t kAheadNs =
     86'400 * kNanosecondsPerSecond;  ///< of our clock, that we believe
 constexpr int kRound = 64;           ///< rows that run fused in the cache (policy.h)
 
 float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
-
-bool Usable(float x) { return std::abs(x) <= kLargest; }
 
 /// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
 /// Returns the weight of this one.
@@ -55,13 +52,17 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::int64_t time_ns =
       sample.time_ns != 0 ? sample.time_ns : std::max(arrival_ns, device->last_time_ns);
-  if (sample.sequence && device->numbered && *sample.sequence <= device->last_sequence)
-    return Refusal::kDuplicate;
-  if (time_ns < device->last_time_ns) return Refusal::kTimeRunsBack;
+  const Standing standing = StandingOf(sample, time_ns, device.get());
+  if (standing == Standing::kDuplicate) return Refusal::kDuplicate;
+  if (standing == Standing::kLate) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
       std::any_of(sample.values.begin(), sample.values.end(),
                   [](float value) { return !Usable(value); }))
     return Refusal::kMissingField;
+  if (settings_.late_labels())
+    if (const Refusal refusal = SeeId(*device, sample.id); refusal != Refusal::kNone)
+      return refusal;
+  if (standing == Standing::kBeginsAgain) BeginAgain(device.get(), sample);
   if (sample.sequence) {
     if (device->numbered) totals_.gaps += *sample.sequence - device->last_sequence - 1;
     device->last_sequence = *sample.sequence;
@@ -87,6 +88,11 @@ std::shared_ptr<Device> Forecaster::Find(std::string_view name, std::int64_t now
   auto device = std::make_shared<Device>(name, shape_);
   devices_.emplace(device->name, device);
   return device;
+}
+
+bool Forecaster::IsDue(std::string_view device) const {
+  const auto found = devices_.find(device);
+  return found != devices_.end() && found->second->due;
 }
 
 /// Forgets who has been silent for too long; false: nobody has. Looks at all of them, so no more
@@ -124,7 +130,7 @@ bool Forecaster::Complete(Device* device, std::span<const float> values) {
   }
   if (settings_.missing != ForecastSettings::Missing::kHold || unknown) return false;
   if (++device->stood_in <= static_cast<std::uint32_t>(settings_.max_gap)) return true;
-  if (device->rows > 0) Forget(device);
+  if (device->rows > 0 && !settings_.late_labels()) Forget(device);
   return false;
 }
 
@@ -134,6 +140,17 @@ void Forecaster::Forget(Device* device) {
   Drop(device);
   device->Break();
   ++totals_.breaks;
+}
+
+/// Its clock was set back, or it was started again and counts anew.
+void Forecaster::BeginAgain(Device* device, const Sample& sample) {
+  if (settings_.late_labels()) {
+    ++totals_.breaks;  // labels of the rows before still come
+  } else {
+    Forget(device);
+  }
+  device->BeginAgain();
+  if (sample.sequence && *sample.sequence <= device->last_sequence) device->numbered = false;
 }
 
 /// Its open pairs will never be learned.
@@ -193,11 +210,15 @@ void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const 
     const auto oldest = device->Row(device->rows);
     std::copy(oldest.begin(), oldest.end(), leaving_.data() + place * shape_.inputs);
   }
-  ScoreRow(device.get(), values);
+  if (!settings_.late_labels()) ScoreRow(device.get(), values);
   PutRow(device.get(), values, gap_s);
   ++device->rows;
   ++totals_.rows;
-  CountPair(device);
+  if (settings_.late_labels()) {
+    OpenLabel(device.get());
+  } else {
+    CountPair(device);
+  }
   device->due = true;
   due_.push_back(device);
 }
@@ -212,14 +233,17 @@ float Forecaster::ActualOf(int target, std::span<const float> values) const {
 void Forecaster::ScoreRow(Device* device, std::span<const float> values) {
   for (int target = 0; target < shape_.targets; ++target) {
     const float actual = ActualOf(target, values);
-    for (int j = 0; j < shape_.horizons; ++j)
-      ScoreOne(device, target * shape_.horizons + j, settings_.horizons[j], actual);
+    for (int j = 0; j < shape_.horizons; ++j) {
+      const auto horizon = static_cast<std::uint64_t>(settings_.horizons[j]);
+      if (device->rows < horizon) break;  // they ascend
+      ScoreOne(device, target * shape_.horizons + j, device->rows - horizon, actual);
+    }
   }
 }
 
-void Forecaster::ScoreOne(Device* device, int i, int horizon, float actual) {
-  if (device->rows < static_cast<std::uint64_t>(horizon)) return;
-  const std::uint64_t row = device->rows - static_cast<std::uint64_t>(horizon);
+/// The forecasts made at `row`.
+void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, float actual) {
+  const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
   const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
   const int each = shape_.outputs / shape_.scores;
   const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
@@ -275,7 +299,8 @@ void Forecaster::PutRow(Device* device, std::span<const float> values, float gap
     last[i] = values[i];
   }
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
-  for (int i = 0; i < shape_.targets; ++i) device->Target(device->rows, i) = ActualOf(i, values);
+  for (int i = 0; !settings_.late_labels() && i < shape_.targets; ++i)
+    device->Target(device->rows, i) = ActualOf(i, values);
   if (settings_.every_s <= 0) {
     device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
     row[at++] = device->usual_gap_s > 0 ? Cut(gap_s / device->usual_gap_s - 1.0f) : 0.0f;
@@ -285,6 +310,7 @@ void Forecaster::PutRow(Device* device, std::span<const float> values, float gap
     const float away = naive - values[static_cast<std::size_t>(settings_.targets[i])];
     row[at++] = Cut(away / device->UsualError(i * shape_.horizons));
   }
+  if (settings_.late_labels()) PutLastLabel(device, row.subspan(at));
 }
 
 }  // namespace murmurate

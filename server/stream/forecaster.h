@@ -6,6 +6,9 @@
 //   Predict       a forecast for each row that Take made, all devices of a round in one pass
 //   Fill          the complete pairs that nobody has learned, as a batch
 //
+// Where labels come later, TakeLabel scores and completes the pair of the row they are for
+// (late_labels.cc).
+//
 // Each value is forecast before it is learned from, so the errors are those of forecasts (A. P.
 // Dawid, "Present position and potential developments: the prequential approach", 1984). What is
 // forecast is the distance from the naive forecast (the last value, or the one of a season ago) in
@@ -64,12 +67,12 @@ class Forecaster {
     std::uint64_t messages = 0;  ///< taken
     std::uint64_t rows = 0;
     std::uint64_t forecasts = 0;  ///< rows that were forecast from
-    std::uint64_t complete = 0;   ///< pairs; learned + unlearned + what waits
+    std::uint64_t complete = 0;   ///< pairs (late labels); learned + unlearned + what waits
     std::uint64_t learned = 0;
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
                                   ///< or whose device began again or was forgotten
     std::uint64_t gaps = 0;       ///< sequence numbers that never came
-    std::uint64_t breaks = 0;     ///< devices that began again after a silence
+    std::uint64_t breaks = 0;     ///< devices that began again: a silence, a restart, a set clock
     std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
@@ -84,8 +87,13 @@ class Forecaster {
 
   /// kNone: it was taken. `arrival_ns`: since 1970, for samples without a time.
   Refusal Take(const Sample& sample, std::int64_t arrival_ns);
+  /// With late labels: what came for the row with its device and id; `values` are one a target.
+  /// kNone, and it is scored and waits to be learned; kUnknownId, kDuplicate, kMissingField, kNoId.
+  Refusal TakeLabel(const Sample& label);
   /// A forecast for each row that has none yet.
   void Predict();
+  /// A row of this device waits for Predict.
+  bool IsDue(std::string_view device) const;
   void TakeWeights(const Snapshot& snapshot);
   std::uint64_t version() const { return version_; }
 
@@ -120,6 +128,7 @@ class Forecaster {
   struct Given {
     std::shared_ptr<Device> device;
     std::uint32_t pairs = 0;
+    std::uint64_t row = 0;  ///< of a late label
   };
 
   std::shared_ptr<Device> Find(std::string_view name, std::int64_t now_ns);
@@ -132,19 +141,31 @@ class Forecaster {
                std::int64_t time_ns, float gap_s);
   float ActualOf(int target, std::span<const float> values) const;
   void ScoreRow(Device* device, std::span<const float> values);
-  void ScoreOne(Device* device, int i, int horizon, float actual);
+  void ScoreOne(Device* device, int i, std::uint64_t row, float actual);
   void PutRow(Device* device, std::span<const float> values, float gap_s);
   void CountPair(const std::shared_ptr<Device>& device);
   bool Labelled(Device* device, std::uint64_t row) const;
   void PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const;
-  void PutSequence(Device* device, std::uint32_t pairs, TrainingBatch* batch) const;
+  void PutSequence(Device* device, std::uint64_t end, std::uint32_t pairs,
+                   TrainingBatch* batch) const;
   void PutPair(Device* device, std::uint64_t row, TrainingBatch* batch) const;
   void PutWindow(Device* device, std::uint64_t last, float* to) const;
+  Refusal SeeId(const Device& device, std::string_view id);
+  void OpenLabel(Device* device);
+  void PutLastLabel(Device* device, std::span<float> inputs);
+  void SeeLabel(Device* device, int i, std::uint64_t row, float value);
+  void CountLabel(const std::shared_ptr<Device>& device, std::uint64_t row);
+  bool FillLate(TrainingBatch* batch);
+  void SeeLastLabel(Device* device);
+  void SaveLabels(const StateWriter& writer) const;
+  Status LoadLabels(std::span<const std::string> names, const StateReader& reader);
   void Forget(Device* device);
+  void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
   void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
                   std::span<const float> block);
+  void StandInLine(const std::shared_ptr<Device>& device);
   void StepTails();
   void StepHeads();
   void StepWindows();
@@ -167,6 +188,7 @@ class Forecaster {
   AlignedFloats inputs_, states_, outputs_, scratch_;
   AlignedFloats leaving_;  ///< of each due device: the row that left its window for the newest one
   std::vector<float> whole_, cell_;
+  std::uint64_t row_id_ = 0;  ///< of the row in whole_, with late labels
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
   std::vector<AlarmQuantities> alarm_row_;  ///< [targets] of the row that is answered

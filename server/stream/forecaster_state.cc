@@ -56,6 +56,8 @@ std::uint64_t Forecaster::Meaning() const {
   for (const double quantile : settings_.quantiles) text << 'q' << quantile << ' ';
   text << settings_.window << ' ' << settings_.season << ' ' << settings_.every_s << ' '
        << settings_.per_device_state;
+  for (const StreamField& label : settings_.labels) text << " l" << label.name;
+  if (settings_.late_labels()) text << ' ' << settings_.label_window;
   const Sha256Digest digest = Sha256(text.str());
   std::uint64_t word = 0;
   std::memcpy(&word, digest.data(), sizeof word);
@@ -74,7 +76,8 @@ void Forecaster::Save(const StateWriter& writer) const {
   for (const auto& [name, device] : devices_) {
     const auto waiting = given.find(device.get());
     const std::uint32_t open = device->open + (waiting == given.end() ? 0 : waiting->second);
-    const std::uint64_t kept = OpenOf(shape_, device->rows, open);
+    const std::uint64_t kept =
+        settings_.late_labels() ? device->labels.Untaught() : OpenOf(shape_, device->rows, open);
     all_kept += kept;
     PutName(name, &names);
     const std::uint64_t held = device->alarm.held;
@@ -93,6 +96,7 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Words("names", names);
   writer.Words("numbers", numbers);
   writer.Floats("blocks", blocks);
+  if (settings_.late_labels()) SaveLabels(writer);
   const Totals& t = totals_;
   // Who goes on from here learns what is kept and nothing else.
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
@@ -108,9 +112,7 @@ Status Forecaster::Load(const StateReader& reader) {
   if (shape != std::array<std::uint64_t, 2>{shape_.floats, Meaning()})
     return InvalidArgument(
         "the saved stream has other fields, targets, horizons, quantiles, or another window, "
-        "season or "
-        "grid; go on with those, "
-        "or begin a new run");
+        "season, grid or label_window; go on with those, or begin a new run");
   const auto names = reader.AllWords("names");
   const auto numbers = reader.AllWords("numbers");
   if (!names.ok()) return names.status();
@@ -132,7 +134,7 @@ Status Forecaster::Load(const StateReader& reader) {
   for (std::size_t i = 0; i < all.size(); ++i)
     LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
                std::span(blocks).subspan(i * shape_.floats, shape_.floats));
-  return {};
+  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
 }
 
 void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
@@ -143,7 +145,8 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->last_time_ns = static_cast<std::int64_t>(numbers[2]);
   device->last_arrival_ns = static_cast<std::int64_t>(numbers[3]);
   device->cell = static_cast<std::int64_t>(numbers[4]);
-  device->open = static_cast<std::uint32_t>(OpenOf(shape_, device->rows, numbers[5]));
+  if (!settings_.late_labels())
+    device->open = static_cast<std::uint32_t>(OpenOf(shape_, device->rows, numbers[5]));
   device->stood_in = static_cast<std::uint32_t>(numbers[6]);
   device->numbered = (numbers[7] & 1) != 0;
   device->cell_begun = (numbers[7] & 2) != 0;
@@ -154,10 +157,7 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
   std::copy(block.begin(), block.end(), device->block.begin());
-  if (settings_.learn && device->open > 0) {
-    device->in_line = true;
-    line_.push_back(device);
-  }
+  if (settings_.learn && device->open > 0) StandInLine(device);
   devices_[name] = std::move(device);
 }
 
@@ -179,7 +179,7 @@ Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequ
 }
 
 std::size_t Forecaster::bytes_per_device() const {
-  return sizeof(Device) + shape_.floats * sizeof(float);
+  return sizeof(Device) + shape_.floats * sizeof(float) + LabelSlots(shape_.label_window).bytes();
 }
 
 }  // namespace murmurate

@@ -78,6 +78,8 @@ class MqttLink {
   /// Wake, or for the moment to connect again, and hands over at most 256 messages. How many those
   /// were.
   int PollOnce(int timeout_ms);
+  /// PollOnce returns as soon as `fd` is readable, too, which it does not read.
+  void AlsoWaitFor(int fd) { other_fd_ = fd; }
   /// From any thread: PollOnce returns at once.
   void Wake() const { wake_.Set(); }
 
@@ -118,6 +120,7 @@ class MqttLink {
   std::string trouble_;  ///< said last
   MqttCounters counters_;
   int handed_over_ = 0;                         ///< in this PollOnce
+  int other_fd_ = -1;                           ///< -1: none
   std::unique_ptr<MqttConnection> connection_;  ///< none: waiting for attempt_at_ns_
 };
 

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/stream/mqtt_address.h"
+#include <utility>
+
 #include "server/stream/mqtt_connection.h"
 #include "server/stream/mqtt_password.h"
 #include "shared/core/check.h"
@@ -38,18 +39,8 @@ Status CheckReadable(const std::string& what, const std::string& path) {
 }
 
 Status CheckTls(const MqttSettings& settings, const MqttAddress& address) {
-  const bool files =
-      !settings.ca_file.empty() || !settings.certificate_file.empty() || !settings.key_file.empty();
-  if (!address.secure && files) {
-    return InvalidArgument("broker '" + settings.broker +
-                           "' is spoken to without TLS, but there are files for TLS; write "
-                           "mqtts:// or leave them out");
-  }
-  if (settings.certificate_file.empty() != settings.key_file.empty()) {
-    return InvalidArgument(
-        "a client's certificate needs its key and a key its certificate; set both files or "
-        "neither");
-  }
+  const char* key = nullptr;
+  MURMURATE_RETURN_IF_ERROR(CheckTlsFiles(settings, address, &key));
   if (!settings.ca_file.empty()) {
     MURMURATE_RETURN_IF_ERROR(CheckReadable("the authority's file", settings.ca_file));
   }
@@ -81,7 +72,8 @@ Status CheckExposure(const MqttSettings& settings, const MqttAddress& address) {
                          (address.secure ? "there is neither a user nor a client's certificate"
                                          : "without TLS everybody on the way can read and change "
                                            "what is learned from") +
-                         "; use mqtts:// with a user or a certificate, or set insecure = true");
+                         "; use mqtts:// with a user or a certificate, or accept that with "
+                         "[server] insecure = true (--insecure)");
 }
 
 Status CheckTopics(const MqttSettings& settings) {
@@ -103,6 +95,25 @@ Status CheckTopics(const MqttSettings& settings) {
 }
 
 }  // namespace
+
+Status CheckTlsFiles(const MqttSettings& settings, const MqttAddress& address, const char** key) {
+  const std::pair<const char*, const std::string*> files[] = {
+      {"ca_file", &settings.ca_file},
+      {"certificate_file", &settings.certificate_file},
+      {"key_file", &settings.key_file}};
+  for (const auto& [name, path] : files) {
+    *key = name;
+    if (!path->empty() && !address.secure)
+      return InvalidArgument("the file '" + *path +
+                             "' is for TLS, and the broker is spoken to without TLS; write broker "
+                             "= \"mqtts://" +
+                             address.host + "\", or take the file out");
+  }
+  *key = settings.key_file.empty() ? "certificate_file" : "key_file";
+  if (settings.certificate_file.empty() == settings.key_file.empty()) return {};
+  return InvalidArgument(
+      "a certificate and its key go together; set both certificate_file and key_file, or neither");
+}
 
 Status CheckMqttSettings(const MqttSettings& settings) {
   const Result<MqttAddress> address = ParseMqttAddress(settings.broker);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/stream/mqtt_address.h"
 
 namespace murmurate {
 
@@ -49,6 +50,10 @@ struct MqttSettings {
   /// network could read and write whatever the stream learns from.
   bool insecure = false;
 };
+
+/// Which files for TLS stand beside the address and each other; none is opened. kInvalidArgument:
+/// `*key` is the setting to take out or change.
+Status CheckTlsFiles(const MqttSettings& settings, const MqttAddress& address, const char** key);
 
 /// kInvalidArgument, one sentence with the remedy, for what cannot work; it never holds the
 /// password. Looks the host up when it must know whether it is this machine.

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxNameBytes = 128;
 std::size_t Utf8Length(std::string_view text);
 
 /// kNone, kEmptyDevice, kDeviceNameTooLong, or kBadDeviceName when it cannot be one level of a
-/// topic.
+/// topic: brokers turn control characters away, too.
 Refusal CheckDeviceName(std::string_view name);
 
 }  // namespace murmurate

@@ -66,6 +66,7 @@ struct PayloadSettings {
 
 struct FieldCounts {
   std::uint64_t missing = 0, out_of_range = 0, wrong_type = 0;
+  bool any() const { return missing + out_of_range + wrong_type > 0; }
 };
 
 class SampleDraft;

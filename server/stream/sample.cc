@@ -21,8 +21,9 @@ constexpr std::array<Words, kRefusals> kWords = {{
     {"device_name_too_long",
      "the name of the device has more than 128 bytes: choose a shorter one"},
     {"bad_device_name",
-     "the name of the device has '+', '#', '/' or a control character in it: choose a name "
-     "without"},
+     "the name of the device has '+', '#', '/' or a control character in it, or '$' at the "
+     "beginning "
+     "of a payload's: choose a name without"},
     {"oversized",
      "the payload has more bytes than 'max_bytes' allows: send one sample a message, or raise it"},
     {"malformed",
@@ -44,14 +45,21 @@ constexpr std::array<Words, kRefusals> kWords = {{
      "the payload has a usable number for none of the declared fields: check 'fields' and their "
      "pointers against what the device sends"},
     {"missing_field",
-     "a declared field is missing or out of its range, and missing = \"error\" wants all of them: "
-     "send them, or let it hold or skip"},
+     "a declared field is missing or out of its range, and a label, or missing = \"error\", wants "
+     "all of them: send them, or let it hold or skip"},
+    {"no_id",
+     "the message has no id, and with 'label_topic' a sample and its label find each other by it: "
+     "send it where 'id' says"},
     {"duplicate",
-     "a message with this sequence number came before: nothing to do if the broker sent it again, "
-     "else let each device count its own messages and go on counting after a "
-     "restart"},
+     "a message with this sequence number, a sample with this id or the label of this sample came "
+     "before: nothing to do if it was sent again, else let each device count its own messages and "
+     "go on counting after a restart"},
     {"time_runs_back",
      "the time lies before that of the device's last message: publish in order, or set its clock"},
+    {"unknown_id",
+     "the label has the id of no sample that is kept: publish the sample first, and its label "
+     "before "
+     "'label_window' more samples of that device have come, or raise that"},
     {"too_many_devices",
      "this stream follows as many devices as 'max_devices' allows: raise it, or subscribe to "
      "fewer"},

@@ -42,9 +42,11 @@ enum class Refusal : std::uint8_t {
   kIdTooLong,
   kNoField,
   kMissingField,
+  kNoId,
   // What was known before
   kDuplicate,
   kTimeRunsBack,
+  kUnknownId,
   kTooManyDevices,
 };
 inline constexpr std::size_t kRefusals = static_cast<std::size_t>(Refusal::kTooManyDevices) + 1;

@@ -74,6 +74,8 @@ void SampleDraft::PutName(int slot, std::string_view name) {
   if (slot == kDeviceSlot) {
     const Refusal refusal = CheckDeviceName(name);
     if (refusal != Refusal::kNone) return Refuse(refusal);
+    // A topic that begins so is the broker's own, and this may become one.
+    if (name.front() == '$') return Refuse(Refusal::kBadDeviceName);
     sample_->device = name;
   } else {
     if (name.size() > kMaxNameBytes) return Refuse(Refusal::kIdTooLong);

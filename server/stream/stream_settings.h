@@ -31,7 +31,7 @@ struct ForecastSettings {
   enum class Resample : std::uint8_t { kLast, kMean, kSum };
 
   std::vector<StreamField> fields;
-  std::vector<int> targets;       ///< indices of fields
+  std::vector<int> targets;       ///< indices of fields; then on, of labels
   std::vector<int> horizons{1};   ///< rows ahead, ascending
   std::vector<double> quantiles;  ///< in (0, 1), ascending: of the error; two make an interval
   int window = 16;                ///< rows that one training step goes back, or a plain model sees
@@ -44,10 +44,21 @@ struct ForecastSettings {
   int score_over = 200;       ///< forecasts that errors and skill remember
   PageHinkleySettings drift;  ///< of the model's errors, over all devices
   std::optional<AlarmSettings> alarm;
+  /// What labels say that come later (late_labels.cc). The targets are all of these then, and the
+  /// one horizon is 0: what is forecast is of that very row.
+  std::vector<StreamField> labels;
+  int label_window = 0;  ///< rows of a device that a label may come for; 0: targets are fields
   bool per_device_state = true;  ///< false: each window begins with nothing remembered
   bool learn = true;
   int max_devices = 10'000;
   double forget_after_s = 86'400;  ///< a device silent for so long makes room for a new one
+
+  bool late_labels() const { return label_window > 0; }
+  /// Of the i-th target.
+  const StreamField& TargetField(std::size_t i) const {
+    const auto at = static_cast<std::size_t>(targets[i]);
+    return at < fields.size() ? fields[at] : labels[at - fields.size()];
+  }
 };
 
 }  // namespace murmurate

@@ -111,8 +111,12 @@ Result<TopicPattern> TopicPattern::Read(std::string_view text) {
   return pattern;
 }
 
-Result<TopicPattern> TopicPattern::Parse(std::string_view text) {
+Result<TopicPattern> TopicPattern::Parse(std::string_view text, bool device_beside) {
   Result<TopicPattern> pattern = Read(text);
+  if (pattern.ok() && device_beside && pattern->device_ < 0) {
+    pattern->names_.emplace_back("device");
+    return pattern;
+  }
   if (pattern.ok() && !pattern->names_.empty() && pattern->device_ < 0) {
     return InvalidArgument("the topic " + Quoted(text) +
                            " does not say which level is the device: call that one {device}");
@@ -135,11 +139,17 @@ Refusal TopicPattern::Match(std::string_view topic, std::vector<std::string_view
   return levels.Take() ? Refusal::kUnknownTopic : refusal;
 }
 
-bool TopicPattern::Meets(const TopicPattern& other) const {
-  return std::equal(levels_.begin(), levels_.end(), other.levels_.begin(), other.levels_.end(),
+bool TopicPattern::Meet(const std::vector<Level>& some, const std::vector<Level>& others) {
+  return std::equal(some.begin(), some.end(), others.begin(), others.end(),
                     [](const Level& a, const Level& b) {
                       return a.name >= 0 || b.name >= 0 || a.text == b.text;
                     });
+}
+
+bool TopicPattern::Meets(const TopicPattern& other) const { return Meet(levels_, other.levels_); }
+
+bool TopicTemplate::Meets(const TopicPattern& pattern) const {
+  return TopicPattern::Meet(levels_, pattern.levels_);
 }
 
 Result<TopicTemplate> TopicTemplate::Parse(std::string_view text, const TopicPattern& source) {

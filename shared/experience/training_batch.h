@@ -75,7 +75,7 @@ class TrainingBatch {
   /// Where the rows come from, which says what a loss over them means. Clear: kNew.
   enum class Samples : std::uint8_t {
     kNew,      ///< from actors: nobody has learned from them before
-    kRead,     ///< from files, perhaps again
+    kRead,     ///< from files or from memory, perhaps again
     kHeldOut,  ///< from files, never learned from
   };
   Samples samples = Samples::kNew;

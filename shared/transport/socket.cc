@@ -240,6 +240,20 @@ Status Socket::Connect(const std::string& address) {
 
 std::string Socket::BoundAddress() const { return state_->bound_address; }
 
+bool Socket::Readable() const {
+  int events = 0;
+  std::size_t size = sizeof(events);
+  zmq_getsockopt(state_->handle, ZMQ_EVENTS, &events, &size);
+  return (events & ZMQ_POLLIN) != 0;
+}
+
+int Socket::fd() const {
+  int fd = -1;
+  std::size_t size = sizeof(fd);
+  zmq_getsockopt(state_->handle, ZMQ_FD, &fd, &size);
+  return fd;
+}
+
 // The frames are sent as copies (libzmq counts references, nothing is moved), so that a message
 // that could not be sent whole is still the caller's.
 SendOutcome Socket::TrySend(Message& message) {

@@ -103,6 +103,13 @@ class Socket {
   /// (no message of the protocol has as many).
   bool TryReceive(Message* message);
 
+  /// Whether TryReceive would find something.
+  bool Readable() const;
+  /// For a poll(2) that waits for others as well: it becomes readable when Readable may have become
+  /// true, and only then. So ask Readable before each poll, and wait only if it says no; nothing
+  /// else of this socket may be called in between.
+  int fd() const;
+
  private:
   friend class Poller;
   struct State;

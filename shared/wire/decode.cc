@@ -39,8 +39,14 @@ bool IsGreeting(MessageType type) {
          type == MessageType::kAdmin || type == MessageType::kAdminOk || type == MessageType::kJoin;
 }
 
+bool HasNumbersOfAStream(MessageType type) {
+  return type == MessageType::kStreamHello || type == MessageType::kStreamOk ||
+         type == MessageType::kSample || type == MessageType::kForecast ||
+         type == MessageType::kSamplesCommitted;
+}
+
 bool IsKnown(MessageType type) {
-  return type >= MessageType::kHello && type <= MessageType::kAlive &&
+  return type >= MessageType::kHello && type <= MessageType::kSamplesCommitted &&
          type != MessageType::kInfer && type != MessageType::kInferOk;
 }
 
@@ -75,7 +81,8 @@ Complaint CheckOutside(const Header& header, Frames frames) {
     return {Refusal::kMalformed, "expected " + std::to_string(expected) + " frames, got " +
                                      std::to_string(frames.size())};
   }
-  const std::size_t limit = IsGreeting(header.type) ? kMaxGreetingBytes : kMaxMetadataBytes;
+  const bool large = IsGreeting(header.type) || HasNumbersOfAStream(header.type);
+  const std::size_t limit = large ? kMaxGreetingBytes : kMaxMetadataBytes;
   if (frames[1].size() > limit) {
     return {Refusal::kTooLarge, "metadata: expected at most " + std::to_string(limit) +
                                     " bytes, got " + std::to_string(frames[1].size())};
@@ -89,6 +96,12 @@ Complaint CheckOutside(const Header& header, Frames frames) {
 }
 
 }  // namespace
+
+std::optional<Header> PeekHeader(Frames frames) {
+  if (frames.empty() || frames[0].size() != kHeaderBytes) return std::nullopt;
+  if (GetLittleEndian<std::uint32_t>(frames[0].data()) != kMagic) return std::nullopt;
+  return ReadHeader(frames[0].data());
+}
 
 std::variant<Decoded, DecodeFailure> Decode(Frames frames) {
   if (frames.empty() || frames[0].size() != kHeaderBytes) {

@@ -195,6 +195,72 @@ struct Writer {
     builder.Finish(fb::CreateAlive(builder, alive.waiting));
     return MessageType::kAlive;
   }
+
+  MessageType operator()(const StreamHello& hello) {
+    const auto name = builder.CreateString(hello.name), stream = builder.CreateString(hello.stream);
+    builder.Finish(fb::CreateStreamHello(builder, hello.min_major, hello.max_major, name, stream,
+                                         builder.CreateVectorOfStrings(hello.fields), hello.number,
+                                         hello.sequence));
+    return MessageType::kStreamHello;
+  }
+
+  MessageType operator()(const StreamOk& ok) {
+    const auto stream = builder.CreateString(ok.stream);
+    const auto fields = builder.CreateVectorOfStrings(ok.fields);
+    const auto targets = builder.CreateVector(ok.targets);
+    const auto horizons = builder.CreateVector(ok.horizons);
+    builder.Finish(fb::CreateStreamOk(builder, ok.incarnation, ok.number, ok.credit, stream, fields,
+                                      targets, horizons, builder.CreateVector(ok.quantiles)));
+    return MessageType::kStreamOk;
+  }
+
+  MessageType operator()(const Sample& sample) {
+    const auto device = builder.CreateString(sample.device);
+    const auto id = sample.id.empty() ? 0 : builder.CreateString(sample.id);
+    const auto values = builder.CreateVector(sample.values);
+    fb::SampleBuilder table(builder);
+    table.add_device(device);
+    table.add_time_ns(sample.time_ns);
+    if (sample.sequence) table.add_sequence(*sample.sequence);
+    if (!sample.id.empty()) table.add_id(id);
+    table.add_values(values);
+    builder.Finish(table.Finish());
+    return MessageType::kSample;
+  }
+
+  MessageType operator()(const Forecast& forecast) {
+    fb::ForecastValue* values = nullptr;
+    const auto list = builder.CreateUninitializedVectorOfStructs(forecast.values.size(), &values);
+    for (const ForecastValue& v : forecast.values)
+      *values++ = fb::ForecastValue(v.forecast, v.model, v.baseline, v.error, v.baseline_error,
+                                    v.coverage, v.count, v.by_model ? 1 : 0);
+    const auto due = builder.CreateVector(forecast.due_ns);
+    builder.Finish(fb::CreateForecast(builder, forecast.row, forecast.time_ns, forecast.version,
+                                      forecast.alarm, due, list,
+                                      builder.CreateVector(forecast.quantiles)));
+    return MessageType::kForecast;
+  }
+
+  MessageType operator()(const Taken&) {
+    builder.Finish(fb::CreateTaken(builder));
+    return MessageType::kTaken;
+  }
+
+  MessageType operator()(const Refused& refused) {
+    const auto word = Cut(builder, refused.word, kMaxSentence);
+    builder.Finish(fb::CreateRefused(builder, word, Cut(builder, refused.sentence, kMaxSentence)));
+    return MessageType::kRefused;
+  }
+
+  MessageType operator()(const SamplesCommitted& committed) {
+    std::vector<Offset<fb::DeviceCommitted>> devices;
+    for (const DeviceCommitted& d : committed.devices)
+      devices.push_back(
+          fb::CreateDeviceCommitted(builder, builder.CreateString(d.device), d.sequence));
+    builder.Finish(
+        fb::CreateSamplesCommitted(builder, builder.CreateVector(devices), committed.complete));
+    return MessageType::kSamplesCommitted;
+  }
 };
 
 }  // namespace

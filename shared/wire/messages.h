@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -20,6 +21,7 @@
 #include "murmurate/pace.h"
 #include "murmurate/status.h"
 #include "shared/experience/trajectory.h"
+#include "shared/wire/stream_messages.h"
 
 namespace murmurate::wire {
 
@@ -28,7 +30,8 @@ inline constexpr std::uint8_t kMajor = 1;
 inline constexpr std::uint8_t kMinor = 0;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kMaxMetadataBytes = 4096;
-/// HELLO and HELLO_OK list agents and specs, ADMIN_OK holds a report: rare ones may be larger.
+/// HELLO and HELLO_OK list agents and specs, ADMIN_OK holds a report, SAMPLE and FORECAST have as
+/// many numbers as the stream: these may be larger.
 inline constexpr std::size_t kMaxGreetingBytes = 256 * 1024;
 inline constexpr std::size_t kMaxModels = 64;    ///< of one client
 inline constexpr std::size_t kMaxAgents = 4096;  ///< of one client, all its models together
@@ -57,6 +60,13 @@ enum class MessageType : std::uint16_t {
   kPush = 20,
   kCenter = 21,
   kAlive = 22,
+  kStreamHello = 23,
+  kStreamOk = 24,
+  kSample = 25,
+  kForecast = 26,
+  kTaken = 27,
+  kRefused = 28,
+  kSamplesCommitted = 29,
 };  // 13 and 14 are reserved: answered with kUnknownType
 
 /// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
@@ -295,7 +305,8 @@ struct Alive {
 
 using Body =
     std::variant<Hello, HelloOk, Experience, Accepted, Ping, Pong, Goaway, Error, Bye, Pull, Chunk,
-                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive>;
+                 Admin, AdminOk, Settings, Committed, Join, Joined, Push, Center, Alive,
+                 StreamHello, StreamOk, Sample, Forecast, Taken, Refused, SamplesCommitted>;
 
 struct Decoded {
   Header header;
@@ -320,6 +331,9 @@ Encoded Encode(const Body& body, std::uint64_t sender, std::uint64_t sequence,
                std::size_t block_bytes = 0);
 
 std::variant<Decoded, DecodeFailure> Decode(std::span<const std::span<const std::byte>> frames);
+/// The header alone, of a first frame that is one of this protocol's; for what is cheaper to refuse
+/// than to decode.
+std::optional<Header> PeekHeader(std::span<const std::span<const std::byte>> frames);
 
 /// The packed announcement on PUB/SUB, 64 bytes little-endian; its first 16 bytes are the model id.
 /// schemas/README.md draws it.

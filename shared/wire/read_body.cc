@@ -7,115 +7,21 @@
 #include <set>
 
 #include "murmurate_generated.h"
+#include "shared/wire/body_reader.h"
 #include "shared/wire/limits.h"
-#include "shared/wire/little_endian.h"
 
 namespace murmurate::wire {
 namespace {
 
-constexpr flatbuffers::uoffset_t kMaxDepth = 16, kMaxTables = 4096;
 constexpr std::uint64_t kMaxWeightsBytes = 4ull << 30;
 constexpr std::uint32_t kMaxPullCredit = 1024;
-
-/// Copies fields out of a verified buffer and remembers the first thing wrong. References may share
-/// bytes, so what is copied is counted: never more than came.
-class Reader {
- public:
-  explicit Reader(std::size_t budget) : budget_(budget) {}
-
-  bool ok() const { return complaint_.refusal == Refusal::kNone; }
-  Complaint TakeComplaint() { return std::move(complaint_); }
-
-  void Expect(bool good, const char* field, const char* expected,
-              Refusal refusal = Refusal::kMeaning) {
-    if (good || !ok()) return;
-    complaint_ = {refusal, std::string(field) + ": expected " + expected};
-  }
-
-  std::string Text(const flatbuffers::String* text, const char* field, std::size_t limit) {
-    Expect(text != nullptr, field, "a text, got none", Refusal::kMalformed);
-    if (!ok()) return "";
-    Expect(text->size() <= limit, field, "a shorter text", Refusal::kTooLarge);
-    Spend(text->size());
-    if (!ok()) return "";
-    std::string copy = text->str();
-    Expect(copy.find('\0') == copy.npos, field, "a text without zero bytes", Refusal::kMalformed);
-    return copy;
-  }
-
-  std::string Name(const flatbuffers::String* text, const char* field) {
-    std::string name = Text(text, field, kMaxSentence);
-    Expect(IsGoodName(name), field, "1 to 64 letters, digits, '.', '_' or '-'");
-    return name;
-  }
-
-  /// For people's eyes: no control characters reach a terminal.
-  std::string Sentence(const flatbuffers::String* text, const char* field) {
-    std::string sentence = Text(text, field, kMaxSentence);
-    std::replace_if(
-        sentence.begin(), sentence.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-    return sentence;
-  }
-
-  template <typename Vector>
-  std::size_t Count(const Vector* vector, const char* field, std::size_t limit,
-                    std::size_t element_bytes, std::size_t border) {
-    Expect(vector != nullptr, field, "a list, got none", Refusal::kMalformed);
-    if (!ok()) return 0;
-    Expect(vector->size() <= limit, field, "a shorter list", Refusal::kTooLarge);
-    // The verifier looks at where a list begins, not at whether its elements lie on their border.
-    Expect(reinterpret_cast<std::uintptr_t>(vector->Data()) % border == 0, field,
-           "elements on their border", Refusal::kMalformed);
-    Spend(vector->size() * element_bytes);
-    return ok() ? vector->size() : 0;
-  }
-
-  template <typename Number>
-  std::vector<Number> Numbers(const flatbuffers::Vector<Number>* vector, const char* field) {
-    std::vector<Number> numbers(Count(vector, field, kMaxAgents, sizeof(Number), sizeof(Number)));
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = vector->Get(static_cast<flatbuffers::uoffset_t>(i));
-    }
-    return numbers;
-  }
-
-  std::array<std::uint8_t, 16> Id(const fb::Id* id) {
-    std::array<std::uint8_t, 16> bytes{};
-    Expect(id != nullptr, "model id", "16 bytes, got none", Refusal::kMalformed);
-    if (!ok()) return bytes;
-    auto* to = reinterpret_cast<std::byte*>(bytes.data());
-    PutLittleEndian(to, id->low());
-    PutLittleEndian(to + 8, id->high());
-    return bytes;
-  }
-
- private:
-  void Spend(std::size_t bytes) {
-    Expect(bytes <= budget_, "metadata", "no more than the bytes that came", Refusal::kMalformed);
-    if (ok()) budget_ -= bytes;
-  }
-
-  std::size_t budget_;
-  Complaint complaint_;
-};
-
-/// Calls `read(element)` for each of a list while all is well.
-template <typename Vector, typename Read>
-void ForEach(Reader& in, const Vector* vector, std::size_t element_bytes, std::size_t border,
-             Read read) {
-  const std::size_t count = in.Count(vector, "models", kMaxModels, element_bytes, border);
-  for (std::size_t i = 0; i < count && in.ok(); ++i) {
-    read(*vector->Get(static_cast<flatbuffers::uoffset_t>(i)));
-  }
-}
 
 bool Distinct(std::vector<std::uint32_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
-Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
+Hello ReadTable(BodyReader& in, const fb::Hello& from, std::size_t) {
   Hello hello;
   hello.min_major = from.min_major();
   hello.max_major = from.max_major();
@@ -145,7 +51,7 @@ Hello ReadTable(Reader& in, const fb::Hello& from, std::size_t) {
   return hello;
 }
 
-HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
+HelloOk ReadTable(BodyReader& in, const fb::HelloOk& from, std::size_t) {
   HelloOk ok;
   ok.incarnation = from.incarnation();
   ok.resumed = from.resumed();
@@ -180,7 +86,7 @@ HelloOk ReadTable(Reader& in, const fb::HelloOk& from, std::size_t) {
   return ok;
 }
 
-Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
+Experience ReadTable(BodyReader& in, const fb::Experience& from, std::size_t) {
   Experience e;
   e.model = from.model();
   in.Expect(e.model < kMaxModels, "model", "an index of HELLO's list");
@@ -211,7 +117,7 @@ Experience ReadTable(Reader& in, const fb::Experience& from, std::size_t) {
 
 using CreditVector = flatbuffers::Vector<const fb::ModelCredit*>;
 
-std::vector<ModelCredit> ReadCredits(Reader& in, const CreditVector* from) {
+std::vector<ModelCredit> ReadCredits(BodyReader& in, const CreditVector* from) {
   std::vector<ModelCredit> models;
   ForEach(in, from, sizeof(fb::ModelCredit), 8, [&](const fb::ModelCredit& m) {
     models.push_back({m.steps_total(), m.at_version(), m.version()});
@@ -219,16 +125,16 @@ std::vector<ModelCredit> ReadCredits(Reader& in, const CreditVector* from) {
   return models;
 }
 
-Accepted ReadTable(Reader& in, const fb::Accepted& from, std::size_t) {
+Accepted ReadTable(BodyReader& in, const fb::Accepted& from, std::size_t) {
   return {from.sequence(), from.bytes_total(), ReadCredits(in, from.models())};
 }
 
-Committed ReadTable(Reader& in, const fb::Committed& from, std::size_t) {
+Committed ReadTable(BodyReader& in, const fb::Committed& from, std::size_t) {
   in.Expect(from.model() < kMaxModels, "model", "an index of HELLO's list");
   return {from.model(), from.sequence(), from.trajectories(), from.steps()};
 }
 
-Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
+Ping ReadTable(BodyReader& in, const fb::Ping& from, std::size_t) {
   Ping ping{from.sent_ns(), {}};
   ForEach(in, from.models(), sizeof(fb::PingModel), 8, [&](const fb::PingModel& m) {
     ping.models.push_back({m.steps(), m.dropped_steps(), m.version()});
@@ -244,29 +150,29 @@ Ping ReadTable(Reader& in, const fb::Ping& from, std::size_t) {
   return ping;
 }
 
-Pong ReadTable(Reader& in, const fb::Pong& from, std::size_t) {
+Pong ReadTable(BodyReader& in, const fb::Pong& from, std::size_t) {
   return {from.sent_ns(), from.incarnation(), ReadCredits(in, from.models())};
 }
 
-Goaway ReadTable(Reader& in, const fb::Goaway& from, std::size_t) {
+Goaway ReadTable(BodyReader& in, const fb::Goaway& from, std::size_t) {
   return {in.Sentence(from.reason(), "reason"), from.deadline_ms(), from.restart_expected()};
 }
 
-Error ReadTable(Reader& in, const fb::Error& from, std::size_t) {
+Error ReadTable(BodyReader& in, const fb::Error& from, std::size_t) {
   // A newer peer may know more reasons; its sentence says which.
   const bool known = from.refusal() < kRefusalCount;
   return {known ? static_cast<Refusal>(from.refusal()) : Refusal::kMalformed,
           in.Sentence(from.sentence(), "sentence"), from.sequence()};
 }
 
-Bye ReadTable(Reader&, const fb::Bye&, std::size_t) { return {}; }
+Bye ReadTable(BodyReader&, const fb::Bye&, std::size_t) { return {}; }
 
-Pull ReadTable(Reader& in, const fb::Pull& from, std::size_t) {
+Pull ReadTable(BodyReader& in, const fb::Pull& from, std::size_t) {
   in.Expect(from.credit() >= 1 && from.credit() <= kMaxPullCredit, "credit", "1 to 1024 chunks");
   return {in.Id(from.model()), from.version(), from.offset(), from.credit()};
 }
 
-Chunk ReadTable(Reader& in, const fb::Chunk& from, std::size_t block_bytes) {
+Chunk ReadTable(BodyReader& in, const fb::Chunk& from, std::size_t block_bytes) {
   in.Expect(block_bytes <= kChunkBytes, "chunk", "at most 262144 bytes", Refusal::kTooLarge);
   in.Expect(from.total_bytes() <= kMaxWeightsBytes, "weights", "at most 4 GiB", Refusal::kTooLarge);
   in.Expect(
@@ -276,15 +182,15 @@ Chunk ReadTable(Reader& in, const fb::Chunk& from, std::size_t block_bytes) {
           from.total_bytes(),  from.offset(),      from.hash()};
 }
 
-Admin ReadTable(Reader& in, const fb::Admin& from, std::size_t) {
+Admin ReadTable(BodyReader& in, const fb::Admin& from, std::size_t) {
   return {in.Sentence(from.command(), "command")};
 }
 
-AdminOk ReadTable(Reader& in, const fb::AdminOk& from, std::size_t) {
+AdminOk ReadTable(BodyReader& in, const fb::AdminOk& from, std::size_t) {
   return {from.ok(), in.Text(from.text(), "text", kMaxReport)};
 }
 
-Settings ReadTable(Reader& in, const fb::Settings& from, std::size_t) {
+Settings ReadTable(BodyReader& in, const fb::Settings& from, std::size_t) {
   Settings settings{from.revision(), {}};
   in.Expect(settings.revision >= 1 && settings.revision <= 65'535, "revision", "1 to 65535");
   const std::size_t count = in.Count(from.settings(), "settings", kMaxSettings, 4, 4);
@@ -296,7 +202,7 @@ Settings ReadTable(Reader& in, const fb::Settings& from, std::size_t) {
   return settings;
 }
 
-Join ReadTable(Reader& in, const fb::Join& from, std::size_t) {
+Join ReadTable(BodyReader& in, const fb::Join& from, std::size_t) {
   Join join;
   join.model = in.Name(from.model(), "model");
   join.spec = in.Text(from.spec(), "spec", kMaxSpec);
@@ -311,37 +217,31 @@ Join ReadTable(Reader& in, const fb::Join& from, std::size_t) {
   return join;
 }
 
-Joined ReadTable(Reader& in, const fb::Joined& from, std::size_t) {
+Joined ReadTable(BodyReader& in, const fb::Joined& from, std::size_t) {
   return {from.version(), from.begin(), from.count(),
           from.empty(),   from.step(),  in.Text(from.segment(), "segment name", kMaxSegmentName)};
 }
 
-Push ReadTable(Reader& in, const fb::Push& from, std::size_t block_bytes) {
+Push ReadTable(BodyReader& in, const fb::Push& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "push", "whole floats");
   in.Expect(from.learning_rate() >= 0.0 && from.learning_rate() <= 1e6, "learning rate",
             "a number from 0 to a million", Refusal::kNotFinite);
   return {from.step(), from.pulled(), from.learning_rate(), from.turn()};
 }
 
-Center ReadTable(Reader& in, const fb::Center& from, std::size_t block_bytes) {
+Center ReadTable(BodyReader& in, const fb::Center& from, std::size_t block_bytes) {
   in.Expect(block_bytes % sizeof(float) == 0, "center", "whole floats");
   return {from.step(),     from.version(), from.staleness(),
           from.distance(), from.merged(),  from.kept()};
 }
 
-Alive ReadTable(Reader&, const fb::Alive& from, std::size_t) { return {from.waiting()}; }
+Alive ReadTable(BodyReader&, const fb::Alive& from, std::size_t) { return {from.waiting()}; }
 
 template <typename Table>
 Complaint ReadRoot(std::span<const std::byte> metadata, std::size_t block_bytes, Body* body) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(metadata.data());
-  flatbuffers::Verifier verifier(bytes, metadata.size(), kMaxDepth, kMaxTables);
-  if (!verifier.VerifyBuffer<Table>(nullptr)) {
-    return {Refusal::kMalformed, "the metadata frame is no valid FlatBuffer of its type"};
-  }
-  Reader in(metadata.size());
-  Body read = ReadTable(in, *flatbuffers::GetRoot<Table>(bytes), block_bytes);
-  if (in.ok()) *body = std::move(read);
-  return in.TakeComplaint();
+  return ReadRoot<Table>(metadata, body, [block_bytes](BodyReader& in, const Table& table) -> Body {
+    return ReadTable(in, table, block_bytes);
+  });
 }
 
 }  // namespace
@@ -389,6 +289,14 @@ Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::s
       return ReadRoot<fb::Center>(metadata, block_bytes, body);
     case MessageType::kAlive:
       return ReadRoot<fb::Alive>(metadata, block_bytes, body);
+    case MessageType::kStreamHello:
+    case MessageType::kStreamOk:
+    case MessageType::kSample:
+    case MessageType::kForecast:
+    case MessageType::kTaken:
+    case MessageType::kRefused:
+    case MessageType::kSamplesCommitted:
+      return ReadStreamBody(type, metadata, body);
     case MessageType::kInfer:
     case MessageType::kInferOk:
       break;

@@ -18,5 +18,7 @@ struct Complaint {
 /// `metadata` must be 16-byte aligned; `type` must be a known one.
 Complaint ReadBody(MessageType type, std::span<const std::byte> metadata, std::size_t block_bytes,
                    Body* body);
+/// Of those in stream_messages.h.
+Complaint ReadStreamBody(MessageType type, std::span<const std::byte> metadata, Body* body);
 
 }  // namespace murmurate::wire

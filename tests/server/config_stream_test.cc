@@ -82,6 +82,20 @@ TEST(ConfigStream, APlainModelSeesItsWindowAtOnce) {
   EXPECT_EQ(model->spec.trunk[1].units, 8);
 }
 
+TEST(ConfigStream, ReplayIsOffUnlessAskedForAndDrawnByTheRunsSeed) {
+  const auto plain = Load(kTemp), config = Load("[run]\nseed = 9\n" + kTemp + "replay = 1000\n");
+  ASSERT_TRUE(plain.ok() && config.ok()) << config.status();
+  EXPECT_EQ(plain->streams()[0].replay, 0);
+  EXPECT_EQ(config->streams()[0].replay, 1000);
+  EXPECT_EQ(config->streams()[0].seed, 9u);
+  EXPECT_THAT(
+      Refused("replay = -1"),
+      HasSubstr("stream.temp.replay: got -1 (an integer), expected an integer from 0 to 1000000"));
+  EXPECT_THAT(Refused("learn = false\nreplay = 10"),
+              HasSubstr("stream.temp.replay: got 10, expected no such line, because nothing is "
+                        "learned"));
+}
+
 TEST(ConfigStream, AListOfLayersIsAModel) {
   const auto config = Load(kTemp + "model = [\"dense 24 relu\", \"lstm 16\"]\n");
   ASSERT_TRUE(config.ok()) << config.status();

@@ -154,6 +154,97 @@ TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
   EXPECT_EQ(place_.LeftBehind(), "");
 }
 
+TEST_F(ServeStream, WhatIsReplayedIsNotCountedAsLearnedAgain) {
+  place_.Write("sensors.toml", ConfigFor(broker_, "replay = 100\n"));
+  Process server(place_.path(), {"serve", "sensors.toml"});
+  ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+  Plant plant(broker_);
+  for (int i = 1; i <= 60; ++i) ASSERT_FALSE(plant.Send(i).is_null());
+  const auto counted = [&](const char* key) {
+    const Ran ran = RunMurmurate(place_.path(), {"status", "sensors", "--json"});
+    const Json said = Json::parse(ran.output, nullptr, false);
+    return said.is_object() ? said["streams"][0].value(key, 0) : -1;
+  };
+  EXPECT_TRUE(Eventually(20, [&] { return counted("learned") == 59; })) << counted("learned");
+  EXPECT_EQ(counted("unlearned"), 0);
+  // Of 59 batches of one pair and more, the first had nothing to draw from.
+  const auto replayed = [&] {
+    const std::string all = place_.Read("runs/sensors/reports.csv"), name = ",stream/replayed,";
+    const std::size_t at = all.rfind(name);
+    return at == all.npos ? 0 : std::stod(all.substr(at + name.size()));
+  };
+  EXPECT_TRUE(Eventually(20, [&] { return replayed() > 0; }));
+  EXPECT_LE(replayed(), 58);
+  server.Send(SIGINT);
+  ASSERT_EQ(server.Wait(20), 0);
+  const Json saved = Json::parse(place_.Read("runs/sensors/checkpoints/latest/state.json"));
+  EXPECT_EQ(saved["words"]["stream.replay.random"].size(), 6u) << "what is drawn next";
+  Process resumed(place_.path(), {"resume", "sensors"});
+  ASSERT_TRUE(resumed.Says(": connected")) << resumed.Errors();
+  EXPECT_FALSE(plant.Send(61).is_null());
+  resumed.Send(SIGINT);
+  EXPECT_EQ(resumed.Wait(20), 0);
+}
+
+TEST_F(ServeStream, WhatAFrozenStreamHasTakenIsKeptThoughNobodyLearns) {
+  std::string config = ConfigFor(broker_, "learn = false\n[checkpoint]\nevery_s = 0.2\n");
+  const std::string rate = "learning_rate = 0.01\n";  // which nothing learns by
+  place_.Write("sensors.toml", config.erase(config.find(rate), rate.size()));
+  Plant plant(broker_);
+  const auto committed = [&] {
+    const Json last = plant.Last("sensors/a/committed");
+    return last.is_null() ? 0 : last["sequence"].get<int>();
+  };
+  {
+    Process server(place_.path(), {"serve", "sensors.toml"});
+    ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+    for (int i = 1; i <= 5; ++i) ASSERT_FALSE(plant.Send(i).is_null());
+    ASSERT_TRUE(plant.Until([&] { return committed() == 5; })) << committed();
+    server.Send(SIGKILL);
+    ASSERT_EQ(server.Wait(20), 128 + SIGKILL);
+  }
+  Process server(place_.path(), {"resume", "sensors"});
+  ASSERT_TRUE(server.Says(": connected")) << server.Errors();
+  Probe sender(SettingsFor(broker_.address()));
+  ASSERT_TRUE(sender.UntilUp());
+  sender.link->Publish("sensors/a/data", "{\"temp\":1,\"seq\":5}", 1);
+  sender.Until([&] { return server.Says("(duplicate)", 0.01); });
+  ASSERT_FALSE(plant.Send(6).is_null());
+  EXPECT_THAT(Status(), HasSubstr(", 6 messages ("));
+  ASSERT_TRUE(plant.Until([&] { return committed() == 6; })) << committed();
+  server.Send(SIGINT);
+  EXPECT_EQ(server.Wait(20), 0);
+}
+
+TEST_F(ServeStream, TwoDaemonsLearnOneModelAroundAShard) {
+  const std::string shared = "[parameters]\nmode = \"server\"\nshards = [\"ipc://" + place_.path() +
+                             "/shard\"]\nrule = \"asgd\"\nworkers = 2\n";
+  place_.Write("sensors.toml", ConfigFor(broker_, shared));
+  Process shard(place_.path(), {"params", "sensors.toml", "--shard", "0"});
+  ASSERT_TRUE(shard.Says("shard 0 of 1"));
+  Process one(place_.path(), {"serve", "sensors.toml"});
+  Process other(place_.path(),
+                {"serve", "sensors.toml", "--set", "run.name=other", "--set", "parameters.worker=1",
+                 "--set", "stream.temp.subscribe=plant/{device}/data", "--set",
+                 "stream.temp.publish=plant/{device}/forecast", "--set",
+                 "stream.temp.status=plant/forecaster"});
+  ASSERT_TRUE(one.Says(": connected")) << one.Errors();
+  ASSERT_TRUE(other.Says(": connected")) << other.Errors();
+  Plant plant(broker_);
+  Json said;
+  for (int i = 1; i <= 40; ++i) ASSERT_FALSE((said = plant.Send(i)).is_null());
+  EXPECT_GT(said["version"], 10);
+  Probe sender(SettingsFor(broker_.address(), "plant/+/forecast"));  // it has learned nothing
+  ASSERT_TRUE(sender.UntilUp());
+  for (int i = 1; i <= 3; ++i)
+    sender.link->Publish("plant/b/data", Json{{"temp", Wave(i)}, {"seq", i}}.dump(), 1);
+  ASSERT_TRUE(sender.UntilGot(3)) << other.Errors();
+  for (Process* process : {&one, &other, &shard}) {
+    process->Send(SIGINT);
+    EXPECT_EQ(process->Wait(20), 0) << process->Errors();
+  }
+}
+
 TEST_F(ServeStream, ABrokerThatGoesAndComesBackIsWaitedFor) {
   place_.Write("sensors.toml", ConfigFor(broker_));
   Process server(place_.path(), {"serve", "sensors.toml"});
@@ -233,6 +324,10 @@ TEST(ServeStreamRefusal, CheckShowsTheModelAndWhatADeviceCosts) {
   EXPECT_THAT(ran.output, HasSubstr("stream t: reads x at mqtt://localhost:1883 and forecasts v 1 "
                                     "row ahead; remembers "));
   EXPECT_THAT(ran.output, HasSubstr("lstm 32"));
+  const Ran replays =
+      RunMurmurate(place.path(), {"check", "s.toml", "--set", "stream.t.replay=10"});
+  EXPECT_EQ(replays.code, 0) << replays.errors;
+  EXPECT_THAT(replays.output, HasSubstr("keeps 10 sequences to learn again, "));
   place.Write("p.toml",
               "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\nuser = "
               "\"u\"\npassword_file = \"missing.txt\"\n");

@@ -149,6 +149,9 @@ TEST_F(FleetActor, NothingIsSentWhileNoLearnerIsThereToTakeIt) {
                         "sensors/{device}/committed", "--status", "sensors/forecaster"}));
   EXPECT_EQ(ends.Wait(20), 5);
   EXPECT_THAT(ends.Errors(), HasSubstr("0 messages were sent; the rest waits for a learner"));
+  const Ran alone = RunMurmurate(place_.path(), Command({"--devices", "1", "--seconds", "0.1",
+                                                         "--status", "sensors/forecaster"}));
+  EXPECT_EQ(alone.code, 5) << "what is sent again is another matter";
   EXPECT_EQ(NumbersOf("pump-1"), Numbers());
   SayAndKeep("sensors/forecaster", "online");
   ASSERT_TRUE(UntilNumber("pump-1", 50));
@@ -180,7 +183,11 @@ TEST(FleetActorArguments, AWrongOneIsASentenceWithTheRemedy) {
   EXPECT_THAT(said({"--rate", "max", "--drift-at", "3"}), HasSubstr("give --rate a number"));
   EXPECT_THAT(said({"--rate", "often"}), HasSubstr("or max"));
   EXPECT_THAT(said({"--broker", "http://localhost"}), HasSubstr("mqtt://"));
-  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7420"}), HasSubstr("--connect"));
+  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7430", "--broker", "mqtt://localhost"}),
+              HasSubstr("--connect excludes --broker"));
+  EXPECT_THAT(said({"--connect", "tcp://127.0.0.1:7430", "--topic", "a/{device}"}),
+              HasSubstr("--connect excludes --topic"));
+  EXPECT_THAT(said({"--connect", "localhost"}), HasSubstr("--connect: "));
   EXPECT_EQ(RunMurmurate(place.path(), {"actor"}).code, 2);
 }
 

@@ -22,18 +22,19 @@ class Stage {
     settings.rate = rate;
     settings.began_unix_ns = 1'700'000'000 * kSecond;
     settings.drift_at_s = drift_at_s;
-    sender.emplace(fleet, settings, [this](const std::string& topic, std::string_view payload) {
+    sender.emplace(fleet, settings, [this](const FleetMessage& message) {
       if (room == 0) return false;
       --room;
-      taken[topic].push_back(nlohmann::json::parse(payload));
+      std::string payload;
+      WriteFleetPayload(message, &payload);
+      taken[Fleet::NameOf(message.device)].push_back(nlohmann::json::parse(payload));
       return true;
     });
   }
 
   std::vector<int> Numbers(const std::string& pump) {
     std::vector<int> numbers;
-    for (const auto& message : taken["sensors/" + pump + "/data"])
-      numbers.push_back(message["seq"]);
+    for (const auto& message : taken[pump]) numbers.push_back(message["seq"]);
     return numbers;
   }
 
@@ -60,7 +61,7 @@ TEST(FleetSender, SendsWhatIsDueWithoutGaps) {
 TEST(FleetSender, AMessageSaysWhatItsPumpDoesAndWhen) {
   Stage stage(2);
   stage.sender->Send(kSecond, kAll);
-  const auto message = stage.taken["sensors/pump-2/data"].at(1);
+  const auto message = stage.taken["pump-2"].at(1);
   const Reading reading = stage.fleet.At(1, 2, false);
   EXPECT_NEAR(message["temp"].get<double>(), reading.temp, 5e-5);
   EXPECT_NEAR(message["hum"].get<double>(), reading.hum, 5e-5);
@@ -96,7 +97,7 @@ TEST(FleetSender, SendsAgainWhatIsNotCommitted) {
   EXPECT_EQ(stage.Numbers("pump-2"), (Ints{1, 2, 3, 4, 1, 2, 3, 4, 5}));
   EXPECT_EQ(stage.sender->sent(), 10u);
   EXPECT_EQ(stage.sender->sent_again(), 6u);
-  const auto& first = stage.taken["sensors/pump-1/data"];
+  const auto& first = stage.taken["pump-1"];
   EXPECT_EQ(first[2], first[4]);  // as it was, its time too
 }
 
@@ -123,7 +124,7 @@ TEST(FleetSender, GoesOnWhereAnEarlierFleetEnded) {
   stage.sender->OnCommitted(0, 100);
   stage.sender->Send(2 * kSecond, kAll);
   EXPECT_EQ(stage.Numbers("pump-1"), (Ints{101, 102}));
-  EXPECT_EQ(stage.taken["sensors/pump-1/data"][0]["time"], 1'700'000'000.0);
+  EXPECT_EQ(stage.taken["pump-1"][0]["time"], 1'700'000'000.0);
   stage.sender->OnCommitted(0, 50);  // the earlier fleet's messages are not ours to make
   stage.sender->Send(2 * kSecond, kAll);
   EXPECT_EQ(stage.Numbers("pump-1"), (Ints{101, 102, 101, 102}));
@@ -132,7 +133,7 @@ TEST(FleetSender, GoesOnWhereAnEarlierFleetEnded) {
 TEST(FleetSender, DriftsAtItsMoment) {
   Stage stage(1, 2.0);
   stage.sender->Send(4 * kSecond, kAll);
-  const auto& messages = stage.taken["sensors/pump-1/data"];
+  const auto& messages = stage.taken["pump-1"];
   EXPECT_NEAR(messages[1]["temp"].get<double>(), stage.fleet.At(0, 2, false).temp, 5e-5);
   EXPECT_NEAR(messages[2]["temp"].get<double>(), stage.fleet.At(0, 3, true).temp, 5e-5);
 }

@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/learn/learner.h"
 #include "server/stream/forecaster.h"
+#include "server/stream/replay_window.h"
 #include "shared/core/random.h"
 
 namespace murmurate {
@@ -57,6 +59,7 @@ class Forecasting {
   void Learn() {
     forecaster.Predict();
     while (forecaster.Fill(&batch_)) {
+      if (replay) replay->Mix(&batch_);
       learner.Learn(batch_, 0);
       batch_.Clear();
       learned += forecaster.OnTrained();
@@ -88,6 +91,7 @@ class Forecasting {
   Forecaster forecaster;
   std::function<void(const Forecast&)> on_forecast;
   std::uint64_t learned = 0;  ///< pairs
+  std::unique_ptr<ReplayWindow> replay;
 };
 
 }  // namespace murmurate

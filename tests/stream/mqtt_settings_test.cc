@@ -72,7 +72,7 @@ TEST(MqttSettings, RefuseAPasswordWithoutAUser) {
 TEST(MqttSettings, RefuseFilesOfTlsWithoutTls) {
   MqttSettings settings = Good();
   settings.ca_file = "/ca.pem";
-  EXPECT_THAT(Refusal(settings), HasSubstr("write mqtts://"));
+  EXPECT_THAT(Refusal(settings), HasSubstr("write broker = \"mqtts://127.0.0.1\""));
 }
 
 TEST(MqttSettings, RefuseACertificateWithoutItsKeyAndFilesThatCannotBeRead) {
@@ -82,7 +82,7 @@ TEST(MqttSettings, RefuseACertificateWithoutItsKeyAndFilesThatCannotBeRead) {
   MqttSettings settings = Good();
   settings.broker = "mqtts://127.0.0.1";
   settings.certificate_file = file;
-  EXPECT_THAT(Refusal(settings), HasSubstr("set both files or neither"));
+  EXPECT_THAT(Refusal(settings), HasSubstr("set both certificate_file and key_file, or neither"));
   settings.key_file = folder.path() + "/none";
   EXPECT_THAT(Refusal(settings), HasSubstr("the key's file '" + settings.key_file));
   settings.key_file = file;

@@ -9,38 +9,10 @@
 #include "server/stream/payload.h"
 #include "shared/core/random.h"
 #include "tests/allocations.h"
-#include "tests/stream/payload_settings.h"
+#include "tests/stream/payload_forms.h"
 
 namespace murmurate {
 namespace {
-
-const std::vector<float> kValues = {21.5f, 40.25f, 0.5f};
-
-struct Form {
-  PayloadSettings settings;
-  std::string payload;  ///< valid, and nothing of it can be left out
-};
-
-/// All formats, with time, sequence, id and device as far as they have them.
-std::vector<Form> Forms() {
-  PayloadSettings json = ThreeFields(PayloadFormat::kJson);
-  json.time = "/at/t";
-  json.sequence = "/n/1";
-  json.id = "/id";
-  json.device = "/who";
-  PayloadSettings csv = ThreeFields(PayloadFormat::kCsv);
-  csv.time = "4";
-  csv.sequence = "5";
-  csv.id = "6";
-  csv.time_form = TimeForm::kIso8601;
-  PayloadSettings table = ThreeFields(PayloadFormat::kFlatBuffer);
-  table.device = "device";
-  return {{json, R"({"temp":21.5,"hum":40.25,"vib":0.5,"at":{"t":1700000000.5},"n":[0,12],)"
-                 R"("id":"\u00e4","who":"pump","x":[true,null,{"y":-1e-3}]})"},
-          {csv, "21.5,40.25,0.5,2026-05-01T12:34:56.5Z,12,order"},
-          {ThreeFields(PayloadFormat::kFloats), Floats(kValues)},
-          {table, Table(&kValues, 1700000000500000000, 12, "pump", "order")}};
-}
 
 TEST(PayloadDamage, EveryTruncationIsRefused) {
   for (const Form& form : Forms()) {
@@ -77,35 +49,6 @@ void ExpectUsable(const Sample& sample, std::string_view payload) {
   EXPECT_LE(sample.id.size(), kMaxNameBytes) << payload;
   const Refusal device = CheckDeviceName(sample.device);
   EXPECT_TRUE(device == Refusal::kNone || device == Refusal::kEmptyDevice) << payload;
-}
-
-/// Bytes changed, taken out, put in, moved; more often such as mean something to a parser.
-void Mutate(Random* random, std::string* payload) {
-  constexpr std::string_view kTelling("{}[]\",:;.-+eE019nulltrue\\u/~ \n\r\t\0\x7F\x80\xC3\xFF",
-                                      37);
-  const std::uint32_t times = 1 + random->UniformInt(6);
-  for (std::uint32_t i = 0; i < times && !payload->empty(); ++i) {
-    const auto size = static_cast<std::uint32_t>(payload->size());
-    const std::size_t place = random->UniformInt(size);
-    const char byte = random->UniformInt(2) == 0 ? kTelling[random->UniformInt(kTelling.size())]
-                                                 : static_cast<char>(random->UniformInt(256));
-    switch (random->UniformInt(5)) {
-      case 0:
-        (*payload)[place] = byte;
-        break;
-      case 1:
-        (*payload)[place] = static_cast<char>((*payload)[place] ^ (1 << random->UniformInt(8)));
-        break;
-      case 2:
-        payload->erase(place, 1 + random->UniformInt(4));
-        break;
-      case 3:
-        payload->insert(place, 1 + random->UniformInt(4), byte);
-        break;
-      default:
-        payload->insert(place, payload->substr(random->UniformInt(size), random->UniformInt(20)));
-    }
-  }
 }
 
 TEST(PayloadDamage, AHundredThousandMutationsOfEachFormatAreRefusedOrUsable) {

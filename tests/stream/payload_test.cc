@@ -175,6 +175,8 @@ TEST(Payload, JsonHasTimeSequenceIdAndDeviceWhereThePointersSay) {
       {R"("who":"")", Refusal::kEmptyDevice},
       {R"("who":null)", Refusal::kEmptyDevice},
       {R"("who":"a/b")", Refusal::kBadDeviceName},
+      {R"("who":"a\u0007")", Refusal::kBadDeviceName},
+      {R"("who":"$SYS")", Refusal::kBadDeviceName},
       {R"("who":")" + long_name + "\"", Refusal::kDeviceNameTooLong},
       {R"("who":-1)", Refusal::kWrongType},
       {R"("at":{"t":-1})", Refusal::kBadTime},

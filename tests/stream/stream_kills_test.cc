@@ -40,7 +40,7 @@ class StreamKills : public ::testing::Test {
             broker_->address() +
             "\"\nsubscribe = \"sensors/{device}/data\"\n"
             "fields = [\"temp\", \"hum\", \"vib\"]\ntarget = \"temp\"\n"
-            "sequence = \"/seq\"\nhidden = 16\n"
+            "sequence = \"/seq\"\ntime = \"/time\"\nhidden = 16\n"
             "committed = \"sensors/{device}/committed\"\nstatus = \"sensors/forecaster\"\n");
     server_.emplace(place_.path(), std::vector<std::string>{"serve", "sensors.toml"});
     ASSERT_TRUE(server_->Says(": connected"));

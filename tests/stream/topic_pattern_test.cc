@@ -110,6 +110,10 @@ TEST(TopicPattern, ATopicThatDoesNotFitIsRefused) {
       {"{device}", std::string("a\0b", 3), Refusal::kBadDeviceName},
       {"{device}", "a+", Refusal::kBadDeviceName},
       {"{device}", "#", Refusal::kBadDeviceName},
+      {"{device}", "a\nb", Refusal::kBadDeviceName},
+      {"{device}", "a\x7F", Refusal::kBadDeviceName},
+      {"{device}", "\xC2\x9F", Refusal::kBadDeviceName},  // U+009F, the last control character
+      {"{device}", "\xC2\xA0", Refusal::kNone},
       {"{device}", "\xC3", Refusal::kBadDeviceName},          // cut
       {"{device}", "\xC0\xAF", Refusal::kBadDeviceName},      // overlong '/'
       {"{device}", "\xED\xA0\x80", Refusal::kBadDeviceName},  // a surrogate
@@ -161,6 +165,34 @@ TEST(TopicTemplate, IsFilledFromTheLevelsOfTheOtherPattern) {
     filled->Fill(values, &topic);
     EXPECT_EQ(topic, expected.filled);
   }
+}
+
+TEST(TopicTemplate, HasTheDeviceThatThePayloadNames) {
+  const Result<TopicPattern> source = TopicPattern::Parse("{site}/data", true);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_FALSE(source->has_device());
+  EXPECT_THAT(source->names(), ElementsAre("site", "device"));
+  Values values;
+  ASSERT_EQ(source->Match("north/data", &values), Refusal::kNone);
+  EXPECT_THAT(values, ElementsAre("north"));
+  EXPECT_EQ(source->DeviceOf(values), "");
+  const Result<TopicTemplate> filled = TopicTemplate::Parse("out/{device}/{site}", *source);
+  ASSERT_TRUE(filled.ok()) << filled.status();
+  values.push_back("pump");
+  std::string topic;
+  filled->Fill(values, &topic);
+  EXPECT_EQ(topic, "out/pump/north");
+  EXPECT_THAT(TopicPattern::Parse("{site}/{device}", true)->names(), ElementsAre("site", "device"));
+}
+
+TEST(TopicTemplate, MeetsWhatItMayBeFilledTo) {
+  const Result<TopicTemplate> filled =
+      TopicTemplate::Parse("out/{device}/x", Pattern("sensors/{device}"));
+  ASSERT_TRUE(filled.ok());
+  EXPECT_TRUE(filled->Meets(Pattern("out/a/x")));
+  EXPECT_TRUE(filled->Meets(Pattern("out/{device}/x")));
+  EXPECT_FALSE(filled->Meets(Pattern("out/{device}/y")));
+  EXPECT_FALSE(filled->Meets(Pattern("out/{device}")));
 }
 
 TEST(TopicTemplate, WhatTheStreamCouldNotFillOrWouldReadItselfIsRefused) {

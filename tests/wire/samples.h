@@ -108,6 +108,23 @@ inline HelloOk SampleHelloOk() {
   return ok;
 }
 
+inline StreamHello SampleStreamHello() { return {1, 1, "plant-7", "temp", {"temp", "hum"}, 3, 41}; }
+inline StreamOk SampleStreamOk() {
+  return {77, 3, 256, "temp", {"temp", "hum"}, {1}, {1, 6}, {0.1, 0.9}};
+}
+inline Sample SampleOfAPump() {
+  return {"pump-1", 1'700'000'000'500'000'000, 41, "a7", {21.5f, 40}};
+}
+inline Forecast SampleForecast() {
+  return {5,
+          1'700'000'000'500'000'000,
+          9,
+          1,
+          {1'700'000'001'500'000'000, 1'700'000'006'500'000'000},
+          {{21.25f, 21.25f, 21.5f, 0.25f, 0.5f, 0.75f, 100, true}, {22, 20, 22, 2, 1, 1, 7, false}},
+          {21, 22, 19.5f, 23}};
+}
+
 /// One of every type; the sender is 99, the sequence 7.
 inline std::vector<WireMessage> EveryMessage() {
   const std::vector<std::byte> block = SampleBlock(), chunk(100, std::byte{0x5a});
@@ -131,7 +148,14 @@ inline std::vector<WireMessage> EveryMessage() {
           wire(Joined{9, 64, 32, true, 40, "/murmurate-s"}),
           ToWire(Push{41, 9, 0.25, 7}, 99, 7, &chunk),
           ToWire(Center{41, 10, 1, 0.5, true, 38}, 99, 7, &chunk),
-          wire(Alive{true})};
+          wire(Alive{true}),
+          wire(SampleStreamHello()),
+          wire(SampleStreamOk()),
+          wire(SampleOfAPump()),
+          wire(SampleForecast()),
+          wire(Taken{}),
+          wire(Refused{"duplicate", "it came before"}),
+          wire(SamplesCommitted{{{"pump-1", 41}, {"pump-2", 7}}, true})};
 }
 
 }  // namespace murmurate::wire

@@ -1,0 +1,130 @@
+// What a device that restarts, repeats itself or has its clock set looks like.
+#include "server/stream/message_order.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/stream/forecasting.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000, kBegan = 1'700'000'000 * kSecond;
+
+/// A device whose messages may say a number and a time, heard by one whose clock is right.
+class Sensor {
+ public:
+  explicit Sensor(ForecastSettings settings = OneField(4))
+      : forecaster_(settings, SpecOf(settings, {.units = 4, .kind = Layer::Kind::kGru}),
+                    [this](const Forecast& forecast) { rows_.push_back(forecast.row); }) {}
+
+  /// `time_s`, of the message, and `number`: 0: it has none.
+  Refusal Say(int number, double time_s, double arrival_s) {
+    sample_.device = "a";
+    sample_.values = {1};
+    sample_.sequence.reset();
+    if (number > 0) sample_.sequence = static_cast<std::uint64_t>(number);
+    sample_.time_ns = time_s == 0 ? 0 : kBegan + static_cast<std::int64_t>(time_s * 1e9);
+    const auto refusal =
+        forecaster_.Take(sample_, kBegan + static_cast<std::int64_t>(arrival_s * 1e9));
+    forecaster_.Predict();
+    return refusal;
+  }
+  const Forecaster::Totals& totals() const { return forecaster_.totals(); }
+  const std::vector<std::uint64_t>& rows() const { return rows_; }  ///< forecast from
+
+ private:
+  Sample sample_;
+  std::vector<std::uint64_t> rows_;
+  Forecaster forecaster_;
+};
+
+TEST(ARestart, OfADeviceThatSaysTheTimeIsABeginningAndNoDuplicate) {
+  Sensor device;
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kNone);
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, 40 + i, 40 + i), Refusal::kNone) << i;
+  EXPECT_EQ(device.totals().messages, 60u);
+  EXPECT_EQ(device.totals().breaks, 1u);
+  EXPECT_EQ(device.totals().gaps, 0u);
+  EXPECT_EQ(device.rows()[30], 0u);
+  EXPECT_EQ(device.rows().back(), 29u);
+  EXPECT_EQ(device.totals().unlearned, 29u + 25u) << "all of before, and all but a window since";
+}
+
+TEST(ARestart, CannotBeToldFromARepetitionWithoutATime) {
+  Sensor device;
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, 0, i), Refusal::kNone);
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, 0, 40 + i), Refusal::kDuplicate);
+  EXPECT_EQ(device.Say(31, 0, 80), Refusal::kNone);
+  EXPECT_EQ(device.totals().breaks, 0u);
+}
+
+TEST(ARepetition, IsADuplicateHoweverFarItGoesBack) {
+  Sensor device;
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kNone);
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, 40 + i), Refusal::kDuplicate) << i;
+  EXPECT_EQ(device.Say(31, 31, 80), Refusal::kNone);
+  EXPECT_EQ(device.totals().messages, 31u);
+  EXPECT_EQ(device.totals().breaks, 0u);
+}
+
+TEST(ARepetition, OfWhatCameLastMayEvenSayANewTime) {
+  Sensor device;
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kNone);
+  for (int i = 16; i <= 30; ++i) ASSERT_EQ(device.Say(i, 40 + i, 40 + i), Refusal::kDuplicate) << i;
+  EXPECT_EQ(device.Say(15, 90, 90), Refusal::kNone) << "half of the last";
+}
+
+TEST(ARestart, CountsFromWhereItBegins) {
+  Sensor device;
+  for (int i = 1; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kNone);
+  ASSERT_EQ(device.Say(3, 50, 50), Refusal::kNone);
+  EXPECT_EQ(device.totals().gaps, 0u) << "nobody knows where it began";
+  ASSERT_EQ(device.Say(6, 51, 51), Refusal::kNone);
+  EXPECT_EQ(device.totals().gaps, 2u);
+  EXPECT_EQ(device.Say(6, 51, 52), Refusal::kDuplicate);
+}
+
+TEST(AClockThatIsSetBack, CostsTenMessagesAndThenTheDeviceBeginsAgain) {
+  Sensor device;
+  constexpr double kAhead = 80'000;
+  for (int i = 1; i <= 20; ++i) ASSERT_EQ(device.Say(0, kAhead + i, i), Refusal::kNone);
+  for (int i = 21; i <= 30; ++i) ASSERT_EQ(device.Say(0, i, i), Refusal::kTimeRunsBack) << i;
+  for (int i = 31; i <= 40; ++i) ASSERT_EQ(device.Say(0, i, i), Refusal::kNone) << i;
+  EXPECT_EQ(device.totals().breaks, 1u);
+  EXPECT_EQ(device.totals().messages, 30u);
+  EXPECT_EQ(device.rows()[20], 0u);
+}
+
+TEST(AClockThatIsSetBack, LeavesTheNumbersAsTheyAre) {
+  Sensor device;
+  for (int i = 1; i <= 20; ++i) ASSERT_EQ(device.Say(i, 5000 + i, i), Refusal::kNone);
+  for (int i = 21; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kTimeRunsBack);
+  ASSERT_EQ(device.Say(31, 31, 31), Refusal::kNone);
+  EXPECT_EQ(device.totals().gaps, 10u) << "that were refused";
+  EXPECT_EQ(device.Say(25, 25, 32), Refusal::kDuplicate);
+}
+
+TEST(AClockThatIsSetBack, IsNotWhatASingleLateMessageOrARepeatedOneLooksLike) {
+  Sensor device;
+  for (int i = 1; i <= 100; ++i) {
+    ASSERT_EQ(device.Say(0, 10 * i, 10 * i), Refusal::kNone);
+    ASSERT_EQ(device.Say(0, 10 * i - 5, 10 * i), Refusal::kTimeRunsBack);
+  }
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(device.Say(0, 500, 1001), Refusal::kTimeRunsBack);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(device.Say(0, 400 - i, 1002), Refusal::kTimeRunsBack);
+  EXPECT_EQ(device.totals().breaks, 0u);
+}
+
+TEST(AClockThatIsSetBack, BeginsTheGridAgainToo) {
+  ForecastSettings settings = OneField(4);
+  settings.every_s = 10;
+  Sensor device(settings);
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(device.Say(0, 5000 + 5 * i, 5 * i), Refusal::kNone);
+  EXPECT_EQ(device.totals().rows, 19u) << "the twentieth cell is open";
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(device.Say(0, 200 + i, 200 + i), Refusal::kTimeRunsBack);
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(device.Say(0, 211 + 5 * i, 211), Refusal::kNone);
+  EXPECT_EQ(device.totals().rows, 20u) << "the cell of before is none, one has come since";
+}
+
+}  // namespace
+}  // namespace murmurate
