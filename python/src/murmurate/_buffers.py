@@ -63,13 +63,13 @@ class Observations:
     def __init__(self, spaces: Spaces, action: Spaces, count: int | None) -> None:
         lead = () if count is None else (count,)
         self.spaces = spaces
-        self._writers: list[tuple[tuple[Any, ...], Write]] = []
+        self.writers: list[tuple[tuple[Any, ...], Write]] = []
         self.memory: list[Any] = []
         for leaf in spaces.leaves:
             element = leaf.element if leaf.kind == c.BOX else c.INT32
             memory = np.zeros((*lead, leaf.size), _DTYPES[element])
             self.memory.append(memory)
-            self._writers.append((leaf.path, _writer(_view(memory, lead, leaf), leaf, "the observation")))
+            self.writers.append((leaf.path, _writer(_view(memory, lead, leaf), leaf, "the observation")))
         self.mask_bytes = sum(sum(leaf.counts) for leaf in action.leaves)
         self.mask = np.ones((*lead, self.mask_bytes), np.uint8)
         self._mask_parts = [leaf.path for leaf in action.leaves if leaf.counts]
@@ -95,7 +95,7 @@ class Observations:
             self.masked_structs[i].allowed_count = self.mask_bytes
 
     def write(self, value: Any) -> None:
-        for path, write in self._writers:
+        for path, write in self.writers:
             write(at(value, path))
 
     def write_mask(self, value: Any, mask: Any) -> bool:
@@ -131,14 +131,14 @@ class Actions:
         sizes = [sum(leaf.size for leaf in spaces.leaves if leaf.continuous is kind) for kind in (False, True)]
         self.choices = np.zeros((*lead, sizes[0]), np.int32)
         self.numbers = np.zeros((*lead, sizes[1]), np.float32)
-        self._readers: list[Callable[[], Any]] = []
+        self.readers: list[Callable[[], Any]] = []
         self._writers: list[Write] = []
         first = [0, 0]
         for leaf in spaces.leaves:
             kind = int(leaf.continuous)
             memory = (self.choices, self.numbers)[kind][..., first[kind] : first[kind] + leaf.size]
             first[kind] += leaf.size
-            self._readers.append(self._reader(leaf, memory.reshape(lead + leaf.shape)))
+            self.readers.append(self._reader(leaf, memory.reshape(lead + leaf.shape)))
             self._writers.append(_writer(memory.reshape(lead + leaf.shape), leaf, "the action"))
         rows = count or 1
         self.structs = (c.Action * rows)()
@@ -168,7 +168,7 @@ class Actions:
 
     def _build(self, tree: Any) -> Any:
         if isinstance(tree, int):
-            return self._readers[tree]()
+            return self.readers[tree]()
         if isinstance(tree, dict):
             return {key: self._build(inner) for key, inner in tree.items()}
         return tuple(self._build(inner) for inner in tree)

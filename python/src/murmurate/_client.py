@@ -7,7 +7,7 @@ import ctypes
 import logging
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _library as c
 from ._buffers import Actions, Observations
-from ._errors import InvalidArgument
+from ._errors import Closed, InvalidArgument
 from ._library import check, fail, library, made, sized, text
 from ._spaces import CSpace, Spaces, spaces_of
 
@@ -94,6 +94,7 @@ class Client:
         updates: Updates = "automatic",
     ) -> None:
         self._handle: ctypes.c_void_p | None = None
+        self._left = False
         if address is None and policy is None:
             address = DEFAULT_ADDRESS
         options = sized(c.ClientOptions)
@@ -126,6 +127,7 @@ class Client:
     def state(self) -> State:
         found = sized(c.State)
         check(library.mmr_get_state(self._handle, ctypes.byref(found)))
+        self._left = bool(found.should_stop)
         self.pass_on_log()
         return State(
             _STATES[found.state], text(found.reason), bool(found.in_session), bool(found.should_stop)
@@ -154,7 +156,8 @@ class Client:
         """Gives the library's waiting lines to logging.getLogger("murmurate")."""
         line, level = ctypes.create_string_buffer(2048), ctypes.c_int32()
         while self._handle and library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) > 0:
-            log.log(_LEVELS[level.value], "%s", text(line.value))
+            # That a learner which said goodbye is gone is no warning.
+            log.log(logging.INFO if self._left else _LEVELS[level.value], "%s", text(line.value))
 
     def close(self) -> None:
         """Closes its agents, which hand over what they hold, then itself: at most 2 s."""
@@ -198,6 +201,13 @@ def _options(observation: CSpace, action: CSpace, model: str, default: Actions |
     return options
 
 
+def _closed(observation: Any, mask: Any = None) -> Any:
+    raise Closed("this agent is closed: make another with Client.agent")
+
+
+Act = Callable[..., Any]
+
+
 class Agent:
     """One player; made by `Client.agent`, or one of a Group's. Used by one thread at a time."""
 
@@ -231,26 +241,47 @@ class Agent:
     def _bind(self, seen: Spaces, done: Spaces) -> None:
         """What each step passes to C, made once."""
         memory = self._observations.memory[0]
-        self._path = seen.leaves[0].path
-        self._write = self._observations._writers[0][1]
-        self._see = (ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size))
-        self._allow = (
-            ctypes.c_void_p(self._observations.mask.ctypes.data), ctypes.c_uint64(self._observations.mask_bytes)
-        )  # fmt: skip
-        numbers = self._actions.numbers
-        self._do = (ctypes.c_void_p(numbers.ctypes.data), ctypes.c_uint64(numbers.size))
         self._seen = ctypes.pointer(self._observations.structs[0])
         self._seen_masked = ctypes.pointer(self._observations.masked_structs[0])
         self._done = ctypes.pointer(self._actions.structs[0])
         leaf = done.leaves[0]
-        self._start = int(np.min(leaf.start)) if leaf.counts else 0
-        simple = seen.plain and not seen.masked and isinstance(done.tree, int)
-        if simple and leaf.kind == c.DISCRETE and leaf.shape == ():
-            self._act = self._act_choice
-        elif simple and leaf.continuous:
-            self._act = self._act_numbers
-        else:
-            self._act = self._act_any
+        if not seen.plain or seen.masked or seen.leaves[0].path or not isinstance(done.tree, int):
+            return
+        if leaf.kind == c.DISCRETE and leaf.shape == ():
+            self.act = self._quick_choice(leaf.start)  # type: ignore[method-assign]
+        elif leaf.continuous:
+            self.act = self._quick_numbers()  # type: ignore[method-assign]
+
+    # One box in, one choice or one box out: what `act` does, with everything at hand.
+
+    def _quick_choice(self, start: int) -> Act:
+        write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act
+        handle, memory = self._handle, self._observations.memory[0]
+        values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
+
+        def quick(observation: Any, mask: Any = None) -> Any:
+            if mask is not None:
+                return any_act(observation, mask)
+            write(observation)
+            choice = act(handle, values, count)
+            return choice + start if choice >= 0 else fail()
+
+        return quick
+
+    def _quick_numbers(self) -> Act:
+        write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act_continuous
+        handle, memory, numbers = self._handle, self._observations.memory[0], self._actions.numbers
+        values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
+        room, width = ctypes.c_void_p(numbers.ctypes.data), ctypes.c_uint64(numbers.size)
+        read = self._actions.readers[0]
+
+        def quick(observation: Any, mask: Any = None) -> Any:
+            if mask is not None:
+                return any_act(observation, mask)
+            write(observation)
+            return read() if act(handle, values, count, room, width) >= 0 else fail()
+
+        return quick
 
     def act(self, observation: Any, mask: Any = None) -> Any:
         """The action for what the agent sees now, as the action space has it (a Discrete: an int).
@@ -262,24 +293,7 @@ class Agent:
         """
         return self._act(observation, mask)
 
-    def _act_choice(self, observation: Any, mask: Any) -> Any:
-        if mask is not None:
-            return self._act_any(observation, mask)
-        for key in self._path:
-            observation = observation[key]
-        self._write(observation)
-        choice = library.mmr_act(self._handle, *self._see)
-        return choice + self._start if choice >= 0 else fail()
-
-    def _act_numbers(self, observation: Any, mask: Any) -> Any:
-        for key in self._path:
-            observation = observation[key]
-        self._write(observation)
-        if library.mmr_act_continuous(self._handle, *self._see, *self._do) < 0:
-            fail()
-        return self._actions.read()
-
-    def _act_any(self, observation: Any, mask: Any) -> Any:
+    def _act(self, observation: Any, mask: Any) -> Any:
         self._observations.write(observation)
         seen = self._seen_masked if self._observations.write_mask(observation, mask) else self._seen
         if library.mmr_act_any(self._handle, seen, self._done) < 0:
@@ -328,6 +342,7 @@ class Agent:
     def close(self) -> None:
         """Hands over what it recorded. A group's agent closes with its group."""
         handle, self._handle = self._handle, None
+        self.act = _closed  # type: ignore[method-assign]
         if handle is not None and not self._of_group:
             check(library.mmr_agent_close(handle))
 
