@@ -202,9 +202,6 @@ class Vector(_Table):
         self.group: Group = client.group(*spaces, env.num_envs, model=model)
         self._tree = spaces_of(spaces[0], action=False).tree
         self._masks = None if self.group._observations.spaces.masked else _mask_asker(env)
-        # In lock-step whoever acts hands over for all: nobody may be left out, so who only resets
-        # acts too and forgets it.
-        self._all_act = client.pace == "lockstep"
 
     @property
     def agents(self) -> list[Agent]:
@@ -212,12 +209,7 @@ class Vector(_Table):
 
     def _act(self, observations: Any, infos: Any, playing: Any) -> Any:
         masks = self._masks() if self._masks is not None else self._info_masks(infos)
-        if not self._all_act or playing.all():
-            return self.group.act(observations, masks, playing)
-        actions = self.group.act(observations, masks)
-        for i in np.flatnonzero(~playing).tolist():
-            self.group[i].discard()
-        return actions
+        return self.group.act(observations, masks, playing)
 
     def _info_masks(self, infos: Any) -> Any:
         """Environments that gave none may do everything."""
@@ -386,7 +378,11 @@ def table_for(client: Client, env: Any, model: str, policies: dict[str, str] | N
         raise InvalidArgument(
             f"{env} takes turns (PettingZoo AEC): give pettingzoo.utils.conversions.aec_to_parallel(env)"
         )
-    if callable(getattr(env, "observation_space", None)):
+    many = callable(getattr(env, "observation_space", None))
+    if client.pace == "lockstep" and (many or hasattr(env, "single_observation_space")):
+        # One thread plays them all: the first to have spent its share would wait for the others.
+        raise InvalidArgument('pace="lockstep" is for an environment with one agent: use pace="credit"')
+    if many:
         return Parallel(client, env, model, policies)
     if policies:
         raise InvalidArgument("policies= is for PettingZoo environments: use model= for a single policy")
