@@ -8,7 +8,7 @@ build=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-de
        flatbuffers-compiler libboost-dev libcli11-dev libtomlplusplus-dev libspdlog-dev
        nlohmann-json3-dev libxxhash-dev libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin
        libopenmpi-dev libmosquitto-dev)
-test=(mosquitto mosquitto-clients openssl)
+test=(mosquitto mosquitto-clients openssl python3-venv)
 ci=(clang-format git)
 
 case "${1:-build}" in

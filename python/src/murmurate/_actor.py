@@ -255,6 +255,7 @@ class _Watch:
 
     def __init__(self, client: Client) -> None:
         self._client, self._ended = client, threading.Event()
+        client._watched = True
         self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
         self._thread.start()
 

@@ -95,6 +95,7 @@ class Client:
     ) -> None:
         self._handle: ctypes.c_void_p | None = None
         self._left = False
+        self._watched = False  # an Actor says itself that nobody answers
         if address is None and policy is None:
             address = DEFAULT_ADDRESS
         options = sized(c.ClientOptions)
@@ -157,7 +158,9 @@ class Client:
         line, level = ctypes.create_string_buffer(2048), ctypes.c_int32()
         while self._handle and library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) > 0:
             # That a learner which said goodbye is gone is no warning.
-            log.log(logging.INFO if self._left else _LEVELS[level.value], "%s", text(line.value))
+            said = text(line.value)
+            known = self._left or (self._watched and said.startswith("no learner"))
+            log.log(logging.INFO if known else _LEVELS[level.value], "%s", said)
 
     def close(self) -> None:
         """Closes its agents, which hand over what they hold, then itself: at most 2 s."""
