@@ -210,11 +210,13 @@ def test_evaluation_is_reported_and_not_learned_from() -> None:
     with Learner() as learner:
         with murmurate.Actor(learner.address, env=Counting()) as actor:
             actor.run(steps=100)
-            assert actor.evaluate(5).episodes == 5
+            scored = actor.evaluate(5)
             actor.run(steps=100)
         learner.stop()
-        trajectories = read_recordings(learner.recordings, row_bytes=16)
-        assert 190 <= sum(len(each.reward) for each in trajectories) <= 200
+        trained = {int(row[1]) for each in read_recordings(learner.recordings, row_bytes=16) for row in numbers(each.observation)}
+        evaluated = {int(total // (100 * length)) for total, length in zip(scored.returns, scored.lengths)}
+        assert len(evaluated) == 5 and not evaluated & trained
+        assert min(trained) < min(evaluated) and max(trained) > max(evaluated)
 
 
 def test_settings_reports_and_successes_reach_the_learner_and_the_game() -> None:

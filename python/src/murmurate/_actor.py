@@ -76,6 +76,7 @@ class Actor:
             raise
         self._must_wait = without_policy == "wait" and policy is None
         self._last_heard: float | None = None
+        self._ask_at = 0.0
         self._watch = _Watch(self.client) if self.client.address is not None else None
 
     # ---- the loop ----------------------------------------------------------------------------
@@ -130,12 +131,13 @@ class Actor:
                 time.sleep(_LOOK_S)
 
     def _go_on(self, patience_s: float) -> bool:
-        if self.client.address is None:
+        now = time.monotonic()
+        if self.client.address is None or now < self._ask_at:
             return True
+        self._ask_at = now + _LOOK_S
         state = self.client.state()
         if state.state == "refused":
             raise Refused(f"{self.client.address}: {state.reason}")
-        now = time.monotonic()
         if state.in_session:
             self._last_heard = now
         elif patience_s > 0 and self._last_heard is not None and now - self._last_heard > patience_s:

@@ -204,7 +204,7 @@ def _options(observation: CSpace, action: CSpace, model: str, default: Actions |
     return options
 
 
-def _closed(observation: Any, mask: Any = None) -> Any:
+def _closed(*given: Any, **named: Any) -> Any:
     raise Closed("this agent is closed: make another with Client.agent")
 
 
@@ -247,6 +247,7 @@ class Agent:
         self._seen = ctypes.pointer(self._observations.structs[0])
         self._seen_masked = ctypes.pointer(self._observations.masked_structs[0])
         self._done = ctypes.pointer(self._actions.structs[0])
+        self.reward = self._quick_reward()  # type: ignore[method-assign]
         leaf = done.leaves[0]
         if not seen.plain or seen.masked or seen.leaves[0].path or not isinstance(done.tree, int):
             return
@@ -255,7 +256,16 @@ class Agent:
         elif leaf.continuous:
             self.act = self._quick_numbers()  # type: ignore[method-assign]
 
-    # One box in, one choice or one box out: what `act` does, with everything at hand.
+    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand.
+
+    def _quick_reward(self) -> Callable[[float], None]:
+        handle, add = self._handle, library.mmr_reward
+
+        def quick(reward: float) -> None:
+            if add(handle, reward) < 0:
+                fail()
+
+        return quick
 
     def _quick_choice(self, start: int) -> Act:
         write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act
@@ -305,8 +315,7 @@ class Agent:
 
     def reward(self, reward: float) -> None:
         """Adds to the reward of the last action; after an end: ignored."""
-        if library.mmr_reward(self._handle, reward) < 0:
-            fail()
+        self._quick_reward()(reward)
 
     def end(self, terminated: bool, final_observation: Any = None, *, success: bool | None = None) -> None:
         """The episode is over: terminated, or (False) truncated by a time limit, which needs the
@@ -345,7 +354,7 @@ class Agent:
     def close(self) -> None:
         """Hands over what it recorded. A group's agent closes with its group."""
         handle, self._handle = self._handle, None
-        self.act = _closed  # type: ignore[method-assign]
+        self.act = self.reward = _closed  # type: ignore[method-assign]
         if handle is not None and not self._of_group:
             check(library.mmr_agent_close(handle))
 

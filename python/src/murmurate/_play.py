@@ -19,6 +19,7 @@ from ._errors import InvalidArgument
 from ._spaces import spaces_of
 
 Options = dict[str, Any]
+ROUNDS_BETWEEN_QUESTIONS = 256
 BeforeEpisode = Callable[[], "Options | None"]
 
 
@@ -63,6 +64,11 @@ class Rules:
             self.episodes is None or self.played.episodes < self.episodes
         )
 
+    def budget(self) -> int:
+        """Steps until something is to be asked."""
+        left = ROUNDS_BETWEEN_QUESTIONS if self.steps is None else self.steps - self.played.steps
+        return min(left, ROUNDS_BETWEEN_QUESTIONS)
+
     def finish(self, total: float, length: int) -> None:
         self.played.returns.append(float(total))
         self.played.lengths.append(int(length))
@@ -76,9 +82,6 @@ class Rules:
         if options is not None:
             given["options"] = options
         return given
-
-
-ROUNDS_BETWEEN_QUESTIONS = 256
 
 
 def success_of(info: Any) -> bool | None:
@@ -127,28 +130,30 @@ class Single(_Table):
     def agents(self) -> list[Agent]:
         return [self.agent]
 
-    def _mask(self, info: Any) -> Any:
-        return self._masks() if self._masks is not None else info.get("action_mask")
-
     def play(self, rules: Rules) -> Played:
-        env, agent, played = self.env, self.agent, rules.played
+        env, agent, played, masks = self.env, self.agent, rules.played, self._masks
         step, act, reward = env.step, agent.act, agent.reward
         observation, info, total, length = self._begin(rules)
         while rules.more():
-            mask = self._mask(info) if self._masks is not None or info else None
-            observation, gained, terminated, truncated, info = step(act(observation, mask))
-            reward(gained)
-            total += gained
-            length += 1
-            played.steps += 1
-            if terminated or truncated:
+            over = False
+            for taken in range(1, rules.budget() + 1):
+                mask = masks() if masks is not None else info.get("action_mask") if info else None
+                observation, gained, terminated, truncated, info = step(act(observation, mask))
+                reward(gained)
+                total += gained
+                if terminated or truncated:
+                    over = True
+                    break
+            played.steps += taken
+            length += taken
+            if over:
                 end(agent, bool(terminated), observation, info, rules.reports)
                 rules.finish(total, length)
                 total, length = 0.0, 0
                 if not rules.ask() or not rules.more():
                     return played
                 observation, info = env.reset(**rules.options())
-            elif length % ROUNDS_BETWEEN_QUESTIONS == 0 and not rules.ask():
+            elif not rules.ask():
                 break
         self._open = (observation, info, total, length)
         return played
