@@ -48,6 +48,7 @@ class AgentCore {
   bool Fits(std::span<const std::uint8_t> mask) const {
     return mask.empty() || mask.size() == mask_.size();
   }
+  bool Fits(const Observation& observation) const;
   Status CheckSight(std::span<const float> observation) const;
   Status CheckSight(const Observation& observation) const;
   Status CheckMask(std::span<const std::uint8_t> mask) const;

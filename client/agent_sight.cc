@@ -128,6 +128,15 @@ Status AgentCore::CheckSight(std::span<const float> observation) const {
                          " numbers, but the space has " + std::to_string(numbers_));
 }
 
+bool AgentCore::Fits(const Observation& observation) const {
+  const std::span<const ObservationPart> parts = observation.parts();
+  const std::vector<ObservationInput>& inputs = model_->observation.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!IsOf(FindPart(parts, i, inputs[i].name), inputs[i])) return false;
+  }
+  return parts.size() == inputs.size();
+}
+
 Status AgentCore::CheckSight(const Observation& observation) const {
   const std::span<const ObservationPart> parts = observation.parts();
   const std::vector<ObservationInput>& inputs = model_->observation.inputs();

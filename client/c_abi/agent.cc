@@ -1,6 +1,6 @@
 // Agents: made, played by the step, and what is said between two steps.
+#include "client/c_abi/convert.h"
 #include "client/c_abi/handles.h"
-#include "client/c_abi/sight.h"
 #include "client/internals.h"
 
 namespace murmurate::c_abi {

@@ -1,4 +1,5 @@
 // mmr_connect, mmr_open and what a client says.
+#include "client/c_abi/convert.h"
 #include "client/c_abi/handles.h"
 #include "client/internals.h"
 

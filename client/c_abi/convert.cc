@@ -1,5 +1,6 @@
 #include "client/c_abi/convert.h"
 
+#include "client/c_abi/sight.h"
 #include "shared/core/check.h"
 #include "shared/model/spaces_text.h"
 
@@ -130,26 +131,6 @@ mmr_status ToAction(const mmr_action* given, const Space& space, Action* out) {
   return MMR_OK;
 }
 
-mmr_status ToPart(const mmr_input& input, ObservationPart* out) {
-  const std::string_view name = input.name == nullptr ? std::string_view() : input.name;
-  if (input.values == nullptr) {
-    return Fail("mmr_input \"" + std::string(name) + "\": values is NULL");
-  }
-  switch (input.element) {
-    case MMR_FLOAT32:
-      *out = {name, std::span(static_cast<const float*>(input.values), input.count)};
-      return MMR_OK;
-    case MMR_UINT8:
-      *out = {name, std::span(static_cast<const std::uint8_t*>(input.values), input.count)};
-      return MMR_OK;
-    case MMR_INT32:
-      *out = {name, std::span(static_cast<const std::int32_t*>(input.values), input.count)};
-      return MMR_OK;
-  }
-  return Fail("mmr_input \"" + std::string(name) + "\": element is " +
-              std::to_string(input.element) + ": use MMR_FLOAT32, MMR_UINT8 or MMR_INT32");
-}
-
 }  // namespace
 
 mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
@@ -185,51 +166,6 @@ mmr_status ReadAgentOptions(const mmr_agent_options* options, AgentOptions* out)
   const Status spaces = CheckSpaces({out->observation, out->action});
   if (!spaces.ok()) return Fail(spaces);
   return ToAction(given.default_action, out->action, &out->default_action);
-}
-
-mmr_status Convert(const mmr_observation* given, Observation* out) {
-  if (given == nullptr) return Fail("the mmr_observation is NULL");
-  mmr_observation observation;
-  mmr_status status = Read(given, "mmr_observation", &observation);
-  if (status != MMR_OK) return status;
-  if (observation.inputs == nullptr || observation.input_count < 1 ||
-      observation.input_count > Observation::kMaxParts) {
-    return Fail("mmr_observation.inputs is NULL, or input_count is not 1 to 32");
-  }
-  ObservationPart part({}, std::span<const float>());
-  for (std::uint64_t i = 0; i < observation.input_count; ++i) {
-    mmr_input input;
-    status = Read(At(observation.inputs, i), "mmr_input", &input);
-    if (status == MMR_OK) status = ToPart(input, &part);
-    if (status != MMR_OK) return status;
-    out->Add(part);
-  }
-  if (observation.allowed == nullptr && observation.allowed_count > 0) {
-    return Fail("mmr_observation.allowed is NULL and allowed_count is not 0");
-  }
-  out->Mask({observation.allowed, observation.allowed_count});
-  return MMR_OK;
-}
-
-ActionCounts::ActionCounts(const ActionLayout& layout) {
-  for (const ActionPart& part : layout.parts()) {
-    const bool continuous = part.kind == ActionPart::Kind::kContinuous;
-    (continuous ? numbers : choices) += static_cast<std::uint64_t>(part.count);
-  }
-}
-
-mmr_status ReadAction(const mmr_action* given, const ActionCounts& counts, mmr_action* out) {
-  if (given == nullptr) return Fail("the mmr_action is NULL");
-  if (const mmr_status status = Read(given, "mmr_action", out); status != MMR_OK) return status;
-  if (out->choice_count == counts.choices && out->number_count == counts.numbers &&
-      (counts.choices == 0 || out->choices != nullptr) &&
-      (counts.numbers == 0 || out->numbers != nullptr)) [[likely]] {
-    return MMR_OK;
-  }
-  return Fail("mmr_action has room for " + std::to_string(out->choice_count) + " choices and " +
-              std::to_string(out->number_count) + " numbers, but the space has " +
-              std::to_string(counts.choices) + " and " + std::to_string(counts.numbers) +
-              ": point choices and numbers at so many");
 }
 
 }  // namespace murmurate::c_abi

@@ -1,4 +1,4 @@
-// What a C program says, as the C++ client takes it.
+// What a C program says once, as the C++ client takes it.
 #pragma once
 
 #include "client/agent_core.h"
@@ -11,14 +11,5 @@ namespace murmurate::c_abi {
 mmr_status Convert(const mmr_client_options& given, ClientOptions* out);
 /// Whether they make sense is for NewAgent to say.
 mmr_status ReadAgentOptions(const mmr_agent_options* given, AgentOptions* out);
-/// Views of the caller's memory, for as long as that is there.
-mmr_status Convert(const mmr_observation* given, Observation* out);
-/// What an mmr_action of a space holds.
-struct ActionCounts {
-  explicit ActionCounts(const ActionLayout& layout);
-  std::uint64_t choices = 0, numbers = 0;
-};
-/// Its buffers are there, and of the space's counts.
-mmr_status ReadAction(const mmr_action* given, const ActionCounts& counts, mmr_action* out);
 
 }  // namespace murmurate::c_abi

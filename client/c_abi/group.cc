@@ -1,6 +1,6 @@
 // Groups: many agents, one pass of the policy.
+#include "client/c_abi/convert.h"
 #include "client/c_abi/handles.h"
-#include "client/c_abi/sight.h"
 #include "client/internals.h"
 
 namespace murmurate::c_abi {

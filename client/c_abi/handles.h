@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/agent_core.h"
-#include "client/c_abi/convert.h"
+#include "client/c_abi/sight.h"
 #include "client/platform.h"
 #include "murmurate/client.h"
 

@@ -1,6 +1,37 @@
 #include "client/c_abi/sight.h"
 
 namespace murmurate::c_abi {
+namespace {
+
+mmr_status FailInput(const mmr_input& input, const std::string& text) {
+  return Fail("mmr_input \"" + std::string(input.name == nullptr ? "" : input.name) +
+              "\": " + text);
+}
+
+template <typename T>
+void Add(const mmr_input& input, Observation* out) {
+  const std::string_view name = input.name == nullptr ? std::string_view() : input.name;
+  out->Add({name, std::span(static_cast<const T*>(input.values), input.count)});
+}
+
+mmr_status AddInput(const mmr_input& input, Observation* out) {
+  if (input.values == nullptr) return FailInput(input, "values is NULL");
+  switch (input.element) {
+    case MMR_FLOAT32:
+      Add<float>(input, out);
+      return MMR_OK;
+    case MMR_UINT8:
+      Add<std::uint8_t>(input, out);
+      return MMR_OK;
+    case MMR_INT32:
+      Add<std::int32_t>(input, out);
+      return MMR_OK;
+  }
+  return FailInput(input, "element is " + std::to_string(input.element) +
+                              ": use MMR_FLOAT32, MMR_UINT8 or MMR_INT32");
+}
+
+}  // namespace
 
 mmr_status RefuseSight(const AgentCore& core, const float* observation, std::uint64_t numbers) {
   if (observation == nullptr) return Fail("the observation is NULL");
@@ -12,10 +43,43 @@ mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::u
   return Fail(core.CheckMask(std::span(allowed, choices)));
 }
 
+mmr_status Convert(const mmr_observation* given, Observation* out) {
+  if (given == nullptr) return Fail("the mmr_observation is NULL");
+  mmr_observation observation;
+  mmr_status status = Read(given, "mmr_observation", &observation);
+  if (status != MMR_OK) return status;
+  if (observation.inputs == nullptr || observation.input_count < 1 ||
+      observation.input_count > Observation::kMaxParts) {
+    return Fail("mmr_observation.inputs is NULL, or input_count is not 1 to 32");
+  }
+  for (std::uint64_t i = 0; i < observation.input_count; ++i) {
+    mmr_input input;
+    status = Read(At(observation.inputs, i), "mmr_input", &input);
+    if (status == MMR_OK) status = AddInput(input, out);
+    if (status != MMR_OK) return status;
+  }
+  out->Mask({observation.allowed, observation.allowed_count});
+  return MMR_OK;
+}
+
 mmr_status ToSight(const AgentCore& core, const mmr_observation* given, Observation* out) {
   if (const mmr_status status = Convert(given, out); status != MMR_OK) return status;
-  if (const Status fits = core.CheckSight(*out); !fits.ok()) return Fail(fits);
+  if (!core.Fits(*out)) return Fail(core.CheckSight(*out));
   return CheckMask(core, out->mask().data(), out->mask().size());
+}
+
+ActionCounts::ActionCounts(const ActionLayout& layout) {
+  for (const ActionPart& part : layout.parts()) {
+    const bool continuous = part.kind == ActionPart::Kind::kContinuous;
+    (continuous ? numbers : choices) += static_cast<std::uint64_t>(part.count);
+  }
+}
+
+mmr_status RefuseAction(const mmr_action& given, const ActionCounts& counts) {
+  return Fail("mmr_action has room for " + std::to_string(given.choice_count) + " choices and " +
+              std::to_string(given.number_count) + " numbers, but the space has " +
+              std::to_string(counts.choices) + " and " + std::to_string(counts.numbers) +
+              ": point choices and numbers at so many");
 }
 
 }  // namespace murmurate::c_abi

@@ -1,8 +1,9 @@
-// Whether what a C program shows is what its agent's space has; asked before anything changes.
+// What a C program says at every step: whether it is what its agent's space has, asked before
+// anything changes, and as the C++ client takes it.
 #pragma once
 
 #include "client/agent_core.h"
-#include "client/c_abi/convert.h"
+#include "client/c_abi/structs.h"
 
 namespace murmurate::c_abi {
 
@@ -27,7 +28,27 @@ inline mmr_status CheckMask(const AgentCore& core, const std::uint8_t* allowed,
   return RefuseMask(core, allowed, choices);
 }
 
-/// Both of any observation; `out` views the caller's memory.
+/// Views of the caller's memory, for as long as that is there.
+mmr_status Convert(const mmr_observation* given, Observation* out);
+/// The same, and it is what the agent's space has.
 mmr_status ToSight(const AgentCore& core, const mmr_observation* given, Observation* out);
+
+/// What an mmr_action of a space holds.
+struct ActionCounts {
+  explicit ActionCounts(const ActionLayout& layout);
+  std::uint64_t choices = 0, numbers = 0;
+};
+mmr_status RefuseAction(const mmr_action& given, const ActionCounts& counts);
+
+/// Its buffers are there, and of the space's counts.
+inline mmr_status ReadAction(const mmr_action* given, const ActionCounts& counts, mmr_action* out) {
+  if (given == nullptr) return Fail("the mmr_action is NULL");
+  if (const mmr_status status = Read(given, "mmr_action", out); status != MMR_OK) return status;
+  if (out->choice_count == counts.choices && out->number_count == counts.numbers &&
+      (counts.choices == 0 || out->choices != nullptr) &&
+      (counts.numbers == 0 || out->numbers != nullptr)) [[likely]]
+    return MMR_OK;
+  return RefuseAction(*out, counts);
+}
 
 }  // namespace murmurate::c_abi

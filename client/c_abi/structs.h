@@ -27,15 +27,11 @@ inline mmr_status CheckSize(std::uint32_t size, const char* name, std::size_t ou
   return MMR_OK;
 }
 
-/// Reads what a caller gives. `given` is not null.
+/// Of a caller whose header is not ours.
 template <typename T>
-mmr_status Read(const T* given, const char* name, T* out) {
+[[gnu::noinline]] mmr_status ReadOtherSize(const T* given, const char* name, T* out) {
   const std::uint32_t size = given->size;
   *out = T{};
-  if (size == sizeof(T)) [[likely]] {
-    std::memcpy(out, given, sizeof(T));
-    return MMR_OK;
-  }
   if (const mmr_status status = CheckSize(size, name, sizeof(T)); status != MMR_OK) return status;
   const char* bytes = reinterpret_cast<const char*>(given);
   std::memcpy(out, bytes, std::min<std::size_t>(size, sizeof(T)));
@@ -46,6 +42,16 @@ mmr_status Read(const T* given, const char* name, T* out) {
                 "leave what it added at 0");
   }
   return MMR_OK;
+}
+
+/// Reads what a caller gives. `given` is not null.
+template <typename T>
+mmr_status Read(const T* given, const char* name, T* out) {
+  if (given->size == sizeof(T)) [[likely]] {
+    *out = *given;
+    return MMR_OK;
+  }
+  return ReadOtherSize(given, name, out);
 }
 
 /// Element `i` of an array of structs that lie as far apart as the first one's size says.

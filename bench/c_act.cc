@@ -1,0 +1,111 @@
+// What the C interface adds to a call of the C++ client: the same policy, played through both in
+// turns. Both play a policy from memory: no learner, thread or socket disturbs them.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bench/limits.h"
+#include "murmurate.h"
+#include "murmurate/client.h"
+#include "shared/core/random.h"
+#include "shared/model/weights_file.h"
+#include "shared/network/actor_critic.h"
+
+namespace murmurate {
+namespace {
+
+constexpr double kMostNs = 20;
+
+WeightsFile SomePolicy(const Space& action) {
+  WeightsFile file;
+  file.spec.spaces = {Box({4}), action};
+  file.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+  file.parameters = AlignedFloats(ParameterLayout(file.spec).total);
+  InitializeParameters(file.spec, 1, file.parameters);
+  return file;
+}
+
+struct Both {
+  explicit Both(const Space& action, const mmr_space& c_action)
+      : bytes(FormatWeightsFile(SomePolicy(action), true)),
+        client(*Client::Open({.policy = PolicySource::FromMemory(bytes)})),
+        agent(client->NewAgent({.observation = Box({4}), .action = action})) {
+    mmr_client_options options{};
+    options.size = sizeof options;
+    options.policy_bytes = bytes.data();
+    options.policy_size = bytes.size();
+    c_client = mmr_open(&options);
+    c_agent = mmr_new_agent(c_client, mmr_box(4), c_action);
+    if (!agent.valid() || c_agent == nullptr) std::abort();
+  }
+  ~Both() { mmr_agent_close(c_agent), mmr_close(c_client); }
+  const std::string bytes;
+  std::unique_ptr<Client> client;
+  Agent agent;
+  mmr_client* c_client;
+  mmr_agent* c_agent;
+};
+
+/// Calls of both, given a pair of agents. Where their memory lies is worth 100 ns a call, and
+/// chance: the best of several pairs is compared.
+template <typename Ours, typename Limit>
+void Compare(const std::string& name, const Space& action, const mmr_space& c_action, Ours ours,
+             Limit limit) {
+  constexpr int kPairs = 16;
+  std::vector<std::unique_ptr<Both>> pairs;  // kept: the next pair lies elsewhere
+  double c = 1, cpp = 1;
+  for (int i = 0; i < kPairs; ++i) {
+    Both& both = *pairs.emplace_back(std::make_unique<Both>(action, c_action));
+    cpp = std::min(cpp, SecondsPerCall([&] { limit(both.agent); }, 20));
+    c = std::min(c, SecondsPerCall([&] { ours(both.c_agent); }, 20));
+  }
+  Print({.name = name + " (limit: the C++ call)",
+         .unit = "ns",
+         .ours = c * 1e9,
+         .limit = cpp * 1e9,
+         .target = cpp * 1e9 + kMostNs,
+         .target_is_ratio = false,
+         .smaller_is_better = true});
+}
+
+int Main() {
+  const std::vector<float> see{0.1f, -0.2f, 0.3f, -0.4f};
+  const std::uint8_t allowed[2] = {1, 1};
+  float out[2];
+  Compare(
+      "mmr_act 4-64-64-2", Discrete(2), mmr_discrete(2),
+      [&](mmr_agent* agent) { (void)mmr_act(agent, see.data(), 4); },
+      [&](Agent& agent) { (void)agent.Act(see); });
+  Compare(
+      "mmr_act_masked", Discrete(2), mmr_discrete(2),
+      [&](mmr_agent* agent) { (void)mmr_act_masked(agent, see.data(), 4, allowed, 2); },
+      [&](Agent& agent) { (void)agent.Act(see, allowed); });
+  Compare(
+      "mmr_act_continuous", Box({2}), mmr_box(2),
+      [&](mmr_agent* agent) { (void)mmr_act_continuous(agent, see.data(), 4, out, 2); },
+      [&](Agent& agent) { agent.ActContinuous(see, out); });
+  Compare(
+      "mmr_reward", Discrete(2), mmr_discrete(2),
+      [&](mmr_agent* agent) { (void)mmr_reward(agent, 1); },
+      [&](Agent& agent) { agent.Reward(1); });
+  const mmr_input input{sizeof input, MMR_FLOAT32, nullptr, see.data(), 4};
+  mmr_observation observation{};
+  observation.size = sizeof observation;
+  observation.inputs = &input;
+  observation.input_count = 1;
+  mmr_action action{};
+  action.size = sizeof action;
+  action.numbers = out;
+  action.number_count = 2;
+  Action any;
+  Compare(
+      "mmr_act_any", Box({2}), mmr_box(2),
+      [&](mmr_agent* agent) { (void)mmr_act_any(agent, &observation, &action); },
+      [&](Agent& agent) { agent.Act(see, &any); });
+  return 0;
+}
+
+}  // namespace
+}  // namespace murmurate
+
+int main() { return murmurate::Main(); }
