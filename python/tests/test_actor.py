@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,32 @@ def test_an_actor_waits_for_its_learner_and_then_plays(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_ctrl_c_ends_a_wait_for_credit(tmp_path: Path) -> None:
+    """In lock-step an actor that is stopped holds its half of the batch back: the other one waits
+    for the version that is to be trained on it, until the stopped one is given up."""
+    config = "[algorithm]\ntrajectory_length = 8\nbatch_steps = 64\nminibatch = 64\nmax_batch_s = 1000\n"
+    program = STORY.replace("steps=500", "").replace("env=env", "env=env, pace='lockstep'")
+    with Learner(config) as learner:
+        made = [start(program.replace("ADDRESS", learner.address), make(tmp_path, name)) for name in ("one", "other")]
+        (stopped, _), (waiting, said) = made
+        try:
+            assert eventually(lambda: learner.output().count("joined") == 2)
+            stopped.send_signal(signal.SIGSTOP)
+            time.sleep(0.5)
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.wait(2) != 0
+            assert said.read_text().rstrip().endswith("KeyboardInterrupt")
+        finally:
+            for process, _ in made:
+                process.kill()
+                process.wait()
+
+
+def make(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
 
 
 def test_a_learner_that_ends_sends_its_actors_home() -> None:
@@ -190,6 +217,19 @@ def test_manual_updates_are_taken_up_when_asked() -> None:
             assert agent.act(np.zeros(4)) in (0, 1)
             assert eventually(lambda: client.update() == 1)
             assert eventually(lambda: client.state().state == "live")
+
+
+def test_the_library_is_found_where_the_system_keeps_libraries(tmp_path: Path) -> None:
+    package = Path(murmurate.__file__).parent
+    shutil.copytree(package, tmp_path / "murmurate", ignore=shutil.ignore_patterns("*.so*", "__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LD_LIBRARY_PATH": str(Path(murmurate.library_path).parent)}
+    environment.pop("MURMURATE_LIBRARY", None)
+    say = [sys.executable, "-c", "import murmurate; print(murmurate.__file__, murmurate.library_path)"]
+    ran = subprocess.run(say, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == [str(tmp_path / "murmurate" / "__init__.py"), "libmurmurate.so.1"]
+    environment.pop("LD_LIBRARY_PATH")
+    ran = subprocess.run(say, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0 or "pip install ./python" in ran.stderr.splitlines()[-1]
 
 
 def test_a_library_that_is_another_one_is_refused_at_import() -> None:

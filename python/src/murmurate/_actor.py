@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import functools
 import os
+import select
+import signal
+import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from ._client import Agent, Client, Group, Mode, Pace, State, Stats, WithoutPolicy
-from ._errors import Closed, InvalidArgument, LearnerGone, Refused
+from ._errors import Error, InvalidArgument, LearnerGone, Refused
 from ._play import BeforeEpisode, Parallel, Played, Rules, Single, Vector, table_for
 
 SILENCE_S = 3.0
 _LOOK_S = 0.02
 _WATCH_S = 0.25
+_GRACE_S = 0.5  # for a step that is only slow
 
 
 class Actor:
@@ -105,7 +111,11 @@ class Actor:
         self._await_weights()
         ask = functools.partial(self._go_on, patience_s)
         rules = Rules(steps, episodes, seed, tuple(reports), before_episode, ask, afresh=seed is not None)
-        return self._table.play(rules)
+        with self._interruptible():
+            return self._table.play(rules)
+
+    def _interruptible(self) -> AbstractContextManager[None]:
+        return self._watch.interruptible() if self._watch is not None else nullcontext()
 
     def evaluate(self, episodes: int = 100, *, seed: int | None = None) -> Played:
         """Plays greedily with the newest weights; the learner shows the returns as eval/..., and
@@ -114,7 +124,8 @@ class Actor:
         self.mode("evaluate")
         try:
             ask = functools.partial(self._go_on, 0.0)
-            return self._table.play(Rules(None, episodes, seed, (), None, ask, afresh=True))
+            with self._interruptible():
+                return self._table.play(Rules(None, episodes, seed, (), None, ask, afresh=True))
         finally:
             self._table.leave()
             self.mode("train")
@@ -253,25 +264,61 @@ class _Spaces:
 
 
 class _Watch:
-    """Says once when nobody answers, and passes the library's lines on while act may be waiting."""
+    """A thread that says once when nobody answers, passes the library's lines on while `act` may be
+    waiting, and ends that wait on Ctrl+C: Python raises KeyboardInterrupt only between its own steps,
+    and `act` may be waiting in C."""
 
     def __init__(self, client: Client) -> None:
-        self._client, self._ended = client, threading.Event()
+        self._client = client
+        self._wake, self._signals = socket.socketpair()
+        for end in (self._wake, self._signals):
+            end.setblocking(False)
+        self._ended, self._interrupted_at = False, 0.0
         client._watched = True
         self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        self._ended.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join()
+        if self._ended:
+            return
+        self._ended = True
+        self._signals.send(b"\0")
+        self._thread.join()
+        self._wake.close()
+        self._signals.close()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While a loop plays on the main thread, and nobody else listens for signals."""
+        if (
+            threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        ):
+            yield
+            return
+        before = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
+        if before != -1:
+            signal.set_wakeup_fd(before)
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(-1)
+            self._interrupted_at = 0.0
 
     def _look(self) -> None:
         since, told = time.monotonic(), False
-        while not self._ended.wait(_WATCH_S):
+        while True:
+            select.select([self._wake], [], [], _WATCH_S)
+            self._read_signals()
+            if self._ended:
+                return
+            if self._interrupted_at and time.monotonic() - self._interrupted_at >= _GRACE_S:
+                self._client.hang_up()
             try:
                 state = self._client.state()
-            except Closed:
+            except Error:
                 return
             if state.state != "no learner":
                 told = told or state.in_session
@@ -282,3 +329,10 @@ class _Watch:
                     flush=True,
                 )
                 told = True
+
+    def _read_signals(self) -> None:
+        try:
+            if signal.SIGINT in self._wake.recv(64):
+                self._interrupted_at = self._interrupted_at or time.monotonic()
+        except BlockingIOError:
+            pass

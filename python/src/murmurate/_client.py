@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import logging
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ class Client:
         updates: Updates = "automatic",
     ) -> None:
         self._handle: ctypes.c_void_p | None = None
+        self._lock = threading.Lock()  # closing, and every call with the handle
         self._left = False
         self._watched = False  # an Actor says itself that nobody answers
         if address is None and policy is None:
@@ -127,7 +129,8 @@ class Client:
 
     def state(self) -> State:
         found = sized(c.State)
-        check(library.mmr_get_state(self._handle, ctypes.byref(found)))
+        with self._lock:
+            check(library.mmr_get_state(self._handle, ctypes.byref(found)))
         self._left = bool(found.should_stop)
         self.pass_on_log()
         return State(
@@ -136,27 +139,34 @@ class Client:
 
     def stats(self) -> Stats:
         found = sized(c.Stats)
-        check(library.mmr_get_stats(self._handle, ctypes.byref(found)))
+        with self._lock:
+            check(library.mmr_get_stats(self._handle, ctypes.byref(found)))
         self.pass_on_log()
         return Stats(**{name: getattr(found, name) for name in Stats.__dataclass_fields__})
 
     def setting(self, name: str, fallback: float = 0.0) -> float:
         """A number that the learner sets for its games: read it as an episode begins, after the last
         one's end and before the first act."""
-        return float(library.mmr_setting(self._handle, name.encode(), fallback))
+        with self._lock:
+            return float(library.mmr_setting(self._handle, name.encode(), fallback))
 
     def update(self) -> int:
         """updates="manual": takes up what has come; how many models play a newer version now."""
-        return check(library.mmr_update(self._handle))
+        with self._lock:
+            return check(library.mmr_update(self._handle))
 
     def save(self, path: str | os.PathLike[str], model: str = "default") -> None:
         """Writes the policy as now held, for `policy=` here and in every other language."""
-        check(library.mmr_save(self._handle, os.fsencode(path), model.encode()))
+        with self._lock:
+            check(library.mmr_save(self._handle, os.fsencode(path), model.encode()))
 
     def pass_on_log(self) -> None:
         """Gives the library's waiting lines to logging.getLogger("murmurate")."""
         line, level = ctypes.create_string_buffer(2048), ctypes.c_int32()
-        while self._handle and library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) > 0:
+        while True:
+            with self._lock:
+                if self._handle is None or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
+                    return
             # That a learner which said goodbye is gone is no warning.
             said = text(line.value)
             known = self._left or (self._watched and said.startswith("no learner"))
@@ -164,14 +174,19 @@ class Client:
 
     def close(self) -> None:
         """Closes its agents, which hand over what they hold, then itself: at most 2 s."""
-        if self._handle is None:
-            return
         for player in list(self._players):
             player.close()
         self.pass_on_log()
-        handle, self._handle = self._handle, None
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Closes itself and leaves its agents, which play on and send nothing: whoever waits in
+        `act` does so no longer. From any thread."""
+        with self._lock:
+            handle, self._handle = self._handle, None
         _open_clients.discard(self)
-        check(library.mmr_close(handle))
+        if handle is not None:
+            check(library.mmr_close(handle))
 
     @property
     def closed(self) -> bool:
@@ -192,6 +207,15 @@ def _close_clients() -> None:
     """Whoever forgot to: what agents hold is sent, and the learner is told goodbye."""
     for client in list(_open_clients):
         client.close()
+
+
+def _renew_locks() -> None:
+    """In a forked child: whoever held one is not here."""
+    for client in list(_open_clients):
+        client._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _options(observation: CSpace, action: CSpace, model: str, default: Actions | None = None) -> Any:
@@ -247,7 +271,7 @@ class Agent:
         self._seen = ctypes.pointer(self._observations.structs[0])
         self._seen_masked = ctypes.pointer(self._observations.masked_structs[0])
         self._done = ctypes.pointer(self._actions.structs[0])
-        self.reward = self._quick_reward()  # type: ignore[method-assign]
+        self.reward = self._quick_reward()  # type: ignore[method-assign,assignment]
         leaf = done.leaves[0]
         if not seen.plain or seen.masked or seen.leaves[0].path or not isinstance(done.tree, int):
             return
