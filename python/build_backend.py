@@ -24,11 +24,12 @@ HERE = Path(__file__).resolve().parent
 CLONE = HERE.parent
 SONAME = "libmurmurate.so.1"
 TAG = "py3-none-linux_x86_64"
-NEEDED = {  # a word of CMake's complaint -> the Debian package
-    "zmq": "libzmq3-dev", "libzmq": "libzmq3-dev", "cppzmq": "cppzmq-dev", "FlatBuffers": "libflatbuffers-dev",
+NEEDED = {  # what CMake says it has not got -> the Debian package
+    "libzmq": "libzmq3-dev", "CPPZMQ_INCLUDE": "cppzmq-dev", "FlatBuffers": "libflatbuffers-dev",
     "FLATC": "flatbuffers-compiler", "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
-    "PkgConfig": "pkg-config", "CMAKE_CXX_COMPILER": "g++", "CMAKE_MAKE_PROGRAM": "ninja-build", "Ninja": "ninja-build",
+    "PkgConfig": "pkg-config", "CMAKE_CXX_COMPILER": "g++", "Unix Makefiles": "ninja-build", "Ninja": "ninja-build",
 }  # fmt: skip
+_NOT_FOUND = r"(No package|Could not find|Could NOT find|Unable to find|Missing|No)\b[^\n]*"
 
 
 class Failed(SystemExit):
@@ -64,9 +65,8 @@ def _run(*command: str) -> str:
 
 
 def _reason(output: str, command: tuple[str, ...]) -> str:
-    complaint = output[output.find("CMake Error") :] if "CMake Error" in output else ""
     for word, package in NEEDED.items():
-        if re.search(rf"(Could (not|NOT) find|package|No package|find|missing)[^\n]*\b{word}\b", complaint):
+        if re.search(rf"{_NOT_FOUND}\b{word}\b", output):
             return f"building libmurmurate needs {package}: apt install {package}, or run scripts/install-packages.sh build"
     last = next((line for line in reversed(output.splitlines()) if "error" in line.lower()), "no reason given")
     return f"could not build libmurmurate ({' '.join(command[:2])}): {last.strip()}"
@@ -142,6 +142,17 @@ def _contents() -> dict[str, bytes]:
 
 
 # What pip calls (PEP 517, PEP 660).
+
+
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
+    for path, content in _contents().items():
+        place = Path(metadata_directory) / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    return INFO
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
