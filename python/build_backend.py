@@ -29,7 +29,7 @@ NEEDED = {  # what CMake says it has not got -> the Debian package
     "FLATC": "flatbuffers-compiler", "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
     "PkgConfig": "pkg-config", "CMAKE_CXX_COMPILER": "g++", "Unix Makefiles": "ninja-build", "Ninja": "ninja-build",
 }  # fmt: skip
-_NOT_FOUND = r"(No package|Could not find|Could NOT find|Unable to find|Missing|No)\b[^\n]*"
+_NOT_FOUND = r"(No|Package|Could not find|Could NOT find|[Uu]nable to find)\b[^\n]*\b{0}\b|\b{0}\b[^\n]*not (set|found)"
 
 
 class Failed(SystemExit):
@@ -66,10 +66,11 @@ def _run(*command: str) -> str:
 
 def _reason(output: str, command: tuple[str, ...]) -> str:
     for word, package in NEEDED.items():
-        if re.search(rf"{_NOT_FOUND}\b{word}\b", output):
+        if re.search(_NOT_FOUND.format(word), output):
             return f"building libmurmurate needs {package}: apt install {package}, or run scripts/install-packages.sh build"
-    last = next((line for line in reversed(output.splitlines()) if "error" in line.lower()), "no reason given")
-    return f"could not build libmurmurate ({' '.join(command[:2])}): {last.strip()}"
+    why = re.search(r"CMake Error[^\n]*\n\s*([^\n]+)|[^\n]*\berror: [^\n]*", output)
+    reason = (why.group(1) or why.group(0)).strip() if why else "it gave no reason"
+    return f"could not build libmurmurate ({' '.join(command[:2])}): {reason}"
 
 
 def _library() -> Path:
