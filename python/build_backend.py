@@ -157,8 +157,9 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
+    library = _library()
     contents = {f"murmurate/{path.name}": path.read_bytes() for path in _sources()}
-    contents[f"murmurate/{SONAME}"] = _library().read_bytes()
+    contents[f"murmurate/{SONAME}"] = library.read_bytes()
     return _write_wheel(wheel_directory, {**contents, **_contents()})
 
 
