@@ -41,14 +41,15 @@ class AgentCore {
   // The game's thread.
   /// One float32 box, which is read until the step is done.
   void Look(std::span<const float> observation);
-  void Look(const Observation& observation);       ///< its parts
+  void Look(const Observation& observation);  ///< its parts
+  /// False where Look aborts: nothing is seen then, and CheckSight says why.
+  bool TryLook(const Observation& observation);
   void Allow(std::span<const std::uint8_t> mask);  ///< empty: everything
   /// What Look and Allow abort for.
   bool Fits(std::span<const float> observation) const { return observation.size() == numbers_; }
   bool Fits(std::span<const std::uint8_t> mask) const {
     return mask.empty() || mask.size() == mask_.size();
   }
-  bool Fits(const Observation& observation) const;
   Status CheckSight(std::span<const float> observation) const;
   Status CheckSight(const Observation& observation) const;
   Status CheckMask(std::span<const std::uint8_t> mask) const;

@@ -104,19 +104,25 @@ void AgentCore::Look(std::span<const float> observation) {
 }
 
 void AgentCore::Look(const Observation& observation) {
+  if (!TryLook(observation)) Fail(CheckSight(observation));
+}
+
+bool AgentCore::TryLook(const Observation& observation) {
   const std::span<const ObservationPart> parts = observation.parts();
   const std::vector<ObservationInput>& inputs = model_->observation.inputs();
   std::byte* row = reinterpret_cast<std::byte*>(row_.data());
-  sight_ = {std::as_bytes(std::span<const float>(row_)), {}, true};
+  bool good = true;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ObservationInput& input = inputs[i];
     const ObservationPart* part = FindPart(parts, i, input.name);
-    if (!IsOf(part, input)) Fail(CheckSight(observation));
+    if (!IsOf(part, input)) return false;
     std::memcpy(row + input.offset_bytes, part->data(), input.size_bytes());
-    sight_.good = sight_.good && GoodInput(input, row);
+    good = good && GoodInput(input, row);
   }
-  if (parts.size() != inputs.size()) Fail(CheckSight(observation));
-  if (!sight_.good) LookAway();
+  if (parts.size() != inputs.size()) return false;
+  sight_ = {std::as_bytes(std::span<const float>(row_)), {}, good};
+  if (!good) LookAway();
+  return true;
 }
 
 Status AgentCore::CheckSight(std::span<const float> observation) const {
@@ -126,15 +132,6 @@ Status AgentCore::CheckSight(std::span<const float> observation) const {
   }
   return InvalidArgument("an observation of " + std::to_string(observation.size()) +
                          " numbers, but the space has " + std::to_string(numbers_));
-}
-
-bool AgentCore::Fits(const Observation& observation) const {
-  const std::span<const ObservationPart> parts = observation.parts();
-  const std::vector<ObservationInput>& inputs = model_->observation.inputs();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!IsOf(FindPart(parts, i, inputs[i].name), inputs[i])) return false;
-  }
-  return parts.size() == inputs.size();
 }
 
 Status AgentCore::CheckSight(const Observation& observation) const {

@@ -102,10 +102,12 @@ mmr_status mmr_act_any(mmr_agent* agent, const mmr_observation* observation,
     AgentCore& core = *agent->core;
     Observation sight;
     mmr_action room;
-    if ((status = ToSight(core, observation, &sight)) != MMR_OK) return status;
+    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
+    const std::span<const std::uint8_t> allowed = sight.mask();
+    if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
     if ((status = ReadAction(action, agent->counts, &room)) != MMR_OK) return status;
-    core.Look(sight);
-    core.Allow(sight.mask());
+    if ((status = Look(core, sight)) != MMR_OK) return status;
+    core.Allow(allowed);
     core.Step();
     core.Give(room.choices, room.numbers);
     return MMR_OK;
@@ -147,8 +149,8 @@ mmr_status mmr_end_any(mmr_agent* agent, int32_t how, int32_t success,
     if (how == MMR_TRUNCATED) {
       if (final_observation == nullptr) return Fail(kNoFinal);
       Observation sight;
-      if ((status = ToSight(core, final_observation, &sight)) != MMR_OK) return status;
-      core.Look(sight);
+      if ((status = Convert(final_observation, &sight)) != MMR_OK) return status;
+      if ((status = Look(core, sight)) != MMR_OK) return status;
     }
     core.End(static_cast<EndKind>(how), static_cast<Success>(success));
     return MMR_OK;

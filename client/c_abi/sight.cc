@@ -45,27 +45,33 @@ mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::u
 
 mmr_status Convert(const mmr_observation* given, Observation* out) {
   if (given == nullptr) return Fail("the mmr_observation is NULL");
-  mmr_observation observation;
-  mmr_status status = Read(given, "mmr_observation", &observation);
-  if (status != MMR_OK) return status;
-  if (observation.inputs == nullptr || observation.input_count < 1 ||
-      observation.input_count > Observation::kMaxParts) {
+  mmr_observation copy;
+  const mmr_observation* known = Known(given, "mmr_observation", &copy);
+  if (known == nullptr) return mmr_last_status();
+  if (known->inputs == nullptr || known->input_count < 1 ||
+      known->input_count > Observation::kMaxParts) {
     return Fail("mmr_observation.inputs is NULL, or input_count is not 1 to 32");
   }
-  for (std::uint64_t i = 0; i < observation.input_count; ++i) {
-    mmr_input input;
-    status = Read(At(observation.inputs, i), "mmr_input", &input);
-    if (status == MMR_OK) status = AddInput(input, out);
-    if (status != MMR_OK) return status;
+  for (std::uint64_t i = 0; i < known->input_count; ++i) {
+    mmr_input input_copy;
+    const mmr_input* input = Known(At(known->inputs, i), "mmr_input", &input_copy);
+    if (input == nullptr) return mmr_last_status();
+    if (const mmr_status status = AddInput(*input, out); status != MMR_OK) return status;
   }
-  out->Mask({observation.allowed, observation.allowed_count});
+  out->Mask({known->allowed, known->allowed_count});
   return MMR_OK;
 }
 
 mmr_status ToSight(const AgentCore& core, const mmr_observation* given, Observation* out) {
   if (const mmr_status status = Convert(given, out); status != MMR_OK) return status;
-  if (!core.Fits(*out)) return Fail(core.CheckSight(*out));
+  if (const Status fits = core.CheckSight(*out); !fits.ok()) return Fail(fits);
   return CheckMask(core, out->mask().data(), out->mask().size());
+}
+
+mmr_status Look(AgentCore& core, const Observation& observation) {
+  if (core.TryLook(observation)) [[likely]]
+    return MMR_OK;
+  return Fail(core.CheckSight(observation));
 }
 
 ActionCounts::ActionCounts(const ActionLayout& layout) {

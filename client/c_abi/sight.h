@@ -30,8 +30,10 @@ inline mmr_status CheckMask(const AgentCore& core, const std::uint8_t* allowed,
 
 /// Views of the caller's memory, for as long as that is there.
 mmr_status Convert(const mmr_observation* given, Observation* out);
-/// The same, and it is what the agent's space has.
+/// The same, and it is what the agent's space has: what Look and Allow take. Nothing is seen yet.
 mmr_status ToSight(const AgentCore& core, const mmr_observation* given, Observation* out);
+/// The agent has looked at it, or has seen nothing.
+mmr_status Look(AgentCore& core, const Observation& observation);
 
 /// What an mmr_action of a space holds.
 struct ActionCounts {

@@ -47,11 +47,17 @@ template <typename T>
 /// Reads what a caller gives. `given` is not null.
 template <typename T>
 mmr_status Read(const T* given, const char* name, T* out) {
-  if (given->size == sizeof(T)) [[likely]] {
-    *out = *given;
-    return MMR_OK;
-  }
-  return ReadOtherSize(given, name, out);
+  if (given->size != sizeof(T)) return ReadOtherSize(given, name, out);
+  *out = *given;
+  return MMR_OK;
+}
+
+/// The same without a copy where none is needed; null when it cannot be read.
+template <typename T>
+const T* Known(const T* given, const char* name, T* copy) {
+  if (given->size == sizeof(T)) [[likely]]
+    return given;
+  return ReadOtherSize(given, name, copy) == MMR_OK ? copy : nullptr;
 }
 
 /// Element `i` of an array of structs that lie as far apart as the first one's size says.

@@ -47,9 +47,8 @@ TEST(ManualUpdates, TheStateSaysWhatIsToBeDone) {
   TestLearner learner(address, {});
   auto client = MustConnect(address, {.updates = Updates::kManual});
   Game game(*client);
-  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] {
-    return client->State().state == ClientState::kWaitingForWeights;
-  }));
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->State().state == ClientState::kWaitingForWeights; }));
   EXPECT_THAT(client->State().reason, testing::HasSubstr("call Update()"));
 }
 

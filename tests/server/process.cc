@@ -36,6 +36,7 @@ void Redirect(const std::string& path, int to) {
 }  // namespace
 
 const std::vector<std::string> kGame{MURMURATE_EXAMPLES "/game/game"};
+const std::vector<std::string> kGameInC{MURMURATE_EXAMPLES "/game/game_c"};
 std::vector<std::string> ActorProgram(const std::string& name) {
   return {MURMURATE_EXAMPLES "/actors/" + name};
 }

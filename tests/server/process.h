@@ -14,8 +14,8 @@ namespace murmurate {
 /// Polls `condition` every few milliseconds until it holds or `seconds` have passed.
 bool Eventually(double seconds, const std::function<bool()>& condition);
 
-/// As the prefix of a Process: runs examples/game, or examples/actors/NAME, instead.
-extern const std::vector<std::string> kGame;
+/// As the prefix of a Process: runs examples/game, its C twin, or examples/actors/NAME, instead.
+extern const std::vector<std::string> kGame, kGameInC;
 std::vector<std::string> ActorProgram(const std::string& name);
 
 /// False when it is gone or a zombie.

@@ -249,6 +249,19 @@ TEST(Serve, TheGameOfTheReadmeLearnsAndReports) {
               ::testing::ContainsRegex("[0-9]+,won,[0-9.e-]+,[0-9]+\n"));
 }
 
+TEST(Serve, TheGameInCIsLearnedFromToo) {
+  Workplace place;
+  Process serve(place.path(), {"serve", "--set", kAnyPort});
+  Process game(place.path(), {AddressOf(place, "serve")}, kGameInC);
+  EXPECT_EQ(game.Wait(60), 0) << game.Errors();
+  EXPECT_EQ(game.Errors(), "");
+  EXPECT_THAT(game.Output(), HasSubstr("round 6000"));
+  serve.Send(SIGTERM);
+  EXPECT_EQ(serve.Wait(5), 0);
+  const std::string rows = place.Read("runs/serve/progress.csv");
+  EXPECT_GT(std::count(rows.begin(), rows.end(), '\n'), 1);
+}
+
 TEST(Serve, ASettingAndARateAreSetWhileItRuns) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kIpc, "--set", "settings.distractors=3"});

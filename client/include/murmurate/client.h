@@ -251,8 +251,8 @@ class Client {
   double Setting(std::string_view name, double fallback) const;
 
   /// Updates::kManual: takes up what has come since; how many models play a newer version now.
-  /// Packs on this thread (7 MB of weights: some milliseconds), so call it where a frame has time
-  /// for it. Any one thread at a time; 0 for other clients.
+  /// Copies and packs on this thread, which takes the longer the more weights there are: call it
+  /// where a frame has time for it. Any one thread at a time; 0 for other clients.
   int Update();
 
   /// Writes the policy of `model` as now held to a file that PolicySource::FromFile reads.
