@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 CLONE = HERE.parent
 SONAME = "libmurmurate.so.1"
 TAG = "py3-none-linux_x86_64"
+INSTALL = "run scripts/install-packages.sh build"
 NEEDED = {  # what CMake says it has not got -> the Debian package
     "libzmq": "libzmq3-dev", "CPPZMQ_INCLUDE": "cppzmq-dev", "FlatBuffers": "libflatbuffers-dev",
     "FLATC": "flatbuffers-compiler", "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
@@ -67,7 +68,7 @@ def _run(*command: str) -> str:
 def _reason(output: str, command: tuple[str, ...]) -> str:
     for word, package in NEEDED.items():
         if re.search(_NOT_FOUND.format(word), output):
-            return f"building libmurmurate needs {package}: apt install {package}, or run scripts/install-packages.sh build"
+            return f"building libmurmurate needs {package}: apt install {package}, or {INSTALL}"
     why = re.search(r"CMake Error[^\n]*\n\s*([^\n]+)|[^\n]*\berror: [^\n]*", output)
     reason = (why.group(1) or why.group(0)).strip() if why else "it gave no reason"
     return f"could not build libmurmurate ({' '.join(command[:2])}): {reason}"
@@ -82,7 +83,7 @@ def _library() -> Path:
     if not (CLONE / "client" / "include" / "murmurate.h").is_file():
         raise Failed("no clone of murmurate around this folder: pip install ./python there, or set MURMURATE_LIBRARY")
     if shutil.which("cmake") is None:
-        raise Failed("building libmurmurate needs cmake: apt install cmake, or run scripts/install-packages.sh build")
+        raise Failed(f"building libmurmurate needs cmake: apt install cmake, or {INSTALL}")
     build = CLONE / "build" / "release"
     if not (build / "build.ninja").is_file():
         build = CLONE / "build" / "python"
@@ -118,7 +119,8 @@ def _wheel_text() -> str:
 
 
 def _sources() -> list[Path]:
-    return sorted(path for path in (HERE / "src" / "murmurate").iterdir() if path.suffix == ".py" or path.name == "py.typed")
+    package = HERE / "src" / "murmurate"
+    return [*sorted(package.glob("*.py")), package / "py.typed"]
 
 
 def _write_wheel(folder: str, contents: dict[str, bytes]) -> str:

@@ -27,7 +27,16 @@ from murmurate._library import library
 
 BATCH, BATCHES = 2_000, 200
 STEPS, PAIRS = 20_000, 15
-CONFIG = "[model]\nlayers = [64, 64]\nnormalize_observation = false\n[algorithm]\ntrajectory_length = 8\nbatch_steps = 64\nminibatch = 64\nepochs = 1\n"
+CONFIG = """
+[model]
+layers = [64, 64]
+normalize_observation = false
+[algorithm]
+trajectory_length = 8
+batch_steps = 64
+minibatch = 64
+epochs = 1
+"""
 
 
 def make_policy(folder: str) -> str:
@@ -35,7 +44,8 @@ def make_policy(folder: str) -> str:
     address, path = f"ipc://{folder}/l", f"{folder}/policy"
     Path(folder, "c.toml").write_text(CONFIG)
     learner = subprocess.Popen(
-        [os.environ.get("MURMURATE_EXECUTABLE", "murmurate"), "--quiet", "serve", "c.toml", "--set", f'server.listen=["{address}"]'],
+        [os.environ.get("MURMURATE_EXECUTABLE", "murmurate"), "--quiet", "serve", "c.toml",
+         "--set", f'server.listen=["{address}"]'],
         cwd=folder, env={**os.environ, "XDG_RUNTIME_DIR": folder},
     )  # fmt: skip
     try:

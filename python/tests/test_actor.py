@@ -41,7 +41,8 @@ def test_without_a_learner_one_line_says_so_after_three_seconds_and_ctrl_c_ends_
     try:
         assert eventually(lambda: said.read_text(), 20)
         assert time.monotonic() - began >= 3
-        assert said.read_text() == f"no learner answers at {address}; start one with `murmurate serve` (waiting for it)\n"
+        line = f"no learner answers at {address}; start one with `murmurate serve` (waiting for it)\n"
+        assert said.read_text() == line
         process.send_signal(signal.SIGINT)
         assert process.wait(10) != 0
         assert said.read_text().rstrip().endswith("KeyboardInterrupt")
@@ -222,7 +223,8 @@ def test_manual_updates_are_taken_up_when_asked() -> None:
 def test_the_library_is_found_where_the_system_keeps_libraries(tmp_path: Path) -> None:
     package = Path(murmurate.__file__).parent
     shutil.copytree(package, tmp_path / "murmurate", ignore=shutil.ignore_patterns("*.so*", "__pycache__"))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LD_LIBRARY_PATH": str(Path(murmurate.library_path).parent)}
+    found = str(Path(murmurate.library_path).parent)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "LD_LIBRARY_PATH": found}
     environment.pop("MURMURATE_LIBRARY", None)
     say = [sys.executable, "-c", "import murmurate; print(murmurate.__file__, murmurate.library_path)"]
     ran = subprocess.run(say, env=environment, capture_output=True, text=True, check=True)
@@ -235,7 +237,8 @@ def test_the_library_is_found_where_the_system_keeps_libraries(tmp_path: Path) -
 def test_a_library_that_is_another_one_is_refused_at_import() -> None:
     environment = {**os.environ, "MURMURATE_LIBRARY": "libc.so.6"}
     ran = subprocess.run([sys.executable, "-c", "import murmurate"], env=environment, capture_output=True, text=True)
-    assert ran.returncode == 1 and ran.stderr.splitlines()[-1].startswith("ImportError: murmurate: libc.so.6 is another")
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("ImportError: murmurate: libc.so.6 is another")
     environment["MURMURATE_LIBRARY"] = "/nowhere/libmurmurate.so.1"
     ran = subprocess.run([sys.executable, "-c", "import murmurate"], env=environment, capture_output=True, text=True)
     assert "install the package again" in ran.stderr.splitlines()[-1]

@@ -144,6 +144,20 @@ def test_pettingzoo_agents_come_and_go_and_play_the_model_that_their_name_says()
             assert sum(steps) > (1000 if model == "npc" else 250)
 
 
+def test_agents_that_nobody_announced_play_too() -> None:
+    from pettingzoo.test.example_envs import generated_agents_parallel_v0
+
+    env = generated_agents_parallel_v0.parallel_env(max_cycles=200)
+    env.reset(seed=3)
+    policies = {f"type{i}_*": f"type{i}" for i in range(32)}
+    with murmurate.Actor(
+        "ipc:///nowhere/at-all", env=env, policies=policies, pace="never", without_policy="random"
+    ) as actor:
+        played = actor.run(steps=1500, seed=3)
+        assert played.steps >= 1500
+        assert len({agent.model for agent in actor.agents}) >= 3
+
+
 def check_lives_of_many(trajectories: list[Trajectory]) -> int:
     """An agent of ours may play for one name after another: each episode is of one of them."""
     steps = 0
@@ -213,7 +227,8 @@ def test_evaluation_is_reported_and_not_learned_from() -> None:
             scored = actor.evaluate(5)
             actor.run(steps=100)
         learner.stop()
-        trained = {int(row[1]) for each in read_recordings(learner.recordings, row_bytes=16) for row in numbers(each.observation)}
+        trajectories = read_recordings(learner.recordings, row_bytes=16)
+        trained = {int(row[1]) for each in trajectories for row in numbers(each.observation)}
         evaluated = {int(total // (100 * length)) for total, length in zip(scored.returns, scored.lengths)}
         assert len(evaluated) == 5 and not evaluated & trained
         assert min(trained) < min(evaluated) and max(trained) > max(evaluated)

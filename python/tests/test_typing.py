@@ -20,7 +20,8 @@ actor.run(stepz=10)
 
 
 def mypy(*arguments: str, folder: Path) -> list[str]:
-    ran = subprocess.run([sys.executable, "-m", "mypy", "--strict", *arguments], cwd=folder, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mypy", "--strict", *arguments]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
     return [line for line in ran.stdout.splitlines() if ": error:" in line]
 

@@ -196,8 +196,11 @@ class Actor:
     def reward(self, reward: Any) -> None:
         """Adds to the reward of the last action (of a vectorized environment: one for each)."""
         if isinstance(self._table, Vector):
-            for agent, its in zip(self._table.group, reward, strict=True):
-                agent.reward(float(its))
+            rewards = [float(its) for its in reward]
+            if len(rewards) != len(self._table.group):
+                raise InvalidArgument(f"{len(rewards)} rewards for {len(self._table.group)} agents: give one for each")
+            for agent, its in zip(self._table.group, rewards):
+                agent.reward(its)
             return
         self.reward = self.agent.reward  # type: ignore[method-assign]
         self.reward(reward)

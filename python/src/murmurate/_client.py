@@ -119,7 +119,9 @@ class Client:
         self._players: weakref.WeakSet[Any] = weakref.WeakSet()
         _open_clients.add(self)
 
-    def agent(self, observation_space: Any, action_space: Any, *, model: str = "default", default_action: Any = None) -> Agent:
+    def agent(
+        self, observation_space: Any, action_space: Any, *, model: str = "default", default_action: Any = None
+    ) -> Agent:
         """A new player. `default_action` is for without_policy="default"."""
         return Agent(self, observation_space, action_space, model=model, default_action=default_action)
 

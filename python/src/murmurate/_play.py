@@ -394,5 +394,7 @@ def table_for(client: Client, env: Any, model: str, policies: dict[str, str] | N
     if hasattr(env, "single_observation_space"):
         return Vector(client, env, model)
     if not hasattr(env, "observation_space") or not hasattr(env, "step"):
-        raise InvalidArgument(f"{env!r} is no environment: give a gymnasium.Env, a VectorEnv or a pettingzoo.ParallelEnv")
+        raise InvalidArgument(
+            f"{env!r} is no environment: give a gymnasium.Env, a gymnasium.vector.VectorEnv or a pettingzoo.ParallelEnv"
+        )
     return Single(client, env, model)
