@@ -138,6 +138,8 @@ def test_a_saved_policy_plays_without_a_learner_and_is_scored(policy_file: Path)
         assert {drawing.act(np.zeros(4, np.float32)) for _ in range(200)} == {0, 1}
     with murmurate.Actor(policy=policy_file, env=env) as actor:
         assert actor.run(episodes=2).episodes == 2
+    with murmurate.Actor(policy=policy_file) as actor:
+        assert actor.act(np.zeros(4, np.float32)) in (0, 1)
 
 
 def test_what_is_no_policy_is_said(tmp_path: Path) -> None:
@@ -209,6 +211,15 @@ def test_numbers_that_are_not_finite_cost_a_trajectory_and_are_told(caplog: pyte
             with caplog.at_level(logging.INFO, "murmurate"):
                 assert actor.stats().trajectories_dropped >= 1
                 assert eventually(lambda: actor.stats() and "not finite" in caplog.text, 5)
+
+
+def test_rewards_may_be_any_number() -> None:
+    with murmurate.Client("ipc:///nowhere/at-all") as client:
+        agent = client.agent(NUMBERS, CHOICE)
+        agent.act(np.zeros(4))
+        for reward in (1, 1.5, True, np.float32(0.5), np.float64(2), np.int64(3), np.array(1.0)):
+            agent.reward(reward)
+        agent.end(True)
 
 
 def test_manual_updates_are_taken_up_when_asked() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ._client import Agent, Client, Group, Mode, Pace, State, Stats, WithoutPolicy
 from ._errors import Error, InvalidArgument, LearnerGone, Refused
+from ._policy import spaces_in
 from ._play import BeforeEpisode, Parallel, Played, Rules, Single, Vector, table_for
 
 SILENCE_S = 3.0
@@ -40,7 +41,7 @@ class Actor:
 
     `env`: a gymnasium.Env, a gymnasium.vector.VectorEnv or a pettingzoo.ParallelEnv (then `policies`
     says which model plays whom: {"npc-*": "npc"}, the first pattern that matches; else `model`).
-    Without an env: `observation_space` and `action_space`.
+    Without an env: `observation_space` and `action_space`, or those of the policy file.
 
     `pace`: what `act` may wait for. "credit" (the default) waits, at a trajectory's first step and
     while the learner lives, until it can take one more; "never" drops what the learner cannot take;
@@ -68,15 +69,19 @@ class Actor:
         without_policy: WithoutPolicy = "wait",
         accept_reset: bool = True,
     ) -> None:
-        if env is None and (observation_space is None or action_space is None):
-            raise InvalidArgument("an Actor needs env=, or observation_space= and action_space=")
+        if env is None:
+            if policy is not None and observation_space is None and action_space is None:
+                observation_space, action_space = spaces_in(policy)
+            if observation_space is None or action_space is None:
+                raise InvalidArgument("an Actor needs env=, or observation_space= and action_space=")
         self.client = Client(
             address, policy=policy, name=name, pace=pace, without_policy=without_policy, accept_reset=accept_reset
         )
         self.env = env
         self._table: Single | Vector | Parallel
         try:
-            self._table = table_for(self.client, env or _Spaces(observation_space, action_space), model, policies)
+            played = _Spaces(observation_space, action_space) if env is None else env
+            self._table = table_for(self.client, played, model, policies)
         except BaseException:
             self.client.close()
             raise
@@ -175,7 +180,8 @@ class Actor:
         raise InvalidArgument("only a vectorized environment's agents are a group: use actor.agents")
 
     def agent_of(self, name: Any) -> Agent:
-        """Who plays for a PettingZoo agent."""
+        """Who plays for a PettingZoo agent; the first one waits for weights, as `act` does."""
+        self._await_weights()
         if isinstance(self._table, Parallel):
             return self._table.agent(name)
         raise InvalidArgument("only PettingZoo's agents have names: use actor.agent or actor.group")

@@ -30,6 +30,19 @@ def _spec_of(content: bytes, name: str) -> list[str]:
         ) from error
 
 
+def spaces_in(file: str | os.PathLike[str] | bytes) -> tuple[Any, Any]:
+    """The observation and the action space of the policy in a file, or in its bytes."""
+    return parse_spaces(_spec_of(*_content(file)))
+
+
+def _content(file: str | os.PathLike[str] | bytes) -> tuple[bytes, str]:
+    """And what to call it."""
+    if isinstance(file, bytes):
+        return file, "the policy"
+    with open(file, "rb") as opened:
+        return opened.read(), os.fsdecode(file)
+
+
 class Policy:
     """The policy in a file that `murmurate export --format policy`, `Actor.save` or a checkpoint
     wrote (or its bytes). The file knows its spaces; give `env` for actions in the form of its space
@@ -45,13 +58,9 @@ class Policy:
     def __init__(
         self, file: str | os.PathLike[str] | bytes, *, env: Any = None, deterministic: bool = True
     ) -> None:
-        if isinstance(file, bytes):
-            content, name = file, "the policy"
-        else:
-            with open(file, "rb") as opened:
-                content, name = opened.read(), str(os.fspath(file))
+        content, _ = _content(file)
         if env is None:
-            self.observation_space, self.action_space = parse_spaces(_spec_of(content, name))
+            self.observation_space, self.action_space = spaces_in(file)
         else:
             self.observation_space = getattr(env, "single_observation_space", env.observation_space)
             self.action_space = getattr(env, "single_action_space", env.action_space)
