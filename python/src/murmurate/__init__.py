@@ -13,7 +13,8 @@ Policy  plays a policy file with no learner; evaluate says how good it is
 
 from . import _spaces as spaces
 from ._actor import Actor
-from ._client import DEFAULT_ADDRESS, Agent, Client, Group, State, Stats
+from ._agent import Agent, Group
+from ._client import DEFAULT_ADDRESS, Client, State, Stats
 from ._errors import (
     Closed,
     Error,
@@ -26,13 +27,11 @@ from ._errors import (
     SecurityError,
     Unavailable,
 )
-from ._library import library as _library
-from ._library import library_path
+from ._library import library_path, library_version
 from ._play import Played
 from ._policy import Policy, evaluate
 
 __version__ = "0.1.0"
-library_version: str = _library.mmr_version().decode()
 
 __all__ = [
     "DEFAULT_ADDRESS",

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
-import select
-import signal
-import socket
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ._client import Agent, Client, Group, Mode, Pace, State, Stats, WithoutPolicy
-from ._errors import Error, InvalidArgument, LearnerGone, Refused
+from ._agent import Agent, Group, Mode
+from ._client import Client, Pace, State, Stats, WithoutPolicy
+from ._errors import InvalidArgument, LearnerGone, Refused
+from ._parallel import Parallel
+from ._play import BeforeEpisode, Played, Rules
 from ._policy import spaces_in
-from ._play import BeforeEpisode, Parallel, Played, Rules, Single, Vector, table_for
+from ._single import Single
+from ._tables import table_for
+from ._vector import Vector
+from ._watch import Watch
 
-SILENCE_S = 3.0
 _LOOK_S = 0.02
-_WATCH_S = 0.25
-_GRACE_S = 0.5  # for a step that is only slow
 
 
 class Actor:
@@ -88,7 +85,7 @@ class Actor:
         self._must_wait = without_policy == "wait" and policy is None
         self._last_heard: float | None = None
         self._ask_at = 0.0
-        self._watch = _Watch(self.client) if self.client.address is not None else None
+        self._watch = Watch(self.client) if self.client.address is not None else None
 
     # ---- the loop ----------------------------------------------------------------------------
 
@@ -270,78 +267,3 @@ class _Spaces:
 
     def step(self, action: Any) -> Any:
         raise InvalidArgument("this Actor has no environment: loop over act yourself")
-
-
-class _Watch:
-    """A thread that says once when nobody answers, passes the library's lines on while `act` may be
-    waiting, and ends that wait on Ctrl+C: Python raises KeyboardInterrupt only between its own steps,
-    and `act` may be waiting in C."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._wake, self._signals = socket.socketpair()
-        for end in (self._wake, self._signals):
-            end.setblocking(False)
-        self._ended, self._interrupted_at = False, 0.0
-        client._watched = True
-        self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        if self._ended:
-            return
-        self._ended = True
-        self._signals.send(b"\0")
-        self._thread.join()
-        self._wake.close()
-        self._signals.close()
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """While a loop plays on the main thread, and nobody else listens for signals."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
-            yield
-            return
-        before = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
-        if before != -1:
-            signal.set_wakeup_fd(before)
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(-1)
-            self._interrupted_at = 0.0
-
-    def _look(self) -> None:
-        since, told = time.monotonic(), False
-        while True:
-            select.select([self._wake], [], [], _WATCH_S)
-            self._read_signals()
-            if self._ended:
-                return
-            if self._interrupted_at and time.monotonic() - self._interrupted_at >= _GRACE_S:
-                self._client.hang_up()
-            try:
-                state = self._client.state()
-            except Error:
-                return
-            if state.state != "no learner":
-                told = told or state.in_session
-            elif not told and time.monotonic() - since >= SILENCE_S:
-                print(
-                    f"no learner answers at {self._client.address}; start one with `murmurate serve` (waiting for it)",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                told = True
-
-    def _read_signals(self) -> None:
-        try:
-            if signal.SIGINT in self._wake.recv(64):
-                self._interrupted_at = self._interrupted_at or time.monotonic()
-        except BlockingIOError:
-            pass

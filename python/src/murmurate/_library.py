@@ -175,6 +175,9 @@ def text(given: bytes | None) -> str:
     return (given or b"").decode("utf-8", "replace")
 
 
+library_version = text(library.mmr_version())
+
+
 def fail() -> Any:
     """Raises what this thread's last failing call said."""
     raise error_of(library.mmr_last_status(), text(library.mmr_last_error()))

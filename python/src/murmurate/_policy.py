@@ -7,10 +7,12 @@ import os
 import struct
 from typing import Any
 
-from ._client import Agent, Client
+from ._agent import Agent
+from ._client import Client
 from ._errors import InvalidData
-from ._play import Played, Rules, table_for
+from ._play import Played, Rules
 from ._spaces import parse_spaces
+from ._tables import table_for
 
 _SPEC = "murmurate.spec"
 _MOST_HEADER_BYTES = 1 << 24
