@@ -61,9 +61,14 @@ class Learner:
 
     def column(self, name: str) -> list[float]:
         """Of progress.csv, what is there of it."""
+        return [number for _, number in self.course(name)]
+
+    def course(self, name: str) -> list[tuple[float, float]]:
+        """(steps, number) wherever progress.csv has one."""
         lines = (self.folder / "runs" / "run" / "progress.csv").read_text().splitlines()
-        place = lines[0].split(",").index(name)
-        return [float(line.split(",")[place]) for line in lines[1:] if line.split(",")[place]]
+        columns = lines[0].split(",")
+        rows = [dict(zip(columns, line.split(","))) for line in lines[1:]]
+        return [(float(row["time/total_timesteps"]), float(row[name])) for row in rows if row.get(name)]
 
     def steps(self) -> float:
         return max(self.column("time/total_timesteps"), default=0.0)

@@ -73,6 +73,24 @@ def test_pendulum_reaches_minus_250_from_vectorized_processes(tmp_path: Path) ->
     assert scored.mean_return >= -250
 
 
+@pytest.mark.skipif("MURMURATE_LONG" not in os.environ, reason="set MURMURATE_LONG: minutes")
+def test_pendulum_is_learned_in_every_one_of_five_runs(tmp_path: Path) -> None:
+    import gymnasium as gym
+
+    import murmurate
+
+    for seed in range(5):
+        file = tmp_path / f"{seed}.policy"
+        with Learner("", "--seed", str(seed), example="pendulum") as learner:
+            program = PENDULUM.replace("ADDRESS", learner.address).replace("FILE", str(file))
+            assert end([start(program) for _ in range(4)], 100) == [0, 0, 0, 0]
+            assert learner.process.wait(20) == 0, learner.output()
+            first = next(steps for steps, mean in learner.course("rollout/ep_rew_mean") if mean >= -250)
+        scored = murmurate.evaluate(file, gym.make("Pendulum-v1"), episodes=100, seed=1)
+        print(f"pendulum, seed {seed}: -250 after {first:.0f} steps; {scored}")
+        assert scored.mean_return >= -250
+
+
 ENDLESS = """
 import gymnasium as gym, murmurate
 with murmurate.Actor("ADDRESS", env=gym.make("CartPole-v1"), name="NAME") as actor:
