@@ -9,7 +9,7 @@ client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev libflatb
         flatbuffers-compiler libboost-dev libxxhash-dev)
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
        libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev)
-test=(mosquitto mosquitto-clients openssl)
+test=(mosquitto mosquitto-clients openssl python3-venv)
 ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
 
 case "${1:-build}" in

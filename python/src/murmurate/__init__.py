@@ -1,0 +1,60 @@
+"""murmurate: attach an environment to a live learner.
+
+    import gymnasium as gym, murmurate
+
+    env = gym.make("CartPole-v1")
+    with murmurate.Actor("tcp://127.0.0.1:7420", env=env) as actor:
+        actor.run(steps=200_000)
+
+Actor   plays a Gymnasium or PettingZoo environment for a learner
+Client  one connection, with Agents and Groups: for who has no such environment
+Policy  plays a policy file with no learner; evaluate says how good it is
+"""
+
+from . import _spaces as spaces
+from ._actor import Actor
+from ._agent import Agent, Group
+from ._client import DEFAULT_ADDRESS, Client, State, Stats
+from ._errors import (
+    Closed,
+    Error,
+    Forked,
+    InvalidArgument,
+    InvalidData,
+    LearnerGone,
+    Refused,
+    ResourceError,
+    SecurityError,
+    Unavailable,
+)
+from ._library import library_path, library_version
+from ._play import Played
+from ._policy import Policy, evaluate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DEFAULT_ADDRESS",
+    "Actor",
+    "Agent",
+    "Client",
+    "Closed",
+    "Error",
+    "Forked",
+    "Group",
+    "InvalidArgument",
+    "InvalidData",
+    "LearnerGone",
+    "Played",
+    "Policy",
+    "Refused",
+    "ResourceError",
+    "SecurityError",
+    "State",
+    "Stats",
+    "Unavailable",
+    "evaluate",
+    "library_path",
+    "library_version",
+    "spaces",
+]

@@ -1,0 +1,257 @@
+"""Agent and Group: players of a Client. No Gymnasium here."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _library as c
+from ._buffers import Actions, Observations
+from ._errors import Closed, InvalidArgument
+from ._library import check, fail, library, made, sized
+from ._spaces import CSpace, Spaces, spaces_of
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+Mode = Literal["train", "evaluate", "silent"]
+_MODES = ("train", "evaluate", "silent")
+
+
+def place_of(word: str, words: tuple[str, ...], name: str) -> int:
+    """The number that C has for a word."""
+    if word not in words:
+        raise InvalidArgument(f"{name} is {word!r} where one of {', '.join(words)} was expected")
+    return words.index(word)
+
+
+def _options(observation: CSpace, action: CSpace, model: str, default: Actions | None = None) -> Any:
+    options = sized(c.AgentOptions)
+    options.observation = ctypes.pointer(observation.space)
+    options.action = ctypes.pointer(action.space)
+    options.model = model.encode()
+    if default is not None:
+        options.default_action = ctypes.pointer(default.structs[0])
+    return options
+
+
+def _closed(*given: Any, **named: Any) -> Any:
+    raise Closed("this agent is closed: make another with Client.agent")
+
+
+Act = Callable[..., Any]
+
+
+class Agent:
+    """One player; made by `Client.agent`, or one of a Group's. Used by one thread at a time."""
+
+    def __init__(
+        self,
+        client: Client,
+        observation_space: Any,
+        action_space: Any,
+        *,
+        model: str = "default",
+        default_action: Any = None,
+        _handle: ctypes.c_void_p | None = None,
+    ) -> None:
+        self._handle: ctypes.c_void_p | None = None
+        self.client, self.model = client, model
+        self._of_group = _handle is not None
+        seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
+        self._observations = Observations(seen, done, None)
+        self._actions = Actions(done, None)
+        if _handle is None:
+            default = None
+            if default_action is not None:
+                default = Actions(done, None)
+                default.write(default_action)
+            options = _options(CSpace(seen), CSpace(done), model, default)
+            _handle = made(library.mmr_agent_new(client._handle, ctypes.byref(options)))
+            client._players.add(self)
+        self._handle = _handle
+        self._bind(seen, done)
+
+    def _bind(self, seen: Spaces, done: Spaces) -> None:
+        """What each step passes to C, made once."""
+        self._seen = ctypes.pointer(self._observations.structs[0])
+        self._seen_masked = ctypes.pointer(self._observations.masked_structs[0])
+        self._done = ctypes.pointer(self._actions.structs[0])
+        self.reward = self._quick_reward()  # type: ignore[method-assign,assignment]
+        leaf = done.leaves[0]
+        if not seen.plain or seen.masked or seen.leaves[0].path or not isinstance(done.tree, int):
+            return
+        if leaf.kind == c.DISCRETE and leaf.shape == ():
+            self.act = self._quick_choice(leaf.start)  # type: ignore[method-assign]
+        elif leaf.continuous:
+            self.act = self._quick_numbers()  # type: ignore[method-assign]
+
+    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand.
+
+    def _quick_reward(self) -> Callable[[float], None]:
+        handle, add = self._handle, library.mmr_reward
+
+        def quick(reward: float) -> None:
+            if add(handle, reward) < 0:
+                fail()
+
+        return quick
+
+    def _quick_choice(self, start: int) -> Act:
+        write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act
+        handle, memory = self._handle, self._observations.memory[0]
+        values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
+
+        def quick(observation: Any, mask: Any = None) -> Any:
+            if mask is not None:
+                return any_act(observation, mask)
+            write(observation)
+            choice = act(handle, values, count)
+            return choice + start if choice >= 0 else fail()
+
+        return quick
+
+    def _quick_numbers(self) -> Act:
+        write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act_continuous
+        handle, memory, numbers = self._handle, self._observations.memory[0], self._actions.numbers
+        values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
+        room, width = ctypes.c_void_p(numbers.ctypes.data), ctypes.c_uint64(numbers.size)
+        read = self._actions.readers[0]
+
+        def quick(observation: Any, mask: Any = None) -> Any:
+            if mask is not None:
+                return any_act(observation, mask)
+            write(observation)
+            return read() if act(handle, values, count, room, width) >= 0 else fail()
+
+        return quick
+
+    def act(self, observation: Any, mask: Any = None) -> Any:
+        """The action for what the agent sees now, as the action space has it (a Discrete: an int).
+
+        `mask`: nonzero for what may be done, one entry for each choice of each discrete variable
+        (or a tuple of such, as Gymnasium's `sample` takes them); without one, "action_mask" of an
+        observation that is a Dict with it. Observations that are not finite cost the trajectory.
+        Waits only for the paces that ask for it.
+        """
+        return self._act(observation, mask)
+
+    def _act(self, observation: Any, mask: Any) -> Any:
+        self._observations.write(observation)
+        seen = self._seen_masked if self._observations.write_mask(observation, mask) else self._seen
+        if library.mmr_act_any(self._handle, seen, self._done) < 0:
+            fail()
+        return self._actions.read()
+
+    def reward(self, reward: float) -> None:
+        """Adds to the reward of the last action; after an end: ignored."""
+        self._quick_reward()(reward)
+
+    def end(self, terminated: bool, final_observation: Any = None, *, success: bool | None = None) -> None:
+        """The episode is over: terminated, or (False) truncated by a time limit, which needs the
+        observation life would have gone on from."""
+        said = c.NOT_SAID if success is None else c.SUCCESS if success else c.FAILURE
+        if terminated:
+            check(library.mmr_end_any(self._handle, c.TERMINATED, said, None))
+            return
+        if final_observation is None:
+            raise InvalidArgument(
+                "an episode that was truncated needs its final observation: end(terminated=False,"
+                " final_observation=observation)"
+            )
+        self._observations.write(final_observation)
+        check(library.mmr_end_any(self._handle, c.TRUNCATED, said, self._seen))
+
+    def took(self, action: Any) -> None:
+        """The game overrode the last action: what really happened. With supervised learning, the
+        label."""
+        self._actions.write(action)
+        check(library.mmr_took_any(self._handle, self._done))
+
+    def discard(self) -> None:
+        """Forgets the unfinished episode (quick-load): it is not learned from."""
+        check(library.mmr_discard(self._handle))
+
+    def report(self, name: str, value: float) -> None:
+        """A named number of this episode; several add up; at most 16 names."""
+        check(library.mmr_report(self._handle, name.encode(), value))
+
+    def mode(self, mode: Mode) -> None:
+        """From the next episode on: "train", "evaluate" (greedy; returns are reported, nothing is
+        learned from) or "silent" (greedy; nothing is reported)."""
+        check(library.mmr_set_mode(self._handle, place_of(mode, _MODES, "the mode")))
+
+    def close(self) -> None:
+        """Hands over what it recorded. A group's agent closes with its group."""
+        handle, self._handle = self._handle, None
+        self.act = self.reward = _closed  # type: ignore[method-assign]
+        if handle is not None and not self._of_group:
+            check(library.mmr_agent_close(handle))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None and not self._of_group:
+            library.mmr_agent_close(self._handle)
+
+
+class Group:
+    """`size` agents of one vectorized simulator, one batched pass for all. Used by one thread at a
+    time. group[i] is agent i, for its reward, end and the rest."""
+
+    def __init__(
+        self, client: Client, observation_space: Any, action_space: Any, size: int, *, model: str = "default"
+    ) -> None:
+        self._handle: ctypes.c_void_p | None = None
+        self.client, self.model = client, model
+        seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
+        self._observations = Observations(seen, done, size)
+        self._actions = Actions(done, size)
+        options = _options(CSpace(seen), CSpace(done), model)
+        self._handle = made(library.mmr_group_new(client._handle, ctypes.byref(options), size))
+        client._players.add(self)
+        self._size = ctypes.c_uint64(size)
+        self._agents = []
+        for i in range(size):
+            handle = made(library.mmr_group_agent(self._handle, i))
+            self._agents.append(Agent(client, observation_space, action_space, model=model, _handle=handle))
+
+    def act(self, observations: Any, masks: Any = None, playing: Any = None) -> Any:
+        """Batched observations to batched actions, as a vectorized environment has them.
+
+        `playing`: True for those who act now; the others keep their last action and record nothing
+        (a vectorized environment that only resets them in this step).
+        """
+        self._observations.write(observations)
+        masked = self._observations.write_mask(observations, masks)
+        structs = self._observations.masked_structs if masked else self._observations.structs
+        if playing is None or np.all(playing):
+            check(library.mmr_group_act_any(self._handle, structs, self._actions.structs, self._size))
+        else:
+            for i in np.flatnonzero(playing).tolist():
+                seen, done = ctypes.byref(structs[i]), ctypes.byref(self._actions.structs[i])
+                check(library.mmr_act_any(self._agents[i]._handle, seen, done))
+        return self._actions.read()
+
+    def __getitem__(self, i: int) -> Agent:
+        return self._agents[i]
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(self._agents)
+
+    def close(self) -> None:
+        """Its agents too: they hand over what they recorded."""
+        handle, self._handle = self._handle, None
+        for agent in self._agents:
+            agent.close()
+        if handle is not None:
+            check(library.mmr_group_close(handle))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            library.mmr_group_close(self._handle)
+

@@ -1,0 +1,115 @@
+"""What the loops that play environments share: _single, _vector and _parallel.
+
+Nothing is learned from that did not happen: the step in which a vectorized environment only resets
+is played by nobody, a time limit hands over the observation that life would have gone on from, and
+agents that vanish without an end are forgotten, not ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._agent import Agent
+
+Options = dict[str, Any]
+ROUNDS_BETWEEN_QUESTIONS = 256
+BeforeEpisode = Callable[[], "Options | None"]
+
+
+@dataclass
+class Played:
+    """What `run` and `evaluate` come to: the steps of all agents together, and the raw return and
+    length of each episode that ended."""
+
+    steps: int = 0
+    returns: list[float] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+    @property
+    def episodes(self) -> int:
+        return len(self.returns)
+
+    @property
+    def mean_return(self) -> float:
+        """Of the episodes; NaN when none ended."""
+        return float(np.mean(self.returns)) if self.returns else float("nan")
+
+    def __str__(self) -> str:
+        mean = f", mean return {self.mean_return:.6g}" if self.returns else ""
+        return f"{self.steps:,} steps, {self.episodes:,} episodes{mean}"
+
+
+@dataclass
+class Rules:
+    """How a loop goes on: limits, and what is asked for between steps."""
+
+    steps: int | None
+    episodes: int | None
+    seed: int | None
+    reports: tuple[str, ...]
+    before_episode: BeforeEpisode | None
+    ask: Callable[[], bool]  # every so often and at an episode's end: False ends the loop
+    afresh: bool = False  # begin with a reset, though the last run stopped inside an episode
+    played: Played = field(default_factory=Played)
+
+    def more(self) -> bool:
+        return (self.steps is None or self.played.steps < self.steps) and (
+            self.episodes is None or self.played.episodes < self.episodes
+        )
+
+    def budget(self) -> int:
+        """Steps until something is to be asked."""
+        left = ROUNDS_BETWEEN_QUESTIONS if self.steps is None else self.steps - self.played.steps
+        return min(left, ROUNDS_BETWEEN_QUESTIONS)
+
+    def finish(self, total: float, length: int) -> None:
+        self.played.returns.append(float(total))
+        self.played.lengths.append(int(length))
+
+    def options(self) -> dict[str, Any]:
+        """What reset is called with."""
+        given: dict[str, Any] = {}
+        if self.seed is not None:
+            given["seed"], self.seed = self.seed, None
+        options = self.before_episode() if self.before_episode is not None else None
+        if options is not None:
+            given["options"] = options
+        return given
+
+
+def success_of(info: Any) -> bool | None:
+    """What Gymnasium's environments call it."""
+    for name in ("is_success", "success"):
+        if name in info:
+            return bool(info[name])
+    return None
+
+
+def end(agent: Agent, terminated: bool, final_observation: Any, info: Any, reports: tuple[str, ...]) -> None:
+    for name in reports:
+        if name in info:
+            agent.report(name, float(info[name]))
+    agent.end(terminated, None if terminated else final_observation, success=success_of(info))
+
+
+def mask_asker(env: Any) -> Callable[[], Any] | None:
+    """env.action_masks(), through wrappers, as Stable-Baselines3-contrib has it."""
+    found = getattr(env, "action_masks", None)
+    if found is None and hasattr(env, "get_wrapper_attr"):
+        try:
+            found = env.get_wrapper_attr("action_masks")
+        except AttributeError:
+            return None
+    return found if callable(found) else None
+
+
+class Table:
+    _open: Any = None  # where the last run stopped inside an episode
+
+    def leave(self) -> None:
+        """The next run begins afresh."""
+        self._open = None

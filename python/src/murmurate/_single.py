@@ -1,0 +1,57 @@
+"""One agent in a gymnasium.Env."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._agent import Agent
+from ._client import Client
+from ._play import Played, Rules, Table, end, mask_asker
+
+
+class Single(Table):
+    """One agent in a gymnasium.Env."""
+
+    def __init__(self, client: Client, env: Any, model: str) -> None:
+        self.env = env
+        self.agent = client.agent(env.observation_space, env.action_space, model=model)
+        self._masks = None if self.agent._observations.spaces.masked else mask_asker(env)
+
+    @property
+    def agents(self) -> list[Agent]:
+        return [self.agent]
+
+    def play(self, rules: Rules) -> Played:
+        env, agent, played, masks = self.env, self.agent, rules.played, self._masks
+        step, act, reward = env.step, agent.act, agent.reward
+        observation, info, total, length = self._begin(rules)
+        while rules.more():
+            over = False
+            for taken in range(1, rules.budget() + 1):
+                mask = masks() if masks is not None else info.get("action_mask") if info else None
+                observation, gained, terminated, truncated, info = step(act(observation, mask))
+                reward(gained)
+                total += gained
+                if terminated or truncated:
+                    over = True
+                    break
+            played.steps += taken
+            length += taken
+            if over:
+                end(agent, bool(terminated), observation, info, rules.reports)
+                rules.finish(total, length)
+                total, length = 0.0, 0
+                if not rules.ask() or not rules.more():
+                    return played
+                observation, info = env.reset(**rules.options())
+            elif not rules.ask():
+                break
+        self._open = (observation, info, total, length)
+        return played
+
+    def _begin(self, rules: Rules) -> Any:
+        going_on, self._open = self._open, None
+        if going_on is not None and not rules.afresh:
+            return going_on
+        self.agent.discard()
+        return (*self.env.reset(**rules.options()), 0.0, 0)
