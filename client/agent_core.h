@@ -69,6 +69,8 @@ class AgentCore {
   void Took(const Action& action);
   /// As Took, and as Give gives them; what Took aborts for is said, and nothing has changed then.
   Status TryTook(const std::int32_t* choices, const float* numbers);
+  /// Whether TryTook would take this at a step with this mask (null: none).
+  Status CheckRecord(const std::int32_t* choices, const float* numbers, const std::uint8_t* mask);
   void Discard();
   void Report(std::string_view name, double value);
   void SetMode(PlayMode mode) { next_mode_ = mode; }
@@ -146,6 +148,7 @@ class AgentCore {
   ActionHead::Row PlayedRow() const;
   /// game_ holds what the game did.
   Status TookWords();
+  void PutGame(const std::int32_t* choices, const float* numbers);
 
   const std::shared_ptr<ClientModel> model_;
   const std::uint32_t number_;

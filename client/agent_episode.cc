@@ -113,7 +113,8 @@ void AgentCore::Give(std::int32_t* choices, float* numbers) {
   }
 }
 
-Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
+/// What the game did, as mmr_action has it, into game_.
+void AgentCore::PutGame(const std::int32_t* choices, const float* numbers) {
   for (const ActionPart& part : model_->head.layout().parts()) {
     const std::size_t count = static_cast<std::size_t>(part.count);
     std::int32_t* words = game_.data() + part.first_word;
@@ -125,7 +126,20 @@ Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
       choices += count;
     }
   }
+}
+
+Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
+  PutGame(choices, numbers);
   return TookWords();
+}
+
+Status AgentCore::CheckRecord(const std::int32_t* choices, const float* numbers,
+                              const std::uint8_t* mask) {
+  PutGame(choices, numbers);
+  const ActionHead& rule = model_->head;
+  rule.FromGame(game_.data(), nullptr, drawn_action_.data());
+  const Status fault = rule.layout().CheckAction(drawn_action_.data(), mask);
+  return fault.ok() ? fault : InvalidArgument("Record: " + fault.message());
 }
 
 void AgentCore::Took(int action) {

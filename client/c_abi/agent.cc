@@ -179,6 +179,47 @@ mmr_status mmr_took_any(mmr_agent* agent, const mmr_action* action) {
   });
 }
 
+mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbers,
+                      int32_t choice) {
+  mmr_status status = Check(agent);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    AgentCore& core = *agent->core;
+    if (!core.model()->head.layout().one_choice()) {
+      return Fail("mmr_record: this action is not one choice: use mmr_record_any");
+    }
+    if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
+    const Status fits = core.CheckRecord(&choice, nullptr, nullptr);
+    if (!fits.ok()) return Fail(fits);
+    Step(core, {observation, numbers}, {});
+    const Status took = core.TryTook(&choice, nullptr);
+    return took.ok() ? MMR_OK : Fail(took);
+  });
+}
+
+mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* observation,
+                          const mmr_action* action) {
+  mmr_status status = Check(agent);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    AgentCore& core = *agent->core;
+    Observation sight;
+    mmr_action read;
+    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
+    const std::span<const std::uint8_t> allowed = sight.mask();
+    if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
+    if ((status = ReadAction(action, agent->counts, &read)) != MMR_OK) return status;
+    const Status fits =
+        core.CheckRecord(read.choices, read.numbers, allowed.empty() ? nullptr : allowed.data());
+    if (!fits.ok()) return Fail(fits);
+    if ((status = Look(core, sight)) != MMR_OK) return status;
+    core.Allow(allowed);
+    core.Step();
+    const Status took = core.TryTook(read.choices, read.numbers);
+    return took.ok() ? MMR_OK : Fail(took);
+  });
+}
+
 mmr_status mmr_discard(mmr_agent* agent) {
   if (const mmr_status status = Check(agent); status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {

@@ -143,6 +143,7 @@ mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
   status = ToEnum(given.updates, 1, "mmr_client_options.updates", &out->updates);
   if (status != MMR_OK) return status;
   out->accept_reset = given.accept_reset != 0;
+  out->deterministic = given.deterministic != 0;
   if (given.policy_path != nullptr) {
     out->policy = PolicySource::FromFile(given.policy_path);
   } else if (given.policy_bytes != nullptr) {

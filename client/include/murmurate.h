@@ -179,7 +179,7 @@ typedef struct mmr_client_options {
   int32_t without_policy; /* MMR_WITHOUT_...: what mmr_act does before it has weights */
   int32_t accept_reset;   /* 1: follow a learner that started afresh, though we hold weights */
   int32_t updates;        /* MMR_UPDATES_MANUAL: newer weights are taken up in mmr_update only */
-  int32_t reserved;
+  int32_t deterministic;    /* 1, mmr_open: greedy, the same bits on every x86-64 machine */
   const char* policy_path;  /* a policy file: played until the learner's weights arrive, or */
   const void* policy_bytes; /* its bytes; */
   uint64_t policy_size;
@@ -307,6 +307,12 @@ MMR_API mmr_status mmr_end_any(mmr_agent* agent, int32_t how, int32_t success,
 /* The game overrode the last action: what really happened. One. */
 MMR_API mmr_status mmr_took(mmr_agent* agent, int32_t choice);
 MMR_API mmr_status mmr_took_any(mmr_agent* agent, const mmr_action* action);
+/* In mmr_act's place, where a person or a script plays: what it saw and what it did, recorded as a
+ * step; `algorithm.name = "bc"` clones it. One. */
+MMR_API mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbers,
+                              int32_t choice);
+MMR_API mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* observation,
+                                  const mmr_action* action);
 /* Forgets the unfinished episode (quick-load). One. */
 MMR_API mmr_status mmr_discard(mmr_agent* agent);
 /* A named number of this episode; several add up; at most 16 names. One. */

@@ -106,7 +106,7 @@ static void check_structs(struct report* report) {
   FIELD(mmr_client_options, without_policy, 16, 4);
   FIELD(mmr_client_options, accept_reset, 20, 4);
   FIELD(mmr_client_options, updates, 24, 4);
-  FIELD(mmr_client_options, reserved, 28, 4);
+  FIELD(mmr_client_options, deterministic, 28, 4);
   FIELD(mmr_client_options, policy_path, 32, 8);
   FIELD(mmr_client_options, policy_bytes, 40, 8);
   FIELD(mmr_client_options, policy_size, 48, 8);
@@ -201,6 +201,8 @@ static void check_functions(struct report* report) {
   FUNCTION(mmr_end_any, mmr_status, mmr_agent*, int32_t, int32_t, const mmr_observation*);
   FUNCTION(mmr_took, mmr_status, mmr_agent*, int32_t);
   FUNCTION(mmr_took_any, mmr_status, mmr_agent*, const mmr_action*);
+  FUNCTION(mmr_record, mmr_status, mmr_agent*, const float*, uint64_t, int32_t);
+  FUNCTION(mmr_record_any, mmr_status, mmr_agent*, const mmr_observation*, const mmr_action*);
   FUNCTION(mmr_discard, mmr_status, mmr_agent*);
   FUNCTION(mmr_report, mmr_status, mmr_agent*, const char*, double);
   FUNCTION(mmr_set_mode, mmr_status, mmr_agent*, int32_t);
@@ -238,6 +240,7 @@ const char* const* abi_1_functions(void) {
                                           "mmr_act_any",       "mmr_reward",
                                           "mmr_end",           "mmr_end_any",
                                           "mmr_took",          "mmr_took_any",
+                                          "mmr_record",        "mmr_record_any",
                                           "mmr_discard",       "mmr_report",
                                           "mmr_set_mode",      "mmr_get_shape",
                                           "mmr_find_part",     "mmr_group_new",

@@ -265,6 +265,34 @@ TEST_F(CErrors, WhatTheGameTookMustHaveBeenAllowed) {
   EXPECT_EQ(mmr_took(agent_, 3), MMR_OK);
 }
 
+TEST_F(CErrors, WhatAPersonDidMustBeOfTheSpaceAndAllowedOrNothingIsRecorded) {
+  const auto steps = [&] {
+    mmr_stats stats{};
+    stats.size = sizeof stats;
+    EXPECT_EQ(mmr_get_stats(client_, &stats), MMR_OK);
+    return stats.steps;
+  };
+  const std::uint64_t before = steps();
+  ExpectFails(mmr_record(agent_, numbers_, 3, 4), MMR_INVALID_ARGUMENT, "Record:");
+  ExpectFails(mmr_record(agent_, numbers_, 3, -1), MMR_INVALID_ARGUMENT, "Record:");
+  ExpectFails(mmr_record(agent_, numbers_, 2, 0), MMR_INVALID_ARGUMENT, "3");
+  const std::uint8_t allowed[4] = {1, 1, 0, 1};
+  mmr_input input{};
+  input.size = sizeof input, input.element = MMR_FLOAT32, input.values = numbers_, input.count = 3;
+  mmr_observation seen{};
+  seen.size = sizeof seen, seen.inputs = &input, seen.input_count = 1;
+  seen.allowed = allowed, seen.allowed_count = 4;
+  std::int32_t choice = 2;
+  mmr_action did{};
+  did.size = sizeof did, did.choices = &choice, did.choice_count = 1;
+  ExpectFails(mmr_record_any(agent_, &seen, &did), MMR_INVALID_ARGUMENT, "Record:");
+  EXPECT_EQ(steps(), before) << "a call that fails changes nothing";
+  choice = 3;
+  EXPECT_EQ(mmr_record_any(agent_, &seen, &did), MMR_OK) << mmr_last_error();
+  EXPECT_EQ(mmr_record(agent_, numbers_, 3, 2), MMR_OK) << mmr_last_error();
+  EXPECT_EQ(steps(), before + 2);
+}
+
 TEST_F(CErrors, TheRestOfTheArgumentsAreCheckedToo) {
   char text[8];
   mmr_state state{};
