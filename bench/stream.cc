@@ -193,6 +193,7 @@ int main(int argc, char** argv) {
   const bool one = what == "one" || what == "zmq-one";
   const double rate = argc > 2 ? std::atof(argv[2]) : one ? 2500 : 15000;
   const double seconds = argc > 3 ? std::atof(argv[3]) : 10;
+  const int replay = argc > 4 ? std::atoi(argv[4]) : 0;
   if (what == "zmq-latency") return MeasureSampleLatency(), 0;
   if (what == "zmq-one") return MeasureSampleRate(1, 128, rate, seconds), 0;
   if (what == "zmq-many") return MeasureSampleRate(1000, 64, rate, seconds), 0;
