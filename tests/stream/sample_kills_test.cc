@@ -231,7 +231,7 @@ TEST_F(SampleKills, AStreamThatOnlyListensSaysWhatWasMissing) {
   EXPECT_EQ(answer.outcome, Outcome::kForecast);
   const Json fields = Stream()["fields"];
   ASSERT_EQ(fields.size(), 1u) << fields;
-  EXPECT_EQ(fields["hum"]["missing"], "1") << fields;
+  EXPECT_EQ(fields["hum"]["missing"], 1) << fields;
 }
 
 TEST_F(SampleKills, WithoutAStreamTheFleetTriesUntilTheEndAndSaysWhy) {
