@@ -177,7 +177,7 @@ void SampleServer::Greet(const wire::StreamHello& hello, const wire::Header& hea
   const bool waits = known != peers_.end() && known->second.greeting && known->second.told == 0;
   const std::int64_t now_ns = now_ns_();
   if (!waits && (greetings_.Muted(message_.peer, now_ns) || greetings_.Note(message_.peer, now_ns)))
-    return Reject(WireRefusal::kSequence,
+    return Reject(WireRefusal::kBusy,
                   "STREAM_HELLO came more than " + std::to_string(kGreetingsPerMinute) +
                       " times in a minute: say it once, and again when you are not known",
                   0);

@@ -16,8 +16,9 @@
 // Nothing that comes ends it. What is not understood is answered with ERROR and counted; who sends
 // much of it is not listened to for a minute. At most `max_peers` are known: the one that was
 // silent longest makes room, if that is kRoomNs or more, and who is silent for kIdleNs is
-// forgotten. Who does not read its answers is forgotten when its queue is full. A peer that is not
-// known (any more) is told so, and says STREAM_HELLO again.
+// forgotten. Who does not read its answers is forgotten when its queue is full; who says
+// STREAM_HELLO all the time is not told all again for a minute. A peer that is not known (any more)
+// is told so, and says STREAM_HELLO again.
 //
 // One thread calls everything but Wake; only Wait waits.
 #pragma once
