@@ -210,7 +210,7 @@ void PredictorLink::TakeError(const wire::Error& error, std::uint64_t number) {
     return Finish(slot, Outcome::kRefused);
   }
   if (live_) return;
-  refused_ = true;
+  refused_ = error.refusal != wire::Refusal::kBusy;  // which passes
   if (reason_ != error.sentence) Log(LogLevel::kWarning, "the stream refused: " + error.sentence);
   reason_ = error.sentence;
   next_hello_ns_ = MonotonicNs() + kRefusedNs;

@@ -23,6 +23,10 @@ Status RefuseLabelKeys(const StreamKeys& keys) {
 
 /// What makes no sense where each row has a label of its own.
 Status CheckBeside(const StreamKeys& keys, const StreamSettings& stream) {
+  if (!stream.listen.empty())
+    return keys.Superfluous("listen",
+                            "labels come over a broker, and a stream that listens has no place for "
+                            "them; take one of the two out, it or label_topic");
   if (!std::holds_alternative<std::monostate>(keys.Entry("horizon").value))
     return keys.Superfluous("horizon",
                             "with label_topic the label of that very row is forecast; take one of "

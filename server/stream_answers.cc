@@ -33,18 +33,20 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
   }
 }
 
-void StreamAnswers::Remember(const std::string& device, std::span<const std::string_view> levels) {
-  if (device_says_all_ && !settings_.metrics) return;
-  auto found = devices_.find(device);
-  if (found == devices_.end()) {
-    if (devices_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices)) {
-      told_.clear();
-      devices_.clear();
-    }
-    found = devices_.try_emplace(device).first;
+/// Of those that have gone there are more than a few: all are forgotten.
+StreamAnswers::Entry& StreamAnswers::Find(const std::string& device) {
+  const auto found = devices_.find(device);
+  if (found != devices_.end()) return *found;
+  if (devices_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices)) {
+    told_.clear();
+    devices_.clear();
   }
+  return *devices_.try_emplace(device).first;
+}
+
+void StreamAnswers::Remember(const std::string& device, std::span<const std::string_view> levels) {
   if (device_says_all_) return;
-  std::vector<std::string>& kept = found->second.levels;
+  std::vector<std::string>& kept = Find(device).second.levels;
   kept.resize(levels.size());
   for (std::size_t i = 0; i < levels.size(); ++i) kept[i] = levels[i];
 }
@@ -95,7 +97,7 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
 }
 
 void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
-  auto& device = *devices_.try_emplace(forecast.device).first;
+  Entry& device = Find(forecast.device);
   Known& known = device.second;
   known.time_ns = forecast.time_ns;
   known.version = forecast.version;
@@ -119,6 +121,7 @@ void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
 /// They wait on where there is no room or no broker.
 void StreamAnswers::GiveErrors(const std::string& device, Known* known) {
   std::copy(known->errors.begin(), known->errors.end(), errors_.begin());
+  known->waits = false;
   if (!Fill(*settings_.metrics, device)) return;
   WriteErrors({device, known->time_ns, target_errors_, known->version}, settings_.payload.time_form,
               &text_);

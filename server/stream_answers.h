@@ -56,7 +56,9 @@ class StreamAnswers {
     std::vector<HorizonError> errors;
   };
   using Devices = std::unordered_map<std::string, Known>;
+  using Entry = Devices::value_type;
 
+  Entry& Find(const std::string& device);
   bool Fill(const TopicTemplate& pattern, const std::string& device);
   void GiveForecast(const Forecast& forecast);
   void TakeErrors(const Forecast& forecast, std::int64_t now_ns);
@@ -67,7 +69,7 @@ class StreamAnswers {
   const Publish publish_;
   const bool device_says_all_;  ///< the topics have no other name
   Devices devices_;
-  std::deque<Devices::value_type*> told_;  ///< in the order of their next_ns
+  std::deque<Entry*> told_;  ///< in the order of their next_ns
   std::vector<std::string_view> filling_;
   std::vector<HorizonForecast> forecasts_;
   std::vector<HorizonError> errors_;

@@ -105,6 +105,7 @@ class Streaming {
   void PostNumbers();
   void LogRefusals(std::int64_t now_ns);
   void LogDrifts();
+  std::vector<FieldCounts> CountFields() const;
   void SayStatus();
 
   const StreamSettings settings_;

@@ -67,13 +67,26 @@ void Streaming::LogDrifts() {
                                "longer holds; it goes on learning");
 }
 
+/// However the messages came.
+std::vector<FieldCounts> Streaming::CountFields() const {
+  std::vector<FieldCounts> counts(reader_.counts().begin(), reader_.counts().end());
+  for (std::size_t i = 0; server_ && i < counts.size(); ++i) {
+    const FieldCounts& more = server_->field_counts()[i];
+    counts[i].missing += more.missing;
+    counts[i].out_of_range += more.out_of_range;
+    counts[i].wrong_type += more.wrong_type;
+  }
+  return counts;
+}
+
 /// Often, since who finds a broker again cannot know how old what was kept there is.
 void Streaming::SayStatus() {
   if (settings_.status.empty()) return;
   const char* const state = settings_.forecast.learn ? "learning" : "forecasting";
-  WriteStatus({state, "", began_ns_, forecaster_.devices(), counts_, settings_.payload.fields,
-               reader_.counts()},
-              settings_.payload.time_form, &status_text_);
+  const std::vector<FieldCounts> fields = CountFields();
+  WriteStatus(
+      {state, "", began_ns_, forecaster_.devices(), counts_, settings_.payload.fields, fields},
+      settings_.payload.time_form, &status_text_);
   link_->Publish(settings_.status, status_text_, 1, true);
 }
 
@@ -111,10 +124,11 @@ StreamView Streaming::View() const {
   for (std::size_t i = 1; i < kRefusals; ++i)
     if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
       view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
-  for (std::size_t i = 0; i < reader_.counts().size(); ++i)
-    if (const FieldCounts& counts = reader_.counts()[i]; counts.any())
-      view.fields.push_back({settings_.payload.fields[i].name, counts.missing, counts.out_of_range,
-                             counts.wrong_type});
+  const std::vector<FieldCounts> fields = CountFields();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].any())
+      view.fields.push_back({settings_.payload.fields[i].name, fields[i].missing,
+                             fields[i].out_of_range, fields[i].wrong_type});
   return view;
 }
 

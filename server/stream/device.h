@@ -97,7 +97,8 @@ struct Device {
   std::uint64_t rows = 0;
   std::uint64_t last_sequence = 0;
   std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
-  std::int64_t row_time_ns = 0;  ///< of the newest row
+  std::int64_t newest_time_ns = 0;  ///< of all that was taken, whatever clocks were set back since
+  std::int64_t row_time_ns = 0;     ///< of the newest row
   float usual_gap_s = 0;
   float seen = 0;  ///< rows that what is usual is of, at most normalize_over
   LabelSlots labels;
@@ -144,7 +145,7 @@ struct Device {
   float UsualError(int i) const;
   /// What has been is no past of what comes: only what is usual stays.
   void Break();
-  /// Nor are its numbers and times.
+  /// Nor are its numbers and times; newest_time_ns is.
   void BeginAgain();
 };
 

@@ -72,6 +72,7 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   const float gap_s =
       device->last_time_ns == 0 ? 0.0f : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
   device->last_time_ns = time_ns;
+  device->newest_time_ns = std::max(device->newest_time_ns, time_ns);
   device->last_arrival_ns = arrival_ns;
   if (settings_.every_s > 0) {
     TakeCell(device, sample.values, time_ns);

@@ -11,7 +11,7 @@
 namespace murmurate {
 namespace {
 
-constexpr std::size_t kNumbers = 10;  ///< words of a device besides its name
+constexpr std::size_t kNumbers = 11;  ///< words of a device besides its name
 constexpr std::size_t kLongestName = 1 << 16;
 
 void PutName(const std::string& name, std::vector<std::uint64_t>* words) {
@@ -89,7 +89,8 @@ void Forecaster::Save(const StateWriter& writer) const {
                                    static_cast<std::uint64_t>(device->last_arrival_ns),
                                    static_cast<std::uint64_t>(device->cell), kept, device->stood_in,
                                    flags, std::bit_cast<std::uint32_t>(device->usual_gap_s),
-                                   std::bit_cast<std::uint32_t>(device->seen)});
+                                   std::bit_cast<std::uint32_t>(device->seen),
+                                   static_cast<std::uint64_t>(device->newest_time_ns)});
     blocks.insert(blocks.end(), device->block.begin(), device->block.end());
   }
   writer.Words("shape", {{shape_.floats, Meaning()}});
@@ -156,6 +157,7 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   if (device->alarm.raised) ++alarms_;
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
+  device->newest_time_ns = static_cast<std::int64_t>(numbers[10]);
   std::copy(block.begin(), block.end(), device->block.begin());
   if (settings_.learn && device->open > 0) StandInLine(device);
   devices_[name] = std::move(device);

@@ -62,7 +62,8 @@ int MqttLink::PollOnce(int timeout_ms) {
   if (connection_ != nullptr) AfterTurn(connection_->Turn(0));
   pollfd waits[3] = {{wake_.fd(), POLLIN, 0}, {-1, 0, 0}, {other_fd_, POLLIN, 0}};
   if (connection_ != nullptr) waits[1] = {connection_->fd(), connection_->events(), 0};
-  if (poll(waits, 3, WaitMs(timeout_ms)) <= 0) waits[0].revents = waits[1].revents = 0;
+  const int wait_ms = handed_over_ > 0 ? 0 : WaitMs(timeout_ms);
+  if (poll(waits, 3, wait_ms) <= 0) waits[0].revents = waits[1].revents = 0;
   if (waits[0].revents != 0) wake_.Clear();
   if (connection_ != nullptr && waits[1].revents != 0) {
     AfterTurn(connection_->Turn(waits[1].revents));

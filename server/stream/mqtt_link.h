@@ -76,7 +76,8 @@ class MqttLink {
 
   /// Writes what was published, waits at most `timeout_ms` (and at most a second) for a packet, for
   /// Wake, or for the moment to connect again, and hands over at most 256 messages. How many those
-  /// were.
+  /// were. What is handed over without a wait is followed by none: the other fd may have lost its
+  /// signal to what was done with it.
   int PollOnce(int timeout_ms);
   /// PollOnce returns as soon as `fd` is readable, too, which it does not read.
   void AlsoWaitFor(int fd) { other_fd_ = fd; }

@@ -13,7 +13,8 @@ namespace {
 using WireRefusal = wire::Refusal;
 
 constexpr int kRejectsPerMinute = 20;
-constexpr int kMostTold = 16;  ///< messages of one round to one peer
+constexpr int kGreetingsPerMinute = 20;  ///< each tells all that is committed
+constexpr int kMostTold = 16;            ///< messages of one round to one peer
 constexpr int kLingerMs = 200;
 constexpr int kHighWaterMark = 1024;  ///< a backstop: credit bounds what waits
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
@@ -81,6 +82,7 @@ SampleServer::SampleServer(SampleServerSettings settings, SampleEvents events,
       context_(std::move(context)),
       socket_(std::move(socket)),
       draft_(RulesOf(settings_.fields)),
+      greetings_(kGreetingsPerMinute),
       rejects_(kRejectsPerMinute) {}
 
 void SampleServer::Wait(int timeout_ms) {
@@ -171,14 +173,21 @@ void SampleServer::Greet(const wire::StreamHello& hello, const wire::Header& hea
                   0);
   if (const std::string why = Mismatch(hello); !why.empty())
     return Reject(WireRefusal::kSpaces, why, 0);
-  if (!peers_.contains(message_.peer) && !MakeRoom())
+  const auto known = peers_.find(message_.peer);
+  const bool waits = known != peers_.end() && known->second.greeting && known->second.told == 0;
+  const std::int64_t now_ns = now_ns_();
+  if (!waits && (greetings_.Muted(message_.peer, now_ns) || greetings_.Note(message_.peer, now_ns)))
+    return Reject(WireRefusal::kBusy,
+                  "STREAM_HELLO came more than " + std::to_string(kGreetingsPerMinute) +
+                      " times in a minute: say it once, and again when you are not known",
+                  0);
+  if (known == peers_.end() && !MakeRoom())
     return Reject(WireRefusal::kBusy,
                   "as many clients are here as may be (" + std::to_string(settings_.max_peers) +
                       "): send for several devices over one connection",
                   0);
   Peer& peer = peers_[message_.peer];
-  peer = {header.sender, ++sessions_, hello.sequence, 0, now_ns_(), true, {}, 0};
-  for (std::size_t i = 0; i < committed_.size(); ++i) peer.to_tell.push_back(i);
+  peer = {header.sender, ++sessions_, hello.sequence, 0, now_ns, true, {}, 0};
   has_news_ = true;
   wire::StreamOk ok{incarnation_, hello.number, settings_.credit, settings_.stream, {}, {}, {}, {}};
   for (const FieldSettings& field : settings_.fields) ok.fields.push_back(field.name);
@@ -214,6 +223,13 @@ Refusal SampleServer::Read(const wire::Sample& sample) {
   return draft_.End();
 }
 
+/// Who sends again what is known waits for the word that it is committed as well.
+void SampleServer::Own(const std::string& device, const PeerId& peer) {
+  if (owners_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices))
+    owners_.clear();
+  owners_[device] = peer;
+}
+
 void SampleServer::TakeSample(const wire::Sample& sample, const Asked& asked) {
   ++counters_.samples;
   SampleOutcome outcome{Read(sample)};
@@ -225,14 +241,13 @@ void SampleServer::TakeSample(const wire::Sample& sample, const Asked& asked) {
   } else {
     events_.refused(outcome.refusal);
   }
+  if (outcome.refusal == Refusal::kNone || outcome.refusal == Refusal::kDuplicate)
+    Own(sample_.device, asked.peer);
   if (outcome.refusal != Refusal::kNone)
     return Answer(asked, wire::Refused{WordOf(outcome.refusal), SentenceOf(outcome.refusal)});
-  if (owners_.size() > 2 * static_cast<std::size_t>(settings_.forecast.max_devices))
-    owners_.clear();
-  owners_[sample_.device] = asked.peer;
   if (outcome.due && outcome.made_rows) {
     waiting_.push_back({sample_.device, asked});
-  } else if (came_early_) {
+  } else if (came_early_ && outcome.made_rows) {
     Answer(asked, early_);
   } else {
     Answer(asked, wire::Taken{});
@@ -329,36 +344,42 @@ void SampleServer::Commit(Committed committed) {
   for (std::size_t i = 0; i < committed_.size(); ++i) {
     const auto owner = owners_.find(committed_[i].first);
     const auto found = owner == owners_.end() ? peers_.end() : peers_.find(owner->second);
-    for (auto& [id, peer] : peers_)
-      if (peer.greeting) peer.to_tell.push_back(i);
     if (found != peers_.end() && !found->second.greeting) found->second.to_tell.push_back(i);
   }
   has_news_ = true;
 }
 
-void SampleServer::TellSome(const PeerId& id, Peer* peer) {
-  for (int i = 0; i < kMostTold && (peer->told < peer->to_tell.size() || peer->greeting); ++i) {
+/// False: it is gone.
+bool SampleServer::TellSome(const PeerId& id, Peer* peer) {
+  for (int i = 0; i < kMostTold; ++i) {
+    const std::size_t all = peer->greeting ? committed_.size() : peer->to_tell.size();
+    if (peer->told == all && !peer->greeting) return true;
     wire::SamplesCommitted committed;
-    const std::size_t end = std::min(peer->told + wire::kMaxCommittedDevices, peer->to_tell.size());
+    const std::size_t end = std::min(peer->told + wire::kMaxCommittedDevices, all);
     for (std::size_t j = peer->told; j < end; ++j) {
-      const auto& [device, sequence] = committed_[peer->to_tell[j]];
+      const auto& [device, sequence] = committed_[peer->greeting ? j : peer->to_tell[j]];
       committed.devices.push_back({device, sequence});
     }
-    committed.complete = end == peer->to_tell.size();
-    if (Send(id, committed, 0) != SendOutcome::kSent) break;
+    committed.complete = end == all;
+    const SendOutcome outcome = Send(id, committed, 0);
+    if (outcome != SendOutcome::kSent) return outcome != SendOutcome::kNoPeer;
     peer->told = end;
-    if (committed.complete) peer->greeting = false;
+    if (committed.complete && std::exchange(peer->greeting, false)) peer->told = 0;
   }
-  if (peer->greeting || peer->told < peer->to_tell.size()) has_news_ = true;
+  has_news_ = true;
+  return true;
 }
 
 void SampleServer::EndRound() {
-  if (std::exchange(has_news_, false))
-    for (auto& [id, peer] : peers_) TellSome(id, &peer);
   const std::int64_t now_ns = now_ns_();
-  if (now_ns < next_look_ns_) return;
+  const bool look = now_ns >= next_look_ns_;
+  if (std::exchange(has_news_, false) || look)
+    for (auto peer = peers_.begin(); peer != peers_.end();)
+      peer = TellSome(peer->first, &peer->second) ? std::next(peer) : peers_.erase(peer);
+  if (!look) return;
   next_look_ns_ = now_ns + kNanosecondsPerSecond;
   rejects_.ForgetOld(now_ns);
+  greetings_.ForgetOld(now_ns);
   std::erase_if(peers_,
                 [now_ns](const auto& entry) { return now_ns - entry.second.heard_ns >= kIdleNs; });
 }

@@ -16,8 +16,9 @@
 // Nothing that comes ends it. What is not understood is answered with ERROR and counted; who sends
 // much of it is not listened to for a minute. At most `max_peers` are known: the one that was
 // silent longest makes room, if that is kRoomNs or more, and who is silent for kIdleNs is
-// forgotten. Who does not read its answers is forgotten when its queue is full. A peer that is not
-// known (any more) is told so, and says STREAM_HELLO again.
+// forgotten. Who does not read its answers is forgotten when its queue is full; who says
+// STREAM_HELLO all the time is not told all again for a minute. A peer that is not known (any more)
+// is told so, and says STREAM_HELLO again.
 //
 // One thread calls everything but Wake; only Wait waits.
 #pragma once
@@ -98,7 +99,8 @@ class SampleServer {
   void Give(const Forecast& forecast);
   /// What the newest checkpoint holds, of all devices: their senders are told, and who comes later.
   void Commit(Committed committed);
-  /// At the end of a round: tells some of what is committed, and forgets who is silent.
+  /// At the end of a round: tells some of what is committed, and forgets who is silent or gone. Who
+  /// has no room for it now is told a second later.
   void EndRound();
   /// The learner ends. Whoever is known is told, and nobody is known then.
   void SayGoodbye();
@@ -107,6 +109,8 @@ class SampleServer {
   bool has_news() const { return has_news_; }
   std::size_t peers() const { return peers_.size(); }
   const Counters& counters() const { return counters_; }
+  /// One per field, over all samples that could be read.
+  std::span<const FieldCounts> field_counts() const { return draft_.counts(); }
   /// Of counters().refused what is not 0, as "wire-malformed".
   std::vector<std::pair<std::string, std::uint64_t>> RefusedMessages() const;
 
@@ -116,9 +120,9 @@ class SampleServer {
     std::uint64_t last_number = 0;
     std::uint32_t unanswered = 0;
     std::int64_t heard_ns = 0;
-    bool greeting = false;             ///< has not been told all that was committed
-    std::vector<std::size_t> to_tell;  ///< indices of committed_
-    std::size_t told = 0;
+    bool greeting = false;             ///< is being told all of committed_
+    std::vector<std::size_t> to_tell;  ///< otherwise: indices of committed_
+    std::size_t told = 0;              ///< of these
   };
   /// Whom an answer is for.
   struct Asked {
@@ -140,12 +144,13 @@ class SampleServer {
   std::string Mismatch(const wire::StreamHello& hello) const;
   bool MakeRoom();
   void TakeSample(const wire::Sample& sample, const Asked& asked);
+  void Own(const std::string& device, const PeerId& peer);
   Refusal Read(const wire::Sample& sample);
   void Reject(wire::Refusal refusal, const std::string& sentence, std::uint64_t number);
   void Answer(const Asked& asked, const wire::Body& body);
   void FillForecast(const Forecast& forecast, wire::Forecast* answer) const;
   SendOutcome Send(const PeerId& peer, const wire::Body& body, std::uint64_t number);
-  void TellSome(const PeerId& id, Peer* peer);
+  bool TellSome(const PeerId& id, Peer* peer);
 
   const SampleServerSettings settings_;
   const SampleEvents events_;
@@ -164,12 +169,12 @@ class SampleServer {
   std::size_t answered_ = 0;                        ///< of waiting_, its first ones
   const std::string* taking_ = nullptr;             ///< the device of the sample being taken
   wire::Body forecast_ = wire::Forecast(), early_ = wire::Forecast();
-  bool came_early_ = false;  ///< early_ is of the sample being taken
+  bool came_early_ = false;  ///< early_ is of a row of that device
   Committed committed_;
   bool has_news_ = false;
   std::uint64_t sessions_ = 0;
   std::int64_t next_look_ns_ = 0;
-  wire::RejectLedger rejects_;
+  wire::RejectLedger greetings_, rejects_;
   Counters counters_;
 };
 

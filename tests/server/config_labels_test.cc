@@ -66,6 +66,10 @@ TEST(ConfigLabels, WhatMakesNoSenseBesideThemIsRefused) {
   const struct {
     const char *line, *says;
   } kCases[] = {
+      {"broker = \"mqtt://localhost\"\nlisten = \"tcp://127.0.0.1:7430\"",
+       "stream.press.listen: got \"tcp://127.0.0.1:7430\", expected no such line, because labels "
+       "come over a broker, and a stream that listens has no place for them; take one of the two "
+       "out"},
       {"every = \"10s\"", "each message has an id and is a row; take one of the two out"},
       {"season = 24", "the naive forecast is the last label; take one of the two out"},
       {"format = \"floats\"", "because a sample and its label find each other by it; write format"},

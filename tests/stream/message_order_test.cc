@@ -104,6 +104,16 @@ TEST(AClockThatIsSetBack, LeavesTheNumbersAsTheyAre) {
   EXPECT_EQ(device.Say(25, 25, 32), Refusal::kDuplicate);
 }
 
+TEST(AClockThatIsSetBack, LeavesWhatWasTakenBeforeItKnown) {
+  Sensor device;
+  for (int i = 1; i <= 40; ++i) ASSERT_EQ(device.Say(i, 5000 + i, i), Refusal::kNone);
+  for (int i = 41; i <= 50; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kTimeRunsBack);
+  for (int i = 51; i <= 100; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kNone);
+  // A sender that is exact repeats with the time of then, which is later than all since.
+  for (int i = 31; i <= 40; ++i) EXPECT_EQ(device.Say(i, 5000 + i, 101), Refusal::kDuplicate) << i;
+  EXPECT_EQ(device.totals().breaks, 1u);
+}
+
 TEST(AClockThatIsSetBack, IsNotWhatASingleLateMessageOrARepeatedOneLooksLike) {
   Sensor device;
   for (int i = 1; i <= 100; ++i) {

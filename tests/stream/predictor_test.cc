@@ -251,6 +251,20 @@ TEST(Predictor, AStreamOfOtherFieldsIsARefusalWithItsReason) {
   EXPECT_EQ(stage.Send("a", 1), Sent::kNoStream);
 }
 
+TEST(Predictor, AStreamWithoutRoomIsNoRefusalAndIsAskedAgain) {
+  SampleServerSettings settings = ServerSettings("");
+  settings.max_peers = 1;
+  PredictorStage stage(settings);
+  RawPeer first(stage.stage.address(), 9);
+  stage.stage.Greet(&first);
+  ASSERT_TRUE(stage.Until([&] {
+    return stage.predictor->State().reason.find("as many clients are here") != std::string::npos;
+  }));
+  EXPECT_EQ(stage.predictor->State().phase, Phase::kNoStream);
+  ASSERT_TRUE(first.Send(wire::Bye{}));
+  EXPECT_TRUE(stage.UntilLive());
+}
+
 TEST(Predictor, ACheckpointIsToldWhileWeWork) {
   PredictorStage stage;
   ASSERT_TRUE(stage.UntilLive());

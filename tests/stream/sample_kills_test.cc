@@ -217,6 +217,23 @@ TEST_F(SampleKills, AFleetOfOtherFieldsIsToldSo) {
   EXPECT_THAT(ran.errors, HasSubstr("stream flow has the fields flow, not temp, hum, vib"));
 }
 
+TEST_F(SampleKills, AStreamThatOnlyListensSaysWhatWasMissing) {
+  Serve();
+  auto client = Predictor::Connect(Address());
+  ASSERT_TRUE(client.ok()) << client.status();
+  const float values[] = {20, std::nanf(""), 0.1f};
+  Predictor::Answer answer;
+  ASSERT_TRUE(Eventually(20, [&] {
+    (void)(*client)->Receive(&answer, 1);
+    return (*client)->Send("pump", values) == Sent::kTaken;
+  }));
+  ASSERT_TRUE((*client)->Receive(&answer, 20'000));
+  EXPECT_EQ(answer.outcome, Outcome::kTaken);  // no value is there to stand in
+  const Json fields = Stream()["fields"];
+  ASSERT_EQ(fields.size(), 1u) << fields;
+  EXPECT_EQ(fields["hum"]["missing"], 1) << fields;
+}
+
 TEST_F(SampleKills, WithoutAStreamTheFleetTriesUntilTheEndAndSaysWhy) {
   const Ran ran =
       RunMurmurate(place_.path(), {"actor", "sensors", "--connect", Address(), "--seconds", "0.3"});

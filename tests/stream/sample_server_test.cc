@@ -336,6 +336,106 @@ TEST(SampleServer, ThousandsOfCommittedDevicesAreToldInManyMessages) {
   EXPECT_FALSE(stage.server->has_news());
 }
 
+TEST(SampleServer, WhoIsGoneWithoutAGoodbyeIsNoNewsForEver) {
+  ServerStage stage;
+  auto gone = std::make_unique<RawPeer>(stage.address(), 1);
+  stage.Greet(gone.get());
+  ASSERT_TRUE(gone->Send(SampleOf("a", 1, 1), 1));
+  (void)stage.Hear<wire::Taken>(gone.get());
+  gone.reset();
+  const std::int64_t end_ns = MonotonicNs() + static_cast<std::int64_t>(kPatienceS * 1e9);
+  do {
+    stage.server->Commit({{"a", 1}});
+    stage.server->Wait(1);
+    stage.Round();
+    EXPECT_FALSE(stage.server->has_news());
+  } while (stage.server->peers() > 0 && MonotonicNs() < end_ns);
+  EXPECT_EQ(stage.server->peers(), 0u);
+}
+
+TEST(SampleServer, WhoDoesNotReadIsNoNewsUntilTheNextSecond) {
+  constexpr std::uint64_t kCommits = 20'000;  // more than the queues and the socket hold
+  const std::string device(60, 'd');
+  ServerStage stage;
+  RawPeer peer(stage.address());
+  stage.Greet(&peer);
+  ASSERT_TRUE(peer.Send(SampleOf(device, 1, 1), 1));
+  (void)stage.Hear<wire::Taken>(&peer);
+  for (std::uint64_t i = 1; i <= kCommits; ++i) {
+    stage.server->Commit({{device, i}});
+    stage.server->EndRound();
+    ASSERT_FALSE(stage.server->has_news()) << i;
+  }
+  std::uint64_t heard = 0, last = 0;
+  for (; last != kCommits; ++heard) {
+    const auto told = peer.Hear([&] {
+      stage.now_ns += kSecond / 20;
+      stage.Round();
+    });
+    ASSERT_TRUE(told && std::holds_alternative<wire::SamplesCommitted>(told->body));
+    last = std::get<wire::SamplesCommitted>(told->body).devices.at(0).sequence;
+  }
+  EXPECT_LT(heard, kCommits) << "its queue was never full";
+}
+
+TEST(SampleServer, WhoSendsAgainWhatIsKnownIsToldThatItIsCommitted) {
+  ServerStage stage;
+  RawPeer before(stage.address(), 1), after(stage.address(), 1);
+  stage.Greet(&before);
+  ASSERT_TRUE(before.Send(SampleOf("a", 1, 1), 1));
+  (void)stage.Hear<wire::Taken>(&before);
+  stage.take = [](const Sample&) { return SampleOutcome{Refusal::kDuplicate}; };
+  stage.Greet(&after);
+  ASSERT_TRUE(after.Send(SampleOf("a", 1, 1), 1));
+  EXPECT_EQ(stage.Hear<wire::Refused>(&after).word, "duplicate");
+  stage.server->Commit({{"a", 1}});
+  EXPECT_EQ(stage.Hear<wire::SamplesCommitted>(&after).devices.at(0).sequence, 1u);
+}
+
+TEST(SampleServer, AForecastOfAnEarlierRowIsNoAnswerToASampleThatMadeNone) {
+  ServerStage stage;
+  bool made_rows = false;
+  stage.take = [&](const Sample& sample) {
+    stage.server->Give({sample.device, 6, 0, 0, {}, {}});
+    return SampleOutcome{Refusal::kNone, made_rows, false};
+  };
+  RawPeer peer(stage.address());
+  stage.Greet(&peer);
+  ASSERT_TRUE(peer.Send(SampleOf("a", 1), 1));
+  (void)stage.Hear<wire::Taken>(&peer);
+  made_rows = true;
+  ASSERT_TRUE(peer.Send(SampleOf("a", 1), 2));
+  EXPECT_EQ(stage.Hear<wire::Forecast>(&peer).row, 6u);
+}
+
+TEST(SampleServer, AFloodOfHellosIsNotAnsweredByAllThatIsCommittedAndOneQueueOfThemIs) {
+  ServerStage stage;
+  stage.server->Commit({{"old", 9}});
+  RawPeer patient(stage.address(), 1), flood(stage.address(), 2);
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(patient.Send(wire::StreamHello{}));
+  ASSERT_TRUE(patient.Send(SampleOf("a", 1), 1));
+  while (stage.server->counters().samples == 0) {  // all of it before the end of the round
+    stage.server->Wait(1);
+    stage.server->TakeSome();
+  }
+  for (int i = 0; i < 60; ++i) (void)stage.Hear<wire::StreamOk>(&patient);
+  (void)stage.Hear<wire::Taken>(&patient);
+  EXPECT_TRUE(stage.Hear<wire::SamplesCommitted>(&patient).complete);
+  for (int i = 1; i <= 20; ++i) stage.Greet(&flood);
+  for (int i = 1; i <= 30; ++i) {
+    ASSERT_TRUE(flood.Send(wire::StreamHello{}));
+    const auto error = stage.Hear<wire::Error>(&flood);
+    EXPECT_EQ(error.refusal, wire::Refusal::kBusy);  // it passes
+    EXPECT_THAT(error.sentence, HasSubstr("say it once"));
+  }
+  ASSERT_TRUE(flood.Send(SampleOf("b", 1), 1));  // its session goes on
+  (void)stage.Hear<wire::Taken>(&flood);
+  stage.now_ns += 60 * kSecond;
+  stage.Greet(&flood);
+  ASSERT_TRUE(patient.Send(SampleOf("a", 1), 2));
+  (void)stage.Hear<wire::Taken>(&patient);
+}
+
 TEST(SampleServer, AGoodbyeIsForEverybody) {
   ServerStage stage;
   RawPeer one(stage.address(), 1), two(stage.address(), 2);

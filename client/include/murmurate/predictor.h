@@ -112,7 +112,7 @@ class Predictor {
   };
 
   enum class Phase : std::uint8_t {
-    kNoStream,  ///< nobody answers at the address
+    kNoStream,  ///< nobody answers at the address, or nobody has room for us now
     kLive,
     kRefused,  ///< the stream will not have us; asked again every 5 s
   };
