@@ -39,6 +39,7 @@
 
 namespace murmurate {
 
+/// What Predictor::Connect wants to know.
 struct PredictorOptions {
   std::string name = "client";  ///< [A-Za-z0-9._-]{1,64}: for whoever runs the stream
   std::string stream = {};      ///< its name; "": whichever listens there
@@ -49,6 +50,7 @@ struct PredictorOptions {
 
 class PredictorLink;
 
+/// One connection to one stream of a daemon, for any number of devices (see above). One thread.
 class Predictor {
  public:
   /// What becomes of Send.
@@ -59,6 +61,7 @@ class Predictor {
     kBadSample,  ///< no name (1 to 128 bytes), or another number of values than fields
   };
 
+  /// What a sample may say besides its values.
   struct SampleOptions {
     std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: it counts as it arrives
     std::optional<std::uint64_t> sequence = {};  ///< counts the device's samples
@@ -86,6 +89,7 @@ class Predictor {
 
   enum class Alarm : std::uint8_t { kUnchanged, kRaised, kCleared };
 
+  /// To one sample.
   struct Answer {
     Outcome outcome = Outcome::kUnanswered;
     // Of the sample, as it was sent.
@@ -116,6 +120,7 @@ class Predictor {
     kLive,
     kRefused,  ///< the stream will not have us; asked again every 5 s
   };
+  /// Whether samples are taken now.
   struct StateReport {
     Phase phase = Phase::kNoStream;
     std::string reason;  ///< one sentence; empty when kLive
@@ -133,6 +138,7 @@ class Predictor {
   /// out in a session that begins within this call, so whoever looks at sessions() before it sends
   /// never leaves a gap.
   Sent Send(std::string_view device, std::span<const float> values, const SampleOptions& options);
+  /// The same, with nothing said besides.
   Sent Send(std::string_view device, std::span<const float> values) {
     return Send(device, values, SampleOptions());
   }
