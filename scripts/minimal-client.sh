@@ -37,10 +37,13 @@ fetch_libzmq() {
   local options=(-qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=-
                  -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache::srcpkgcache="
                  -o "Dir::Cache::pkgcache=" -o APT::Sandbox::User=)
-  apt-get "${options[@]}" update
   rm -rf "$folder/source"
   mkdir "$folder/source"
-  (cd "$folder/source" && apt-get "${options[@]}" source zeromq3)
+  (apt-get "${options[@]}" update && cd "$folder/source" && apt-get "${options[@]}" source zeromq3) || {
+    echo "murmurate: apt does not give the source of zeromq3 here; get it yourself and unpack it as" \
+         "$folder/zeromq3" >&2
+    exit 5
+  }
   mv "$folder"/source/zeromq3-*/ "$folder/zeromq3"
 }
 
