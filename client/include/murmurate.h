@@ -31,10 +31,13 @@
  *          not two at once with the same handle. The library starts two threads a client,
  *          mmr-client and mmr-weights (not with MMR_UPDATES_MANUAL), and libzmq two; all signals
  *          are blocked in them. mmr_open starts none. They are gone when mmr_close returns.
+ *
  * FORK     In a forked child every call with the parent's handles fails with MMR_FORKED, and
- * closing does nothing: make new ones there. UNLOAD   When every handle is closed, dlclose leaves
- * nothing behind. HANDLES  NULL and a handle of another kind are MMR_BAD_HANDLE. A closed handle
- * must not be used.
+ *          closing does nothing: make new ones there.
+ *
+ * UNLOAD   When every handle is closed, dlclose leaves nothing behind.
+ *
+ * HANDLES  NULL and a handle of another kind are MMR_BAD_HANDLE. A closed handle must not be used.
  */
 #ifndef MURMURATE_H_
 #define MURMURATE_H_
@@ -174,11 +177,11 @@ typedef void (*mmr_log_function)(void* user, int32_t level, const char* text);
 
 typedef struct mmr_client_options {
   uint32_t size;
-  int32_t pace;           /* MMR_PACE_...: what mmr_act may wait for */
-  const char* name;       /* how the learner shows this process; NULL: "actor" */
-  int32_t without_policy; /* MMR_WITHOUT_...: what mmr_act does before it has weights */
-  int32_t accept_reset;   /* 1: follow a learner that started afresh, though we hold weights */
-  int32_t updates;        /* MMR_UPDATES_MANUAL: newer weights are taken up in mmr_update only */
+  int32_t pace;             /* MMR_PACE_...: what mmr_act may wait for */
+  const char* name;         /* how the learner shows this process; NULL: "actor" */
+  int32_t without_policy;   /* MMR_WITHOUT_...: what mmr_act does before it has weights */
+  int32_t accept_reset;     /* 1: follow a learner that started afresh, though we hold weights */
+  int32_t updates;          /* MMR_UPDATES_MANUAL: newer weights are taken up in mmr_update only */
   int32_t deterministic;    /* 1, mmr_open: greedy, the same bits on every x86-64 machine */
   const char* policy_path;  /* a policy file: played until the learner's weights arrive, or */
   const void* policy_bytes; /* its bytes; */

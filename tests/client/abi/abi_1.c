@@ -227,25 +227,16 @@ int abi_1_differences(char* text, size_t size) {
 }
 
 const char* const* abi_1_functions(void) {
-  static const char* const functions[] = {"mmr_abi_version",   "mmr_version",
-                                          "mmr_last_error",    "mmr_last_status",
-                                          "mmr_status_name",   "mmr_connect",
-                                          "mmr_open",          "mmr_close",
-                                          "mmr_get_state",     "mmr_state_name",
-                                          "mmr_get_stats",     "mmr_setting",
-                                          "mmr_update",        "mmr_save",
-                                          "mmr_next_log",      "mmr_agent_new",
-                                          "mmr_agent_close",   "mmr_act",
-                                          "mmr_act_masked",    "mmr_act_continuous",
-                                          "mmr_act_any",       "mmr_reward",
-                                          "mmr_end",           "mmr_end_any",
-                                          "mmr_took",          "mmr_took_any",
-                                          "mmr_record",        "mmr_record_any",
-                                          "mmr_discard",       "mmr_report",
-                                          "mmr_set_mode",      "mmr_get_shape",
-                                          "mmr_find_part",     "mmr_group_new",
-                                          "mmr_group_close",   "mmr_group_size",
-                                          "mmr_group_agent",   "mmr_group_act",
-                                          "mmr_group_act_any", NULL};
+  static const char* const functions[] = {
+      "mmr_abi_version", "mmr_version",    "mmr_last_error",    "mmr_last_status",
+      "mmr_status_name", "mmr_connect",    "mmr_open",          "mmr_close",
+      "mmr_get_state",   "mmr_state_name", "mmr_get_stats",     "mmr_setting",
+      "mmr_update",      "mmr_save",       "mmr_next_log",      "mmr_agent_new",
+      "mmr_agent_close", "mmr_act",        "mmr_act_masked",    "mmr_act_continuous",
+      "mmr_act_any",     "mmr_reward",     "mmr_end",           "mmr_end_any",
+      "mmr_took",        "mmr_took_any",   "mmr_record",        "mmr_record_any",
+      "mmr_discard",     "mmr_report",     "mmr_set_mode",      "mmr_get_shape",
+      "mmr_find_part",   "mmr_group_new",  "mmr_group_close",   "mmr_group_size",
+      "mmr_group_agent", "mmr_group_act",  "mmr_group_act_any", NULL};
   return functions;
 }
