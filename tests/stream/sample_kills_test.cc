@@ -15,6 +15,8 @@
 namespace murmurate {
 namespace {
 
+constexpr std::size_t kNumbers = 11;  // words of a device in a checkpoint
+
 using testing::HasSubstr;
 using Json = nlohmann::json;
 using Outcome = Predictor::Outcome;
@@ -101,8 +103,8 @@ TEST_F(SampleKills, OfTheDaemonLoseAndDoubleNothingOfAFleet) {
     EXPECT_THAT(word, testing::AnyOf("duplicate", "wire-not-registered")) << count;
   const Json saved = End();
   for (std::size_t i = 0; i < kDevices; ++i) {
-    EXPECT_EQ(Count(saved["stream.numbers"][i * 10]), kEach) << "rows of device " << i;
-    EXPECT_EQ(Count(saved["stream.numbers"][i * 10 + 1]), kEach) << "last number of " << i;
+    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers]), kEach) << "rows of device " << i;
+    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers + 1]), kEach) << "last number of " << i;
   }
   EXPECT_EQ(Count(saved["stream.totals"][0]), kAll);
   EXPECT_EQ(Count(saved["stream.totals"][6]), 0u) << "gaps";
@@ -185,8 +187,8 @@ TEST_F(SampleKills, TwoClientsOfTheirOwnDevicesGoOnAfterEachResume) {
   EXPECT_EQ(stream["gaps"], 0);
   const Json saved = End();
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(Count(saved["stream.numbers"][i * 10]), last) << "rows of device " << i;
-    EXPECT_EQ(Count(saved["stream.numbers"][i * 10 + 1]), last);
+    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers]), last) << "rows of device " << i;
+    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers + 1]), last);
   }
   EXPECT_TRUE(Eventually(20, [&] {
     Predictor::Answer answer;

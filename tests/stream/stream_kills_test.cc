@@ -13,6 +13,8 @@
 namespace murmurate {
 namespace {
 
+constexpr std::size_t kNumbers = 11;  // words of a device in a checkpoint
+
 using Json = nlohmann::json;
 
 constexpr int kDevices = 5, kRate = 40, kKills = 3;
@@ -94,13 +96,13 @@ class StreamKills : public ::testing::Test {
   }
   /// [rows, last number, ..] of a device, as the last checkpoint has them.
   std::uint64_t Saved(int device, std::size_t which) const {
-    return Count(saved_["stream.numbers"][static_cast<std::size_t>(device) * 10 + which]);
+    return Count(saved_["stream.numbers"][static_cast<std::size_t>(device) * kNumbers + which]);
   }
   std::uint64_t Total(std::size_t which) const { return Count(saved_["stream.totals"][which]); }
 
   void ExpectEachTakenOnce() {
     const std::uint64_t all = kDevices * each_;
-    ASSERT_EQ(saved_["stream.numbers"].size(), kDevices * 10u);
+    ASSERT_EQ(saved_["stream.numbers"].size(), kDevices * kNumbers);
     for (int i = 0; i < kDevices; ++i) {
       EXPECT_EQ(Saved(i, 0), each_) << "rows of device " << i;
       EXPECT_EQ(Saved(i, 1), each_) << "last number of device " << i;
