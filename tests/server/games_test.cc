@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "client/environments/gridworld.h"
 #include "client/environments/play.h"
@@ -255,18 +256,25 @@ TEST(Games, GridworldsMaskIsNeverBroken) {
 }
 
 /// `train` of several processes, and greedy play of what is left; `eval` gives the same twice.
+/// Training ends an update after its own episodes reach the mean, and one update may spoil a
+/// policy: of three seeds the median is asked.
 TEST(Games, CatchIsTrainedByFourProcessesAndPlayedGreedily) {
-  const std::string run = UniqueRun();
-  Workplace place;
-  const Ran train = RunMurmurate(
-      place.path(), {"train", "catch", "--seed", "3", "--set", "run.name=" + run}, 100);
-  ASSERT_EQ(train.code, 0) << train.output << train.errors;
-  EXPECT_THAT(train.output, HasSubstr("Solved: "));
-  EXPECT_EQ(train.errors, "");
-  const Ran eval = RunMurmurate(place.path(), {"eval", run}, 60);
-  EXPECT_GE(MeanOfEval(eval), 0.8) << eval.output << eval.errors;
-  EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}, 60).output, eval.output);
-  EXPECT_EQ(SegmentsOf(run), 0);
+  std::vector<double> means;
+  for (const std::string seed : {"3", "4", "5"}) {
+    const std::string run = UniqueRun();
+    Workplace place;
+    const Ran train = RunMurmurate(
+        place.path(), {"train", "catch", "--seed", seed, "--set", "run.name=" + run}, 100);
+    ASSERT_EQ(train.code, 0) << train.output << train.errors;
+    EXPECT_THAT(train.output, HasSubstr("Solved: "));
+    EXPECT_EQ(train.errors, "");
+    const Ran eval = RunMurmurate(place.path(), {"eval", run}, 60);
+    means.push_back(MeanOfEval(eval));
+    EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}, 60).output, eval.output);
+    EXPECT_EQ(SegmentsOf(run), 0);
+  }
+  std::sort(means.begin(), means.end());
+  EXPECT_GE(means[1], 0.8) << testing::PrintToString(means);
 }
 
 /// Without distractors the cue is still there when it is asked for: anybody learns that. Each step
