@@ -1,6 +1,7 @@
 #include "murmurate/client.h"
 
 #include "client/client_core.h"
+#include "client/model_patterns.h"
 #include "shared/core/check.h"
 #include "shared/model/weights_file.h"
 
@@ -196,6 +197,7 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
     return InvalidArgument("client name \"" + options.name +
                            "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
   }
+  MURMURATE_RETURN_IF_ERROR(CheckModelPatterns(options.models));
   if (options.deterministic) {
     return InvalidArgument(
         "ClientOptions::deterministic is for Client::Open: who learns must try what it does not "
@@ -222,6 +224,7 @@ Result<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
     return InvalidArgument(
         "Client::Open plays a policy: set ClientOptions::policy to PolicySource::FromFile(path)");
   }
+  MURMURATE_RETURN_IF_ERROR(CheckModelPatterns(options.models));
   auto policy = ReadPolicy(options.policy.path_, options.policy.bytes_);
   if (!policy.ok()) return policy.status();
   return std::unique_ptr<Client>(

@@ -1,5 +1,6 @@
 #include "client/client_core.h"
 
+#include "client/model_patterns.h"
 #include "shared/model/safetensors.h"
 
 namespace murmurate {
@@ -63,7 +64,9 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
                                                         bool more_follow) {
   if (home().left()) return MadeElsewhere(home());
-  auto agent = roster_.Add(options, rows, [this](ClientModel& model) {
+  AgentOptions mapped = options;
+  mapped.model = ModelOf(options_.models, options.model);
+  auto agent = roster_.Add(mapped, rows, [this](ClientModel& model) {
     return policy_.has_value() ? PlayPolicy(model) : Status();
   });
   if (!agent.ok()) return agent;

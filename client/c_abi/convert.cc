@@ -1,5 +1,7 @@
 #include "client/c_abi/convert.h"
 
+#include <sstream>
+
 #include "client/c_abi/sight.h"
 #include "shared/core/check.h"
 #include "shared/model/spaces_text.h"
@@ -131,6 +133,20 @@ mmr_status ToAction(const mmr_action* given, const Space& space, Action* out) {
   return MMR_OK;
 }
 
+/// "npc-*=npc boss-?=boss"
+mmr_status ToModels(std::string_view text, std::vector<ModelPattern>* out) {
+  std::istringstream pairs{std::string(text)};
+  for (std::string pair; pairs >> pair;) {
+    const std::size_t equals = pair.rfind('=');
+    if (equals == pair.npos) {
+      return Fail("mmr_client_options.models: \"" + pair +
+                  "\" is no PATTERN=MODEL; write npc-*=npc boss-?=boss");
+    }
+    out->push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+  }
+  return MMR_OK;
+}
+
 }  // namespace
 
 mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
@@ -150,7 +166,7 @@ mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
     out->policy = PolicySource::FromMemory(
         std::string(static_cast<const char*>(given.policy_bytes), given.policy_size));
   }
-  return MMR_OK;
+  return given.models == nullptr ? MMR_OK : ToModels(given.models, &out->models);
 }
 
 mmr_status ReadAgentOptions(const mmr_agent_options* options, AgentOptions* out) {

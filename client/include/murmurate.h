@@ -188,6 +188,9 @@ typedef struct mmr_client_options {
   uint64_t policy_size;
   mmr_log_function log; /* NULL: the last 64 lines wait for mmr_next_log */
   void* log_user;
+  /* "npc-*=npc boss-?=boss": mmr_agent_options.model is then what the game calls the agent, and the
+   * first pattern that matches (* any letters, ? one) says which model it plays. NULL: none. */
+  const char* models;
 } mmr_client_options;
 
 /* Returns at once, learner or not; NULL for bad arguments only. options NULL: all defaults. Any. */
@@ -266,7 +269,7 @@ typedef struct mmr_agent_options {
   uint32_t size, reserved;
   const mmr_space* observation;
   const mmr_space* action;
-  const char* model;                /* agents of one model share weights; NULL: "default" */
+  const char* model; /* agents of one model share weights; NULL: "default" (see options.models) */
   const mmr_action* default_action; /* for MMR_WITHOUT_DEFAULT; NULL: zeros, or the nearest bound */
 } mmr_agent_options;
 

@@ -81,6 +81,12 @@ class PolicySource {
   std::string path_, bytes_;
 };
 
+/// Agents whose names read like `agents` (* stands for any letters, ? for one) play `model`.
+struct ModelPattern {
+  std::string agents;
+  std::string model;
+};
+
 /// How a client plays; what is not set is the default.
 struct ClientOptions {
   std::string name = "actor";  ///< [A-Za-z0-9._-]{1,64}: how the learner shows this process
@@ -96,6 +102,9 @@ struct ClientOptions {
   /// brings.
   Updates updates = Updates::kAutomatic;
   LogCallback log = {};
+  /// {{"npc-*", "npc"}, {"boss-?", "boss"}}: AgentOptions::model is then what the game calls the
+  /// agent, and the first pattern that matches says what it plays; without one, it is the model.
+  std::vector<ModelPattern> models = {};
 };
 
 enum class ClientState : std::uint8_t {
@@ -137,7 +146,7 @@ struct ClientStats {
 struct AgentOptions {
   Space observation;
   Space action;
-  std::string model = "default";  ///< agents of one model share weights
+  std::string model = "default";  ///< agents of one model share weights; see ClientOptions::models
   /// For WithoutPolicy::kDefault, whatever the mask says; empty: Action(action).
   Action default_action = {};
 };
