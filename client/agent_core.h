@@ -72,7 +72,8 @@ class AgentCore {
   /// Whether TryTook would take this at a step with this mask (null: none).
   Status CheckRecord(const std::int32_t* choices, const float* numbers, const std::uint8_t* mask);
   void Discard();
-  void Report(std::string_view name, double value);
+  /// False: not counted, as the value is not finite or the name is one too many.
+  bool Report(std::string_view name, double value);
   void SetMode(PlayMode mode) { next_mode_ = mode; }
   /// Hands over what is recorded; nothing else may be called afterwards.
   void Close();

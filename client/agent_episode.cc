@@ -199,12 +199,12 @@ int AgentCore::NameIndex(std::string_view name) {
   return known;
 }
 
-void AgentCore::Report(std::string_view name, double value) {
-  if (!std::isfinite(value)) return;
-  const int index = NameIndex(name);
-  if (index < 0) return;
+bool AgentCore::Report(std::string_view name, double value) {
+  const int index = std::isfinite(value) ? NameIndex(name) : -1;
+  if (index < 0) return false;
   episode_.reported |= 1u << index;
   episode_.reports[index] += value;
+  return true;
 }
 
 std::vector<std::string> AgentCore::report_names() const {

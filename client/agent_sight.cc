@@ -177,8 +177,8 @@ void AgentCore::Allow(std::span<const std::uint8_t> mask) {
 bool AgentCore::TakeComplaint(std::string* sentence) {
   if (complaint_state_.load(std::memory_order_acquire) != Complaint::kMade) return false;
   *sentence = complaint_;
-  complaint_state_.store(Complaint::kTaken, std::memory_order_relaxed);
-  return true;
+  Complaint made = Complaint::kMade;
+  return complaint_state_.compare_exchange_strong(made, Complaint::kTaken);
 }
 
 }  // namespace murmurate

@@ -1,5 +1,8 @@
 #include "murmurate/client.h"
 
+#include <new>
+#include <system_error>
+
 #include "client/client_core.h"
 #include "client/model_patterns.h"
 #include "shared/core/check.h"
@@ -14,6 +17,16 @@ constexpr const char* kNoAgent = "this Agent is not valid: Client::last_error() 
 Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes) {
   if (path.empty()) return ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)));
   return ReadWeightsFile(path);
+}
+
+/// What `make` gives, or why the system has no thread, no file descriptor or no memory for it.
+template <typename Making>
+Result<std::unique_ptr<Client>> Make(Making make) try {
+  return std::unique_ptr<Client>(make());
+} catch (const std::bad_alloc&) {
+  return ResourceError("no memory for a client");
+} catch (const std::system_error& error) {
+  return ResourceError(std::string("no client: ") + error.what());
 }
 
 }  // namespace
@@ -193,6 +206,7 @@ Client::~Client() {
 
 Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, ClientOptions options) {
   if (const auto family = SisterAddresses(address); !family.ok()) return family.status();
+  MURMURATE_RETURN_IF_ERROR(CheckConnectable(address));
   if (!wire::IsGoodName(options.name)) {
     return InvalidArgument("client name \"" + options.name +
                            "\": expected 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -215,8 +229,9 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
     if (!read.ok()) return read.status();
     policy = std::move(*read);
   }
-  return std::unique_ptr<Client>(
-      new Client(std::make_unique<ClientCore>(address, std::move(options), std::move(policy))));
+  return Make([&] {
+    return new Client(std::make_unique<ClientCore>(address, std::move(options), std::move(policy)));
+  });
 }
 
 Result<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
@@ -227,8 +242,9 @@ Result<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
   MURMURATE_RETURN_IF_ERROR(CheckModelPatterns(options.models));
   auto policy = ReadPolicy(options.policy.path_, options.policy.bytes_);
   if (!policy.ok()) return policy.status();
-  return std::unique_ptr<Client>(
-      new Client(std::make_unique<ClientCore>("", std::move(options), std::move(*policy))));
+  return Make([&] {
+    return new Client(std::make_unique<ClientCore>("", std::move(options), std::move(*policy)));
+  });
 }
 
 Agent Client::NewAgent(const AgentOptions& options) {

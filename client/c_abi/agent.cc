@@ -232,8 +232,9 @@ mmr_status mmr_report(mmr_agent* agent, const char* name, double value) {
   if (const mmr_status status = Check(agent); status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
     if (name == nullptr || *name == 0) return Fail("mmr_report: the number needs a name");
-    agent->core->Report(name, value);
-    return MMR_OK;
+    if (agent->core->Report(name, value)) return MMR_OK;
+    return Fail("mmr_report: \"" + std::string(name) + "\" is not counted: the number must be " +
+                "finite, and an agent has at most " + std::to_string(kMaxReports) + " names");
   });
 }
 

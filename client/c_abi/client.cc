@@ -82,11 +82,10 @@ mmr_client* mmr_connect(const char* address, const mmr_client_options* options) 
 
 mmr_client* mmr_open(const mmr_client_options* options) {
   return GuardMaking([&]() -> mmr_client* {
-    if (options == nullptr) {
-      Fail("mmr_open plays a policy: set mmr_client_options.policy_path");
-      return nullptr;
-    }
-    return Make(options, [](ClientOptions given) { return Client::Open(std::move(given)); });
+    return Make(options, [](ClientOptions given) -> Result<std::unique_ptr<Client>> {
+      if (!given.policy.empty()) return Client::Open(std::move(given));
+      return InvalidArgument("mmr_open plays a policy: set mmr_client_options.policy_path");
+    });
   });
 }
 
@@ -106,7 +105,10 @@ mmr_status mmr_get_state(mmr_client* client, mmr_state* state) {
   });
 }
 
-const char* mmr_state_name(int32_t state) { return ToString(static_cast<ClientState>(state)); }
+const char* mmr_state_name(int32_t state) {
+  if (state < MMR_STATE_NO_LEARNER || state > MMR_STATE_REFUSED) return "unknown";
+  return ToString(static_cast<ClientState>(state));
+}
 
 mmr_status mmr_get_stats(mmr_client* client, mmr_stats* stats) {
   if (const mmr_status status = Check(client); status != MMR_OK) return status;

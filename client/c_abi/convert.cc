@@ -133,6 +133,30 @@ mmr_status ToAction(const mmr_action* given, const Space& space, Action* out) {
   return MMR_OK;
 }
 
+constexpr std::uint64_t kMostPolicyBytes = std::uint64_t{1} << 40;
+
+mmr_status ToPolicy(const mmr_client_options& given, PolicySource* out) {
+  const bool bytes = given.policy_bytes != nullptr;
+  if (given.policy_path != nullptr && bytes) {
+    return Fail("mmr_client_options has a policy_path and policy_bytes: give one of them");
+  }
+  if (given.policy_path != nullptr) {
+    if (*given.policy_path == 0) return Fail("mmr_client_options.policy_path is empty");
+    *out = PolicySource::FromFile(given.policy_path);
+    return MMR_OK;
+  }
+  if (bytes != (given.policy_size > 0) || given.policy_size > kMostPolicyBytes) {
+    return Fail("mmr_client_options.policy_bytes is " + std::string(bytes ? "" : "NULL") +
+                (bytes ? "given" : "") + " and policy_size " + std::to_string(given.policy_size) +
+                ": give the bytes of a policy file and how many they are");
+  }
+  if (bytes) {
+    *out = PolicySource::FromMemory(
+        std::string(static_cast<const char*>(given.policy_bytes), given.policy_size));
+  }
+  return MMR_OK;
+}
+
 /// "npc-*=npc boss-?=boss"
 mmr_status ToModels(std::string_view text, std::vector<ModelPattern>* out) {
   std::istringstream pairs{std::string(text)};
@@ -160,12 +184,7 @@ mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
   if (status != MMR_OK) return status;
   out->accept_reset = given.accept_reset != 0;
   out->deterministic = given.deterministic != 0;
-  if (given.policy_path != nullptr) {
-    out->policy = PolicySource::FromFile(given.policy_path);
-  } else if (given.policy_bytes != nullptr) {
-    out->policy = PolicySource::FromMemory(
-        std::string(static_cast<const char*>(given.policy_bytes), given.policy_size));
-  }
+  if ((status = ToPolicy(given, &out->policy)) != MMR_OK) return status;
   return given.models == nullptr ? MMR_OK : ToModels(given.models, &out->models);
 }
 

@@ -25,6 +25,7 @@ enum class HandleKind : std::uint64_t {
 struct Handle {
   Handle(HandleKind handle_kind, const HomeProcess* handle_home)
       : kind(handle_kind), home(handle_home) {}
+  ~Handle() { kind = HandleKind{}; }
   /// Volatile: the last write before the memory is freed is there to be seen.
   volatile HandleKind kind;
   const HomeProcess* const home;  ///< lives as long as what the handle holds
@@ -95,12 +96,9 @@ inline mmr_status Check(const mmr_group* group) { return CheckHandle(group, Hand
 /// process does: nothing of the parent's is touched.
 template <typename H>
 mmr_status Close(H* handle, HandleKind kind) {
-  if (handle == nullptr) return MMR_OK;
-  const mmr_status status = CheckHandle(handle, kind);
-  if (status == MMR_FORKED) return MMR_OK;
-  if (status != MMR_OK) return status;
+  if (handle == nullptr || (handle->kind == kind && handle->home->left())) return MMR_OK;
+  if (const mmr_status status = CheckHandle(handle, kind); status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
-    handle->kind = HandleKind{};
     delete handle;
     return MMR_OK;
   });

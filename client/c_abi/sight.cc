@@ -35,11 +35,20 @@ mmr_status AddInput(const mmr_input& input, Observation* out) {
 
 mmr_status RefuseSight(const AgentCore& core, const float* observation, std::uint64_t numbers) {
   if (observation == nullptr) return Fail("the observation is NULL");
+  if (!core.model()->observation.plain()) {
+    return Fail("this observation is not one Box of float32: use the mmr_..._any functions");
+  }
   return Fail(core.CheckSight(std::span(observation, numbers)));
 }
 
 mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::uint64_t choices) {
   if (allowed == nullptr) return Fail("allowed is NULL, but its count is not 0");
+  const int bytes = core.model()->head.layout().mask_bytes();
+  if (choices == 0 && bytes == 0) return MMR_OK;  // an empty array
+  if (choices == 0) {
+    return Fail("allowed is given and its count is 0: it has " + std::to_string(bytes) +
+                " bytes; or give NULL to allow everything");
+  }
   return Fail(core.CheckMask(std::span(allowed, choices)));
 }
 

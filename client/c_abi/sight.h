@@ -23,7 +23,7 @@ inline mmr_status CheckSight(const AgentCore& core, const float* observation,
 
 inline mmr_status CheckMask(const AgentCore& core, const std::uint8_t* allowed,
                             std::uint64_t choices) {
-  if (core.Fits(std::span(allowed, choices)) && (allowed != nullptr || choices == 0)) [[likely]]
+  if (core.Fits(std::span(allowed, choices)) && (allowed == nullptr) == (choices == 0)) [[likely]]
     return MMR_OK;
   return RefuseMask(core, allowed, choices);
 }

@@ -18,13 +18,11 @@ inline constexpr std::uint32_t kMostStructBytes = 4096;  // more is no size, but
 
 /// MMR_OK, or what is wrong with `size` of the struct called `name`.
 inline mmr_status CheckSize(std::uint32_t size, const char* name, std::size_t ours) {
+  if (size > 0 && size <= kMostStructBytes && size % 4 == 0) return MMR_OK;
   const std::string text = std::string(name) + ".size is " + std::to_string(size);
   if (size == 0) return Fail(text + ": set it to sizeof(" + name + ")");
-  if (size > kMostStructBytes || size % 4 != 0) {
-    return Fail(text + ", which no version of it has (this one: " + std::to_string(ours) +
-                "): set it to sizeof(" + name + ") and the rest to 0");
-  }
-  return MMR_OK;
+  return Fail(text + ", which no version of it has (this one: " + std::to_string(ours) +
+              "): set it to sizeof(" + name + ") and the rest to 0");
 }
 
 /// Of a caller whose header is not ours.

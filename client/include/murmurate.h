@@ -171,8 +171,9 @@ enum { MMR_WITHOUT_RANDOM = 0, MMR_WITHOUT_DEFAULT = 1, MMR_WITHOUT_WAIT = 2 };
 enum { MMR_UPDATES_AUTOMATIC = 0, MMR_UPDATES_MANUAL = 1 };
 enum { MMR_LOG_INFO = 0, MMR_LOG_WARNING = 1, MMR_LOG_ERROR = 2 };
 
-/* Called from mmr-client and mmr-weights, and from the thread inside mmr_update, mmr_get_stats or
- * mmr_close; it must return, and may call nothing of this client. */
+/* Called from mmr-client and mmr-weights, and from the thread inside mmr_connect, mmr_update,
+ * mmr_get_stats or mmr_close; perhaps by two of them at once. It must return, and may call nothing
+ * of this client. */
 typedef void (*mmr_log_function)(void* user, int32_t level, const char* text);
 
 typedef struct mmr_client_options {
@@ -321,7 +322,8 @@ MMR_API mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* obser
                                   const mmr_action* action);
 /* Forgets the unfinished episode (quick-load). One. */
 MMR_API mmr_status mmr_discard(mmr_agent* agent);
-/* A named number of this episode; several add up; at most 16 names. One. */
+/* A named number of this episode; several add up; at most 16 names, known by their first 64
+ * letters. One. */
 MMR_API mmr_status mmr_report(mmr_agent* agent, const char* name, double value);
 enum { MMR_TRAIN = 0, MMR_EVALUATE = 1, MMR_SILENT = 2 };
 MMR_API mmr_status mmr_set_mode(mmr_agent* agent,

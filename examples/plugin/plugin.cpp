@@ -15,14 +15,19 @@ mmr::Agent agent;
 
 #define PLUGIN extern "C" __attribute__((visibility("default")))
 
-/// 0, or 1 for an address that cannot be read. A missing learner is no error.
-PLUGIN int plugin_open(const char* address, int observations, int actions) {
+/// 0, or 1 where an argument is wrong or memory is short: plugin_act must not be called then. A
+/// missing learner is no error.
+PLUGIN int plugin_open(const char* address, int observations, int actions) try {
   auto connected = mmr::Client::Connect(address, {.name = "plug-in"});
   if (!connected.ok()) return 1;
-  client = std::move(*connected);
   agent =
-      client->NewAgent({.observation = mmr::Box({observations}), .action = mmr::Discrete(actions)});
+      (*connected)
+          ->NewAgent({.observation = mmr::Box({observations}), .action = mmr::Discrete(actions)});
+  if (!agent.valid()) return 1;
+  client = std::move(*connected);
   return 0;
+} catch (...) {
+  return 1;  // no exception crosses into a game that is perhaps not C++
 }
 
 PLUGIN int plugin_act(const float* observation, int count) {

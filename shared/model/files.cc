@@ -45,7 +45,7 @@ bool WriteAll(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// A process of our number died while it wrote: its left-over gives way.
+/// A thread of our number died while it wrote: its left-over gives way.
 int CreateExclusively(const std::string& path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const int fd = open(path.c_str(), kFlags, 0666);
@@ -122,7 +122,7 @@ Status SyncFolder(const std::string& path) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string temporary = path + ".tmp-" + std::to_string(getpid());
+  const std::string temporary = path + ".tmp-" + std::to_string(gettid());
   NewFile file(temporary);
   Status written = file.Write(bytes);
   if (written.ok()) written = file.Sync();

@@ -56,7 +56,7 @@ Status NewFile::Sync() {
 }
 
 Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string temporary = path + ".tmp-" + std::to_string(GetCurrentProcessId());
+  const std::string temporary = path + ".tmp-" + std::to_string(GetCurrentThreadId());
   NewFile file(temporary);
   Status written = file.Write(bytes);
   if (written.ok()) written = file.Sync();

@@ -46,8 +46,8 @@ enum class OtherTypes : std::uint8_t { kRefuse, kName };
 Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes,
                                          OtherTypes others = OtherTypes::kRefuse);
 
-/// Whole files: write to `PATH.tmp-PID`, fsync, rename; so a reader sees the old file or the new
-/// one.
+/// Whole files: write to `PATH.tmp-THREAD`, fsync, rename; so a reader sees the old file or the new
+/// one, and of several threads that write one path, the last.
 Status WriteFileAtomically(const std::string& path, std::span<const std::byte> bytes);
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes);
 

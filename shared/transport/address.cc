@@ -57,6 +57,14 @@ Result<ParsedAddress> ParseAddress(const std::string& address) {
   return parsed;
 }
 
+Status CheckConnectable(const std::string& address) {
+  const Result<ParsedAddress> parsed = ParseAddress(address);
+  if (!parsed.ok() || parsed->ipc) return parsed.status();
+  if (parsed->port != 0 && parsed->host != "*") return Status();
+  return InvalidArgument("cannot connect to " + address +
+                         ": expected a host and a port, e.g. tcp://127.0.0.1:7420");
+}
+
 Result<AddressFamily> SisterAddresses(const std::string& main) {
   Result<ParsedAddress> parsed = ParseAddress(main);
   if (!parsed.ok()) return parsed.status();

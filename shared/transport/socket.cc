@@ -222,15 +222,9 @@ Status Socket::Bind(const std::string& address) {
 }
 
 Status Socket::Connect(const std::string& address) {
-  Result<ParsedAddress> parsed = ParseAddress(address);
-  if (!parsed.ok()) return parsed.status();
-  if (!parsed->ipc) {
-    if (parsed->port == 0 || parsed->host == "*") {
-      return InvalidArgument("cannot connect to " + address +
-                             ": expected a host and a port, e.g. tcp://127.0.0.1:7420");
-    }
-    Set(state_->handle, ZMQ_IPV6, parsed->host.front() == '[' ? 1 : 0);
-  }
+  MURMURATE_RETURN_IF_ERROR(CheckConnectable(address));
+  const Result<ParsedAddress> parsed = ParseAddress(address);
+  if (!parsed->ipc) Set(state_->handle, ZMQ_IPV6, parsed->host.front() == '[' ? 1 : 0);
   if (zmq_connect(state_->handle, address.c_str()) != 0) {
     return InvalidArgument("cannot connect to " + address + ": " + zmq_strerror(errno) +
                            "; expected e.g. tcp://127.0.0.1:7420 or ipc:///tmp/murmurate/main");

@@ -158,6 +158,8 @@ struct AddressFamily {
 /// kInvalidArgument with an example when `main` is neither tcp://HOST:PORT nor ipc://PATH, or too
 /// long.
 Result<AddressFamily> SisterAddresses(const std::string& main);
+/// kInvalidArgument too where one can only listen: tcp://*:7420, tcp://127.0.0.1:*.
+Status CheckConnectable(const std::string& address);
 /// True for ipc and for tcp addresses whose host resolves to loopback only.
 bool IsLocalAddress(const std::string& address);
 

@@ -1,15 +1,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <system_error>
 
-#include "shared/core/check.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
 
 WakeSignal::WakeSignal() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  MURMURATE_CHECK(fd_ >= 0, "no eventfd: raise the limit of open files (ulimit -n)");
+  if (fd_ >= 0) return;
+  throw std::system_error(errno, std::generic_category(),
+                          "no eventfd: raise the limit of open files (ulimit -n)");
 }
 
 WakeSignal::~WakeSignal() { close(fd_); }

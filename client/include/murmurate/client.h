@@ -201,7 +201,8 @@ class Agent {
   void Discard();
 
   /// A named number of this episode ("kills", 3); the learner shows its mean as rollout/kills, or
-  /// eval/kills. Several calls add up. At most 16 names.
+  /// eval/kills. Several calls add up. At most 16 names, of which the first 64 letters count; one
+  /// more name, or a value that is not finite, is not counted.
   void Report(std::string_view name, double value);
 
   void Mode(PlayMode mode);  ///< from the next episode's first Act on
@@ -245,7 +246,7 @@ class AgentGroup {
 class Client {
  public:
   /// Returns at once, learner or not; fails only for bad arguments (the address, the name, a policy
-  /// file that cannot be read).
+  /// file that cannot be read) and where the system has no thread or file descriptor left.
   static Result<std::unique_ptr<Client>> Connect(const std::string& address,
                                                  ClientOptions options = {});
   /// Plays options.policy: no socket, no thread, no learner.

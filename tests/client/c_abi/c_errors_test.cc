@@ -133,7 +133,7 @@ TEST_F(CErrors, ConnectAndOpenSayWhatIsWrongWithTheirArguments) {
   options.policy_bytes = "rubbish", options.policy_size = 7;
   expect("", MMR_INVALID_DATA);
   ExpectNone(mmr_open(nullptr), MMR_INVALID_ARGUMENT, "policy_path");
-  ExpectNone(mmr_open(&options), MMR_INVALID_ARGUMENT, "set ClientOptions::policy");
+  ExpectNone(mmr_open(&options), MMR_INVALID_ARGUMENT, "mmr_client_options.policy_path");
 }
 
 TEST_F(CErrors, SpacesThatMakeNoSenseGiveNoAgent) {
