@@ -47,9 +47,11 @@ save() {
 
 installs() { [[ $1 == ./run* || $1 == *"apt install"* || $1 == *"pip install"* ]]; }
 
-enter() { # as typed, in this shell, which shows the line first
+enter() { # as typed, in this shell, which shows the line first and how long it took behind it
+  local began=$SECONDS
   echo "\$ $1"
-  eval "$1"
+  eval "$1" || return
+  echo "($((SECONDS - began)) s)"
 }
 
 type_lines() { # install|play; a person reads where the learner listens before he goes on
@@ -83,14 +85,14 @@ number() { # NAME: of the model or stream that the live learner tells of
   murmurate status --json | sed -n "s/^ *\"$1\": \([0-9]*\).*/\1/p" | tail -n1
 }
 
-wins() { # head|tail FILE: in how many of the first or last 200 rounds the flag was reached
+wins() { # head|tail FILE: in how many of the first or last 500 rounds the flag was reached
   sed -n 's/^round [0-9]*: the flag was reached \([0-9]*\) times.*/\1/p' "$2" | "$1" -n1
 }
 expect_wins() { # head|tail FILE WHAT
   local count
   count=$(wins "$1" "$2")
-  [ "${count:-0}" -ge 150 ] || fail "$3: the flag was reached ${count:-0} times of 200"
-  tell "$3: the flag was reached $count times of 200"
+  [ "${count:-0}" -ge 375 ] || fail "$3: the flag was reached ${count:-0} times of 500"
+  tell "$3: the flag was reached $count times of 500"
 }
 
 look_at_game() {

@@ -1,9 +1,9 @@
 // A tiny game: a hill car without enough power. It must swing back and forth to reach the flag, and
-// says every 200 rounds how often it did.
+// says every 500 rounds how often it did.
 //
 // Positions run from -1.2 to 0.6 (the flag stands at 0.5). Three actions: 0 push left, 1 coast, 2
 // push right. A step costs 1 point, the flag gives 100; after 400 steps the round is cut. It goes
-// on for 10000 rounds, or for $GAME_ROUNDS.
+// on for 20000 rounds, or for $GAME_ROUNDS.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class Game {
   /// The round is over, the next one begins.
   void Reset() {
     wins_ += won();
-    if (round_++ % 200 == 0) {
-      std::cout << "round " << round_ - 1 << ": the flag was reached " << wins_ << " times of 200"
+    if (round_++ % 500 == 0) {
+      std::cout << "round " << round_ - 1 << ": the flag was reached " << wins_ << " times of 500"
                 << std::endl;
       wins_ = 0;
     }
@@ -54,7 +54,7 @@ class Game {
  private:
   static int Rounds() {
     const char* const wanted = std::getenv("GAME_ROUNDS");
-    return wanted == nullptr ? 10000 : std::atoi(wanted);
+    return wanted == nullptr ? 20000 : std::atoi(wanted);
   }
 
   void Begin() {

@@ -1,5 +1,5 @@
 /* The same tiny game as game.h, for C: a hill car without enough power, which must swing back and
- * forth to reach the flag, and says every 200 rounds how often it did. $GAME_ROUNDS: not 10000. */
+ * forth to reach the flag, and says every 500 rounds how often it did. $GAME_ROUNDS: not 20000. */
 #ifndef GAME_C_H_
 #define GAME_C_H_
 
@@ -34,8 +34,8 @@ static inline void game_look(struct game* game) {
 /* The next round begins. */
 static inline void game_reset(struct game* game) {
   game->wins += game->won;
-  if (game->round > 0 && game->round % 200 == 0) {
-    printf("round %d: the flag was reached %d times of 200\n", game->round, game->wins);
+  if (game->round > 0 && game->round % 500 == 0) {
+    printf("round %d: the flag was reached %d times of 500\n", game->round, game->wins);
     fflush(stdout);
     game->wins = 0;
   }
@@ -51,7 +51,7 @@ static inline void game_reset(struct game* game) {
 static inline struct game game_start(uint32_t seed) {
   struct game game = {0};
   const char* wanted = getenv("GAME_ROUNDS");
-  game.rounds = wanted == NULL ? 10000 : atoi(wanted);
+  game.rounds = wanted == NULL ? 20000 : atoi(wanted);
   game.random = seed;
   game_reset(&game);
   return game;

@@ -237,7 +237,7 @@ TEST(Serve, TwoModelsLearnAtOnce) {
   EXPECT_TRUE(place.Has("runs/serve/models/" + second + "/checkpoints/latest/weights.safetensors"));
 }
 
-/// Of the last 200 rounds that a game told of, in how many the flag was reached.
+/// Of the last 500 rounds that a game told of, in how many the flag was reached.
 int LastWins(const std::string& output) {
   const std::string words = "the flag was reached ";
   const std::size_t at = output.rfind(words);
@@ -249,8 +249,8 @@ TEST(Serve, TheGameOfTheReadmeIsLearned) {
   Process serve(place.path(), {"serve", "--set", kAnyPort});
   Process game(place.path(), {AddressOf(place, "serve")}, kGame);
   EXPECT_EQ(game.Wait(60), 0) << game.Errors();
-  EXPECT_THAT(game.Output(), HasSubstr("round 10000"));
-  EXPECT_GE(LastWins(game.Output()), 150) << game.Output();
+  EXPECT_THAT(game.Output(), HasSubstr("round 20000"));
+  EXPECT_GE(LastWins(game.Output()), 375) << game.Output();
   serve.Send(SIGTERM);
   EXPECT_EQ(serve.Wait(5), 0);
 }
@@ -261,8 +261,8 @@ TEST(Serve, TheGameInCIsLearnedFromToo) {
   Process game(place.path(), {AddressOf(place, "serve")}, kGameInC);
   EXPECT_EQ(game.Wait(60), 0) << game.Errors();
   EXPECT_EQ(game.Errors(), "");
-  EXPECT_THAT(game.Output(), HasSubstr("round 10000"));
-  EXPECT_GE(LastWins(game.Output()), 150) << game.Output();
+  EXPECT_THAT(game.Output(), HasSubstr("round 20000"));
+  EXPECT_GE(LastWins(game.Output()), 375) << game.Output();
   serve.Send(SIGTERM);
   EXPECT_EQ(serve.Wait(5), 0);
   const std::string rows = place.Read("runs/serve/progress.csv");
