@@ -95,9 +95,14 @@ follow_stream() {
   local fetched
   fetched=$(on_machine -- scripts/story.sh lines stream | sed -n 's/apt install/apt-get install --download-only/p')
   on_machine -- sh -c "$fetched"
-  # No init system runs in an image: what would start the broker, as it is installed, is done by hand.
-  on_machine "$own" -- sh -c 'scripts/story.sh install stream && install -d -o mosquitto /run/mosquitto &&
-    service mosquitto start && exec scripts/story.sh play stream'
+  # No init system runs in an image. What systemd would start as the broker is installed is started here.
+  on_machine "$own" -- sh -c 'scripts/story.sh install stream
+    unit=/lib/systemd/system/mosquitto.service
+    sed -n s/^ExecStartPre=//p $unit | sh
+    $(sed -n s/^ExecStart=//p $unit) &
+    trap "kill $!; wait" EXIT
+    for i in $(seq 100); do mosquitto_pub -t ready -m yes 2>/dev/null && break; sleep 0.1; done
+    scripts/story.sh play stream'
 }
 
 if [ "${1:-}" != --in-namespaces ]; then

@@ -10,8 +10,7 @@ set -euo pipefail
 clone=$(cd "$(dirname "$0")/.." && pwd)
 
 fail() {
-  echo "story $story: $1; the session:" >&4
-  tail -n 30 session.txt >&4
+  tell "$1"
   exit 1
 }
 tell() { echo "story $story: $1" >&4; }
@@ -74,8 +73,12 @@ eventually() { # SECONDS CONDITION...: whether it holds before they have passed
   done
 }
 
-end_jobs() { # what lines that end in & left running
-  local pids
+end_session() { # and what lines that end in & left running
+  local code=$? pids
+  if [ $code != 0 ]; then
+    tell "not as written; the session's end:"
+    tail -n 30 session.txt >&4
+  fi
   pids=$(jobs -p)
   [ -z "$pids" ] || kill $pids 2>/dev/null || true
   wait || true
@@ -159,7 +162,7 @@ case $1 in
   install) type_lines install ;;
   play)
     exec 4>&1 >session.txt 2>&1
-    trap end_jobs EXIT
+    trap end_session EXIT
     save
     if [ -f .venv/bin/activate ]; then . .venv/bin/activate; fi
     type_lines play

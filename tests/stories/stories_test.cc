@@ -124,6 +124,7 @@ TEST(Stories, AStreamEngineerTypesThreeCommands) {
 struct Shown {
   const char *story, *name, *folder, *comment;
   int lines;  ///< at most
+  friend void PrintTo(const Shown& shown, std::ostream* out) { *out << shown.name; }
 };
 
 class StoryFiles : public ::testing::TestWithParam<Shown> {};
