@@ -87,14 +87,18 @@ install_murmurate() {
 
 follow_game() { story game; }
 follow_researcher() {
-  on_machine -- scripts/story.sh install researcher
+  on_machine -- scripts/story.sh install researcher || {
+    on_machine -- .venv/bin/pip download --quiet --no-deps --dest /tmp gymnasium ||
+      unable "PyPI gives nothing here"
+    return 1
+  }
   story researcher
 }
-# The broker that its package starts is to be in the machine's own network.
+# What it installs is fetched before, because the broker of its package is to be in the machine's own network.
 follow_stream() {
   local fetched
   fetched=$(on_machine -- scripts/story.sh lines stream | sed -n 's/apt install/apt-get install --download-only/p')
-  on_machine -- sh -c "$fetched"
+  on_machine -- sh -c "$fetched" || unable "apt gives no broker here"
   # No init system runs in an image. What systemd would start as the broker is installed is started here.
   on_machine "$own" -- sh -c 'scripts/story.sh install stream
     unit=/lib/systemd/system/mosquitto.service
@@ -124,7 +128,7 @@ if [ "${1:-}" = --no-cache ]; then cache=false; shift; fi
 "$own" true
 cache_folder=$(ccache --get-config cache_dir 2>/dev/null || true)
 mapfile -t settings < <(pip_settings; env | grep -iE '^https?_proxy=' || true)
-if $cache; then settings+=(CCACHE_BASEDIR=$inside CCACHE_NOHASHDIR=1); else settings+=(CCACHE_DISABLE=1); fi
+if $cache; then settings+=("CCACHE_BASEDIR=$inside" CCACHE_NOHASHDIR=1); else settings+=(CCACHE_DISABLE=1); fi
 
 [ -d "$place/bare" ] || bare_image
 took=()
