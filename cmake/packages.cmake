@@ -1,7 +1,12 @@
 # Debian packages, one a component of `cmake --install`:  cmake --build --preset release --target package
 # puts them into the build folder and builds nothing that is not in them. docs/packages.md lists them.
-set(MURMURATE_MAINTAINER "murmurate maintainers <maintainers@murmurate.invalid>" CACHE STRING
-    "Who answers for packages made here: NAME <ADDRESS>")
+# Who makes packages answers for them, and says so as Debian's own tools ask. Without that they are nobody's:
+# names in .invalid can belong to no one (RFC 2606).
+set(maintainer "murmurate maintainers <maintainers@murmurate.invalid>")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+  set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(MURMURATE_MAINTAINER ${maintainer} CACHE STRING "Who answers for packages made here: NAME <ADDRESS>")
 set(package_revision 1)
 
 set(CPACK_GENERATOR DEB)

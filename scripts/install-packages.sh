@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and only then touches the network.
-#   scripts/install-packages.sh client|build|test|ci
+#   scripts/install-packages.sh client|build|test|ci|stories
 # client: what the client alone needs, with libzmq's source.  build: what ./run and the Debian packages
-# need.  test: also a broker for the tests.  ci: also the checkers, and a compiler for Windows.
+# need, and a Python to play from.  test: also a broker for the tests.  ci: also the checkers, and a
+# compiler for Windows.  stories: what makes a clean Debian (scripts/stories.sh).
 set -euo pipefail
 
 client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev libflatbuffers-dev
         flatbuffers-compiler libboost-dev libxxhash-dev)
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
-       libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev)
-test=(mosquitto mosquitto-clients openssl python3-venv)
+       libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev python3-venv)
+test=(mosquitto mosquitto-clients openssl)
 ci=(clang-format git doxygen lintian g++-mingw-w64-x86-64-posix)
+stories=(debootstrap git python3)
 
 case "${1:-build}" in
   client) wanted=("${client[@]}") ;;
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
-  *) echo "usage: scripts/install-packages.sh client|build|test|ci" >&2; exit 2 ;;
+  stories) wanted=("${stories[@]}") ;;
+  *) echo "usage: scripts/install-packages.sh client|build|test|ci|stories" >&2; exit 2 ;;
 esac
 
 missing=()

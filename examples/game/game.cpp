@@ -1,40 +1,20 @@
-// A game that learns while it is played:  murmurate serve &   then   game [ADDRESS [ROUNDS]]
+// A game that learns while it is played:  murmurate serve &   then   game [ADDRESS]
 #include "game.h"
 
 #include <murmurate/client.h>
 
-#include <iostream>
-#include <string>
-
 namespace mmr = murmurate;
 
-int main(int argument_count, char** arguments) {
-  const std::string address = argument_count > 1 ? arguments[1] : "tcp://127.0.0.1:7420";
-  const int rounds = argument_count > 2 ? std::stoi(arguments[2]) : 3000;
-  auto client = mmr::Client::Connect(address, {.name = "game-7"});
-  if (!client.ok()) {
-    std::cerr << client.status() << '\n';  // bad arguments only: a missing learner is no error
-    return 1;
-  }
-  mmr::Agent agent = (*client)->NewAgent(
-      {.observation = mmr::Box({Game::kObservations}), .action = mmr::Discrete(Game::kActions)});
+int main(int argc, char** argv) {
+  auto client = mmr::Client::Connect(argc > 1 ? argv[1] : "tcp://127.0.0.1:7420", {.name = "car"});
+  if (!client.ok()) return std::cerr << client.status() << '\n', 1;  // bad arguments only
+  auto agent = (*client)->NewAgent({.observation = mmr::Box({4}), .action = mmr::Discrete(3)});
   Game game;
-  int wins = 0;
-  for (int round = 1; round <= rounds;) {
-    const int action = agent.Act(game.observation());
+  while (game.goes_on()) {
+    const int action = agent.Act(game.observation());  // local inference under the newest weights
     game.Step(action);
     agent.Reward(game.reward());
-    if (!game.won() && !game.timed_out()) continue;
-    wins += game.won();
-    agent.Report("won", game.won());  // to reports.csv of the run
-    if (game.won()) agent.End(mmr::kTerminated);
-    if (game.timed_out()) agent.End(mmr::kTruncated, game.observation());
-    game.Reset();
-    if (round++ % 200 == 0) {
-      std::cout << "round " << round - 1 << ": the flag was reached " << wins
-                << " times of 200, learner: " << mmr::ToString((*client)->State().state)
-                << std::endl;
-      wins = 0;
-    }
+    if (game.won()) agent.End(mmr::kTerminated), game.Reset();
+    if (game.timed_out()) agent.End(mmr::kTruncated, game.observation()), game.Reset();
   }
 }

@@ -40,9 +40,10 @@ void ExpectThatItLearns(const Workplace& place, const std::string& learner,
   const std::string address = "ipc://" + place.path() + "/main", run = UniqueRun();
   Process serve(place.path(),
                 {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                 "run.name=" + run, "--set", "algorithm.batch_steps=256", "--steps", "20000"},
+                 "run.name=" + run, "--set", "algorithm.batch_steps=256", "--steps", "300000"},
                 {"/bin/sh", "-c", "exec " + learner + " \"$@\""});
-  Process play(place.path(), {}, {"/bin/sh", "-c", "exec " + game + " " + address + " 100000000"});
+  Process play(place.path(), {},
+               {"/bin/sh", "-c", "exec env GAME_ROUNDS=100000000 " + game + " " + address});
   EXPECT_EQ(serve.Wait(30), 0) << serve.Output() << serve.Errors();
   EXPECT_GE(TrainedSteps(place.Read("runs/" + run + "/progress.csv")), 1024);
   // A game plays on without a learner, to its own end.

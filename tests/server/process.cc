@@ -70,7 +70,7 @@ Process::Process(const std::string& folder, std::vector<std::string> arguments,
   const std::string base = folder + "/process-" + std::to_string(++count);
   output_ = base + ".out";
   errors_ = base + ".err";
-  const bool instead = !prefix.empty() && prefix[0].starts_with(MURMURATE_EXAMPLES);
+  const bool instead = !prefix.empty() && prefix.back().starts_with(MURMURATE_EXAMPLES);
   if (!instead) arguments.insert(arguments.begin(), MURMURATE_EXECUTABLE);
   arguments.insert(arguments.begin(), prefix.begin(), prefix.end());
   std::vector<char*> pointers;

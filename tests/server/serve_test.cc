@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/sanitized.h"
@@ -236,17 +237,22 @@ TEST(Serve, TwoModelsLearnAtOnce) {
   EXPECT_TRUE(place.Has("runs/serve/models/" + second + "/checkpoints/latest/weights.safetensors"));
 }
 
-TEST(Serve, TheGameOfTheReadmeLearnsAndReports) {
+/// Of the last 500 rounds that a game told of, in how many the flag was reached.
+int LastWins(const std::string& output) {
+  const std::string words = "the flag was reached ";
+  const std::size_t at = output.rfind(words);
+  return at == std::string::npos ? -1 : std::atoi(output.c_str() + at + words.size());
+}
+
+TEST(Serve, TheGameOfTheReadmeIsLearned) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kAnyPort});
-  Process game(place.path(), {AddressOf(place, "serve"), "6000"},
-               kGame);  // not over before it is heard
-  EXPECT_EQ(game.Wait(20), 0) << game.Errors();
-  EXPECT_THAT(game.Output(), HasSubstr("round 6000"));
+  Process game(place.path(), {AddressOf(place, "serve")}, kGame);
+  EXPECT_EQ(game.Wait(60), 0) << game.Errors();
+  EXPECT_THAT(game.Output(), HasSubstr("round 20000"));
+  EXPECT_GE(LastWins(game.Output()), 375) << game.Output();
   serve.Send(SIGTERM);
   EXPECT_EQ(serve.Wait(5), 0);
-  EXPECT_THAT(place.Read("runs/serve/reports.csv"),
-              ::testing::ContainsRegex("[0-9]+,won,[0-9.e-]+,[0-9]+\n"));
 }
 
 TEST(Serve, TheGameInCIsLearnedFromToo) {
@@ -255,7 +261,8 @@ TEST(Serve, TheGameInCIsLearnedFromToo) {
   Process game(place.path(), {AddressOf(place, "serve")}, kGameInC);
   EXPECT_EQ(game.Wait(60), 0) << game.Errors();
   EXPECT_EQ(game.Errors(), "");
-  EXPECT_THAT(game.Output(), HasSubstr("round 6000"));
+  EXPECT_THAT(game.Output(), HasSubstr("round 20000"));
+  EXPECT_GE(LastWins(game.Output()), 375) << game.Output();
   serve.Send(SIGTERM);
   EXPECT_EQ(serve.Wait(5), 0);
   const std::string rows = place.Read("runs/serve/progress.csv");
@@ -284,8 +291,9 @@ TEST(Serve, ASettingAndARateAreSetWhileItRuns) {
 TEST(Serve, AGameOutlivesItsLearner) {
   Workplace place;
   Process serve(place.path(), {"serve", "--set", kAnyPort});
-  Process game(place.path(), {AddressOf(place, "serve"), "1000000"}, kGame);
-  ASSERT_TRUE(game.Says("learner: live"));
+  Process game(place.path(), {AddressOf(place, "serve")},
+               {"env", "GAME_ROUNDS=1000000", kGame.front()});
+  ASSERT_TRUE(serve.Says("model default")) << serve.Errors();
   serve.Send(SIGKILL);
   serve.Wait(5);
   const auto rounds = [&] {

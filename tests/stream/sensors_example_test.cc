@@ -88,7 +88,7 @@ TEST_F(SensorsExample, EndsByItselfForecastsBetterThanTheLastValueAndLeavesOnlyI
 TEST_F(SensorsExample, ASecondFleetIsTakenAsTheFirstWas) {
   Broker broker;
   ASSERT_TRUE(broker.Start());
-  Process server(place_.path(), {"serve", kExample / "sensors.toml", "--set",
+  Process server(place_.path(), {"serve", kExample / "lossless.toml", "--set",
                                  "stream.temp.broker=" + broker.address(), "--set",
                                  "server.listen=[\"ipc\"]", "--set", "run.name=sensors"});
   ASSERT_TRUE(server.Says(": connected")) << server.Errors();
