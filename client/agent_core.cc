@@ -46,6 +46,7 @@ void AgentCore::Close() {
     }
   }
   recorder_.HandOverNews(steps());
+  recorder_.Finish();
   model_->pins->Remove(&pin_);
   closed_.store(true, std::memory_order_release);
   model_->bell->roster_changed.store(true, std::memory_order_release);
@@ -58,22 +59,14 @@ void AgentCore::Fit(std::unique_ptr<AgentGear> gear) {
   gear_.store(gears_.back().get(), std::memory_order_release);
 }
 
-std::vector<std::shared_ptr<TrajectoryRing>> AgentCore::rings() const {
-  std::lock_guard lock(gears_mutex_);
-  std::vector<std::shared_ptr<TrajectoryRing>> rings;
-  for (const auto& gear : gears_) {
-    if (gear->ring != nullptr) rings.push_back(gear->ring);
-  }
-  return rings;
-}
-
 void AgentCore::ChangeGear(AgentGear* gear) {
   // Only another model makes an agent forget.
   if (fitted_ != nullptr && fitted_->policies->spec() == gear->policies->spec()) {
     std::swap(gear->memory, fitted_->memory);
   }
   fitted_ = gear;
-  recorder_.Attach(gear->ring.get(), gear->episodes);
+  head_ = &gear->shape->head;
+  recorder_.Attach(gear->ring.get());
   if (gear->reseed) random_ = Random(gear->seed);
   playing_ = recorded_ = drawn_ = false;
   hold_ = {};
@@ -189,7 +182,7 @@ bool AgentCore::MayBegin(bool record) {
   const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
   if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
   // With every block on its way, the sender is behind: wait for it rather than drop.
-  if (!fitted_->ring->HasFree() || !model_->Reserve(fitted_->ring->layout().length)) return false;
+  if (!recorder_.TakeInHand() || !model_->Reserve(fitted_->ring->layout().length)) return false;
   // The credit may be of a later version, or what a session that has just ended gave back.
   if (newest >= model_->at_version.load(std::memory_order_acquire) &&
       model_->live.load(std::memory_order_acquire))

@@ -81,8 +81,16 @@ class AgentCore {
   // mmr-client, or before the agent is given away.
   void Fit(std::unique_ptr<AgentGear> gear);
   const AgentGear* gear() const { return gear_.load(std::memory_order_acquire); }
-  /// Every ring the agent was ever given, the present one last.
-  std::vector<std::shared_ptr<TrajectoryRing>> rings() const;
+  /// visit(ring) of every ring the agent was ever given, the present one last, until it says true;
+  /// whether it did.
+  template <typename Visit>
+  bool AnyRing(Visit visit) const {
+    const std::lock_guard lock(gears_mutex_);
+    for (const auto& gear : gears_) {
+      if (gear->ring != nullptr && visit(gear->ring)) return true;
+    }
+    return false;
+  }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   const AgentCounts& counts() const { return counts_; }
   const std::shared_ptr<ClientModel>& model() const { return model_; }
@@ -102,10 +110,6 @@ class AgentCore {
     bool spoiled = false;        ///< a reward was not finite: no return to report
     std::uint32_t reported = 0;  ///< bit of each name
     std::array<double, kMaxReports> reports{};
-  };
-  struct ReportName {
-    std::array<char, 64> given{}, text{};  ///< as the game says it; as the wire takes it
-    std::size_t size = 0;
   };
 
   /// What the agent looks at.
@@ -145,7 +149,7 @@ class AgentCore {
   std::uint64_t steps() const { return counts_.steps.load(std::memory_order_relaxed); }
   static bool PinTogether(std::span<AgentCore* const> agents);
   static void RunTogether(AgentGear& lent, std::span<AgentCore* const> agents);
-  const ActionHead& head() const { return fitted_ == nullptr ? model_->head : fitted_->head; }
+  const ActionHead& head() const { return *head_; }
   ActionHead::Row PlayedRow() const;
   /// game_ holds what the game did.
   Status TookWords();
@@ -163,11 +167,12 @@ class AgentCore {
   std::atomic<int> report_count_{0};
   enum class Complaint : std::uint8_t { kNone, kMade, kTaken };
   std::atomic<Complaint> complaint_state_{Complaint::kNone};
-  std::string complaint_;  ///< written once, before kMade
-  std::array<ReportName, kMaxReports> report_names_;
+  std::string complaint_;                               ///< written once, before kMade
+  std::array<std::uint8_t, kMaxReports> report_names_;  ///< numbers of model.report_names
 
   // The game's thread only.
   AgentGear* fitted_ = nullptr;
+  const ActionHead* head_ = &model_->head;  ///< or that of what is fitted
   TrajectoryRecorder recorder_;
   Random random_;
   PolicyHold hold_;
@@ -201,6 +206,7 @@ void AgentCore::Complain(Say say) {
   if (complaint_state_.load(std::memory_order_relaxed) != Complaint::kNone) return;
   complaint_ = Status(say()).message();
   complaint_state_.store(Complaint::kMade, std::memory_order_release);
+  model_->bell->complained.store(true, std::memory_order_release);
 }
 
 }  // namespace murmurate

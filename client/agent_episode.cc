@@ -16,11 +16,6 @@ namespace {
 /// probabilities overflows.
 constexpr float kLeastLogProbability = -69.0775528f;
 
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-         c == '_' || c == '-';
-}
-
 }  // namespace
 
 void AgentCore::Reward(double reward) {
@@ -180,21 +175,14 @@ void AgentCore::Discard() {
 }
 
 int AgentCore::NameIndex(std::string_view name) {
-  const std::size_t size = std::min<std::size_t>(name.size(), report_names_[0].text.size());
   const int known = report_count_.load(std::memory_order_relaxed);
   for (int i = 0; i < known; ++i) {
-    const ReportName& held = report_names_[i];
-    if (held.size == size && std::equal(name.begin(), name.begin() + size, held.given.begin())) {
-      return i;
-    }
+    if (model_->report_names.Is(report_names_[i], name)) return i;
   }
-  if (known == kMaxReports || size == 0) return -1;
-  ReportName& added = report_names_[known];
-  added.size = size;
-  for (std::size_t i = 0; i < size; ++i) {
-    added.given[i] = name[i];
-    added.text[i] = IsNameCharacter(name[i]) ? name[i] : '_';
-  }
+  if (known == kMaxReports) return -1;
+  const int number = model_->report_names.Find(name);
+  if (number < 0) return -1;
+  report_names_[known] = static_cast<std::uint8_t>(number);
   report_count_.store(known + 1, std::memory_order_release);
   return known;
 }
@@ -211,7 +199,7 @@ std::vector<std::string> AgentCore::report_names() const {
   std::vector<std::string> names;
   const int known = report_count_.load(std::memory_order_acquire);
   for (int i = 0; i < known; ++i) {
-    names.emplace_back(report_names_[i].text.data(), report_names_[i].size);
+    names.push_back(model_->report_names.Text(report_names_[i]));
   }
   return names;
 }

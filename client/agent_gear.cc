@@ -1,36 +1,41 @@
 #include "client/agent_gear.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace murmurate {
+namespace {
 
-std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int rows,
-                                    int trajectory_length) {
-  const ModelSpec& spec = policies->spec();
-  const Policy& shape = policies->shape();
-  ActionHead head(ActionLayout(spec.spaces.action, spec.continuous));
-  auto memory = std::make_unique<AgentMemory>(spec, shape.state_floats());
-  const int at_once = policies->deterministic() ? 1 : std::min(rows, 64);
+/// Floats of a cache line: each part begins with one of its own.
+std::size_t RoundUp(std::size_t floats) { return (floats + 15) / 16 * 16; }
+
+}  // namespace
+
+std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int rows,
+                                    const std::shared_ptr<BlockPool>& pool) {
+  const Policy& policy = shape->policies->shape();
+  const int at_once = shape->policies->deterministic() ? 1 : std::min(rows, 64);
   const std::size_t together = static_cast<std::size_t>(at_once);
-  const std::size_t outputs = static_cast<std::size_t>(shape.outputs());
-  const std::size_t deviations = static_cast<std::size_t>(head.layout().free_deviations());
-  AgentGear::Together room{together, AlignedFloats(together * memory->seen_bytes() / sizeof(float)),
-                           AlignedFloats(together * memory->state().size()),
-                           AlignedFloats(together * outputs)};
-  std::unique_ptr<AgentGear> gear(
-      new AgentGear{.policies = std::move(policies),
-                    .ring = {},
-                    .episodes = {},
-                    .head = std::move(head),
-                    .memory = std::move(memory),
-                    .outputs = AlignedFloats(outputs),
-                    .deviations = AlignedFloats(deviations),
-                    .scratch = AlignedFloats(shape.ScratchFloats(at_once)),
-                    .together = std::move(room)});
-  if (trajectory_length == 0) return gear;
-  const TrajectoryLayout layout(gear->policies->spec(), trajectory_length);
-  gear->ring = std::make_shared<TrajectoryRing>(layout, spec.ShortHash());
-  gear->episodes.resize(static_cast<std::size_t>(layout.max_episodes));
+  const std::size_t outputs = static_cast<std::size_t>(policy.outputs());
+  const std::size_t deviations = static_cast<std::size_t>(shape->head.layout().free_deviations());
+  const std::size_t scratch = policy.ScratchFloats(at_once);
+  auto gear = std::make_unique<AgentGear>();
+  gear->policies = shape->policies;
+  gear->memory =
+      std::make_unique<AgentMemory>(std::shared_ptr<const FrameStack>(shape, &shape->stack),
+                                    shape->row_bytes, policy.state_floats());
+  gear->floats = AlignedFloats(RoundUp(outputs) + RoundUp(deviations) + scratch);
+  const std::span<float> floats = gear->floats;
+  gear->outputs = floats.first(outputs);
+  gear->deviations = floats.subspan(RoundUp(outputs), deviations);
+  gear->scratch = floats.last(scratch);
+  if (together > 1) {
+    gear->together = std::make_unique<AgentGear::Together>(AgentGear::Together{
+        together, AlignedFloats(together * gear->memory->seen_bytes() / sizeof(float)),
+        AlignedFloats(together * gear->memory->state().size()), AlignedFloats(together * outputs)});
+  }
+  gear->shape = std::move(shape);
+  if (pool != nullptr) gear->ring = std::make_shared<TrajectoryRing>(pool);
   return gear;
 }
 

@@ -1,15 +1,15 @@
 // AgentGear: all the memory an agent needs for one spec and one trajectory length. Made by
-// mmr-client, kept until the agent dies: the game's thread neither allocates nor frees.
+// mmr-client, kept until the agent dies: the game's thread neither allocates nor frees. What all
+// agents of a model have alike is their AgentShape.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "client/agent_memory.h"
-#include "client/policy_set.h"
+#include "client/agent_shape.h"
 #include "client/trajectory_ring.h"
-#include "shared/network/action_head.h"
 
 namespace murmurate {
 
@@ -20,21 +20,22 @@ struct AgentGear {
     AlignedFloats seen, states, outputs;
   };
 
-  std::shared_ptr<PolicySet> policies;   ///< never null; may be empty: no weights yet
+  std::shared_ptr<const AgentShape> shape;
+  std::shared_ptr<PolicySet> policies;   ///< the shape's
   std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
-  std::vector<EpisodeRecord> episodes;   ///< finished ones wait here for a block
-  ActionHead head;
   std::unique_ptr<AgentMemory> memory;
-  AlignedFloats outputs;     ///< of the last step
-  AlignedFloats deviations;  ///< the free log deviations it was played with
-  AlignedFloats scratch;     ///< of the policy, for `together.rows` rows
-  Together together;         ///< used when the agent leads a group
+  AlignedFloats floats;                ///< of the three that follow
+  std::span<float> outputs;            ///< of the last step
+  std::span<float> deviations;         ///< the free log deviations it was played with
+  std::span<float> scratch;            ///< of the policy, for as many rows as go together
+  std::unique_ptr<Together> together;  ///< null: one row at a time
   bool reseed = false;
   std::uint64_t seed = 0;
 };
 
-/// `rows`: of the group the agent leads, or 1. `trajectory_length` 0: nothing is recorded.
-std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<PolicySet> policies, int rows,
-                                    int trajectory_length);
+/// `rows`: of the group the agent leads, or 1. `pool`: of the shape's spec; null: nothing is
+/// recorded.
+std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int rows,
+                                    const std::shared_ptr<BlockPool>& pool);
 
 }  // namespace murmurate

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace murmurate {
 
-AgentMemory::AgentMemory(const ModelSpec& spec, int state_floats)
-    : stack_(spec),
-      row_bytes_(ObservationLayout(spec.spaces.observation).row_bytes()),
-      depth_(static_cast<std::size_t>(stack_.depth())),
+AgentMemory::AgentMemory(std::shared_ptr<const FrameStack> stack, std::size_t row_bytes,
+                         int state_floats)
+    : stack_(std::move(stack)),
+      row_bytes_(row_bytes),
+      depth_(static_cast<std::size_t>(stack_->depth())),
       state_(static_cast<std::size_t>(state_floats)) {
   if (depth_ == 1) return;
   rows_ = AlignedFloats(depth_ * row_bytes_ / sizeof(float));
-  stacked_ = AlignedFloats(stack_.row_bytes() / sizeof(float));
+  stacked_ = AlignedFloats(stack_->row_bytes() / sizeof(float));
   ages_.resize(depth_);
 }
 
@@ -45,7 +47,7 @@ const std::byte* AgentMemory::Look(std::span<const std::byte> row) {
   std::memcpy(Slot(0), row.data(), row_bytes_);
   for (std::size_t age = 0; age < depth_; ++age) ages_[age] = age < held_ ? Slot(age) : nullptr;
   std::byte* stacked = reinterpret_cast<std::byte*>(stacked_.data());
-  stack_.Assemble(ages_, stacked);
+  stack_->Assemble(ages_, stacked);
   return stacked;
 }
 

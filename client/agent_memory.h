@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace murmurate {
 
 class AgentMemory {
  public:
-  AgentMemory(const ModelSpec& spec, int state_floats);
+  /// `row_bytes`: of a row as recorded, before it is stacked.
+  AgentMemory(std::shared_ptr<const FrameStack> stack, std::size_t row_bytes, int state_floats);
 
   void Forget();
   /// Whole columns of a block: state0 [state_floats], frames0 [depth - 1] rows, oldest first.
@@ -28,13 +30,13 @@ class AgentMemory {
   const std::byte* Look(std::span<const std::byte> row);
   std::span<float> state() { return state_; }
   /// Bytes of what Look gives.
-  std::size_t seen_bytes() const { return stack_.row_bytes(); }
+  std::size_t seen_bytes() const { return stack_->row_bytes(); }
 
  private:
   std::byte* Slot(std::size_t age);
   const std::byte* Slot(std::size_t age) const { return const_cast<AgentMemory*>(this)->Slot(age); }
 
-  const FrameStack stack_;
+  const std::shared_ptr<const FrameStack> stack_;
   const std::size_t row_bytes_, depth_;
   AlignedFloats rows_;  ///< a ring of depth_ rows, when frames are stacked
   AlignedFloats stacked_;

@@ -18,8 +18,12 @@ bool AgentCore::PinTogether(std::span<AgentCore* const> agents) {
 
 /// Outputs, deviations and next states of `agents`, all on one buffer, into each one's own gear.
 void AgentCore::RunTogether(AgentGear& lent, std::span<AgentCore* const> agents) {
+  if (lent.together == nullptr) {
+    for (AgentCore* agent : agents) agent->Run();
+    return;
+  }
   const Policy& policy = agents.front()->hold_.buffer->policy;
-  AgentGear::Together& room = lent.together;
+  AgentGear::Together& room = *lent.together;
   const std::size_t seen_bytes = lent.memory->seen_bytes();
   const std::size_t state = lent.memory->state().size(), outputs = lent.outputs.size();
   std::byte* const seen = reinterpret_cast<std::byte*>(room.seen.data());

@@ -21,12 +21,20 @@ struct ReleaseBlock {
 
 std::vector<wire::ReportedNumber> ReportsOf(const TrajectoryBlock& block, const AgentCore& agent) {
   std::vector<wire::ReportedNumber> reports;
-  for (std::size_t i = 0; i < block.reports.size(); ++i) {
+  if (!block.reported) return reports;
+  const std::vector<std::string> names = agent.report_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const ReportSum& report = block.reports[i];
     if (report.count == 0 || !std::isfinite(report.sum)) continue;
-    reports.push_back({agent.report_names().at(i), report.sum, report.count});
+    reports.push_back({names[i], report.sum, report.count});
   }
   return reports;
+}
+
+TrajectoryBlock* TakeReady(TrajectoryRing& ring, const AgentCore& agent) {
+  TrajectoryBlock* const block = ring.TakeReady();
+  if (block != nullptr) agent.model()->ready.fetch_sub(1, std::memory_order_relaxed);
+  return block;
 }
 
 }  // namespace
@@ -87,6 +95,15 @@ bool BlockSender::MaySend() const {
                                    [this](const Credit& c) { return MaySend(c); });
 }
 
+bool BlockSender::AnyToSend(const std::vector<RosterModel>& models) const {
+  for (std::size_t i = 0; i < std::min(models.size(), credit_.size()); ++i) {
+    if (models[i].model->ready.load(std::memory_order_seq_cst) > 0 && MaySend(credit_[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void BlockSender::Drop(ClientModel& model, std::size_t index, int steps) {
   if (steps == 0) return;
   model.started.fetch_sub(1, std::memory_order_acq_rel);
@@ -96,12 +113,13 @@ void BlockSender::Drop(ClientModel& model, std::size_t index, int steps) {
 
 void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
   counts_.resize(std::max(counts_.size(), model + 1));
-  for (const auto& ring : agent.rings()) {
-    while (TrajectoryBlock* block = ring->TakeReady()) {
+  (void)agent.AnyRing([&](const auto& ring) {
+    while (TrajectoryBlock* block = TakeReady(*ring, agent)) {
       Drop(*agent.model(), model, block->steps);
       ring->Release(block);
     }
-  }
+    return false;
+  });
 }
 
 /// Of the model and the length the learner asked for, played under its weights or none; and of the
@@ -113,17 +131,6 @@ bool BlockSender::Wanted(const TrajectoryRing& ring, const TrajectoryBlock& bloc
   if (block.stamp.incarnation != 0 && block.stamp.incarnation != incarnation_ && !resumed_)
     return false;
   return model.pace != Pace::kNever || block.steps == 0 || block.stamp.version >= credit.at_version;
-}
-
-bool BlockSender::AnyReady(const std::vector<RosterModel>& models) {
-  for (const RosterModel& entry : models) {
-    for (const auto& agent : entry.agents) {
-      for (const auto& ring : agent->rings()) {
-        if (ring->HasReady()) return true;
-      }
-    }
-  }
-  return false;
 }
 
 BlockSender::Totals BlockSender::totals() const {
@@ -173,10 +180,9 @@ bool BlockSender::TrySend(Pending pending, Socket& socket) {
 
 bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore& agent,
                           wire::ClientSession& session, Socket& socket) {
-  if (!MaySend(credit_[model])) return false;
-  for (const auto& ring : agent.rings()) {
-    TrajectoryBlock* block = ring->TakeReady();
-    if (block == nullptr) continue;
+  return agent.AnyRing([&](const std::shared_ptr<TrajectoryRing>& ring) {
+    TrajectoryBlock* block = TakeReady(*ring, agent);
+    if (block == nullptr) return false;
     if (!Wanted(*ring, *block, *entry.model, credit_[model])) {
       Drop(*entry.model, model, block->steps);
       ring->Release(block);
@@ -184,8 +190,25 @@ bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore
     }
     const int steps = block->steps;
     return TrySend({Pack(ring, block, model, agent, session), model, steps}, socket);
+  });
+}
+
+/// Each agent's next block, beginning where the last round ended, so that none has to wait for ever
+/// while there is credit for a few; from the first in lock-step, which plays the same twice. How
+/// many went.
+int BlockSender::SendRound(const RosterModel& entry, std::size_t model,
+                           wire::ClientSession& session, Socket& socket) {
+  const std::size_t agents = entry.agents.size();
+  std::size_t& next = credit_[model].next_agent;
+  if (entry.model->pace == Pace::kLockstep || next >= agents) next = 0;
+  const std::atomic<std::int64_t>& ready = entry.model->ready;
+  int sends = 0;
+  for (std::size_t i = 0; i < agents; ++i) {
+    if (blocked() || !MaySend(credit_[model]) || ready.load(std::memory_order_relaxed) <= 0) break;
+    sends += SendOne(entry, model, *entry.agents[next], session, socket);
+    next = next + 1 < agents ? next + 1 : 0;
   }
-  return false;
+  return sends;
 }
 
 void BlockSender::SendSome(const std::vector<RosterModel>& models, wire::ClientSession& session,
@@ -201,11 +224,9 @@ void BlockSender::SendSome(const std::vector<RosterModel>& models, wire::ClientS
   for (bool any = true; any && sends < kMostSends && !blocked();) {
     any = false;
     for (std::size_t i = 0; i < known; ++i) {
-      for (const auto& agent : models[i].agents) {
-        if (blocked() || !SendOne(models[i], i, *agent, session, socket)) continue;
-        any = true;
-        ++sends;
-      }
+      const int sent = SendRound(models[i], i, session, socket);
+      any |= sent > 0;
+      sends += sent;
     }
   }
 }

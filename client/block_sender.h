@@ -25,17 +25,18 @@ class BlockSender {
   /// Nothing can be sent until the next session; a message the socket would not take is lost.
   void EndSession(const std::vector<RosterModel>& models);
 
-  /// One bounded round: lowest agent first, one block each, until nothing is left or allowed.
+  /// One bounded round: agent after agent, one block each, until nothing is left or allowed.
   void SendSome(const std::vector<RosterModel>& models, wire::ClientSession& session,
                 Socket& socket);
   /// A block handed over now could be sent now.
   bool MaySend() const;
+  /// A block that waits could be sent now.
+  bool AnyToSend(const std::vector<RosterModel>& models) const;
   /// The socket was full: try again soon.
   bool blocked() const { return pending_.has_value(); }
   /// What an agent still has ready will not be sent.
   void DropReady(const AgentCore& agent, std::size_t model);
 
-  static bool AnyReady(const std::vector<RosterModel>& models);
   Totals totals(std::size_t model) const {
     return model < counts_.size() ? counts_[model] : Totals{};
   }
@@ -47,6 +48,7 @@ class BlockSender {
     std::int64_t sent = 0;  ///< trajectories, in this session
     std::uint64_t trajectory_length = 0;
     std::size_t block_bytes = 0;
+    std::size_t next_agent = 0;  ///< whose turn it is to send
   };
   struct Pending {
     Message message;
@@ -55,6 +57,8 @@ class BlockSender {
   };
 
   bool MaySend(const Credit& credit) const;
+  int SendRound(const RosterModel& entry, std::size_t model, wire::ClientSession& session,
+                Socket& socket);
   bool SendOne(const RosterModel& entry, std::size_t model, AgentCore& agent,
                wire::ClientSession& session, Socket& socket);
   Message Pack(const std::shared_ptr<TrajectoryRing>& ring, TrajectoryBlock* block,

@@ -71,9 +71,9 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
   });
   if (!agent.ok()) return agent;
   // Until the learner says what it wants recorded; agents that keep its pace wait for that.
-  const auto policies = (*agent)->model()->policies();
+  auto shape = (*agent)->model()->shape();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
-  if (policies != nullptr && at_once) (*agent)->Fit(MakeGear(policies, rows, 0));
+  if (shape != nullptr && at_once) (*agent)->Fit(MakeGear(std::move(shape), rows, nullptr));
   if (more_follow) return agent;
   bell_->roster_changed.store(true, std::memory_order_release);
   bell_->wake.Set();

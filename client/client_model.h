@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "client/agent_shape.h"
 #include "client/platform.h"
 #include "client/policy_set.h"
+#include "client/report_names.h"
 #include "client/settings_table.h"
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
@@ -28,6 +30,7 @@ struct SenderBell {
   /// last look at the rings, and read after a block is handed over: one of the two sees the other.
   std::atomic<bool> wanted{false};
   std::atomic<bool> roster_changed{false};  ///< an agent came or closed
+  std::atomic<bool> complained{false};      ///< an agent has a sentence to be passed on
   std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
   const HomeProcess home;                   ///< whose threads are at the other end
   bool nobody_hears() const { return closed.load(std::memory_order_acquire) || home.left(); }
@@ -75,6 +78,8 @@ class ClientModel {
   const std::shared_ptr<const SettingsTable> settings;
   const std::shared_ptr<PolicyPins> pins;
 
+  ReportNames report_names;  ///< added to by agents, read by mmr-client
+
   // Written by mmr-client, read by agents.
   std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold
   std::atomic<bool> given_up{false};  ///< refused, or goodbye for good: kWait ends
@@ -94,6 +99,10 @@ class ClientModel {
   /// one as they begin and take it back when they drop one; a new session takes off what the last
   /// one sent.
   std::atomic<std::int64_t> started{0};
+
+  /// Blocks of its agents that wait to be sent. Counted up after a hand-over and down after a block
+  /// is taken, so it may be behind for a moment; whoever counts up rings the bell afterwards.
+  std::atomic<std::int64_t> ready{0};
 
   /// Changes whenever a waiting agent should look again. An agent reads it before it looks, and
   /// sleeps only while it is the same.
@@ -140,9 +149,16 @@ class ClientModel {
     std::lock_guard lock(mutex_);
     return policies_;
   }
+  /// Of `policies`: null before any spec is known.
+  std::shared_ptr<const AgentShape> shape() const {
+    std::lock_guard lock(mutex_);
+    return shape_;
+  }
   void set_policies(std::shared_ptr<PolicySet> set) {
+    auto shape = std::make_shared<const AgentShape>(set);
     std::lock_guard lock(mutex_);
     policies_ = std::move(set);
+    shape_ = std::move(shape);
   }
   /// The newest version came and cannot be played, for the reason given; "" when it can. Whoever
   /// waits for that version plays on with the last one.
@@ -168,6 +184,7 @@ class ClientModel {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<PolicySet> policies_;
+  std::shared_ptr<const AgentShape> shape_;
   std::string unplayable_reason_;
   std::atomic<std::uint64_t> unplayable_{0};
 };

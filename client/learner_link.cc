@@ -60,23 +60,32 @@ void LearnerLink::PollOnce() {
   const std::int64_t now_ns = MonotonicNs();
   if (!socket_.has_value()) OpenSocket();
   const bool came = bell_->roster_changed.exchange(false, std::memory_order_acq_rel);
-  const bool gone = roster_.RemoveClosed([this](const AgentCore& agent, std::size_t model) {
-    if (!live_) sender_.DropReady(agent, model);
-    const auto rings = agent.rings();
-    return std::none_of(rings.begin(), rings.end(), [](const auto& r) { return r->HasReady(); });
-  });
+  const bool gone = (came || closing_) && RemoveClosed();
   if (came || gone) Introduce(now_ns);
+  roster_.CopyModels(&models_, &models_revision_);
   ReceiveSome(now_ns);
-  Apply(session_.OnTick(Progress(now_ns), now_ns), now_ns);
+  NotePlayed(now_ns);
+  Apply(session_.OnTick(session_.PingDue(now_ns) ? Progress() : wire::Ping(), now_ns), now_ns);
   if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
-  if (MaySend()) sender_.SendSome(roster_.models(), session_, *socket_);
+  if (MaySend()) sender_.SendSome(models_, session_, *socket_);
   UpdateState(now_ns);
-  roster_.PassOnComplaints(options_.log);
+  if (bell_->complained.exchange(false, std::memory_order_acq_rel)) {
+    roster_.PassOnComplaints(options_.log);
+  }
   {
     std::lock_guard lock(state_mutex_);
     numbers_.totals = sender_.totals();
   }
   Sleep();
+}
+
+bool LearnerLink::RemoveClosed() {
+  return roster_.RemoveClosed(
+      [this](const AgentCore& agent, std::size_t model) {
+        if (!live_) sender_.DropReady(agent, model);
+        return !agent.AnyRing([](const auto& ring) { return ring->HasReady(); });
+      },
+      &closing_);
 }
 
 bool LearnerLink::MaySend() const {
@@ -87,7 +96,7 @@ bool LearnerLink::MaySend() const {
 
 void LearnerLink::Sleep() {
   const bool could_send = MaySend() && sender_.MaySend();
-  if (!bell_->MaySleep(could_send, [&] { return BlockSender::AnyReady(roster_.models()); })) return;
+  if (!bell_->MaySleep(could_send, [&] { return sender_.AnyToSend(models_); })) return;
   const bool quiet = session_.state() == Session::kLive || roster_.empty();
   sleep_ms_ = quiet ? kLongestSleepMs : std::min(sleep_ms_ * 2, kLongestSleepMs);
   std::vector<Socket*> sockets = fetcher_.sockets();
@@ -177,7 +186,7 @@ void LearnerLink::OnEvent(Kind kind) {
   }
   adopted_ = false;
   SetLive(false);  // before the credit that was spent comes back: nobody begins with it
-  sender_.EndSession(roster_.models());
+  sender_.EndSession(models_);
 }
 
 /// In lock-step nobody plays on meanwhile, so that the run goes on where it was.
@@ -185,7 +194,7 @@ void LearnerLink::AwaitReturn() {
   const std::int64_t until_ns =
       MonotonicNs() + std::int64_t{session_.deadline_ms()} * kNanosecondsPerMillisecond;
   comes_back_ns_ = until_ns;
-  for (const RosterModel& entry : roster_.models()) {
+  for (const RosterModel& entry : models_) {
     entry.model->comes_back_ns.store(until_ns, std::memory_order_release);
   }
 }
@@ -202,7 +211,7 @@ void LearnerLink::NoteCommitted() {
 void LearnerLink::SetLive(bool live) {
   live_ = live;
   const bool given_up = should_stop() || session_.state() == Session::kRefused;
-  for (const RosterModel& entry : roster_.models()) {
+  for (const RosterModel& entry : models_) {
     ClientModel& model = *entry.model;
     const bool was = model.live.exchange(live, std::memory_order_acq_rel);
     const bool gave_up = model.given_up.exchange(given_up, std::memory_order_acq_rel);
@@ -211,11 +220,10 @@ void LearnerLink::SetLive(bool live) {
 }
 
 void LearnerLink::OnCredit() {
-  const auto models = roster_.models();
   const auto& credit = session_.credit();
   sender_.SetCredit(session_.bytes_total(), credit);
-  for (std::size_t i = 0; i < std::min(models.size(), credit.size()); ++i) {
-    ClientModel& model = *models[i].model;
+  for (std::size_t i = 0; i < std::min(models_.size(), credit.size()); ++i) {
+    ClientModel& model = *models_[i].model;
     model.at_version.store(credit[i].at_version, std::memory_order_release);
     model.steps_total.store(credit[i].steps_total, std::memory_order_release);
     model.Progress();
@@ -223,26 +231,30 @@ void LearnerLink::OnCredit() {
 }
 
 void LearnerLink::OnNewVersion() {
-  const auto models = roster_.models();
   const auto& credit = session_.credit();
-  for (std::size_t i = 0; i < std::min({models.size(), credit.size(), outfits_.size()}); ++i) {
-    if (outfits_[i].over_network) fetcher_.NoteVersion(models[i].model->name, credit[i].version);
+  for (std::size_t i = 0; i < std::min({models_.size(), credit.size(), outfits_.size()}); ++i) {
+    if (outfits_[i].over_network) fetcher_.NoteVersion(models_[i].model->name, credit[i].version);
   }
 }
 
-wire::Ping LearnerLink::Progress(std::int64_t now_ns) {
+void LearnerLink::NotePlayed(std::int64_t now_ns) {
+  const std::int64_t since_ns = std::exchange(lived_until_ns_, now_ns);
+  lives_.resize(std::max(lives_.size(), introduced_.size()));
+  if (!live_) return;
+  for (std::size_t i = 0; i < introduced_.size(); ++i) {
+    lives_[i].played_ns += (now_ns - since_ns) * std::ssize(models_[i].agents);
+  }
+}
+
+wire::Ping LearnerLink::Progress() {
   wire::Ping ping;
   const std::size_t count = introduced_.size();
-  const auto models = roster_.models();
   baseline_.resize(std::max(baseline_.size(), count));
-  lives_.resize(std::max(lives_.size(), count));
-  const std::int64_t since_ns = std::exchange(lived_until_ns_, now_ns);
   for (std::size_t i = 0; i < count; ++i) {
     const RosterCounts counts = roster_.Counts(i);
     const std::uint64_t dropped = counts.steps_dropped + sender_.totals(i).steps_dropped;
-    const auto policies = models[i].model->policies();
-    if (live_) lives_[i].played_ns += (now_ns - since_ns) * std::ssize(models[i].agents);
-    const std::int64_t waited = models[i].model->waited_ns.load(std::memory_order_relaxed);
+    const auto policies = models_[i].model->policies();
+    const std::int64_t waited = models_[i].model->waited_ns.load(std::memory_order_relaxed);
     // A wait that began before the session is counted whole when it ends.
     const std::int64_t here_ns = std::min(waited - lives_[i].waited_before_ns, lives_[i].played_ns);
     ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
@@ -260,9 +272,12 @@ void LearnerLink::SayGoodbye() {
     const std::int64_t now_ns = MonotonicNs();
     ReceiveSome(now_ns);
     if (!MaySend() || now_ns >= deadline) break;
-    const auto models = roster_.models();
-    sender_.SendSome(models, session_, *socket_);
-    if (!BlockSender::AnyReady(models) && !sender_.blocked()) break;
+    roster_.CopyModels(&models_, &models_revision_);
+    sender_.SendSome(models_, session_, *socket_);
+    const bool any = std::any_of(models_.begin(), models_.end(), [](const RosterModel& entry) {
+      return entry.model->ready.load(std::memory_order_seq_cst) > 0;
+    });
+    if (!any && !sender_.blocked()) break;
     Socket* sockets[] = {&*socket_};
     Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : 20);
   }

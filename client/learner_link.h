@@ -51,6 +51,7 @@ class LearnerLink {
     std::string spec_text, segment;
     std::uint64_t incarnation = 0;
     bool over_network = false;
+    std::shared_ptr<BlockPool> pool;  ///< of the agents that come next
   };
 
   /// Of a model's agents together, for this learner.
@@ -77,8 +78,8 @@ class LearnerLink {
   bool ReadSpecs(const std::vector<RosterModel>& models, std::vector<ModelSpec>* specs);
   void TakeBaseline(const std::vector<RosterModel>& models);
   void FitModel(const RosterModel& entry, std::size_t index, const ModelSpec& spec);
-  void FitAgents(const RosterModel& entry, const wire::HelloOkModel& welcome, std::size_t index,
-                 const std::shared_ptr<PolicySet>& policies);
+  void FitAgents(const RosterModel& entry, const wire::HelloOkModel& welcome, std::size_t index);
+  const std::shared_ptr<BlockPool>& PoolFor(std::size_t index, const ModelSpec& spec, int length);
   void SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
                         const std::shared_ptr<PolicySet>& policies, Outfit& outfit);
   bool MaySend() const;
@@ -88,7 +89,9 @@ class LearnerLink {
   void AwaitReturn();
   void NoteCommitted();
   void SetLive(bool live);
-  wire::Ping Progress(std::int64_t now_ns);
+  bool RemoveClosed();
+  void NotePlayed(std::int64_t now_ns);
+  wire::Ping Progress();
   void UpdateState(std::int64_t now_ns);
   void Announce(StateReport report, std::int64_t now_ns);
   void NoteWaiting(const std::vector<RosterModel>& models, std::int64_t now_ns);
@@ -107,6 +110,9 @@ class LearnerLink {
   wire::ClientSession session_;
   NetworkWeightFetcher fetcher_;
   BlockSender sender_;
+  std::vector<RosterModel> models_;  ///< the roster's as of this round
+  std::uint64_t models_revision_ = 0;
+  bool closing_ = false;                      ///< closed agents still have something to send
   std::vector<Outfit> outfits_;               ///< in the order of Hello::models
   std::vector<wire::HelloModel> introduced_;  ///< as last sent
   std::vector<Standstill> waits_;

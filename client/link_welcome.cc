@@ -51,7 +51,7 @@ bool LearnerLink::MayAdopt(const wire::HelloOk& hello_ok) {
 
 void LearnerLink::OnWelcome() {
   const wire::HelloOk& hello_ok = *session_.hello_ok();
-  auto models = roster_.models();
+  auto models = models_;
   models.resize(std::min({models.size(), hello_ok.models.size(), introduced_.size()}));
   trouble_.clear();
   std::vector<ModelSpec> specs;
@@ -117,7 +117,7 @@ void LearnerLink::FitModel(const RosterModel& entry, std::size_t index, const Mo
   model.max_trajectory_ns.store(
       std::max(1u, welcome.max_trajectory_ms) * kNanosecondsPerMillisecond,
       std::memory_order_relaxed);
-  FitAgents(entry, welcome, index, policies);
+  FitAgents(entry, welcome, index);
   model.Progress();  // whoever waits has blocks now
   Outfit& outfit = outfits_[index];
   if (outfit.incarnation == incarnation_ && outfit.spec_text == welcome.spec &&
@@ -133,23 +133,40 @@ void LearnerLink::FitModel(const RosterModel& entry, std::size_t index, const Mo
 
 /// Blocks and scratch memory for every agent that has none of this shape yet.
 void LearnerLink::FitAgents(const RosterModel& entry, const wire::HelloOkModel& welcome,
-                            std::size_t index, const std::shared_ptr<PolicySet>& policies) {
+                            std::size_t index) {
   const int length = static_cast<int>(welcome.trajectory_length);
-  const std::vector<std::uint32_t>& listed = introduced_[index].agents;
+  const auto shape = entry.model->shape();
+  const std::vector<std::uint32_t>& listed = introduced_[index].agents;  // ascending
+  std::vector<std::pair<AgentCore*, std::size_t>> bare;                  // and its place in HELLO
   for (const auto& agent : entry.agents) {
     const AgentGear* worn = agent->gear();
-    if (worn != nullptr && worn->policies == policies && worn->ring != nullptr &&
+    if (worn != nullptr && worn->policies == shape->policies && worn->ring != nullptr &&
         worn->ring->layout().length == length) {
       continue;
     }
-    const auto found = std::find(listed.begin(), listed.end(), agent->number());
-    const std::size_t place = static_cast<std::size_t>(found - listed.begin());
-    if (found == listed.end()) continue;  // came after this HELLO: another is on its way
-    auto gear = MakeGear(policies, agent->rows(), length);
+    const auto found = std::lower_bound(listed.begin(), listed.end(), agent->number());
+    // Who came after this HELLO is in another, which is on its way.
+    if (found == listed.end() || *found != agent->number()) continue;
+    bare.emplace_back(agent.get(), static_cast<std::size_t>(found - listed.begin()));
+  }
+  if (bare.empty()) return;
+  const std::shared_ptr<BlockPool>& pool = PoolFor(index, shape->policies->spec(), length);
+  pool->Expect(static_cast<int>(bare.size()));
+  for (const auto& [agent, place] : bare) {
+    auto gear = MakeGear(shape, agent->rows(), pool);
     gear->reseed = place < welcome.agent_seeds.size();
     if (gear->reseed) gear->seed = welcome.agent_seeds[place];
     agent->Fit(std::move(gear));
   }
+}
+
+const std::shared_ptr<BlockPool>& LearnerLink::PoolFor(std::size_t index, const ModelSpec& spec,
+                                                       int length) {
+  std::shared_ptr<BlockPool>& pool = outfits_[index].pool;
+  if (pool == nullptr || pool->layout().length != length || pool->spec_hash() != spec.ShortHash()) {
+    pool = std::make_shared<BlockPool>(TrajectoryLayout(spec, length), spec.ShortHash());
+  }
+  return pool;
 }
 
 void LearnerLink::SubscribeWeights(const RosterModel& entry, const wire::HelloOkModel& welcome,
@@ -184,8 +201,7 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
   if (live != live_) SetLive(live);
   ever_live_ |= live;
   StateReport report{ClientState::kLive, ""};
-  const auto models = roster_.models();
-  const bool waiting = std::any_of(models.begin(), models.end(), [](const RosterModel& entry) {
+  const bool waiting = std::any_of(models_.begin(), models_.end(), [](const RosterModel& entry) {
     return !entry.model->has_weights();
   });
   if (session == Session::kRefused) {
@@ -207,7 +223,7 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
                   ? "in session, no weights have been taken up yet: call Update()"
                   : "in session, no weights have come yet"};
   }
-  for (const RosterModel& entry : models) {
+  for (const RosterModel& entry : models_) {
     if (report.state != ClientState::kLive || entry.model->unplayable() == 0) continue;
     report = {ClientState::kDegraded,
               "version " + std::to_string(entry.model->unplayable()) + " of model " +
@@ -216,7 +232,7 @@ void LearnerLink::UpdateState(std::int64_t now_ns) {
   }
   report.in_session = session == Session::kLive;
   Announce(std::move(report), now_ns);
-  NoteWaiting(models, now_ns);
+  NoteWaiting(models_, now_ns);
 }
 
 /// Says who waits for what when nothing has moved for a second; once until something moves.

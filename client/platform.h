@@ -1,6 +1,7 @@
 // What the client asks of the operating system beside the rooms below; one source file a system.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace murmurate {
@@ -23,6 +24,22 @@ class HomeProcess {
   /// A page that the kernel hands to children as zeros; null where it does not know how to.
   std::uint32_t* mark_ = nullptr;
   const std::uint32_t pid_;
+};
+
+/// Zeros that take no memory until they are written, small page by small page. Begins on the border
+/// of a page.
+class ZeroPages {
+ public:
+  explicit ZeroPages(std::size_t bytes);  ///< std::bad_alloc when there are no addresses for it
+  ~ZeroPages();
+  ZeroPages(const ZeroPages&) = delete;
+  ZeroPages& operator=(const ZeroPages&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  const std::size_t bytes_;
 };
 
 /// Lets other threads run: our own threads only, never a game's.

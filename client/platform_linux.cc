@@ -2,6 +2,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "client/platform.h"
 
 namespace murmurate {
@@ -23,6 +25,19 @@ HomeProcess::HomeProcess() : pid_(ProcessId()) {
 
 HomeProcess::~HomeProcess() {
   if (mark_ != nullptr) munmap(mark_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+ZeroPages::ZeroPages(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  // One byte written would else take 2 MiB where huge pages are always on.
+  (void)madvise(pages, bytes, MADV_NOHUGEPAGE);
+  data_ = static_cast<std::byte*>(pages);
+}
+
+ZeroPages::~ZeroPages() {
+  if (data_ != nullptr) munmap(data_, bytes_);
 }
 
 void Nap(int microseconds) {

@@ -58,6 +58,7 @@ Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int 
     return InvalidArgument("model " + options.model + " of this client has other spaces: " +
                            difference + "; give this agent another AgentOptions::model");
   }
+  ++revision_;
   found->agents.push_back(std::make_shared<AgentCore>(found->model, next_number_++,
                                                       options.default_action, std::max(rows, 1)));
   return found->agents.back();
@@ -66,6 +67,13 @@ Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int 
 std::vector<RosterModel> Roster::models() const {
   std::lock_guard lock(mutex_);
   return models_;
+}
+
+void Roster::CopyModels(std::vector<RosterModel>* models, std::uint64_t* revision) const {
+  std::lock_guard lock(mutex_);
+  if (*revision == revision_) return;
+  *models = models_;
+  *revision = revision_;
 }
 
 std::shared_ptr<ClientModel> Roster::Find(const std::string& name) const {

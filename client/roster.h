@@ -40,12 +40,14 @@ class Roster {
   Result<std::shared_ptr<AgentCore>> Add(const AgentOptions& options, int rows,
                                          const std::function<Status(ClientModel&)>& prepare);
   /// Forgets closed agents of whom done(agent, index of the model) says that nothing is left to
-  /// send; true when there were any.
+  /// send; true when there were any. `left`: whether closed ones are still there.
   template <typename Predicate>
-  bool RemoveClosed(Predicate done);
+  bool RemoveClosed(Predicate done, bool* left);
 
   /// A copy: agents and models stay alive while somebody looks.
   std::vector<RosterModel> models() const;
+  /// The same into `models`, which is from the last call, when somebody came or went since.
+  void CopyModels(std::vector<RosterModel>* models, std::uint64_t* revision) const;
   std::shared_ptr<ClientModel> Find(const std::string& name) const;
   /// HELLO's list.
   std::vector<wire::HelloModel> HelloModels() const;
@@ -64,20 +66,27 @@ class Roster {
   mutable std::mutex mutex_;
   std::vector<RosterModel> models_;
   std::uint32_t next_number_ = 0;
+  std::uint64_t revision_ = 1;
 };
 
 template <typename Predicate>
-bool Roster::RemoveClosed(Predicate done) {
+bool Roster::RemoveClosed(Predicate done, bool* left) {
   std::lock_guard lock(mutex_);
   bool any = false;
+  *left = false;
   for (std::size_t i = 0; i < models_.size(); ++i) {
     RosterModel& entry = models_[i];
     any |= std::erase_if(entry.agents, [&](const std::shared_ptr<AgentCore>& agent) {
-             if (!agent->closed() || !done(*agent, i)) return false;
+             if (!agent->closed()) return false;
+             if (!done(*agent, i)) {
+               *left = true;
+               return false;
+             }
              entry.closed.Add(agent->counts());
              return true;
            }) > 0;
   }
+  if (any) ++revision_;
   return any;
 }
 

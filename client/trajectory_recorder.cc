@@ -4,24 +4,25 @@
 
 namespace murmurate {
 
-void TrajectoryRecorder::Attach(TrajectoryRing* ring, std::span<EpisodeRecord> episodes) {
+void TrajectoryRecorder::Attach(TrajectoryRing* ring) {
   if (open()) Drop();
+  if (block_ != nullptr) ring_->GiveBack(block_);
+  block_ = nullptr;
   ring_ = ring;
-  episodes_ = episodes;
-  episode_first_ = episode_count_ = 0;
-  reports_ = {};
   length_ = ring == nullptr ? 0 : ring->layout().length;
 }
 
+bool TrajectoryRecorder::TakeInHand() {
+  if (block_ == nullptr && ring_ != nullptr) block_ = ring_->TakeFree();
+  return block_ != nullptr;
+}
+
 bool TrajectoryRecorder::TakeBlock() {
-  block_ = ring_->TakeFree();
-  if (block_ == nullptr) {
-    block_ = ring_->TakeBackOldest();
-    if (block_ == nullptr) return false;
-    Reclaim(block_);
-  }
-  block_->steps = block_->finals = block_->episodes = 0;
-  block_->masked = false;
+  if (TakeInHand()) return true;
+  if (ring_ != nullptr) block_ = ring_->TakeBackOldest();
+  if (block_ == nullptr) return false;
+  model_->ready.fetch_sub(1, std::memory_order_relaxed);
+  Reclaim(block_);
   return true;
 }
 
@@ -31,18 +32,12 @@ void TrajectoryRecorder::Reclaim(TrajectoryBlock* block) {
     AgentCounts::Add(counts_->trajectories_dropped, 1);
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block->steps));
     model_->started.fetch_sub(1, std::memory_order_acq_rel);
+  } else if (block->reported) {  // of evaluation; those to come need not be
+    std::fill_n(block->reports, kMaxReports, ReportSum{});
+    block->reported = false;
   }
-  const std::span<const EpisodeRecord> older = ring_->Episodes(block);
-  for (std::size_t i = older.size(); i-- > 0 && episode_count_ < episodes_.size();) {
-    episode_first_ = (episode_first_ + episodes_.size() - 1) % episodes_.size();
-    episodes_[episode_first_] = older[i];
-    ++episode_count_;
-  }
-  if (block->steps == 0) return;  // its reports are of evaluation; these here need not be
-  for (int i = 0; i < kMaxReports; ++i) {
-    reports_[i].sum += block->reports[i].sum;
-    reports_[i].count += block->reports[i].count;
-  }
+  block->steps = block->finals = 0;
+  block->masked = false;
 }
 
 bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_step) {
@@ -50,15 +45,20 @@ bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_st
     model_->started.fetch_sub(1, std::memory_order_acq_rel);
     return false;
   }
+  open_ = true;
   block_->stamp = stamp;
   block_->first_step = first_step;
   episode_start_ = 0;
+  FindColumns();
+  return true;
+}
+
+void TrajectoryRecorder::FindColumns() {
   observation_ = ring_->ColumnOf<std::byte>(block_, Column::kObservation);
   action_ = ring_->ColumnOf<std::int32_t>(block_, Column::kAction);
   log_prob_ = ring_->ColumnOf<float>(block_, Column::kLogProb);
   reward_ = ring_->ColumnOf<float>(block_, Column::kReward);
   flags_ = ring_->ColumnOf<std::uint8_t>(block_, Column::kFlags);
-  return true;
 }
 
 std::span<float> TrajectoryRecorder::state0() const {
@@ -103,15 +103,11 @@ void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const std::byte> fin
 
 void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
   MarkFinished(false);
-  EpisodeRecord* episodes = ring_->ColumnOf<EpisodeRecord>(block_, Column::kEpisodes);
-  for (std::size_t i = 0; i < episode_count_; ++i) episodes[i] = episodes_[Slot(i)];
-  block_->episodes = static_cast<int>(episode_count_);
-  block_->reports = reports_;
   block_->agent_steps = agent_steps;
-  episode_first_ = episode_count_ = 0;
-  reports_ = {};
   ring_->HandOver(block_);
   block_ = nullptr;
+  open_ = false;
+  model_->ready.fetch_add(1, std::memory_order_seq_cst);
   model_->bell->Ring();
 }
 
@@ -139,6 +135,10 @@ void TrajectoryRecorder::Drop() {
   }
   MarkFinished(false);
   model_->started.fetch_sub(1, std::memory_order_acq_rel);
+  open_ = false;
+  block_->steps = block_->finals = 0;
+  block_->masked = false;
+  if (block_->episodes > 0 || block_->reported) return;  // stays in hand
   ring_->GiveBack(block_);
   block_ = nullptr;
 }
@@ -151,25 +151,45 @@ void TrajectoryRecorder::ForgetEpisode() {
 }
 
 void TrajectoryRecorder::AddEpisode(const EpisodeRecord& episode) {
-  if (episodes_.empty()) return;
-  if (episode_count_ == episodes_.size()) {
-    episode_first_ = Slot(1);
-    --episode_count_;
+  if (!TakeBlock()) return;
+  if (block_->episodes == block_->max_episodes && !MoveToSpare()) {
+    EpisodeRecord* const episodes = ring_->EpisodesOf(block_);
+    std::copy(episodes + 1, episodes + block_->episodes, episodes);
+    --block_->episodes;
   }
-  episodes_[Slot(episode_count_++)] = episode;
+  ring_->EpisodesOf(block_)[block_->episodes++] = episode;
+}
+
+/// More episodes than the agent's own block holds: all that it has goes on in one that does.
+bool TrajectoryRecorder::MoveToSpare() {
+  if (block_->spare) return false;
+  TrajectoryBlock* const to = ring_->TakeSpare();
+  if (to == nullptr) return false;
+  std::memcpy(to->data, block_->data, ring_->pool().episodes_offset());
+  std::copy_n(ring_->EpisodesOf(block_), block_->episodes, ring_->EpisodesOf(to));
+  std::copy_n(block_->reports, kMaxReports, to->reports);
+  to->stamp = block_->stamp;
+  to->first_step = block_->first_step;
+  to->steps = block_->steps;
+  to->finals = block_->finals;
+  to->episodes = block_->episodes;
+  to->masked = block_->masked;
+  to->reported = block_->reported;
+  ring_->GiveBack(block_);
+  block_ = to;
+  FindColumns();
+  return true;
 }
 
 void TrajectoryRecorder::AddReport(int name, double value) {
-  reports_[name].sum += value;
-  ++reports_[name].count;
+  if (!TakeBlock()) return;
+  block_->reported = true;
+  block_->reports[name].sum += value;
+  ++block_->reports[name].count;
 }
 
 void TrajectoryRecorder::HandOverNews(std::uint64_t agent_steps) {
-  if (!has_news()) return;
-  if (!TakeBlock()) {
-    reports_ = {};
-    return;
-  }
+  if (open() || !has_news()) return;
   block_->stamp = {};
   block_->first_step = agent_steps;
   Leave(agent_steps);

@@ -4,9 +4,10 @@
 //   Start -> Record, Settle, Record, Settle, ... -> HandOver | Drop
 //
 // The reward of a step is final when Settle is called (at the next Act, or End). Finished episodes
-// and reported numbers wait here until a block leaves; those of a block that is taken back unsent
-// come back and leave with the next, so a dropped trajectory falsifies no return. The game's
-// thread; no lock, no allocation after Attach.
+// and reported numbers are written into the block in hand. It stays in hand when its trajectory is
+// dropped, and is taken in hand when there is something to keep and no trajectory open, so they
+// leave with the next one; a block that is taken back unsent keeps its own. So a dropped trajectory
+// falsifies no return. The game's thread; no lock, no allocation.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "client/client_model.h"
 #include "client/trajectory_ring.h"
@@ -38,10 +38,14 @@ class TrajectoryRecorder {
  public:
   TrajectoryRecorder(ClientModel* model, AgentCounts* counts) : model_(model), counts_(counts) {}
 
-  /// Blocks for a layout, or none: nothing is recorded then. `episodes` has room for what waits.
-  void Attach(TrajectoryRing* ring, std::span<EpisodeRecord> episodes);
+  /// Blocks for a layout, or none: nothing is recorded then, and what the last ring's block in hand
+  /// kept is forgotten.
+  void Attach(TrajectoryRing* ring);
   bool attached() const { return ring_ != nullptr; }
 
+  /// Whether there is a block for a trajectory without dropping one that waits to be sent; it is
+  /// kept for Start.
+  bool TakeInHand();
   /// False when libzmq holds every block: this one will not be recorded. The caller has counted it
   /// in model.started; on false it is taken back.
   bool Start(const VersionStamp& stamp, std::uint64_t first_step);
@@ -49,7 +53,7 @@ class TrajectoryRecorder {
   /// frames0) that a model without state or stacks does not have.
   std::span<float> state0() const;
   std::span<std::byte> frames0() const;
-  bool open() const { return block_ != nullptr; }
+  bool open() const { return open_; }
   int steps() const { return block_->steps; }
   bool full() const { return block_->steps == length_; }
   void Restamp(const VersionStamp& stamp) { block_->stamp = stamp; }
@@ -83,15 +87,19 @@ class TrajectoryRecorder {
   /// Takes back the steps of the unfinished episode that are in the open block.
   void ForgetEpisode();
 
+  /// Of those that a block cannot hold the oldest give way; all do when libzmq holds every block.
   void AddEpisode(const EpisodeRecord& episode);
   void AddReport(int name, double value);
-  bool has_news() const { return episode_count_ > 0; }
-  /// A block with no steps: what waits of episodes and reports. Without a free block the episodes
-  /// go on waiting and the reports are lost: with the next block they would pass for others.
+  bool has_news() const { return block_ != nullptr && block_->episodes > 0; }
+  /// A block with no steps: what waits of episodes and reports, when no trajectory is open.
   void HandOverNews(std::uint64_t agent_steps);
+  /// The agent closes: nothing comes after this.
+  void Finish() { Attach(nullptr); }
 
  private:
   bool TakeBlock();
+  void FindColumns();
+  bool MoveToSpare();
   void RecordMask(std::span<const std::uint8_t> mask);
   void MarkFinished(bool finished) {
     if (finished != finished_) model_->finished.fetch_add(finished ? 1 : -1);
@@ -99,12 +107,12 @@ class TrajectoryRecorder {
   }
   void Reclaim(TrajectoryBlock* block);
   void Leave(std::uint64_t agent_steps);
-  std::size_t Slot(std::size_t i) const { return (episode_first_ + i) % episodes_.size(); }
 
   ClientModel* const model_;
   AgentCounts* const counts_;
   TrajectoryRing* ring_ = nullptr;
-  TrajectoryBlock* block_ = nullptr;
+  TrajectoryBlock* block_ = nullptr;  ///< in hand
+  bool open_ = false;                 ///< a trajectory is recorded in it
   int length_ = 0;
   bool finished_ = false;  ///< counted in model.finished
   int episode_start_ = 0;  ///< where the running episode begins in the open block
@@ -112,10 +120,6 @@ class TrajectoryRecorder {
   std::int32_t* action_ = nullptr;
   float *log_prob_ = nullptr, *reward_ = nullptr;
   std::uint8_t* flags_ = nullptr;
-
-  std::span<EpisodeRecord> episodes_;  ///< a ring: the oldest give way
-  std::size_t episode_first_ = 0, episode_count_ = 0;
-  ReportSums reports_{};
 };
 
 }  // namespace murmurate

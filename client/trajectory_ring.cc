@@ -1,48 +1,70 @@
 #include "client/trajectory_ring.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 namespace murmurate {
 namespace {
 
 enum Place : std::uint64_t { kFree = 0, kFilling = 1, kReady = 2, kSending = 3 };
 
+constexpr std::size_t kLine = 64;
+
 Place PlaceOf(std::uint64_t word) { return static_cast<Place>(word & 3); }
+
+TrajectoryBlock* Emptied(TrajectoryBlock* block) {
+  block->steps = block->finals = block->episodes = 0;
+  block->masked = false;
+  if (std::exchange(block->reported, false)) std::fill_n(block->reports, kMaxReports, ReportSum{});
+  return block;
+}
 
 }  // namespace
 
-TrajectoryRing::TrajectoryRing(const TrajectoryLayout& layout, std::uint64_t spec_hash)
-    : layout_(layout),
-      spec_hash_(spec_hash),
-      storage_(kBlocks * layout.block_bytes / sizeof(float)) {
-  for (int i = 0; i < kBlocks; ++i) {
-    blocks_[i].data = reinterpret_cast<std::byte*>(storage_.data()) + i * layout.block_bytes;
+TrajectoryRing::TrajectoryRing(std::shared_ptr<BlockPool> pool) : pool_(std::move(pool)) {
+  slots_[0].block = pool_->TakeOwn();
+  slots_[0].block->slot = 0;
+}
+
+TrajectoryRing::~TrajectoryRing() {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    if (PlaceOf(slots_[i].word.load(std::memory_order_acquire)) != kFree) {
+      pool_->GiveSpare(slots_[i].block);
+    }
   }
+  pool_->GiveOwn(slots_[0].block);
 }
 
 TrajectoryBlock* TrajectoryRing::TakeFree() {
-  for (TrajectoryBlock& block : blocks_) {
-    if (PlaceOf(block.word.load(std::memory_order_acquire)) != kFree) continue;
-    block.word.store(kFilling, std::memory_order_relaxed);
-    return &block;
+  Slot& own = slots_[0];
+  if (PlaceOf(own.word.load(std::memory_order_acquire)) != kFree) return TakeSpare();
+  own.word.store(kFilling, std::memory_order_relaxed);
+  return Emptied(own.block);
+}
+
+TrajectoryBlock* TrajectoryRing::TakeSpare() {
+  for (std::size_t i = 1; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (PlaceOf(slot.word.load(std::memory_order_acquire)) != kFree) continue;
+    TrajectoryBlock* const block = pool_->TakeSpare();
+    if (block == nullptr) return nullptr;
+    block->slot = static_cast<std::uint8_t>(i);
+    slot.block = block;
+    slot.word.store(kFilling, std::memory_order_relaxed);
+    return Emptied(block);
   }
   return nullptr;
 }
 
-bool TrajectoryRing::HasFree() const {
-  return std::any_of(blocks_.begin(), blocks_.end(), [](const TrajectoryBlock& block) {
-    return PlaceOf(block.word.load(std::memory_order_seq_cst)) == kFree;
-  });
-}
-
-TrajectoryBlock* TrajectoryRing::FindLowestReady(std::uint64_t* word) {
-  TrajectoryBlock* lowest = nullptr;
+TrajectoryRing::Slot* TrajectoryRing::FindLowestReady(std::uint64_t* word) {
+  Slot* lowest = nullptr;
   *word = std::numeric_limits<std::uint64_t>::max();
-  for (TrajectoryBlock& block : blocks_) {
-    const std::uint64_t seen = block.word.load(std::memory_order_acquire);
+  for (Slot& slot : slots_) {
+    const std::uint64_t seen = slot.word.load(std::memory_order_acquire);
     if (PlaceOf(seen) != kReady || seen >= *word) continue;
-    lowest = &block;
+    lowest = &slot;
     *word = seen;
   }
   return lowest;
@@ -51,63 +73,87 @@ TrajectoryBlock* TrajectoryRing::FindLowestReady(std::uint64_t* word) {
 TrajectoryBlock* TrajectoryRing::TakeLowestReady(std::uint64_t into) {
   std::uint64_t seen, again;
   for (;;) {
-    TrajectoryBlock* lowest = FindLowestReady(&seen);
+    Slot* lowest = FindLowestReady(&seen);
     if (lowest == nullptr) return nullptr;
     // Whoever handed this one over had handed over all earlier ones: a second look must see them,
     // though the first may have passed their places too soon.
     if (FindLowestReady(&again) != lowest || again != seen) continue;
     const std::uint64_t taken = (seen & ~std::uint64_t{3}) | into;
     if (lowest->word.compare_exchange_strong(seen, taken, std::memory_order_acq_rel)) {
-      return lowest;
+      return lowest->block;
     }
   }
 }
 
-TrajectoryBlock* TrajectoryRing::TakeBackOldest() { return TakeLowestReady(kFilling); }
 TrajectoryBlock* TrajectoryRing::TakeReady() { return TakeLowestReady(kSending); }
 
+TrajectoryBlock* TrajectoryRing::TakeBackOldest() {
+  TrajectoryBlock* const block = TakeLowestReady(kFilling);
+  if (block != nullptr) MoveEpisodes(block, block->episodes_offset, pool_->episodes_offset());
+  return block;
+}
+
+void TrajectoryRing::MoveEpisodes(TrajectoryBlock* block, std::size_t from, std::size_t to) {
+  if (from == to) return;
+  std::memmove(block->data + to, block->data + from,
+               static_cast<std::size_t>(block->episodes) * sizeof(EpisodeRecord));
+}
+
 void TrajectoryRing::HandOver(TrajectoryBlock* block) {
+  std::size_t bytes = 0;
+  (void)AllButEpisodes(block, &bytes);
+  block->episodes_offset = static_cast<std::uint32_t>((bytes + kLine - 1) / kLine * kLine);
+  MoveEpisodes(block, pool_->episodes_offset(), block->episodes_offset);
   // seq_cst: the caller reads next whether the sender sleeps, and the sender reads words before it
   // does.
-  block->word.store(++handed_over_ << 2 | kReady, std::memory_order_seq_cst);
+  slots_[block->slot].word.store(++handed_over_ << 2 | kReady, std::memory_order_seq_cst);
 }
 
-void TrajectoryRing::GiveBack(TrajectoryBlock* block) {
-  block->word.store(kFree, std::memory_order_release);
+/// The block goes first: once its slot is free, the game may borrow another for it.
+void TrajectoryRing::Free(TrajectoryBlock* block, std::memory_order order) {
+  Slot& slot = slots_[block->slot];
+  if (block->spare) pool_->GiveSpare(block);
+  slot.word.store(kFree, order);
 }
 
-int TrajectoryRing::ReadyCount() const {
-  return static_cast<int>(
-      std::count_if(blocks_.begin(), blocks_.end(), [](const TrajectoryBlock& block) {
-        return PlaceOf(block.word.load(std::memory_order_seq_cst)) == kReady;
-      }));
+void TrajectoryRing::GiveBack(TrajectoryBlock* block) { Free(block, std::memory_order_release); }
+void TrajectoryRing::Release(TrajectoryBlock* block) { Free(block, std::memory_order_seq_cst); }
+
+bool TrajectoryRing::HasReady() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return PlaceOf(slot.word.load(std::memory_order_seq_cst)) == kReady;
+  });
 }
 
-bool TrajectoryRing::HasReady() const { return ReadyCount() > 0; }
-
-void TrajectoryRing::Release(TrajectoryBlock* block) {
-  block->word.store(kFree, std::memory_order_seq_cst);
-}
-
-std::array<ColumnRange, kColumnCount> TrajectoryRing::FilledColumns(const TrajectoryBlock* block,
-                                                                    std::size_t* bytes) const {
+std::array<ColumnRange, kColumnCount> TrajectoryRing::AllButEpisodes(const TrajectoryBlock* block,
+                                                                     std::size_t* bytes) const {
   const std::size_t steps = static_cast<std::size_t>(block->steps);
   std::array<ColumnRange, kColumnCount> filled{};
   *bytes = 0;
   const auto fill = [&](Column column, std::size_t size) {
     if (size == 0) return;  // an empty column lies at 0 and reaches nowhere
     ColumnRange& range = filled[static_cast<int>(column)];
-    range = {layout_.column(column).offset, static_cast<std::uint32_t>(size)};
+    range = {layout().column(column).offset, static_cast<std::uint32_t>(size)};
     *bytes = std::max<std::size_t>(*bytes, range.offset + size);
   };
   for (const Column column :
        {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
         Column::kNextObservation, Column::kState0, Column::kFrames0}) {
-    fill(column, layout_.FilledBytes(column, steps));
+    fill(column, layout().FilledBytes(column, steps));
   }
-  if (block->masked) fill(Column::kMask, layout_.FilledBytes(Column::kMask, steps));
-  fill(Column::kFinalObservation, static_cast<std::size_t>(block->finals) * layout_.row_bytes());
-  fill(Column::kEpisodes, static_cast<std::size_t>(block->episodes) * sizeof(EpisodeRecord));
+  if (block->masked) fill(Column::kMask, layout().FilledBytes(Column::kMask, steps));
+  fill(Column::kFinalObservation, static_cast<std::size_t>(block->finals) * layout().row_bytes());
+  return filled;
+}
+
+std::array<ColumnRange, kColumnCount> TrajectoryRing::FilledColumns(const TrajectoryBlock* block,
+                                                                    std::size_t* bytes) const {
+  auto filled = AllButEpisodes(block, bytes);
+  if (block->episodes == 0) return filled;
+  const std::size_t size = static_cast<std::size_t>(block->episodes) * sizeof(EpisodeRecord);
+  filled[static_cast<int>(Column::kEpisodes)] = {block->episodes_offset,
+                                                 static_cast<std::uint32_t>(size)};
+  *bytes = block->episodes_offset + size;
   return filled;
 }
 

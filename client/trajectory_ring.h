@@ -1,7 +1,7 @@
 // TrajectoryRing: an agent's blocks on their way to mmr-client and back. One game thread, one
 // sender.
 //
-//   word of a block = hand-over number << 2 | place
+//   word of a slot = hand-over number << 2 | place
 //
 //          TakeFree              HandOver              TakeReady            libzmq is done
 //   kFree -----------> kFilling -----------> kReady ---------------> kSending -----------> kFree
@@ -10,10 +10,11 @@
 //                              TakeBackOldest: the game's answer to no free block; what was in it
 //                              is lost, and counted
 //
-// Both takers compare-and-swap the whole word, number included: a block that was taken back, filled
-// and handed over again in between is not mistaken for the one that was seen. The sender takes the
-// lowest number first, so blocks leave in the order they were played. Shared ownership: a block
-// that lies in libzmq keeps its ring alive.
+// The first slot has the agent's own block; the others borrow spare ones of the pool as they are
+// taken, and return them as they become free. Both takers compare-and-swap the whole word, number
+// included: a block that was taken back, filled and handed over again in between is not mistaken
+// for the one that was seen. The sender takes the lowest number first, so blocks leave in the order
+// they were played. Shared ownership: a block that lies in libzmq keeps its ring alive.
 #pragma once
 
 #include <array>
@@ -23,43 +24,24 @@
 #include <memory>
 #include <span>
 
-#include "shared/core/aligned_floats.h"
+#include "client/block_pool.h"
 #include "shared/experience/trajectory.h"
-#include "shared/weights/weights.h"
 
 namespace murmurate {
 
-inline constexpr int kMaxReports = 16;
-
-/// One named number that the game reported: summed over episodes. Indexed by the agent's name
-/// table.
-struct ReportSum {
-  double sum = 0.0;
-  std::uint32_t count = 0;  ///< episodes
-};
-using ReportSums = std::array<ReportSum, kMaxReports>;
-
-struct alignas(64) TrajectoryBlock {
-  std::atomic<std::uint64_t> word{0};
-  std::byte* data = nullptr;
-  // Written by the game while kFilling, read by whoever took it.
-  VersionStamp stamp;
-  std::uint64_t first_step = 0, agent_steps = 0;
-  int steps = 0, finals = 0, episodes = 0;
-  bool masked = false;  ///< the mask column is filled
-  ReportSums reports{};
-};
-
 class TrajectoryRing {
  public:
-  static constexpr int kBlocks = 8;
+  static constexpr int kBlocks = 1 + BlockPool::kSpareOfAgent;
 
-  /// `spec_hash`: ModelSpec::ShortHash() of the model it is for: two may have the same layout.
-  explicit TrajectoryRing(const TrajectoryLayout& layout, std::uint64_t spec_hash = 0);
+  explicit TrajectoryRing(std::shared_ptr<BlockPool> pool);
+  ~TrajectoryRing();
+  TrajectoryRing(const TrajectoryRing&) = delete;
+  TrajectoryRing& operator=(const TrajectoryRing&) = delete;
 
   // The game's thread.
-  TrajectoryBlock* TakeFree();  ///< null when there is none
-  bool HasFree() const;
+  /// Its own block, else a spare one; null when there is none. It holds nothing.
+  TrajectoryBlock* TakeFree();
+  TrajectoryBlock* TakeSpare();       ///< one with room for every episode; null when there is none
   TrajectoryBlock* TakeBackOldest();  ///< null when none is waiting to be sent
   void HandOver(TrajectoryBlock* block);
   void GiveBack(TrajectoryBlock* block);
@@ -67,33 +49,39 @@ class TrajectoryRing {
   // The sender's thread.
   TrajectoryBlock* TakeReady();  ///< the first handed over; null when there is none
   bool HasReady() const;
-  int ReadyCount() const;
 
   /// Any thread: the block's bytes are needed no more.
   void Release(TrajectoryBlock* block);
 
-  const TrajectoryLayout& layout() const { return layout_; }
-  std::uint64_t spec_hash() const { return spec_hash_; }
+  const BlockPool& pool() const { return *pool_; }
+  const TrajectoryLayout& layout() const { return pool_->layout(); }
+  std::uint64_t spec_hash() const { return pool_->spec_hash(); }
   template <typename T>
   T* ColumnOf(const TrajectoryBlock* block, Column column) const {
-    return reinterpret_cast<T*>(block->data + layout_.column(column).offset);
+    return reinterpret_cast<T*>(block->data + layout().column(column).offset);
   }
-  std::span<const EpisodeRecord> Episodes(const TrajectoryBlock* block) const {
-    return {ColumnOf<EpisodeRecord>(block, Column::kEpisodes),
-            static_cast<std::size_t>(block->episodes)};
+  /// While it is filled: [block->max_episodes], the first block->episodes of them written.
+  EpisodeRecord* EpisodesOf(const TrajectoryBlock* block) const {
+    return ColumnOf<EpisodeRecord>(block, Column::kEpisodes);
   }
   /// The columns as filled, and in `bytes` how much of the block they reach over.
   std::array<ColumnRange, kColumnCount> FilledColumns(const TrajectoryBlock* block,
                                                       std::size_t* bytes) const;
 
  private:
-  TrajectoryBlock* FindLowestReady(std::uint64_t* word);
+  struct Slot {
+    std::atomic<std::uint64_t> word{0};
+    TrajectoryBlock* block = nullptr;  ///< written before `word`, read after it
+  };
+  Slot* FindLowestReady(std::uint64_t* word);
   TrajectoryBlock* TakeLowestReady(std::uint64_t into);
+  void Free(TrajectoryBlock* block, std::memory_order order);
+  void MoveEpisodes(TrajectoryBlock* block, std::size_t from, std::size_t to);
+  std::array<ColumnRange, kColumnCount> AllButEpisodes(const TrajectoryBlock* block,
+                                                       std::size_t* bytes) const;
 
-  const TrajectoryLayout layout_;
-  const std::uint64_t spec_hash_;
-  AlignedFloats storage_;
-  std::array<TrajectoryBlock, kBlocks> blocks_;
+  const std::shared_ptr<BlockPool> pool_;
+  std::array<Slot, kBlocks> slots_;
   std::uint64_t handed_over_ = 0;
 };
 

@@ -51,9 +51,9 @@ TrajectoryLayout::TrajectoryLayout(const ModelSpec& spec, int steps)
         Column::kNextObservation, Column::kState0, Column::kFrames0}) {
     Place(column, FilledBytes(column, t));
   }
-  Place(Column::kEpisodes, static_cast<std::size_t>(max_episodes) * sizeof(EpisodeRecord));
   Place(Column::kFinalObservation, static_cast<std::size_t>(max_finals) * row_bytes());
   Place(Column::kMask, FilledBytes(Column::kMask, t));
+  Place(Column::kEpisodes, static_cast<std::size_t>(max_episodes) * sizeof(EpisodeRecord));
 }
 
 void TrajectoryLayout::Place(Column column, std::size_t bytes) {

@@ -15,16 +15,17 @@
 //   state0             float32 [state]      recurrent models: the state the first step began with
 //   frames0            row     [frames]     stacking models: the rows before the first step, oldest
 //                                           first; zeros where the episode had not begun
-//   episodes           EpisodeRecord[E]     every episode finished since the last block of this
-//                                           agent
 //   final_observation  row     [F]          at the end of each truncated episode, in order
 //   mask               uint8   [T][choices] ActionLayout's mask; none when the agent gave no mask:
 //                                           everything was allowed
+//   episodes           EpisodeRecord[E]     every episode finished since the last block of this
+//                                           agent
 //
 // frames0 are whole rows, not only their stacked inputs: a row is then the one unit of everything
 // that is recorded, copied and checked, and a few rows in T are cheap.
 //
-// A block is sent up to the end of its last used column, so unused room at its end costs nothing.
+// A block is sent up to the end of its last used column, so unused room at its end costs nothing;
+// the client moves the episodes up behind that as it hands a block over.
 // Steps from `steps` to T are padding: zeros that the learner gives weight 0.
 #pragma once
 

@@ -202,6 +202,12 @@ void ClientSession::OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Outpu
   }
 }
 
+bool ClientSession::PingDue(std::int64_t now_ns) const {
+  const std::int64_t heartbeat_ns =
+      hello_ok_ ? hello_ok_->heartbeat_ms * kNanosecondsPerMillisecond : kNanosecondsPerSecond;
+  return in_session() && (last_ping_ns_ == 0 || now_ns - last_ping_ns_ >= heartbeat_ns);
+}
+
 ClientSession::Output ClientSession::OnTick(const Ping& progress, std::int64_t now_ns) {
   Output out;
   if (state_ == State::kIdle) return out;
@@ -212,9 +218,7 @@ ClientSession::Output ClientSession::OnTick(const Ping& progress, std::int64_t n
     if (state_ == State::kRefused) hello_backoff_ns_ = 2 * kRefusedRetryNs;
     SendHello(now_ns, &out);
   }
-  const std::int64_t heartbeat_ns =
-      hello_ok_ ? hello_ok_->heartbeat_ms * kNanosecondsPerMillisecond : kNanosecondsPerSecond;
-  if (in_session() && (last_ping_ns_ == 0 || now_ns - last_ping_ns_ >= heartbeat_ns)) {
+  if (PingDue(now_ns)) {
     Ping ping = progress;
     ping.sent_ns = now_ns;
     out.send.emplace_back(std::move(ping));

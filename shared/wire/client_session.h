@@ -51,6 +51,8 @@ class ClientSession {
   /// Call at least every 100 ms: HELLO retries (2 ms, doubling to 1 s), PING every heartbeat,
   /// silence.
   Output OnTick(const Ping& progress, std::int64_t now_ns);
+  /// OnTick would send its `progress`.
+  bool PingDue(std::int64_t now_ns) const;
   /// The number for the next EXPERIENCE.
   std::uint64_t NextSequence() { return ++sequence_; }
 

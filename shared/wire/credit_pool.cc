@@ -9,15 +9,15 @@ namespace {
 
 std::uint64_t Agents(std::span<const CreditPool::Holder> holders) {
   std::uint64_t agents = 0;
-  for (const CreditPool::Holder& holder : holders) agents += holder.share->seats.size();
+  for (const CreditPool::Holder& holder : holders) agents += holder.share->seats().size();
   return agents;
 }
 
 /// Less held per agent first; of equals the one that has waited longest, then the lowest index.
 bool Before(const Share& a, const Share& b) {
-  const std::uint64_t left = a.held() * b.seats.size(), right = b.held() * a.seats.size();
-  return std::tuple(left, a.last_grant, a.seats.front().index) <
-         std::tuple(right, b.last_grant, b.seats.front().index);
+  const std::uint64_t left = a.held() * b.seats().size(), right = b.held() * a.seats().size();
+  return std::tuple(left, a.last_grant, a.seats().front().index) <
+         std::tuple(right, b.last_grant, b.seats().front().index);
 }
 
 }  // namespace
@@ -56,13 +56,13 @@ void CreditPool::GrantFreely(std::span<const Holder> holders, std::int64_t now_n
   const std::uint64_t fair = std::max<std::uint64_t>(1, (limit + agents - 1) / agents);
   std::uint64_t under_way = unreleased_;
   for (const Holder& holder : holders) {
-    under_way += std::min(holder.share->held(), fair * holder.share->seats.size());
+    under_way += std::min(holder.share->held(), fair * holder.share->seats().size());
   }
   while (under_way < limit) {
     const Holder* best = nullptr;
     for (const Holder& holder : holders) {
       const Share& share = *holder.share;
-      if (share.seats.empty() || share.held() >= fair * share.seats.size()) continue;
+      if (share.seats().empty() || share.held() >= fair * share.seats().size()) continue;
       if (best == nullptr || Before(share, *best->share)) best = &holder;
     }
     if (best == nullptr) return;
@@ -82,7 +82,7 @@ void CreditPool::GrantRound(std::span<const Holder> holders, std::int64_t now_ns
       holder.share->at_version = version;  // left over from a batch that was closed without it
       holder.sender->told = false;
     }
-    for (const Seat& seat : holder.share->seats) turns.emplace_back(seat.index, &holder);
+    for (const Seat& seat : holder.share->seats()) turns.emplace_back(seat.index, &holder);
   }
   std::sort(turns.begin(), turns.end());
   const auto batch = static_cast<std::uint64_t>(model.batch_trajectories);

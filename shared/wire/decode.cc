@@ -34,15 +34,19 @@ bool HasBlock(MessageType type) {
          type == MessageType::kPush || type == MessageType::kCenter;
 }
 
-bool IsGreeting(MessageType type) {
-  return type == MessageType::kHello || type == MessageType::kHelloOk ||
-         type == MessageType::kAdmin || type == MessageType::kAdminOk || type == MessageType::kJoin;
+bool IsReport(MessageType type) {
+  return type == MessageType::kAdmin || type == MessageType::kAdminOk || type == MessageType::kJoin;
 }
 
 bool HasNumbersOfAStream(MessageType type) {
   return type == MessageType::kStreamHello || type == MessageType::kStreamOk ||
          type == MessageType::kSample || type == MessageType::kForecast ||
          type == MessageType::kSamplesCommitted;
+}
+
+std::size_t MostMetadataBytes(MessageType type) {
+  if (type == MessageType::kHello || type == MessageType::kHelloOk) return kMaxHelloBytes;
+  return IsReport(type) || HasNumbersOfAStream(type) ? kMaxGreetingBytes : kMaxMetadataBytes;
 }
 
 bool IsKnown(MessageType type) {
@@ -81,8 +85,7 @@ Complaint CheckOutside(const Header& header, Frames frames) {
     return {Refusal::kMalformed, "expected " + std::to_string(expected) + " frames, got " +
                                      std::to_string(frames.size())};
   }
-  const bool large = IsGreeting(header.type) || HasNumbersOfAStream(header.type);
-  const std::size_t limit = large ? kMaxGreetingBytes : kMaxMetadataBytes;
+  const std::size_t limit = MostMetadataBytes(header.type);
   if (frames[1].size() > limit) {
     return {Refusal::kTooLarge, "metadata: expected at most " + std::to_string(limit) +
                                     " bytes, got " + std::to_string(frames[1].size())};

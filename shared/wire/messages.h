@@ -2,10 +2,10 @@
 // draws it. Nothing here has a socket or a clock.
 //
 // A message is two frames, EXPERIENCE, CHUNK, PUSH and CENTER three: a 32-byte little-endian
-// header, one FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of HELLO, HELLO_OK, ADMIN, ADMIN_OK and
-// JOIN < 256 KiB), and one raw block. Decoding never reads outside its input and never accepts what
-// it did not check: size, magic, version, type, Verifier (max_depth 16, max_tables 4096), required
-// fields, names
+// header, one FlatBuffer (schemas/murmurate.fbs, < 4 KiB; of ADMIN, ADMIN_OK and JOIN < 256 KiB, of
+// HELLO and HELLO_OK < 1 MiB), and one raw block. Decoding never reads outside its input and never
+// accepts what it did not check: size, magic, version, type, Verifier (max_depth 16, max_tables
+// 4096), required fields, names
 // ([A-Za-z0-9._-]{1,64}), counts, and that the copied parts are no larger than the bytes that came.
 #pragma once
 
@@ -30,11 +30,13 @@ inline constexpr std::uint8_t kMajor = 1;
 inline constexpr std::uint8_t kMinor = 0;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kMaxMetadataBytes = 4096;
-/// HELLO and HELLO_OK list agents and specs, ADMIN_OK holds a report, SAMPLE and FORECAST have as
+/// JOIN lists specs, ADMIN_OK holds a report, SAMPLE and FORECAST have as
 /// many numbers as the stream: these may be larger.
 inline constexpr std::size_t kMaxGreetingBytes = 256 * 1024;
-inline constexpr std::size_t kMaxModels = 64;    ///< of one client
-inline constexpr std::size_t kMaxAgents = 4096;  ///< of one client, all its models together
+/// HELLO and HELLO_OK: 4 and 12 bytes an agent beside names, spaces and specs.
+inline constexpr std::size_t kMaxHelloBytes = 1024 * 1024;
+inline constexpr std::size_t kMaxModels = 64;     ///< of one client
+inline constexpr std::size_t kMaxAgents = 65536;  ///< of one client, all its models together
 inline constexpr std::size_t kChunkBytes = 256 * 1024;
 
 enum class MessageType : std::uint16_t {

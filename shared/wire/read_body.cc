@@ -44,7 +44,7 @@ Hello ReadTable(BodyReader& in, const fb::Hello& from, std::size_t) {
     m.agents = in.Numbers(model.agents(), "agents");
     in.Expect(Distinct(m.agents), "agents", "each one once");
     agents += m.agents.size();
-    in.Expect(agents <= kMaxAgents, "agents", "at most 4096 of one client", Refusal::kTooLarge);
+    in.Expect(agents <= kMaxAgents, "agents", "at most 65536 of one client", Refusal::kTooLarge);
     m.holds_incarnation = model.holds_incarnation();
     m.holds_version = model.holds_version();
   });

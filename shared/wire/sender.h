@@ -25,7 +25,6 @@ struct Seat {
 /// One sender's part of one model. Trajectories are counted from the start of the session.
 struct Share {
   std::uint32_t model = 0;
-  std::vector<Seat> seats;     ///< in the order of HELLO
   std::uint64_t granted = 0;   ///< may be sent
   std::uint64_t received = 0;  ///< have come
   std::uint64_t settled = 0;   ///< have come and were dealt with
@@ -42,8 +41,18 @@ struct Share {
   Committed committed;                                    ///< `model` is not set
 
   std::uint64_t held() const { return granted - settled; }
-  Seat* Find(std::uint32_t number);
-  std::uint64_t trajectory_steps() const;  ///< as the trajectories' own counts say
+  const std::vector<Seat>& seats() const { return seats_; }  ///< in the order of HELLO
+  void TakeSeats(std::vector<Seat> seats);                   ///< instead of those before
+  const Seat* Find(std::uint32_t number) const;              ///< null: HELLO did not name it
+  /// What `seat` says of its own steps in a trajectory of that many.
+  void CountSteps(const Seat& seat, std::uint64_t agent_steps, std::uint64_t steps);
+  /// As the trajectories' own counts say, of those present and those that left.
+  std::uint64_t trajectory_steps() const { return left_steps + seated_steps_; }
+
+ private:
+  std::vector<Seat> seats_;
+  std::vector<std::uint32_t> by_number_;  ///< places in seats_
+  std::uint64_t seated_steps_ = 0;        ///< sum of last_steps - first_steps
 };
 
 struct Sender {
@@ -94,12 +103,13 @@ class AgentIndices {
   std::uint32_t Take();
   /// `index` itself when it is free, else the lowest.
   std::uint32_t TakeAgain(std::uint32_t index);
-  void Free(std::uint32_t index) { used_[index] = false; }
+  void Free(std::uint32_t index);
   /// `index` was given out in an earlier life of the learner, and is free.
   void Know(std::uint32_t index);
 
  private:
   std::vector<bool> used_;
+  std::size_t first_free_ = 0;  ///< none below it is free
 };
 
 }  // namespace murmurate::wire

@@ -104,15 +104,9 @@ void ServerSession::Book::Settle(Sender& sender, Share* share, std::uint64_t seq
   Untell(sender);
 }
 
-void ServerSession::Book::CountSteps(Share& share, Seat& seat, const Experience& experience,
+void ServerSession::Book::CountSteps(Share& share, const Seat& seat, const Experience& experience,
                                      std::int64_t now) {
-  if (!seat.heard) {
-    seat.heard = true;
-    seat.first_steps =
-        experience.agent_steps - std::min<std::uint64_t>(experience.agent_steps, experience.steps);
-    seat.last_steps = seat.first_steps;
-  }
-  seat.last_steps = std::max(seat.last_steps, experience.agent_steps);
+  share.CountSteps(seat, experience.agent_steps, experience.steps);
   if (experience.steps > 0) Progress(share, now);
 }
 
@@ -136,7 +130,7 @@ ServerSession::Verdict ServerSession::Book::Examine(Sender& sender, const Decode
   }
   sender.bytes_received += bytes;
   if (steps && share != nullptr) ++share->received;
-  Seat* seat = share == nullptr ? nullptr : share->Find(experience.agent);
+  const Seat* seat = share == nullptr ? nullptr : share->Find(experience.agent);
   Refusal refusal = seat == nullptr ? Refusal::kMeaning : Refusal::kNone;
   std::string sentence = "model " + std::to_string(experience.model) + ", agent " +
                          std::to_string(experience.agent) + ": expected one that HELLO named";

@@ -48,6 +48,7 @@ class ServerSession {
   struct Limits {
     std::uint64_t ingest_budget_bytes = 256u << 20;
     int max_actors = 4096;
+    std::size_t max_agents = 1u << 20;  ///< of all actors together
     std::uint32_t heartbeat_ms = 1000;
     std::int64_t stalled_after_ns = 3'000'000'000;  ///< nothing heard: credit taken back
     std::int64_t idle_after_ns = 10'000'000'000;    ///< no step played: credit counts no more

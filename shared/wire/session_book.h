@@ -31,7 +31,8 @@ struct ServerSession::Book {
   void OnPing(Sender& sender, const Ping& ping, std::int64_t now_ns);
   Verdict Examine(Sender& sender, const Decoded& message, std::int64_t now_ns);
   void Settle(Sender& sender, Share* share, std::uint64_t sequence, std::size_t bytes, bool steps);
-  void CountSteps(Share& share, Seat& seat, const Experience& experience, std::int64_t now_ns);
+  void CountSteps(Share& share, const Seat& seat, const Experience& experience,
+                  std::int64_t now_ns);
   std::vector<ModelCredit> Credits(const Sender& sender) const;
   void Untell(Sender& sender);
   void Progress(Share& share, std::int64_t now_ns);
@@ -54,6 +55,7 @@ struct ServerSession::Book {
   void Leave(Sender& sender);
   void FreeSeats(Share& share);
   void FitBytes(Sender& sender);
+  bool HasRoomFor(const Sender* sender, const Hello& hello) const;
   std::size_t ReserveFor(const std::vector<std::uint32_t>& models) const;
   void GrantAll(std::int64_t now_ns);
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
@@ -75,8 +77,9 @@ struct ServerSession::Book {
   AgentIndices indices;
   RejectLedger rejects;
   std::uint64_t sessions = 0;
-  std::uint64_t reserves = 0, windows = 0;  ///< bytes, over all present
-  int present = 0;                          ///< senders not gone
+  std::uint64_t reserves = 0, windows = 0;    ///< bytes, over all present
+  int present = 0;                            ///< senders not gone
+  std::size_t seated = 0, former_agents = 0;  ///< entries of all Share::seats and Share::former
   bool leaving = false, finishing = false;
   std::uint64_t lost_trajectories = 0;
   std::int64_t last_ns = 0;

@@ -36,6 +36,12 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
                       std::to_string(limits.ingest_budget_bytes) + "; raise it",
                   0, now);
   }
+  if (!HasRoomFor(known == peers.end() ? nullptr : &senders.at(known->second), hello)) {
+    return Refuse(peer, Refusal::kBusy,
+                  "the learner has room for " + std::to_string(limits.max_agents) +
+                      " agents of all its actors together: play with fewer",
+                  0, now);
+  }
   const bool fresh = known == peers.end();
   Sender& sender = Enter(peer, header.sender, hello);
   Heard(sender, now);
@@ -112,6 +118,14 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Mo
   return true;
 }
 
+/// `sender`: who says this HELLO, if it has a session; its agents give way to those it names.
+bool ServerSession::Book::HasRoomFor(const Sender* sender, const Hello& hello) const {
+  std::size_t agents = seated;
+  if (sender != nullptr) agents -= static_cast<std::size_t>(sender->agents());
+  for (const HelloModel& model : hello.models) agents += model.agents.size();
+  return agents <= limits.max_agents;
+}
+
 std::size_t ServerSession::Book::ReserveFor(const std::vector<std::uint32_t>& models) const {
   std::size_t bytes = 0;
   for (const std::uint32_t model : models) bytes = std::max(bytes, pools[model].model.block_bytes);
@@ -139,19 +153,25 @@ Sender& ServerSession::Book::Enter(const std::string& peer, std::uint64_t id, co
 
 /// Agents that are still there keep their places; those of the others are free again.
 void ServerSession::Book::TakeSeats(Share& share, const std::vector<std::uint32_t>& numbers) {
-  std::vector<Seat> seats;
+  std::vector<Seat> seats, gone = share.seats();
   for (const std::uint32_t number : numbers) {
-    Seat* kept = share.Find(number);
+    const Seat* kept = share.Find(number);
     seats.push_back(kept == nullptr ? Seat{.number = number, .index = kNoIndex} : *kept);
-    if (kept != nullptr) share.seats.erase(share.seats.begin() + (kept - share.seats.data()));
+    if (kept != nullptr)
+      gone[static_cast<std::size_t>(kept - share.seats().data())].index = kNoIndex;
   }
+  std::erase_if(gone, [](const Seat& seat) { return seat.index == kNoIndex; });
+  seated -= share.seats().size();
+  share.TakeSeats(std::move(gone));
+  seated += share.seats().size();
   FreeSeats(share);
   for (Seat& seat : seats) {
     if (seat.index != kNoIndex) continue;
     const auto former = share.former.find(seat.number);
     seat.index = former == share.former.end() ? indices.Take() : indices.TakeAgain(former->second);
   }
-  share.seats = std::move(seats);
+  share.TakeSeats(std::move(seats));
+  seated += share.seats().size();
 }
 
 void ServerSession::Book::TakeModels(Sender& sender, const Hello& hello,
@@ -192,7 +212,7 @@ HelloOk ServerSession::Book::Welcome(const Sender& sender, const Hello& hello) c
     welcome.version = pools[model].version;
     welcome.steps_total = share.granted * welcome.trajectory_length;
     welcome.at_version = share.at_version;
-    for (const Seat& seat : share.seats) {
+    for (const Seat& seat : share.seats()) {
       welcome.agent_indices.push_back(seat.index);
       welcome.agent_seeds.push_back(DeriveSeed(seed, seat.index));
     }
@@ -209,11 +229,12 @@ void ServerSession::Book::Heard(Sender& sender, std::int64_t now) {
 }
 
 void ServerSession::Book::FreeSeats(Share& share) {
-  for (const Seat& seat : share.seats) {
+  for (const Seat& seat : share.seats()) {
     share.left_steps += seat.last_steps - seat.first_steps;
     indices.Free(seat.index);
   }
-  share.seats.clear();
+  seated -= share.seats().size();
+  share.TakeSeats({});
   pools[share.model].dirty = true;
 }
 
@@ -228,8 +249,12 @@ void ServerSession::Book::Leave(Sender& sender) {
   sender.reserve_bytes = 0;
   sender.bytes_granted = sender.bytes_received = sender.bytes_dealt = 0;
   for (auto& [model, share] : sender.shares) {
+    former_agents -= share.former.size();
     share.former.clear();
-    for (const Seat& seat : share.seats) share.former[seat.number] = seat.index;
+    if (former_agents + share.seats().size() <= limits.max_agents) {
+      for (const Seat& seat : share.seats()) share.former[seat.number] = seat.index;
+    }
+    former_agents += share.former.size();
     FreeSeats(share);
     share.granted = share.received = share.settled = share.at_version = 0;
     share.idle = false;
@@ -261,7 +286,7 @@ void ServerSession::Book::GrantAll(std::int64_t now) {
     for (auto& [id, sender] : senders) {
       if (!sender.live() || rejects.Muted(sender.peer, now)) continue;
       const auto share = sender.shares.find(model);
-      if (share == sender.shares.end() || share->second.seats.empty() || share->second.idle)
+      if (share == sender.shares.end() || share->second.seats().empty() || share->second.idle)
         continue;
       holders.push_back({&sender, &share->second});
     }
@@ -313,6 +338,7 @@ void ServerSession::Book::ForgetOldest(std::size_t count) {
     for (const auto& [model, share] : sender.shares) {
       old_steps[model] += sender.Steps(share);
       old_dropped[model] += share.pinged_dropped;
+      former_agents -= share.former.size();
     }
     senders.erase(gone[i].second);
   }

@@ -56,7 +56,7 @@ int ServerSession::live_agents(std::uint32_t model) const {
   for (const auto& [id, sender] : book_->senders) {
     if (!sender.live()) continue;
     const auto share = sender.shares.find(model);
-    if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats.size();
+    if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats().size();
   }
   return static_cast<int>(agents);
 }
@@ -67,7 +67,7 @@ int ServerSession::finished_agents(std::uint32_t model) const {
     if (!sender.live()) continue;
     const auto share = sender.shares.find(model);
     if (share == sender.shares.end() || share->second.idle || share->second.held() > 0) continue;
-    agents += share->second.seats.size();
+    agents += share->second.seats().size();
   }
   return static_cast<int>(agents);
 }

@@ -18,10 +18,14 @@ Status Bent() {
   return InvalidData("the saved session.senders is no list of senders and their agents");
 }
 
-/// The agents of a share, present and former, by their own numbers.
+/// The agents of a share by their own numbers: those present, and former ones while there is room.
 std::map<std::uint32_t, std::uint32_t> AgentsOf(const Share& share) {
-  std::map<std::uint32_t, std::uint32_t> agents = share.former;
-  for (const Seat& seat : share.seats) agents[seat.number] = seat.index;
+  std::map<std::uint32_t, std::uint32_t> agents;
+  for (const Seat& seat : share.seats()) agents[seat.number] = seat.index;
+  for (const auto& former : share.former) {
+    if (agents.size() == kMaxAgents) break;
+    agents.insert(former);
+  }
   return agents;
 }
 
@@ -115,7 +119,7 @@ Status ServerSession::Book::Know(std::uint32_t model, std::span<const std::uint6
   for (std::size_t i = kSenderWords; i < words.size(); i += 2) {
     if (words[i + 1] >= kMostIndices) return Bent();
     const auto index = static_cast<std::uint32_t>(words[i + 1]);
-    share.former[static_cast<std::uint32_t>(words[i])] = index;
+    former_agents += share.former.emplace(static_cast<std::uint32_t>(words[i]), index).second;
     indices.Know(index);
   }
   return {};

@@ -152,7 +152,7 @@ TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
 TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   Workbench bench(8);
   BenchAgent other(bench.model, 1, 0, 1);
-  other.Fit(MakeGear(bench.policies, 1, 8));
+  other.Fit(GearOf(bench.policies, 1, 8));
   bench.Publish(1);
   bench.Act(0), bench.Act(1);
   bench.Publish(2);
@@ -368,7 +368,7 @@ TEST(AgentCore, NewBlocksDropWhatWasOpenAndTakeTheNewSeed) {
   Workbench bench(4);
   bench.Publish(1);
   bench.Act(0);
-  auto gear = MakeGear(bench.policies, 1, 6);
+  auto gear = GearOf(bench.policies, 1, 6);
   const auto ring = gear->ring;
   gear->reseed = true;
   gear->seed = 11;
@@ -379,7 +379,7 @@ TEST(AgentCore, NewBlocksDropWhatWasOpenAndTakeTheNewSeed) {
   ASSERT_TRUE(ring->HasReady());
   Workbench again(6);
   again.Publish(1);
-  auto same = MakeGear(again.policies, 1, 6);
+  auto same = GearOf(again.policies, 1, 6);
   same->reseed = true;
   same->seed = 11;
   again.agent->Fit(std::move(same));

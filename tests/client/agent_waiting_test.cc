@@ -141,7 +141,7 @@ TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
   for (int i = 0; i < 5; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 5 : 1));
     group.push_back(agents.back().get());
-    auto gear = MakeGear(bench.policies, agents.back()->rows(), 4);
+    auto gear = GearOf(bench.policies, agents.back()->rows(), 4);
     rings.push_back(gear->ring);
     agents.back()->Fit(std::move(gear));
   }
@@ -176,7 +176,7 @@ TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 3; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, 3));
-    agents.back()->Fit(MakeGear(bench.policies, 3, 4));
+    agents.back()->Fit(GearOf(bench.policies, 3, 4));
     if (i < 2) group.push_back(agents.back().get());
   }
   bench.Publish(1);

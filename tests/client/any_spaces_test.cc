@@ -75,7 +75,7 @@ TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 5; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, Action(), i == 0 ? 5 : 1));
-    agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 4));
+    agents.back()->Fit(GearOf(bench.policies, agents.back()->rows(), 4));
     group.push_back(agents.back().get());
   }
   for (int step = 0; step < 9; ++step) {
@@ -91,7 +91,7 @@ TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
     }
   }
   for (int i = 0; i < 5; ++i) {
-    bench.ring = agents[i]->rings().back();
+    (void)agents[i]->AnyRing([&](const auto& ring) { return bench.ring = ring, false; });
     for (int part = 0; part < 2; ++part) {
       const auto received = bench.Take();
       ASSERT_NE(received.block, nullptr) << i;
@@ -231,7 +231,7 @@ TEST(AnySpaces, BlocksOfAnotherLengthDoNotMakeAnAgentForget) {
   Workbench bench(4, Pacing(), MixedSpec());
   bench.Publish(1);
   for (int k = 0; k < 2; ++k) bench.agent->Play(Scene(k).Show());
-  auto gear = MakeGear(bench.policies, 1, 3);
+  auto gear = GearOf(bench.policies, 1, 3);
   bench.ring = gear->ring;
   bench.agent->Fit(std::move(gear));
   for (int k = 2; k < 6; ++k) bench.agent->Play(Scene(k).Show());

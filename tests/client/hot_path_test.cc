@@ -199,7 +199,7 @@ TEST(HotPath, AGroupNeitherAllocatesNorLocks) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 8; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 8 : 1));
-    agents.back()->Fit(MakeGear(bench.policies, agents.back()->rows(), 16));
+    agents.back()->Fit(GearOf(bench.policies, agents.back()->rows(), 16));
     group.push_back(agents.back().get());
   }
   std::vector<float> observations(8 * 3, 0.25f);

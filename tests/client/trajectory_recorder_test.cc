@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <vector>
+
 #include "shared/wire/messages.h"
 #include "tests/experience/mixed_trajectory.h"
 
@@ -14,7 +16,7 @@ using ::testing::ElementsAreArray;
 
 class TrajectoryRecorderTest : public testing::Test {
  protected:
-  TrajectoryRecorderTest() { recorder_.Attach(&ring_, episodes_); }
+  TrajectoryRecorderTest() { recorder_.Attach(&ring_); }
 
   void Start() {
     ++model_.started;
@@ -48,14 +50,13 @@ class TrajectoryRecorderTest : public testing::Test {
   }
 
   const MixedTrajectory lived_{4, 10};
-  TrajectoryRing ring_{MixedLayout()};
+  TrajectoryRing ring_{std::make_shared<BlockPool>(MixedLayout())};
   ClientModel model_{"default",
                      MixedSpec().spaces,
                      {},
                      std::make_shared<SenderBell>(),
                      std::make_shared<SettingsTable>()};
   AgentCounts counts_;
-  std::vector<EpisodeRecord> episodes_{8};
   TrajectoryRecorder recorder_{&model_, &counts_};
 };
 
@@ -103,6 +104,93 @@ TEST_F(TrajectoryRecorderTest, TheGameMayTakeAnotherActionOfSeveralWords) {
   const TrajectoryView view = Take();
   EXPECT_THAT(view.action.subspan(3), ElementsAreArray(other));
   EXPECT_EQ(view.log_prob[1], 0.125f);
+}
+
+/// Episodes of one step: more than the agent's own block holds.
+class ShortEpisodes : public testing::Test {
+ protected:
+  ShortEpisodes()
+      : ring_(std::make_shared<BlockPool>(TrajectoryLayout(spaces_, 64))),
+        model_("default", spaces_, {}, std::make_shared<SenderBell>(),
+               std::make_shared<SettingsTable>()) {
+    recorder_.Attach(&ring_);
+  }
+  void Play() {
+    ++model_.started;
+    ASSERT_TRUE(recorder_.Start({7, 1}, 0));
+    for (int step = 0; step < 64; ++step) {
+      const float row[] = {static_cast<float>(step), 0.5f};
+      const std::int32_t action[] = {step % 2};
+      recorder_.Record(RowsOf(row), action, -0.5f, true);
+      recorder_.Settle(step);
+      recorder_.EndEpisode(kTerminated, {});
+      recorder_.AddEpisode({.raw_return = static_cast<double>(step), .length = 1});
+      recorder_.AddReport(0, 1.0);
+    }
+    recorder_.HandOver({}, 64);
+  }
+  const Spaces spaces_{Box({2}), Discrete(2)};
+  TrajectoryRing ring_;
+  ClientModel model_;
+  AgentCounts counts_;
+  TrajectoryRecorder recorder_{&model_, &counts_};
+};
+
+TEST_F(ShortEpisodes, AllOfThemLeaveWithTheirTrajectory) {
+  Play();
+  TrajectoryBlock* const block = ring_.TakeReady();
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->steps, 64);
+  ASSERT_EQ(block->episodes, 64);
+  EXPECT_EQ(block->reports[0].sum, 64.0);
+  EXPECT_EQ(block->reports[0].count, 64u);
+  wire::Experience metadata;
+  metadata.steps = 64;
+  std::size_t bytes = 0;
+  metadata.columns = ring_.FilledColumns(block, &bytes);
+  TrajectoryView view;
+  ASSERT_TRUE(wire::ViewTrajectory(metadata, {block->data, bytes}, ring_.layout(), &view).ok());
+  EXPECT_TRUE(CheckTrajectory(view, ring_.layout()).ok());
+  for (int step = 0; step < 64; ++step) {
+    EXPECT_EQ(view.episodes[step].raw_return, step);
+    EXPECT_EQ(NumbersOf(view.observation)[2 * step], step);
+    EXPECT_EQ(view.reward[step], step);
+    EXPECT_EQ(view.action[step], step % 2);
+  }
+}
+
+TEST_F(ShortEpisodes, WithNoSpareBlockTheOldestGiveWay) {
+  std::vector<TrajectoryBlock*> spare;
+  while (TrajectoryBlock* block = ring_.TakeSpare()) spare.push_back(block);
+  ASSERT_EQ(spare.size(), 7u);
+  Play();
+  TrajectoryBlock* const block = ring_.TakeReady();
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->steps, 64);
+  ASSERT_EQ(block->episodes, 16);
+  const auto* first = reinterpret_cast<const EpisodeRecord*>(block->data + block->episodes_offset);
+  EXPECT_EQ(first[0].raw_return, 48.0);
+  EXPECT_EQ(first[15].raw_return, 63.0);
+}
+
+TEST_F(ShortEpisodes, OfADroppedTrajectoryLeaveWithTheNext) {
+  ++model_.started;
+  ASSERT_TRUE(recorder_.Start({7, 1}, 0));
+  recorder_.AddEpisode({.raw_return = -1.0, .length = 3});
+  recorder_.AddReport(0, 2.0);
+  recorder_.Drop();
+  EXPECT_TRUE(recorder_.has_news());
+  ++model_.started;
+  ASSERT_TRUE(recorder_.Start({7, 1}, 0));
+  EXPECT_EQ(recorder_.steps(), 0);
+  recorder_.HandOverNews(5);
+  EXPECT_TRUE(recorder_.open()) << "they wait for the trajectory";
+  recorder_.Drop();
+  recorder_.HandOverNews(5);
+  TrajectoryBlock* const block = ring_.TakeReady();
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->episodes, 1);
+  EXPECT_EQ(block->reports[0].sum, 2.0);
 }
 
 TEST_F(TrajectoryRecorderTest, FinalObservationsAreWholeRows) {

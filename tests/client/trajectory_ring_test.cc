@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -15,10 +16,13 @@
 namespace murmurate {
 namespace {
 
-TrajectoryLayout SmallLayout() { return {Spaces{Box({2}), Discrete(2)}, 4}; }
+std::shared_ptr<BlockPool> SmallPool() {
+  return std::make_shared<BlockPool>(TrajectoryLayout(Spaces{Box({2}), Discrete(2)}, 4));
+}
 
 TEST(TrajectoryRing, BlocksLieOn64ByteBordersAndApart) {
-  TrajectoryRing ring(SmallLayout());
+  TrajectoryRing ring(SmallPool());
+  const std::size_t own_bytes = ring.pool().episodes_offset() + 16 * sizeof(EpisodeRecord);
   std::vector<std::byte*> places;
   for (int i = 0; i < TrajectoryRing::kBlocks; ++i) {
     TrajectoryBlock* block = ring.TakeFree();
@@ -28,12 +32,61 @@ TEST(TrajectoryRing, BlocksLieOn64ByteBordersAndApart) {
   }
   EXPECT_EQ(ring.TakeFree(), nullptr);
   for (std::size_t i = 1; i < places.size(); ++i) {
-    EXPECT_GE(places[i] - places[i - 1], static_cast<std::ptrdiff_t>(ring.layout().block_bytes));
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto& [low, high] = std::minmax(places[i], places[j]);
+      EXPECT_GE(high - low, static_cast<std::ptrdiff_t>(
+                                low == places[0] ? own_bytes : ring.layout().block_bytes));
+    }
   }
 }
 
+TEST(TrajectoryRing, AgentsOfOnePoolEachHaveTheirOwnBlockAndShareTheSpareOnes) {
+  const auto pool = SmallPool();
+  TrajectoryRing greedy(pool), modest(pool);
+  std::vector<TrajectoryBlock*> taken;
+  while (TrajectoryBlock* block = greedy.TakeFree()) taken.push_back(block);
+  EXPECT_EQ(taken.size(), 8u) << "one agent has eight at most";
+  std::vector<TrajectoryBlock*> left;
+  while (TrajectoryBlock* block = modest.TakeFree()) left.push_back(block);
+  EXPECT_EQ(left.size(), 8u);
+  while (pool->TakeSpare() != nullptr) {
+  }
+  modest.GiveBack(left[0]);
+  EXPECT_EQ(modest.TakeFree(), left[0]) << "its own: nobody else can have it";
+  EXPECT_EQ(modest.TakeFree(), nullptr);
+  greedy.GiveBack(taken[1]);
+  modest.GiveBack(left[7]);
+  EXPECT_NE(modest.TakeFree(), nullptr);
+}
+
+TEST(TrajectoryRing, ARingThatEndsGivesItsBlocksBack) {
+  const auto pool = SmallPool();
+  {
+    TrajectoryRing ring(pool);
+    while (TrajectoryBlock* block = ring.TakeFree()) ring.HandOver(block);
+  }
+  TrajectoryRing next(pool);
+  int blocks = 0;
+  while (next.TakeFree() != nullptr) ++blocks;
+  EXPECT_EQ(blocks, 8);
+}
+
+TEST(TrajectoryRing, EpisodesLieBehindWhatIsFilledAndComeBackWithTheBlock) {
+  TrajectoryRing ring(SmallPool());
+  TrajectoryBlock* const block = ring.TakeFree();
+  for (int i = 0; i < 3; ++i) ring.EpisodesOf(block)[i] = {.raw_return = 1.5 * i, .length = 7};
+  block->episodes = 3;
+  ring.HandOver(block);
+  std::size_t bytes = 0;
+  const auto columns = ring.FilledColumns(block, &bytes);
+  EXPECT_EQ(bytes, 3 * sizeof(EpisodeRecord)) << "nothing else is sent";
+  EXPECT_EQ(columns[static_cast<int>(Column::kEpisodes)].offset, 0u);
+  ASSERT_EQ(ring.TakeBackOldest(), block);
+  EXPECT_EQ(ring.EpisodesOf(block)[2], (EpisodeRecord{.raw_return = 3.0, .length = 7}));
+}
+
 TEST(TrajectoryRing, BlocksLeaveInTheOrderTheyWereHandedOver) {
-  TrajectoryRing ring(SmallLayout());
+  TrajectoryRing ring(SmallPool());
   TrajectoryBlock* first = ring.TakeFree();
   TrajectoryBlock* second = ring.TakeFree();
   ring.HandOver(second);
@@ -46,7 +99,7 @@ TEST(TrajectoryRing, BlocksLeaveInTheOrderTheyWereHandedOver) {
 /// A game that hands over and takes back as fast as it can, a sender that takes. Every block handed
 /// over must end in exactly one pair of hands, and those the sender gets come in order.
 struct Hammer {
-  TrajectoryRing ring{SmallLayout()};
+  TrajectoryRing ring{SmallPool()};
   std::atomic<bool> over{false};
   std::uint64_t handed_over = 0, dropped = 0, sent = 0, misplaced = 0, torn = 0;
 
@@ -116,7 +169,7 @@ TEST(TrajectoryRing, UnderHammeringNothingIsLostDoubledTornOrOutOfOrder) {
 /// One block at a time: the next is handed over only when the sender has taken the last. A wake
 /// that is lost shows as a sleep to the end.
 struct PingPong {
-  TrajectoryRing ring{SmallLayout()};
+  TrajectoryRing ring{SmallPool()};
   SenderBell bell;
   std::atomic<std::uint64_t> taken{0};
   std::atomic<int> slept_through{0};

@@ -71,6 +71,14 @@ bool Soon(Condition until) {
   return true;
 }
 
+/// Gear with blocks of its own pool.
+inline std::unique_ptr<AgentGear> GearOf(std::shared_ptr<PolicySet> policies, int rows,
+                                         int trajectory_length) {
+  auto pool = std::make_shared<BlockPool>(TrajectoryLayout(policies->spec(), trajectory_length),
+                                          policies->spec().ShortHash());
+  return MakeGear(std::make_shared<AgentShape>(std::move(policies)), rows, pool);
+}
+
 /// As AgentGroup::Act does: observations [size][D] -> actions [size].
 inline void ActTogether(std::span<AgentCore* const> agents, std::span<const float> observations,
                         std::span<std::int32_t> actions) {
@@ -116,7 +124,7 @@ struct Workbench {
     if (length > 0) Fit();
   }
   void Fit() {
-    auto gear = MakeGear(policies, 1, length);
+    auto gear = GearOf(policies, 1, length);
     ring = gear->ring;
     agent->Fit(std::move(gear));
   }

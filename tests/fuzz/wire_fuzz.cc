@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (failure == nullptr) {
       const Encoded again = Encode(decoded.body, decoded.header.sender, decoded.header.sequence,
                                    decoded.block.size());
-      Require(again.metadata.size() <= kMaxGreetingBytes + 4096);
+      Require(again.metadata.size() <= kMaxHelloBytes + 4096);
       if (std::holds_alternative<Experience>(decoded.body)) WalkTrajectory(decoded);
       (void)client.OnMessage(decoded, now_ns);
       if (client.fresh_session()) bytes_total = 0;

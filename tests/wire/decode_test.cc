@@ -122,16 +122,24 @@ TEST(Decode, HeaderThatCountsWrongIsRefused) {
 TEST(Decode, MetadataBeyondItsLimitIsRefusedUnread) {
   EXPECT_EQ(FailureOf(Under(MessageType::kPing, std::vector<std::byte>(4097))).refusal,
             Refusal::kTooLarge);
-  WireMessage greeting = Under(MessageType::kHello, std::vector<std::byte>(256 * 1024 + 1));
+  WireMessage greeting = Under(MessageType::kHello, std::vector<std::byte>(1024 * 1024 + 1));
   EXPECT_EQ(FailureOf(greeting).refusal, Refusal::kTooLarge);
+  WireMessage report = Under(MessageType::kAdminOk, std::vector<std::byte>(256 * 1024 + 1));
+  EXPECT_EQ(FailureOf(report).refusal, Refusal::kTooLarge);
 }
 
-TEST(Decode, HelloWithFourThousandAgentsFits) {
+TEST(Decode, GreetingsOfSixtyFourThousandAgentsFit) {
   Hello hello = SampleHello();
   hello.models.resize(1);
   hello.models[0].agents.clear();
   for (std::uint32_t i = 0; i < kMaxAgents; ++i) hello.models[0].agents.push_back(i);
   EXPECT_EQ(DecodedAs<Hello>(ToWire(hello, 1, 0)).models[0].agents.size(), kMaxAgents);
+  EXPECT_EQ(kMaxAgents, 65'536u);
+  HelloOk ok = SampleHelloOk();
+  ok.models.resize(1);
+  ok.models[0].agent_indices.assign(kMaxAgents, 7);
+  ok.models[0].agent_seeds.assign(kMaxAgents, 8);
+  EXPECT_EQ(DecodedAs<HelloOk>(ToWire(ok, 1, 0)).models[0].agent_seeds.size(), kMaxAgents);
   hello.models.push_back({"one-more", "x", {0}, 0, 0});
   EXPECT_EQ(FailureOf(ToWire(hello, 1, 0)).refusal, Refusal::kTooLarge);
 }

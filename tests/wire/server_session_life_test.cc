@@ -191,5 +191,57 @@ TEST_F(TwoActorsAtMost, ThirdIsBusyUntilOneLeaves) {
   EXPECT_EQ(c.welcomes, 1);
 }
 
+class FiveAgentsAtMost : public ServerSessionTest {
+ protected:
+  FiveAgentsAtMost() : ServerSessionTest({.max_agents = 5}) {}
+};
+
+TEST_F(FiveAgentsAtMost, OfAllActorsTogetherAndAnActorMayChangeItsOwn) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {0, 1, 2}), b = MakeClient("b", 12, {0, 1, 2});
+  Join(a);
+  Join(b);
+  ASSERT_EQ(b.errors.size(), 1u);
+  EXPECT_EQ(b.errors[0].refusal, Refusal::kBusy);
+  EXPECT_THAT(b.errors[0].sentence, HasSubstr("room for 5 agents"));
+  a.hello.models[0].agents = {3, 4, 5, 6, 7};
+  Join(a);
+  EXPECT_EQ(a.welcomes, 2);
+  a.hello.models[0].agents = {3, 4};
+  Join(a);
+  Join(b);
+  EXPECT_EQ(b.welcomes, 1);
+  Say(a, Bye{});
+  Say(b, Bye{});
+  Client c = MakeClient("c", 13, {0, 1, 2, 3, 4});
+  Join(c);
+  EXPECT_EQ(c.welcomes, 1) << "who left takes no room";
+}
+
+/// Sixty-five thousand agents, in an order that is not theirs; a HELLO of them costs no square.
+TEST_F(ServerSessionTest, ThousandsOfAgentsKeepTheirPlacesAsOthersComeAndGo) {
+  AddNpc();
+  Client a = MakeClient("a", 11, {});
+  std::vector<std::uint32_t>& agents = a.hello.models[0].agents;
+  for (std::uint32_t i = 0; i < 65'535; ++i) agents.push_back(i * 40'503u % 65'536u);
+  Join(a);
+  const std::vector<std::uint32_t> indices = a.ok.models[0].agent_indices;
+  ASSERT_EQ(indices.size(), 65'535u);
+  EXPECT_EQ(indices.front(), 0u);
+  EXPECT_EQ(indices.back(), 65'534u);
+  EXPECT_TRUE(Send(a, agents[40'000]).accept);
+  const std::uint32_t gone = agents[1000];
+  agents.erase(agents.begin() + 1000);
+  Join(a);
+  std::vector<std::uint32_t> left = indices;
+  left.erase(left.begin() + 1000);
+  EXPECT_EQ(a.ok.models[0].agent_indices, left);
+  EXPECT_FALSE(Send(a, gone).accept);
+  agents.push_back(70'000);
+  Join(a);
+  EXPECT_EQ(a.ok.models[0].agent_indices.back(), 1000u) << "the place that became free";
+  EXPECT_EQ(session_.EnvironmentSteps(0), std::uint64_t{kLength}) << "as its agents say themselves";
+}
+
 }  // namespace
 }  // namespace murmurate::wire
