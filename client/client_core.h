@@ -18,8 +18,10 @@ class ClientCore {
  public:
   /// `address` empty: no socket, no thread.
   ClientCore(std::string address, ClientOptions options, std::optional<WeightsFile> policy);
-  /// Wakes whoever waits, says goodbye, joins.
   ~ClientCore();
+  /// Wakes whoever waits, says goodbye, joins. What any thread may ask is still answered, and agents
+  /// play on alone. Once: the destructor does it where nobody has.
+  void Stop();
 
   /// `more_follow`: the learner hears of it together with those that follow at once.
   Result<std::shared_ptr<AgentCore>> NewAgent(const AgentOptions& options, int rows,
@@ -40,6 +42,7 @@ class ClientCore {
  private:
   Status PlayPolicy(ClientModel& model);
 
+  bool stopped_ = false;
   const ClientOptions options_;
   const std::optional<WeightsFile> policy_;
   const std::shared_ptr<SenderBell> bell_;

@@ -35,7 +35,10 @@
  * FORK     In a forked child every call with the parent's handles fails with MMR_FORKED, and
  *          closing does nothing: make new ones there.
  *
- * UNLOAD   When every handle is closed, dlclose leaves nothing behind.
+ * UNLOAD   When every handle is closed, dlclose leaves nothing behind. A client that is still open
+ *          when the library is unloaded, or the process exits, is stopped then, as mmr_close does
+ *          it (at most 2 s); its memory stays. No thread may be inside a call of a library that is
+ *          being unloaded.
  *
  * HANDLES  NULL and a handle of another kind are MMR_BAD_HANDLE. A closed handle must not be used.
  */
