@@ -34,6 +34,7 @@ struct ServerSession::Book {
   void CountSteps(Share& share, Seat& seat, const Experience& experience, std::int64_t now_ns);
   std::vector<ModelCredit> Credits(const Sender& sender) const;
   void Untell(Sender& sender);
+  void Stall(Sender& sender);
   void Progress(Share& share, std::int64_t now_ns);
 
   // session_hello.cc
