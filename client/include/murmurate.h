@@ -191,6 +191,10 @@ typedef struct mmr_client_options {
   uint64_t policy_size;
   mmr_log_function log; /* NULL: the last 64 lines wait for mmr_next_log */
   void* log_user;
+  int32_t
+      max_wait_ms; /* what plays and waits (pace, without_policy) fails with MMR_UNAVAILABLE after
+                      that long, having changed nothing: call again; 0: waits to the end */
+  int32_t reserved;
 } mmr_client_options;
 
 /* Returns at once, learner or not; NULL for bad arguments only. options NULL: all defaults. Any. */
