@@ -72,10 +72,10 @@ void AgentCore::ChangeGear(AgentGear* gear) {
   hold_ = {};
 }
 
-void AgentCore::Step() {
+bool AgentCore::Step() {
   Settle();
   do {
-    Ensure();
+    if (!Ensure()) return false;
   } while (!Pin());
   Remember();
   if (hold_.buffer != nullptr) {
@@ -84,6 +84,7 @@ void AgentCore::Step() {
   }
   Choose();
   Record();
+  return true;
 }
 
 void AgentCore::Settle() {
@@ -126,13 +127,16 @@ bool AgentCore::Aged() {
 }
 
 /// Something to play with, open for recording if it is to be recorded. An evaluation episode stays
-/// with the version it began under while that lasts.
-void AgentCore::Ensure() {
+/// with the version it began under while that lasts. False: the wait was limited.
+bool AgentCore::Ensure() {
   if (playing_ && recorder_.open()) [[likely]]
-    return;
-  if (playing_ && acted_ && mode_ != PlayMode::kTrain && hold_.buffer != nullptr) return;
+    return true;
+  if (playing_ && acted_ && mode_ != PlayMode::kTrain && hold_.buffer != nullptr) return true;
   if (!acted_) mode_ = next_mode_;
-  Begin(Wait());
+  bool record = false;
+  if (!Wait(&record)) return false;
+  Begin(record);
+  return true;
 }
 
 bool AgentCore::WantsToRecord() const {
@@ -140,16 +144,15 @@ bool AgentCore::WantsToRecord() const {
   return model_->without_policy != WithoutPolicy::kDefault || !fitted_->policies->empty();
 }
 
-/// The only wait of a game's thread: never for kNever with kRandom or kDefault. True: recorded.
-bool AgentCore::Wait() {
-  bool record = false;
-  model_->WaitFor([&](bool timed_out) {
+/// The only wait of a game's thread: never for kNever with kRandom or kDefault. `record`: what
+/// follows is recorded.
+bool AgentCore::Wait(bool* record) {
+  return model_->WaitFor([&](bool timed_out) {
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
-    record = WantsToRecord();
-    return MayBegin(record) || (timed_out && StuckInOneThread(record));
+    *record = WantsToRecord();
+    return MayBegin(*record) || (timed_out && StuckInOneThread(*record));
   });
-  return record;
 }
 
 /// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting

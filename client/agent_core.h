@@ -53,9 +53,11 @@ class AgentCore {
   Status CheckSight(std::span<const float> observation) const;
   Status CheckSight(const Observation& observation) const;
   Status CheckMask(std::span<const std::uint8_t> mask) const;
-  void Step();
+  /// False: the wait was limited (SenderBell::max_wait_ns), and whoever calls looks and steps
+  /// again.
+  bool Step();
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
-  static void StepTogether(std::span<AgentCore* const> agents);
+  static bool StepTogether(std::span<AgentCore* const> agents);
   /// What the last step chose: the only choice of a Discrete action, or all of any action.
   int choice() const;
   void Give(Action* action);
@@ -126,9 +128,9 @@ class AgentCore {
   void Complain(Say say);
   void Settle();
   void ChangeGear(AgentGear* gear);
-  void Ensure();
+  bool Ensure();
   void Begin(bool record);
-  bool Wait();
+  bool Wait(bool* record);
   bool MayBegin(bool record);
   bool StuckInOneThread(bool record);
   bool WantsToRecord() const;

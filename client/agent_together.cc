@@ -7,7 +7,6 @@
 namespace murmurate {
 
 bool AgentCore::PinTogether(std::span<AgentCore* const> agents) {
-  for (AgentCore* agent : agents) agent->Ensure();  // may wait: nobody is pinned meanwhile
   for (std::size_t i = 0; i < agents.size(); ++i) {
     if (agents[i]->Pin()) continue;
     for (std::size_t j = 0; j < i; ++j) PolicySet::Unpin(&agents[j]->pin_);
@@ -44,10 +43,12 @@ void AgentCore::RunTogether(AgentGear& lent, std::span<AgentCore* const> agents)
   }
 }
 
-void AgentCore::StepTogether(std::span<AgentCore* const> agents) {
+bool AgentCore::StepTogether(std::span<AgentCore* const> agents) {
   for (AgentCore* agent : agents) agent->Settle();
-  while (!PinTogether(agents)) {
-  }
+  do {
+    for (AgentCore* agent : agents)  // may wait: nobody is pinned meanwhile
+      if (!agent->Ensure()) return false;
+  } while (!PinTogether(agents));
   for (AgentCore* agent : agents) agent->Remember();
   for (std::size_t first = 0, end = 0; first < agents.size(); first = end) {
     AgentGear* const own = agents[first]->fitted_;
@@ -63,6 +64,7 @@ void AgentCore::StepTogether(std::span<AgentCore* const> agents) {
     agent->Choose();
     agent->Record();
   }
+  return true;
 }
 
 }  // namespace murmurate

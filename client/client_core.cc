@@ -1,5 +1,7 @@
 #include "client/client_core.h"
 
+#include <utility>
+
 #include "client/model_patterns.h"
 #include "shared/model/safetensors.h"
 
@@ -36,13 +38,17 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
       "mmr-client", [this] { link_->PollOnce(); }, [this] { bell_->wake.Set(); });
 }
 
-ClientCore::~ClientCore() {
+ClientCore::~ClientCore() { Stop(); }
+
+void ClientCore::Stop() {
+  if (std::exchange(stopped_, true)) return;
   bell_->closed.store(true, std::memory_order_release);
   for (const RosterModel& entry : roster_.models()) entry.model->Progress();
   client_loop_.reset();
   if (link_ == nullptr) roster_.PassOnComplaints(options_.log);
-  if (link_ != nullptr) link_->SayGoodbye();
+  if (link_ != nullptr) link_->Leave();
   weights_loop_.reset();
+  context_.reset();
 }
 
 Status ClientCore::PlayPolicy(ClientModel& model) {

@@ -18,8 +18,10 @@ class ClientCore {
  public:
   /// `address` empty: no socket, no thread.
   ClientCore(std::string address, ClientOptions options, std::optional<WeightsFile> policy);
-  /// Wakes whoever waits, says goodbye, joins.
   ~ClientCore();
+  /// Wakes whoever waits, says goodbye, joins. What any thread may ask is still answered, and
+  /// agents play on alone. Once: the destructor does it where nobody has.
+  void Stop();
 
   /// `more_follow`: the learner hears of it together with those that follow at once.
   Result<std::shared_ptr<AgentCore>> NewAgent(const AgentOptions& options, int rows,
@@ -27,6 +29,10 @@ class ClientCore {
   StateReport State() const;
   ClientStats Stats() const;
   int Update();
+  /// Of the calls that play, from now on: they fail after that long. 0: never.
+  void LimitWaits(int milliseconds) {
+    bell_->max_wait_ns.store(milliseconds * kNanosecondsPerMillisecond, std::memory_order_relaxed);
+  }
   bool should_stop() const { return link_ != nullptr && link_->should_stop(); }
   double Setting(std::string_view name, double fallback) const {
     return settings_->Get(name, fallback);
@@ -40,6 +46,7 @@ class ClientCore {
  private:
   Status PlayPolicy(ClientModel& model);
 
+  bool stopped_ = false;
   const ClientOptions options_;
   const std::optional<WeightsFile> policy_;
   const std::shared_ptr<SenderBell> bell_;

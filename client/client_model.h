@@ -29,10 +29,11 @@ struct SenderBell {
   /// True while mmr-client sleeps and could send a block if there were one. It is set before the
   /// last look at the rings, and read after a block is handed over: one of the two sees the other.
   std::atomic<bool> wanted{false};
-  std::atomic<bool> roster_changed{false};  ///< an agent came or closed
-  std::atomic<bool> complained{false};      ///< an agent has a sentence to be passed on
-  std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
-  const HomeProcess home;                   ///< whose threads are at the other end
+  std::atomic<bool> roster_changed{false};   ///< an agent came or closed
+  std::atomic<bool> complained{false};       ///< an agent has a sentence to be passed on
+  std::atomic<bool> closed{false};           ///< the client is gone: nobody will ever send
+  std::atomic<std::int64_t> max_wait_ns{0};  ///< of one WaitFor; 0: as long as it takes
+  const HomeProcess home;                    ///< whose threads are at the other end
   bool nobody_hears() const { return closed.load(std::memory_order_acquire) || home.left(); }
 
   /// mmr-client, before it sleeps: false when something is ready after all.
@@ -114,14 +115,18 @@ class ClientModel {
   std::atomic<int> waiting{0};             ///< agents that sleep just now: for reports
   std::atomic<std::int64_t> waited_ns{0};  ///< all of them together, ever
   /// An agent's thread: look(timed_out) again and again until it is true, asleep between.
-  /// timed_out: nothing has changed for kLookAgainMs.
+  /// timed_out: nothing has changed for kLookAgainMs. False: it was not, for max_wait_ns.
   template <typename Look>
-  void WaitFor(Look look) {
+  bool WaitFor(Look look) {
+    std::int64_t begun_ns = 0;
     for (bool timed_out = false;;) {
       const std::uint32_t seen = progress.load(std::memory_order_seq_cst);
-      if (look(timed_out)) return;
+      if (look(timed_out)) return true;
       const FutexWait wait{&progress, seen};
       const std::int64_t since_ns = MonotonicNs();
+      if (begun_ns == 0) begun_ns = since_ns;
+      const std::int64_t most_ns = bell->max_wait_ns.load(std::memory_order_relaxed);
+      if (most_ns > 0 && since_ns - begun_ns >= most_ns) return false;
       waiting.fetch_add(1, std::memory_order_relaxed);
       WaitForAny({&wait, 1}, kLookAgainMs);
       waiting.fetch_sub(1, std::memory_order_relaxed);

@@ -265,6 +265,12 @@ wire::Ping LearnerLink::Progress() {
   return ping;
 }
 
+void LearnerLink::Leave() {
+  SayGoodbye();
+  socket_.reset();
+  fetcher_.Disconnect();
+}
+
 void LearnerLink::SayGoodbye() {
   const std::int64_t deadline = MonotonicNs() + kLingerMs * kNanosecondsPerMillisecond;
   if (session_.state() != Session::kLive || !socket_.has_value()) return;

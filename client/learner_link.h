@@ -32,8 +32,9 @@ class LearnerLink {
               std::shared_ptr<SettingsTable> settings);
 
   void PollOnce();  ///< mmr-client: one bounded round, at most 100 ms
-  /// When mmr-client has ended: sends what credit allows (at most 200 ms), and BYE.
-  void SayGoodbye();
+  /// When mmr-client has ended: sends what credit allows (at most 200 ms) and BYE, and closes its
+  /// sockets. What any thread may ask is still answered.
+  void Leave();
 
   // Any thread.
   StateReport State() const;
@@ -67,6 +68,7 @@ class LearnerLink {
   };
 
   void OpenSocket();
+  void SayGoodbye();
   void Introduce(std::int64_t now_ns);
   void ReceiveSome(std::int64_t now_ns);
   void Take(const Message& message, std::int64_t now_ns);

@@ -6,11 +6,38 @@
 namespace murmurate::c_abi {
 namespace {
 
-void Step(AgentCore& core, std::span<const float> observation,
-          std::span<const std::uint8_t> allowed) {
+mmr_status Step(AgentCore& core, std::span<const float> observation,
+                std::span<const std::uint8_t> allowed) {
   core.Look(observation);
   core.Allow(allowed);
-  core.Step();
+  return core.Step() ? MMR_OK : Fail(MMR_UNAVAILABLE, kStillWaits);
+}
+
+/// Of any spaces: the agent's choice into `action`, or (`record`) what a person did, from there.
+mmr_status StepAny(mmr_agent* agent, const mmr_observation* observation, const mmr_action* action,
+                   bool record) {
+  mmr_status status = Check(agent);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    AgentCore& core = *agent->core;
+    Observation sight;
+    mmr_action room;
+    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
+    const std::span<const std::uint8_t> allowed = sight.mask();
+    if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
+    if ((status = ReadAction(action, agent->counts, &room)) != MMR_OK) return status;
+    if (record) {
+      const Status fits =
+          core.CheckRecord(room.choices, room.numbers, allowed.empty() ? nullptr : allowed.data());
+      if (!fits.ok()) return Fail(fits);
+    }
+    if ((status = Look(core, sight)) != MMR_OK) return status;
+    core.Allow(allowed);
+    if (!core.Step()) return Fail(MMR_UNAVAILABLE, kStillWaits);
+    if (!record) return core.Give(room.choices, room.numbers), MMR_OK;
+    const Status took = core.TryTook(room.choices, room.numbers);
+    return took.ok() ? MMR_OK : Fail(took);
+  });
 }
 
 mmr_status CheckEnd(std::int32_t how, std::int32_t success) {
@@ -69,8 +96,8 @@ int32_t mmr_act_masked(mmr_agent* agent, const float* observation, uint64_t numb
     if (!core.model()->head.layout().one_choice()) return Fail(kNotOneChoice);
     if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
     if ((status = CheckMask(core, allowed, choices)) != MMR_OK) return status;
-    Step(core, {observation, numbers}, {allowed, choices});
-    return core.choice();
+    status = Step(core, {observation, numbers}, {allowed, choices});
+    return status != MMR_OK ? status : core.choice();
   });
 }
 
@@ -88,7 +115,7 @@ mmr_status mmr_act_continuous(mmr_agent* agent, const float* observation, uint64
                   std::to_string(agent->counts.choices) + " choices, and there is room for " +
                   std::to_string(action == nullptr ? 0 : action_numbers));
     }
-    Step(core, {observation, numbers}, {});
+    if ((status = Step(core, {observation, numbers}, {})) != MMR_OK) return status;
     core.Give(std::span(action, action_numbers));
     return MMR_OK;
   });
@@ -96,22 +123,7 @@ mmr_status mmr_act_continuous(mmr_agent* agent, const float* observation, uint64
 
 mmr_status mmr_act_any(mmr_agent* agent, const mmr_observation* observation,
                        const mmr_action* action) {
-  mmr_status status = Check(agent);
-  if (status != MMR_OK) return status;
-  return Guard([&]() -> mmr_status {
-    AgentCore& core = *agent->core;
-    Observation sight;
-    mmr_action room;
-    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
-    const std::span<const std::uint8_t> allowed = sight.mask();
-    if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
-    if ((status = ReadAction(action, agent->counts, &room)) != MMR_OK) return status;
-    if ((status = Look(core, sight)) != MMR_OK) return status;
-    core.Allow(allowed);
-    core.Step();
-    core.Give(room.choices, room.numbers);
-    return MMR_OK;
-  });
+  return StepAny(agent, observation, action, false);
 }
 
 mmr_status mmr_reward(mmr_agent* agent, double reward) {
@@ -191,7 +203,7 @@ mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbe
     if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
     const Status fits = core.CheckRecord(&choice, nullptr, nullptr);
     if (!fits.ok()) return Fail(fits);
-    Step(core, {observation, numbers}, {});
+    if ((status = Step(core, {observation, numbers}, {})) != MMR_OK) return status;
     const Status took = core.TryTook(&choice, nullptr);
     return took.ok() ? MMR_OK : Fail(took);
   });
@@ -199,25 +211,7 @@ mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbe
 
 mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* observation,
                           const mmr_action* action) {
-  mmr_status status = Check(agent);
-  if (status != MMR_OK) return status;
-  return Guard([&]() -> mmr_status {
-    AgentCore& core = *agent->core;
-    Observation sight;
-    mmr_action read;
-    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
-    const std::span<const std::uint8_t> allowed = sight.mask();
-    if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
-    if ((status = ReadAction(action, agent->counts, &read)) != MMR_OK) return status;
-    const Status fits =
-        core.CheckRecord(read.choices, read.numbers, allowed.empty() ? nullptr : allowed.data());
-    if (!fits.ok()) return Fail(fits);
-    if ((status = Look(core, sight)) != MMR_OK) return status;
-    core.Allow(allowed);
-    core.Step();
-    const Status took = core.TryTook(read.choices, read.numbers);
-    return took.ok() ? MMR_OK : Fail(took);
-  });
+  return StepAny(agent, observation, action, true);
 }
 
 mmr_status mmr_discard(mmr_agent* agent) {

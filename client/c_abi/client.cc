@@ -35,6 +35,7 @@ mmr_client* Make(const mmr_client_options* given, Start start) {
     Fail(client.status());
     return nullptr;
   }
+  Internals::Of(**client).LimitWaits(read.max_wait_ms);
   const HomeProcess* home = &Internals::Of(**client).home();
   return new mmr_client(home, *std::move(client), std::move(lines));
 }

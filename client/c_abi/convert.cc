@@ -182,6 +182,10 @@ mmr_status Convert(const mmr_client_options& given, ClientOptions* out) {
   if (status != MMR_OK) return status;
   status = ToEnum(given.updates, 1, "mmr_client_options.updates", &out->updates);
   if (status != MMR_OK) return status;
+  if (given.max_wait_ms < 0) {
+    return Fail("mmr_client_options.max_wait_ms is " + std::to_string(given.max_wait_ms) +
+                ": milliseconds, or 0 to wait to the end");
+  }
   out->accept_reset = given.accept_reset != 0;
   out->deterministic = given.deterministic != 0;
   if ((status = ToPolicy(given, &out->policy)) != MMR_OK) return status;

@@ -107,7 +107,7 @@ mmr_status mmr_group_act(mmr_group* group, const float* observations, uint64_t n
       group->cores[i]->Look(RowOf(observations, numbers, i));
       group->cores[i]->Allow(RowOf(allowed, choices, i));
     }
-    AgentCore::StepTogether(group->cores);
+    if (!AgentCore::StepTogether(group->cores)) return Fail(MMR_UNAVAILABLE, kStillWaits);
     for (std::size_t i = 0; i < group->cores.size(); ++i) actions[i] = group->cores[i]->choice();
     return MMR_OK;
   });
@@ -126,7 +126,7 @@ mmr_status mmr_group_act_any(mmr_group* group, const mmr_observation* observatio
       group->cores[i]->Look(sight);
       group->cores[i]->Allow(sight.mask());
     }
-    AgentCore::StepTogether(group->cores);
+    if (!AgentCore::StepTogether(group->cores)) return Fail(MMR_UNAVAILABLE, kStillWaits);
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
       mmr_action room;
       (void)ReadAction(At(actions, i), group->agents[i]->counts, &room);

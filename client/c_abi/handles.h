@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "client/agent_core.h"
+#include "client/c_abi/open_clients.h"
 #include "client/c_abi/sight.h"
+#include "client/internals.h"
 #include "client/platform.h"
 #include "murmurate/client.h"
 
@@ -58,7 +60,10 @@ struct mmr_client : murmurate::c_abi::Handle {
              std::shared_ptr<murmurate::c_abi::LogLines> log)
       : Handle(murmurate::c_abi::HandleKind::kClient, client_home),
         client(std::move(core)),
-        log_lines(std::move(log)) {}
+        log_lines(std::move(log)) {
+    murmurate::c_abi::AddOpenClient(&murmurate::Internals::Of(*client));
+  }
+  ~mmr_client() { murmurate::c_abi::RemoveOpenClient(&murmurate::Internals::Of(*client)); }
   const std::unique_ptr<murmurate::Client> client;
   const std::shared_ptr<murmurate::c_abi::LogLines> log_lines;  ///< null: a log function
   std::mutex making;  ///< an agent: Client::last_error is of the last one

@@ -11,6 +11,9 @@ inline constexpr const char* kNotOneChoice =
     "this action is not one choice: use mmr_act_any or mmr_act_continuous (of a group: "
     "mmr_group_act_any)";
 
+inline constexpr const char* kStillWaits =
+    "it would wait longer than mmr_client_options.max_wait_ms allows: call again";
+
 mmr_status RefuseSight(const AgentCore& core, const float* observation, std::uint64_t numbers);
 mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::uint64_t choices);
 

@@ -35,7 +35,10 @@
  * FORK     In a forked child every call with the parent's handles fails with MMR_FORKED, and
  *          closing does nothing: make new ones there.
  *
- * UNLOAD   When every handle is closed, dlclose leaves nothing behind.
+ * UNLOAD   When every handle is closed, dlclose leaves nothing behind. A client that is still open
+ *          when the library is unloaded, or the process exits, is stopped then, as mmr_close does
+ *          it (at most 2 s); its memory stays. No thread may be inside a call of a library that is
+ *          being unloaded.
  *
  * HANDLES  NULL and a handle of another kind are MMR_BAD_HANDLE. A closed handle must not be used.
  */
@@ -189,6 +192,9 @@ typedef struct mmr_client_options {
   uint64_t policy_size;
   mmr_log_function log; /* NULL: the last 64 lines wait for mmr_next_log */
   void* log_user;
+  int32_t max_wait_ms; /* what waits (pace, without_policy) fails with MMR_UNAVAILABLE after so
+                          long, having changed nothing: call again. 0: waits to the end */
+  int32_t reserved;
   /* "npc-*=npc boss-?=boss": mmr_agent_options.model is then what the game calls the agent, and the
    * first pattern that matches (* any letters, ? one) says which model it plays. NULL: none. */
   const char* models;

@@ -180,6 +180,11 @@ Status NetworkWeightFetcher::Connect(const std::string& announce_address,
   return Status();
 }
 
+void NetworkWeightFetcher::Disconnect() {
+  state_->weights.reset();
+  for (auto& [key, model] : state_->models) model.announce.reset();
+}
+
 std::shared_ptr<WeightSubscriber> NetworkWeightFetcher::AddModel(const std::string& name,
                                                                  const ModelSpec& spec) {
   const ModelKey key = wire::ModelId(name);

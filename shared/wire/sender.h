@@ -64,6 +64,7 @@ struct Sender {
   Health health = Health::kGone;
   std::uint64_t session = 0;
   std::int64_t last_heard_ns = 0;
+  std::int64_t cut_off_ns = -1;           ///< when it could not be reached any more
   std::int64_t claimed_ns = -1;           ///< when another connection said it were this one
   std::map<std::uint32_t, Share> shares;  ///< by model, over the sender's life
   std::vector<std::uint32_t> models;      ///< in the order of HELLO: the learner's numbers
@@ -90,6 +91,7 @@ struct Sender {
   std::uint64_t dealt_through() const;
   bool gone() const { return health == Health::kGone; }
   bool live() const { return health == Health::kLive; }
+  bool cut_off() const { return cut_off_ns >= 0; }
   std::uint64_t window() const { return bytes_granted - bytes_dealt; }
   /// Its share of HELLO's `model`-th model; null when it named fewer.
   Share* ShareOf(std::uint32_t model);

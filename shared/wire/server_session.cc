@@ -289,7 +289,10 @@ void ServerSession::OnUnreachable(const std::string& peer, std::int64_t now_ns) 
   book_->last_ns = now_ns;
   book_->rejects.Forget(peer);
   const auto known = book_->peers.find(peer);
-  if (known != book_->peers.end()) book_->Leave(book_->senders.at(known->second));
+  if (known == book_->peers.end()) return;
+  Sender& sender = book_->senders.at(known->second);
+  if (!sender.cut_off()) sender.cut_off_ns = now_ns;
+  book_->Stall(sender);
 }
 
 std::vector<ServerSession::Reply> ServerSession::TakeReplies() {
@@ -299,7 +302,7 @@ std::vector<ServerSession::Reply> ServerSession::TakeReplies() {
     if (found == book_->senders.end()) continue;
     Sender& sender = found->second;
     sender.queued = false;
-    if (sender.told || sender.gone()) continue;
+    if (sender.told || sender.gone() || sender.cut_off()) continue;
     sender.told = true;
     Accepted accepted{sender.acknowledged, sender.bytes_granted, book_->Credits(sender)};
     book_->replies.push_back({sender.peer, std::move(accepted), sender.acknowledged});

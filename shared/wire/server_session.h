@@ -110,7 +110,8 @@ class ServerSession {
   bool AtBorder(std::uint32_t model) const;
   /// GOAWAY to everybody.
   void SayGoaway(const Goaway& goaway);
-  /// A peer that could not be reached (its ROUTER slot is gone).
+  /// A peer that could not be reached (its ROUTER slot is gone): it is given nothing more, and what
+  /// it sent before is still taken; it has left with its BYE, or when nothing has come for 1 s.
   void OnUnreachable(const std::string& peer, std::int64_t now_ns);
 
   /// Everything to be sent since the last call, in order.

@@ -35,6 +35,7 @@ struct ServerSession::Book {
                   std::int64_t now_ns);
   std::vector<ModelCredit> Credits(const Sender& sender) const;
   void Untell(Sender& sender);
+  void Stall(Sender& sender);
   void Progress(Share& share, std::int64_t now_ns);
 
   // session_hello.cc

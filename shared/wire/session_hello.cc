@@ -8,7 +8,8 @@ namespace murmurate::wire {
 namespace {
 
 constexpr std::size_t kMostGone = 256;
-constexpr int kLeastShares = 8;  ///< the byte budget is divided by no less
+constexpr std::int64_t kLastWordsNs = 1'000'000'000;  ///< of one whose connection is gone
+constexpr int kLeastShares = 8;                       ///< the byte budget is divided by no less
 
 }  // namespace
 
@@ -223,8 +224,15 @@ HelloOk ServerSession::Book::Welcome(const Sender& sender, const Hello& hello) c
 
 void ServerSession::Book::Heard(Sender& sender, std::int64_t now) {
   sender.last_heard_ns = now;
-  if (sender.live()) return;
+  if (sender.live() || sender.cut_off()) return;
   sender.health = Sender::Health::kLive;
+  for (const std::uint32_t model : sender.models) pools[model].dirty = true;
+}
+
+/// What it has been given and has not played is given to others.
+void ServerSession::Book::Stall(Sender& sender) {
+  if (!sender.live()) return;
+  sender.health = Sender::Health::kStalled;
   for (const std::uint32_t model : sender.models) pools[model].dirty = true;
 }
 
@@ -242,6 +250,7 @@ void ServerSession::Book::FreeSeats(Share& share) {
 void ServerSession::Book::Leave(Sender& sender) {
   if (sender.gone()) return;
   sender.health = Sender::Health::kGone;
+  sender.cut_off_ns = -1;
   peers.erase(sender.peer);
   windows -= sender.window();
   reserves -= sender.reserve_bytes;
@@ -308,14 +317,12 @@ void ServerSession::Book::Tick(std::int64_t now) {
       continue;
     }
     const std::int64_t silent = now - sender.last_heard_ns;
-    if (silent > limits.gone_after_ns) {
+    const bool said_all = sender.cut_off() && now - sender.cut_off_ns > kLastWordsNs;
+    if (silent > (said_all ? kLastWordsNs : limits.gone_after_ns)) {
       Leave(sender);
       continue;
     }
-    if (silent > limits.stalled_after_ns && sender.live()) {
-      sender.health = Sender::Health::kStalled;
-      for (const std::uint32_t model : sender.models) pools[model].dirty = true;
-    }
+    if (silent > limits.stalled_after_ns) Stall(sender);
     for (const std::uint32_t model : sender.models) {
       Share& share = sender.shares.at(model);
       if (share.idle || share.held() == 0 || sender.pace == Pace::kLockstep) continue;

@@ -7,6 +7,7 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
   for (const auto& [id, sender] : book_->senders) {
     if (!sender.heard_here) continue;
     ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
+    if (sender.cut_off()) report.health = Sender::Health::kGone;
     report.agents = sender.agents();
     report.trajectories = sender.trajectories;
     report.refused = sender.refused;

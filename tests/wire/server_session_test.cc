@@ -288,6 +288,41 @@ TEST_F(ServerSessionTest, SenderIsWelcomeOnANewConnectionOnceTheOldOneIsDead) {
   EXPECT_EQ(session_.Actors(now_).size(), 1u);
 }
 
+/// One that sends its last trajectories and a goodbye, and is gone before the first is answered.
+TEST_F(ServerSessionTest, WhatWasSentBeforeTheConnectionBrokeIsStillTaken) {
+  AddNpc(8, 4);
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  EXPECT_TRUE(Send(a).accept);
+  session_.OnUnreachable("a", now_);
+  EXPECT_EQ(Report(a).health, ServerSession::ActorReport::Health::kGone);
+  Pass(kSecond);
+  EXPECT_TRUE(Send(a).accept);
+  session_.OnUnreachable("a", now_);
+  Pass(kSecond);
+  EXPECT_TRUE(Send(a).accept);
+  EXPECT_EQ(Deliver({&b})["a"], 0) << "it hears nothing";
+  EXPECT_EQ(Report(a).trajectories, 3u);
+  Say(a, Bye{});
+  EXPECT_EQ(Refused(Refusal::kNotRegistered), 0u);
+  EXPECT_FALSE(Send(a).accept);
+}
+
+TEST_F(ServerSessionTest, OneWhoseConnectionBrokeHasLeftWhenNothingHasComeForASecond) {
+  AddNpc(8, 4);
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  EXPECT_EQ(b.granted(), 4);
+  session_.OnUnreachable("a", now_);
+  Deliver({&b});
+  EXPECT_EQ(b.granted(), 8) << "its share is the other's at once";
+  Pass(kSecond + kMs);
+  EXPECT_FALSE(Send(a).accept);
+  EXPECT_EQ(Refused(Refusal::kNotRegistered), 1u);
+}
+
 TEST_F(ServerSessionTest, SenderIsWelcomeOnANewConnectionOnceTheOldOneIsSilent) {
   AddNpc();
   Client a = MakeClient("a", 11);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ._agent import Agent, Group, Mode
@@ -41,10 +40,12 @@ class Actor:
     Without an env: `observation_space` and `action_space`, or those of the policy file.
 
     `pace`: what `act` may wait for. "credit" (the default) waits, at a trajectory's first step and
-    while the learner lives, until it can take one more; "never" drops what the learner cannot take;
+    while the learner lives, until it can take one more;
+"never" drops what the learner cannot take;
     "lockstep" also waits for each new version. `without_policy`: before there are weights, "wait"
     (the default), play at "random", or the "default" action. A learner that started afresh is
-    followed (`accept_reset`). `policy`: a policy file, played until weights arrive; without an
+    followed (`accept_reset`). `policy`: a policy file, played until weights arrive;
+    without an
     address it is all that is played, with no learner and no socket.
 
     With no learner there, one line on stderr says so after three seconds, and `act` waits. One
@@ -87,7 +88,7 @@ class Actor:
         self._ask_at = 0.0
         self._watch = Watch(self.client) if self.client.address is not None else None
 
-    # ---- the loop ----------------------------------------------------------------------------
+#-- -- the loop -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
 
     def run(
         self,
@@ -100,11 +101,13 @@ class Actor:
         patience_s: float = 60.0,
     ) -> Played:
         """Plays until so many steps (of all agents together) or episodes, or until the learner says
-        goodbye for good; neither: only that, or Ctrl+C.
+        goodbye for good;
+    neither : only that,
+              or Ctrl + C.
 
-        A run goes on inside the episode that the last one stopped in, unless `seed` is given: that of
-        the first reset. `reports`: names in an episode's last info whose numbers the
-        learner shows; "is_success" there is its success. `before_episode()` is called before each
+                        A run goes on inside the episode that the last one stopped in,
+              unless `seed` is given : that of the first reset. `reports`
+        : names in an episode's last info whose numbers the learner shows; "is_success" there is its success. `before_episode()` is called before each
         reset (read `actor.setting(...)` there) and may return the reset's options. A learner that
         answered once and then not for `patience_s` (0: for ever) raises LearnerGone.
         """
@@ -113,11 +116,7 @@ class Actor:
         self._await_weights()
         ask = functools.partial(self._go_on, patience_s)
         rules = Rules(steps, episodes, seed, tuple(reports), before_episode, ask, afresh=seed is not None)
-        with self._interruptible():
-            return self._table.play(rules)
-
-    def _interruptible(self) -> AbstractContextManager[None]:
-        return self._watch.interruptible() if self._watch is not None else nullcontext()
+        return self._table.play(rules)
 
     def evaluate(self, episodes: int = 100, *, seed: int | None = None) -> Played:
         """Plays greedily with the newest weights; the learner shows the returns as eval/..., and
@@ -126,14 +125,13 @@ class Actor:
         self.mode("evaluate")
         try:
             ask = functools.partial(self._go_on, 0.0)
-            with self._interruptible():
-                return self._table.play(Rules(None, episodes, seed, (), None, ask, afresh=True))
+            return self._table.play(Rules(None, episodes, seed, (), None, ask, afresh=True))
         finally:
             self._table.leave()
             self.mode("train")
 
     def _await_weights(self) -> None:
-        """Here rather than in C, so that Ctrl+C works."""
+        """Here rather than in C: a learner that refuses is an error."""
         while self._must_wait:
             state = self.client.state()
             if state.state == "refused":
@@ -160,7 +158,7 @@ class Actor:
             )
         return not state.should_stop
 
-    # ---- step by step ------------------------------------------------------------------------
+#-- -- step by step -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
 
     @property
     def agent(self) -> Agent:
@@ -230,7 +228,7 @@ class Actor:
         for agent in self.agents:
             agent.mode(mode)
 
-    # ---- the client --------------------------------------------------------------------------
+#-- -- the client -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
 
     def setting(self, name: str, fallback: float = 0.0) -> float:
         """A number that the learner sets for its games; read it as an episode begins."""

@@ -11,7 +11,7 @@ import numpy as np
 from . import _library as c
 from ._buffers import Actions, Observations
 from ._errors import Closed, InvalidArgument
-from ._library import check, fail, library, made, sized
+from ._library import check, fail, library, made, patiently, sized
 from ._spaces import CSpace, Spaces, spaces_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Agent:
         elif leaf.continuous:
             self.act = self._quick_numbers()  # type: ignore[method-assign]
 
-    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand.
+#What `reward` does, and `act` with one box in, one choice or one box out : everything at hand.
 
     def _quick_reward(self) -> Callable[[float], None]:
         handle, add = self._handle, library.mmr_reward
@@ -110,7 +110,7 @@ class Agent:
                 return any_act(observation, mask)
             write(observation)
             choice = act(handle, values, count)
-            return choice + start if choice >= 0 else fail()
+            return (choice if choice >= 0 else patiently(act, handle, values, count)) + start
 
         return quick
 
@@ -125,7 +125,9 @@ class Agent:
             if mask is not None:
                 return any_act(observation, mask)
             write(observation)
-            return read() if act(handle, values, count, room, width) >= 0 else fail()
+            if act(handle, values, count, room, width) < 0:
+                patiently(act, handle, values, count, room, width)
+            return read()
 
         return quick
 
@@ -142,8 +144,7 @@ class Agent:
     def _act(self, observation: Any, mask: Any) -> Any:
         self._observations.write(observation)
         seen = self._seen_masked if self._observations.write_mask(observation, mask) else self._seen
-        if library.mmr_act_any(self._handle, seen, self._done) < 0:
-            fail()
+        patiently(library.mmr_act_any, self._handle, seen, self._done)
         return self._actions.read()
 
     def reward(self, reward: float) -> None:
@@ -227,11 +228,11 @@ class Group:
         masked = self._observations.write_mask(observations, masks)
         structs = self._observations.masked_structs if masked else self._observations.structs
         if playing is None or np.all(playing):
-            check(library.mmr_group_act_any(self._handle, structs, self._actions.structs, self._size))
+            patiently(library.mmr_group_act_any, self._handle, structs, self._actions.structs, self._size)
         else:
             for i in np.flatnonzero(playing).tolist():
                 seen, done = ctypes.byref(structs[i]), ctypes.byref(self._actions.structs[i])
-                check(library.mmr_act_any(self._agents[i]._handle, seen, done))
+                patiently(library.mmr_act_any, self._agents[i]._handle, seen, done)
         return self._actions.read()
 
     def __getitem__(self, i: int) -> Agent:
@@ -254,4 +255,3 @@ class Group:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             library.mmr_group_close(self._handle)
-

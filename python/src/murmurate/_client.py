@@ -24,6 +24,8 @@ _PACES = ("never", "credit", "lockstep")
 _WITHOUT = ("random", "default", "wait")
 _UPDATES = ("automatic", "manual")
 _STATES = ("no learner", "waiting for weights", "live", "degraded", "refused")
+_SLICE_MS = 100
+"""What waits in C comes back to Python that often."""
 _LEVELS = (logging.INFO, logging.WARNING, logging.ERROR)
 
 log = logging.getLogger("murmurate")
@@ -93,6 +95,7 @@ class Client:
         options.without_policy = place_of(without_policy, _WITHOUT, "without_policy")
         options.updates = place_of(updates, _UPDATES, "updates")
         options.accept_reset = int(accept_reset)
+        options.max_wait_ms = _SLICE_MS
         if isinstance(policy, bytes):
             options.policy_bytes, options.policy_size = policy, len(policy)
         elif policy is not None:
@@ -131,7 +134,8 @@ class Client:
         with self._lock:
             check(library.mmr_get_stats(self._handle, ctypes.byref(found)))
         self.pass_on_log()
-        return Stats(**{name: getattr(found, name) for name in Stats.__dataclass_fields__})
+        return Stats(**{
+name: getattr(found, name) for name in Stats.__dataclass_fields__})
 
     def setting(self, name: str, fallback: float = 0.0) -> float:
         """A number that the learner sets for its games: read it as an episode begins, after the last
@@ -156,7 +160,7 @@ class Client:
             with self._lock:
                 if self._handle is None or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
                     return
-            # That a learner which said goodbye is gone is no warning.
+#That a learner which said goodbye is gone is no warning.
             said = text(line.value)
             known = self._left or (self._watched and said.startswith("no learner"))
             log.log(logging.INFO if known else _LEVELS[level.value], "%s", said)

@@ -23,6 +23,7 @@ FLOAT32, UINT8, INT32 = 0, 1, 2
 UNBOUNDED, BOUNDED_ALL, BOUNDED_EACH = 0, 1, 2
 TERMINATED, TRUNCATED = 0, 1
 NOT_SAID, FAILURE, SUCCESS = 0, 1, 2
+UNAVAILABLE = -5
 
 
 class Space(Structure):
@@ -42,6 +43,7 @@ class ClientOptions(Structure):
         ("size", c_uint32), ("pace", c_int32), ("name", c_char_p), ("without_policy", c_int32),
         ("accept_reset", c_int32), ("updates", c_int32), ("deterministic", c_int32), ("policy_path", c_char_p),
         ("policy_bytes", c_char_p), ("policy_size", c_uint64), ("log", c_void_p), ("log_user", c_void_p),
+        ("max_wait_ms", c_int32), ("reserved", c_int32),
     ]  # fmt: skip
 
 
@@ -137,23 +139,23 @@ def _open() -> tuple[ctypes.CDLL, str]:
     inside = Path(__file__).with_name(SONAME)
     path = named or (str(inside) if inside.exists() else SONAME)
     try:
-        return ctypes.CDLL(path), path
-    except OSError as error:
-        reason = str(error)
-    if "libzmq" in reason:
-        raise ImportError(f"murmurate needs libzmq, which is not installed: apt install libzmq5 ({reason})")
-    if path is not SONAME:
-        raise ImportError(f"murmurate: {path} cannot be loaded: {reason}; install the package again")
-    raise ImportError(
-        f"murmurate: no {SONAME} in {inside.parent} nor where the system keeps libraries: pip install ./python in a"
-        " clone of murmurate, or apt install the libmurmurate package that was built with it"
-    )
+  return ctypes.CDLL(path),
+         path except OSError as error : reason = str(error) if "libzmq" in reason
+      : raise ImportError(f
+                          "murmurate needs libzmq, which is not installed: apt install libzmq5 "
+                          "({reason})") if path is not SONAME
+      : raise
+        ImportError(f
+                    "murmurate: {path} cannot be loaded: {reason}; install the package again") raise
+        ImportError(f
+                    "murmurate: no {SONAME} in {inside.parent} nor where the system keeps "
+                    "libraries: pip install ./python in a"
+                    " clone of murmurate, or apt install the libmurmurate package that was built "
+                    "with it")
 
-
-def _load() -> tuple[ctypes.CDLL, str]:
-    library, path = _open()
-    try:
-        library.mmr_abi_version.restype = c_uint32
+            def _load()
+                ->tuple[ctypes.CDLL, str] : library,
+                                        path = _open() try : library.mmr_abi_version.restype = c_uint32
         found = library.mmr_abi_version()
     except AttributeError:
         raise ImportError(f"murmurate: {path} is another library: unset MURMURATE_LIBRARY or name the right one")
@@ -188,6 +190,13 @@ def check(status: int) -> int:
     if status < 0:
         fail()
     return status
+
+
+def patiently(call: Any, *arguments: Any) -> int:
+    """The answer of a call that plays, which may wait: between two of its slices Python hears Ctrl+C."""
+    while (answer := call(*arguments)) == UNAVAILABLE:
+        pass
+    return check(answer)
 
 
 def made(handle: int | None) -> c_void_p:

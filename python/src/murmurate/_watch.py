@@ -2,76 +2,38 @@
 
 from __future__ import annotations
 
-import select
-import signal
-import socket
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from ._client import Client
 from ._errors import Error
 
 SILENCE_S = 3.0
 _WATCH_S = 0.25
-_GRACE_S = 0.5  # for a step that is only slow
 
 
 class Watch:
-    """A thread that says once when nobody answers, passes the library's lines on while `act` may be
-    waiting, and ends that wait on Ctrl+C: Python raises KeyboardInterrupt only between its own steps,
-    and `act` may be waiting in C."""
+    """A thread that says once when nobody answers, and passes the library's lines on while `act` may
+    be waiting. A forked child has none."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._wake, self._signals = socket.socketpair()
-        for end in (self._wake, self._signals):
-            end.setblocking(False)
-        self._ended, self._interrupted_at = False, 0.0
+        self._ended, self._process = threading.Event(), os.getpid()
         client._watched = True
         self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        if self._ended:
-            return
-        self._ended = True
-        self._signals.send(b"\0")
+        if os.getpid() != self._process:
+            return  # the thread is the parent's, and may have held the event's lock
+        self._ended.set()
         self._thread.join()
-        self._wake.close()
-        self._signals.close()
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """While a loop plays on the main thread, and nobody else listens for signals."""
-        if (
-            threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        ):
-            yield
-            return
-        before = signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
-        if before != -1:
-            signal.set_wakeup_fd(before)
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(-1)
-            self._interrupted_at = 0.0
 
     def _look(self) -> None:
         since, told = time.monotonic(), False
-        while True:
-            select.select([self._wake], [], [], _WATCH_S)
-            self._read_signals()
-            if self._ended:
-                return
-            if self._interrupted_at and time.monotonic() - self._interrupted_at >= _GRACE_S:
-                self._client.hang_up()
+        while not self._ended.wait(_WATCH_S):
             try:
                 state = self._client.state()
             except Error:
@@ -85,10 +47,3 @@ class Watch:
                     flush=True,
                 )
                 told = True
-
-    def _read_signals(self) -> None:
-        try:
-            if signal.SIGINT in self._wake.recv(64):
-                self._interrupted_at = self._interrupted_at or time.monotonic()
-        except BlockingIOError:
-            pass

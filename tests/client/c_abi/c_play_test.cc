@@ -369,6 +369,35 @@ TEST(CPlay, AnAgentPlaysOnWhenItsClientIsClosed) {
   EXPECT_EQ(mmr_agent_close(agent), MMR_OK);
 }
 
+TEST(CPlay, AWaitThatIsLimitedFailsHavingChangedNothingAndIsGoneOnWith) {
+  mmr_client_options options = Options();
+  options.pace = MMR_PACE_CREDIT;
+  options.without_policy = MMR_WITHOUT_WAIT;
+  options.max_wait_ms = 20;
+  Stage stage({.trajectory_length = 4, .outstanding = 1, .batch = 1, .release = false}, options);
+  mmr_agent* agent = mmr_new_agent(stage.client, mmr_box(3), mmr_discrete(4));
+  const float numbers[3] = {1, 2, 3};
+  EXPECT_EQ(mmr_act(agent, numbers, 3), MMR_UNAVAILABLE) << "no weights";
+  EXPECT_THAT(mmr_last_error(), HasSubstr("call again"));
+  stage.Begin();
+  for (int step = 1; step <= 4; ++step) {
+    ASSERT_TRUE(
+        Until([&] { stage.learner.PollOnce(0); }, [&] { return mmr_act(agent, numbers, 3) >= 0; }));
+    EXPECT_EQ(mmr_reward(agent, step), MMR_OK);
+  }
+  const auto act = [&] {
+    EXPECT_EQ(mmr_act(agent, numbers, 3), MMR_UNAVAILABLE) << "no credit";
+    stage.learner.PollOnce(0);
+  };
+  ASSERT_TRUE(Until(act, [&] { return stage.learner.received.size() == 1; }));
+  EXPECT_EQ(stage.Stats().steps, 4u);
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(stage.learner.received[0]->view.reward[t], t + 1.0f);
+  stage.learner.Release(1, 1);
+  EXPECT_TRUE(
+      Until([&] { stage.learner.PollOnce(0); }, [&] { return mmr_act(agent, numbers, 3) >= 0; }));
+  mmr_agent_close(agent);
+}
+
 TEST(CPlay, TheDefaultActionIsPlayedUntilThereAreWeights) {
   mmr_client_options options = Options();
   options.without_policy = MMR_WITHOUT_DEFAULT;
