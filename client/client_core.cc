@@ -1,5 +1,7 @@
 #include "client/client_core.h"
 
+#include <exception>
+#include <functional>
 #include <utility>
 
 #include "client/model_patterns.h"
@@ -12,6 +14,37 @@ Status MadeElsewhere(const HomeProcess& home) {
   return Unavailable("this client belongs to process " + std::to_string(home.pid()) +
                      ", which forked this one: connect anew here");
 }
+
+constexpr int kSecondTryMs = 1000;
+
+/// Memory may run out, and a log callback throw: the game plays on, and `again` is called. Each
+/// sentence is said once.
+class Enduring {
+ public:
+  Enduring(std::function<void()> work, std::function<void()> again, const LogCallback& log)
+      : work_(std::move(work)), again_(std::move(again)), log_(log) {}
+  void operator()() {
+    try {
+      work_();
+    } catch (const std::exception& error) {
+      Say(error.what());
+      again_();
+    }
+  }
+
+ private:
+  void Say(const std::string& what) {
+    if (what == said_ || !log_) return;
+    said_ = what;
+    try {
+      log_(LogLevel::kError, "playing on without the learner, trying again: " + what);
+    } catch (const std::exception&) {  // it is the one that throws
+    }
+  }
+  const std::function<void()> work_, again_;
+  const LogCallback& log_;
+  std::string said_;
+};
 
 }  // namespace
 
@@ -30,12 +63,18 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
   context_ = std::make_unique<SocketContext>();
   link_ = std::make_unique<LearnerLink>(*context_, std::move(address), options_, roster_, receiver_,
                                         bell_, settings_);
+  const auto introduce_again = [this] {
+    Poller(&bell_->wake).Wait({}, kSecondTryMs);
+    bell_->roster_changed.store(true, std::memory_order_release);
+  };
   if (options_.updates == Updates::kAutomatic) {
     weights_loop_ = std::make_unique<Loop>(
-        "mmr-weights", [this] { receiver_.PollOnce(); }, [this] { receiver_.Stop(); });
+        "mmr-weights", Enduring([this] { receiver_.PollOnce(); }, introduce_again, options_.log),
+        [this] { receiver_.Stop(); });
   }
   client_loop_ = std::make_unique<Loop>(
-      "mmr-client", [this] { link_->PollOnce(); }, [this] { bell_->wake.Set(); });
+      "mmr-client", Enduring([this] { link_->PollOnce(); }, introduce_again, options_.log),
+      [this] { bell_->wake.Set(); });
 }
 
 ClientCore::~ClientCore() { Stop(); }
@@ -45,7 +84,7 @@ void ClientCore::Stop() {
   bell_->closed.store(true, std::memory_order_release);
   for (const RosterModel& entry : roster_.models()) entry.model->Progress();
   client_loop_.reset();
-  if (link_ == nullptr) roster_.PassOnComplaints(options_.log);
+  Hear();
   if (link_ != nullptr) link_->Leave();
   weights_loop_.reset();
   context_.reset();
@@ -70,6 +109,10 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
                                                         bool more_follow) {
   if (home().left()) return MadeElsewhere(home());
+  if (link_ == nullptr && bell_->roster_changed.exchange(false, std::memory_order_acq_rel)) {
+    Hear();
+    roster_.RemoveClosed([](const AgentCore&, std::size_t) { return true; });
+  }
   AgentOptions mapped = options;
   mapped.model = ModelOf(options_.models, options.model);
   auto agent = roster_.Add(mapped, rows, [this](ClientModel& model) {
@@ -80,7 +123,7 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
   auto shape = (*agent)->model()->shape();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
   if (shape != nullptr && at_once) (*agent)->Fit(MakeGear(std::move(shape), rows, nullptr));
-  if (more_follow) return agent;
+  if (more_follow || link_ == nullptr) return agent;
   bell_->roster_changed.store(true, std::memory_order_release);
   bell_->wake.Set();
   return agent;
@@ -97,6 +140,11 @@ StateReport ClientCore::State() const {
   return {ClientState::kNoLearner, "playing a policy file: there is no learner to connect to"};
 }
 
+void ClientCore::Hear() const {
+  if (link_ != nullptr || !bell_->complained.exchange(false, std::memory_order_acq_rel)) return;
+  roster_.PassOnComplaints(options_.log);
+}
+
 ClientStats ClientCore::Stats() const {
   ClientStats stats;
   if (home().left()) return stats;
@@ -110,10 +158,8 @@ ClientStats ClientCore::Stats() const {
     const auto policies = models.front().model->policies();
     if (policies != nullptr) stats.version = policies->stamp().version;
   }
-  if (link_ == nullptr) {
-    roster_.PassOnComplaints(options_.log);
-    return stats;
-  }
+  Hear();
+  if (link_ == nullptr) return stats;
   const LearnerLink::Numbers numbers = link_->numbers();
   stats.trajectories_sent = numbers.totals.sent;
   stats.steps_dropped += numbers.totals.steps_dropped;

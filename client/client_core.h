@@ -38,6 +38,8 @@ class ClientCore {
     return settings_->Get(name, fallback);
   }
   Status Save(const std::string& path, const std::string& model) const;
+  /// Without a learner there is no mmr-client: whoever asks hears what agents had to say.
+  void Hear() const;
 
   const HomeProcess& home() const { return bell_->home; }
 

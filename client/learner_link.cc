@@ -52,6 +52,7 @@ void LearnerLink::OpenSocket() {
   }
   if (status.ok()) return;
   socket_.reset();
+  if (trouble_ == status.message()) return;  // said
   trouble_ = status.message();
   Log(LogLevel::kError, trouble_);
 }

@@ -42,7 +42,7 @@ class Roster {
   /// Forgets closed agents of whom done(agent, index of the model) says that nothing is left to
   /// send; true when there were any. `left`: whether closed ones are still there.
   template <typename Predicate>
-  bool RemoveClosed(Predicate done, bool* left);
+  bool RemoveClosed(Predicate done, bool* left = nullptr);
 
   /// A copy: agents and models stay alive while somebody looks.
   std::vector<RosterModel> models() const;
@@ -72,20 +72,20 @@ class Roster {
 template <typename Predicate>
 bool Roster::RemoveClosed(Predicate done, bool* left) {
   std::lock_guard lock(mutex_);
-  bool any = false;
-  *left = false;
+  bool any = false, waiting = false;
   for (std::size_t i = 0; i < models_.size(); ++i) {
     RosterModel& entry = models_[i];
     any |= std::erase_if(entry.agents, [&](const std::shared_ptr<AgentCore>& agent) {
              if (!agent->closed()) return false;
              if (!done(*agent, i)) {
-               *left = true;
+               waiting = true;
                return false;
              }
              entry.closed.Add(agent->counts());
              return true;
            }) > 0;
   }
+  if (left != nullptr) *left = waiting;
   if (any) ++revision_;
   return any;
 }

@@ -149,6 +149,7 @@ int32_t mmr_next_log(mmr_client* client, char* text, uint64_t capacity, int32_t*
     if (client->log_lines == nullptr) {
       return Fail("mmr_next_log: this client's lines go to mmr_client_options.log");
     }
+    Internals::Of(*client->client).Hear();
     std::lock_guard lock(client->log_lines->mutex);
     auto& lines = client->log_lines->lines;
     if (lines.empty()) return 0;
