@@ -183,11 +183,13 @@ TEST(FloorPlan, EachLibraryIsIncludedInItsOwnRoomOnly) {
 }
 
 TEST(FloorPlan, PublicHeadersIncludeNoLibraryAndHaveNoIfdef) {
-  for (const auto& entry : fs::recursive_directory_iterator(SourceFile(""))) {
-    const std::string path = fs::relative(entry.path(), SourceFile(""));
-    if (path.starts_with("build") || path.find("/include/murmurate/") == std::string::npos)
-      continue;
-    std::ifstream stream(entry.path());
+  int headers = 0;
+  for (fs::recursive_directory_iterator entry(SourceFile("")), end; entry != end; ++entry) {
+    const std::string path = entry->path().lexically_relative(SourceFile(""));
+    if (path == "build") entry.disable_recursion_pending();  // whole machines may lie there
+    if (path.find("/include/murmurate/") == std::string::npos) continue;
+    ++headers;
+    std::ifstream stream(entry->path());
     std::string text;
     for (int line = 1; std::getline(stream, text); ++line) {
       EXPECT_FALSE(text.starts_with("#if")) << path << ":" << line;
@@ -196,6 +198,7 @@ TEST(FloorPlan, PublicHeadersIncludeNoLibraryAndHaveNoIfdef) {
       }
     }
   }
+  EXPECT_GT(headers, 6);
 }
 
 }  // namespace
