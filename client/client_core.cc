@@ -63,6 +63,10 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
                                                         bool more_follow) {
   if (home().left()) return MadeElsewhere(home());
+  if (link_ != nullptr && roster_.agents() >= wire::kMaxAgents) {
+    return InvalidArgument("a client plays at most " + std::to_string(wire::kMaxAgents) +
+                           " agents: connect a second client for more");
+  }
   auto agent = roster_.Add(options, rows, [this](ClientModel& model) {
     return policy_.has_value() ? PlayPolicy(model) : Status();
   });
