@@ -113,6 +113,10 @@ Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& opti
     Hear();
     roster_.RemoveClosed([](const AgentCore&, std::size_t) { return true; });
   }
+  if (link_ != nullptr && roster_.agents() >= wire::kMaxAgents) {
+    return InvalidArgument("a client plays at most " + std::to_string(wire::kMaxAgents) +
+                           " agents: connect a second client for more");
+  }
   AgentOptions mapped = options;
   mapped.model = ModelOf(options_.models, options.model);
   auto agent = roster_.Add(mapped, rows, [this](ClientModel& model) {

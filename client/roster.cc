@@ -139,6 +139,13 @@ void Roster::PassOnComplaints(const LogCallback& log) const {
   }
 }
 
+std::size_t Roster::agents() const {
+  std::lock_guard lock(mutex_);
+  std::size_t agents = 0;
+  for (const RosterModel& entry : models_) agents += entry.agents.size();
+  return agents;
+}
+
 bool Roster::empty() const {
   std::lock_guard lock(mutex_);
   return models_.empty();

@@ -54,6 +54,7 @@ class Roster {
   RosterCounts Counts(std::size_t model) const;
   RosterCounts AllCounts() const;
   bool empty() const;
+  std::size_t agents() const;  ///< of all models
   /// What agents had to say about what they were shown, once each.
   void PassOnComplaints(const LogCallback& log) const;
 

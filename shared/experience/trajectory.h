@@ -24,9 +24,8 @@
 // frames0 are whole rows, not only their stacked inputs: a row is then the one unit of everything
 // that is recorded, copied and checked, and a few rows in T are cheap.
 //
-// A block is sent up to the end of its last used column, so unused room at its end costs nothing;
-// the client moves the episodes up behind that as it hands a block over.
-// Steps from `steps` to T are padding: zeros that the learner gives weight 0.
+// A block is sent up to the end of its last used column; the client first moves the episodes up
+// behind the others. Steps from `steps` to T are padding: zeros that the learner gives weight 0.
 #pragma once
 
 #include <array>

@@ -171,6 +171,7 @@ TEST(TrajectoryRing, UnderHammeringNothingIsLostDoubledTornOrOutOfOrder) {
 struct PingPong {
   TrajectoryRing ring{SmallPool()};
   SenderBell bell;
+  std::atomic<std::int64_t> ready{0};  ///< as ClientModel has it
   std::atomic<std::uint64_t> taken{0};
   std::atomic<int> slept_through{0};
 
@@ -181,12 +182,13 @@ struct PingPong {
   void Send(std::uint64_t rounds, SlowStores& stores) {
     while (taken.load(std::memory_order_acquire) < rounds) {
       if (TrajectoryBlock* block = ring.TakeReady()) {
+        ready.fetch_sub(1, std::memory_order_relaxed);
         ring.Release(block);
         taken.fetch_add(1, std::memory_order_release);
         continue;
       }
       stores.Begin();
-      if (!bell.MaySleep(true, [&] { return ring.HasReady(); })) continue;
+      if (!bell.MaySleep(true, [&] { return ready.load(std::memory_order_seq_cst) > 0; })) continue;
       slept_through += !Woken() && ring.HasReady();
       bell.wake.Clear();
     }
@@ -202,6 +204,7 @@ struct PingPong {
       }
       stores.Begin();
       ring.HandOver(block);
+      ready.fetch_add(1, std::memory_order_seq_cst);
       bell.Ring();
       for (int spins = 0; taken.load(std::memory_order_acquire) <= round; ++spins) {
         if (spins % 500 == 499) std::this_thread::yield();

@@ -71,11 +71,14 @@ bool Soon(Condition until) {
   return true;
 }
 
-/// Gear with blocks of its own pool.
+/// Gear with blocks of its own pool; without, for length 0.
 inline std::unique_ptr<AgentGear> GearOf(std::shared_ptr<PolicySet> policies, int rows,
                                          int trajectory_length) {
-  auto pool = std::make_shared<BlockPool>(TrajectoryLayout(policies->spec(), trajectory_length),
-                                          policies->spec().ShortHash());
+  std::shared_ptr<BlockPool> pool;
+  if (trajectory_length > 0) {
+    pool = std::make_shared<BlockPool>(TrajectoryLayout(policies->spec(), trajectory_length),
+                                       policies->spec().ShortHash());
+  }
   return MakeGear(std::make_shared<AgentShape>(std::move(policies)), rows, pool);
 }
 
