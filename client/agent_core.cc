@@ -1,6 +1,7 @@
 #include "client/agent_core.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/game_action.h"
 #include "shared/core/clock.h"
@@ -47,6 +48,7 @@ void AgentCore::Close() {
   }
   recorder_.HandOverNews(steps());
   recorder_.Finish();
+  NoteOpen();
   model_->pins->Remove(&pin_);
   closed_.store(true, std::memory_order_release);
   model_->bell->roster_changed.store(true, std::memory_order_release);
@@ -67,6 +69,7 @@ void AgentCore::ChangeGear(AgentGear* gear) {
   fitted_ = gear;
   head_ = &gear->shape->head;
   recorder_.Attach(gear->ring.get());
+  NoteOpen();
   if (gear->reseed) random_ = Random(gear->seed);
   playing_ = recorded_ = drawn_ = false;
   hold_ = {};
@@ -109,11 +112,23 @@ void AgentCore::Leave() {
   if (recorder_.steps() == 0) return DropTrajectory();
   playing_ = recorded_ = false;
   recorder_.HandOver(sight_.row, steps());
+  NoteOpen();
 }
 
 void AgentCore::DropTrajectory() {
   playing_ = recorded_ = false;
   recorder_.Drop();
+  NoteOpen();
+}
+
+/// Wherever a trajectory was begun or has left.
+void AgentCore::NoteOpen() {
+  if (model_->pace == Pace::kNever) return;
+  const bool counted = opened_in_ != std::thread::id();
+  if (recorder_.open() == counted) return;
+  if (counted) return model_->bell->open.Closed(std::exchange(opened_in_, {}));
+  opened_in_ = std::this_thread::get_id();
+  model_->bell->open.Opened(opened_in_);
 }
 
 bool AgentCore::WeightsAppeared() const {
@@ -147,22 +162,29 @@ bool AgentCore::WantsToRecord() const {
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. `record`: what
 /// follows is recorded.
 bool AgentCore::Wait(bool* record) {
-  return model_->WaitFor([&](bool timed_out) {
+  return model_->WaitFor([&] {
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
     *record = WantsToRecord();
-    return MayBegin(*record) || (timed_out && StuckInOneThread(*record));
+    if (MayBegin(*record)) return true;
+    if (!*record || !HoldsUpItsThread()) return false;
+    *record = false;
+    return true;
   });
+});
 }
 
-/// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting
-/// for its turn in this very thread, and the learner for what it holds. Then play on, ahead of
-/// credit.
-bool AgentCore::StuckInOneThread(bool record) {
-  if (!record || model_->pace != Pace::kCredit || model_->finished.load() == 0) return false;
+/// Credit is for one batch under one version (lock-step, staleness "block") and all of it is spent:
+/// the next comes when that batch is there, and part of it may be what another agent of this very
+/// thread has not finished. Which agents these are follows from play alone, not from time, so a
+/// run in lock-step repeats. Elsewhere a learner gives every agent of a client its credit.
+bool AgentCore::HoldsUpItsThread() const {
+  const bool rounds =
+      model_->pace == Pace::kLockstep || model_->at_version.load(std::memory_order_acquire) > 0;
+  if (!rounds || !model_->live.load(std::memory_order_acquire)) return false;
   if (fitted_->policies->empty() && model_->without_policy == WithoutPolicy::kWait) return false;
-  model_->started.fetch_add(1, std::memory_order_acq_rel);
-  return true;
+  return !model_->HasCredit(fitted_->ring->layout().length) &&
+         model_->bell->open.AnyOf(std::this_thread::get_id());
 }
 
 bool AgentCore::MayBegin(bool record) {
@@ -211,6 +233,7 @@ void AgentCore::Begin(bool record) {
   playing_ = true;
   if (recorder_.open()) return recorder_.Restamp(stamp);
   if (!record || !recorder_.Start(stamp, steps())) return;
+  NoteOpen();
   fitted_->memory->Write(recorder_.state0(), recorder_.frames0());
   begun_ns_ = MonotonicNs();
   steps_until_clock_ = kStepsBetweenClocks;

@@ -1,6 +1,7 @@
 // What happens to an agent between two Acts: rewards, ends, and what the game has to say.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -16,6 +17,12 @@ namespace {
 /// probabilities overflows.
 constexpr float kLeastLogProbability = -69.0775528f;
 
+std::string TextOf(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
 }  // namespace
 
 void AgentCore::Reward(double reward) {
@@ -24,6 +31,12 @@ void AgentCore::Reward(double reward) {
   episode_.raw_return += reward;
   if (std::abs(step_reward_) <= std::numeric_limits<float>::max()) [[likely]]
     return;
+  Complain([&] {
+    return InvalidData("the rewards of a step come to " + TextOf(step_reward_) +
+                       ", which is not a finite float32: give Reward smaller numbers (look for a "
+                       "division by zero or a logarithm of it)");
+  });
+  AgentCounts::Add(counts_.rewards_not_finite, 1);
   step_reward_ = 0.0;
   episode_.spoiled = true;
   if (recorder_.open()) DropTrajectory();
@@ -43,6 +56,7 @@ void AgentCore::End(EndKind kind, Success success) {
   if (recorder_.open() && (recorder_.full() || recorder_.finals_used_up())) {
     playing_ = false;
     recorder_.HandOver({}, steps());
+    NoteOpen();
   } else if (mode_ == PlayMode::kEvaluate) {
     recorder_.HandOverNews(steps());
   }

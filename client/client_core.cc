@@ -157,6 +157,7 @@ ClientStats ClientCore::Stats() const {
   stats.steps_dropped = counts.steps_dropped;
   stats.trajectories_dropped = counts.trajectories_dropped;
   stats.steps_given_up = counts.steps_given_up;
+  stats.rewards_not_finite = counts.rewards_not_finite;
   stats.weights_received = receiver_.received();
   if (const auto models = roster_.models(); !models.empty()) {
     const auto policies = models.front().model->policies();

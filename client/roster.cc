@@ -28,6 +28,7 @@ void RosterCounts::Add(const AgentCounts& counts) {
   steps_dropped += counts.steps_dropped.load(std::memory_order_relaxed);
   trajectories_dropped += counts.trajectories_dropped.load(std::memory_order_relaxed);
   steps_given_up += counts.steps_given_up.load(std::memory_order_relaxed);
+  rewards_not_finite += counts.rewards_not_finite.load(std::memory_order_relaxed);
 }
 
 Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows,
@@ -122,6 +123,7 @@ RosterCounts Roster::AllCounts() const {
     all.steps_dropped += counts.steps_dropped;
     all.trajectories_dropped += counts.trajectories_dropped;
     all.steps_given_up += counts.steps_given_up;
+    all.rewards_not_finite += counts.rewards_not_finite;
   }
   return all;
 }

@@ -17,7 +17,7 @@ namespace murmurate {
 /// Sums over a model's agents, closed ones included.
 struct RosterCounts {
   std::uint64_t steps = 0, evaluation_steps = 0, steps_dropped = 0, trajectories_dropped = 0;
-  std::uint64_t steps_given_up = 0;
+  std::uint64_t steps_given_up = 0, rewards_not_finite = 0;
   void Add(const AgentCounts& counts);
 };
 

@@ -31,8 +31,15 @@ Result<ChosenPlace> FindPlace(const CommonArguments& common, const std::string& 
 }
 
 Result<FoundCheckpoint> ChooseCheckpoint(const ChosenPlace& place, bool best) {
-  if (place.folder.empty())
-    return best ? ReadBestCheckpoint(place.run, Warn) : ReadNewestCheckpoint(place.run, Warn);
+  if (place.folder.empty() && best) return ReadBestCheckpoint(place.run, Warn);
+  if (place.folder.empty()) {
+    auto newest = ReadNewestCheckpoint(place.run, Warn);
+    if (newest.ok()) return newest;
+    const auto whole = ReadBestCheckpoint(place.run, nullptr);
+    if (!whole.ok()) return newest.status();
+    return InvalidData(newest.status().message() + ", or take its best one (" + whole->folder +
+                       "), which is whole, with --best");
+  }
   auto checkpoint = ReadCheckpoint(place.folder);
   if (!checkpoint.ok()) return checkpoint.status();
   return FoundCheckpoint{std::move(*checkpoint), place.folder};

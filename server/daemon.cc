@@ -256,6 +256,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   outcome.learner_wait = progress.last().learner_wait;
   outcome.actor_wait = progress.last().actor_wait;
   outcome.scores = progress.Scores();
+  outcome.streams = state.Streams();
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   std::error_code error;

@@ -62,6 +62,7 @@ class Daemon {
     double learner_wait = 0;               ///< of 1: as in TrainingUpdate
     std::optional<double> actor_wait = {};
     std::string scores = {};  ///< of supervised and bc: "train/loss 0.031, eval/accuracy 0.98"
+    std::vector<StreamView> streams = {};  ///< of those it had
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s

@@ -27,11 +27,22 @@ Result<std::vector<std::string>> Texts(const nlohmann::json& object, const char*
   return texts;
 }
 
+/// `fault`, and what else the run has left: a best one is what somebody may begin with, but a run
+/// does not go back to it.
+Status NoneIn(const std::string& folder, const Status& fault) {
+  const auto best = ReadBestCheckpoint(folder, nullptr);
+  if (!best.ok()) return fault;
+  return InvalidData(fault.message() +
+                     ", or begin a new run with its best weights, which are whole: " +
+                     "--set model.initialize_from=" + best->folder + "/weights.safetensors");
+}
+
 /// The newest that holds what a learner knows; weights alone are what a run leaves whose last batch
 /// took too long to wait for.
 Result<FoundCheckpoint> NewestWhole(const std::string& folder, const LogCallback& log) {
   auto found = ReadNewestCheckpoint(folder, log);
-  if (!found.ok() || !found->checkpoint.state.words.empty()) return found;
+  if (!found.ok()) return NoneIn(folder, found.status());
+  if (!found->checkpoint.state.words.empty()) return found;
   const std::string passed = found->folder;
   auto steps = CheckpointSteps(folder);
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {

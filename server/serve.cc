@@ -41,6 +41,24 @@ Result<std::optional<ResumePlan>> PlanFor(const Config& config) {
   return std::optional(std::move(*plan));
 }
 
+/// "stream temp: 1,200 messages of 3 devices, 1,180 forecasts published, 1,100 pairs learned from"
+std::string StreamInWords(const StreamView& stream) {
+  std::string words = "stream " + stream.name + ": " + WithCommas(stream.messages) +
+                      " messages of " + WithCommas(stream.devices) + " devices, ";
+  if (!stream.broker.empty()) words += WithCommas(stream.published) + " forecasts published, ";
+  if (!stream.listen.empty()) words += WithCommas(stream.answered) + " samples answered, ";
+  return words + WithCommas(stream.learned) + " pairs learned from";
+}
+
+/// What a stream takes are messages and not steps.
+std::string DoneInWords(const Daemon::Outcome& outcome) {
+  if (outcome.streams.empty()) return WithCommas(outcome.steps) + " steps";
+  std::string words;
+  for (const StreamView& stream : outcome.streams)
+    words += (words.empty() ? "" : "; ") + StreamInWords(stream);
+  return words;
+}
+
 }  // namespace
 
 Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments) {
@@ -93,7 +111,7 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
       ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
   if (!signals.failure().ok()) return signals.failure();
   if (!common.quiet) {
-    (*daemon)->Print("stopped after " + WithCommas(outcome.steps) + " steps" +
+    (*daemon)->Print("stopped after " + DoneInWords(outcome) +
                      (outcome.scores.empty() ? "" : "; " + outcome.scores) +
                      (outcome.checkpoint.empty() ? "; no actor came, so there are no weights"
                                                  : "; weights in " + outcome.checkpoint));

@@ -13,7 +13,7 @@ namespace murmurate {
 
 /// The learner's report with what its channel has counted so far. `steps`: taken by actors when the
 /// batch was taken up; what they play meanwhile belongs to the next one.
-TrainingUpdate ToUpdate(const std::string& model, const ExperienceChannel& channel,
+TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
                         const LearnReport& report, std::uint64_t steps,
                         std::int64_t now_ns = MonotonicNs());
 

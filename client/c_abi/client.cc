@@ -54,6 +54,7 @@ mmr_stats ToC(const ClientStats& stats) {
   out.trajectories_committed = stats.trajectories_committed;
   out.steps_committed = stats.steps_committed;
   out.trajectories_lost = stats.trajectories_lost;
+  out.rewards_not_finite = stats.rewards_not_finite;
   return out;
 }
 

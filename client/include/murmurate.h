@@ -230,6 +230,7 @@ typedef struct mmr_stats { /* as ClientStats */
   uint64_t steps, trajectories_sent, trajectories_dropped, steps_dropped, steps_given_up;
   uint64_t trajectories_refused, weights_received, version, reconnects;
   uint64_t trajectories_committed, steps_committed, trajectories_lost;
+  uint64_t rewards_not_finite;
 } mmr_stats;
 MMR_API mmr_status mmr_get_stats(mmr_client* client, mmr_stats* stats); /* Any. */
 

@@ -18,6 +18,12 @@ std::string Agents(int count) {
   return std::to_string(count) + (count == 1 ? " agent" : " agents");
 }
 
+/// kBusy is what clients do about it (ask again); why there is no room, the sentence says.
+std::string WordFor(wire::Refusal refusal) {
+  if (refusal == wire::Refusal::kBusy) return "";
+  return " (" + std::string(wire::RefusalName(refusal)) + ")";
+}
+
 }  // namespace
 
 std::string SecondsInWords(std::int64_t ns) {
@@ -50,8 +56,7 @@ void Chronicle::NoteReply(const wire::ServerSession::Reply& reply, std::int64_t 
     return;
   }
   std::string line = peer.name.empty() ? "a stranger" : "actor " + peer.name;
-  line +=
-      " was refused (" + std::string(wire::RefusalName(error->refusal)) + "): " + error->sentence;
+  line += " was refused" + WordFor(error->refusal) + ": " + error->sentence;
   if (peer.held_back > 0) line += " (and " + std::to_string(peer.held_back) + " more)";
   log_(LogLevel::kWarning, line);
   peer.held_back = 0;

@@ -136,6 +136,10 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
     }
   }
   if (refused.refusal != wire::Refusal::kNone) {
+    if (refused.refusal == wire::Refusal::kStale) {
+      assembly.channel().refused_late_steps.fetch_add(static_cast<std::uint64_t>(view.steps),
+                                                      std::memory_order_relaxed);
+    }
     session.Dealt(message.peer, decoded, refused.refusal, std::move(refused.sentence), now_ns);
     urgent = true;
     return;

@@ -14,6 +14,7 @@ namespace {
 void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
   std::fill_n(batch.weight.data() + place * batch.length, batch.length, 0.0f);
   ++report->stale_trajectories;
+  report->late_steps += static_cast<std::uint64_t>(batch.trajectories[place].steps);
 }
 
 }  // namespace

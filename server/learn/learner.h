@@ -35,7 +35,7 @@ struct LearnReport {
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up
-  std::uint64_t stale_trajectories = 0;                             ///< dropped for their age
+  std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age
   std::uint64_t skipped_updates = 0;    ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes;  ///< finished, as the actors counted them
 

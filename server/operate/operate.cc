@@ -369,12 +369,13 @@ StatusReport Operate::Report() {
   if (!named_) return report;
   for (const auto& model : models_) {
     const TrainingUpdate& last = model->progress->last();
-    report.models.push_back(
-        {model->name, last.environment_steps, last.trained_steps, last.updates, last.version,
-         model->progress->episodes(), last.dropped_steps, model->progress->mean_return(),
-         model->progress->success_rate(), model->progress->evaluation(), model->reports.Means(),
-         model->progress->steps_per_second(now_ns), last.staleness_mean,
-         writer_.Health(model->folder), last.learner_wait, last.ingest_wait, last.actor_wait});
+    report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
+                             last.version, model->progress->episodes(), last.dropped_steps,
+                             last.late_steps, model->progress->mean_return(),
+                             model->progress->success_rate(), model->progress->evaluation(),
+                             model->reports.Means(), model->progress->steps_per_second(now_ns),
+                             last.staleness_mean, writer_.Health(model->folder), last.learner_wait,
+                             last.ingest_wait, last.actor_wait});
   }
   return report;
 }

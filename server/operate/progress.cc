@@ -85,10 +85,12 @@ double Progress::TakeWait() {
 void Progress::Take(const TrainingUpdate& update) {
   TakeScores(update);
   if (update.held_out) return;
-  const std::uint64_t trained_steps = last_.trained_steps, updates = last_.updates;
+  const std::uint64_t trained_steps = last_.trained_steps, updates = last_.updates,
+                      late_steps = last_.late_steps;
   last_ = update;
   last_.trained_steps += trained_steps;
   last_.updates += updates;
+  last_.late_steps += late_steps;
   last_.episodes.clear();
   for (const EpisodeRecord& episode : update.episodes) {
     if (episode.mode != 0) continue;
@@ -164,7 +166,7 @@ std::string ProgressFile::Header() {
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range,"
          "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait,"
          "parameters/staleness,parameters/staleness_max,parameters/distance,parameters/wait_s,"
-         "parameters/late,parameters/wasted\n";
+         "parameters/late,parameters/wasted,perf/late_steps\n";
 }
 
 std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
@@ -181,7 +183,8 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
          std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
          EvaluationFields(progress.evaluation());
   const double wait = progress.TakeWait();
-  if (last.updates == 0) return row + std::string(21, ',') + '\n';
+  const std::string late = ',' + std::to_string(last.late_steps) + '\n';
+  if (last.updates == 0) return row + std::string(21, ',') + late;
   for (const double value : {last.policy_loss,
                              last.value_loss,
                              -last.entropy,
@@ -204,7 +207,7 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
                              last.exchange_late,
                              last.exchange_wasted})
     row += ',' + Number(value);
-  return row + '\n';
+  return row + late;
 }
 
 Result<ProgressFile> ProgressFile::Create(const std::string& path) {

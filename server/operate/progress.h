@@ -4,7 +4,9 @@
 // training episodes, exploration on, and empty before the first; eval/mean_reward belongs to frozen
 // weights (evaluation.h) and is empty until somebody evaluates: the learner itself where it has the
 // game, else actors in Mode(kEvaluate), of whose episodes it is the mean of the last 100. x is
-// environment steps taken by actors, dropped ones included; train/trained_steps counts the rest.
+// environment steps taken by actors. Of these perf/dropped_steps were never sent, perf/late_steps
+// came and were too old to be learned from (max_staleness, or the batch of their version closed),
+// and train/trained_steps were learned from.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +32,7 @@ struct TrainingUpdate {
   std::int64_t at_ns = 0;  ///< monotonic
   std::uint64_t environment_steps = 0, dropped_steps = 0;
   std::uint64_t trained_steps = 0, updates = 0;  ///< of this batch
+  std::uint64_t late_steps = 0;  ///< too late to be learned from, since the last update
   std::uint64_t version = 0;
   double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
@@ -87,7 +90,7 @@ class Progress {
 
   std::uint64_t steps() const { return last_.environment_steps; }
   std::uint64_t episodes() const { return episodes_; }
-  /// The last update, but trained_steps and updates are sums over all of them.
+  /// The last update, but trained_steps, updates and late_steps are sums over all of them.
   const TrainingUpdate& last() const { return last_; }
   std::optional<double> mean_return() const;
   std::optional<double> mean_length() const;

@@ -93,6 +93,7 @@ Status LoadCurve(const StateReader& reader, const std::string& name, Curve* curv
 void Progress::Save(std::int64_t now_ns, const StateWriter& writer) const {
   writer.Words("counters", {{last_.environment_steps, last_.dropped_steps, last_.trained_steps,
                              last_.updates, last_.version, episodes_}});
+  writer.Words("late_steps", {{last_.late_steps}});
   writer.Doubles("elapsed", {{elapsed_s(now_ns)}});
   SaveEpisodes(window_, "window", writer);
   SaveEpisodes(said_, "said", writer);
@@ -120,6 +121,8 @@ Status Progress::Load(const StateReader& reader) {
   last_.updates = counters[3];
   last_.version = counters[4];
   episodes_ = counters[5];
+  if (!reader.Words("late_steps", std::span(&last_.late_steps, 1)).ok())
+    last_.late_steps = 0;  // a checkpoint of a version that did not count them
   std::array<std::uint64_t, 3> of{};
   std::array<double, 4> scores{};
   if (!reader.Words("evaluation_of", of).ok()) return {};  // there was none yet

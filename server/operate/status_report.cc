@@ -49,6 +49,7 @@ Json ModelJson(const ModelStatus& model) {
           {"version", model.version},
           {"episodes", model.episodes},
           {"dropped_steps", model.dropped_steps},
+          {"late_steps", model.late_steps},
           {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
           {"success_rate", model.success_rate ? Json(*model.success_rate) : Json(nullptr)},
           {"reports", ReportsJson(model.reports)},
@@ -192,6 +193,13 @@ bool IsStream(const Json& model, const Json& streams) {
   });
 }
 
+/// "" while nothing came too late.
+std::string LateLine(const Json& model) {
+  const auto late = model.value("late_steps", std::uint64_t{0});
+  if (late == 0) return "";
+  return "  " + WithCommas(late) + " steps came too late to be learned from\n";
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
          WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
@@ -200,8 +208,8 @@ std::string ModelLine(const Json& model) {
          Evaluated(model.value("evaluation", Json())) +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
-         Number(model.value("staleness", Json()), "%.1f") + '\n' + WaitLine(model) +
-         NumbersLine(model);
+         Number(model.value("staleness", Json()), "%.1f") + '\n' + LateLine(model) +
+         WaitLine(model) + NumbersLine(model);
 }
 
 /// "" while all went well.

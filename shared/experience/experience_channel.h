@@ -42,6 +42,8 @@ struct ExperienceChannel {
   /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those
   /// of them never sent, and trajectories received.
   std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
+  /// Written by ingest: steps refused because their version's batch is closed, not yet reported.
+  std::atomic<std::uint64_t> refused_late_steps{0};
 
   /// Who waited how long since `since_ns`: the learning threads (all together) for a batch, ingest
   /// with experience that no batch had room for, actors inside Act (of all the time their agents

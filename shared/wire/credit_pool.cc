@@ -20,6 +20,13 @@ bool Before(const Share& a, const Share& b) {
          std::tuple(right, b.last_grant, b.seats().front().index);
 }
 
+bool Earlier(const Share& a, const Share& b) {
+  return std::tuple(a.last_grant, a.seats.front().index) <
+         std::tuple(b.last_grant, b.seats.front().index);
+}
+
+bool Waits(const CreditPool::Holder& holder) { return holder.sender->pace == Pace::kCredit; }
+
 }  // namespace
 
 void CreditPool::Released(int count) {
@@ -53,12 +60,31 @@ void CreditPool::Grant(std::span<const Holder> holders, bool spent, std::int64_t
 void CreditPool::GrantFreely(std::span<const Holder> holders, std::int64_t now_ns) {
   const std::uint64_t agents = Agents(holders);
   const auto limit = static_cast<std::uint64_t>(model.outstanding_limit);
-  const std::uint64_t fair = std::max<std::uint64_t>(1, (limit + agents - 1) / agents);
+  const auto batch = static_cast<std::uint64_t>(model.batch_trajectories);
+  const bool turns = agents > limit;
+  if (turns) {
+    GrantInTurns(holders, now_ns);
+  } else {
+    GrantFairParts(holders, now_ns);
+  }
+  // With less than a batch delivered and this much under way, somebody has one for each agent.
+  const bool short_of_credit = limit < batch + agents;
+  if (unreleased_ >= batch) return;
+  for (const Holder& holder : holders) {
+    const bool begun = !turns && short_of_credit && holder.share->held() > 0;
+    if (Waits(holder) && (begun || holder.sender->models.size() > 1)) Complete(holder, now_ns);
+  }
+}
+
+void CreditPool::GrantFairParts(std::span<const Holder> holders, std::int64_t now_ns) {
+  const std::uint64_t agents = Agents(holders);
+  const auto limit = static_cast<std::uint64_t>(model.outstanding_limit);
+  const std::uint64_t fair = (limit + agents - 1) / agents;
   std::uint64_t under_way = unreleased_;
   for (const Holder& holder : holders) {
     under_way += std::min(holder.share->held(), fair * holder.share->seats().size());
   }
-  while (under_way < limit) {
+  for (; under_way < limit; ++under_way) {
     const Holder* best = nullptr;
     for (const Holder& holder : holders) {
       const Share& share = *holder.share;
@@ -67,8 +93,39 @@ void CreditPool::GrantFreely(std::span<const Holder> holders, std::int64_t now_n
     }
     if (best == nullptr) return;
     Give(*best, 0, now_ns);
-    ++under_way;
   }
+}
+
+/// More agents than the limit: whoever has waited longest is next, for all of its agents.
+void CreditPool::GrantInTurns(std::span<const Holder> holders, std::int64_t now_ns) {
+  const auto limit = static_cast<std::uint64_t>(model.outstanding_limit);
+  std::uint64_t under_way = unreleased_;
+  for (const Holder& holder : holders) {
+    const Share& share = *holder.share;
+    const std::uint64_t held = std::min<std::uint64_t>(share.held(), share.seats.size());
+    under_way += !Waits(holder) ? held : held == share.seats.size() ? 1 : 0;
+  }
+  while (under_way < limit) {
+    const Holder* best = nullptr;
+    for (const Holder& holder : holders) {
+      const Share& share = *holder.share;
+      if (share.held() >= share.seats.size()) continue;
+      if (best == nullptr || Earlier(share, *best->share)) best = &holder;
+    }
+    if (best == nullptr) return;
+    if (Waits(*best)) {
+      Complete(*best, now_ns);
+      ++under_way;
+    }
+    for (; under_way < limit && best->share->held() < best->share->seats.size(); ++under_way) {
+      Give(*best, 0, now_ns);
+    }
+  }
+}
+
+/// One for each of its agents, so that none of them waits for another one's end.
+void CreditPool::Complete(const Holder& holder, std::int64_t now_ns) {
+  while (holder.share->held() < holder.share->seats.size()) Give(holder, 0, now_ns);
 }
 
 void CreditPool::GrantRound(std::span<const Holder> holders, std::int64_t now_ns) {

@@ -6,9 +6,22 @@
 //
 // Freely: one trajectory at a time to whoever holds least per agent. What a sender holds beyond its
 // fair share (it was alone, others have joined) counts only as that share, so that they need not
-// wait. In lock-step: exactly one batch, divided over the agents in the order of their indices;
-// nothing more until it has been trained on; and so for every pace where the model takes experience
-// of the current version only.
+// wait.
+//
+// A game whose agents share a thread goes on with all of them or not at all: one agent that waits
+// for credit (kCredit) keeps the others from finishing. While no batch is full, what is missing for
+// one lies with such games, so some must be able to play on. With limit >= a batch + one for each
+// agent that is so by itself: at most a batch less one has come, and of what is left somebody has
+// one for each of its agents. With less, who holds some is then given one for each of its agents,
+// whatever the limit; and with more agents than the limit, senders take turns: the one whose last
+// grant is the oldest is given one for each agent, counts as one while it has all it needs, and as
+// none while it does not: its games then stand still until its turn comes again, with what they
+// have begun. Who plays several models does not take turns while no batch is full: those of two
+// models might never meet.
+//
+// In lock-step: exactly one batch, divided over the agents in the order of their indices; nothing
+// more until it has been trained on; and so for every pace where the model takes experience of the
+// current version only.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +68,9 @@ class CreditPool {
 
  private:
   void GrantFreely(std::span<const Holder> holders, std::int64_t now_ns);
+  void GrantFairParts(std::span<const Holder> holders, std::int64_t now_ns);
+  void GrantInTurns(std::span<const Holder> holders, std::int64_t now_ns);
+  void Complete(const Holder& holder, std::int64_t now_ns);
   void GrantRound(std::span<const Holder> holders, std::int64_t now_ns);
   void Give(const Holder& holder, std::uint64_t at_version, std::int64_t now_ns);
 

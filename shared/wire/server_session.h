@@ -6,7 +6,8 @@
 // reserve of one trajectory, the rest is shared; bytes return when the block is dealt with. Steps
 // bound learning: each model states how many trajectories may be outstanding (granted and not yet
 // returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender with the
-// fewest outstanding per agent. What a stalled or gone sender holds is taken back; what it sends
+// fewest outstanding per agent, and beyond that number where agents could otherwise wait for each
+// other (credit_pool.h). What a stalled or gone sender holds is taken back; what it sends
 // later is still accepted while bytes allow, and staleness rules decide its worth.
 //
 // A model whose algorithm takes experience of the current version only (current_only) is granted

@@ -194,23 +194,6 @@ TEST(AgentCore, ObservationsThatAreNotFiniteDropTheTrajectoryAndStillGetAnAction
   EXPECT_EQ(received.view.flags[0], 0) << "the episode went on";
 }
 
-TEST(AgentCore, RewardsThatAreNotFiniteDropTheTrajectoryAndSpoilOnlyTheirEpisode) {
-  for (const double bad : {double{kNaN}, std::numeric_limits<double>::infinity(), 1e300}) {
-    Workbench bench(2);
-    bench.Publish(1);
-    bench.Act(0);
-    bench.agent->Reward(bad);
-    bench.agent->End(kTerminated, {});
-    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
-    bench.Act(1), bench.agent->Reward(2), bench.Act(2), bench.agent->Reward(3);
-    bench.agent->End(kTerminated, {});
-    const auto received = bench.Take();
-    ASSERT_NE(received.block, nullptr);
-    ASSERT_EQ(received.view.episodes.size(), 1u);
-    EXPECT_EQ(received.view.episodes[0].raw_return, 5.0);
-  }
-}
-
 TEST(AgentCore, AFinalObservationThatIsNotFiniteDropsTheTrajectory) {
   Workbench bench(4);
   bench.Publish(1);

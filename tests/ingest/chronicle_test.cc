@@ -37,6 +37,16 @@ TEST(Chronicle, AFloodOfRefusalsIsOneLineASecondAndPeer) {
               ElementsAre("actor game-7 was refused (" + name + "): bad (and 99 more)"));
 }
 
+TEST(Chronicle, WhatThereIsNoRoomForIsNotCalledBusy) {
+  Book book;
+  book.chronicle.Name("peer-1", "game-7", 0);
+  wire::Error error{wire::Refusal::kBusy, "needs 60544 bytes, 16384 are free in /dev/shm", 0};
+  book.chronicle.NoteReply({"peer-1", error, 0}, 0);
+  EXPECT_THAT(book.Take(),
+              ElementsAre("actor game-7 was refused: needs 60544 bytes, 16384 are free "
+                          "in /dev/shm"));
+}
+
 TEST(Chronicle, TellsWhoJoinedFellSilentCameBackAndLeft) {
   Book book;
   Actor actor{.name = "game-7", .sender = 7, .agents = 2};

@@ -343,6 +343,8 @@ TEST(IngestStaleness, WhatComesAfterAQuorumHasClosedItsVersionIsStaleAndItsCredi
   ASSERT_TRUE(stage.Until(other, [&] { return !other.errors.empty(); }));
   EXPECT_EQ(other.errors[0].refusal, wire::Refusal::kStale);
   EXPECT_THAT(other.errors[0].sentence, HasSubstr("the batch of version 1 is closed"));
+  EXPECT_EQ(stage.channel().refused_late_steps,
+            of_one.metadata.steps * (giver.errors.size() + other.errors.size()));
   Shipment of_two = StageShipment(4, 2);
   of_two.metadata.version = 2;
   const std::uint64_t received = stage.channel().received_trajectories;

@@ -141,6 +141,7 @@ TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {
   TrainingBatch batch = FullBatch(4, 1, 2, 0);  // limit 2: versions 1 and 0 are too old
   const LearnReport report = learner.Learn(batch, 160);
   EXPECT_EQ(report.stale_trajectories, 2u);
+  EXPECT_EQ(report.late_steps, 16u) << "eight each";
   EXPECT_EQ(report.trained_steps, 16u);
   EXPECT_EQ(report.staleness_min, 0.0);
   EXPECT_EQ(report.staleness_max, 4.0);

@@ -16,6 +16,7 @@ TrainingUpdate Update(std::uint64_t steps, double raw_return) {
   TrainingUpdate update;
   update.environment_steps = steps;
   update.dropped_steps = steps / 10;
+  update.late_steps = 7;
   update.trained_steps = 100;
   update.updates = 8;
   update.version = steps / 100 + 1;
@@ -47,6 +48,7 @@ TEST(ProgressState, GoesOnWithItsCountersItsWindowAndItsTime) {
   EXPECT_EQ(second.last().trained_steps, 13000u);
   EXPECT_EQ(second.last().updates, 1040u);
   EXPECT_EQ(second.last().dropped_steps, 1300u);
+  EXPECT_EQ(second.last().late_steps, 910u) << "seven a batch, of both lives";
 }
 
 TEST(ProgressState, WithoutOneOfItsNamesItIsRefused) {

@@ -142,6 +142,7 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   update.at_ns = kSecond;
   update.staleness_mean = 1.5;
   update.staleness_max = 4;
+  update.late_steps = 40;
   update.learner_wait = 0.125;
   update.waited_s = 0.5;
   update.lived_s = 4;
@@ -159,6 +160,7 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["rollout/success_rate"], "");
   EXPECT_EQ(named["train/policy_lag_avg"], "1.5");
   EXPECT_EQ(named["train/policy_lag_max"], "4");
+  EXPECT_EQ(named["perf/late_steps"], "40");
   EXPECT_EQ(named["perf/learner_wait"], "0.125");
   EXPECT_EQ(named["perf/data_wait"], "0.125");
   EXPECT_EQ(named["perf/actor_wait"], "") << "no actor has said";

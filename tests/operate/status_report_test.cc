@@ -11,7 +11,8 @@ using ::testing::Not;
 
 TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
   StatusReport report;
-  report.models.push_back({.name = "default", .learner_wait = 0.12, .actor_wait = 0.034});
+  report.models.push_back(
+      {.name = "default", .late_steps = 12'000, .learner_wait = 0.12, .actor_wait = 0.034});
   wire::ServerSession::ActorReport actor{.name = "a-1"};
   actor.waited_ns = 1;
   actor.played_ns = 4;
@@ -25,6 +26,7 @@ TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
   EXPECT_THAT(*text, HasSubstr("\n  staleness 0:81% 1:17% 2-3:2% 64-127:<1%\n"));
   EXPECT_THAT(*text,
               HasSubstr("waited: learner 12 %, actors 3 %, experience for a free batch 0 %"));
+  EXPECT_THAT(*text, HasSubstr("\n  12,000 steps came too late to be learned from\n"));
   EXPECT_THAT(*text, HasSubstr("actor a-1: live, 0 agents, 0 steps, waited 25 %\n"));
   EXPECT_THAT(*text, HasSubstr("actor a-2: live, 0 agents, 0 steps\n"));
 }
@@ -34,6 +36,7 @@ TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
       StatusText(R"({"run": "r", "models": [{"name": "m"}], "actors": [{"name": "a"}]})");
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_THAT(*text, Not(HasSubstr("waited")));
+  EXPECT_THAT(*text, Not(HasSubstr("too late")));
   EXPECT_THAT(*text, Not(HasSubstr("  staleness")));
 }
 

@@ -191,6 +191,34 @@ TEST(Checkpoints, TheWeightsThatEvaluatedBestAreKeptOverTheRunsLivesAndNobodyGoe
   for (const auto& entry : fs::directory_iterator(shelf))
     best += entry.path().filename().string().starts_with("best-");
   EXPECT_EQ(best, 1);
+
+  // Nothing is left of the newest ones: what is whole is named, for what each command can do with
+  // it.
+  for (const auto& entry : fs::directory_iterator(shelf)) {
+    if (!entry.path().filename().string().starts_with("step-")) continue;
+    fs::resize_file(entry.path() / "weights.safetensors", 100);
+  }
+  for (const char* command : {"eval", "export"}) {
+    const Ran ran = RunMurmurate(place.path(), {command, "b"});
+    EXPECT_EQ(ran.code, 3) << ran.output;
+    EXPECT_THAT(ran.errors, HasSubstr("or take its best one (runs/b/checkpoints/best-step-"));
+    EXPECT_THAT(ran.errors, HasSubstr("), which is whole, with --best"));
+    EXPECT_EQ(RunMurmurate(place.path(), {command, "b", "--best"}).code, 0);
+  }
+  const Ran none =
+      RunMurmurate(place.path(), {"resume", "b", "--quiet", "--set", "run.steps=60000"}, 60);
+  EXPECT_EQ(none.code, 3) << none.output;
+  const std::string remedy = "--set model.initialize_from=";
+  const std::size_t at = none.errors.find(remedy);
+  ASSERT_NE(at, none.errors.npos) << none.errors;
+  const std::string file =
+      none.errors.substr(at + remedy.size(),
+                         none.errors.find_first_of(" \n", at + remedy.size()) - at - remedy.size());
+  EXPECT_EQ(RunMurmurate(place.path(), {"check", "cartpole", "--set", "model.layers=[16]", "--set",
+                                        "model.initialize_from=" + file})
+                .code,
+            0)
+      << file;
 }
 
 /// Whether tensors of this checkpoint open in the Python package; it is asked, never assumed.

@@ -321,7 +321,9 @@ TEST(SharedMemory, TooSmallIsFiveWhenItMustBeUsed) {
   Process serve(place.path(), {"serve", "--set", kIpc, "--set", "server.shm=on"}, prefix);
   Process actor(place.path(), {"actor", "cartpole", "--connect", AddressOf(place, "serve")});
   EXPECT_EQ(serve.Wait(10), 5) << serve.Output();
-  EXPECT_THAT(serve.Errors(), HasSubstr("/dev/shm"));
+  EXPECT_THAT(serve.Errors(), HasSubstr("16384 are free in /dev/shm"));
+  EXPECT_THAT(serve.Errors(), HasSubstr(" was refused: cannot reserve shared memory "));
+  EXPECT_THAT(serve.Errors(), HasSubstr("or set server.shm=off"));
   EXPECT_EQ(place.LeftBehind(), "");
 }
 

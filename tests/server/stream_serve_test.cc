@@ -124,6 +124,10 @@ TEST_F(ServeStream, ForecastsComeBackAndBecomeBetterThanTheLastValue) {
   EXPECT_THAT(status, HasSubstr(" of 1 devices"));
   server.Send(SIGINT);
   EXPECT_EQ(server.Wait(20), 0) << server.Errors();
+  EXPECT_THAT(server.Output(), HasSubstr("stopped after stream temp: "));
+  EXPECT_THAT(server.Output(), HasSubstr(" messages of 1 devices, "));
+  EXPECT_THAT(server.Output(), HasSubstr(" forecasts published, "));
+  EXPECT_THAT(server.Output(), HasSubstr(" pairs learned from; weights in "));
   EXPECT_TRUE(plant.Until([&] { return plant.Last("sensors/forecaster")["state"] == "offline"; }));
   EXPECT_EQ(place_.LeftBehind(), "");
   EXPECT_THAT(place_.Read("runs/sensors/reports.csv"), HasSubstr("stream/skill"));

@@ -2,76 +2,30 @@
 // forecasts, and whoever kills the daemon, however often, in the end each sample was taken once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <random>
 
 #include "murmurate/predictor.h"
-#include "tests/server/process.h"
+#include "tests/stream/daemon_kills.h"
 
 namespace murmurate {
 namespace {
 
-constexpr std::size_t kNumbers = 11;  // words of a device in a checkpoint
-
 using testing::HasSubstr;
-using Json = nlohmann::json;
 using Outcome = Predictor::Outcome;
 using Sent = Predictor::Sent;
 
-constexpr int kDevices = 5, kRate = 40, kKills = 3;
-
-std::uint64_t Count(const Json& text) { return std::stoull(text.get<std::string>()); }
-
-class SampleKills : public ::testing::Test {
+class SampleKills : public DaemonKills {
  protected:
-  void TearDown() override {
-    if (server_ && HasFailure()) std::cerr << server_->Errors();
-  }
-
   std::string Address() const { return "ipc://" + place_.path() + "/s"; }
   void Serve() {
-    place_.Write("sensors.toml",
-                 "[server]\nlisten = [\"ipc\"]\n[checkpoint]\nevery_s = 0.2\n[stream.temp]\n"
-                 "listen = \"" +
-                     Address() +
-                     "\"\nfields = [\"temp\", \"hum\", \"vib\"]\ntarget = \"temp\"\nhidden = 16\n");
-    server_.emplace(place_.path(), std::vector<std::string>{"serve", "sensors.toml"});
-    ASSERT_TRUE(server_->Says("stream temp: listens on " + Address())) << server_->Errors();
+    DaemonKills::Serve(
+        "[server]\nlisten = [\"ipc\"]\n[checkpoint]\nevery_s = 0.2\n[stream.temp]\n"
+        "listen = \"" +
+            Address() +
+            "\"\nfields = [\"temp\", \"hum\", \"vib\"]\ntarget = \"temp\"\nhidden = 16\n",
+        "stream temp: listens on " + Address());
   }
-  Json Stream() {
-    const Ran ran = RunMurmurate(place_.path(), {"status", "sensors", "--json"});
-    const Json said = Json::parse(ran.output, nullptr, false);
-    return said.is_object() && !said["streams"].empty() ? said["streams"][0] : Json();
-  }
-  std::uint64_t Number(const char* key) {
-    const Json stream = Stream();
-    return stream.is_null() ? 0 : stream.value(key, std::uint64_t{0});
-  }
-  bool AwaitCheckpoint() {
-    return Eventually(20, [&] { return place_.Has("runs/sensors/checkpoints/latest/state.json"); });
-  }
-  void Kill() {
-    server_->Send(SIGKILL);
-    ASSERT_EQ(server_->Wait(20), 128 + SIGKILL);
-  }
-  void Resume() {
-    server_.emplace(place_.path(), std::vector<std::string>{"resume", "sensors"});
-    ASSERT_TRUE(server_->Says("stream temp: listens on ")) << server_->Errors();
-  }
-  /// Ends the daemon; the counts of its last checkpoint.
-  Json End() {
-    server_->Send(SIGINT);
-    EXPECT_EQ(server_->Wait(20), 0);
-    return Json::parse(place_.Read("runs/sensors/checkpoints/latest/state.json"))["words"];
-  }
-
-  std::mt19937 random_{std::random_device()()};
-  Workplace place_;
-  std::optional<Process> server_;
 };
 
 TEST_F(SampleKills, OfTheDaemonLoseAndDoubleNothingOfAFleet) {
@@ -82,32 +36,18 @@ TEST_F(SampleKills, OfTheDaemonLoseAndDoubleNothingOfAFleet) {
                  "--rate", std::to_string(kRate), "--seconds", std::to_string(kSeconds)});
   ASSERT_TRUE(AwaitCheckpoint());
   for (int i = 0; i < kKills; ++i) {
-    const std::uint64_t until =
-        Number("messages") + std::uniform_int_distribution<std::uint64_t>(1, 150)(random_);
-    ASSERT_TRUE(Eventually(40, [&] { return Number("messages") >= until; }));
+    AwaitSome();
     Kill();
     Resume();
   }
   ASSERT_TRUE(fleet.running()) << "too slow: it ended before all was killed";
   ASSERT_EQ(fleet.Wait(60), 0) << fleet.Errors();
-  constexpr std::uint64_t kEach = kRate * kSeconds, kAll = kDevices * kEach;
   EXPECT_THAT(fleet.Output(), HasSubstr("sent 1,600 messages ("));
-  EXPECT_TRUE(Eventually(10, [&] {
-    return Number("learned") + Number("unlearned") >= Number("messages") - kDevices;
-  }));
-  const Json at_end = Stream();
-  EXPECT_EQ(at_end["messages"], kAll);
-  EXPECT_EQ(at_end["gaps"], 0);
-  EXPECT_EQ(at_end["devices"], kDevices);
-  for (const auto& [word, count] : at_end["refused"].items())
+  EXPECT_TRUE(AwaitLearned());
+  End();
+  ExpectEachTakenOnce(kDevices, kRate * kSeconds);
+  for (const auto& [word, count] : at_end_["refused"].items())
     EXPECT_THAT(word, testing::AnyOf("duplicate", "wire-not-registered")) << count;
-  const Json saved = End();
-  for (std::size_t i = 0; i < kDevices; ++i) {
-    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers]), kEach) << "rows of device " << i;
-    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers + 1]), kEach) << "last number of " << i;
-  }
-  EXPECT_EQ(Count(saved["stream.totals"][0]), kAll);
-  EXPECT_EQ(Count(saved["stream.totals"][6]), 0u) << "gaps";
 }
 
 /// Sends 1, 2, 3 ... of one device, and again what is not safe when a session begins.
@@ -182,14 +122,8 @@ TEST_F(SampleKills, TwoClientsOfTheirOwnDevicesGoOnAfterEachResume) {
   EXPECT_EQ(one.others + two.others, 0u);
   const std::string status = RunMurmurate(place_.path(), {"status", "sensors"}).output;
   EXPECT_THAT(status, HasSubstr("stream temp: listens on " + Address() + " (2 clients), "));
-  const Json stream = Stream();
-  EXPECT_EQ(stream["messages"], 2 * last);
-  EXPECT_EQ(stream["gaps"], 0);
-  const Json saved = End();
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers]), last) << "rows of device " << i;
-    EXPECT_EQ(Count(saved["stream.numbers"][i * kNumbers + 1]), last);
-  }
+  End();
+  ExpectEachTakenOnce(2, last);
   EXPECT_TRUE(Eventually(20, [&] {
     Predictor::Answer answer;
     (void)one.predictor->Receive(&answer, 0);

@@ -140,6 +140,8 @@ struct ClientStats {
   /// Sent, but in no checkpoint when the learner died: the resumed one does not have them. They are
   /// not sent again: it would find them stale.
   std::uint64_t trajectories_lost = 0;
+  /// No finite float32; each cost its trajectory, and the return of its episode is not told.
+  std::uint64_t rewards_not_finite = 0;
 };
 
 /// What NewAgent needs to know of a player.
@@ -218,9 +220,10 @@ class Agent {
   std::shared_ptr<AgentCore> core_;
 };
 
-/// `size` agents of one vectorized simulator, played with one batched pass. Under kLockstep all
-/// agents of one thread must be one group: then what each has finished leaves before any of them
-/// waits.
+/// `size` agents of one vectorized simulator, played with one batched pass: what each has finished
+/// leaves before any of them waits. Agents of one thread that are no group may play in every pace,
+/// too; under kLockstep one that has spent its credit then plays on unrecorded until the others
+/// have finished, a step a trajectory where all have the same length.
 class AgentGroup {
  public:
   AgentGroup() = default;

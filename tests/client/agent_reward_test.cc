@@ -1,0 +1,62 @@
+// Rewards that nobody can learn from: what they cost, and that it is said.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+#include "client/agent_core.h"
+#include "tests/client/workbench.h"
+
+namespace murmurate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(AgentCore, RewardsThatAreNotFiniteDropTheTrajectoryAndSpoilOnlyTheirEpisode) {
+  for (const double bad : {std::nan(""), kInfinity, 1e300}) {
+    Workbench bench(2);
+    bench.Publish(1);
+    bench.Act(0);
+    bench.agent->Reward(bad);
+    bench.agent->End(kTerminated, {});
+    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+    EXPECT_EQ(bench.agent->counts().rewards_not_finite.load(), 1u);
+    bench.Act(1), bench.agent->Reward(2), bench.Act(2), bench.agent->Reward(3);
+    bench.agent->End(kTerminated, {});
+    const auto received = bench.Take();
+    ASSERT_NE(received.block, nullptr);
+    ASSERT_EQ(received.view.episodes.size(), 1u);
+    EXPECT_EQ(received.view.episodes[0].raw_return, 5.0);
+  }
+}
+
+TEST(AgentCore, ARewardThatIsNotFiniteIsSaidOnceWithItsValueAndEachIsCounted) {
+  const std::pair<double, const char*> bad[] = {
+      {std::nan(""), "come to nan,"}, {-kInfinity, "come to -inf,"}, {1e300, "come to 1e+300,"}};
+  for (const auto& [reward, words] : bad) {
+    Workbench bench(4);
+    bench.Publish(1);
+    for (int step = 0; step < 3; ++step) bench.Act(step), bench.agent->Reward(reward);
+    std::string sentence;
+    ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+    EXPECT_THAT(sentence, HasSubstr(words));
+    EXPECT_THAT(sentence, HasSubstr("give Reward smaller numbers"));
+    EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+    EXPECT_EQ(bench.agent->counts().rewards_not_finite.load(), 3u);
+  }
+}
+
+TEST(AgentCore, TwoRewardsOfAStepThatAddUpToTooMuchAreAsOne) {
+  Workbench bench(4);
+  bench.Publish(1);
+  bench.Act(0), bench.agent->Reward(3e38), bench.agent->Reward(3e38);
+  std::string sentence;
+  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_THAT(sentence, HasSubstr("come to 6e+38,"));
+}
+
+}  // namespace
+}  // namespace murmurate
