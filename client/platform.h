@@ -25,6 +25,9 @@ class HomeProcess {
   const std::uint32_t pid_;
 };
 
+/// The calling thread runs only where nobody else wants to, from now on.
+void StandBehind();
+
 /// Lets other threads run: our own threads only, never a game's.
 void Nap(int microseconds);
 

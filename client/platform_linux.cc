@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,11 @@ HomeProcess::HomeProcess() : pid_(ProcessId()) {
 
 HomeProcess::~HomeProcess() {
   if (mark_ != nullptr) munmap(mark_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void StandBehind() {
+  const sched_param none{};
+  (void)sched_setscheduler(0, SCHED_IDLE, &none);  // a wish; 0 is the calling thread
 }
 
 void Nap(int microseconds) {
