@@ -14,22 +14,17 @@
 #include <vector>
 
 #include "bench/limits.h"
+#include "bench/live_learner.h"
 #include "client/environments/cartpole.h"
 #include "client/environments/play.h"
 #include "murmurate/client.h"
-#include "server/ingest/ingest.h"
 #include "shared/core/clock.h"
-#include "shared/core/loop.h"
-#include "shared/network/actor_critic.h"
-#include "shared/weights/publishing.h"
 #include "tests/allocations.h"
 
 namespace murmurate {
 namespace {
 
 constexpr int kLength = 128;
-constexpr int kBatch = 64;
-constexpr std::int64_t kPublishEveryNs = 10 * kNanosecondsPerMillisecond;
 
 void PinTo(int core) {
   cpu_set_t set;
@@ -39,83 +34,6 @@ void PinTo(int core) {
     std::printf("core %d cannot be had: figures are of threads that share cores\n", core);
   }
 }
-
-/// Receives, forgets, and publishes; remembers at which of the agent's steps blocks were handed
-/// over.
-class Learner {
- public:
-  explicit Learner(const std::string& address) {
-    const AddressFamily family = *SisterAddresses(address);
-    spec_.spaces = {Box({4}), Discrete(2)};
-    spec_.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
-    parameters_ = AlignedFloats(ParameterLayout(spec_).total);
-    InitializeParameters(spec_, 1, parameters_);
-    channel_ = std::make_shared<ExperienceChannel>(spec_, kLength, kBatch);
-    publishing_ = *Publishing::Open(
-        context_, {family.announce, family.weights, "bench", kIncarnation, true, {}});
-    segment_ = *publishing_->AddModel("default", spec_, true);
-    IngestOptions options;
-    options.listen = {address};
-    options.incarnation = kIncarnation;
-    ingest_ = *Ingest::Open(context_, options, [this](const std::string&, const Spaces&) {
-      OfferedModel offered;
-      offered.channel = channel_;
-      offered.segment = segment_;
-      offered.max_trajectory_s = 60;
-      return Result<OfferedModel>(offered);
-    });
-    loop_ = std::make_unique<Loop>("bench-learner", [this] { Round(); });
-  }
-  ~Learner() { loop_.reset(); }
-
-  std::vector<std::uint64_t> TakeHandOvers() {
-    std::lock_guard lock(mutex_);
-    return std::move(hand_overs_);
-  }
-
- private:
-  static constexpr std::uint64_t kIncarnation = 99;
-
-  void Round() {
-    ingest_->PollOnce(1);
-    const std::int64_t now_ns = MonotonicNs();
-    if (now_ns >= next_publish_ns_) {
-      next_publish_ns_ = now_ns + kPublishEveryNs;
-      auto snapshot = std::make_shared<Snapshot>();
-      snapshot->version = ++version_;
-      snapshot->parameters = AlignedFloats(parameters_.size());
-      std::copy(parameters_.begin(), parameters_.end(), snapshot->parameters.begin());
-      publishing_->Post("default", std::move(snapshot));
-      channel_->version.store(version_);
-    }
-    publishing_->PollOnce(0);
-    while (auto batch = channel_->ready.TryPop()) {
-      const auto count = (*batch)->trajectories.size();
-      {
-        std::lock_guard lock(mutex_);
-        for (const BatchTrajectory& t : (*batch)->trajectories) {
-          hand_overs_.push_back(t.first_step + static_cast<std::uint64_t>(t.steps));
-        }
-      }
-      (*batch)->Clear();
-      (void)channel_->empty.TryPush(std::move(*batch));
-      channel_->trajectories_done.fetch_add(count);
-    }
-  }
-
-  SocketContext context_;
-  ModelSpec spec_;
-  AlignedFloats parameters_;
-  std::shared_ptr<ExperienceChannel> channel_;
-  std::unique_ptr<Publishing> publishing_;
-  std::string segment_;
-  std::unique_ptr<Ingest> ingest_;
-  std::uint64_t version_ = 0;
-  std::int64_t next_publish_ns_ = 0;
-  std::mutex mutex_;
-  std::vector<std::uint64_t> hand_overs_;
-  std::unique_ptr<Loop> loop_;
-};
 
 double Percentile(std::vector<std::uint32_t>& ns, double part) {
   if (ns.empty()) return 0;
@@ -275,7 +193,12 @@ int Main() {
   if (!folder.ok()) return 5;
   const std::string address = "ipc://" + *folder + "/act-bench";
   {
-    Learner learner(address);
+    LiveLearner::Options options;
+    options.address = address;
+    options.trajectory_length = kLength;
+    options.spec.spaces = {Box({4}), Discrete(2)};
+    options.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+    LiveLearner learner(options);
     {
       auto client =
           *Client::Connect(address, {.name = "bench", .without_policy = WithoutPolicy::kWait});

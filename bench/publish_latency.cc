@@ -72,6 +72,21 @@ int Fail(const std::string& sentence) {
   return 70;
 }
 
+/// A policy that is packed as it comes.
+struct Packing : WeightSink {
+  explicit Packing(const ModelSpec& spec) : policy(spec) {}
+  void Begin() override {}
+  void Put(std::size_t first, std::span<const float> numbers) override {
+    policy.PackPart(first, numbers);
+  }
+  bool End(const VersionStamp& whole, const ActSettings&) override {
+    stamp = whole;
+    return true;
+  }
+  Policy policy;
+  VersionStamp stamp;
+};
+
 /// One actor: sleeps, takes what is newer, packs it, says when it may act on it.
 int RunActor(int fd, int index) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -80,8 +95,7 @@ int RunActor(int fd, int index) {
   const ModelSpec spec = SpecOf(board->large != 0);
   auto subscriber = SharedMemorySubscriber::Open(board->segment.data(), spec, board->incarnation);
   if (!subscriber.ok()) return Fail(subscriber.status().message());
-  Policy policy(spec);
-  ReceivedWeights weights;
+  Packing packing(spec);
   std::vector<std::byte> copy(PayloadBytes(ParameterLayout(spec)));
   Board::Row& row = board->rows[index];
   const FutexWord* const word = (*subscriber)->word();
@@ -89,10 +103,9 @@ int RunActor(int fd, int index) {
   row.ready = true;
   while (!board->stop) {
     const std::uint32_t seen = word->load(std::memory_order_acquire);
-    if ((*subscriber)->TakeNewer(weights.stamp, &weights)) {
-      policy.Pack(weights.policy, weights.statistics);
+    if ((*subscriber)->TakeNewer(packing.stamp, &packing)) {
       row.at_ns = MonotonicNs();
-      row.version = weights.stamp.version;
+      row.version = packing.stamp.version;
     } else if (const std::uint32_t bare = board->bare.load(); bare != seen_bare) {
       std::memcpy(copy.data(), board->block, copy.size());
       row.at_ns = MonotonicNs();

@@ -42,6 +42,9 @@ class ZeroPages {
   const std::size_t bytes_;
 };
 
+/// The calling thread runs only where nobody else wants to, from now on.
+void StandBehind();
+
 /// Lets other threads run: our own threads only, never a game's.
 void Nap(int microseconds);
 

@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,11 @@ ZeroPages::ZeroPages(std::size_t bytes) : bytes_(bytes) {
 
 ZeroPages::~ZeroPages() {
   if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void StandBehind() {
+  const sched_param none{};
+  (void)sched_setscheduler(0, SCHED_IDLE, &none);  // a wish; 0 is the calling thread
 }
 
 void Nap(int microseconds) {

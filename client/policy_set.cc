@@ -1,8 +1,10 @@
 #include "client/policy_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/platform.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 
@@ -31,21 +33,26 @@ bool PolicyPins::IsPlayed(const PolicyBuffer* buffer) const {
 }
 
 PolicySet::PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic)
-    : spec_(spec),
-      deterministic_(deterministic),
-      layout_(spec),
-      pins_(std::move(pins)),
-      kept_(layout_.total) {
-  const KernelSet set = deterministic ? KernelSet::kPlain : BestKernelSet();
-  for (auto& buffer : buffers_) buffer = std::make_unique<PolicyBuffer>(spec, set);
+    : spec_(spec), deterministic_(deterministic), layout_(spec), pins_(std::move(pins)) {
+  buffers_[0] = NewBuffer();
+}
+
+std::unique_ptr<PolicyBuffer> PolicySet::NewBuffer() const {
+  const KernelSet set = deterministic_ ? KernelSet::kPlain : BestKernelSet();
+  return std::make_unique<PolicyBuffer>(spec_, set);
 }
 
 PolicyBuffer* PolicySet::ChooseBuffer() {
   const PolicyBuffer* latest = latest_.load(std::memory_order_relaxed);
   PolicyBuffer* oldest = nullptr;
   PolicyBuffer* oldest_unplayed = nullptr;
-  for (const auto& buffer : buffers_) {
+  for (auto& buffer : buffers_) {
+    if (buffer == nullptr) {
+      buffer = NewBuffer();
+      return buffer.get();
+    }
     if (buffer.get() == latest) continue;
+    if (buffer->order == 0) return buffer.get();  // nothing was ever published in it
     if (oldest == nullptr || buffer->order < oldest->order) oldest = buffer.get();
     if (pins_->IsPlayed(buffer.get())) continue;
     if (oldest_unplayed == nullptr || buffer->order < oldest_unplayed->order) {
@@ -55,27 +62,35 @@ PolicyBuffer* PolicySet::ChooseBuffer() {
   return oldest_unplayed != nullptr ? oldest_unplayed : oldest;
 }
 
-void PolicySet::Keep(const VersionStamp& stamp, std::span<const float> policy,
-                     std::span<const float> statistics) {
-  std::lock_guard lock(kept_mutex_);
-  std::copy(policy.begin(), policy.end(), kept_.begin() + layout_.policy.offset);
-  std::copy(statistics.begin(), statistics.end(), kept_.begin() + layout_.statistics.offset);
-  kept_stamp_ = stamp;
+void PolicySet::Begin() {
+  if (begun_ != nullptr) return;  // the last one never became whole
+  begun_ = ChooseBuffer();
+  begun_->generation.fetch_add(1, std::memory_order_seq_cst);
+  pins_->WaitUntilFree(begun_);
 }
 
-void PolicySet::Publish(const VersionStamp& stamp, const ActSettings& act,
-                        std::span<const float> policy, std::span<const float> statistics) {
-  PolicyBuffer* buffer = ChooseBuffer();
-  buffer->generation.fetch_add(1, std::memory_order_seq_cst);
-  pins_->WaitUntilFree(buffer);
-  buffer->policy.Pack(policy, statistics);
+void PolicySet::Put(std::size_t first, std::span<const float> numbers) {
+  if (begun_ != nullptr) begun_->policy.PackPart(first, numbers);
+}
+
+void PolicySet::Publish(const VersionStamp& stamp, const ActSettings& act) {
+  PolicyBuffer* const buffer = std::exchange(begun_, nullptr);
+  MURMURATE_CHECK(buffer != nullptr, "a version that was begun");
   buffer->stamp = stamp;
   buffer->act = act;
   buffer->order = ++packed_;
   buffer->generation.fetch_add(1, std::memory_order_seq_cst);
   latest_.store(buffer, std::memory_order_seq_cst);
   version_.store(stamp.incarnation == 0 ? 0 : stamp.version, std::memory_order_release);
-  Keep(stamp, policy, statistics);
+  std::lock_guard lock(stamp_mutex_);
+  stamp_ = stamp;
+}
+
+void PolicySet::Publish(const VersionStamp& stamp, const ActSettings& act,
+                        std::span<const float> policy, std::span<const float> statistics) {
+  Begin();
+  begun_->policy.Pack(policy, statistics);
+  Publish(stamp, act);
 }
 
 bool PolicySet::PinLatest(PolicyPin* pin, PolicyHold* hold) const {
@@ -89,16 +104,24 @@ bool PolicySet::PinLatest(PolicyPin* pin, PolicyHold* hold) const {
 }
 
 VersionStamp PolicySet::stamp() const {
-  std::lock_guard lock(kept_mutex_);
-  return kept_stamp_;
+  std::lock_guard lock(stamp_mutex_);
+  return stamp_;
 }
 
 AlignedFloats PolicySet::Parameters(VersionStamp* stamp) const {
-  std::lock_guard lock(kept_mutex_);
-  AlignedFloats copy(kept_.size());
-  std::copy(kept_.begin(), kept_.end(), copy.begin());
-  *stamp = kept_stamp_;
-  return copy;
+  AlignedFloats all(layout_.total);
+  const std::span<float> flat = all;
+  PolicyPin pin;
+  PolicyHold hold;
+  pins_->Add(&pin);
+  if (PinLatest(&pin, &hold)) {
+    *stamp = hold.buffer->stamp;
+    hold.buffer->policy.Unpack(flat.subspan(layout_.policy.offset, layout_.policy.count),
+                               flat.subspan(layout_.statistics.offset, layout_.statistics.count));
+    Unpin(&pin);
+  }
+  pins_->Remove(&pin);
+  return all;
 }
 
 }  // namespace murmurate

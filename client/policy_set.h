@@ -8,12 +8,17 @@
 //     no agent plays on, else the oldest         generation still what I know?   (seq_cst)
 //   generation += 1 (odd)          (seq_cst)       no:  pin = null; take the latest
 //   wait until no pin is on it     (seq_cst)       yes: run the policy; pin = null
-//   pack, stamp
+//   pack, piece by piece as they come; stamp
 //   generation += 1 (even); latest = buffer
+//
+// A version is packed straight from where it comes from, and Save reads the latest buffer back: the
+// three buffers are all that is held of the weights. One that was begun and never became whole stays
+// odd, out of everybody's reach, and is the one that the next version begins in.
 //
 // The two seq_cst pairs are Dekker's: either the agent sees the odd generation, or the writer sees
 // the pin. A trajectory stays on its buffer; when its generation has changed, the agent hands over
-// what it has and goes on under the latest. Nothing is allocated or freed after construction.
+// what it has and goes on under the latest. A buffer is made when the first version needs it, by
+// whoever packs, and nothing is freed before the end: what plays a file holds one.
 #pragma once
 
 #include <array>
@@ -69,7 +74,13 @@ class PolicySet {
  public:
   PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic = false);
 
-  /// mmr-weights, or Client::Update: packs a version and makes it the latest.
+  /// mmr-weights, or Client::Update: a version begins; what was put since the last Publish is void.
+  void Begin();
+  /// As WeightSink::Put. Nothing happens unless a version was begun.
+  void Put(std::size_t first, std::span<const float> numbers);
+  /// All was put: it is the latest.
+  void Publish(const VersionStamp& stamp, const ActSettings& act);
+  /// The three at once.
   void Publish(const VersionStamp& stamp, const ActSettings& act, std::span<const float> policy,
                std::span<const float> statistics);
 
@@ -102,21 +113,20 @@ class PolicySet {
  private:
   static constexpr int kBuffers = 3;
   PolicyBuffer* ChooseBuffer();
-  void Keep(const VersionStamp& stamp, std::span<const float> policy,
-            std::span<const float> statistics);
+  std::unique_ptr<PolicyBuffer> NewBuffer() const;
 
   const ModelSpec spec_;
   const bool deterministic_;
   const ParameterLayout layout_;
   const std::shared_ptr<PolicyPins> pins_;
   std::array<std::unique_ptr<PolicyBuffer>, kBuffers> buffers_;
+  PolicyBuffer* begun_ = nullptr;  // odd, and nobody's
   std::uint64_t packed_ = 0;
   std::atomic<PolicyBuffer*> latest_{nullptr};
   std::atomic<std::uint64_t> version_{0};
 
-  mutable std::mutex kept_mutex_;  // what Save and HELLO read
-  AlignedFloats kept_;
-  VersionStamp kept_stamp_;
+  mutable std::mutex stamp_mutex_;
+  VersionStamp stamp_;  // of the latest
 };
 
 }  // namespace murmurate

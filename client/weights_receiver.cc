@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace murmurate {
 namespace {
@@ -10,10 +11,65 @@ constexpr int kLongestSleepMs = 1000;
 
 }  // namespace
 
+/// One model's subscription, and the sink of what comes by it. Its pieces go into the model's next
+/// buffer; another subscription may have begun in that one before, so each begins for itself.
+struct WeightsReceiver::Source : WeightSink {
+  explicit Source(WeightsReceiver& its_receiver) : receiver(its_receiver) {}
+
+  bool TakeNewer() {
+    published = false;
+    return subscriber->TakeNewer(known, this) && published;
+  }
+  void Begin() override {
+    begun = true;
+    policies->Begin();
+  }
+  void Put(std::size_t first, std::span<const float> numbers) override {
+    if (begun) policies->Put(first, numbers);
+  }
+  bool End(const VersionStamp& stamp, const ActSettings& act) override;
+  void Refuse(const std::string& reason);
+
+  WeightsReceiver& receiver;
+  std::shared_ptr<ClientModel> model;
+  std::shared_ptr<PolicySet> policies;
+  std::shared_ptr<WeightSubscriber> subscriber;
+  VersionStamp known;
+  bool begun = false, published = false;
+  bool complained = false;
+};
+
+bool WeightsReceiver::Source::End(const VersionStamp& stamp, const ActSettings& act) {
+  if (!std::exchange(begun, false)) return false;
+  known = stamp;
+  const Status playable = CheckActSettings(model->head.layout(), act);
+  if (!playable.ok()) {
+    Refuse(playable.message());
+    return true;
+  }
+  if (complained) model->set_unplayable(0, "");
+  complained = false;
+  policies->Publish(stamp, act);
+  published = true;
+  receiver.received_.fetch_add(1, std::memory_order_relaxed);
+  model->Progress();
+  return true;
+}
+
+void WeightsReceiver::Source::Refuse(const std::string& reason) {
+  if (receiver.log_ && !complained) {
+    receiver.log_(LogLevel::kWarning, "version " + std::to_string(known.version) + " of model " +
+                                          model->name +
+                                          " cannot be played, so the last one is: " + reason);
+  }
+  complained = true;
+  model->set_unplayable(known.version, reason);
+}
+
 void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
                                 std::shared_ptr<PolicySet> policies,
                                 std::shared_ptr<WeightSubscriber> subscriber) {
-  auto source = std::make_shared<Source>();
+  auto source = std::make_shared<Source>(*this);
   source->known = policies->stamp();
   if (model->unplayable() != 0) model->set_unplayable(0, "");  // that was another learner's
   source->model = std::move(model);
@@ -45,7 +101,7 @@ std::vector<std::shared_ptr<WeightsReceiver::Source>> WeightsReceiver::sources()
 int WeightsReceiver::TakeNewer() {
   std::lock_guard lock(taking_);
   int taken = 0;
-  for (const auto& source : sources()) taken += Take(*source);
+  for (const auto& source : sources()) taken += source->TakeNewer();
   return taken;
 }
 
@@ -54,32 +110,9 @@ void WeightsReceiver::PollOnce() {
   for (const auto& source : sources()) {
     const FutexWord* word = source->subscriber->word();
     if (word != nullptr) waits.push_back({word, word->load(std::memory_order_acquire)});
-    Take(*source);
+    source->TakeNewer();
   }
   if (!stopping_.load(std::memory_order_acquire)) WaitForAny(waits, kLongestSleepMs);
-}
-
-bool WeightsReceiver::Take(Source& source) {
-  if (!source.subscriber->TakeNewer(source.known, &source.weights)) return false;
-  source.known = source.weights.stamp;
-  const Status playable = CheckActSettings(source.model->head.layout(), source.weights.act);
-  if (!playable.ok()) {
-    if (log_ && !source.complained) {
-      log_(LogLevel::kWarning, "version " + std::to_string(source.known.version) + " of model " +
-                                   source.model->name +
-                                   " cannot be played, so the last one is: " + playable.message());
-    }
-    source.complained = true;
-    source.model->set_unplayable(source.known.version, playable.message());
-    return false;
-  }
-  if (source.complained) source.model->set_unplayable(0, "");
-  source.complained = false;
-  source.policies->Publish(source.weights.stamp, source.weights.act, source.weights.policy,
-                           source.weights.statistics);
-  received_.fetch_add(1, std::memory_order_relaxed);
-  source.model->Progress();
-  return true;
 }
 
 }  // namespace murmurate

@@ -1,5 +1,5 @@
-// WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, copy them, pack
-// them for the kernels, make them the latest. The game pays for none of it, whatever the size;
+// WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, pack them
+// for the kernels as they come, make them the latest. The game pays for none of it, whatever the size;
 // under Updates::kManual it pays for all of it, in Client::Update, and there is no mmr-weights.
 #pragma once
 
@@ -32,16 +32,8 @@ class WeightsReceiver {
   std::uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
  private:
-  struct Source {
-    std::shared_ptr<ClientModel> model;
-    std::shared_ptr<PolicySet> policies;
-    std::shared_ptr<WeightSubscriber> subscriber;
-    VersionStamp known;
-    ReceivedWeights weights;
-    bool complained = false;
-  };
+  struct Source;
   std::vector<std::shared_ptr<Source>> sources() const;
-  bool Take(Source& source);
 
   const LogCallback log_;
   mutable std::mutex mutex_;

@@ -4,6 +4,7 @@
 // For a client, packed once per version; a weight no wider than one panel need not be packed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "shared/compute/dense_kernels.h"
@@ -14,6 +15,20 @@ namespace murmurate {
 /// faster).
 void PackWeight(int depth, int columns, const float* weight, float* packed,
                 const DenseKernels& kernels = BestDenseKernels());
+
+/// Where number `index` of the weight as it lies unpacked lies packed, and how many follow it in both.
+struct PackedRun {
+  std::size_t place = 0, count = 0;
+};
+inline PackedRun FindPackedRun(int depth, int columns, std::size_t index,
+                               const DenseKernels& kernels) {
+  const std::size_t row = index / static_cast<std::size_t>(columns);
+  const int column = static_cast<int>(index % static_cast<std::size_t>(columns));
+  const int panel = column / kernels.panel_columns * kernels.panel_columns;
+  const int width = std::min(kernels.panel_columns, columns - panel);
+  return {static_cast<std::size_t>(panel) * depth + row * width + (column - panel),
+          static_cast<std::size_t>(width - (column - panel))};
+}
 
 /// As DenseKernels::gemm, with call.b a packed weight of call.depth x call.columns; b_row_stride is
 /// not read.

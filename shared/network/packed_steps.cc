@@ -50,6 +50,19 @@ Kind KindOf(Layer::Kind kind) {
   }
 }
 
+PackedRun FindRun(const PackedTensor& tensor, std::size_t index, const DenseKernels& kernels) {
+  const auto columns = static_cast<std::size_t>(tensor.columns);
+  switch (tensor.form) {
+    case Form::kTransposed:
+      return {index % columns * static_cast<std::size_t>(tensor.depth) + index / columns, 1};
+    case Form::kPanels:
+      return FindPackedRun(tensor.depth, tensor.columns, index, kernels);
+    case Form::kAsItIs:
+      break;
+  }
+  return {index, tensor.count() - index};
+}
+
 }  // namespace
 
 PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLayerKernels(set)) {
@@ -78,6 +91,7 @@ void PackedSteps::AddTensor(const ParameterLayout& layout, const std::string& na
   const int columns = slot.shape.back();
   *tensor = {form, static_cast<int>(slot.count) / columns, columns,
              slot.offset - layout.policy.offset, size_};
+  tensors_.push_back(*tensor);
   size_ += (slot.count + 15) / 16 * 16;
 }
 
@@ -128,30 +142,33 @@ void PackedSteps::AddSteps(const ParameterLayout& layout, const std::vector<Plan
   }
 }
 
-void PackedSteps::PackTensor(const PackedTensor& tensor, const float* policy) {
-  const float* from = policy + tensor.source;
-  float* to = block.data() + tensor.place;
-  switch (tensor.form) {
-    case Form::kTransposed:
-      return kernels->dense->transpose(tensor.depth, tensor.columns, from, to);
-    case Form::kPanels:
-      return PackWeight(tensor.depth, tensor.columns, from, to, *kernels->dense);
-    case Form::kAsItIs:
-      std::copy_n(from, std::ptrdiff_t{tensor.depth} * tensor.columns, to);
+/// visit(place in the packed block, place in the policy section, count), for all of [first, end) that
+/// is not between two tensors.
+template <typename Visit>
+void PackedSteps::VisitRuns(std::size_t first, std::size_t end, Visit visit) const {
+  for (const PackedTensor& tensor : tensors_) {
+    const std::size_t from = std::max(first, tensor.source);
+    const std::size_t to = std::min(end, tensor.source + tensor.count());
+    for (std::size_t at = from; at < to;) {
+      PackedRun run = FindRun(tensor, at - tensor.source, *kernels->dense);
+      run.count = std::min(run.count, to - at);
+      visit(tensor.place + run.place, at, run.count);
+      at += run.count;
+    }
   }
 }
 
-void PackedSteps::Pack(std::span<const float> policy) {
-  const auto pack = [&](const std::vector<PolicyStep>& steps) {
-    for (const PolicyStep& step : steps) {
-      for (const PackedTensor& tensor : step.tensors) {
-        if (tensor.columns > 0) PackTensor(tensor, policy.data());
-      }
-    }
-  };
-  for (const auto& steps : inputs) pack(steps);
-  pack(trunk);
-  if (deviations.columns > 0) PackTensor(deviations, policy.data());
+void PackedSteps::Pack(std::size_t first, std::span<const float> numbers) {
+  VisitRuns(first, first + numbers.size(),
+            [&](std::size_t place, std::size_t source, std::size_t count) {
+              std::copy_n(numbers.data() + (source - first), count, block.data() + place);
+            });
+}
+
+void PackedSteps::Unpack(std::span<float> policy) const {
+  VisitRuns(0, policy.size(), [&](std::size_t place, std::size_t source, std::size_t count) {
+    std::copy_n(block.data() + place, count, policy.data() + source);
+  });
 }
 
 }  // namespace murmurate

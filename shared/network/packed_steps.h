@@ -25,6 +25,7 @@ struct PackedTensor {
   Form form = Form::kAsItIs;
   int depth = 1, columns = 0;
   std::size_t source = 0, place = 0;  ///< floats
+  std::size_t count() const { return static_cast<std::size_t>(depth) * columns; }
 };
 
 struct PolicyStep {
@@ -53,7 +54,10 @@ struct PolicyStep {
 struct PackedSteps {
   PackedSteps(const ModelSpec& spec, KernelSet set);
 
-  void Pack(std::span<const float> policy);
+  /// `numbers` of the policy section, from number `first` of it on.
+  void Pack(std::size_t first, std::span<const float> numbers);
+  /// The whole section again, as it was packed: packing only changes the order.
+  void Unpack(std::span<float> policy) const;
   const float* data(const PackedTensor& tensor) const { return block.data() + tensor.place; }
 
   const LayerKernels* const kernels;
@@ -72,8 +76,10 @@ struct PackedSteps {
                  PackedTensor* tensor);
   void AddProduct(const ParameterLayout& layout, const std::string& name, Epilogue epilogue,
                   std::vector<PolicyStep>* steps);
-  void PackTensor(const PackedTensor& tensor, const float* policy);
+  template <typename Visit>
+  void VisitRuns(std::size_t first, std::size_t end, Visit visit) const;
 
+  std::vector<PackedTensor> tensors_;  // all of them
   std::size_t size_ = 0;
   int states_ = 0;
 };

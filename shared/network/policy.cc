@@ -207,7 +207,7 @@ struct Policy::Packed {
       : spec(model), steps(model, set), observation(StackedObservation(model)) {}
 
   std::size_t StepScratch(const PolicyStep& step, int rows) const;
-  void PackStatistics(const float* mean_of, const float* variance_of);
+  void PackStatistics();
   Flow Take(const Pass& pass, std::size_t i, const std::byte* row, int rows) const;
   Flow Join(Pass* pass, const std::byte* row, int rows) const;
 
@@ -215,7 +215,8 @@ struct Policy::Packed {
   PackedSteps steps;
   const ObservationLayout observation;
   std::vector<AlignedFloats> mean, scale;  ///< of each input; empty where it is not normalized
-  std::size_t policy_count = 0, statistics_count = 0, mean_source = 0, variance_source = 0;
+  AlignedFloats statistics;                ///< as they came
+  std::size_t policy_count = 0, mean_source = 0, variance_source = 0;
 };
 
 std::size_t Policy::Packed::StepScratch(const PolicyStep& step, int rows) const {
@@ -225,7 +226,10 @@ std::size_t Policy::Packed::StepScratch(const PolicyStep& step, int rows) const 
 }
 
 /// The statistics are of one frame; a stacked input has each of them for every frame.
-void Policy::Packed::PackStatistics(const float* mean_of, const float* variance_of) {
+void Policy::Packed::PackStatistics() {
+  if (mean.empty()) return;
+  const float* mean_of = statistics.data() + mean_source;
+  const float* variance_of = statistics.data() + variance_source;
   for (std::size_t i = 0; i < mean.size(); ++i) {
     if (mean[i].size() == 0) continue;
     const int channels = observation.inputs()[i].shape.back();
@@ -293,7 +297,7 @@ Policy::Policy(const ModelSpec& spec, KernelSet set)
   const ParameterLayout layout(spec);
   Packed& p = *packed_;
   p.policy_count = layout.policy.count;
-  p.statistics_count = layout.statistics.count;
+  p.statistics = AlignedFloats(layout.statistics.count);
   if (spec.normalized_count() == 0) return;
   p.mean.resize(p.observation.inputs().size());
   p.scale.resize(p.mean.size());
@@ -314,11 +318,29 @@ Policy::Policy(Policy&&) noexcept = default;
 void Policy::Pack(std::span<const float> policy, std::span<const float> statistics) {
   Packed& p = *packed_;
   MURMURATE_CHECK(policy.size() == p.policy_count, "another layout's policy section");
-  MURMURATE_CHECK(statistics.size() == p.statistics_count, "another layout's statistics section");
-  p.steps.Pack(policy);
-  if (!p.mean.empty()) {
-    p.PackStatistics(statistics.data() + p.mean_source, statistics.data() + p.variance_source);
-  }
+  MURMURATE_CHECK(statistics.size() == p.statistics.size(), "another layout's statistics section");
+  PackPart(0, policy);
+  if (!statistics.empty()) PackPart(p.policy_count, statistics);
+}
+
+void Policy::PackPart(std::size_t first, std::span<const float> numbers) {
+  Packed& p = *packed_;
+  const std::size_t end = first + numbers.size();
+  MURMURATE_CHECK(end <= p.policy_count + p.statistics.size(), "more numbers than the layout has");
+  const std::size_t ours = first < p.policy_count ? std::min(end, p.policy_count) - first : 0;
+  p.steps.Pack(first, numbers.first(ours));
+  if (ours == numbers.size()) return;
+  const std::span<const float> rest = numbers.subspan(ours);
+  std::copy(rest.begin(), rest.end(), p.statistics.data() + (first + ours - p.policy_count));
+  if (end == p.policy_count + p.statistics.size()) p.PackStatistics();
+}
+
+void Policy::Unpack(std::span<float> policy, std::span<float> statistics) const {
+  const Packed& p = *packed_;
+  MURMURATE_CHECK(policy.size() == p.policy_count, "another layout's policy section");
+  MURMURATE_CHECK(statistics.size() == p.statistics.size(), "another layout's statistics section");
+  p.steps.Unpack(policy);
+  std::copy(p.statistics.begin(), p.statistics.end(), statistics.begin());
 }
 
 std::size_t Policy::ScratchFloats(int rows) const {

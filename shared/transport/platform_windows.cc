@@ -83,6 +83,7 @@ Result<SharedSegment> SharedSegment::OpenReadOnly(const std::string& name) {
 SharedSegment::SharedSegment(SharedSegment&&) noexcept = default;
 SharedSegment& SharedSegment::operator=(SharedSegment&&) noexcept = default;
 SharedSegment::~SharedSegment() = default;
+void SharedSegment::LetGo(std::size_t) const {}
 
 bool IsAlive(const ProcessIdentity&) { return false; }
 

@@ -87,6 +87,12 @@ SharedSegment::~SharedSegment() {
   if (owner_) shm_unlink(name_.c_str());
 }
 
+void SharedSegment::LetGo(std::size_t bytes) const {
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t first = (bytes + page - 1) / page * page;
+  if (first < size_) (void)madvise(data_ + first, size_ - first, MADV_DONTNEED);  // a wish
+}
+
 Result<SharedSegment> SharedSegment::Create(const std::string& name, std::size_t bytes) {
   MURMURATE_RETURN_IF_ERROR(CheckName(name));
   if (bytes == 0) return InvalidArgument("shared memory " + name + " of 0 bytes is of no use");

@@ -33,6 +33,10 @@ class SharedSegment {
   /// go of it.
   bool IsAbandoned(std::size_t owner_offset) const;
 
+  /// A reader's: what lies behind the first `bytes` is not needed for now. The pages leave this
+  /// process's count of memory, not the segment; reading there brings them back.
+  void LetGo(std::size_t bytes) const;
+
   std::byte* data() const { return data_; }  ///< writing through a reader's mapping is SIGSEGV
   std::size_t size() const { return size_; }
   const std::string& name() const { return name_; }

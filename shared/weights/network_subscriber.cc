@@ -1,27 +1,62 @@
 #include "shared/weights/network_subscriber.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace murmurate {
 
-bool NetworkSubscriber::TakeNewer(const VersionStamp& known, ReceivedWeights* into) {
-  std::lock_guard lock(mutex_);
-  if (!fresh_) {
-    if (taken_ && known.version == 0) lost_.store(true, std::memory_order_relaxed);
-    return false;
+bool NetworkSubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
+  const std::deque<WeightPiece> pieces = TakePieces();
+  if (pieces.empty() && taken_ && known.version == 0 && passing_.version == 0) {
+    lost_.store(true, std::memory_order_relaxed);
   }
-  if (known == ready_.stamp) return false;
-  std::swap(*into, ready_);
-  fresh_ = false;
-  taken_ = true;
-  return true;
+  bool whole = false;
+  for (const WeightPiece& piece : pieces) whole |= Take(piece, into);
+  return whole;
 }
 
-void NetworkSubscriber::Deliver(ReceivedWeights* whole) {
+std::deque<WeightPiece> NetworkSubscriber::TakePieces() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(pieces_, {});
+}
+
+bool NetworkSubscriber::Take(const WeightPiece& piece, WeightSink* into) {
+  if (piece.first) {
+    reader_.Begin(into);
+    hash_.Begin();
+    passing_ = piece.stamp;
+  } else if (passing_ != piece.stamp) {
+    return false;  // its beginning was void
+  }
+  const std::byte* from = piece.bytes.bytes().data();
+  reader_.Take(piece.bytes.bytes().size(), into, [&](std::byte* to, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+    hash_.Add({to, bytes});
+    from += bytes;
+  });
+  if (!piece.last) return false;
+  passing_ = {};
+  const Result<ActSettings> act = reader_.act();
+  if (!act.ok() || hash_.value() != piece.hash) {
+    damaged_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  taken_ = into->End(piece.stamp, *act);
+  if (!taken_) lost_.store(true, std::memory_order_relaxed);
+  return taken_;
+}
+
+void NetworkSubscriber::Deliver(WeightPiece piece) {
   {
     std::lock_guard lock(mutex_);
-    std::swap(ready_, *whole);
-    fresh_ = true;
+    const bool last = piece.last;
+    pieces_.push_back(std::move(piece));
+    if (last) {
+      const auto first = std::find_if(pieces_.rbegin(), pieces_.rend(),
+                                      [](const WeightPiece& held) { return held.first; });
+      if (first != pieces_.rend()) pieces_.erase(pieces_.begin(), std::prev(first.base()));
+    }
   }
   Wake();
 }

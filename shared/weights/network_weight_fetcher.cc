@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -18,10 +19,11 @@ constexpr std::int64_t kSilentNs = kNanosecondsPerSecond;
 constexpr std::int64_t kNotYetNs = 20 * kNanosecondsPerMillisecond;
 
 struct Model {
-  explicit Model(const ModelSpec& model) : spec(model), assembly(model) {}
+  explicit Model(const ModelSpec& model)
+      : spec(model), subscriber(std::make_shared<NetworkSubscriber>(model)), assembly(model) {}
 
   ModelSpec spec;
-  std::shared_ptr<NetworkSubscriber> subscriber = std::make_shared<NetworkSubscriber>();
+  std::shared_ptr<NetworkSubscriber> subscriber;
   WeightAssembly assembly;
   std::optional<Socket> announce;
   std::uint64_t newest = 0, have = 0;  // versions of this incarnation
@@ -46,8 +48,9 @@ struct NetworkWeightFetcher::State {
   Status Subscribe(const ModelKey& key, Model* model);
   bool SendPull(const ModelKey& key, std::uint64_t version, std::size_t offset);
   void HearAnnouncements(const ModelKey& key, Model& model);
-  void OnMessage(const Message& message, std::int64_t now_ns);
-  void OnChunk(const wire::Chunk& chunk, std::span<const std::byte> block, std::int64_t now_ns);
+  void OnMessage(Message message, std::int64_t now_ns);
+  void OnChunk(const wire::Chunk& chunk, Frame block, std::int64_t now_ns);
+  void LookBack(Model& model, std::int64_t now_ns);
   void Pull(const ModelKey& key, Model& model, std::int64_t now_ns);
 };
 
@@ -86,7 +89,7 @@ void NetworkWeightFetcher::State::HearAnnouncements(const ModelKey& key, Model& 
   }
 }
 
-void NetworkWeightFetcher::State::OnMessage(const Message& message, std::int64_t now_ns) {
+void NetworkWeightFetcher::State::OnMessage(Message message, std::int64_t now_ns) {
   std::vector<std::span<const std::byte>> frames;
   for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
   const auto decoded = wire::Decode(frames);
@@ -96,31 +99,39 @@ void NetworkWeightFetcher::State::OnMessage(const Message& message, std::int64_t
     ++refused;
     return;
   }
-  OnChunk(*chunk, good->block, now_ns);
+  OnChunk(*chunk, std::move(message.frames.back()), now_ns);  // the block, as it lies
 }
 
-void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk,
-                                          std::span<const std::byte> block, std::int64_t now_ns) {
+void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk, Frame block,
+                                          std::int64_t now_ns) {
   const auto found = models.find(chunk.model);
   if (found == models.end() || chunk.incarnation != incarnation) {
     ++refused;
     return;
   }
   Model& model = found->second;
-  switch (model.assembly.Add(chunk, block, model.have)) {
-    case WeightAssembly::Outcome::kStored:
+  const WeightAssembly::Outcome outcome =
+      model.assembly.Add(chunk, block.bytes().size(), model.have);
+  WeightPiece piece{{chunk.incarnation, chunk.version},
+                    chunk.hash,
+                    chunk.offset == 0,
+                    outcome == WeightAssembly::Outcome::kLast,
+                    std::move(block)};
+  switch (outcome) {
+    case WeightAssembly::Outcome::kNext:
       model.last_chunk_ns = now_ns;
+      model.subscriber->Deliver(std::move(piece));
       if (model.window_end < model.assembly.total() &&
           model.window_end < model.assembly.received() + kTopUpBytes + 1 &&
           SendPull(found->first, chunk.version, model.assembly.received())) {
         model.window_end = model.assembly.received() + kCredit * wire::kChunkBytes;
       }
       break;
-    case WeightAssembly::Outcome::kWhole:
+    case WeightAssembly::Outcome::kLast:
       model.have = chunk.version;
       model.newest = std::max(model.newest, model.have);
       model.pulling = false;
-      model.subscriber->Deliver(model.assembly.whole());
+      model.subscriber->Deliver(std::move(piece));
       break;
     case WeightAssembly::Outcome::kOld:
       if (!model.pulling || model.assembly.version() != 0) break;
@@ -133,8 +144,19 @@ void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk,
   }
 }
 
-void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::int64_t now_ns) {
+/// What the reader found: a damaged version is fetched again, but not at once: its learner may have
+/// nothing better.
+void NetworkWeightFetcher::State::LookBack(Model& model, std::int64_t now_ns) {
   if (model.subscriber->TakeLost()) model.have = 0;
+  const std::uint64_t damaged = model.subscriber->TakeDamaged();
+  if (damaged == 0) return;
+  refused += damaged;
+  model.have = 0;
+  model.not_before_ns = now_ns + kSilentNs;
+}
+
+void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::int64_t now_ns) {
+  LookBack(model, now_ns);
   if (model.pulling && now_ns - model.last_chunk_ns >= kSilentNs) model.pulling = false;
   if (model.pulling || model.newest <= model.have || now_ns < model.not_before_ns) return;
   model.assembly.Abort();
@@ -224,7 +246,7 @@ void NetworkWeightFetcher::PollOnce(std::int64_t now_ns) {
   for (auto& [key, model] : state_->models) state_->HearAnnouncements(key, model);
   Message message;
   for (int i = 0; i < kMessagesPerRound && state_->weights->TryReceive(&message); ++i) {
-    state_->OnMessage(message, now_ns);
+    state_->OnMessage(std::move(message), now_ns);
   }
   for (auto& [key, model] : state_->models) state_->Pull(key, model, now_ns);
 }

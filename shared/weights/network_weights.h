@@ -9,7 +9,8 @@
 //                                    <-------    CHUNK 0 ... CHUNK 9
 //   (five arrived) PULL V, offset 5, credit 10   the window's end moves to chunk 15
 //                                    <-------    CHUNK 10 ... CHUNK 14
-//   ... the last arrived: size, hash and preamble are right? then mmr-weights may have it
+//   each chunk goes on to mmr-weights as it lies; the last arrived: hash and preamble are right?
+//   then it is played
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ class NetworkWeightServer {
 };
 
 /// The player's sockets for the models it fetches over the network; owned and polled by mmr-client.
-/// Whole versions (hash checked) are passed to the subscribers, which mmr-weights reads.
+/// Chunks are passed to the subscribers, which mmr-weights reads.
 class NetworkWeightFetcher {
  public:
   NetworkWeightFetcher(SocketContext& context, std::uint64_t sender);
@@ -68,7 +69,8 @@ class NetworkWeightFetcher {
   void Disconnect();  ///< closes the sockets; nothing comes until the next Connect
   std::vector<Socket*> sockets();      ///< to wait on
   void PollOnce(std::int64_t now_ns);  ///< bounded; retries a silent transfer after 1 s
-  /// Messages and whole versions that were not what was asked for (size, order, hash, preamble).
+  /// Messages and whole versions that were not what was asked for (size, order; hash and preamble
+  /// once they were taken).
   std::uint64_t refused() const;
 
  private:

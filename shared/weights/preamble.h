@@ -22,5 +22,7 @@ struct Preamble {
 static_assert(sizeof(Preamble) == 64);
 
 Preamble MakePreamble(const ParameterLayout& layout, const ActSettings& act);
+/// The act settings, when the preamble is one of this layout.
+Result<ActSettings> ReadPreamble(const ParameterLayout& layout, const Preamble& preamble);
 
 }  // namespace murmurate

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/weights/payload_reader.h"
 #include "shared/weights/segment_layout.h"
 #include "shared/weights/shared_memory_weights.h"
 
@@ -10,6 +12,7 @@ namespace murmurate {
 namespace {
 
 constexpr int kTries = 3;
+constexpr std::size_t kBytesAtOnce = 1u << 20;
 constexpr std::int64_t kSilentNs = 3 * kNanosecondsPerSecond;
 
 /// The header's plain fields, read once: what is checked is what is used.
@@ -72,10 +75,9 @@ Status CheckModel(const std::string& name, const Facts& facts, const ModelSpec& 
 
 struct SharedMemorySubscriber::State {
   SharedSegment segment;
-  ParameterLayout layout;
   Facts facts;
   ProcessIdentity owner;
-  AlignedFloats copy;  // swapped with the caller's buffer once it is known to be whole
+  PayloadReader reader;
 
   const SegmentHeader& header() const {
     return *reinterpret_cast<const SegmentHeader*>(segment.data());
@@ -84,17 +86,28 @@ struct SharedMemorySubscriber::State {
     return *reinterpret_cast<const SlotHeader*>(segment.data() + kSegmentHeaderBytes +
                                                 index * facts.slot_stride);
   }
-  std::optional<std::uint64_t> CopySlot(const SlotHeader& slot);
+  std::optional<std::uint64_t> CopySlot(const SlotHeader& slot, WeightSink* into);
 };
 
-/// The version of the copy, or nothing when the slot was written meanwhile.
-std::optional<std::uint64_t> SharedMemorySubscriber::State::CopySlot(const SlotHeader& slot) {
+/// The version of what was put into the sink, or nothing when the slot was written meanwhile. Pages
+/// that were read are let go of on the way: they are the learner's, and would count as ours.
+std::optional<std::uint64_t> SharedMemorySubscriber::State::CopySlot(const SlotHeader& slot,
+                                                                     WeightSink* into) {
   const std::uint64_t sequence = slot.sequence.load(std::memory_order_acquire);
   if (sequence % 2 != 0) return std::nullopt;
   const std::uint64_t version = slot.version.load(std::memory_order_acquire);
   const std::uint64_t bytes = slot.bytes.load(std::memory_order_acquire);
-  LoadWords(copy.data(), reinterpret_cast<const std::byte*>(&slot) + sizeof(SlotHeader),
-            facts.payload_bytes);
+  const std::byte* const payload = reinterpret_cast<const std::byte*>(&slot) + sizeof(SlotHeader);
+  reader.Begin(into);
+  for (std::size_t at = 0; at < facts.payload_bytes; at += kBytesAtOnce) {
+    const std::size_t count = std::min(kBytesAtOnce, facts.payload_bytes - at);
+    const std::byte* from = payload + at;
+    reader.Take(count, into, [&from](std::byte* to, std::size_t slice) {
+      LoadWords(to, from, slice);
+      from += slice;
+    });
+    segment.LetGo(kSegmentHeaderBytes);
+  }
   if (slot.sequence.load(std::memory_order_relaxed) != sequence) return std::nullopt;
   if (bytes != facts.payload_bytes || version == 0) return std::nullopt;
   return version;
@@ -118,9 +131,8 @@ Result<std::unique_ptr<SharedMemorySubscriber>> SharedMemorySubscriber::Open(
   MURMURATE_RETURN_IF_ERROR(CheckFacts(name, facts, segment->size()));
   MURMURATE_RETURN_IF_ERROR(CheckModel(name, facts, spec, PayloadBytes(layout), incarnation));
   const ProcessIdentity owner = header.owner;
-  AlignedFloats copy(facts.payload_bytes / sizeof(float));
-  auto made =
-      std::make_unique<State>(State{*std::move(segment), layout, facts, owner, std::move(copy)});
+  auto made = std::make_unique<State>(
+      State{*std::move(segment), facts, owner, PayloadReader(layout)});
   return std::unique_ptr<SharedMemorySubscriber>(new SharedMemorySubscriber(std::move(made)));
 }
 
@@ -128,25 +140,16 @@ SharedMemorySubscriber::SharedMemorySubscriber(std::unique_ptr<State> state)
     : state_(std::move(state)) {}
 SharedMemorySubscriber::~SharedMemorySubscriber() = default;
 
-bool SharedMemorySubscriber::TakeNewer(const VersionStamp& known, ReceivedWeights* into) {
+bool SharedMemorySubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const std::uint64_t latest = state_->header().latest.load(std::memory_order_acquire);
     const std::uint64_t index = latest & 0xff;
     if (latest == 0 || index >= state_->facts.slot_count) return false;
     if (known == VersionStamp{state_->facts.incarnation, latest >> 8}) return false;
-    const std::optional<std::uint64_t> version = state_->CopySlot(state_->slot(index));
+    const std::optional<std::uint64_t> version = state_->CopySlot(state_->slot(index), into);
     if (!version) continue;
-    ReceivedWeights whole;
-    whole.payload = std::move(state_->copy);
-    whole.stamp = {state_->facts.incarnation, *version};
-    const bool good = ReadPayload(state_->layout, &whole).ok();
-    if (good) std::swap(*into, whole);
-    state_->copy = std::move(whole.payload);
-    if (state_->copy.data() == nullptr ||
-        state_->copy.size() * sizeof(float) != state_->facts.payload_bytes) {
-      state_->copy = AlignedFloats(state_->facts.payload_bytes / sizeof(float));
-    }
-    return good;
+    const Result<ActSettings> act = state_->reader.act();
+    return act.ok() && into->End({state_->facts.incarnation, *version}, *act);
   }
   return false;
 }

@@ -9,8 +9,8 @@
 //
 // The writer: slot = next after latest; sequence += 1 (odd); payload; version; sequence += 1;
 // latest; word += 1; futex wake. The reader: latest, sequence (even?), copy, sequence again
-// (equal?): the sequence alone decides whether a copy is whole. Torn three times: it keeps what it
-// has. Payload words are moved with acquire/release atomics (plain moves on x86, right elsewhere,
+// (equal?): the sequence alone decides whether a copy is whole; until then it lies where nobody
+// plays from it. Torn three times: it keeps what it has. Payload words are moved with acquire/release atomics (plain moves on x86, right elsewhere,
 // understood by TSan).
 #pragma once
 
@@ -49,7 +49,7 @@ class SharedMemorySubscriber : public WeightSubscriber {
                                                               const ModelSpec& spec,
                                                               std::uint64_t incarnation);
   ~SharedMemorySubscriber() override;
-  bool TakeNewer(const VersionStamp& known, ReceivedWeights* into) override;
+  bool TakeNewer(const VersionStamp& known, WeightSink* into) override;
   const FutexWord* word() const override;
   bool writer_alive() const override;
 

@@ -37,15 +37,7 @@ void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
   }
 }
 
-Status ReadPayload(const ParameterLayout& layout, ReceivedWeights* received) {
-  const std::size_t bytes = received->payload.size() * sizeof(float);
-  if (bytes != PayloadBytes(layout)) {
-    return InvalidData("published weights have " + std::to_string(bytes) + " bytes where " +
-                       std::to_string(PayloadBytes(layout)) +
-                       " were expected: learner and client disagree about the model");
-  }
-  Preamble preamble;
-  std::memcpy(static_cast<void*>(&preamble), received->payload.data(), sizeof(preamble));
+Result<ActSettings> ReadPreamble(const ParameterLayout& layout, const Preamble& preamble) {
   if (preamble.magic != Preamble().magic || preamble.policy_count != layout.policy.count ||
       preamble.statistics_count != layout.statistics.count) {
     return InvalidData(
@@ -61,12 +53,8 @@ Status ReadPayload(const ParameterLayout& layout, ReceivedWeights* received) {
                        std::to_string(preamble.epsilon) + ", temperature " +
                        std::to_string(preamble.temperature) + "): the learner is at fault");
   }
-  received->act = {static_cast<ActSettings::Mode>(preamble.mode), preamble.epsilon, preamble.sigma,
-                   preamble.temperature};
-  const std::span<const float> floats(received->payload);
-  received->policy = floats.subspan(sizeof(Preamble) / sizeof(float), layout.policy.count);
-  received->statistics = floats.subspan(sizeof(Preamble) / sizeof(float) + layout.policy.count);
-  return Status();
+  return ActSettings{static_cast<ActSettings::Mode>(preamble.mode), preamble.epsilon,
+                     preamble.sigma, preamble.temperature};
 }
 
 }  // namespace murmurate

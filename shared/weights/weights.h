@@ -36,21 +36,23 @@ struct VersionStamp {
   friend bool operator==(const VersionStamp&, const VersionStamp&) = default;
 };
 
-/// The published payload of a version, as received.
-struct ReceivedWeights {
-  VersionStamp stamp;
-  ActSettings act;
-  AlignedFloats payload;          ///< preamble and floats as they came; reused between receptions
-  std::span<const float> policy;  ///< into payload
-  std::span<const float> statistics;  ///< into payload
-};
-
 std::size_t PayloadBytes(const ParameterLayout& layout);
 /// Writes preamble, policy and statistics of `snapshot` into `payload` (PayloadBytes long).
 void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
                   std::span<std::byte> payload);
-/// Checks the preamble against `layout` and points policy and statistics into received->payload.
-Status ReadPayload(const ParameterLayout& layout, ReceivedWeights* received);
+
+/// Where a version is put as it comes, piece by piece: nobody keeps it as it came, so a player holds
+/// no more than the packed buffers it plays from. Used by the thread that calls TakeNewer.
+class WeightSink {
+ public:
+  virtual ~WeightSink() = default;
+  /// A version begins; what was put since the last End is void.
+  virtual void Begin() = 0;
+  /// Its numbers from `first` on, policy and then statistics: in order, without gaps.
+  virtual void Put(std::size_t first, std::span<const float> numbers) = 0;
+  /// All of it was put, and it is whole. False when it did not begin here.
+  virtual bool End(const VersionStamp& stamp, const ActSettings& act) = 0;
+};
 
 /// The learner's end. One thread (mmr-publish) calls Publish.
 class WeightPublisher {
@@ -63,10 +65,11 @@ class WeightPublisher {
 class WeightSubscriber {
  public:
   virtual ~WeightSubscriber() = default;
-  /// Copies the newest whole version into `into` if it is not `known`; false when there is nothing
-  /// newer, or none could be copied whole in three tries (the caller keeps what it has). Never
-  /// waits.
-  virtual bool TakeNewer(const VersionStamp& known, ReceivedWeights* into) = 0;
+  /// Puts what has come of the newest version into `into`, the same sink every time, if it is not
+  /// `known`; true when that made a version whole. False when there is nothing newer, not all of it
+  /// has come yet, or none could be copied whole in three tries (what the sink has ended stays).
+  /// Never waits.
+  virtual bool TakeNewer(const VersionStamp& known, WeightSink* into) = 0;
   /// Changes and is woken (WakeAll) whenever something newer may be there.
   virtual const FutexWord* word() const = 0;
   /// False when the writer is known to be dead: nothing newer will come this way.

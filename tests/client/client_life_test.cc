@@ -104,7 +104,7 @@ TEST(Client, AgentsThatComeAndGoInHasteAreAllHeard) {
 /// Publishes one more version just after every look at it.
 class BusyWriter : public WeightSubscriber {
  public:
-  bool TakeNewer(const VersionStamp&, ReceivedWeights*) override {
+  bool TakeNewer(const VersionStamp&, WeightSink*) override {
     word_.fetch_add(1);
     return false;
   }

@@ -181,6 +181,30 @@ TEST(PolicySet, UnderHammeringEveryPassIsOfOneWholeVersion) {
   EXPECT_GT(passes.load(), 1000u);
 }
 
+TEST(PolicySet, AVersionThatNeverBecameWholeIsPlayedByNobodyAndTheNextBeginsInItsPlace) {
+  Table table;
+  Reader reader(table);
+  table.Publish(1);
+  table.Publish(2);
+  ASSERT_TRUE(reader.PinLatest());
+  PolicySet::Unpin(&reader.pin);
+  const std::vector<float> half(table.layout.policy.count / 2, 7.0f);
+  for (int torn = 0; torn < 5; ++torn) {
+    table.set.Begin();
+    table.set.Put(0, half);
+    ASSERT_TRUE(PolicySet::Pin(&reader.pin, reader.hold));
+    EXPECT_EQ(reader.Run(), 2u);
+    PolicySet::Unpin(&reader.pin);
+  }
+  EXPECT_EQ(table.set.stamp(), (VersionStamp{1, 2}));
+  table.Publish(3);
+  ASSERT_TRUE(PolicySet::Pin(&reader.pin, reader.hold)) << "the buffer before is still there";
+  EXPECT_EQ(reader.Run(), 2u);
+  ASSERT_TRUE(reader.PinLatest());
+  EXPECT_EQ(reader.Run(), 3u);
+  PolicySet::Unpin(&reader.pin);
+}
+
 TEST(PolicySet, WhatIsKeptForSavingIsTheNewestVersion) {
   Table table;
   table.Publish(1);

@@ -178,6 +178,27 @@ struct Pass {
     EXPECT_NEAR(along, (loss[0] - loss[1]) / (2 * kStep), 2e-4 * size);
   }
 
+  /// What comes back is what was packed; and in pieces it is packed as at once.
+  void CheckUnpacked(const Policy& policy) {
+    const ParameterLayout& layout = network.layout();
+    const std::size_t count = layout.policy.count, all = count + layout.statistics.count;
+    std::vector<float> back(all), again(all);
+    policy.Unpack(std::span(back).first(count), std::span(back).subspan(count));
+    const auto at = parameters.begin();
+    EXPECT_TRUE(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(count),
+                           at + static_cast<std::ptrdiff_t>(layout.policy.offset)));
+    EXPECT_TRUE(std::equal(back.begin() + static_cast<std::ptrdiff_t>(count), back.end(),
+                           at + static_cast<std::ptrdiff_t>(layout.statistics.offset)));
+    Policy pieces(spec);
+    for (std::size_t first = 0; first < all;) {
+      const std::size_t piece = std::min<std::size_t>(1 + random.UniformInt(100), all - first);
+      pieces.PackPart(first, std::span(back).subspan(first, piece));
+      first += piece;
+    }
+    pieces.Unpack(std::span(again).first(count), std::span(again).subspan(count));
+    EXPECT_EQ(again, back);
+  }
+
   /// The client's policy, step by step.
   void CheckPolicy() {
     const ParameterLayout& layout = network.layout();
@@ -185,6 +206,7 @@ struct Pass {
     Policy policy(spec);
     policy.Pack(flat.subspan(layout.policy.offset, layout.policy.count),
                 flat.subspan(layout.statistics.offset, layout.statistics.count));
+    CheckUnpacked(policy);
     const std::size_t words = rows.size() / kRows, outputs = logits.size() / kRows;
     const std::size_t width = state0.size() / kCount;
     std::vector<float> state = state0, got(kCount * outputs);

@@ -129,8 +129,11 @@ TEST_F(Fetcher, DamagedPayloadIsNotDeliveredAndIsFetchedAgain) {
   std::vector<std::byte> damaged = payload_[1];
   damaged[200] ^= std::byte{4};
   Send(ChunkOf(1), damaged);
-  ASSERT_TRUE(AwaitRefused(1));
-  EXPECT_FALSE(subscriber_->TakeNewer({}, &got_));
+  ASSERT_TRUE(Eventually([&] {
+    fetcher_.PollOnce(now_ns_);
+    EXPECT_FALSE(subscriber_->TakeNewer({}, &got_));
+    return fetcher_.refused() == 1;
+  }));
   now_ns_ += kNanosecondsPerSecond;
   ASSERT_TRUE(AwaitPull().has_value());
   Send(ChunkOf(1), payload_[1]);

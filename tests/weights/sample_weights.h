@@ -13,6 +13,7 @@
 
 #include "shared/core/clock.h"
 #include "shared/weights/weights.h"
+#include "tests/weights/received_weights.h"
 
 namespace murmurate {
 
@@ -54,13 +55,14 @@ inline Snapshot SampleSnapshot(const ModelSpec& spec, std::uint64_t version) {
 inline bool IsWhole(const ModelSpec& spec, const ReceivedWeights& weights) {
   const ParameterLayout layout(spec);
   const std::uint64_t version = weights.stamp.version;
-  bool whole = weights.policy.size() == layout.policy.count &&
-               weights.statistics.size() == layout.statistics.count;
+  bool whole = weights.in_order &&
+               weights.numbers.size() == layout.policy.count + layout.statistics.count;
   for (std::size_t i = 0; whole && i < layout.policy.count; ++i) {
-    whole = weights.policy[i] == SampleValue(version, i);
+    whole = weights.numbers[i] == SampleValue(version, i);
   }
   for (std::size_t i = 0; whole && i < layout.statistics.count; ++i) {
-    whole = weights.statistics[i] == SampleValue(version, layout.statistics.offset + i);
+    whole = weights.numbers[layout.policy.count + i] ==
+            SampleValue(version, layout.statistics.offset + i);
   }
   return whole;
 }

@@ -1,5 +1,6 @@
 #include "shared/weights/weight_assembly.h"
 
+#include "shared/weights/network_subscriber.h"
 #include "shared/weights/payload_hash.h"
 #include "tests/weights/sample_weights.h"
 
@@ -42,84 +43,141 @@ ModelSpec TwoChunkSpec() {
 
 class Assembly : public testing::Test {
  protected:
+  /// As mmr-client does it: what is accepted goes to the reader.
   Outcome Add(const Sent& sent, std::size_t i, std::uint64_t have = 0) {
-    return assembly_.Add(sent.Chunk(i), sent.Block(i), have);
+    const wire::Chunk chunk = sent.Chunk(i);
+    const Outcome outcome = assembly_.Add(chunk, sent.Block(i).size(), have);
+    if (outcome == Outcome::kNext || outcome == Outcome::kLast) {
+      reader_.Deliver({{chunk.incarnation, chunk.version},
+                       chunk.hash,
+                       i == 0,
+                       outcome == Outcome::kLast,
+                       Frame(sent.Block(i))});
+    }
+    return outcome;
   }
+  bool Takes() { return reader_.TakeNewer(got_.stamp, &got_); }
   const ModelSpec spec_ = TwoChunkSpec();
   const Sent one_{spec_, 1}, two_{spec_, 2};
   WeightAssembly assembly_{spec_};
+  NetworkSubscriber reader_{spec_};
+  ReceivedWeights got_;
 };
 
 TEST_F(Assembly, ChunksInOrderMakeAWholeVersion) {
   ASSERT_EQ(one_.count(), 2u);
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
-  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
-  EXPECT_TRUE(IsWhole(spec_, *assembly_.whole()));
-  EXPECT_EQ(assembly_.whole()->stamp, (VersionStamp{5, 1}));
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast);
+  ASSERT_TRUE(Takes());
+  EXPECT_TRUE(IsWhole(spec_, got_));
+  EXPECT_EQ(got_.stamp, (VersionStamp{5, 1}));
 }
 
 TEST_F(Assembly, ChunksOfTwoVersionsAreNeverMixed) {
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(two_, 1), Outcome::kRefused);
-  EXPECT_EQ(Add(one_, 1), Outcome::kWhole) << "the version in transfer is finished";
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast) << "the version in transfer is finished";
 }
 
 TEST_F(Assembly, AnotherVersionFromItsStartReplacesTheOneBegun) {
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
-  EXPECT_EQ(Add(two_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
+  EXPECT_EQ(Add(two_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
-  EXPECT_EQ(Add(two_, 1), Outcome::kWhole);
-  EXPECT_TRUE(IsWhole(spec_, *assembly_.whole()));
+  EXPECT_FALSE(Takes()) << "half of one, half of two";
+  EXPECT_EQ(Add(two_, 1), Outcome::kLast);
+  ASSERT_TRUE(Takes());
+  EXPECT_EQ(got_.stamp.version, 2u);
+  EXPECT_TRUE(IsWhole(spec_, got_));
 }
 
 TEST_F(Assembly, ChunkThatWasSkippedOrRepeatedIsRefused) {
   EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 0), Outcome::kRefused);
-  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast);
 }
 
 TEST_F(Assembly, WrongHashIsRefusedAndTheNextTransferIsFine) {
   Sent damaged = one_;
   damaged.bytes[1000] ^= std::byte{1};
-  EXPECT_EQ(Add(damaged, 0), Outcome::kStored);
-  EXPECT_EQ(Add(damaged, 1), Outcome::kRefused);
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
-  EXPECT_EQ(Add(one_, 1), Outcome::kWhole);
+  EXPECT_EQ(Add(damaged, 0), Outcome::kNext);
+  EXPECT_EQ(Add(damaged, 1), Outcome::kLast);
+  EXPECT_FALSE(Takes());
+  EXPECT_EQ(reader_.TakeDamaged(), 1u);
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast);
+  EXPECT_TRUE(Takes());
+  EXPECT_EQ(reader_.TakeDamaged(), 0u);
+  EXPECT_TRUE(IsWhole(spec_, got_));
 }
 
-TEST_F(Assembly, WrongTotalIsRefusedBeforeAnythingIsAllocated) {
+TEST_F(Assembly, ChunksAreTakenAsTheyCome) {
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
+  EXPECT_FALSE(Takes());
+  EXPECT_EQ(got_.coming.size(), (wire::kChunkBytes - 64) / sizeof(float));
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast);
+  EXPECT_TRUE(Takes());
+  EXPECT_TRUE(IsWhole(spec_, got_));
+}
+
+TEST_F(Assembly, WhoTakesSeldomFindsTheNewestWholeVersionAndNoneBefore) {
+  for (const std::size_t i : {0, 1}) Add(one_, i);
+  for (const std::size_t i : {0, 1}) Add(two_, i);
+  const Sent three(spec_, 3);
+  EXPECT_EQ(Add(three, 0), Outcome::kNext);
+  ASSERT_TRUE(Takes());
+  EXPECT_EQ(got_.stamp.version, 2u);
+  EXPECT_TRUE(IsWhole(spec_, got_));
+  EXPECT_EQ(got_.coming.size(), (wire::kChunkBytes - 64) / sizeof(float)) << "the third's first";
+  EXPECT_EQ(Add(three, 1), Outcome::kLast);
+  ASSERT_TRUE(Takes());
+  EXPECT_EQ(got_.stamp.version, 3u);
+  EXPECT_TRUE(IsWhole(spec_, got_));
+}
+
+TEST_F(Assembly, AVersionThatBeganElsewhereIsFetchedAgain) {
+  struct Deaf : ReceivedWeights {
+    bool End(const VersionStamp&, const ActSettings&) override { return false; }
+  } deaf;
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
+  EXPECT_EQ(Add(one_, 1), Outcome::kLast);
+  EXPECT_FALSE(reader_.TakeNewer({}, &deaf));
+  EXPECT_TRUE(reader_.TakeLost());
+}
+
+TEST_F(Assembly, WrongTotalIsRefused) {
   for (const std::uint64_t total : {std::uint64_t{0}, one_.chunk.total_bytes - 1,
                                     one_.chunk.total_bytes + 1, std::uint64_t{1} << 62}) {
     wire::Chunk chunk = one_.Chunk(0);
     chunk.total_bytes = total;
-    EXPECT_EQ(assembly_.Add(chunk, one_.Block(0), 0), Outcome::kRefused);
+    EXPECT_EQ(assembly_.Add(chunk, one_.Block(0).size(), 0), Outcome::kRefused);
   }
-  EXPECT_EQ(assembly_.whole()->payload.size(), 0u);
 }
 
 TEST_F(Assembly, WrongBlockSizeIsRefused) {
-  EXPECT_EQ(assembly_.Add(one_.Chunk(0), one_.Block(0).first(100), 0), Outcome::kRefused);
-  EXPECT_EQ(assembly_.Add(one_.Chunk(0), {}, 0), Outcome::kRefused);
-  EXPECT_EQ(assembly_.Add(one_.Chunk(0), one_.bytes, 0), Outcome::kRefused);
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), 100, 0), Outcome::kRefused);
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), 0, 0), Outcome::kRefused);
+  EXPECT_EQ(assembly_.Add(one_.Chunk(0), one_.bytes.size(), 0), Outcome::kRefused);
 }
 
 TEST_F(Assembly, VersionNotNewerThanWhatIsHadIsOld) {
   EXPECT_EQ(Add(one_, 0, 1), Outcome::kOld);
   EXPECT_EQ(Add(one_, 0, 2), Outcome::kOld);
-  EXPECT_EQ(Add(two_, 0, 1), Outcome::kStored);
+  EXPECT_EQ(Add(two_, 0, 1), Outcome::kNext);
 }
 
 TEST_F(Assembly, PayloadWithAForeignPreambleIsRefusedDespiteItsHash) {
   Sent foreign = one_;
   foreign.bytes[0] ^= std::byte{1};
   foreign.chunk.hash = PayloadHash(foreign.bytes);
-  EXPECT_EQ(Add(foreign, 0), Outcome::kStored);
-  EXPECT_EQ(Add(foreign, 1), Outcome::kRefused);
+  EXPECT_EQ(Add(foreign, 0), Outcome::kNext);
+  EXPECT_EQ(Add(foreign, 1), Outcome::kLast);
+  EXPECT_FALSE(Takes());
+  EXPECT_EQ(reader_.TakeDamaged(), 1u);
 }
 
 TEST_F(Assembly, AbortedTransferDoesNotGoOn) {
-  EXPECT_EQ(Add(one_, 0), Outcome::kStored);
+  EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   assembly_.Abort();
   EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
 }

@@ -1,20 +1,46 @@
 #include "shared/weights/weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <vector>
 
+#include "shared/weights/payload_reader.h"
 #include "tests/weights/sample_weights.h"
 
 namespace murmurate {
 namespace {
 
-ReceivedWeights Written(const ModelSpec& spec, const Snapshot& snapshot) {
+std::vector<std::byte> Written(const ModelSpec& spec, const Snapshot& snapshot) {
   const ParameterLayout layout(spec);
+  std::vector<std::byte> payload(PayloadBytes(layout));
+  WritePayload(layout, snapshot, payload);
+  return payload;
+}
+
+/// As it arrives in chunks of that size; what the preamble says.
+Result<ActSettings> Read(const ModelSpec& spec, std::span<const std::byte> payload,
+                         std::size_t chunk_bytes, ReceivedWeights* received) {
+  PayloadReader reader{ParameterLayout(spec)};
+  reader.Begin(received);
+  for (std::size_t at = 0; at < payload.size(); at += chunk_bytes) {
+    const std::byte* from = payload.data() + at;
+    reader.Take(std::min(chunk_bytes, payload.size() - at), received,
+                [&](std::byte* to, std::size_t bytes) {
+                  std::memcpy(to, from, bytes);
+                  from += bytes;
+                });
+  }
+  return reader.act();
+}
+
+Result<ActSettings> ReadWhole(const ModelSpec& spec, std::span<const std::byte> payload) {
   ReceivedWeights received;
-  received.stamp.version = snapshot.version;
-  received.payload = AlignedFloats(PayloadBytes(layout) / sizeof(float));
-  WritePayload(layout, snapshot, std::as_writable_bytes(std::span<float>(received.payload)));
-  return received;
+  return Read(spec, payload, payload.size(), &received);
+}
+
+void SetWord(std::vector<std::byte>& payload, std::size_t word, float value) {
+  std::memcpy(payload.data() + word * sizeof(float), &value, sizeof value);
 }
 
 TEST(Payload, IsThePreambleThenPolicyThenStatisticsWithoutTheCritic) {
@@ -22,36 +48,37 @@ TEST(Payload, IsThePreambleThenPolicyThenStatisticsWithoutTheCritic) {
   const ParameterLayout layout(spec);
   // policy 4*16+16+16*2(32)+2(16) = 128, statistics 16 + 16 + 16 = 48, preamble 16 floats
   EXPECT_EQ(PayloadBytes(layout), 4u * (16 + 128 + 48));
-  ReceivedWeights received = Written(spec, SampleSnapshot(spec, 3));
-  ASSERT_TRUE(ReadPayload(layout, &received).ok());
-  EXPECT_EQ(received.policy.data(), received.payload.data() + 16);
-  EXPECT_EQ(received.statistics.data(), received.payload.data() + 16 + 128);
-  EXPECT_TRUE(IsWhole(spec, received));
-  EXPECT_EQ(received.act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
+  const std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
+  for (const std::size_t chunk_bytes : {payload.size(), std::size_t{40}, std::size_t{8}}) {
+    ReceivedWeights received;
+    const Result<ActSettings> act = Read(spec, payload, chunk_bytes, &received);
+    ASSERT_TRUE(act.ok()) << act.status();
+    EXPECT_EQ(*act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
+    ASSERT_TRUE(received.End({5, 3}, *act));
+    EXPECT_TRUE(IsWhole(spec, received));
+  }
 }
 
 TEST(Payload, OfAnotherModelIsRefused) {
   const ModelSpec spec = SmallSpec();
   ModelSpec other = spec;
   other.trunk[0].units = 32;
-  ReceivedWeights received = Written(spec, SampleSnapshot(spec, 3));
-  EXPECT_FALSE(ReadPayload(ParameterLayout(other), &received).ok());
+  EXPECT_FALSE(ReadWhole(other, Written(spec, SampleSnapshot(spec, 3))).ok());
 }
 
 TEST(Payload, DamagedPreambleIsRefused) {
   const ModelSpec spec = SmallSpec();
-  const ParameterLayout layout(spec);
   for (const std::size_t word : {0, 2, 4}) {  // magic, policy count, statistics count
-    ReceivedWeights received = Written(spec, SampleSnapshot(spec, 3));
-    received.payload[word] = 1.0f;
-    EXPECT_FALSE(ReadPayload(layout, &received).ok()) << word;
+    std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
+    SetWord(payload, word, 1.0f);
+    EXPECT_FALSE(ReadWhole(spec, payload).ok()) << word;
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::size_t word : {6, 8, 9, 10}) {  // mode, epsilon, sigma, temperature
     for (const float bad : {nan, -1.0f}) {
-      ReceivedWeights received = Written(spec, SampleSnapshot(spec, 3));
-      received.payload[word] = bad;
-      EXPECT_FALSE(ReadPayload(layout, &received).ok()) << word << " " << bad;
+      std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
+      SetWord(payload, word, bad);
+      EXPECT_FALSE(ReadWhole(spec, payload).ok()) << word << " " << bad;
     }
   }
 }
