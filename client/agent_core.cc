@@ -171,7 +171,6 @@ bool AgentCore::Wait(bool* record) {
     *record = false;
     return true;
   });
-});
 }
 
 /// Credit is for one batch under one version (lock-step, staleness "block") and all of it is spent:

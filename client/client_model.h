@@ -136,6 +136,8 @@ class ClientModel {
     }
   }
   static constexpr int kLookAgainMs = 50;
+  /// Open trajectories that have all their steps and leave at their agent's next Act.
+  std::atomic<int> finished{0};
   /// Whether there is credit for one more trajectory of T steps.
   bool HasCredit(int trajectory_length) const {
     return Covers(started.load(std::memory_order_acquire), trajectory_length);

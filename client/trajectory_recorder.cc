@@ -102,6 +102,7 @@ void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const std::byte> fin
 }
 
 void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
+  MarkFinished(false);
   block_->agent_steps = agent_steps;
   ring_->HandOver(block_);
   block_ = nullptr;
@@ -132,6 +133,7 @@ void TrajectoryRecorder::Drop() {
     AgentCounts::Add(counts_->trajectories_dropped, 1);
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block_->steps));
   }
+  MarkFinished(false);
   model_->started.fetch_sub(1, std::memory_order_acq_rel);
   open_ = false;
   block_->steps = block_->finals = 0;
@@ -145,6 +147,7 @@ void TrajectoryRecorder::ForgetEpisode() {
   AgentCounts::Add(counts_->steps_dropped,
                    static_cast<std::uint64_t>(block_->steps - episode_start_));
   block_->steps = episode_start_;
+  MarkFinished(full());
 }
 
 void TrajectoryRecorder::AddEpisode(const EpisodeRecord& episode) {

@@ -72,6 +72,7 @@ class TrajectoryRecorder {
     flags_[t] = first ? kFirst : 0;
     if (first) episode_start_ = t;
     block_->steps = t + 1;
+    if (block_->steps == length_) MarkFinished(true);
   }
   void Settle(double reward) { reward_[block_->steps - 1] = static_cast<float>(reward); }
   void Replace(std::span<const std::int32_t> action, float log_prob);
@@ -101,6 +102,10 @@ class TrajectoryRecorder {
   void FindColumns();
   bool MoveToSpare();
   void RecordMask(std::span<const std::uint8_t> mask);
+  void MarkFinished(bool finished) {
+    if (finished != finished_) model_->finished.fetch_add(finished ? 1 : -1);
+    finished_ = finished;
+  }
   void Reclaim(TrajectoryBlock* block);
   void Leave(std::uint64_t agent_steps);
 
@@ -110,6 +115,7 @@ class TrajectoryRecorder {
   TrajectoryBlock* block_ = nullptr;  ///< in hand
   bool open_ = false;                 ///< a trajectory is recorded in it
   int length_ = 0;
+  bool finished_ = false;  ///< counted in model.finished
   int episode_start_ = 0;  ///< where the running episode begins in the open block
   std::byte* observation_ = nullptr;
   std::int32_t* action_ = nullptr;

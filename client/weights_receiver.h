@@ -1,6 +1,7 @@
 // WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, pack them
-// for the kernels as they come, make them the latest. The game pays for none of it, whatever the size;
-// under Updates::kManual it pays for all of it, in Client::Update, and there is no mmr-weights.
+// for the kernels as they come, make them the latest. The game pays for none of it, whatever the
+// size; under Updates::kManual it pays for all of it, in Client::Update, and there is no
+// mmr-weights.
 #pragma once
 
 #include <atomic>

@@ -21,8 +21,8 @@ bool Before(const Share& a, const Share& b) {
 }
 
 bool Earlier(const Share& a, const Share& b) {
-  return std::tuple(a.last_grant, a.seats.front().index) <
-         std::tuple(b.last_grant, b.seats.front().index);
+  return std::tuple(a.last_grant, a.seats().front().index) <
+         std::tuple(b.last_grant, b.seats().front().index);
 }
 
 bool Waits(const CreditPool::Holder& holder) { return holder.sender->pace == Pace::kCredit; }
@@ -102,14 +102,14 @@ void CreditPool::GrantInTurns(std::span<const Holder> holders, std::int64_t now_
   std::uint64_t under_way = unreleased_;
   for (const Holder& holder : holders) {
     const Share& share = *holder.share;
-    const std::uint64_t held = std::min<std::uint64_t>(share.held(), share.seats.size());
-    under_way += !Waits(holder) ? held : held == share.seats.size() ? 1 : 0;
+    const std::uint64_t held = std::min<std::uint64_t>(share.held(), share.seats().size());
+    under_way += !Waits(holder) ? held : held == share.seats().size() ? 1 : 0;
   }
   while (under_way < limit) {
     const Holder* best = nullptr;
     for (const Holder& holder : holders) {
       const Share& share = *holder.share;
-      if (share.held() >= share.seats.size()) continue;
+      if (share.held() >= share.seats().size()) continue;
       if (best == nullptr || Earlier(share, *best->share)) best = &holder;
     }
     if (best == nullptr) return;
@@ -117,7 +117,7 @@ void CreditPool::GrantInTurns(std::span<const Holder> holders, std::int64_t now_
       Complete(*best, now_ns);
       ++under_way;
     }
-    for (; under_way < limit && best->share->held() < best->share->seats.size(); ++under_way) {
+    for (; under_way < limit && best->share->held() < best->share->seats().size(); ++under_way) {
       Give(*best, 0, now_ns);
     }
   }
@@ -125,7 +125,7 @@ void CreditPool::GrantInTurns(std::span<const Holder> holders, std::int64_t now_
 
 /// One for each of its agents, so that none of them waits for another one's end.
 void CreditPool::Complete(const Holder& holder, std::int64_t now_ns) {
-  while (holder.share->held() < holder.share->seats.size()) Give(holder, 0, now_ns);
+  while (holder.share->held() < holder.share->seats().size()) Give(holder, 0, now_ns);
 }
 
 void CreditPool::GrantRound(std::span<const Holder> holders, std::int64_t now_ns) {
