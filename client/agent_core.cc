@@ -63,7 +63,8 @@ void AgentCore::Fit(std::unique_ptr<AgentGear> gear) {
 
 void AgentCore::ChangeGear(AgentGear* gear) {
   // Only another model makes an agent forget.
-  if (fitted_ != nullptr && fitted_->policies->spec() == gear->policies->spec()) {
+  if (fitted_ != nullptr && fitted_->memory != gear->memory &&
+      fitted_->policies->spec() == gear->policies->spec()) {
     std::swap(gear->memory, fitted_->memory);
   }
   fitted_ = gear;

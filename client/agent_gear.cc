@@ -9,10 +9,7 @@ namespace {
 /// Floats of a cache line: each part begins with one of its own.
 std::size_t RoundUp(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
-}  // namespace
-
-std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int rows,
-                                    const std::shared_ptr<BlockPool>& pool) {
+std::unique_ptr<AgentGear> NewGear(std::shared_ptr<const AgentShape> shape, int rows) {
   const Policy& policy = shape->policies->shape();
   const int at_once = shape->policies->deterministic() ? 1 : std::min(rows, 64);
   const std::size_t together = static_cast<std::size_t>(at_once);
@@ -22,20 +19,30 @@ std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int
   auto gear = std::make_unique<AgentGear>();
   gear->policies = shape->policies;
   gear->memory =
-      std::make_unique<AgentMemory>(std::shared_ptr<const FrameStack>(shape, &shape->stack),
+      std::make_shared<AgentMemory>(std::shared_ptr<const FrameStack>(shape, &shape->stack),
                                     shape->row_bytes, policy.state_floats());
-  gear->floats = AlignedFloats(RoundUp(outputs) + RoundUp(deviations) + scratch);
-  const std::span<float> floats = gear->floats;
+  gear->floats = std::make_shared<AlignedFloats>(RoundUp(outputs) + RoundUp(deviations) + scratch);
+  const std::span<float> floats = *gear->floats;
   gear->outputs = floats.first(outputs);
   gear->deviations = floats.subspan(RoundUp(outputs), deviations);
   gear->scratch = floats.last(scratch);
   if (together > 1) {
-    gear->together = std::make_unique<AgentGear::Together>(AgentGear::Together{
+    gear->together = std::make_shared<AgentGear::Together>(AgentGear::Together{
         together, AlignedFloats(together * gear->memory->seen_bytes() / sizeof(float)),
         AlignedFloats(together * gear->memory->state().size()), AlignedFloats(together * outputs)});
   }
   gear->shape = std::move(shape);
-  if (pool != nullptr) gear->ring = std::make_shared<TrajectoryRing>(pool);
+  return gear;
+}
+
+}  // namespace
+
+std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int rows,
+                                    const std::shared_ptr<BlockPool>& pool, const AgentGear* worn) {
+  const bool same = worn != nullptr && worn->shape == shape;
+  auto gear = same ? std::make_unique<AgentGear>(*worn) : NewGear(std::move(shape), rows);
+  gear->reseed = false;
+  gear->ring = pool == nullptr ? nullptr : std::make_shared<TrajectoryRing>(pool);
   return gear;
 }
 

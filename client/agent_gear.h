@@ -23,19 +23,21 @@ struct AgentGear {
   std::shared_ptr<const AgentShape> shape;
   std::shared_ptr<PolicySet> policies;   ///< the shape's
   std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
-  std::unique_ptr<AgentMemory> memory;
-  AlignedFloats floats;                ///< of the three that follow
-  std::span<float> outputs;            ///< of the last step
-  std::span<float> deviations;         ///< the free log deviations it was played with
-  std::span<float> scratch;            ///< of the policy, for as many rows as go together
-  std::unique_ptr<Together> together;  ///< null: one row at a time
+  // Shared by an agent's gears of one shape, of which its thread uses one at a time.
+  std::shared_ptr<AgentMemory> memory;
+  std::shared_ptr<AlignedFloats> floats;  ///< of the three that follow
+  std::span<float> outputs;               ///< of the last step
+  std::span<float> deviations;            ///< the free log deviations it was played with
+  std::span<float> scratch;               ///< of the policy, for as many rows as go together
+  std::shared_ptr<Together> together;     ///< null: one row at a time
   bool reseed = false;
   std::uint64_t seed = 0;
 };
 
 /// `rows`: of the group the agent leads, or 1. `pool`: of the shape's spec; null: nothing is
-/// recorded.
+/// recorded. `worn`: what the agent has, or null.
 std::unique_ptr<AgentGear> MakeGear(std::shared_ptr<const AgentShape> shape, int rows,
-                                    const std::shared_ptr<BlockPool>& pool);
+                                    const std::shared_ptr<BlockPool>& pool,
+                                    const AgentGear* worn = nullptr);
 
 }  // namespace murmurate

@@ -153,7 +153,7 @@ void LearnerLink::FitAgents(const RosterModel& entry, const wire::HelloOkModel& 
   const std::shared_ptr<BlockPool>& pool = PoolFor(index, shape->policies->spec(), length);
   pool->Expect(static_cast<int>(bare.size()));
   for (const auto& [agent, place] : bare) {
-    auto gear = MakeGear(shape, agent->rows(), pool);
+    auto gear = MakeGear(shape, agent->rows(), pool, agent->gear());
     gear->reseed = place < welcome.agent_seeds.size();
     if (gear->reseed) gear->seed = welcome.agent_seeds[place];
     agent->Fit(std::move(gear));

@@ -275,5 +275,15 @@ TEST(Client, OtherSpacesThanTheLearnersAreRefusedInWords) {
   for (int i = 0; i < 50; ++i) wrong.Step();
 }
 
+TEST(Client, PlaysSixtyFiveThousandAgentsAtMost) {
+  auto client = *Client::Connect("ipc:///nobody/listens/here");
+  const AgentOptions options{.observation = Box({1}), .action = Discrete(2)};
+  AgentGroup group = client->NewAgentGroup(options, 65'536);
+  EXPECT_EQ(group.size(), 65'536) << client->last_error();
+  const Agent another = client->NewAgent(options);
+  EXPECT_EQ(client->last_error().message(),
+            "a client plays at most 65536 agents: connect a second client for more");
+}
+
 }  // namespace
 }  // namespace murmurate

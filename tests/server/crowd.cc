@@ -3,9 +3,10 @@
 //   crowd ADDRESS AGENTS TRAJECTORY_LENGTH SECONDS [group]
 //
 // Each agent sees four numbers, and is right when it chooses 1 exactly where the first is positive.
-// The last line is JSON: MiB resident before there was an agent, at most, between the two, and that
-// less the observations of one open trajectory each; steps a second; the learner's last version;
-// how many of the last round's choices were right.
+// They play until four of five are, and at least three trajectories each, but no longer than
+// SECONDS. The last line is JSON: MiB resident before there was an agent, at most, between the two,
+// and that less the observations of one open trajectory each; steps a second; the learner's last
+// version; how many of the last round's choices were right.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -41,8 +42,13 @@ struct Crowd {
   std::vector<float> seen;
   std::vector<std::int32_t> chosen;
   std::uint64_t rounds = 0, noise = 1;
+  const std::uint64_t least_rounds;
+  double seconds = 0.0;  ///< that they have played
 
-  explicit Crowd(std::size_t agents) : seen(agents * kNumbers), chosen(agents) {}
+  Crowd(std::size_t agents, int trajectory_length)
+      : seen(agents * kNumbers),
+        chosen(agents),
+        least_rounds(3 * static_cast<std::uint64_t>(trajectory_length)) {}
   void Look() {
     for (float& number : seen) {
       noise = noise * 6364136223846793005u + 1442695040888963407u;
@@ -65,16 +71,18 @@ struct Crowd {
   }
 };
 
-/// Rounds until the time is up; how many were right in the last one.
+/// How many were right in the last round.
 template <typename Act, typename Agents>
 int Play(Crowd& crowd, double seconds, Act act, Agents& agents) {
-  int right = 0;
-  for (const auto begun = Clock::now(); Seconds(begun) < seconds;) {
+  const std::size_t most = crowd.chosen.size();
+  for (const auto begun = Clock::now();;) {
     crowd.Look();
     act();
-    right = crowd.Judge(agents);
+    const std::size_t right = static_cast<std::size_t>(crowd.Judge(agents));
+    crowd.seconds = Seconds(begun);
+    const bool learned = 5 * right >= 4 * most && crowd.rounds >= crowd.least_rounds;
+    if (learned || crowd.seconds >= seconds) return static_cast<int>(right);
   }
-  return right;
 }
 
 int PlayTogether(murmurate::Client& client, const murmurate::AgentOptions& options, Crowd& crowd,
@@ -106,7 +114,7 @@ int main(int argc, char** argv) {
   const double seconds = std::atof(argv[4]);
   static auto client = murmurate::Client::Connect(argv[1]);
   if (!client.ok()) return 1;
-  Crowd crowd(static_cast<std::size_t>(agents));
+  Crowd crowd(static_cast<std::size_t>(agents), length);
   crowd.Look();
   const double before = Mebibytes("VmRSS");
   const murmurate::AgentOptions options{.observation = murmurate::Box({kNumbers}),
@@ -118,10 +126,11 @@ int main(int argc, char** argv) {
   const double observations = static_cast<double>(agents) * length * kNumbers * 4 / (1 << 20);
   std::printf(
       "{\"before_mib\": %.2f, \"most_mib\": %.2f, \"above_mib\": %.2f, \"besides_mib\": %.2f, "
-      "\"steps_per_s\": %.0f, \"dropped\": %.3f, \"sent\": %llu, \"version\": %llu, "
+      "\"seconds\": %.1f, \"steps_per_s\": %.0f, \"dropped\": %.3f, \"sent\": %llu, \"version\": "
+      "%llu, "
       "\"right\": %.4f}\n",
-      before, most, most - before, most - before - observations,
-      static_cast<double>(stats.steps) / seconds,
+      before, most, most - before, most - before - observations, crowd.seconds,
+      static_cast<double>(stats.steps) / crowd.seconds,
       static_cast<double>(stats.steps_dropped) / static_cast<double>(stats.steps + 1),
       static_cast<unsigned long long>(stats.trajectories_sent),
       static_cast<unsigned long long>(stats.version), static_cast<double>(right) / agents);
