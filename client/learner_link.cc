@@ -91,7 +91,7 @@ bool LearnerLink::RemoveClosed() {
 
 bool LearnerLink::MaySend() const {
   const Session state = session_.state();
-  return adopted_ && socket_.has_value() &&
+  return adopted_ && socket_.has_value() && !session_.unsure() &&
          (state == Session::kLive || state == Session::kDegraded);
 }
 

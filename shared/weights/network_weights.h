@@ -66,7 +66,7 @@ class NetworkWeightFetcher {
   void RemoveModel(const std::string& name);
   /// ACCEPTED or PONG said so: works without any announcement.
   void NoteVersion(const std::string& name, std::uint64_t version);
-  void Disconnect();  ///< closes the sockets; nothing comes until the next Connect
+  void Disconnect();                   ///< closes the sockets; nothing comes until the next Connect
   std::vector<Socket*> sockets();      ///< to wait on
   void PollOnce(std::int64_t now_ns);  ///< bounded; retries a silent transfer after 1 s
   /// Messages and whole versions that were not what was asked for (size, order; hash and preamble

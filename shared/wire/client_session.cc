@@ -1,6 +1,7 @@
 #include "shared/wire/client_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "shared/core/clock.h"
 
@@ -12,6 +13,7 @@ constexpr std::int64_t kLongestRetryNs = kNanosecondsPerSecond;
 constexpr std::int64_t kRefusedRetryNs = 5 * kNanosecondsPerSecond;
 constexpr std::int64_t kDegradedAfterNs = 3 * kNanosecondsPerSecond;
 constexpr std::int64_t kLostAfterNs = 10 * kNanosecondsPerSecond;
+constexpr std::int64_t kSuspendedNs = kNanosecondsPerSecond;
 
 using Kind = ClientSession::Event::Kind;
 
@@ -119,7 +121,7 @@ void ClientSession::OnHelloOk(const HelloOk& ok, Output* out) {
   for (const HelloOkModel& m : ok.models) {
     credit_.push_back({m.steps_total, m.at_version, m.version});
   }
-  hello_open_ = false;
+  hello_open_ = unsure_ = false;
   state_ = State::kLive;
   reason_.clear();
   out->events.push_back({Kind::kWelcome});
@@ -188,6 +190,13 @@ void ClientSession::OnError(const Error& error, std::int64_t now_ns, Output* out
   if (news) out->events.push_back({Kind::kRefused});
 }
 
+void ClientSession::OnWaking(std::int64_t away_ns, std::int64_t now_ns, Output* out) {
+  last_heard_ns_ = std::min(now_ns, last_heard_ns_ + away_ns);
+  if (!in_session()) return;
+  unsure_ = true;
+  Ask(now_ns, out);
+}
+
 void ClientSession::OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Output* out) {
   if (silent_ns >= kLostAfterNs) {
     reason_ = "nothing heard from the learner for " + Seconds(silent_ns);
@@ -205,12 +214,15 @@ void ClientSession::OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Outpu
 bool ClientSession::PingDue(std::int64_t now_ns) const {
   const std::int64_t heartbeat_ns =
       hello_ok_ ? hello_ok_->heartbeat_ms * kNanosecondsPerMillisecond : kNanosecondsPerSecond;
-  return in_session() && (last_ping_ns_ == 0 || now_ns - last_ping_ns_ >= heartbeat_ns);
+  return in_session() && !unsure_ && (last_ping_ns_ == 0 || now_ns - last_ping_ns_ >= heartbeat_ns);
 }
 
 ClientSession::Output ClientSession::OnTick(const Ping& progress, std::int64_t now_ns) {
   Output out;
   if (state_ == State::kIdle) return out;
+  const std::int64_t before_ns = std::exchange(last_tick_ns_, now_ns);
+  const std::int64_t away_ns = before_ns == 0 ? 0 : now_ns - before_ns;
+  if (away_ns >= kSuspendedNs) OnWaking(away_ns, now_ns, &out);
   OnSilence(now_ns - last_heard_ns_, now_ns, &out);
   if (!out.events.empty()) return out;
   if ((!in_session() || hello_open_) && now_ns >= next_hello_ns_) {

@@ -49,7 +49,8 @@ class ClientSession {
   Output Introduce(Hello hello, std::int64_t now_ns);
   Output OnMessage(const Decoded& message, std::int64_t now_ns);
   /// Call at least every 100 ms: HELLO retries (2 ms, doubling to 1 s), PING every heartbeat,
-  /// silence.
+  /// silence. A second and more without a call: we were suspended, not the learner silent. It may
+  /// have let go of us, so HELLO asks whether the session goes on.
   Output OnTick(const Ping& progress, std::int64_t now_ns);
   /// OnTick would send its `progress`.
   bool PingDue(std::int64_t now_ns) const;
@@ -57,6 +58,8 @@ class ClientSession {
   std::uint64_t NextSequence() { return ++sequence_; }
 
   State state() const { return state_; }
+  /// True until that is answered: experience waits, as it may be of a session that is over.
+  bool unsure() const { return unsure_; }
   std::uint64_t sender() const { return sender_; }
   const std::optional<HelloOk>& hello_ok() const { return hello_ok_; }
   /// Of each model, in the order of Hello::models; totals of this session.
@@ -88,6 +91,7 @@ class ClientSession {
   void OnError(const Error& error, std::int64_t now_ns, Output* out);
   void OnCommitted(const Committed& committed, Output* out);
   void OnGoaway(const Goaway& goaway, std::int64_t now_ns, Output* out);
+  void OnWaking(std::int64_t away_ns, std::int64_t now_ns, Output* out);
   void OnSilence(std::int64_t silent_ns, std::int64_t now_ns, Output* out);
   bool Answers(const HelloOk& ok) const;
   bool in_session() const { return state_ == State::kLive || state_ == State::kDegraded; }
@@ -106,6 +110,8 @@ class ClientSession {
   std::string reason_, last_refusal_;
   bool restart_expected_ = false, fresh_session_ = true;
   bool hello_open_ = false;  ///< a HELLO is not answered yet
+  bool unsure_ = false;
+  std::int64_t last_tick_ns_ = 0;
   std::int64_t last_heard_ns_ = 0, last_ping_ns_ = 0, next_hello_ns_ = 0, hello_backoff_ns_ = 0;
 };
 

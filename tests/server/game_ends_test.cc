@@ -117,14 +117,22 @@ class Room {
   std::vector<std::string> Serve() const {
     const bool shared = way_ == Way::kSharedMemory;
     return {"serve",
-            "--set", shared ? "server.listen=[\"ipc\"]" : "server.listen=[\"tcp://127.0.0.1:*\"]",
-            "--set", shared ? "server.shm=on" : "server.shm=off",
-            "--set", "run.name=" + run_,
-            "--set", "algorithm.trajectory_length=16",
-            "--set", "algorithm.batch_steps=256",
-            "--set", "algorithm.minibatch=256",
-            "--set", "algorithm.epochs=1",
-            "--set", "model.layers=[128,128]"};
+            "--set",
+            shared ? "server.listen=[\"ipc\"]" : "server.listen=[\"tcp://127.0.0.1:*\"]",
+            "--set",
+            shared ? "server.shm=on" : "server.shm=off",
+            "--set",
+            "run.name=" + run_,
+            "--set",
+            "algorithm.trajectory_length=16",
+            "--set",
+            "algorithm.batch_steps=256",
+            "--set",
+            "algorithm.minibatch=256",
+            "--set",
+            "algorithm.epochs=1",
+            "--set",
+            "model.layers=[128,128]"};
   }
 
   const Way way_;
@@ -236,8 +244,7 @@ TEST_P(AGame, LeavesInTimeFromALearnerThatIsKilledOrSuspendedMeanwhile) {
 
 INSTANTIATE_TEST_SUITE_P(Of, AGame,
                          ::testing::Values(Kind{"c", Way::kSharedMemory}, Kind{"c", Way::kTcp},
-                                           Kind{"cpp", Way::kSharedMemory},
-                                           Kind{"cpp", Way::kTcp}),
+                                           Kind{"cpp", Way::kSharedMemory}, Kind{"cpp", Way::kTcp}),
                          [](const auto& test) {
                            const std::string way =
                                test.param.way == Way::kTcp ? "Tcp" : "SharedMemory";
@@ -287,11 +294,14 @@ TEST(Games, SuspendedForLongerThanTheirSessionsAreBackInThem) {
   }));
   for (Sleeper& one : sleepers) {
     const std::uint64_t heard = one.room.TrajectoriesOf(one.name);
-    EXPECT_TRUE(Eventually(kPatience, [&] {
-      return NumberOf(*one.game, "steps") > one.steps && NumberOf(*one.game, "sent") > one.sent + 2 &&
-             NumberOf(*one.game, "version") > one.version + 2 &&
-             one.room.TrajectoriesOf(one.name) > heard;
-    })) << one.name << ": " << one.game->Output().substr(one.game->Output().size() - 200)
+    EXPECT_TRUE(Eventually(kPatience,
+                           [&] {
+                             return NumberOf(*one.game, "steps") > one.steps &&
+                                    NumberOf(*one.game, "sent") > one.sent + 2 &&
+                                    NumberOf(*one.game, "version") > one.version + 2 &&
+                                    one.room.TrajectoriesOf(one.name) > heard;
+                           }))
+        << one.name << ": " << one.game->Output().substr(one.game->Output().size() - 200)
         << one.room.Status().dump(1);
     one.game->Send(SIGKILL);
     one.game->Wait(5);

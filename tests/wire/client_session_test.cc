@@ -53,8 +53,16 @@ class ClientSessionTest : public testing::Test {
     Take(session_.OnMessage(message, now_));
   }
   void Tick(std::int64_t after_ns = 0) {
-    now_ += after_ns;
-    Take(session_.OnTick(Ping{0, {{10, 1, 3}}}, now_));
+    ClientSession::Output all;
+    do {
+      const std::int64_t step_ns = std::min(after_ns, 100 * kMs);
+      after_ns -= step_ns;
+      now_ += step_ns;
+      const ClientSession::Output out = session_.OnTick(Ping{0, {{10, 1, 3}}}, now_);
+      all.send.insert(all.send.end(), out.send.begin(), out.send.end());
+      all.events.insert(all.events.end(), out.events.begin(), out.events.end());
+    } while (after_ns > 0);
+    Take(all);
   }
   void GoLive() {
     Introduce();
@@ -190,7 +198,7 @@ TEST_F(ClientSessionTest, SilenceDegradesThenLosesAndAnyWordHeals) {
   EXPECT_EQ(session_.reason(), "");
   Tick(9900 * kMs);
   EXPECT_EQ(session_.state(), State::kDegraded);
-  Tick(200 * kMs);
+  Tick(100 * kMs);
   EXPECT_THAT(events_, ElementsAre(Kind::kLost));
   EXPECT_EQ(session_.state(), State::kLost);
   Tick(10 * kMs);
@@ -269,6 +277,28 @@ TEST_F(ClientSessionTest, UnansweredHelloOfALiveSessionIsRepeated) {
   Introduce();
   Tick(3 * kMs);
   EXPECT_EQ(Sent<Hello>(), 1);
+}
+
+TEST_F(ClientSessionTest, OneThatWasSuspendedAsksWhetherItsSessionGoesOnBeforeItSaysMore) {
+  GoLive();
+  Tick(kSecond);
+  EXPECT_FALSE(session_.unsure());
+  now_ += 60 * kSecond;  // nobody calls
+  Tick();
+  EXPECT_EQ(session_.state(), State::kLive);
+  EXPECT_TRUE(session_.unsure());
+  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_EQ(Sent<Hello>(), 1);
+  EXPECT_EQ(Sent<Ping>(), 0);
+  Hear(Welcome());
+  EXPECT_FALSE(session_.unsure());
+  EXPECT_FALSE(session_.fresh_session());
+  now_ += 60 * kSecond;
+  Tick();
+  Tick(3100 * kMs);
+  EXPECT_EQ(session_.state(), State::kDegraded) << "the learner is not there any more";
+  Tick(7 * kSecond);
+  EXPECT_THAT(events_, ElementsAre(Kind::kLost));
 }
 
 TEST_F(ClientSessionTest, RefusedForItsSpacesItAsksAgainAfterFiveSeconds) {

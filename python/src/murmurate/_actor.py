@@ -40,12 +40,10 @@ class Actor:
     Without an env: `observation_space` and `action_space`, or those of the policy file.
 
     `pace`: what `act` may wait for. "credit" (the default) waits, at a trajectory's first step and
-    while the learner lives, until it can take one more;
-"never" drops what the learner cannot take;
+    while the learner lives, until it can take one more; "never" drops what the learner cannot take;
     "lockstep" also waits for each new version. `without_policy`: before there are weights, "wait"
     (the default), play at "random", or the "default" action. A learner that started afresh is
-    followed (`accept_reset`). `policy`: a policy file, played until weights arrive;
-    without an
+    followed (`accept_reset`). `policy`: a policy file, played until weights arrive; without an
     address it is all that is played, with no learner and no socket.
 
     With no learner there, one line on stderr says so after three seconds, and `act` waits. One
@@ -88,7 +86,7 @@ class Actor:
         self._ask_at = 0.0
         self._watch = Watch(self.client) if self.client.address is not None else None
 
-#-- -- the loop -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # ---- the loop ----------------------------------------------------------------------------
 
     def run(
         self,
@@ -101,13 +99,11 @@ class Actor:
         patience_s: float = 60.0,
     ) -> Played:
         """Plays until so many steps (of all agents together) or episodes, or until the learner says
-        goodbye for good;
-    neither : only that,
-              or Ctrl + C.
+        goodbye for good; neither: only that, or Ctrl+C.
 
-                        A run goes on inside the episode that the last one stopped in,
-              unless `seed` is given : that of the first reset. `reports`
-        : names in an episode's last info whose numbers the learner shows; "is_success" there is its success. `before_episode()` is called before each
+        A run goes on inside the episode that the last one stopped in, unless `seed` is given: that of
+        the first reset. `reports`: names in an episode's last info whose numbers the
+        learner shows; "is_success" there is its success. `before_episode()` is called before each
         reset (read `actor.setting(...)` there) and may return the reset's options. A learner that
         answered once and then not for `patience_s` (0: for ever) raises LearnerGone.
         """
@@ -158,7 +154,7 @@ class Actor:
             )
         return not state.should_stop
 
-#-- -- step by step -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # ---- step by step ------------------------------------------------------------------------
 
     @property
     def agent(self) -> Agent:
@@ -228,7 +224,7 @@ class Actor:
         for agent in self.agents:
             agent.mode(mode)
 
-#-- -- the client -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # ---- the client --------------------------------------------------------------------------
 
     def setting(self, name: str, fallback: float = 0.0) -> float:
         """A number that the learner sets for its games; read it as an episode begins."""

@@ -89,7 +89,7 @@ class Agent:
         elif leaf.continuous:
             self.act = self._quick_numbers()  # type: ignore[method-assign]
 
-#What `reward` does, and `act` with one box in, one choice or one box out : everything at hand.
+    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand.
 
     def _quick_reward(self) -> Callable[[float], None]:
         handle, add = self._handle, library.mmr_reward
@@ -255,3 +255,4 @@ class Group:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             library.mmr_group_close(self._handle)
+

@@ -135,8 +135,7 @@ class Client:
         with self._lock:
             check(library.mmr_get_stats(self._handle, ctypes.byref(found)))
         self.pass_on_log()
-        return Stats(**{
-name: getattr(found, name) for name in Stats.__dataclass_fields__})
+        return Stats(**{name: getattr(found, name) for name in Stats.__dataclass_fields__})
 
     def setting(self, name: str, fallback: float = 0.0) -> float:
         """A number that the learner sets for its games: read it as an episode begins, after the last
@@ -161,7 +160,7 @@ name: getattr(found, name) for name in Stats.__dataclass_fields__})
             with self._lock:
                 if self._handle is None or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
                     return
-#That a learner which said goodbye is gone is no warning.
+            # That a learner which said goodbye is gone is no warning.
             said = text(line.value)
             known = self._left or (self._watched and said.startswith("no learner"))
             log.log(logging.INFO if known else _LEVELS[level.value], "%s", said)

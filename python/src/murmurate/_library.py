@@ -139,23 +139,23 @@ def _open() -> tuple[ctypes.CDLL, str]:
     inside = Path(__file__).with_name(SONAME)
     path = named or (str(inside) if inside.exists() else SONAME)
     try:
-  return ctypes.CDLL(path),
-         path except OSError as error : reason = str(error) if "libzmq" in reason
-      : raise ImportError(f
-                          "murmurate needs libzmq, which is not installed: apt install libzmq5 "
-                          "({reason})") if path is not SONAME
-      : raise
-        ImportError(f
-                    "murmurate: {path} cannot be loaded: {reason}; install the package again") raise
-        ImportError(f
-                    "murmurate: no {SONAME} in {inside.parent} nor where the system keeps "
-                    "libraries: pip install ./python in a"
-                    " clone of murmurate, or apt install the libmurmurate package that was built "
-                    "with it")
+        return ctypes.CDLL(path), path
+    except OSError as error:
+        reason = str(error)
+    if "libzmq" in reason:
+        raise ImportError(f"murmurate needs libzmq, which is not installed: apt install libzmq5 ({reason})")
+    if path is not SONAME:
+        raise ImportError(f"murmurate: {path} cannot be loaded: {reason}; install the package again")
+    raise ImportError(
+        f"murmurate: no {SONAME} in {inside.parent} nor where the system keeps libraries: pip install ./python in a"
+        " clone of murmurate, or apt install the libmurmurate package that was built with it"
+    )
 
-            def _load()
-                ->tuple[ctypes.CDLL, str] : library,
-                                        path = _open() try : library.mmr_abi_version.restype = c_uint32
+
+def _load() -> tuple[ctypes.CDLL, str]:
+    library, path = _open()
+    try:
+        library.mmr_abi_version.restype = c_uint32
         found = library.mmr_abi_version()
     except AttributeError:
         raise ImportError(f"murmurate: {path} is another library: unset MURMURATE_LIBRARY or name the right one")

@@ -80,8 +80,8 @@ void* Fill(Play& play) {
   const int milliseconds = play.Random(80);
   if (!play.c) {
     void* plugin = Load(MURMURATE_PLUGIN);
-    const auto enter = reinterpret_cast<void (*)(const char*, const char*, int)>(
-        dlsym(plugin, "plugin_play"));
+    const auto enter =
+        reinterpret_cast<void (*)(const char*, const char*, int)>(dlsym(plugin, "plugin_play"));
     enter(play.address, play.name, milliseconds);
     return plugin;
   }
@@ -160,8 +160,12 @@ int Main(int count, char** arguments) {
   const long files = Count("/proc/self/fd");
   if (count == 3) return files == std::atol(arguments[2]) ? 0 : 15;  // "files": see Child
   if (count != 7) return 2;
-  Play play{std::strcmp(arguments[1], "c") == 0, arguments[0], arguments[2], arguments[3],
-            std::atoi(arguments[6]), std::minstd_rand(std::strtoul(arguments[5], nullptr, 10))};
+  Play play{std::strcmp(arguments[1], "c") == 0,
+            arguments[0],
+            arguments[2],
+            arguments[3],
+            std::atoi(arguments[6]),
+            std::minstd_rand(std::strtoul(arguments[5], nullptr, 10))};
   const std::string how = arguments[4];
   if (how == "play") return PlayOn(play);
   if (how == "unload") return Unload(play);

@@ -7,8 +7,8 @@ std::unique_ptr<murmurate::RestlessGame> game;
 }
 
 extern "C" __attribute__((visibility("default"))) void plugin_play(const char* address,
-                                                                    const char* name,
-                                                                    int milliseconds) {
+                                                                   const char* name,
+                                                                   int milliseconds) {
   game = murmurate::NewCppGame(address, name);
   murmurate::PlayFor(*game, milliseconds);
 }
