@@ -251,61 +251,71 @@ INSTANTIATE_TEST_SUITE_P(Of, AGame,
                            return test.param.language + "Over" + way;
                          });
 
-/// 3.5 s: the learner gives its share to others. 11 s: the game's own session is lost to it. 31 s:
-/// the learner has forgotten it.
+/// A game that is stopped for `length_s`, once it has begun.
+class Sleeper {
+ public:
+  Sleeper(Room* room, const std::string& language, double length_s, double after_s)
+      : room_(*room),
+        name_(language + "-" + std::to_string(static_cast<int>(length_s))),
+        game_(room->Start(language, name_, "play", 1)),
+        stop_at_(Now() + after_s),
+        wake_at_(stop_at_ + length_s) {}
+
+  /// True when it is awake again.
+  bool SleptEnough() {
+    if (!stopped_ && Now() >= stop_at_) game_->Send(SIGSTOP), stopped_ = true;
+    if (awake_ || Now() < wake_at_) return awake_;
+    sent_ = NumberOf(*game_, "sent");
+    steps_ = NumberOf(*game_, "steps");
+    version_ = NumberOf(*game_, "version");
+    EXPECT_GT(sent_, 0u) << name_ << " slept before it had begun";
+    game_->Send(SIGCONT);
+    return awake_ = true;
+  }
+  void ExpectThatItIsBack() {
+    const std::uint64_t heard = room_.TrajectoriesOf(name_);
+    EXPECT_TRUE(Eventually(kPatience,
+                           [&] {
+                             return NumberOf(*game_, "steps") > steps_ &&
+                                    NumberOf(*game_, "sent") > sent_ + 2 &&
+                                    NumberOf(*game_, "version") > version_ + 2 &&
+                                    room_.TrajectoriesOf(name_) > heard;
+                           }))
+        << name_ << room_.Status().dump(1);
+    game_->Send(SIGKILL);
+    game_->Wait(5);
+  }
+
+ private:
+  Room& room_;
+  const std::string name_;
+  const std::unique_ptr<Process> game_;
+  const double stop_at_, wake_at_;
+  std::uint64_t sent_ = 0, steps_ = 0, version_ = 0;
+  bool stopped_ = false, awake_ = false;
+};
+
+/// 3.5 s: the learner gives its share to others. 11 s: longer than a session is kept without a
+/// word. 31 s: the learner has forgotten it.
 TEST(Games, SuspendedForLongerThanTheirSessionsAreBackInThem) {
   std::minstd_rand random = Seeded();
   Room shared(Way::kSharedMemory), tcp(Way::kTcp);
   std::vector<double> lengths{3.5, 11};
   if (std::getenv("MURMURATE_LONG") != nullptr) lengths.push_back(31);
-  struct Sleeper {
-    Room& room;
-    std::string name;
-    std::unique_ptr<Process> game;
-    double stop_at, wake_at;
-    std::uint64_t sent = 0, steps = 0, version = 0;
-    bool stopped = false, awake = false;
-  };
   std::list<Sleeper> sleepers;
   for (Room* room : {&shared, &tcp}) {
     for (const std::string language : {"c", "cpp"}) {
-      for (const double length : lengths) {
-        const std::string name = language + "-" + std::to_string(static_cast<int>(length));
-        const double stop_at = Now() + 0.5 + static_cast<double>(random() % 500) * 1e-3;
-        sleepers.push_back({*room, name, room->Start(language, name, "play", 1), stop_at,
-                            stop_at + length, 0, 0, 0});
-      }
+      for (const double length_s : lengths)
+        sleepers.emplace_back(room, language, length_s,
+                              0.5 + static_cast<double>(random() % 500) * 1e-3);
     }
   }
   EXPECT_TRUE(Eventually(lengths.back() + 3, [&] {
     bool all = true;
-    for (Sleeper& one : sleepers) {
-      if (!one.stopped && Now() >= one.stop_at) one.game->Send(SIGSTOP), one.stopped = true;
-      if (!one.awake && Now() >= one.wake_at) {
-        one.sent = NumberOf(*one.game, "sent");
-        one.steps = NumberOf(*one.game, "steps");
-        one.version = NumberOf(*one.game, "version");
-        EXPECT_GT(one.sent, 0u) << one.name << " slept before it had begun";
-        one.game->Send(SIGCONT), one.awake = true;
-      }
-      all &= one.awake;
-    }
+    for (Sleeper& one : sleepers) all &= one.SleptEnough();
     return all;
   }));
-  for (Sleeper& one : sleepers) {
-    const std::uint64_t heard = one.room.TrajectoriesOf(one.name);
-    EXPECT_TRUE(Eventually(kPatience,
-                           [&] {
-                             return NumberOf(*one.game, "steps") > one.steps &&
-                                    NumberOf(*one.game, "sent") > one.sent + 2 &&
-                                    NumberOf(*one.game, "version") > one.version + 2 &&
-                                    one.room.TrajectoriesOf(one.name) > heard;
-                           }))
-        << one.name << ": " << one.game->Output().substr(one.game->Output().size() - 200)
-        << one.room.Status().dump(1);
-    one.game->Send(SIGKILL);
-    one.game->Wait(5);
-  }
+  for (Sleeper& one : sleepers) one.ExpectThatItIsBack();
   shared.ExpectNoHarmDone();
   tcp.ExpectNoHarmDone();
 }
