@@ -10,6 +10,8 @@ std::uint32_t ProcessId() { return GetCurrentProcessId(); }
 HomeProcess::HomeProcess() : pid_(ProcessId()) {}
 HomeProcess::~HomeProcess() = default;
 
+void StandBehind() { (void)SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_IDLE); }
+
 void Nap(int microseconds) { Sleep(static_cast<DWORD>((microseconds + 999) / 1000)); }
 
 }  // namespace murmurate
