@@ -12,8 +12,8 @@
 //   generation += 1 (even); latest = buffer
 //
 // A version is packed straight from where it comes from, and Save reads the latest buffer back: the
-// three buffers are all that is held of the weights. One that was begun and never became whole stays
-// odd, out of everybody's reach, and is the one that the next version begins in.
+// three buffers are all that is held of the weights. One that was begun and never became whole
+// stays odd, out of everybody's reach, and is the one that the next version begins in.
 //
 // The two seq_cst pairs are Dekker's: either the agent sees the odd generation, or the writer sees
 // the pin. A trajectory stays on its buffer; when its generation has changed, the agent hands over
