@@ -4,11 +4,11 @@
 //
 //   bench_frame_time [shm|tcp] [milliseconds from frame to frame] [games at once] [rounds] [cores]
 //
-// ON and OFF take turns, in processes of their own, a few seconds each; while OFF plays, the learner
-// publishes nothing. It runs behind everybody (SCHED_IDLE), as if it were on another machine: what
-// is measured is what the client costs. A pair of turns in which other programs took more than [cores],
-// a twentieth, is thrown away. A frame's time is that of its work, not of the pause after it. The same
-// processes say what they hold in memory.
+// ON and OFF take turns, in processes of their own, a few seconds each; while OFF plays, the
+// learner publishes nothing. It runs behind everybody (SCHED_IDLE), as if it were on another
+// machine: what is measured is what the client costs. A pair of turns in which other programs took
+// more than [cores], a twentieth, is thrown away. A frame's time is that of its work, not of the
+// pause after it. The same processes say what they hold in memory.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -259,12 +259,9 @@ Started StartGame(const Plan& plan, bool on) {
   int ends[2];
   if (pipe(ends) != 0) Fail("no pipe to be had");
   const std::array<std::string, 6> arguments = {
-      on ? plan.address : "-",
-      plan.policy,
-      std::to_string(ends[1]),
-      std::to_string(static_cast<int>(kTurnS * 1e3 / plan.every_ms)),
-      std::to_string(plan.passes),
-      std::to_string(static_cast<std::int64_t>(plan.every_ms * 1e6))};
+      on ? plan.address : "-",     plan.policy,
+      std::to_string(ends[1]),     std::to_string(static_cast<int>(kTurnS * 1e3 / plan.every_ms)),
+      std::to_string(plan.passes), std::to_string(static_cast<std::int64_t>(plan.every_ms * 1e6))};
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
@@ -306,7 +303,7 @@ void PrintSide(const Side& side) {
               side.Mean([](const Turn& t) { return t.weights_received; }) / seconds,
               side.Mean([](const Turn& t) { return t.trajectories_sent; }) / seconds,
               side.Mean([](const Turn& t) { return t.trajectories_dropped; }) / seconds);
-  const auto mib = [&](long Turn::* field) {
+  const auto mib = [&](long Turn::*field) {
     return side.Mean([field](const Turn& t) { return t.*field; }) / 1024;
   };
   std::printf("    resident %.1f MiB (anonymous %.1f, shared memory %.1f, files %.1f); ",
@@ -359,8 +356,8 @@ int Main(int argc, char** argv) {
   plan.address = plan.shm ? "ipc://" + *folder + "/frame-time"
                           : "tcp://127.0.0.1:" + std::to_string(20000 + getpid() % 10000 * 3);
   Work work;
-  plan.passes = static_cast<int>(static_cast<double>(kWorkNs) * 1e-9 /
-                                 SecondsPerCall([&] { work.Pass(); }));
+  plan.passes =
+      static_cast<int>(static_cast<double>(kWorkNs) * 1e-9 / SecondsPerCall([&] { work.Pass(); }));
   const ModelSpec spec = SevenMegabytes();
   const double weights_mib = static_cast<double>(PayloadBytes(ParameterLayout(spec))) / (1 << 20);
   Side on{"ON"}, off{"OFF"};

@@ -1,5 +1,7 @@
 #include "bench/live_learner.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,8 +16,12 @@ LiveLearner::LiveLearner(Options options) : options_(std::move(options)) {
   InitializeParameters(options_.spec, 1, parameters_);
   channel_ = std::make_shared<ExperienceChannel>(options_.spec, options_.trajectory_length,
                                                  options_.batch);
-  publishing_ = *Publishing::Open(
-      context_, {family.announce, family.weights, "bench", kIncarnation, options_.shm, {}});
+  publishing_ = *Publishing::Open(context_, {family.announce,
+                                             family.weights,
+                                             "bench-" + std::to_string(getpid()),
+                                             kIncarnation,
+                                             options_.shm,
+                                             {}});
   segment_ = *publishing_->AddModel("default", options_.spec, options_.shm);
   IngestOptions ingest;
   ingest.listen = {options_.address};

@@ -55,7 +55,8 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
       bell_(std::make_shared<SenderBell>()),
       settings_(std::make_shared<SettingsTable>()),
       roster_(options_, bell_, settings_),
-      receiver_(options_.log) {
+      receiver_(options_.log,
+                options_.pace == Pace::kNever && options_.updates == Updates::kAutomatic) {
   if (address.empty()) {
     bell_->closed.store(true, std::memory_order_release);
     return;

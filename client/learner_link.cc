@@ -31,7 +31,10 @@ LearnerLink::LearnerLink(SocketContext& context, std::string address, ClientOpti
       bell_(std::move(bell)),
       settings_(std::move(settings)),
       session_(RandomIdentity()),
-      fetcher_(context, session_.sender()),
+      fetcher_(context, session_.sender(),
+               options_.updates == Updates::kAutomatic
+                   ? std::function<void()>([bell = bell_] { bell->wake.Set(); })
+                   : std::function<void()>()),
       started_ns_(MonotonicNs()) {
   OpenSocket();
 }

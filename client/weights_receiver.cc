@@ -8,6 +8,9 @@ namespace murmurate {
 namespace {
 
 constexpr int kLongestSleepMs = 1000;
+// Beside a game: 128 KiB are packed, then nothing for longer than that takes.
+constexpr std::size_t kFloatsAtOnce = 32 * 1024;
+constexpr int kPauseUs = 400;
 
 }  // namespace
 
@@ -21,11 +24,18 @@ struct WeightsReceiver::Source : WeightSink {
     return subscriber->TakeNewer(known, this) && published;
   }
   void Begin() override {
+    hurried = begun;
     begun = true;
+    since_pause = 0;
     policies->Begin();
   }
   void Put(std::size_t first, std::span<const float> numbers) override {
-    if (begun) policies->Put(first, numbers);
+    if (!begun) return;
+    policies->Put(first, numbers);
+    since_pause += numbers.size();
+    if (!receiver.gives_way_ || hurried || since_pause < kFloatsAtOnce) return;
+    since_pause = 0;
+    Nap(kPauseUs);
   }
   bool End(const VersionStamp& stamp, const ActSettings& act) override;
   void Refuse(const std::string& reason);
@@ -36,6 +46,8 @@ struct WeightsReceiver::Source : WeightSink {
   std::shared_ptr<WeightSubscriber> subscriber;
   VersionStamp known;
   bool begun = false, published = false;
+  bool hurried = false;  // the last one never ended
+  std::size_t since_pause = 0;
   bool complained = false;
 };
 
@@ -106,6 +118,7 @@ int WeightsReceiver::TakeNewer() {
 }
 
 void WeightsReceiver::PollOnce() {
+  if (gives_way_ && !std::exchange(stands_behind_, true)) StandBehind();
   std::vector<FutexWait> waits{{&wake_, wake_.load(std::memory_order_acquire)}};
   for (const auto& source : sources()) {
     const FutexWord* word = source->subscriber->word();

@@ -18,7 +18,12 @@ namespace murmurate {
 
 class WeightsReceiver {
  public:
-  explicit WeightsReceiver(LogCallback log) : log_(std::move(log)) {}
+  /// `gives_way`: for mmr-weights beside a game that plays in real time (Pace::kNever). It then
+  /// runs only on a core that nobody else wants, and packs a large version with pauses, so that no
+  /// frame meets more than a little of it; one that was torn meanwhile is packed again without
+  /// them.
+  explicit WeightsReceiver(LogCallback log, bool gives_way = false)
+      : log_(std::move(log)), gives_way_(gives_way) {}
 
   /// mmr-client: from now on `model` takes its weights from `subscriber` into `policies`.
   void Subscribe(std::shared_ptr<ClientModel> model, std::shared_ptr<PolicySet> policies,
@@ -37,6 +42,8 @@ class WeightsReceiver {
   std::vector<std::shared_ptr<Source>> sources() const;
 
   const LogCallback log_;
+  const bool gives_way_;
+  bool stands_behind_ = false;
   mutable std::mutex mutex_;
   std::mutex taking_;  ///< whoever takes: PolicySet has one writer
   std::vector<std::shared_ptr<Source>> sources_;

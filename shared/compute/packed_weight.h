@@ -16,7 +16,8 @@ namespace murmurate {
 void PackWeight(int depth, int columns, const float* weight, float* packed,
                 const DenseKernels& kernels = BestDenseKernels());
 
-/// Where number `index` of the weight as it lies unpacked lies packed, and how many follow it in both.
+/// Where number `index` of the weight as it lies unpacked lies packed, and how many follow it in
+/// both.
 struct PackedRun {
   std::size_t place = 0, count = 0;
 };

@@ -142,8 +142,8 @@ void PackedSteps::AddSteps(const ParameterLayout& layout, const std::vector<Plan
   }
 }
 
-/// visit(place in the packed block, place in the policy section, count), for all of [first, end) that
-/// is not between two tensors.
+/// visit(place in the packed block, place in the policy section, count), for all of [first, end)
+/// that is not between two tensors.
 template <typename Visit>
 void PackedSteps::VisitRuns(std::size_t first, std::size_t end, Visit visit) const {
   for (const PackedTensor& tensor : tensors_) {

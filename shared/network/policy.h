@@ -2,9 +2,9 @@
 // kernels: what Act runs. One source of kernels compiled for AVX-512, AVX2 and plain C++, chosen at
 // run time (shared/compute/dense_kernels.h).
 //
-// A Policy is one version. Pack() or PackPart() is called by the thread that receives weights; afterwards any
-// number of threads may read it at once. Nothing here allocates after construction, locks, or calls
-// the system.
+// A Policy is one version. Pack() or PackPart() is called by the thread that receives weights;
+// afterwards any number of threads may read it at once. Nothing here allocates after construction,
+// locks, or calls the system.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class Policy {
 
   /// `policy` and `statistics`: those sections of the flat block, in the layout of the spec.
   void Pack(std::span<const float> policy, std::span<const float> statistics);
-  /// The same numbers in pieces: `numbers` from number `first` on of the policy section and then the
-  /// statistics; in order, without gaps. It is packed when the last one was given.
+  /// The same numbers in pieces: `numbers` from number `first` on of the policy section and then
+  /// the statistics; in order, without gaps. It is packed when the last one was given.
   void PackPart(std::size_t first, std::span<const float> numbers);
   /// What was packed.
   void Unpack(std::span<float> policy, std::span<float> statistics) const;

@@ -7,18 +7,36 @@
 namespace murmurate {
 
 bool NetworkSubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
-  const std::deque<WeightPiece> pieces = TakePieces();
-  if (pieces.empty() && taken_ && known.version == 0 && passing_.version == 0) {
+  std::optional<WeightPiece> piece = NextPiece();
+  if (!piece && taken_ && known.version == 0 && passing_.version == 0) {
     lost_.store(true, std::memory_order_relaxed);
   }
   bool whole = false;
-  for (const WeightPiece& piece : pieces) whole |= Take(piece, into);
+  for (; piece; piece = NextPiece()) whole |= Take(*piece, into);
   return whole;
 }
 
-std::deque<WeightPiece> NetworkSubscriber::TakePieces() {
+std::optional<WeightPiece> NetworkSubscriber::NextPiece() {
+  std::optional<WeightPiece> next;
+  bool room = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!pieces_.empty()) {
+      next = std::move(pieces_.front());
+      pieces_.pop_front();
+    }
+    room = withheld_ && pieces_.size() <= kMostWaiting;
+    if (room) withheld_ = false;
+  }
+  if (room) on_room_();
+  return next;
+}
+
+bool NetworkSubscriber::MayAskForMore() {
+  if (!on_room_) return true;
   std::lock_guard lock(mutex_);
-  return std::exchange(pieces_, {});
+  withheld_ = pieces_.size() > kMostWaiting;
+  return !withheld_;
 }
 
 bool NetworkSubscriber::Take(const WeightPiece& piece, WeightSink* into) {

@@ -1,13 +1,17 @@
 // NetworkSubscriber: where mmr-client leaves the chunks of versions as they come, and mmr-weights
 // takes them: it hashes them and puts them into the sink as they pass, so that nobody ever holds a
-// version as it came. A version that is all here makes those before it void: whoever takes seldom
+// version as it came. Where somebody takes as they come, mmr-client asks for no more chunks than a
+// few ahead of that. A version that is all here makes those before it void: whoever takes seldom
 // (Updates::kManual) finds one whole version and what has come of the next, no more.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "shared/transport/socket.h"
 #include "shared/weights/payload_hash.h"
@@ -26,7 +30,10 @@ struct WeightPiece {
 
 class NetworkSubscriber : public WeightSubscriber {
  public:
-  explicit NetworkSubscriber(const ModelSpec& spec) : reader_(ParameterLayout(spec)) {}
+  /// `on_room`: called by the taking thread when MayAskForMore would no longer say no; none where
+  /// nobody takes as they come: it then always says yes.
+  explicit NetworkSubscriber(const ModelSpec& spec, std::function<void()> on_room = {})
+      : on_room_(std::move(on_room)), reader_(ParameterLayout(spec)) {}
 
   bool TakeNewer(const VersionStamp& known, WeightSink* into) override;
   const FutexWord* word() const override { return &word_; }
@@ -34,6 +41,8 @@ class NetworkSubscriber : public WeightSubscriber {
 
   /// mmr-client.
   void Deliver(WeightPiece piece);
+  /// mmr-client: false while more than a few chunks wait to be taken.
+  bool MayAskForMore();
   /// mmr-client: the reader asked for weights although it had taken them, or took their end
   /// without their beginning: it lost them.
   bool TakeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
@@ -43,11 +52,14 @@ class NetworkSubscriber : public WeightSubscriber {
 
  private:
   void Wake();
-  std::deque<WeightPiece> TakePieces();
+  std::optional<WeightPiece> NextPiece();
   bool Take(const WeightPiece& piece, WeightSink* into);
 
+  static constexpr std::size_t kMostWaiting = 4;
+  const std::function<void()> on_room_;
   std::mutex mutex_;
   std::deque<WeightPiece> pieces_;
+  bool withheld_ = false;  // MayAskForMore said no
   FutexWord word_{0};
   std::atomic<bool> lost_{false}, closed_{false};
   std::atomic<std::uint64_t> damaged_{0};

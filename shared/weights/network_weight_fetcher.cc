@@ -19,8 +19,10 @@ constexpr std::int64_t kSilentNs = kNanosecondsPerSecond;
 constexpr std::int64_t kNotYetNs = 20 * kNanosecondsPerMillisecond;
 
 struct Model {
-  explicit Model(const ModelSpec& model)
-      : spec(model), subscriber(std::make_shared<NetworkSubscriber>(model)), assembly(model) {}
+  Model(const ModelSpec& model, const std::function<void()>& on_room)
+      : spec(model),
+        subscriber(std::make_shared<NetworkSubscriber>(model, on_room)),
+        assembly(model) {}
 
   ModelSpec spec;
   std::shared_ptr<NetworkSubscriber> subscriber;
@@ -35,10 +37,12 @@ struct Model {
 }  // namespace
 
 struct NetworkWeightFetcher::State {
-  State(SocketContext& sockets, std::uint64_t client) : context(sockets), sender(client) {}
+  State(SocketContext& sockets, std::uint64_t client, std::function<void()> waker)
+      : context(sockets), sender(client), wake(std::move(waker)) {}
 
   SocketContext& context;
   const std::uint64_t sender;
+  const std::function<void()> wake;
   std::string announce_address, weights_address;
   std::uint64_t incarnation = 0;
   std::optional<Socket> weights;
@@ -51,6 +55,7 @@ struct NetworkWeightFetcher::State {
   void OnMessage(Message message, std::int64_t now_ns);
   void OnChunk(const wire::Chunk& chunk, Frame block, std::int64_t now_ns);
   void LookBack(Model& model, std::int64_t now_ns);
+  void TopUp(const ModelKey& key, Model& model, std::int64_t now_ns);
   void Pull(const ModelKey& key, Model& model, std::int64_t now_ns);
 };
 
@@ -121,11 +126,7 @@ void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk, Frame block,
     case WeightAssembly::Outcome::kNext:
       model.last_chunk_ns = now_ns;
       model.subscriber->Deliver(std::move(piece));
-      if (model.window_end < model.assembly.total() &&
-          model.window_end < model.assembly.received() + kTopUpBytes + 1 &&
-          SendPull(found->first, chunk.version, model.assembly.received())) {
-        model.window_end = model.assembly.received() + kCredit * wire::kChunkBytes;
-      }
+      TopUp(found->first, model, now_ns);
       break;
     case WeightAssembly::Outcome::kLast:
       model.have = chunk.version;
@@ -144,6 +145,20 @@ void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk, Frame block,
   }
 }
 
+/// Moves the window of a version in transfer on, when half of it has come and been taken.
+void NetworkWeightFetcher::State::TopUp(const ModelKey& key, Model& model, std::int64_t now_ns) {
+  const WeightAssembly& assembly = model.assembly;
+  if (!model.pulling || assembly.version() == 0 || model.window_end >= assembly.total() ||
+      model.window_end >= assembly.received() + kTopUpBytes + 1) {
+    return;
+  }
+  if (!model.subscriber->MayAskForMore()) {
+    model.last_chunk_ns = now_ns;  // it is we who are silent
+  } else if (SendPull(key, assembly.version(), assembly.received())) {
+    model.window_end = assembly.received() + kCredit * wire::kChunkBytes;
+  }
+}
+
 /// What the reader found: a damaged version is fetched again, but not at once: its learner may have
 /// nothing better.
 void NetworkWeightFetcher::State::LookBack(Model& model, std::int64_t now_ns) {
@@ -157,8 +172,10 @@ void NetworkWeightFetcher::State::LookBack(Model& model, std::int64_t now_ns) {
 
 void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::int64_t now_ns) {
   LookBack(model, now_ns);
+  TopUp(key, model, now_ns);
   if (model.pulling && now_ns - model.last_chunk_ns >= kSilentNs) model.pulling = false;
   if (model.pulling || model.newest <= model.have || now_ns < model.not_before_ns) return;
+  if (!model.subscriber->MayAskForMore()) return;
   model.assembly.Abort();
   if (!SendPull(key, 0, 0)) return;  // not connected: the next round tries again
   model.pulling = true;
@@ -166,8 +183,9 @@ void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::i
   model.window_end = kCredit * wire::kChunkBytes;
 }
 
-NetworkWeightFetcher::NetworkWeightFetcher(SocketContext& context, std::uint64_t sender)
-    : state_(std::make_unique<State>(context, sender)) {}
+NetworkWeightFetcher::NetworkWeightFetcher(SocketContext& context, std::uint64_t sender,
+                                           std::function<void()> wake)
+    : state_(std::make_unique<State>(context, sender, std::move(wake))) {}
 
 NetworkWeightFetcher::~NetworkWeightFetcher() {
   for (auto& [key, model] : state_->models) model.subscriber->Close();
@@ -213,7 +231,7 @@ std::shared_ptr<WeightSubscriber> NetworkWeightFetcher::AddModel(const std::stri
   const auto found = state_->models.find(key);
   if (found != state_->models.end() && found->second.spec == spec) return found->second.subscriber;
   RemoveModel(name);
-  Model& model = state_->models.try_emplace(key, spec).first->second;
+  Model& model = state_->models.try_emplace(key, spec, state_->wake).first->second;
   // Without announcements (no descriptor left) versions still come by NoteVersion.
   if (state_->weights && !state_->Subscribe(key, &model).ok()) model.announce.reset();
   return model.subscriber;

@@ -56,7 +56,10 @@ class NetworkWeightServer {
 /// Chunks are passed to the subscribers, which mmr-weights reads.
 class NetworkWeightFetcher {
  public:
-  NetworkWeightFetcher(SocketContext& context, std::uint64_t sender);
+  /// `wake`: makes the polling thread look again, called by the threads that take weights; with it,
+  /// chunks are asked for as they are taken, without it as they come (Updates::kManual).
+  NetworkWeightFetcher(SocketContext& context, std::uint64_t sender,
+                       std::function<void()> wake = {});
   ~NetworkWeightFetcher();
   /// (Re)connects to the addresses of HELLO_OK; does nothing when none of the three changed.
   Status Connect(const std::string& announce_address, const std::string& weights_address,

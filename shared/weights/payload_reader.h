@@ -25,7 +25,8 @@ class PayloadReader {
   void Take(std::size_t bytes, WeightSink* into, Load load) {
     while (bytes > 0) {
       const bool begins = received_ < sizeof(Preamble);
-      const std::size_t count = std::min(bytes, begins ? sizeof(Preamble) - received_ : kSliceBytes);
+      const std::size_t count =
+          std::min(bytes, begins ? sizeof(Preamble) - received_ : kSliceBytes);
       load(begins ? reinterpret_cast<std::byte*>(&preamble_) + received_
                   : reinterpret_cast<std::byte*>(slice_.data()),
            count);

@@ -10,8 +10,8 @@
 // The writer: slot = next after latest; sequence += 1 (odd); payload; version; sequence += 1;
 // latest; word += 1; futex wake. The reader: latest, sequence (even?), copy, sequence again
 // (equal?): the sequence alone decides whether a copy is whole; until then it lies where nobody
-// plays from it. Torn three times: it keeps what it has. Payload words are moved with acquire/release atomics (plain moves on x86, right elsewhere,
-// understood by TSan).
+// plays from it. Torn three times: it keeps what it has. Payload words are moved with
+// acquire/release atomics (plain moves on x86, right elsewhere, understood by TSan).
 #pragma once
 
 #include <memory>

@@ -41,8 +41,8 @@ std::size_t PayloadBytes(const ParameterLayout& layout);
 void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
                   std::span<std::byte> payload);
 
-/// Where a version is put as it comes, piece by piece: nobody keeps it as it came, so a player holds
-/// no more than the packed buffers it plays from. Used by the thread that calls TakeNewer.
+/// Where a version is put as it comes, piece by piece: nobody keeps it as it came, so a player
+/// holds no more than the packed buffers it plays from. Used by the thread that calls TakeNewer.
 class WeightSink {
  public:
   virtual ~WeightSink() = default;

@@ -55,8 +55,8 @@ inline Snapshot SampleSnapshot(const ModelSpec& spec, std::uint64_t version) {
 inline bool IsWhole(const ModelSpec& spec, const ReceivedWeights& weights) {
   const ParameterLayout layout(spec);
   const std::uint64_t version = weights.stamp.version;
-  bool whole = weights.in_order &&
-               weights.numbers.size() == layout.policy.count + layout.statistics.count;
+  bool whole =
+      weights.in_order && weights.numbers.size() == layout.policy.count + layout.statistics.count;
   for (std::size_t i = 0; whole && i < layout.policy.count; ++i) {
     whole = weights.numbers[i] == SampleValue(version, i);
   }

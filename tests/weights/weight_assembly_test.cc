@@ -123,6 +123,7 @@ TEST_F(Assembly, ChunksAreTakenAsTheyCome) {
 TEST_F(Assembly, WhoTakesSeldomFindsTheNewestWholeVersionAndNoneBefore) {
   for (const std::size_t i : {0, 1}) Add(one_, i);
   for (const std::size_t i : {0, 1}) Add(two_, i);
+  EXPECT_TRUE(reader_.MayAskForMore()) << "it takes seldom: it is not waited for";
   const Sent three(spec_, 3);
   EXPECT_EQ(Add(three, 0), Outcome::kNext);
   ASSERT_TRUE(Takes());
@@ -133,6 +134,18 @@ TEST_F(Assembly, WhoTakesSeldomFindsTheNewestWholeVersionAndNoneBefore) {
   ASSERT_TRUE(Takes());
   EXPECT_EQ(got_.stamp.version, 3u);
   EXPECT_TRUE(IsWhole(spec_, got_));
+}
+
+TEST_F(Assembly, NoMoreIsAskedForThanAFewChunksAheadOfWhoTakesThem) {
+  int room = 0;
+  NetworkSubscriber reader(spec_, [&] { ++room; });
+  EXPECT_TRUE(reader.MayAskForMore());
+  for (int i = 0; i < 5; ++i) reader.Deliver({{5, 1}, 0, i == 0, false, Frame(one_.Block(1))});
+  EXPECT_FALSE(reader.MayAskForMore());
+  EXPECT_EQ(room, 0);
+  EXPECT_FALSE(reader.TakeNewer({}, &got_));
+  EXPECT_EQ(room, 1) << "said once";
+  EXPECT_TRUE(reader.MayAskForMore());
 }
 
 TEST_F(Assembly, AVersionThatBeganElsewhereIsFetchedAgain) {
