@@ -4,9 +4,12 @@
 
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/report_names.h"
+#include "shared/core/random.h"
+#include "tests/client/interrupter.h"
 
 namespace murmurate {
 namespace {
@@ -71,21 +74,25 @@ TEST(BlockPool, UnderHammeringNoBlockIsInTwoHands) {
   pool.TakeOwn();
   std::atomic<int> doubled{0};
   const auto hammer = [&](int mark) {
-    for (int round = 0; round < 200'000; ++round) {
-      TrajectoryBlock* held[3];
-      const int count = 1 + round % 3;
-      for (int i = 0; i < count; ++i) {
-        held[i] = pool.TakeSpare();
-        held[i]->steps = mark;
-      }
-      for (int i = 0; i < count; ++i) {
-        doubled += held[i]->steps != mark;
-        pool.GiveSpare(held[i]);
+    Random random(static_cast<std::uint64_t>(mark));
+    std::vector<TrajectoryBlock*> held;
+    for (int round = 0; round < 2'000'000 || !held.empty(); ++round) {
+      if (round < 2'000'000 && held.size() < 3 && random.UniformInt(2) == 0) {
+        held.push_back(pool.TakeSpare());
+        held.back()->steps = mark;
+      } else if (!held.empty()) {
+        std::swap(held[random.UniformInt(static_cast<std::uint32_t>(held.size()))], held.back());
+        doubled += held.back()->steps != mark;
+        pool.GiveSpare(held.back());
+        held.pop_back();
       }
     }
   };
   std::thread other([&] { hammer(2); });
-  hammer(1);
+  {
+    const Interrupter interrupter(other.native_handle());
+    hammer(1);
+  }
   other.join();
   EXPECT_EQ(doubled.load(), 0);
   EXPECT_EQ(TakeAll(pool).size(), 7u) << "none was lost";

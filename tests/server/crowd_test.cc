@@ -20,7 +20,7 @@ TEST(Crowd, TenThousandAgentsLearnInSixtyFourMebibytesBesideTheirObservations) {
                                "algorithm.batch_steps=16384", "--set", "algorithm.minibatch=1024",
                                "--set", "optimizer.learning_rate=3e-3"});
   Process crowd(place.path(), {address, std::to_string(kAgents), std::to_string(kLength), "80"},
-                {MURMURATE_CROWD});
+                {MURMURATE_EXAMPLES "/../tests/server/crowd"});
   ASSERT_EQ(crowd.Wait(100), 0) << crowd.Errors();
   const auto said = nlohmann::json::parse(crowd.Output());
   RecordProperty("crowd", crowd.Output());
