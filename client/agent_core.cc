@@ -46,6 +46,7 @@ void AgentCore::Close() {
     }
   }
   recorder_.HandOverNews(steps());
+  NoteOpen();
   model_->pins->Remove(&pin_);
   closed_.store(true, std::memory_order_release);
   model_->bell->roster_changed.store(true, std::memory_order_release);
@@ -74,6 +75,7 @@ void AgentCore::ChangeGear(AgentGear* gear) {
   }
   fitted_ = gear;
   recorder_.Attach(gear->ring.get(), gear->episodes);
+  NoteOpen();
   if (gear->reseed) random_ = Random(gear->seed);
   playing_ = recorded_ = drawn_ = false;
   hold_ = {};
@@ -97,6 +99,7 @@ void AgentCore::Settle() {
   AgentGear* gear = gear_.load(std::memory_order_acquire);
   if (gear != fitted_) [[unlikely]]
     ChangeGear(gear);
+  NoteOpen();
   if (recorder_.open()) {
     if (recorded_) recorder_.Settle(step_reward_);
     if (!sight_.good) {
@@ -115,11 +118,25 @@ void AgentCore::Leave() {
   if (recorder_.steps() == 0) return DropTrajectory();
   playing_ = recorded_ = false;
   recorder_.HandOver(sight_.row, steps());
+  NoteOpen();
 }
 
 void AgentCore::DropTrajectory() {
   playing_ = recorded_ = false;
   recorder_.Drop();
+  NoteOpen();
+}
+
+/// Wherever a trajectory was begun or has left, and at each step: the game may have gone on in
+/// another thread.
+void AgentCore::NoteOpen() {
+  if (model_->pace == Pace::kNever) return;
+  const std::thread::id now = recorder_.open() ? std::this_thread::get_id() : std::thread::id();
+  if (now == opened_in_) [[likely]]
+    return;
+  if (opened_in_ != std::thread::id()) model_->bell->open.Closed(opened_in_);
+  if (now != std::thread::id()) model_->bell->open.Opened(now);
+  opened_in_ = now;
 }
 
 bool AgentCore::WeightsAppeared() const {
@@ -150,23 +167,29 @@ bool AgentCore::WantsToRecord() const {
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. True: recorded.
 bool AgentCore::Wait() {
   bool record = false;
-  model_->WaitFor([&](bool timed_out) {
+  model_->WaitFor([&] {
     AgentGear* gear = gear_.load(std::memory_order_acquire);
     if (gear != fitted_) ChangeGear(gear);
     record = WantsToRecord();
-    return MayBegin(record) || (timed_out && StuckInOneThread(record));
+    if (MayBegin(record)) return true;
+    if (!record || !HoldsUpItsThread()) return false;
+    record = false;
+    return true;
   });
   return record;
 }
 
-/// Nothing moves, and another agent of this client holds a finished trajectory: it may be waiting
-/// for its turn in this very thread, and the learner for what it holds. Then play on, ahead of
-/// credit.
-bool AgentCore::StuckInOneThread(bool record) {
-  if (!record || model_->pace != Pace::kCredit || model_->finished.load() == 0) return false;
+/// Credit is for one batch under one version (lock-step, staleness "block") and all of it is spent:
+/// the next comes when that batch is there, and part of it may be what another agent of this very
+/// thread has not finished. Which agents these are follows from play alone, not from time, so a
+/// run in lock-step repeats. Elsewhere a learner gives every agent of a client its credit.
+bool AgentCore::HoldsUpItsThread() const {
+  const bool rounds =
+      model_->pace == Pace::kLockstep || model_->at_version.load(std::memory_order_acquire) > 0;
+  if (!rounds || !model_->live.load(std::memory_order_acquire)) return false;
   if (fitted_->policies->empty() && model_->without_policy == WithoutPolicy::kWait) return false;
-  model_->started.fetch_add(1, std::memory_order_acq_rel);
-  return true;
+  return !model_->HasCredit(fitted_->ring->layout().length) &&
+         model_->bell->open.AnyOf(std::this_thread::get_id());
 }
 
 bool AgentCore::MayBegin(bool record) {
@@ -215,6 +238,7 @@ void AgentCore::Begin(bool record) {
   playing_ = true;
   if (recorder_.open()) return recorder_.Restamp(stamp);
   if (!record || !recorder_.Start(stamp, steps())) return;
+  NoteOpen();
   fitted_->memory->Write(recorder_.state0(), recorder_.frames0());
   begun_ns_ = MonotonicNs();
   steps_until_clock_ = kStepsBetweenClocks;

@@ -9,7 +9,8 @@
 //   Allow  the mask of the step; one that allows nothing becomes none and costs the trajectory
 //   Step   settle the last step (its reward is final now); hand the trajectory over when it is
 //          full, too old, or its version's buffer was taken; begin one if none is open (the only
-//          place that may wait, and only for a pace that asks for it); pin the version; remember;
+//          place that may wait, and only for a pace that asks for it; not for what only this
+//          thread can bring: such a step is played and not recorded); pin the version; remember;
 //          run the policy; choose; record
 #pragma once
 
@@ -21,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "client/agent_gear.h"
@@ -125,7 +127,8 @@ class AgentCore {
   void Begin(bool record);
   bool Wait();
   bool MayBegin(bool record);
-  bool StuckInOneThread(bool record);
+  bool HoldsUpItsThread() const;
+  void NoteOpen();
   bool WantsToRecord() const;
   bool WeightsAppeared() const;
   bool Aged();
@@ -171,9 +174,10 @@ class AgentCore {
   Random random_;
   PolicyHold hold_;
   ActSettings settings_;
-  bool playing_ = false;   ///< hold_ (or no buffer at all) is what this step is played with
-  bool recorded_ = false;  ///< the last action is the last step of the open block
-  bool acted_ = false;     ///< an action of the running episode is there to be rewarded
+  bool playing_ = false;       ///< hold_ (or no buffer at all) is what this step is played with
+  bool recorded_ = false;      ///< the last action is the last step of the open block
+  bool acted_ = false;         ///< an action of the running episode is there to be rewarded
+  std::thread::id opened_in_;  ///< where the open trajectory is counted; none: nowhere
   PlayMode mode_ = PlayMode::kTrain, next_mode_ = PlayMode::kTrain;
   double step_reward_ = 0.0;
   EpisodeSoFar episode_;

@@ -61,6 +61,7 @@ void AgentCore::End(EndKind kind, Success success) {
   if (recorder_.open() && (recorder_.full() || recorder_.finals_used_up())) {
     playing_ = false;
     recorder_.HandOver({}, steps());
+    NoteOpen();
   } else if (mode_ == PlayMode::kEvaluate) {
     recorder_.HandOverNews(steps());
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/open_trajectories.h"
 #include "client/platform.h"
 #include "client/policy_set.h"
 #include "client/settings_table.h"
@@ -29,7 +30,8 @@ struct SenderBell {
   std::atomic<bool> wanted{false};
   std::atomic<bool> roster_changed{false};  ///< an agent came or closed
   std::atomic<bool> closed{false};          ///< the client is gone: nobody will ever send
-  const HomeProcess home;                   ///< whose threads are at the other end
+  OpenTrajectories open;
+  const HomeProcess home;  ///< whose threads are at the other end
   bool nobody_hears() const { return closed.load(std::memory_order_acquire) || home.left(); }
 
   /// mmr-client, before it sleeps: false when something is ready after all.
@@ -104,33 +106,33 @@ class ClientModel {
   }
   std::atomic<int> waiting{0};             ///< agents that sleep just now: for reports
   std::atomic<std::int64_t> waited_ns{0};  ///< all of them together, ever
-  /// An agent's thread: look(timed_out) again and again until it is true, asleep between.
-  /// timed_out: nothing has changed for kLookAgainMs.
+  /// An agent's thread: look() again and again until it is true, asleep between, at most
+  /// kLookAgainMs.
   template <typename Look>
   void WaitFor(Look look) {
-    for (bool timed_out = false;;) {
+    for (;;) {
       const std::uint32_t seen = progress.load(std::memory_order_seq_cst);
-      if (look(timed_out)) return;
+      if (look()) return;
       const FutexWait wait{&progress, seen};
       const std::int64_t since_ns = MonotonicNs();
       waiting.fetch_add(1, std::memory_order_relaxed);
       WaitForAny({&wait, 1}, kLookAgainMs);
       waiting.fetch_sub(1, std::memory_order_relaxed);
       waited_ns.fetch_add(MonotonicNs() - since_ns, std::memory_order_relaxed);
-      timed_out = progress.load(std::memory_order_seq_cst) == seen &&
-                  MonotonicNs() - since_ns >= kLookAgainMs * kNanosecondsPerMillisecond;
     }
   }
   static constexpr int kLookAgainMs = 50;
   /// Open trajectories that have all their steps and leave at their agent's next Act.
   std::atomic<int> finished{0};
-  /// Takes credit for one trajectory of T steps if there is any.
+  /// Whether there is credit for one more trajectory of T steps.
+  bool HasCredit(int trajectory_length) const {
+    return Covers(started.load(std::memory_order_acquire), trajectory_length);
+  }
+  /// Takes it if there is any.
   bool Reserve(int trajectory_length) {
     std::int64_t begun = started.load(std::memory_order_acquire);
     do {
-      const std::uint64_t needed =
-          static_cast<std::uint64_t>(begun + 1) * static_cast<std::uint64_t>(trajectory_length);
-      if (needed > steps_total.load(std::memory_order_acquire)) return false;
+      if (!Covers(begun, trajectory_length)) return false;
     } while (!started.compare_exchange_weak(begun, begun + 1, std::memory_order_acq_rel));
     return true;
   }
@@ -166,6 +168,12 @@ class ClientModel {
   }
 
  private:
+  bool Covers(std::int64_t begun, int trajectory_length) const {
+    const std::uint64_t needed =
+        static_cast<std::uint64_t>(begun + 1) * static_cast<std::uint64_t>(trajectory_length);
+    return needed <= steps_total.load(std::memory_order_acquire);
+  }
+
   mutable std::mutex mutex_;
   std::shared_ptr<PolicySet> policies_;
   std::string unplayable_reason_;

@@ -243,9 +243,10 @@ void LearnerLink::NoteWaiting(const std::vector<RosterModel>& models, std::int64
     std::string text = "model " + model.name + ": " + std::to_string(model.waiting.load()) +
                        " agents have waited for " + what + " for a second";
     if (model.finished.load() > 0) {
-      text += ", and " + std::to_string(model.finished.load()) +
-              " others hold a finished trajectory until their next Act: play agents of one thread "
-              "as an AgentGroup";
+      text +=
+          ", and " + std::to_string(model.finished.load()) +
+          " others, in other threads, hold a finished trajectory until their next Act: do not let "
+          "those threads wait for this one";
     }
     Log(LogLevel::kWarning, text);
   }

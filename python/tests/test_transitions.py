@@ -124,10 +124,34 @@ def test_in_lockstep_a_single_environment_arrives_as_it_was_played() -> None:
         check_recording(learner, 1, 390)
 
 
-def test_lockstep_with_several_agents_is_refused_in_words() -> None:
-    for env in (SyncVectorEnv([Counting, Counting]), Passing()):
-        with pytest.raises(murmurate.InvalidArgument, match='use pace="credit"'):
-            murmurate.Actor("ipc:///nowhere/at-all", env=env, pace="lockstep")
+def test_in_lockstep_a_vectorized_environment_plays_the_same_run_twice() -> None:
+    """Truncations hand trajectories of 8 steps over early, so its agents finish at different times."""
+    runs = []
+    for _ in range(2):
+        env = SyncVectorEnv([partial(Counting, i) for i in range(3)])
+        with Learner() as learner:
+            with murmurate.Actor(learner.address, env=env, pace="lockstep") as actor:
+                assert actor.run(steps=900).steps >= 900
+                assert actor.stats().version >= 5
+            learner.stop()
+            runs.append(lives(read_recordings(learner.recordings, row_bytes=16)))
+        env.close()
+    assert len(runs[0]) == len(runs[1]) == 3
+    for agent, once in runs[0].items():
+        again = runs[1][agent]
+        assert min(len(once), len(again)) >= 15
+        for one, other in zip(once, again):
+            assert one.observation.tobytes() == other.observation.tobytes()
+            assert one.action.tobytes() == other.action.tobytes()
+
+
+def test_in_lockstep_agents_that_come_and_go_play_on() -> None:
+    with Learner() as learner:
+        with murmurate.Actor(
+            learner.address, env=Passing(), pace="lockstep", policies={"npc-*": "npc"}
+        ) as actor:
+            assert actor.run(steps=600).steps >= 600
+            assert actor.stats().version >= 3
 
 
 def test_pettingzoo_agents_come_and_go_and_play_the_model_that_their_name_says() -> None:

@@ -202,16 +202,112 @@ TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
   EXPECT_TRUE(acted.load());
 }
 
+/// Agents of one thread, under a version that credit of `trajectories` is for.
+struct Thread {
+  Thread(Pace pace, int agents, int trajectories, int length) : bench(length, {.pace = pace}) {
+    for (int i = 0; i < agents; ++i) {
+      all.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? agents : 1));
+      auto gear = MakeGear(bench.policies, all.back()->rows(), length);
+      rings.push_back(gear->ring);
+      all.back()->Fit(std::move(gear));
+      group.push_back(all.back().get());
+    }
+    bench.Publish(1);
+    Grant(trajectories * length, 1);
+    bench.model->live.store(true);
+  }
+  void Grant(int steps, std::uint64_t version) {
+    bench.model->steps_total.store(static_cast<std::uint64_t>(steps));
+    bench.model->at_version.store(version);
+    bench.model->Progress();
+  }
+  void ActTogetherOnce() {
+    std::vector<std::int32_t> actions(group.size());
+    ActTogether(group, std::vector<float>(3 * group.size(), 0.5f), actions);
+    for (BenchAgent* agent : Agents()) agent->Reward(1);
+  }
+  std::vector<BenchAgent*> Agents() const {
+    std::vector<BenchAgent*> agents;
+    for (const auto& agent : all) agents.push_back(agent.get());
+    return agents;
+  }
+  int Ready(std::size_t agent) const { return rings[agent]->ReadyCount(); }
+
+  Workbench bench;
+  std::vector<std::unique_ptr<BenchAgent>> all;
+  std::vector<std::shared_ptr<TrajectoryRing>> rings;
+  std::vector<AgentCore*> group;
+};
+
+TEST(AgentCore, InLockstepOneOfAGroupThatLeftEarlyPlaysOnUnrecordedUntilTheOthersHaveFinished) {
+  // T / 8 = 1 final observation: its first truncation uses it up, and it hands over one step.
+  Thread thread(Pace::kLockstep, 2, 2, 8);
+  thread.ActTogetherOnce();
+  thread.all[0]->End(kTruncated, std::vector<float>(3));
+  ASSERT_EQ(thread.Ready(0), 1);
+  std::atomic<int> played{1};
+  std::thread game([&] {
+    for (; played < 9; ++played) thread.ActTogetherOnce();
+  });
+  EXPECT_TRUE(Soon([&] { return played.load() == 8; })) << played.load() << ": it waits for itself";
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_EQ(played.load(), 8) << "all is handed over: now it waits for the next version";
+  EXPECT_EQ(thread.Ready(1), 1);
+  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 7u);
+  thread.Grant(32, 2);
+  thread.bench.Publish(2);
+  EXPECT_TRUE(Soon([&] { return played.load() == 9; }));
+  game.join();
+  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 7u) << "the ninth is recorded again";
+}
+
+TEST(AgentCore, AgentsOfOneThreadThatAreNoGroupPlayInLockstepForAStepATrajectory) {
+  Thread thread(Pace::kLockstep, 2, 2, 4);
+  std::atomic<int> played{0};
+  std::thread game([&] {
+    for (; played < 5; ++played) {
+      for (BenchAgent* agent : thread.Agents()) agent->Act(std::vector<float>(3)), agent->Reward(1);
+    }
+  });
+  EXPECT_TRUE(Soon([&] { return thread.Ready(1) == 1; })) << "the first waits for the second";
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_EQ(thread.Ready(0), 1);
+  thread.Grant(16, 2);
+  thread.bench.Publish(2);
+  EXPECT_TRUE(Soon([&] { return played.load() == 5; }));
+  game.join();
+  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 1u);
+  EXPECT_EQ(thread.all[1]->counts().steps_dropped.load(), 0u);
+}
+
+TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrecorded) {
+  Thread thread(Pace::kCredit, 3, 1, 4);  // staleness "block": a batch of one trajectory
+  std::atomic<int> played{0};
+  std::thread game([&] {
+    for (; played < 5; ++played) thread.ActTogetherOnce();
+  });
+  EXPECT_TRUE(Soon([&] { return thread.Ready(0) == 1; })) << "it waits for itself";
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_EQ(played.load(), 4);
+  EXPECT_EQ(thread.all[1]->counts().steps_dropped.load(), 4u);
+  thread.Grant(8, 2);
+  thread.bench.Publish(2);
+  EXPECT_TRUE(Soon([&] { return played.load() == 5; }));
+  game.join();
+}
+
 TEST(ClientModel, WhatChangesWhileAnAgentLooksIsNotSleptThrough) {
   Workbench bench(0);
   int looks = 0;
-  bench.model->WaitFor([&](bool timed_out) {
-    EXPECT_FALSE(timed_out) << "it slept to the end";
+  const std::int64_t before_ns = MonotonicNs();
+  bench.model->WaitFor([&] {
     if (looks++ > 0) return true;
     bench.model->Progress();  // what it waits for comes when it has just seen that it is not there
     return false;
   });
   EXPECT_EQ(looks, 2);
+  EXPECT_LT(MonotonicNs() - before_ns, ClientModel::kLookAgainMs * kNanosecondsPerMillisecond)
+      << "it slept to the end";
 }
 
 TEST(ClientModel, CreditIsNotSpentTwice) {

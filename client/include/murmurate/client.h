@@ -210,13 +210,6 @@ class Agent {
   std::shared_ptr<AgentCore> core_;
 };
 
-class AgentGroup;
-  friend struct Internals;
-  explicit Agent(std::shared_ptr<AgentCore> core);
-  void Close();
-  std::shared_ptr<AgentCore> core_;
-};
-
 /// `size` agents of one vectorized simulator, played with one batched pass: what each has finished
 /// leaves before any of them waits. Agents of one thread that are no group may play in every pace,
 /// too; under kLockstep one that has spent its credit then plays on unrecorded until the others

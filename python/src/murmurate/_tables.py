@@ -18,9 +18,6 @@ def table_for(client: Client, env: Any, model: str, policies: dict[str, str] | N
             f"{env} takes turns (PettingZoo AEC): give pettingzoo.utils.conversions.aec_to_parallel(env)"
         )
     many = callable(getattr(env, "observation_space", None))
-    if client.pace == "lockstep" and (many or hasattr(env, "single_observation_space")):
-        # One thread plays them all: the first to have spent its share would wait for the others.
-        raise InvalidArgument('pace="lockstep" is for an environment with one agent: use pace="credit"')
     if many:
         return Parallel(client, env, model, policies)
     if policies:
