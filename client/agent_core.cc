@@ -95,6 +95,7 @@ void AgentCore::Settle() {
   AgentGear* gear = gear_.load(std::memory_order_acquire);
   if (gear != fitted_) [[unlikely]]
     ChangeGear(gear);
+  NoteOpen();
   if (recorder_.open()) {
     if (recorded_) recorder_.Settle(step_reward_);
     if (!sight_.good) {
@@ -122,14 +123,16 @@ void AgentCore::DropTrajectory() {
   NoteOpen();
 }
 
-/// Wherever a trajectory was begun or has left.
+/// Wherever a trajectory was begun or has left, and at each step: the game may have gone on in
+/// another thread.
 void AgentCore::NoteOpen() {
   if (model_->pace == Pace::kNever) return;
-  const bool counted = opened_in_ != std::thread::id();
-  if (recorder_.open() == counted) return;
-  if (counted) return model_->bell->open.Closed(std::exchange(opened_in_, {}));
-  opened_in_ = std::this_thread::get_id();
-  model_->bell->open.Opened(opened_in_);
+  const std::thread::id now = recorder_.open() ? std::this_thread::get_id() : std::thread::id();
+  if (now == opened_in_) [[likely]]
+    return;
+  if (opened_in_ != std::thread::id()) model_->bell->open.Closed(opened_in_);
+  if (now != std::thread::id()) model_->bell->open.Opened(now);
+  opened_in_ = now;
 }
 
 bool AgentCore::WeightsAppeared() const {

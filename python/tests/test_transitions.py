@@ -131,7 +131,7 @@ def test_in_lockstep_a_vectorized_environment_plays_the_same_run_twice() -> None
         env = SyncVectorEnv([partial(Counting, i) for i in range(3)])
         with Learner() as learner:
             with murmurate.Actor(learner.address, env=env, pace="lockstep") as actor:
-                assert actor.run(steps=900).steps == 900
+                assert actor.run(steps=900).steps >= 900
                 assert actor.stats().version >= 5
             learner.stop()
             runs.append(lives(read_recordings(learner.recordings, row_bytes=16)))
@@ -147,7 +147,9 @@ def test_in_lockstep_a_vectorized_environment_plays_the_same_run_twice() -> None
 
 def test_in_lockstep_agents_that_come_and_go_play_on() -> None:
     with Learner() as learner:
-        with murmurate.Actor(learner.address, env=Passing(), pace="lockstep") as actor:
+        with murmurate.Actor(
+            learner.address, env=Passing(), pace="lockstep", policies={"npc-*": "npc"}
+        ) as actor:
             assert actor.run(steps=600).steps >= 600
             assert actor.stats().version >= 3
 
