@@ -1,6 +1,5 @@
 # What `cmake --install` leaves for those who build games: the client as one archive, the C ABI as a
 # shared library, the public headers, find_package and pkg-config. Components: see packages.cmake.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Inside the house a room is a library of its own; a user links one file, with the objects of all of
@@ -44,6 +43,9 @@ configure_package_config_file(cmake/package/murmurate-config.cmake.in
   ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/murmurate-config-version.cmake
   COMPATIBILITY SameMinorVersion)
+foreach(place PREFIX FULL_INCLUDEDIR)  # from the folder of the file
+  file(RELATIVE_PATH pc_${place} ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_${place}})
+endforeach()
 configure_file(cmake/package/murmurate.pc.in ${PROJECT_BINARY_DIR}/package/murmurate.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake
               ${PROJECT_BINARY_DIR}/package/murmurate-config-version.cmake
@@ -63,21 +65,22 @@ install(TARGETS murmurate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT 
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/murmurate)
 install(FILES README.md DESTINATION ${documents} COMPONENT daemon)
 install(FILES schemas/README.md DESTINATION ${documents}/schemas COMPONENT daemon)
-install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon)
+install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon
+  PATTERN CMakeLists.txt EXCLUDE PATTERN reference EXCLUDE)
 install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_PERMISSIONS
   PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)
 
-# A plug-in of the daemon each (server/parameters/collective.cc looks for it there).
+# A plug-in of the daemon each.
 foreach(engine mpi nccl)
   if(TARGET murmurate_collective_${engine})
     install(TARGETS murmurate_collective_${engine}
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/murmurate COMPONENT ${engine})
+      LIBRARY DESTINATION ${MURMURATE_PLUG_INS} COMPONENT ${engine})
   endif()
 endforeach()
 
-# The Python package: pure, it opens libmurmurate.so.
+# The Python package: pure, it opens libmurmurate.so. (`pip install -e` leaves a copy of that among its sources.)
 if(EXISTS ${PROJECT_SOURCE_DIR}/python/src/murmurate/__init__.py)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/src/murmurate DESTINATION lib/python3/dist-packages
-    COMPONENT python PATTERN __pycache__ EXCLUDE)
+    COMPONENT python FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 endif()

@@ -13,6 +13,12 @@ if(WIN32)
   set(MURMURATE_PLATFORM platform_windows)
 endif()
 
+# Plug-ins of the daemon, and the way to them from where the daemon is.
+include(GNUInstallDirs)
+set(MURMURATE_PLUG_INS ${CMAKE_INSTALL_LIBDIR}/murmurate)
+file(RELATIVE_PATH MURMURATE_PLUG_INS_FROM_DAEMON
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/murmurate)
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -25,10 +26,10 @@ CLONE = HERE.parent
 SONAME = "libmurmurate.so.1"
 TAG = "py3-none-linux_x86_64"
 INSTALL = "run scripts/install-packages.sh build"
-NEEDED = {  # what CMake says it has not got -> the Debian package
-    "libzmq": "libzmq3-dev", "CPPZMQ_INCLUDE": "cppzmq-dev", "FlatBuffers": "libflatbuffers-dev",
-    "FLATC": "flatbuffers-compiler", "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
-    "PkgConfig": "pkg-config", "CMAKE_CXX_COMPILER": "g++", "Unix Makefiles": "ninja-build", "Ninja": "ninja-build",
+NEEDED = {  # what CMake says it has not got -> the Debian package; the first of several is the reason
+    "Unix Makefiles": "ninja-build", "Ninja": "ninja-build", "CMAKE_CXX_COMPILER": "g++", "PkgConfig": "pkg-config",
+    "libzmq": "libzmq3-dev", "FLATBUFFERS_INCLUDE": "libflatbuffers-dev", "FLATC": "flatbuffers-compiler",
+    "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
 }  # fmt: skip
 _NOT_FOUND = r"(No|Package|Could not find|Could NOT find|[Uu]nable to find)\b[^\n]*\b{0}\b|\b{0}\b[^\n]*not (set|found)"
 
@@ -88,7 +89,8 @@ def _library() -> Path:
     if not (build / "build.ninja").is_file():
         build = CLONE / "build" / "python"
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        _run("cmake", "-S", str(CLONE), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release",
+        # Fresh: an earlier try may have found another generator, or less than is there now.
+        _run("cmake", "--fresh", "-S", str(CLONE), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release",
              "-DMURMURATE_CLIENT_ONLY=ON")  # fmt: skip
     _run("cmake", "--build", str(build), "--target", "murmurate_shared", "--parallel")
     return (build / "client" / SONAME).resolve()
@@ -136,11 +138,17 @@ def _write_wheel(folder: str, contents: dict[str, bytes]) -> str:
     return name
 
 
+def _license() -> bytes:
+    """A clone has it above this folder, an sdist in it."""
+    found = [folder / "LICENSE" for folder in (HERE, CLONE) if (folder / "LICENSE").is_file()]
+    return found[0].read_bytes() if found else b"Apache-2.0\n"
+
+
 def _contents() -> dict[str, bytes]:
     return {
         f"{INFO}/METADATA": _metadata().encode(),
         f"{INFO}/WHEEL": _wheel_text().encode(),
-        f"{INFO}/LICENSE": (CLONE / "LICENSE").read_bytes() if (CLONE / "LICENSE").is_file() else b"Apache-2.0\n",
+        f"{INFO}/LICENSE": _license(),
     }
 
 
@@ -177,4 +185,8 @@ def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     with tarfile.open(Path(sdist_directory) / f"{name}.tar.gz", "w:gz") as archive:
         for path in [HERE / "pyproject.toml", HERE / "build_backend.py", HERE / "README.md", *_sources()]:
             archive.add(path, f"{name}/{path.relative_to(HERE)}")
+        for path, content in (("PKG-INFO", _metadata().encode()), ("LICENSE", _license())):
+            entry = tarfile.TarInfo(f"{name}/{path}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     return f"{name}.tar.gz"

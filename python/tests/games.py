@@ -73,7 +73,7 @@ class Passing(ParallelEnv[str, np.ndarray, int]):
         return spaces.Discrete(3 if agent.startswith("npc") else 2)
 
     def _identity(self, agent: str) -> int:
-        return self.possible_agents.index(agent)
+        return Passing.possible_agents.index(agent)
 
     def _length(self, agent: str) -> int:
         return 20 if agent == "player_0" else length_of(self._identity(agent), self._life[agent])
@@ -102,18 +102,41 @@ class Passing(ParallelEnv[str, np.ndarray, int]):
             observations[name] = seen(self._identity(name), self._life[name], self._step[name], actions[name])
         self.agents = [name for name in self.agents if not (terminated[name] or truncated[name])]
         newborn = f"npc-{self._round // 2}"
-        if self._round % 2 == 0 and newborn in self.possible_agents and "player_0" in self.agents:
+        if self._round % 2 == 0 and newborn in Passing.possible_agents and "player_0" in self.agents:
             observations[newborn] = self._born(newborn)
             rewards[newborn], terminated[newborn], truncated[newborn] = 0.0, False, False
         return observations, rewards, terminated, truncated, {name: {} for name in observations}
+
+
+class Alike(Passing):
+    """All see the same and have the same choices: a greedy policy has one action for all of them.
+    `taken`: those of each agent."""
+
+    def __init__(self) -> None:
+        self.possible_agents = list(Passing.possible_agents)
+        super().__init__()
+        self.taken: dict[str, set[int]] = {}
+
+    @lru_cache(maxsize=None)
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(3)
+
+    def _born(self, agent: str) -> np.ndarray:
+        return np.zeros_like(super()._born(agent))
+
+    def step(self, actions: dict[str, int]) -> Any:
+        for name, action in actions.items():
+            self.taken.setdefault(name, set()).add(action)
+        observations, *rest = super().step(actions)
+        return {name: np.zeros(4, np.float32) for name in observations}, *rest
 
 
 class Masked(gym.Env[Any, Any]):
     """Only one of four actions is allowed at each step, another each time; says so in one of three
     ways. A forbidden action fails the test."""
 
-    def __init__(self, way: str) -> None:
-        self.way, self._allowed, self._step = way, 0, 0
+    def __init__(self, way: str, length: int = 5) -> None:
+        self.way, self._length, self._allowed, self._step = way, length, 0, 0
         box, mask = spaces.Box(-1, 1, (2,), np.float32), spaces.MultiBinary(4)
         self.observation_space = spaces.Dict({"observation": box, "action_mask": mask}) if way == "observation" else box
         self.action_space = spaces.Discrete(4)
@@ -139,7 +162,7 @@ class Masked(gym.Env[Any, Any]):
         self._step += 1
         self._allowed = (self._allowed + 1 + self._step) % 4
         observation, info = self._now()
-        return observation, 1.0, self._step % 5 == 0, self._step % 7 == 0 and self._step % 5 != 0, info
+        return observation, 1.0, self._step == self._length, False, info
 
 
 class Anything(gym.Env[Any, Any]):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import gymnasium as gym
@@ -99,6 +100,31 @@ def make(folder: Path, name: str) -> Path:
     return folder / name
 
 
+def test_a_ctrl_c_that_ended_a_run_ends_no_more_than_that() -> None:
+    """The watch comes to see it only when the run is over."""
+
+    class Interrupting(gym.Env[np.ndarray, int]):
+        observation_space, action_space = NUMBERS, CHOICE
+
+        def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None) -> object:
+            return np.zeros(4, np.float32), {}
+
+        def step(self, action: int) -> object:
+            os.kill(os.getpid(), signal.SIGINT)
+            return np.zeros(4, np.float32), 0.0, False, False, {}
+
+    with murmurate.Actor("ipc:///nowhere/at-all", env=Interrupting(), pace="never", without_policy="random") as actor:
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(100)  # no other thread runs until this one waits
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                actor.run(steps=10)
+        finally:
+            sys.setswitchinterval(interval)
+        time.sleep(1.5)
+        assert actor.state().state == "no learner"
+
+
 def test_a_learner_that_ends_sends_its_actors_home() -> None:
     with Learner() as learner:
         with murmurate.Actor(learner.address, env=gym.make("CartPole-v1")) as actor:
@@ -115,6 +141,54 @@ def test_a_learner_that_dies_is_missed_after_the_patience_given() -> None:
             learner.process.kill()
             with pytest.raises(murmurate.LearnerGone, match="has been gone for 0.5 s"):
                 actor.run(patience_s=0.5)
+
+
+class Slow(gym.Env[np.ndarray, int]):
+    """One episode that never ends; `pause` is called in each step."""
+
+    observation_space, action_space = NUMBERS, CHOICE
+
+    def __init__(self, pause: Callable[[], object]) -> None:
+        self._pause = pause
+
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None) -> object:
+        return np.zeros(4, np.float32), {}
+
+    def step(self, action: int) -> object:
+        self._pause()
+        return np.zeros(4, np.float32), 0.0, False, False, {}
+
+
+def test_patience_counts_absence_and_not_the_time_between_two_questions() -> None:
+    with Learner() as learner:
+        pauses: list[float] = []
+
+        def pause() -> None:
+            pauses.append(time.monotonic())
+            if len(pauses) == 3:
+                time.sleep(1.5)  # it answers all that time
+                learner.process.kill()
+                assert eventually(lambda: not actor.state().in_session)
+
+        with murmurate.Actor(learner.address, env=Slow(pause)) as actor:
+            actor.run(steps=1)
+            assert actor.run(steps=3, patience_s=1.0).steps == 3
+            with pytest.raises(murmurate.LearnerGone):
+                actor.run(patience_s=1.0)
+
+
+def test_a_slow_environment_hears_the_goodbye_at_its_next_step() -> None:
+    with Learner() as learner:
+        pauses: list[int] = []
+
+        def pause() -> None:
+            pauses.append(0)
+            if len(pauses) == 3:
+                learner.stop()
+                assert eventually(lambda: actor.state().should_stop)
+
+        with murmurate.Actor(learner.address, env=Slow(pause)) as actor:
+            assert actor.run(steps=100).steps == 3
 
 
 def test_spaces_that_a_learner_does_not_have_are_refused_in_its_words() -> None:
@@ -170,6 +244,13 @@ def test_arguments_that_make_no_sense_are_refused_in_one_sentence() -> None:
             murmurate.Client(**{"address": "ipc:///nowhere/at-all", **given})
     with pytest.raises(murmurate.InvalidArgument, match="needs env="):
         murmurate.Actor()
+
+
+def test_without_an_environment_there_is_nothing_to_run_or_to_evaluate() -> None:
+    with murmurate.Actor("ipc:///nowhere/at-all", observation_space=NUMBERS, action_space=CHOICE) as actor:
+        for play in (actor.run, actor.evaluate):
+            with pytest.raises(murmurate.InvalidArgument, match=r"give Actor\(env=...\), or loop over act yourself"):
+                play()
 
 
 def test_what_is_closed_says_so() -> None:

@@ -71,6 +71,17 @@ def test_any_action_is_in_its_space(name: str) -> None:
         assert len({repr(action) for action in env.actions}) > 1
 
 
+def test_a_bound_that_float32_does_not_have_is_kept() -> None:
+    """0.1 as float32 is 0.100000001: beyond it, and -0.1 likewise."""
+    space = spaces.Box(-0.1, 0.1, (2,), np.float64)
+    with murmurate.Client(NOBODY["address"], without_policy="default") as client:
+        agent = client.agent(NUMBERS, space, default_action=[0.1, -0.1])
+        assert agent.act(np.zeros(3)).tolist() == [0.1, -0.1]
+    large = spaces.Box(-1e300, 1e300, (1,), np.float64)
+    with murmurate.Client(NOBODY["address"], without_policy="random") as client:
+        assert large.contains(client.agent(NUMBERS, large).act(np.zeros(3)))
+
+
 @pytest.mark.parametrize("seen", ["double numbers", "category", "a table of flags", "nested", "image"])
 @pytest.mark.parametrize("done", ["choice from", "a table of choices", "double numbers", "dict", "tuple"])
 def test_vectorized_environments_have_the_same(seen: str, done: str) -> None:

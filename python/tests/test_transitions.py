@@ -4,6 +4,7 @@ of environment. The games' numbers say where they come from; the learner records
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import murmurate
-from games import FIRST_ACTION, Counting, Passing, length_of, reward_of, terminates
+from games import FIRST_ACTION, Alike, Counting, Passing, length_of, reward_of, terminates
 from learner import Learner, Trajectory, read_recordings
 from pettingzoo.test import parallel_api_test
 
 FIRST, TERMINATED, TRUNCATED = 1, 2, 4
+NOBODY = {"address": "ipc:///nowhere/at-all", "pace": "never", "without_policy": "random"}
 
 
 def numbers(rows: np.ndarray) -> np.ndarray:
@@ -182,6 +184,34 @@ def test_agents_that_nobody_announced_play_too() -> None:
         assert len({agent.model for agent in actor.agents}) >= 3
 
 
+def test_agents_that_nobody_announced_wait_for_weights_and_are_evaluated_too() -> None:
+    """They are born inside evaluate()."""
+    from pettingzoo.test.example_envs import generated_agents_parallel_v0
+
+    policies = {f"type{i}_*": f"type{i}" for i in range(32)}
+    with Learner("[run]\nlog_interval_s = 0.05\n" + murmurate_small()) as learner:
+        env = generated_agents_parallel_v0.parallel_env(max_cycles=20)
+        with murmurate.Actor(learner.address, env=env, policies=policies) as actor:
+            assert actor.evaluate(30, seed=3).episodes >= 30
+            models = {agent.model for agent in actor.agents}
+            assert len(models) >= 3
+        learner.stop()
+        for model in models:
+            assert not read_recordings(learner.recordings, model, row_bytes=4), f"{model} learned from evaluation"
+
+
+def test_every_agent_of_a_policy_file_plays_greedily(tmp_path: Path) -> None:
+    """npc-0 ... are born while it is played, and the env says nothing of possible_agents."""
+    with Learner() as learner:
+        with murmurate.Actor(learner.address, env=Alike()) as actor:
+            actor.run(steps=100)
+            actor.save(tmp_path / "alike.policy")
+    env = Alike()
+    del env.possible_agents
+    murmurate.evaluate(tmp_path / "alike.policy", env, episodes=200)
+    assert len(env.taken) >= 7 and all(len(actions) == 1 for actions in env.taken.values()), env.taken
+
+
 def check_lives_of_many(trajectories: list[Trajectory]) -> int:
     """An agent of ours may play for one name after another: each episode is of one of them."""
     steps = 0
@@ -297,13 +327,40 @@ def test_masks_are_obeyed_and_recorded_however_they_are_given() -> None:
             assert (masks.argmax(axis=1) == actions).all(), way
 
 
-@pytest.mark.parametrize("way", ["observation", "info"])
-def test_masks_of_vectorized_environments_are_obeyed(way: str) -> None:
+@pytest.mark.parametrize("make", [SyncVectorEnv, AsyncVectorEnv])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("way", ["observation", "info", "method"])
+def test_masks_of_vectorized_environments_are_obeyed(way: str, mode: AutoresetMode, make: type) -> None:
+    """Each ends at another time, so that one of them is reset while the others play on."""
     from games import Masked
 
-    env = SyncVectorEnv([partial(Masked, way) for _ in range(3)], autoreset_mode="SameStep")
-    with murmurate.Actor("ipc:///nowhere/at-all", env=env, pace="never", without_policy="random") as actor:
-        actor.run(steps=300)
+    env = make([partial(Masked, way, length) for length in (3, 4, 7)], autoreset_mode=mode)
+    try:
+        with murmurate.Actor(env=env, **NOBODY) as actor:
+            assert actor.run(steps=300).episodes > 60
+    finally:
+        env.close()
+
+
+def test_masks_that_only_some_environments_have_are_refused_in_words() -> None:
+    from games import Masked
+
+    env = SyncVectorEnv([partial(Masked, "method"), partial(Masked, "info")])
+    with pytest.raises(murmurate.InvalidArgument, match=r"only some .* have action_masks\(\): give it to all"):
+        murmurate.Actor(env=env, **NOBODY)
+
+
+def test_what_is_to_be_done_before_each_reset_needs_an_environment_that_does_not_reset_itself() -> None:
+    for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+        with murmurate.Actor(env=SyncVectorEnv([Counting, Counting], autoreset_mode=mode), **NOBODY) as actor:
+            with pytest.raises(murmurate.InvalidArgument, match="AutoresetMode.DISABLED"):
+                actor.run(steps=10, before_episode=lambda: None)
+    asked = []
+    env = SyncVectorEnv([Counting, partial(Counting, 1)], autoreset_mode=AutoresetMode.DISABLED)
+    with murmurate.Actor(env=env, **NOBODY) as actor:
+        # Lengths by games.length_of: 3 10 8 ... and 6 4 11 ...: resets at the start, 3, 6, 10 and 13.
+        actor.run(steps=26, before_episode=lambda: asked.append(None))
+        assert len(asked) == 5
 
 
 def test_gymnasium_is_the_real_one() -> None:

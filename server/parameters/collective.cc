@@ -77,13 +77,14 @@ Result<void*> Load(const std::string& name) {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   const std::string file = "murmurate_collective_" + name + ".so";
-  for (const fs::path& place : {folder / file, folder / "../lib/murmurate" / file}) {
+  const fs::path installed = (folder / MURMURATE_PLUG_INS).lexically_normal();
+  for (const fs::path& place : {folder / file, installed / file}) {
     if (!fs::exists(place, error)) continue;
     // Global: MPI loads parts of itself, which look for the rest among the global names.
     if (void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
     return NotThere(name, std::string("it cannot be loaded (") + dlerror() + ")");
   }
-  return NotThere(name, file + " is not in " + folder.string());
+  return NotThere(name, file + " is not in " + folder.string() + " nor in " + installed.string());
 }
 
 }  // namespace

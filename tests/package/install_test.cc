@@ -13,6 +13,7 @@
 namespace murmurate {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -96,6 +97,15 @@ TEST(Install, EveryHeaderStandsAloneAndIsReachedFromThoseThatProgramsInclude) {
     EXPECT_EQ(alone.code, 0) << header << ": " << alone.errors;
   }
   EXPECT_GE(HeadersOf(include + "/..").size(), 7u);
+}
+
+TEST(Install, DocumentsAreThereAndWhatMakesThemIsNot) {
+  const Workplace place;
+  const std::string documents = Install(place) + "/share/doc/murmurate/docs";
+  EXPECT_TRUE(fs::exists(documents + "/python.md"));
+  for (const auto& entry : fs::recursive_directory_iterator(documents))
+    if (entry.is_regular_file())
+      EXPECT_THAT(entry.path().extension(), AnyOf(".md", ".svg", ".png")) << entry.path();
 }
 
 TEST(Install, NothingOfTheBuildsPlaceIsLeftInWhatTellsBuildersOfGames) {

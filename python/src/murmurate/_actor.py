@@ -82,7 +82,6 @@ class Actor:
             self.client.close()
             raise
         self._must_wait = without_policy == "wait" and policy is None
-        self._last_heard: float | None = None
         self._ask_at = 0.0
         self._watch = Watch(self.client) if self.client.address is not None else None
 
@@ -117,6 +116,10 @@ class Actor:
     def evaluate(self, episodes: int = 100, *, seed: int | None = None) -> Played:
         """Plays greedily with the newest weights; the learner shows the returns as eval/..., and
         learns nothing from them. An episode stays with the version it began under."""
+        if self.env is None:
+            raise InvalidArgument(
+                "evaluate() plays an environment: give Actor(env=...), or loop over act yourself, with mode('evaluate')"
+            )
         self._await_weights()
         self.mode("evaluate")
         try:
@@ -127,8 +130,9 @@ class Actor:
             self.mode("train")
 
     def _await_weights(self) -> None:
-        """Here rather than in C: a learner that refuses is an error."""
-        while self._must_wait:
+        """Here rather than in C: a learner that refuses is an error. An environment whose agents nobody
+        knows yet waits in C: what a learner has no agent of, it sends no weights of."""
+        while self._must_wait and self.agents:
             state = self.client.state()
             if state.state == "refused":
                 raise Refused(f"{self.client.address}: {state.reason}")
@@ -139,15 +143,13 @@ class Actor:
 
     def _go_on(self, patience_s: float) -> bool:
         now = time.monotonic()
-        if self.client.address is None or now < self._ask_at:
+        if self._watch is None or now < self._ask_at:
             return True
         self._ask_at = now + _LOOK_S
         state = self.client.state()
         if state.state == "refused":
             raise Refused(f"{self.client.address}: {state.reason}")
-        if state.in_session:
-            self._last_heard = now
-        elif patience_s > 0 and self._last_heard is not None and now - self._last_heard > patience_s:
+        if 0 < patience_s < self._watch.absent_s(state):
             raise LearnerGone(
                 f"the learner at {self.client.address} has been gone for {patience_s:g} s, so this actor ends; start"
                 " both again, or let it wait longer with patience_s= (0: for ever)"
@@ -221,8 +223,7 @@ class Actor:
 
     def mode(self, mode: Mode) -> None:
         """From the next episode on, for all agents: "train", "evaluate" or "silent"."""
-        for agent in self.agents:
-            agent.mode(mode)
+        self._table.mode(mode)
 
     # ---- the client --------------------------------------------------------------------------
 

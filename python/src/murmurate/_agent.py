@@ -10,8 +10,8 @@ import numpy as np
 
 from . import _library as c
 from ._buffers import Actions, Observations
-from ._errors import Closed, InvalidArgument
-from ._library import check, fail, library, made, patiently, sized
+from ._errors import InvalidArgument
+from ._library import Handle, check, fail, library, made, patiently, sized
 from ._spaces import CSpace, Spaces, spaces_of
 
 if TYPE_CHECKING:
@@ -38,10 +38,6 @@ def _options(observation: CSpace, action: CSpace, model: str, default: Actions |
     return options
 
 
-def _closed(*given: Any, **named: Any) -> Any:
-    raise Closed("this agent is closed: make another with Client.agent")
-
-
 Act = Callable[..., Any]
 
 
@@ -56,11 +52,9 @@ class Agent:
         *,
         model: str = "default",
         default_action: Any = None,
-        _handle: ctypes.c_void_p | None = None,
+        _handle: Handle | None = None,
     ) -> None:
-        self._handle: ctypes.c_void_p | None = None
         self.client, self.model = client, model
-        self._of_group = _handle is not None
         seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
         self._observations = Observations(seen, done, None)
         self._actions = Actions(done, None)
@@ -70,7 +64,7 @@ class Agent:
                 default = Actions(done, None)
                 default.write(default_action)
             options = _options(CSpace(seen), CSpace(done), model, default)
-            _handle = made(library.mmr_agent_new(client._handle, ctypes.byref(options)))
+            _handle = made(library.mmr_agent_new(client._handle, ctypes.byref(options)), library.mmr_agent_close)
             client._players.add(self)
         self._handle = _handle
         self._bind(seen, done)
@@ -89,20 +83,22 @@ class Agent:
         elif leaf.continuous:
             self.act = self._quick_numbers()  # type: ignore[method-assign]
 
-    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand.
+    # What `reward` does, and `act` with one box in, one choice or one box out: everything at hand, and
+    # the handle held (by way of _act).
 
     def _quick_reward(self) -> Callable[[float], None]:
         handle, add = self._handle, library.mmr_reward
+        pointer = handle.pointer
 
         def quick(reward: float) -> None:
-            if add(handle, reward) < 0:
-                fail()
+            if add(pointer, reward) < 0:
+                handle.fail()  # and so holds it
 
         return quick
 
     def _quick_choice(self, start: int) -> Act:
         write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act
-        handle, memory = self._handle, self._observations.memory[0]
+        handle, memory = self._handle.pointer, self._observations.memory[0]
         values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
 
         def quick(observation: Any, mask: Any = None) -> Any:
@@ -116,7 +112,7 @@ class Agent:
 
     def _quick_numbers(self) -> Act:
         write, any_act, act = self._observations.writers[0][1], self._act, library.mmr_act_continuous
-        handle, memory, numbers = self._handle, self._observations.memory[0], self._actions.numbers
+        handle, memory, numbers = self._handle.pointer, self._observations.memory[0], self._actions.numbers
         values, count = ctypes.c_void_p(memory.ctypes.data), ctypes.c_uint64(memory.size)
         room, width = ctypes.c_void_p(numbers.ctypes.data), ctypes.c_uint64(numbers.size)
         read = self._actions.readers[0]
@@ -187,14 +183,7 @@ class Agent:
 
     def close(self) -> None:
         """Hands over what it recorded. A group's agent closes with its group."""
-        handle, self._handle = self._handle, None
-        self.act = self.reward = _closed  # type: ignore[method-assign]
-        if handle is not None and not self._of_group:
-            check(library.mmr_agent_close(handle))
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None and not self._of_group:
-            library.mmr_agent_close(self._handle)
+        self._handle.close()
 
 
 class Group:
@@ -204,18 +193,18 @@ class Group:
     def __init__(
         self, client: Client, observation_space: Any, action_space: Any, size: int, *, model: str = "default"
     ) -> None:
-        self._handle: ctypes.c_void_p | None = None
         self.client, self.model = client, model
         seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
         self._observations = Observations(seen, done, size)
         self._actions = Actions(done, size)
         options = _options(CSpace(seen), CSpace(done), model)
-        self._handle = made(library.mmr_group_new(client._handle, ctypes.byref(options), size))
+        new = library.mmr_group_new(client._handle, ctypes.byref(options), size)
+        self._handle = made(new, library.mmr_group_close)
         client._players.add(self)
         self._size = ctypes.c_uint64(size)
         self._agents = []
         for i in range(size):
-            handle = made(library.mmr_group_agent(self._handle, i))
+            handle = made(library.mmr_group_agent(self._handle, i), of=self._handle)
             self._agents.append(Agent(client, observation_space, action_space, model=model, _handle=handle))
 
     def act(self, observations: Any, masks: Any = None, playing: Any = None) -> Any:
@@ -246,13 +235,7 @@ class Group:
 
     def close(self) -> None:
         """Its agents too: they hand over what they recorded."""
-        handle, self._handle = self._handle, None
         for agent in self._agents:
             agent.close()
-        if handle is not None:
-            check(library.mmr_group_close(handle))
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            library.mmr_group_close(self._handle)
+        self._handle.close()
 

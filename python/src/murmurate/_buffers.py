@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _library as c
 from ._errors import InvalidArgument
-from ._spaces import MASK_KEY, Leaf, Spaces
+from ._spaces import MASK_KEY, Leaf, Spaces, as_float32
 
 _DTYPES: dict[int, Any] = {c.FLOAT32: np.float32, c.UINT8: np.uint8, c.INT32: np.int32}
 Write = Callable[[Any], None]
@@ -154,13 +154,15 @@ class Actions:
             return lambda: memory.item() + start
         if not leaf.continuous:
             return lambda: memory.astype(dtype) + start if np.any(start) else memory.astype(dtype)
-        finite = np.isfinite(low) & np.isfinite(high)
-        clipped = not finite.all() and bool(np.any(np.isfinite(low) | np.isfinite(high)))
-        whole = dtype.kind in "iu"
-        if not clipped and not whole:
+        # What murmurate leaves to the environment: whole numbers, bounds on some of them, and bounds
+        # that float32 has not got (0.1 as float32 is a little more).
+        if dtype.kind in "iu":
+            return lambda: np.asarray(np.rint(np.clip(memory, low, high)), dtype)
+        kept = as_float32(low), as_float32(high)
+        finite = [np.isfinite(bound) for bound in kept]
+        if np.array_equal(kept, (low, high)) and (np.all(finite) or not np.any(finite)):
             return lambda: memory.astype(dtype)
-        # The rest of what murmurate leaves to the environment: bounds on some numbers, whole ones.
-        return lambda: (np.rint if whole else np.asarray)(np.clip(memory, low, high)).astype(dtype)
+        return lambda: np.asarray(np.clip(memory.astype(dtype), low, high), dtype)
 
     def read(self) -> Any:
         """A copy, as the environment's space has it."""

@@ -6,14 +6,16 @@ import atexit
 import ctypes
 import logging
 import os
+import sys
 import threading
 import weakref
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Literal
 
 from . import _library as c
 from ._agent import Agent, Group, place_of
-from ._library import check, library, made, sized, text
+from ._library import Handle, check, library, made, sized, text
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:7420"
 Pace = Literal["never", "credit", "lockstep"]
@@ -58,7 +60,6 @@ class Stats:
     trajectories_committed: int  # in a checkpoint on disk
     steps_committed: int
     trajectories_lost: int  # in no checkpoint when the learner died
-    rewards_not_finite: int  # each cost a trajectory
 
 
 class Client:
@@ -84,7 +85,7 @@ class Client:
         accept_reset: bool = False,
         updates: Updates = "automatic",
     ) -> None:
-        self._handle: ctypes.c_void_p | None = None
+        self._handle = Handle()
         self._lock = threading.Lock()  # closing, and every call with the handle
         self._left = False
         self._watched = False  # an Actor says itself that nobody answers
@@ -104,9 +105,10 @@ class Client:
         self.address = address
         self.pace = pace
         if address is None:
-            self._handle = made(library.mmr_open(ctypes.byref(options)))
+            new = library.mmr_open(ctypes.byref(options))
         else:
-            self._handle = made(library.mmr_connect(address.encode(), ctypes.byref(options)))
+            new = library.mmr_connect(address.encode(), ctypes.byref(options))
+        self._handle = made(new, library.mmr_close)
         self._players: weakref.WeakSet[Any] = weakref.WeakSet()
         _open_clients.add(self)
 
@@ -158,7 +160,7 @@ class Client:
         line, level = ctypes.create_string_buffer(2048), ctypes.c_int32()
         while True:
             with self._lock:
-                if self._handle is None or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
+                if self.closed or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
                     return
             # That a learner which said goodbye is gone is no warning.
             said = text(line.value)
@@ -176,14 +178,14 @@ class Client:
         """Closes itself and leaves its agents, which play on and send nothing: whoever waits in
         `act` does so no longer. From any thread."""
         with self._lock:
-            handle, self._handle = self._handle, None
+            address = self._handle.take()
         _open_clients.discard(self)
-        if handle is not None:
-            check(library.mmr_close(handle))
+        if address is not None:
+            check(library.mmr_close(address))
 
     @property
     def closed(self) -> bool:
-        return self._handle is None
+        return self._handle.pointer.value is None
 
     def __enter__(self) -> Client:
         return self
@@ -197,9 +199,25 @@ _open_clients: weakref.WeakSet[Client] = weakref.WeakSet()
 
 @atexit.register
 def _close_clients() -> None:
-    """Whoever forgot to: what agents hold is sent, and the learner is told goodbye."""
+    """Whoever forgot to: what agents hold is sent, and the learner is told goodbye. What a daemon
+    thread may be inside of stays as it is, and waits no longer."""
     for client in list(_open_clients):
-        client.close()
+        while client._players and not _others_play():
+            client._players.pop().close()
+        client.pass_on_log()
+        client.hang_up()
+
+
+def _others_play() -> bool:
+    """Whether another thread may be in C with an agent: under a function of Agent or Group."""
+    here = threading.get_ident()
+    for thread, top in sys._current_frames().items():
+        frame: FrameType | None = top if thread != here else None
+        while frame is not None:
+            if frame.f_code.co_filename == Agent.act.__code__.co_filename:
+                return True
+            frame = frame.f_back
+    return False
 
 
 def _renew_locks() -> None:

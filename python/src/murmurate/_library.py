@@ -12,7 +12,7 @@ from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_float, c_in
 from pathlib import Path
 from typing import Any
 
-from ._errors import error_of
+from ._errors import Closed, error_of
 
 ABI = 1
 """What this package is written for; a library of a later one has it too."""
@@ -43,7 +43,7 @@ class ClientOptions(Structure):
         ("size", c_uint32), ("pace", c_int32), ("name", c_char_p), ("without_policy", c_int32),
         ("accept_reset", c_int32), ("updates", c_int32), ("deterministic", c_int32), ("policy_path", c_char_p),
         ("policy_bytes", c_char_p), ("policy_size", c_uint64), ("log", c_void_p), ("log_user", c_void_p),
-        ("max_wait_ms", c_int32), ("reserved", c_int32),
+        ("max_wait_ms", c_int32), ("reserved", c_int32), ("models", c_char_p),
     ]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ class Stats(Structure):
         for name in (
             "steps", "trajectories_sent", "trajectories_dropped", "steps_dropped", "steps_given_up",
             "trajectories_refused", "weights_received", "version", "reconnects",
-            "trajectories_committed", "steps_committed", "trajectories_lost", "rewards_not_finite",
+            "trajectories_committed", "steps_committed", "trajectories_lost",
         )
     ]  # fmt: skip
 
@@ -182,7 +182,10 @@ library_version = text(library.mmr_version())
 
 def fail() -> Any:
     """Raises what this thread's last failing call said."""
-    raise error_of(library.mmr_last_status(), text(library.mmr_last_error()))
+    status, said = library.mmr_last_status(), text(library.mmr_last_error())
+    if status == Closed.status:  # C sees no more than a NULL
+        said = f"{said.partition(' is ')[0]} is closed: make another"
+    raise error_of(status, said)
 
 
 def check(status: int) -> int:
@@ -199,8 +202,38 @@ def patiently(call: Any, *arguments: Any) -> int:
     return check(answer)
 
 
-def made(handle: int | None) -> c_void_p:
-    """What a function that makes something gave, or raises."""
-    if not handle:
+class Handle:
+    """What C made. Whoever calls C with it holds it, and C frees it when nobody does any more. Closed
+    before that it is NULL for all who hold it: C refuses that, and touches nothing.
+
+    `closer` frees it; without, it is freed with `of`, which lives as long."""
+
+    def __init__(self, address: int | None = None, closer: Any = None, of: Handle | None = None) -> None:
+        self.pointer = self._as_parameter_ = c_void_p(address)
+        self._closer, self._of = closer, of
+
+    def take(self) -> int | None:
+        """What is to be closed; NULL from now on."""
+        address, self.pointer.value = self.pointer.value, None
+        return address
+
+    def close(self) -> None:
+        address = self.take()
+        if address is not None and self._closer is not None:
+            check(self._closer(address))
+
+    def fail(self) -> None:
+        """As the function: the call was with it."""
         fail()
-    return c_void_p(handle)
+
+    def __del__(self) -> None:
+        address = self.take()
+        if address is not None and self._closer is not None:
+            self._closer(address)
+
+
+def made(address: int | None, closer: Any = None, of: Handle | None = None) -> Handle:
+    """What a function that makes something gave, or raises."""
+    if not address:
+        fail()
+    return Handle(address, closer, of)

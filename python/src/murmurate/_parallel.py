@@ -8,7 +8,7 @@ from typing import Any
 from ._agent import Agent
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import ROUNDS_BETWEEN_QUESTIONS, Played, Rules, Table, end
+from ._play import Played, Rules, Table, end
 
 
 class Parallel(Table):
@@ -41,9 +41,14 @@ class Parallel(Table):
             model = self.model_of(name)
             idle = self._idle.setdefault(model, [])
             spaces = (self.env.observation_space(name), self.env.action_space(name))
-            found = idle.pop() if idle else self._client.agent(*spaces, model=model)
+            found = idle.pop() if idle else self._born(spaces, model)
             self._playing[name] = found
         return found
+
+    def _born(self, spaces: tuple[Any, Any], model: str) -> Agent:
+        agent = self._client.agent(*spaces, model=model)
+        agent.mode(self._mode)
+        return agent
 
     def _leave(self, name: Any) -> None:
         gone = self._playing.pop(name)
@@ -56,15 +61,12 @@ class Parallel(Table):
     def play(self, rules: Rules) -> Played:
         env, played = self.env, rules.played
         observations, infos, totals, lengths = self._begin(rules)
-        rounds = 0
         while rules.more():
-            rounds += 1
             actions = {
                 name: self.agent(name).act(observations[name], (infos.get(name) or {}).get("action_mask"))
                 for name in env.agents
             }
             observations, gained, terminated, truncated, infos = env.step(actions)
-            over = False
             for name in actions:
                 played.steps += 1
                 agent = self.agent(name)
@@ -72,7 +74,6 @@ class Parallel(Table):
                 totals[name] = totals.get(name, 0.0) + float(gained.get(name, 0.0))
                 lengths[name] = lengths.get(name, 0) + 1
                 if terminated.get(name) or truncated.get(name):
-                    over = True
                     ended, info = bool(terminated.get(name)), infos.get(name) or {}
                     end(agent, ended, observations.get(name), info, rules.reports)
                     rules.finish(totals.pop(name), lengths.pop(name))
@@ -81,7 +82,7 @@ class Parallel(Table):
                     agent.discard()
                     totals.pop(name), lengths.pop(name)
                     self._leave(name)
-            if (over or rounds % ROUNDS_BETWEEN_QUESTIONS == 0) and not rules.ask():
+            if not rules.ask():
                 break
             if not env.agents and rules.more():
                 self._rest()

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ._agent import Agent
+from ._agent import Agent, Mode
 
 Options = dict[str, Any]
-ROUNDS_BETWEEN_QUESTIONS = 256
+QUESTION_S = 0.02
+_ENDLESS = 1 << 60
 BeforeEpisode = Callable[[], "Options | None"]
 
 
@@ -52,7 +53,7 @@ class Rules:
     seed: int | None
     reports: tuple[str, ...]
     before_episode: BeforeEpisode | None
-    ask: Callable[[], bool]  # every so often and at an episode's end: False ends the loop
+    ask: Callable[[], bool]  # every QUESTION_S, or step that takes longer, and at ends: False ends the loop
     afresh: bool = False  # begin with a reset, though the last run stopped inside an episode
     played: Played = field(default_factory=Played)
 
@@ -62,9 +63,8 @@ class Rules:
         )
 
     def budget(self) -> int:
-        """Steps until something is to be asked."""
-        left = ROUNDS_BETWEEN_QUESTIONS if self.steps is None else self.steps - self.played.steps
-        return min(left, ROUNDS_BETWEEN_QUESTIONS)
+        """Steps that are left."""
+        return _ENDLESS if self.steps is None else self.steps - self.played.steps
 
     def finish(self, total: float, length: int) -> None:
         self.played.returns.append(float(total))
@@ -108,7 +108,20 @@ def mask_asker(env: Any) -> Callable[[], Any] | None:
 
 
 class Table:
+    """Who plays an environment."""
+
     _open: Any = None  # where the last run stopped inside an episode
+    _mode: Mode = "train"  # of all agents, those to come too
+
+    @property
+    def agents(self) -> list[Agent]:
+        raise NotImplementedError
+
+    def mode(self, mode: Mode) -> None:
+        """From the next episode on."""
+        for agent in self.agents:
+            agent.mode(mode)
+        self._mode = mode
 
     def leave(self) -> None:
         """The next run begins afresh."""

@@ -93,6 +93,5 @@ def evaluate(
     their raw returns and lengths."""
     with Client(policy=policy) as client:
         table = table_for(client, env, "default", None)
-        for agent in table.agents:
-            agent.mode("silent")
+        table.mode("silent")
         return table.play(Rules(None, episodes, seed, (), None, lambda: True))

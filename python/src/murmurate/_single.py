@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from ._agent import Agent
 from ._client import Client
-from ._play import Played, Rules, Table, end, mask_asker
+from ._play import QUESTION_S, Played, Rules, Table, end, mask_asker
 
 
 class Single(Table):
@@ -23,10 +24,10 @@ class Single(Table):
 
     def play(self, rules: Rules) -> Played:
         env, agent, played, masks = self.env, self.agent, rules.played, self._masks
-        step, act, reward = env.step, agent.act, agent.reward
+        step, act, reward, clock = env.step, agent.act, agent.reward, time.monotonic
         observation, info, total, length = self._begin(rules)
         while rules.more():
-            over = False
+            over, question_at = False, clock() + QUESTION_S
             for taken in range(1, rules.budget() + 1):
                 mask = masks() if masks is not None else info.get("action_mask") if info else None
                 observation, gained, terminated, truncated, info = step(act(observation, mask))
@@ -34,6 +35,8 @@ class Single(Table):
                 total += gained
                 if terminated or truncated:
                     over = True
+                    break
+                if clock() > question_at:
                     break
             played.steps += taken
             length += taken

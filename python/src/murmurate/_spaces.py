@@ -132,6 +132,12 @@ def _image_shape(shape: tuple[int, ...], order: tuple[int, ...] | None) -> tuple
     return (*turned[:2], turned[2] * turned[3]) if order and len(shape) == 4 else turned
 
 
+def as_float32(bound: Any) -> Any:
+    """As murmurate has it: infinite where float32 has no such number."""
+    with np.errstate(over="ignore"):
+        return np.asarray(bound, np.float32)
+
+
 def _box(space: Any, path: Path, action: bool) -> Leaf:
     shape = tuple(int(n) for n in space.shape)
     dtype = np.dtype(space.dtype)
@@ -240,9 +246,11 @@ class CSpace:
         space.dimensions = len(leaf.sent_shape)
         for axis, size in enumerate(leaf.sent_shape[:8]):
             space.shape[axis] = size
-        if leaf.low is None or not (np.all(np.isfinite(leaf.low)) and np.all(np.isfinite(leaf.high))):
+        if leaf.low is None:
             return
-        low, high = (np.ascontiguousarray(b, np.float32).ravel() for b in (leaf.low, leaf.high))
+        low, high = (as_float32(bound).ravel() for bound in (leaf.low, leaf.high))
+        if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
+            return
         if np.all(low == low[0]) and np.all(high == high[0]):
             space.bounds, space.low_all, space.high_all = c.BOUNDED_ALL, float(low[0]), float(high[0])
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ._agent import Agent, Group
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import ROUNDS_BETWEEN_QUESTIONS, Played, Rules, Table, end, mask_asker
+from ._play import Played, Rules, Table, end, mask_asker
 from ._spaces import spaces_of
 
 
@@ -46,15 +46,28 @@ def _info_row(infos: Any, i: int) -> dict[str, Any]:
     return found
 
 
+def masks_asker(env: Any) -> Callable[[], Any] | None:
+    """action_masks() of the vectorized environment, or of each of its environments."""
+    found, call = mask_asker(env), getattr(getattr(env, "unwrapped", env), "call", None)
+    if found is not None or call is None:
+        return found
+    having = call("has_wrapper_attr", "action_masks")
+    if not any(having):
+        return None
+    if not all(having):
+        raise InvalidArgument(f"only some of the environments of {env} have action_masks(): give it to all of them")
+    return lambda: np.stack(call("action_masks"))
+
+
 class Vector(Table):
     """A gymnasium.vector.VectorEnv: one agent for each of its environments, as one group."""
 
     def __init__(self, client: Client, env: Any, model: str) -> None:
-        self.env, self.mode = env, autoreset_of(env)
+        self.env, self._autoreset = env, autoreset_of(env)
         spaces = (env.single_observation_space, env.single_action_space)
         self.group: Group = client.group(*spaces, env.num_envs, model=model)
         self._tree = spaces_of(spaces[0], action=False).tree
-        self._masks = None if self.group._observations.spaces.masked else mask_asker(env)
+        self._masks = None if self.group._observations.spaces.masked else masks_asker(env)
 
     @property
     def agents(self) -> list[Agent]:
@@ -74,9 +87,19 @@ class Vector(Table):
         width = self.group._observations.mask_bytes
         return np.stack([np.asarray(masks[i]) if given[i] else np.ones(width) for i in range(len(given))])
 
+    def _reset(self, over: Any, options: dict[str, Any], infos: Any) -> Any:
+        """Of the environments that are over only; the others' masks are still those of `infos`."""
+        options["options"] = {**options.get("options", {}), "reset_mask": over}
+        observations, given = self.env.reset(**options)
+        before, after = self._info_masks(infos), self._info_masks(given)
+        if before is not None or after is not None:
+            masks = (np.ones(1) if each is None else each for each in (after, before))
+            given = {"action_mask": np.where(over[:, None], *masks)}
+        return observations, given
+
     def _end(self, i: int, terminated: bool, observations: Any, infos: Any, reports: tuple[str, ...]) -> None:
         info, final = _info_row(infos, i), None
-        if self.mode == "SameStep":
+        if self._autoreset == "SameStep":
             ended = infos.get("final_info", {})
             info = _info_row(ended, i) if isinstance(ended, dict) else dict(ended[i] or {})
             finals = infos.get("final_obs", infos.get("final_observation"))
@@ -87,8 +110,13 @@ class Vector(Table):
 
     def play(self, rules: Rules) -> Played:
         env, group, played = self.env, self.group, rules.played
+        if rules.before_episode is not None and self._autoreset != "Disabled":
+            raise InvalidArgument(
+                f"before_episode= is called before each reset, and {env} resets its environments by itself: make it with"
+                " autoreset_mode=gymnasium.vector.AutoresetMode.DISABLED"
+            )
         observations, infos, playing, totals, lengths = self._begin(rules)
-        for rounds in self._rounds(rules):
+        while rules.more():
             actions = self._act(observations, infos, playing)
             observations, gained, terminated, truncated, infos = env.step(actions)
             for agent, reward in zip(group, gained.tolist()) if playing.all() else self._those(playing, gained):
@@ -101,13 +129,11 @@ class Vector(Table):
                 self._end(i, bool(terminated[i]), observations, infos, rules.reports)
                 rules.finish(totals[i], lengths[i])
                 totals[i], lengths[i] = 0.0, 0
-            if self.mode == "NextStep":
+            if self._autoreset == "NextStep":
                 playing = ~over
-            elif self.mode == "Disabled" and over.any():
-                given = rules.options()
-                given["options"] = {**given.get("options", {}), "reset_mask": over}
-                observations, infos = env.reset(**given)
-            if (over.any() or rounds % ROUNDS_BETWEEN_QUESTIONS == 0) and not rules.ask():
+            elif self._autoreset == "Disabled" and over.any():
+                observations, infos = self._reset(over, rules.options(), infos)
+            if not rules.ask():
                 break
         self._open = (observations, infos, playing, totals, lengths)
         return played
@@ -124,9 +150,3 @@ class Vector(Table):
     def _those(self, playing: Any, gained: Any) -> Iterator[tuple[Agent, float]]:
         for i in np.flatnonzero(playing).tolist():
             yield self.group[i], float(gained[i])
-
-    def _rounds(self, rules: Rules) -> Iterator[int]:
-        rounds = 0
-        while rules.more():
-            rounds += 1
-            yield rounds

@@ -6,8 +6,9 @@ import os
 import sys
 import threading
 import time
+import weakref
 
-from ._client import Client
+from ._client import Client, State
 from ._errors import Error
 
 SILENCE_S = 3.0
@@ -16,11 +17,14 @@ _WATCH_S = 0.25
 
 class Watch:
     """A thread that says once when nobody answers, and passes the library's lines on while `act` may
-    be waiting. A forked child has none."""
+    be waiting. A forked child has none. It ends with its client, which it does not keep."""
 
     def __init__(self, client: Client) -> None:
-        self._client = client
+        self._client = weakref.ref(client)
         self._ended, self._process = threading.Event(), os.getpid()
+        self._began, self._told = time.monotonic(), False
+        self._heard = False  # the learner answered
+        self._absent_since: float | None = None  # and when it was first seen not to, since then
         client._watched = True
         self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
         self._thread.start()
@@ -31,19 +35,37 @@ class Watch:
         self._ended.set()
         self._thread.join()
 
+    def absent_s(self, state: State) -> float:
+        """How long a learner that once answered has been seen not to, every quarter of a second and
+        now in `state`; 0: it answers."""
+        if state.in_session:
+            self._heard, self._absent_since = True, None
+        elif self._heard and self._absent_since is None:
+            self._absent_since = time.monotonic()
+        since = self._absent_since
+        return 0.0 if since is None else time.monotonic() - since
+
     def _look(self) -> None:
-        since, told = time.monotonic(), False
-        while not self._ended.wait(_WATCH_S):
-            try:
-                state = self._client.state()
-            except Error:
-                return
-            if state.state != "no learner":
-                told = told or state.in_session
-            elif not told and time.monotonic() - since >= SILENCE_S:
-                print(
-                    f"no learner answers at {self._client.address}; start one with `murmurate serve` (waiting for it)",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                told = True
+        going_on = True
+        while going_on and not self._ended.wait(_WATCH_S):
+            client = self._client()
+            going_on = client is not None and self._look_once(client)
+            del client
+
+    def _look_once(self, client: Client) -> bool:
+        """False: nothing will come any more."""
+        try:
+            state = client.state()
+        except Error:
+            return False
+        self.absent_s(state)
+        if state.state != "no learner":
+            self._told = self._told or state.in_session
+        elif not self._told and time.monotonic() - self._began >= SILENCE_S:
+            print(
+                f"no learner answers at {client.address}; start one with `murmurate serve` (waiting for it)",
+                file=sys.stderr,
+                flush=True,
+            )
+            self._told = True
+        return True
