@@ -207,7 +207,7 @@ struct Thread {
   Thread(Pace pace, int agents, int trajectories, int length) : bench(length, {.pace = pace}) {
     for (int i = 0; i < agents; ++i) {
       all.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? agents : 1));
-      auto gear = MakeGear(bench.policies, all.back()->rows(), length);
+      auto gear = GearOf(bench.policies, all.back()->rows(), length);
       rings.push_back(gear->ring);
       all.back()->Fit(std::move(gear));
       group.push_back(all.back().get());
@@ -231,7 +231,7 @@ struct Thread {
     for (const auto& agent : all) agents.push_back(agent.get());
     return agents;
   }
-  int Ready(std::size_t agent) const { return rings[agent]->ReadyCount(); }
+  bool Ready(std::size_t agent) const { return rings[agent]->HasReady(); }
 
   Workbench bench;
   std::vector<std::unique_ptr<BenchAgent>> all;
@@ -244,7 +244,7 @@ TEST(AgentCore, InLockstepOneOfAGroupThatLeftEarlyPlaysOnUnrecordedUntilTheOther
   Thread thread(Pace::kLockstep, 2, 2, 8);
   thread.ActTogetherOnce();
   thread.all[0]->End(kTruncated, std::vector<float>(3));
-  ASSERT_EQ(thread.Ready(0), 1);
+  ASSERT_TRUE(thread.Ready(0));
   std::atomic<int> played{1};
   std::thread game([&] {
     for (; played < 9; ++played) thread.ActTogetherOnce();
@@ -252,7 +252,7 @@ TEST(AgentCore, InLockstepOneOfAGroupThatLeftEarlyPlaysOnUnrecordedUntilTheOther
   EXPECT_TRUE(Soon([&] { return played.load() == 8; })) << played.load() << ": it waits for itself";
   EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
   EXPECT_EQ(played.load(), 8) << "all is handed over: now it waits for the next version";
-  EXPECT_EQ(thread.Ready(1), 1);
+  EXPECT_TRUE(thread.Ready(1));
   EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 7u);
   thread.Grant(32, 2);
   thread.bench.Publish(2);
@@ -269,9 +269,9 @@ TEST(AgentCore, AgentsOfOneThreadThatAreNoGroupPlayInLockstepForAStepATrajectory
       for (BenchAgent* agent : thread.Agents()) agent->Act(std::vector<float>(3)), agent->Reward(1);
     }
   });
-  EXPECT_TRUE(Soon([&] { return thread.Ready(1) == 1; })) << "the first waits for the second";
+  EXPECT_TRUE(Soon([&] { return thread.Ready(1); })) << "the first waits for the second";
   EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
-  EXPECT_EQ(thread.Ready(0), 1);
+  EXPECT_TRUE(thread.Ready(0));
   thread.Grant(16, 2);
   thread.bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load() == 5; }));
@@ -286,7 +286,7 @@ TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrec
   std::thread game([&] {
     for (; played < 5; ++played) thread.ActTogetherOnce();
   });
-  EXPECT_TRUE(Soon([&] { return thread.Ready(0) == 1; })) << "it waits for itself";
+  EXPECT_TRUE(Soon([&] { return thread.Ready(0); })) << "it waits for itself";
   EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
   EXPECT_EQ(played.load(), 4);
   EXPECT_EQ(thread.all[1]->counts().steps_dropped.load(), 4u);

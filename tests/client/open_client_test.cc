@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 
 #include "tests/client/game.h"

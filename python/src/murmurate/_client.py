@@ -60,6 +60,7 @@ class Stats:
     trajectories_committed: int  # in a checkpoint on disk
     steps_committed: int
     trajectories_lost: int  # in no checkpoint when the learner died
+    rewards_not_finite: int  # each cost a trajectory
 
 
 class Client:

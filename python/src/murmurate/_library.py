@@ -60,7 +60,7 @@ class Stats(Structure):
         for name in (
             "steps", "trajectories_sent", "trajectories_dropped", "steps_dropped", "steps_given_up",
             "trajectories_refused", "weights_received", "version", "reconnects",
-            "trajectories_committed", "steps_committed", "trajectories_lost",
+            "trajectories_committed", "steps_committed", "trajectories_lost", "rewards_not_finite",
         )
     ]  # fmt: skip
 

@@ -9,7 +9,7 @@ namespace murmurate {
 
 enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 
-/// Called from murmurate's own threads, never from inside Act. Empty: silence.
+/// From murmurate's threads and inside Connect, Stats, Update, ~Client; never Act. Empty: silence.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 }  // namespace murmurate
