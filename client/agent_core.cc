@@ -105,7 +105,6 @@ void AgentCore::Settle() {
       Leave();
     }
   }
-  step_reward_ = 0.0;
   if (!acted_ && fitted_ != nullptr) fitted_->memory->Forget();
 }
 
@@ -210,7 +209,10 @@ bool AgentCore::MayBegin(bool record) {
   const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
   if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
   // With every block on its way, the sender is behind: wait for it rather than drop.
-  if (!recorder_.TakeInHand() || !model_->Reserve(fitted_->ring->layout().length)) return false;
+  const int length = fitted_->ring->layout().length;
+  if (!model_->HasCredit(length) || !recorder_.TakeInHand() || !model_->Reserve(length)) {
+    return false;
+  }
   // The credit may be of a later version, or what a session that has just ended gave back.
   if (newest >= model_->at_version.load(std::memory_order_acquire) &&
       model_->live.load(std::memory_order_acquire))
@@ -294,6 +296,7 @@ void AgentCore::Choose() {
 }
 
 void AgentCore::Record() {
+  step_reward_ = 0.0;  // not when it is settled: after a limited wait that is done again
   recorded_ = recorder_.open();
   if (recorded_) recorder_.Record(sight_.row, action_, log_prob_, !acted_, sight_.mask);
   if (mode_ == PlayMode::kTrain) {

@@ -185,10 +185,10 @@ Status ClientCore::Save(const std::string& path, const std::string& model_name) 
     return InvalidArgument("no agent of this client plays model " + model_name +
                            ": there is nothing to save");
   }
-  if (!model->has_weights()) {
+  const auto policies = model->policies();
+  if (policies == nullptr || policies->empty()) {
     return Unavailable("model " + model_name + " has no weights yet: save it when they have come");
   }
-  const auto policies = model->policies();
   VersionStamp stamp;
   WeightsFile file{policies->spec(), 0, 0, policies->Parameters(&stamp)};
   file.version = stamp.version;

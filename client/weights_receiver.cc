@@ -30,7 +30,7 @@ struct WeightsReceiver::Source : WeightSink {
     policies->Begin();
   }
   void Put(std::size_t first, std::span<const float> numbers) override {
-    if (!begun) return;
+    if (!begun || receiver.stopping_.load(std::memory_order_relaxed)) return;
     policies->Put(first, numbers);
     since_pause += numbers.size();
     if (!receiver.gives_way_ || hurried || since_pause < kFloatsAtOnce) return;
@@ -52,6 +52,7 @@ struct WeightsReceiver::Source : WeightSink {
 };
 
 bool WeightsReceiver::Source::End(const VersionStamp& stamp, const ActSettings& act) {
+  if (receiver.stopping_.load(std::memory_order_relaxed)) return false;  // Put took no more
   if (!std::exchange(begun, false)) return false;
   known = stamp;
   const Status playable = CheckActSettings(model->head.layout(), act);

@@ -224,9 +224,9 @@ void Ingest::State::Answer(std::int64_t now_ns) {
   owed_since_ns = 0;
   std::vector<wire::ServerSession::Reply> replies = session.TakeReplies();
   for (const auto& reply : replies) chronicle.NoteReply(reply, now_ns);
-  for (const std::string& peer : outbox.Send(std::move(replies))) {
-    session.OnUnreachable(peer, now_ns);
-  }
+  const Outbox::Unreached unreached = outbox.Send(std::move(replies));
+  for (const std::string& peer : unreached.gone) session.OnUnreachable(peer, now_ns);
+  for (const std::string& peer : unreached.deaf) session.OnDeaf(peer, now_ns);
 }
 
 bool Ingest::State::AnswerDue(std::int64_t now_ns) const {

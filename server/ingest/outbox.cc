@@ -48,22 +48,23 @@ void Outbox::RetrySlots(std::vector<std::string>* unreachable) {
   }
 }
 
-std::vector<std::string> Outbox::Send(std::vector<Reply> replies) {
-  std::vector<std::string> unreachable;
-  RetrySlots(&unreachable);
+Outbox::Unreached Outbox::Send(std::vector<Reply> replies) {
+  Unreached unreached;
+  RetrySlots(&unreached.gone);
+  const auto has = [](const std::vector<std::string>& peers, const std::string& peer) {
+    return std::ranges::find(peers, peer) != peers.end();
+  };
   for (Reply& reply : replies) {
-    if (std::find(unreachable.begin(), unreachable.end(), reply.peer) != unreachable.end()) {
-      continue;
-    }
+    if (has(unreached.gone, reply.peer) || has(unreached.deaf, reply.peer)) continue;
     SendOutcome outcome = SendOutcome::kWouldBlock;
     if (!slots_.contains(reply.peer)) outcome = TrySend(reply);
     if (outcome == SendOutcome::kSent) continue;
     std::string peer = reply.peer;
     if (outcome == SendOutcome::kWouldBlock && Park(std::move(reply))) continue;
     slots_.erase(peer);
-    unreachable.push_back(std::move(peer));
+    (outcome == SendOutcome::kNoPeer ? unreached.gone : unreached.deaf).push_back(std::move(peer));
   }
-  return unreachable;
+  return unreached;
 }
 
 }  // namespace murmurate

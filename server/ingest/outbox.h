@@ -20,8 +20,12 @@ class Outbox {
   /// `sender`: what the headers carry, the incarnation. The socket must outlive the outbox.
   Outbox(Socket* socket, std::uint64_t sender) : socket_(socket), sender_(sender) {}
 
-  /// Sends in order, what waited in slots first. Returns the peers that cannot be reached.
-  std::vector<std::string> Send(std::vector<wire::ServerSession::Reply> replies);
+  struct Unreached {
+    std::vector<std::string> gone;  ///< whose connection is
+    std::vector<std::string> deaf;  ///< who do not read
+  };
+  /// Sends in order, what waited in slots first.
+  Unreached Send(std::vector<wire::ServerSession::Reply> replies);
 
   std::size_t pending() const { return slots_.size(); }
 

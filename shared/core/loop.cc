@@ -14,7 +14,11 @@ Loop::Loop(std::string name, std::function<void()> poll_once, std::function<void
 
 Loop::~Loop() {
   RequestStop();
-  thread_.join();
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();  // somebody called exit() in a callback of ours
+  } else {
+    thread_.join();
+  }
 }
 
 void Loop::RequestStop() {

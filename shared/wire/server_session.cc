@@ -295,6 +295,13 @@ void ServerSession::OnUnreachable(const std::string& peer, std::int64_t now_ns) 
   book_->Stall(sender);
 }
 
+void ServerSession::OnDeaf(const std::string& peer, std::int64_t now_ns) {
+  book_->last_ns = now_ns;
+  book_->rejects.Forget(peer);
+  const auto known = book_->peers.find(peer);
+  if (known != book_->peers.end()) book_->Leave(book_->senders.at(known->second));
+}
+
 std::vector<ServerSession::Reply> ServerSession::TakeReplies() {
   book_->GrantAll(book_->last_ns);
   for (const std::uint64_t id : book_->untold) {

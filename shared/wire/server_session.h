@@ -114,6 +114,9 @@ class ServerSession {
   /// A peer that could not be reached (its ROUTER slot is gone): it is given nothing more, and what
   /// it sent before is still taken; it has left with its BYE, or when nothing has come for 1 s.
   void OnUnreachable(const std::string& peer, std::int64_t now_ns);
+  /// A peer that is there and does not read what it is told: its session is over, and the next that
+  /// comes of it is told to greet again.
+  void OnDeaf(const std::string& peer, std::int64_t now_ns);
 
   /// Everything to be sent since the last call, in order.
   std::vector<Reply> TakeReplies();

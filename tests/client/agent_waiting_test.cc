@@ -296,6 +296,28 @@ TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrec
   game.join();
 }
 
+/// One waits for credit, the other is in the middle of its trajectory: a call that gives up has
+/// changed nothing of it.
+TEST(AgentCore, AWaitThatIsLimitedLeavesTheRewardsOfAGroupAsTheyAre) {
+  Thread thread(Pace::kCredit, 2, 2, 4);
+  thread.bench.model->at_version.store(0);
+  thread.bench.model->bell->max_wait_ns.store(20 * kNanosecondsPerMillisecond);
+  thread.all[0]->Act(std::vector<float>(3));
+  thread.all[0]->Reward(1);
+  for (int i = 0; i < 3; ++i) thread.ActTogetherOnce();
+  for (int i = 0; i < 2; ++i) {
+    for (BenchAgent* agent : thread.Agents()) agent->Look(std::vector<float>(3));
+    EXPECT_FALSE(AgentCore::StepTogether(thread.group));
+  }
+  thread.Grant(16, 0);
+  for (int i = 0; i < 2; ++i) thread.ActTogetherOnce();
+  TrajectoryBlock* const block = thread.rings[1]->TakeReady();
+  ASSERT_NE(block, nullptr);
+  const float* rewards = thread.rings[1]->ColumnOf<float>(block, Column::kReward);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(rewards[i], 1) << i;
+  thread.rings[1]->Release(block);
+}
+
 TEST(ClientModel, WhatChangesWhileAnAgentLooksIsNotSleptThrough) {
   Workbench bench(0);
   int looks = 0;

@@ -35,7 +35,7 @@ TEST(MixedLayout, EveryColumnHasItsOwnLines) {
 
 TEST(MixedLayout, APlainModelHasItsColumnsWhereTheyWere) {
   const TrajectoryLayout layout(Spaces{Box({2}), Discrete(2)}, 4);
-  const std::uint32_t offsets[] = {0, 64, 128, 192, 256, 1472, 320, 384};
+  const std::uint32_t offsets[] = {0, 64, 128, 192, 256, 384, 320, 512};
   for (int i = 0; i < kPlainColumnCount; ++i) EXPECT_EQ(layout.columns[i].offset, offsets[i]) << i;
   EXPECT_EQ(layout.column(Column::kState0).bytes, 0u);
   EXPECT_EQ(layout.column(Column::kFrames0).bytes, 0u);

@@ -20,7 +20,7 @@ TEST(TrajectoryLayout, PlacesEveryColumnOnItsOwnCacheLines) {
   std::size_t end = 0;
   for (const Column column :
        {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
-        Column::kNextObservation, Column::kEpisodes, Column::kFinalObservation}) {
+        Column::kNextObservation, Column::kFinalObservation, Column::kEpisodes}) {
     EXPECT_EQ(layout.column(column).offset % 64, 0u);
     EXPECT_GE(layout.column(column).offset, end);
     end = layout.column(column).offset + layout.column(column).bytes;

@@ -54,7 +54,7 @@ TEST_P(IngestOver, ExactContentArrivesInTheColumns) {
   const TrajectoryLayout layout = LayoutOf(StageSpaces());
   const ColumnRange& finals = layout.column(Column::kFinalObservation);
   cut.metadata.columns[static_cast<int>(Column::kFinalObservation)] = {finals.offset, 8};
-  cut.block.resize(finals.offset + 64);
+  cut.block.resize(std::max<std::size_t>(cut.block.size(), finals.offset + 64));
   cut.ColumnAs<float>(Column::kFinalObservation)[0] = 70;
   cut.ColumnAs<float>(Column::kFinalObservation)[1] = 71;
   cut.metadata.version = 1;

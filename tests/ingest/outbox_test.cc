@@ -34,7 +34,7 @@ struct DeafPeer {
   /// Sends until the peer's queues are full and one reply is parked.
   bool FillUp(const wire::Body& body) {
     for (int i = 0; i < 200000 && outbox->pending() == 0; ++i) {
-      EXPECT_THAT(outbox->Send({Reply{peer, body, 0}}), IsEmpty());
+      EXPECT_THAT(outbox->Send({Reply{peer, body, 0}}).gone, IsEmpty());
     }
     return outbox->pending() == 1;
   }
@@ -57,9 +57,9 @@ TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
   DeafPeer deaf;
   ASSERT_TRUE(deaf.FillUp(AcceptedUpTo(1)));
   for (std::uint64_t i = 2; i < 100; ++i) {
-    EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, AcceptedUpTo(i), 0}}), IsEmpty());
+    EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, AcceptedUpTo(i), 0}}).deaf, IsEmpty());
   }
-  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, wire::Pong{}, 0}}), IsEmpty());
+  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, wire::Pong{}, 0}}).deaf, IsEmpty());
   // None where ZeroMQ's threads found room for it after all.
   EXPECT_LE(deaf.outbox->pending(), 1u);
 
@@ -85,7 +85,7 @@ TEST(Outbox, APeerThatReadsNothingIsGivenUpAndStopsNobody) {
   ASSERT_TRUE(deaf.FillUp(LongError()));
   std::vector<std::string> given_up;
   for (int i = 0; i < 200000 && given_up.empty(); ++i) {  // there may be room once more
-    given_up = deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}});
+    given_up = deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}}).deaf;
   }
   EXPECT_THAT(given_up, ElementsAre(deaf.peer));
   EXPECT_EQ(deaf.outbox->pending(), 0u);
@@ -93,7 +93,7 @@ TEST(Outbox, APeerThatReadsNothingIsGivenUpAndStopsNobody) {
 
 TEST(Outbox, APeerThatIsGoneIsNamed) {
   DeafPeer deaf;
-  EXPECT_THAT(deaf.outbox->Send({Reply{"nobody", wire::Pong{}, 0}}), ElementsAre("nobody"));
+  EXPECT_THAT(deaf.outbox->Send({Reply{"nobody", wire::Pong{}, 0}}).gone, ElementsAre("nobody"));
 }
 
 }  // namespace

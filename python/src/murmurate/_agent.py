@@ -11,7 +11,7 @@ import numpy as np
 from . import _library as c
 from ._buffers import Actions, Observations
 from ._errors import InvalidArgument
-from ._library import Handle, check, fail, library, made, patiently, sized
+from ._library import Handle, check, library, made, patiently, sized
 from ._spaces import CSpace, Spaces, spaces_of
 
 if TYPE_CHECKING:
