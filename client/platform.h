@@ -42,7 +42,7 @@ class ZeroPages {
   const std::size_t bytes_;
 };
 
-/// The calling thread runs only where nobody else wants to, from now on.
+/// The calling thread gives way to all others from now on, with a share that is small but certain.
 void StandBehind();
 
 /// Lets other threads run: our own threads only, never a game's.

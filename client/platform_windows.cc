@@ -23,7 +23,7 @@ ZeroPages::~ZeroPages() {
   if (data_ != nullptr) VirtualFree(data_, 0, MEM_RELEASE);
 }
 
-void StandBehind() { (void)SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_IDLE); }
+void StandBehind() { (void)SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_LOWEST); }
 
 void Nap(int microseconds) { Sleep(static_cast<DWORD>((microseconds + 999) / 1000)); }
 

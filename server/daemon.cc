@@ -50,6 +50,23 @@ Status Daemon::State::Open() {
   return {};
 }
 
+Status Daemon::State::OpenIngestAndPublishing(const IngestOptions& in) {
+  ingest.reset();  // frees the ports of another attempt
+  auto made_ingest = Ingest::Open(
+      context, in,
+      [this](const std::string& name, const Spaces& spaces) { return Offer(name, spaces); });
+  if (!made_ingest.ok()) return made_ingest.status();
+  ingest = std::move(*made_ingest);
+  addresses = ingest->addresses();
+  auto family = SisterAddresses(addresses.front());
+  if (!family.ok()) return family.status();
+  auto made_publishing = Publishing::Open(
+      context, {family->announce, family->weights, directory.name(), incarnation, in.shm, log});
+  if (!made_publishing.ok()) return made_publishing.status();
+  publishing = std::move(*made_publishing);
+  return {};
+}
+
 Status Daemon::State::OpenSockets(const std::string& folder) {
   IngestOptions in;
   auto listen = Listen(folder);
@@ -67,21 +84,17 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
     operate->PostEvaluated(model, episodes);
   };
   in.log = log;
-  auto made_ingest = Ingest::Open(
-      context, in,
-      [this](const std::string& name, const Spaces& spaces) { return Offer(name, spaces); });
-  if (!made_ingest.ok()) return made_ingest.status();
-  ingest = std::move(*made_ingest);
-  addresses = ingest->addresses();
+  Status opened = OpenIngestAndPublishing(in);
+  // The system chose a port (tcp://HOST:*), and one of the two beside it is somebody else's.
+  for (int i = 0;
+       i < 20 && opened.code() == StatusCode::kAlreadyRunning && in.listen.front().ends_with(":*");
+       ++i) {
+    opened = OpenIngestAndPublishing(in);
+  }
+  MURMURATE_RETURN_IF_ERROR(opened);
   live.emplace(
       config.game_settings(),
       [this](const wire::Settings& settings) { ingest->SetSettings(settings); }, log);
-  auto family = SisterAddresses(addresses.front());
-  if (!family.ok()) return family.status();
-  auto made_publishing = Publishing::Open(
-      context, {family->announce, family->weights, directory.name(), incarnation, in.shm, log});
-  if (!made_publishing.ok()) return made_publishing.status();
-  publishing = std::move(*made_publishing);
   OperateOptions op;
   op.title = directory.name() + ": " + config.AlgorithmNameFor();
   op.directory = &directory;

@@ -67,6 +67,7 @@ struct Daemon::State {
 
   Status Open();
   Status OpenSockets(const std::string& folder);
+  Status OpenIngestAndPublishing(const IngestOptions& in);
   Status WriteFiles() const;
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);

@@ -305,8 +305,9 @@ TEST(AgentCore, AWaitThatIsLimitedLeavesTheRewardsOfAGroupAsTheyAre) {
   thread.all[0]->Act(std::vector<float>(3));
   thread.all[0]->Reward(1);
   for (int i = 0; i < 3; ++i) thread.ActTogetherOnce();
+  const std::vector<float> sees(3);
   for (int i = 0; i < 2; ++i) {
-    for (BenchAgent* agent : thread.Agents()) agent->Look(std::vector<float>(3));
+    for (BenchAgent* agent : thread.Agents()) agent->Look(std::span<const float>(sees));
     EXPECT_FALSE(AgentCore::StepTogether(thread.group));
   }
   thread.Grant(16, 0);
