@@ -36,10 +36,9 @@ std::string InodeOf(const char* path) {
   return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino);
 }
 
-const std::string& BootId() {
-  static const std::string id = ReadSmallFile("/proc/sys/kernel/random/boot_id");
-  return id;
-}
+/// Read each time: what is kept would be destroyed under threads that a host leaves running when it
+/// exits or unloads the library.
+std::string BootId() { return ReadSmallFile("/proc/sys/kernel/random/boot_id"); }
 
 /// Field 22 of /proc/PID/stat; the command in field 2 may hold blanks and brackets. 0: no such
 /// process, or one that has ended and was not yet waited for.

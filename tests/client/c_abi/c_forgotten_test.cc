@@ -7,6 +7,7 @@
 
 #include "shared/model/weights_file.h"
 #include "tests/client/c_abi/stage.h"
+#include "tests/sanitized.h"
 
 namespace murmurate {
 namespace {
@@ -103,6 +104,7 @@ TEST_F(CForgottenOfAnAgent, AnObservationOfAnotherSortNamesTheCallForIt) {
 }
 
 TEST_F(CForgottenOfAnAgent, WithoutFileDescriptorsThereIsNoClientAndTheGameLivesOn) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer needs file descriptors itself";
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const int used = dup(0);
