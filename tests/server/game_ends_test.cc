@@ -209,7 +209,6 @@ TEST_P(AGame, ThatExitsWithoutAWordEndsAtOnce) {
 }
 
 TEST_P(AGame, ForkedAtAnyMomentPlaysOnAndItsChildrenLeaveQuietly) {
-  if (kSanitized) GTEST_SKIP() << "LeakSanitizer sees no stacks of threads that a child has not";
   constexpr int kForks = 60;
   const auto game = Start("forks", "fork", kForks);
   EXPECT_EQ(game->Wait(2 * kPatience), 0) << game->Errors() << " see Child in restless/main.cc";
