@@ -31,6 +31,7 @@ const std::vector<AlgorithmDefault> kA2c{
 };
 
 const std::vector<AlgorithmDefault> kLabels{
+    {"algorithm", "normalize_reward", false},
     {"algorithm", "epochs", I(1)},
     {"optimizer", "learning_rate", 1e-3},
 };

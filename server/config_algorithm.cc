@@ -39,6 +39,9 @@ void Config::SettleAlgorithm(const std::string& model) {
   const bool blocks = std::get<std::string>(staleness.value) == "block";
   if (blocks && IsDefault(Get("algorithm", "max_staleness", model)))
     values[PathOf("algorithm", "max_staleness", model)] = {std::int64_t{0}, "default of block"};
+  const bool scaled = As<double>(Get("algorithm", "reward_scale", model).value) != 1.0;
+  if (scaled && IsDefault(Get("algorithm", "normalize_reward", model)))
+    values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
   const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
   if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
                                   DefaultOf(*FindRule("algorithm", "minibatch"), name).value))
