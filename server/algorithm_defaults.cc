@@ -44,4 +44,12 @@ const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algori
   return algorithm == "impala" ? kImpala : algorithm == "a2c" ? kA2c : kNone;
 }
 
+ConfigEntry DefaultOf(const ConfigRule& rule, const std::string& algorithm) {
+  for (const AlgorithmDefault& own : AlgorithmDefaults(algorithm)) {
+    if (own.section == rule.section && own.key == rule.key)
+      return {own.value, "default of " + algorithm};
+  }
+  return {rule.standard, "default"};
+}
+
 }  // namespace murmurate

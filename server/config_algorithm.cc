@@ -8,15 +8,6 @@ namespace {
 
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
-/// The value of a key under `algorithm` that nobody set.
-ConfigEntry DefaultOf(const ConfigRule& rule, const std::string& algorithm) {
-  for (const AlgorithmDefault& own : AlgorithmDefaults(algorithm)) {
-    if (own.section == rule.section && own.key == rule.key)
-      return {own.value, "default of " + algorithm};
-  }
-  return {rule.standard, "default"};
-}
-
 }  // namespace
 
 const std::string& Config::AlgorithmNameFor(const std::string& model) const {
