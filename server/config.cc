@@ -276,6 +276,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   settings.algorithm = AlgorithmFor(model);
   if (const StreamSettings* stream = StreamOf(model))
     settings.algorithm.label_quantiles = stream->forecast.quantiles;
+  settings.algorithm.forecasts = StreamOf(model) != nullptr;
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.batches_ahead = AsInt(Get("algorithm", "batches_ahead", model).value);
@@ -286,6 +287,9 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
                        : initializer == "he"     ? Initializer::kHe
                        : initializer == "normal" ? Initializer::kNormal
                                                  : Initializer::kOrthogonal;
+  // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
+  if (LearnsLabels(settings.algorithm.name) && !settings.algorithm.forecasts)
+    settings.beginning.policy_gain = 1.0;
   if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
     settings.beginning.keep_bias = static_cast<float>(*bias);
   settings.beginning.deviation =
