@@ -250,7 +250,7 @@ ModelWords Config::WordsFor(const std::string& model) const {
     words.separate_value = false;  // nobody learns a value: a critic would cost as much as the rest
   words.normalize_observation = std::get<bool>(get("normalize_observation"));
   words.continuous.squashed = std::get<bool>(get("squashed"));
-  words.continuous.scaled = std::get<bool>(get("scale_actions"));
+  words.continuous.scaled = As<bool>(get("scale_actions")).value_or(true);
   words.continuous.state_dependent_deviation = std::get<bool>(get("state_dependent_deviation"));
   return words;
 }

@@ -134,7 +134,7 @@ std::vector<std::string> LearningRows(const ProgressView& view) {
   return lines;
 }
 
-/// "steps 1,000  return 12.0 ... staleness 0.0", "steps 1,000  loss 0.012  error 0.08 ..."
+/// "steps 1,000  return 12.0 ... staleness 0.0", "steps 1,000  train/loss 0.012 ..."
 std::string PlayLine(const ProgressView& view) {
   std::string line = "steps " + Steps(view);
   for (const auto& [name, value] : view.scores) line += "  " + name + Format(" %.4g", value);
