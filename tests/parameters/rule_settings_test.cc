@@ -38,6 +38,34 @@ TEST(RuleSettingsTest, WhatIsUsualIsAllowed) {
   EXPECT_DOUBLE_EQ(UsualRule(RuleName::kAeasgd, 6).elastic, 0.15);  // the authors' demo, p = 6
 }
 
+// asgd is T = 1 by definition; a mean of T moves the center by 1/T of the way, so T is far below
+// the 32 updates of a batch; sums are sent as ways and not as gradients.
+TEST(RuleSettingsTest, ManyUpdatesOfABatchAreExchangedSoThatNoneIsLost) {
+  const struct {
+    RuleName name;
+    PushForm form;
+    int window;
+  } kUsual[] = {{RuleName::kAsgd, PushForm::kGradient, 1},
+                {RuleName::kDownpour, PushForm::kDelta, kWholeBatch},
+                {RuleName::kAgn, PushForm::kDelta, 4},
+                {RuleName::kAdag, PushForm::kDelta, 4},
+                {RuleName::kDynSgd, PushForm::kDelta, kWholeBatch},
+                {RuleName::kSync, PushForm::kGradient, 1},
+                {RuleName::kSagn, PushForm::kGradient, 4},
+                {RuleName::kEasgd, PushForm::kElastic, 1},
+                {RuleName::kAeasgd, PushForm::kElastic, kWholeBatch},
+                {RuleName::kAeamsgd, PushForm::kElastic, kWholeBatch}};
+  for (const auto& usual : kUsual) {
+    const RuleSettings rule = UsualRuleOfManyUpdates(usual.name, 2);
+    EXPECT_EQ(rule.form, usual.form) << TextOf(usual.name);
+    EXPECT_EQ(rule.window, usual.window) << TextOf(usual.name);
+    EXPECT_TRUE(CheckRule(rule).ok()) << TextOf(usual.name);
+  }
+  for (const RuleName name : {RuleName::kDownpour, RuleName::kDynSgd})
+    EXPECT_EQ(UsualRuleOfManyUpdates(name, 2, PushForm::kGradient).window,
+              UsualRule(name, 2).window);
+}
+
 TEST(RuleSettingsTest, WhatCannotBeIsRefusedInOneSentence) {
   RuleSettings rule = UsualRule(RuleName::kSync, 2);
   rule.form = PushForm::kDelta;

@@ -64,7 +64,7 @@ TEST(ManyLearners, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_THAT(refusal({"train", "cartpole", "--learners", "2", "--set", "parameters.backup=2"}),
               HasSubstr("must be less than parameters.workers"));
   EXPECT_THAT(refusal({"train", "cartpole", "--learners", "2", "--set", "parameters.rule=aeamsgd"}),
-              HasSubstr("write name = \"momentum\" in [optimizer]"));
+              HasSubstr("write name = \"momentum\" and learning_rate = 0.1 in [optimizer]"));
 }
 
 TEST(ManyLearners, AShardOfTheSameIndexIsRefused) {
