@@ -139,7 +139,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
                                        (*server)->BoundAddress() + "; Ctrl+C stops it");
   {
     Loop checkpoint(
-        "mmr-checkpoint", [&files] { files.writer().PollOnce(100); },
+        "mmr-checkpoint", [&files] { files.writer().PollOnce(10'000); },
         [&files] { files.writer().Wake(); });
     Loop loop(
         "mmr-params", [&server] { (*server)->PollOnce(100); }, [&server] { (*server)->Wake(); });
