@@ -6,8 +6,8 @@ Two agents' steps reach the learner in batches of trajectories. Per batch: `batc
 trajectory, in order, `trajectory AGENT FIRST_STEP STEPS` and its steps (reward, f when an episode
 begins, t or c when it ends terminated or cut, - otherwise, and the normalized reward); then
 `statistics COUNT MEAN VARIANCE`. The statistics are Gymnasium's RunningMeanStd, as in its
-NormalizeReward, begun with a count of 0; the running return is 0 after each end, as in
-Stable-Baselines3's VecNormalize, and after steps that never arrived.
+NormalizeReward, begun with a count of 0; the running return is 0 at each beginning, as in
+Stable-Baselines3's VecNormalize, and goes on over steps that never arrived as if they had not been.
 """
 
 import pathlib
@@ -41,19 +41,14 @@ batches = [
 ]
 
 statistics = RunningMeanStd(epsilon=0.0, shape=())
-discounted, following = {0: 0.0, 1: 0.0}, {0: 0, 1: 0}
+discounted = {0: 0.0, 1: 0.0}
 lines = [f"# gymnasium {gymnasium.__version__}", f"settings {GAMMA} {SCALE} {CLIP}"]
 for batch in batches:
     returns = []
     for agent, start, steps in batch:
-        if following[agent] != start:
-            discounted[agent] = 0.0
-        following[agent] = start + steps
-        for reward, _, end in lives[agent][start : start + steps]:
-            discounted[agent] = discounted[agent] * GAMMA + SCALE * reward
+        for reward, first, _ in lives[agent][start : start + steps]:
+            discounted[agent] = (0.0 if first else discounted[agent]) * GAMMA + SCALE * reward
             returns.append(discounted[agent])
-            if end != "-":
-                discounted[agent] = 0.0
     statistics.update(numpy.array(returns))
     lines.append("batch")
     for agent, start, steps in batch:

@@ -31,6 +31,7 @@ const std::vector<AlgorithmDefault> kA2c{
 };
 
 const std::vector<AlgorithmDefault> kLabels{
+    {"algorithm", "normalize_reward", false},
     {"algorithm", "epochs", I(1)},
     {"optimizer", "learning_rate", 1e-3},
 };
@@ -41,6 +42,14 @@ const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algori
   static const std::vector<AlgorithmDefault> kNone;
   if (algorithm == "supervised" || algorithm == "bc") return kLabels;
   return algorithm == "impala" ? kImpala : algorithm == "a2c" ? kA2c : kNone;
+}
+
+ConfigEntry DefaultOf(const ConfigRule& rule, const std::string& algorithm) {
+  for (const AlgorithmDefault& own : AlgorithmDefaults(algorithm)) {
+    if (own.section == rule.section && own.key == rule.key)
+      return {own.value, "default of " + algorithm};
+  }
+  return {rule.standard, "default"};
 }
 
 }  // namespace murmurate

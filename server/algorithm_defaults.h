@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "server/config_value.h"
+#include "server/config_reader.h"
+#include "server/config_rules.h"
 
 namespace murmurate {
 
@@ -16,5 +17,8 @@ struct AlgorithmDefault {
 
 /// None for ppo and for a name that is no algorithm.
 const std::vector<AlgorithmDefault>& AlgorithmDefaults(const std::string& algorithm);
+
+/// The value under `algorithm` of a key that is not set, and where it comes from.
+ConfigEntry DefaultOf(const ConfigRule& rule, const std::string& algorithm);
 
 }  // namespace murmurate

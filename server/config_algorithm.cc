@@ -8,15 +8,6 @@ namespace {
 
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
-/// The value of a key under `algorithm` that nobody set.
-ConfigEntry DefaultOf(const ConfigRule& rule, const std::string& algorithm) {
-  for (const AlgorithmDefault& own : AlgorithmDefaults(algorithm)) {
-    if (own.section == rule.section && own.key == rule.key)
-      return {own.value, "default of " + algorithm};
-  }
-  return {rule.standard, "default"};
-}
-
 }  // namespace
 
 const std::string& Config::AlgorithmNameFor(const std::string& model) const {
@@ -39,6 +30,9 @@ void Config::SettleAlgorithm(const std::string& model) {
   const bool blocks = std::get<std::string>(staleness.value) == "block";
   if (blocks && IsDefault(Get("algorithm", "max_staleness", model)))
     values[PathOf("algorithm", "max_staleness", model)] = {std::int64_t{0}, "default of block"};
+  const bool scaled = As<double>(Get("algorithm", "reward_scale", model).value) != 1.0;
+  if (scaled && IsDefault(Get("algorithm", "normalize_reward", model)))
+    values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
   const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
   if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
                                   DefaultOf(*FindRule("algorithm", "minibatch"), name).value))

@@ -1,6 +1,7 @@
 // [data] and [record]: what a run learns from instead of actors, and what it keeps of them.
 #include <climits>
 
+#include "server/algorithm_defaults.h"
 #include "server/config.h"
 #include "server/config_rules.h"
 
@@ -113,7 +114,7 @@ Status Config::CheckLabels(const std::string& model) const {
   if (!LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
   for (const char* key : kOfRewards) {
     const ConfigEntry* entry = Written(key, model);
-    if (entry == nullptr || entry->value == FindRule("algorithm", key)->standard) continue;
+    if (entry == nullptr || entry->value == DefaultOf(*FindRule("algorithm", key), name).value) continue;
     return InvalidArgument(entry->origin + ": " + PathOf("algorithm", key, model) + ": got " +
                            ToToml(entry->value) + ", expected no such line, because " + name +
                            " learns what was done and knows no rewards, values or staleness; take "

@@ -118,8 +118,9 @@ const std::vector<ConfigRule> kAlgorithmRules{
     {"algorithm", "gamma", kNumber, 0.99, "0.99", "discount", 0, 1},
     {"algorithm", "lambda", kNumber, 0.95, "0.95", "of advantages and value targets", 0, 1},
     {"algorithm", "reward_scale", kNumber, 1.0, "0.1", "rewards are multiplied by it", kTiny, 1e12},
-    {"algorithm", "normalize_reward", kBool, false, "true",
-     "rewards are divided by the deviation of the discounted return"},
+    {"algorithm", "normalize_reward", kBool, true, "true",
+     "rewards are divided by the deviation of the discounted return; usual: unless reward_scale is "
+     "set"},
     {"algorithm", "reward_clip", kNumber, kUnset, "10",
      "and cut to +- this; 0: not; usual: 10 when normalized, else 0", 0, 1e12},
     {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio (ppo)", kTiny, 100},

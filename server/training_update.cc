@@ -39,6 +39,7 @@ TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
   update.value_loss = report.value_loss;
   update.entropy = report.entropy;
   update.approx_kl = report.approx_kl;
+  update.lag_kl = report.lag_kl;
   update.clip_fraction = report.clip_fraction;
   update.explained_variance = report.explained_variance;
   update.grad_norm = report.grad_norm;

@@ -71,6 +71,7 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       d_entropy_(max_rows_),
       d_deviations_(action_layout_.free_deviations()),
       minibatch_log_prob_(max_rows_),
+      minibatch_start_(max_rows_),
       minibatch_advantage_(max_rows_),
       minibatch_target_(max_rows_),
       minibatch_weight_(max_rows_),
@@ -84,7 +85,7 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
                         max_rows_, settings.label_quantiles);
   }
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
-  for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_}) {
+  for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_, &start_log_prob_}) {
     column->resize(rows);
   }
   places_.reserve(rows / settings.trajectory_length);
@@ -110,12 +111,13 @@ void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& b
                     .value_weight = static_cast<float>(settings_.value_weight)};
   sums_ = {};
   label_sums_ = unseen_sums_ = {};
-  explained_variance_ = 0.0;
+  explained_variance_ = lag_kl_ = 0.0;
   epoch_ = -1;
   OrderRows(batch);
   next_ = recurrent() ? order_.size() : rows_.size();
   if (rows_.empty() || label_loss_) return;
   Evaluate(parameters);
+  MeasureLag();
   ComputeReturns();
   if (settings_.normalize_advantage) NormalizeAdvantages();
   ExplainVariance();
@@ -167,6 +169,14 @@ void Algorithm::ExplainVariance() {
   explained_variance_ = target.variance > 0.0 ? 1.0 - error.variance / target.variance : 0.0;
 }
 
+void Algorithm::MeasureLag() {
+  for (const std::int32_t row : rows_) {
+    const float ratio = std::exp(std::min(log_ratio_[row], 80.0f));  // finite, whatever was claimed
+    lag_kl_ += double{ratio} - 1.0 - double{log_ratio_[row]};
+  }
+  lag_kl_ /= static_cast<double>(rows_.size());
+}
+
 ActionRows Algorithm::Actions(std::span<const float> parameters, int rows) const {
   return {.rows = rows,
           .outputs = outputs_.data(),
@@ -184,7 +194,8 @@ PpoActionRows Algorithm::Minibatch(int rows) const {
           .behaviour_log_prob = minibatch_log_prob_.data(),
           .advantage = minibatch_advantage_.data(),
           .value_target = minibatch_target_.data(),
-          .weight = minibatch_weight_.data()};
+          .weight = minibatch_weight_.data(),
+          .start_log_prob = minibatch_start_.data()};
 }
 
 bool Algorithm::NextGradient(std::span<const float> parameters, std::span<float> gradient) {
@@ -278,6 +289,7 @@ void Algorithm::Report(LearnReport* report) const {
   if (label_loss_) return ReportLabels(report);
   report->clip_range = settings_.name == AlgorithmName::kPpo ? loss_settings_.clip : 0.0;
   report->explained_variance = explained_variance_;
+  report->lag_kl = lag_kl_;
   if (sums_.weight <= 0.0) return;
   report->policy_loss = sums_.policy_loss / sums_.weight;
   report->value_loss = sums_.value_loss / sums_.weight;

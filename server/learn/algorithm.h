@@ -55,7 +55,8 @@ class Algorithm {
               std::uint64_t environment_steps);
 
   /// Writes the gradient of the next minibatch at `parameters`; false when the batch is used up
-  /// (all epochs, no rows, or approx_kl of the next minibatch above 1.5 target_kl).
+  /// (all epochs, no rows, or approx_kl of the next minibatch, from the parameters of TakeUp, above
+  /// 1.5 target_kl).
   bool NextGradient(std::span<const float> parameters, std::span<float> gradient);
 
   /// Between batches: what decides how the next ones are shuffled.
@@ -87,6 +88,7 @@ class Algorithm {
   PpoLossSums Loss(int rows);
   void NormalizeAdvantages();
   void ExplainVariance();
+  void MeasureLag();
   void Count(const PpoLossSums& sums);
   bool LabelGradient(std::span<const float> parameters, std::span<float> gradient);
   void ReportLabels(LearnReport* report) const;
@@ -133,6 +135,7 @@ class Algorithm {
 
   // Columns beside the batch's own, by its row numbers.
   std::vector<float> value_, next_value_, log_ratio_, target_, advantage_;
+  std::vector<float> start_log_prob_;  ///< under the parameters of TakeUp
   std::vector<int> places_;         ///< trajectories in order of (agent, first step)
   std::vector<std::int32_t> rows_;  ///< rows to learn from, in that order, then shuffled
   std::vector<int> order_;          ///< recurrent: the trajectories that have such rows, shuffled
@@ -149,7 +152,7 @@ class Algorithm {
   // One minibatch, contiguous.
   AlignedFloats observation_, outputs_, values_, log_prob_, entropy_;
   AlignedFloats d_outputs_, d_values_, d_log_prob_, d_entropy_, d_deviations_;
-  AlignedFloats minibatch_log_prob_, minibatch_advantage_, minibatch_target_, minibatch_weight_;
+  AlignedFloats minibatch_log_prob_, minibatch_start_, minibatch_advantage_, minibatch_target_, minibatch_weight_;
   std::vector<std::int32_t> minibatch_action_;
   std::vector<std::uint8_t> minibatch_mask_;
   std::vector<const std::byte*> history_;
@@ -157,7 +160,7 @@ class Algorithm {
   PpoLossSums sums_;
   std::optional<LabelLoss> label_loss_;     ///< supervised, bc
   LabelLossSums label_sums_, unseen_sums_;  ///< unseen: rows that nobody had learned from by then
-  double explained_variance_ = 0.0;
+  double explained_variance_ = 0.0, lag_kl_ = 0.0;
 };
 
 }  // namespace murmurate

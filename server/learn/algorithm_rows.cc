@@ -78,6 +78,7 @@ void Algorithm::EvaluateSlots(std::span<const float> parameters, std::span<const
       next_value_[row] = values_[i];
     } else {
       value_[row] = values_[i];
+      start_log_prob_[row] = log_prob_[i];
       log_ratio_[row] = log_prob_[i] - minibatch_log_prob_[i];
     }
   }
@@ -206,6 +207,7 @@ void Algorithm::GatherColumns(std::span<const Slot> slots) {
     std::copy_n(&batch_->action[row * words], words, &minibatch_action_[i * words]);
     std::copy_n(batch_->mask.data() + row * masks, masks, minibatch_mask_.data() + i * masks);
     minibatch_log_prob_[i] = batch_->log_prob[row];
+    minibatch_start_[i] = start_log_prob_[row];
     minibatch_advantage_[i] = advantage_[row];
     minibatch_target_[i] = target_[row];
     minibatch_weight_[i] = weighs ? batch_->weight[row] : 0.0f;

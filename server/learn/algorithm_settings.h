@@ -76,7 +76,9 @@ struct AlgorithmSettings {
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
-  double target_kl = 0.0;  ///< ppo: stop the epochs when approx_kl exceeds 1.5 x this; 0: never
+  /// ppo: stop the epochs when the policy is further than 1.5 x this from the one that the update
+  /// began with (approx_kl); 0: never.
+  double target_kl = 0.0;
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
   /// kSupervised: numbers come in groups, a mean and these quantiles of it (label_loss.h).

@@ -32,7 +32,9 @@ struct RewardStatistics {
 struct LearnReport {
   std::uint64_t version = 0, updates = 0;
   std::uint64_t trained_steps = 0;  ///< learned from: neither dropped nor burned in
-  double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
+  double policy_loss = 0, value_loss = 0, entropy = 0, clip_fraction = 0;
+  double approx_kl = 0;  ///< k3 of the policy against the one that the update began with
+  double lag_kl = 0;     ///< k3 of the policy that the update began with against what played
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up
   std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age

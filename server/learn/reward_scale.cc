@@ -57,29 +57,25 @@ void RewardScale::MergeReturns(const TrainingBatch& batch) {
 
 void RewardScale::AddReturns(const TrainingBatch& batch, int place) {
   const BatchTrajectory& trajectory = batch.trajectories[place];
-  Running& running = running_[trajectory.agent];
-  if (running.next_step != trajectory.first_step) running.discounted = 0.0;
-  running.next_step = trajectory.first_step + static_cast<std::uint64_t>(trajectory.steps);
+  double& running = running_.try_emplace(trajectory.agent, statistics_.mean).first->second;
   const std::size_t first = static_cast<std::size_t>(place) * batch.length;
   for (std::size_t row = first; row < first + trajectory.steps; ++row) {
-    if ((batch.flags[row] & kFirst) != 0) running.discounted = 0.0;
-    running.discounted = gamma_ * running.discounted + scale_ * batch.reward[row];
-    returns_.push_back(running.discounted);
+    if ((batch.flags[row] & kFirst) != 0) running = 0.0;
+    running = gamma_ * running + scale_ * batch.reward[row];
+    returns_.push_back(running);
   }
 }
 
 void RewardScale::Save(const StateWriter& writer) const {
   writer.Doubles("statistics", {{statistics_.count, statistics_.mean, statistics_.m2}});
-  const std::map<std::uint32_t, Running> in_order(running_.begin(), running_.end());
-  std::vector<std::uint64_t> agents, next_steps;
+  const std::map<std::uint32_t, double> in_order(running_.begin(), running_.end());
+  std::vector<std::uint64_t> agents;
   std::vector<double> discounted;
   for (const auto& [agent, running] : in_order) {
     agents.push_back(agent);
-    next_steps.push_back(running.next_step);
-    discounted.push_back(running.discounted);
+    discounted.push_back(running);
   }
   writer.Words("agents", agents);
-  writer.Words("next_steps", next_steps);
   writer.Doubles("running_returns", discounted);
 }
 
@@ -88,14 +84,12 @@ Status RewardScale::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("statistics", statistics));
   const auto agents = reader.AllWords("agents");
   if (!agents.ok()) return agents.status();
-  std::vector<std::uint64_t> next_steps(agents->size());
   std::vector<double> discounted(agents->size());
-  MURMURATE_RETURN_IF_ERROR(reader.Words("next_steps", next_steps));
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("running_returns", discounted));
   statistics_ = {statistics[0], statistics[1], statistics[2]};
   running_.clear();
   for (std::size_t i = 0; i < agents->size(); ++i) {
-    running_[static_cast<std::uint32_t>((*agents)[i])] = {next_steps[i], discounted[i]};
+    running_[static_cast<std::uint32_t>((*agents)[i])] = discounted[i];
   }
   return {};
 }

@@ -7,16 +7,18 @@
 // R_t = gamma R_{t-1} + reward_scale r_t, as in Gymnasium's NormalizeReward and Stable-Baselines3's
 // VecNormalize: sqrt(variance + 1e-8), and no mean is taken off, which would change what is best.
 // Each agent has its own running R; it is 0 before an episode's first step, whether the last one
-// was terminated, truncated or given up. It goes on from one trajectory of an agent to the next
-// where the first step of the one follows the last step of the other; after a gap (a trajectory
-// that was dropped, lost, or too old) it begins anew, because nobody knows what it had come to.
+// was terminated, truncated or given up, and it goes on from one trajectory of an agent to the next.
+// After a gap (trajectories that were dropped, lost, or too old) R at the gap's end is unknown. It
+// then goes on from its value at the gap's beginning, and for an agent that was never seen, from the
+// mean of the statistics: both have the distribution that R has in general. A return that began at 0
+// there would make the deviation too small, the more so the more trajectories are dropped.
 //
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
 //
 // Learners of one model on several threads have one of it: Apply may be called by any thread, Save,
 // Load and statistics while nobody does. Batches that two threads took shortly after each other may
-// come here in the other order; to the agents in both that is a gap.
+// come here in the other order.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +46,6 @@ class RewardScale {
   const RewardStatistics& statistics() const { return statistics_; }
 
  private:
-  struct Running {
-    std::uint64_t next_step = 0;
-    double discounted = 0.0;
-  };
-
   void MergeReturns(const TrainingBatch& batch);
   void AddReturns(const TrainingBatch& batch, int place);
 
@@ -56,7 +53,7 @@ class RewardScale {
   const bool normalize_;
   std::mutex mutex_;
   RewardStatistics statistics_;
-  std::unordered_map<std::uint32_t, Running> running_;  ///< by agent
+  std::unordered_map<std::uint32_t, double> running_;  ///< R by agent
   std::vector<int> places_;
   std::vector<double> returns_;  ///< of the batch
 };

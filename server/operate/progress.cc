@@ -166,7 +166,7 @@ std::string ProgressFile::Header() {
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range,"
          "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait,"
          "parameters/staleness,parameters/staleness_max,parameters/distance,parameters/wait_s,"
-         "parameters/late,parameters/wasted,perf/late_steps\n";
+         "parameters/late,parameters/wasted,perf/late_steps,train/lag_kl\n";
 }
 
 std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
@@ -183,7 +183,8 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
          std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
          EvaluationFields(progress.evaluation());
   const double wait = progress.TakeWait();
-  const std::string late = ',' + std::to_string(last.late_steps) + '\n';
+  const std::string late = ',' + std::to_string(last.late_steps) + ',' +
+                           (last.updates == 0 ? "" : Number(last.lag_kl)) + '\n';
   if (last.updates == 0) return row + std::string(21, ',') + late;
   for (const double value : {last.policy_loss,
                              last.value_loss,

@@ -34,7 +34,8 @@ struct TrainingUpdate {
   std::uint64_t trained_steps = 0, updates = 0;  ///< of this batch
   std::uint64_t late_steps = 0;  ///< too late to be learned from, since the last update
   std::uint64_t version = 0;
-  double policy_loss = 0, value_loss = 0, entropy = 0, approx_kl = 0, clip_fraction = 0;
+  double policy_loss = 0, value_loss = 0, entropy = 0, clip_fraction = 0;
+  double approx_kl = 0, lag_kl = 0;  ///< as LearnReport has them
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_mean = 0, staleness_max = 0;  ///< versions
   /// So far, of 1: the learning thread waited for a batch, ingest for a free one, the agents inside

@@ -265,7 +265,8 @@ struct LossRows {
     StorePart(to + rows.first, rows.lanes, Select(alive, weight * Splat(scale) * d, Zero()));
   }
   /// `slope` is the loss's by log pi.
-  void Finish(Vector gain, Vector slope, Vector log_ratio, Vector ratio) const {
+  void Finish(Vector gain, Vector slope) const {
+    const Vector change = Load(batch.log_prob) - Load(batch.start_log_prob);
     const Vector error = Load(batch.values) - Load(batch.value_target);
     Store(d_log_prob, slope);
     Store(d_entropy, Splat(-settings.entropy));
@@ -273,23 +274,23 @@ struct LossRows {
     sums->policy_loss -= Total(gain);
     sums->value_loss += Total(Splat(0.5f) * error * error);
     sums->entropy += Total(Load(batch.entropy));
-    sums->approx_kl += Total(ratio - One() - log_ratio);
+    sums->approx_kl += Total(Exp(change) - One() - change);
   }
 };
 
 void PpoRows(const LossRows& loss) {
   const float clip = loss.settings.clip;
-  const Vector a = loss.Load(loss.batch.advantage), log_ratio = loss.log_ratio();
-  const Vector ratio = Exp(log_ratio), clipped = Clamp(ratio, 1.0f - clip, 1.0f + clip);
+  const Vector a = loss.Load(loss.batch.advantage), ratio = Exp(loss.log_ratio());
+  const Vector clipped = Clamp(ratio, 1.0f - clip, 1.0f + clip);
   const Vector free_gain = ratio * a, clipped_gain = clipped * a;
   const Vector slope = Select(Greater(free_gain, clipped_gain), Zero(), Zero() - free_gain);
-  loss.Finish(Min(free_gain, clipped_gain), slope, log_ratio, ratio);
+  loss.Finish(Min(free_gain, clipped_gain), slope);
   loss.sums->clipped += loss.Total(Select(Equal(ratio, clipped), Zero(), One()));
 }
 
 void PolicyGradientRows(const LossRows& loss) {
-  const Vector a = loss.Load(loss.batch.advantage), log_ratio = loss.log_ratio();
-  loss.Finish(loss.Load(loss.batch.log_prob) * a, Zero() - a, log_ratio, Exp(log_ratio));
+  const Vector a = loss.Load(loss.batch.advantage);
+  loss.Finish(loss.Load(loss.batch.log_prob) * a, Zero() - a);
 }
 
 template <void (*kRows)(const LossRows&)>

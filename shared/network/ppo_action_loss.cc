@@ -11,6 +11,11 @@ double WeightOf(const PpoActionRows& batch) {
   return weight;
 }
 
+PpoActionRows WithStart(PpoActionRows batch) {
+  if (batch.start_log_prob == nullptr) batch.start_log_prob = batch.behaviour_log_prob;
+  return batch;
+}
+
 const ActionKernels& Chosen(const ActionKernels* kernels) {
   return kernels == nullptr ? BestActionKernels() : *kernels;
 }
@@ -21,7 +26,7 @@ PpoLossSums PpoActionLoss(const PpoLossSettings& settings, const PpoActionRows& 
                           float* d_log_prob, float* d_entropy, float* d_values,
                           const ActionKernels* kernels) {
   PpoLossSums sums{.weight = WeightOf(batch)};
-  Chosen(kernels).ppo(settings, batch, &sums, d_log_prob, d_entropy, d_values);
+  Chosen(kernels).ppo(settings, WithStart(batch), &sums, d_log_prob, d_entropy, d_values);
   return sums;
 }
 
@@ -29,7 +34,7 @@ PpoLossSums PolicyGradientLoss(const PpoLossSettings& settings, const PpoActionR
                                float* d_log_prob, float* d_entropy, float* d_values,
                                const ActionKernels* kernels) {
   PpoLossSums sums{.weight = WeightOf(batch)};
-  Chosen(kernels).policy_gradient(settings, batch, &sums, d_log_prob, d_entropy, d_values);
+  Chosen(kernels).policy_gradient(settings, WithStart(batch), &sums, d_log_prob, d_entropy, d_values);
   return sums;
 }
 

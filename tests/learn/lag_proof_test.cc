@@ -68,6 +68,19 @@ TEST(LagProofTest, LateExperienceCostsImpalaLittle) {
   ExpectLateExperienceToCostLittle(CartPoleImpalaSettings());
 }
 
+/// With approx_kl measured from what played, three of three never reached 300.
+TEST(LagProofTest, TargetKlProtectsAnUpdateAndForgivesLateness) {
+  if (Slow()) GTEST_SKIP() << "whole trainings: run it in an optimized build without sanitizers";
+  InProcessSettings settings = CartPoleSettings();
+  settings.lag = 4;
+  settings.algorithm.target_kl = 0.003;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const TrainingOutcome outcome = TrainInProcess(settings, seed);
+    std::printf("seed %d: %d steps\n", static_cast<int>(seed), static_cast<int>(outcome.steps));
+    EXPECT_TRUE(outcome.solved) << seed;
+  }
+}
+
 TEST(LagProofTest, TheLagIsWhatTheLearnerSees) {
   InProcessSettings settings = CartPoleSettings();
   settings.lag = 3;
@@ -99,6 +112,7 @@ TEST(LagProofTest, FreshExperienceIsOnPolicyToRounding) {
   settings.max_steps = 10 * settings.algorithm.batch_steps;
   const TrainingOutcome outcome = TrainInProcess(settings, 1);
   EXPECT_EQ(outcome.last.staleness_max, 0.0);
+  EXPECT_LT(outcome.last.lag_kl, 1e-9);
   EXPECT_LT(outcome.last.approx_kl, 1e-9);
   EXPECT_EQ(outcome.last.clip_fraction, 0.0);
 }

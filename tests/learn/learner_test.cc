@@ -264,6 +264,23 @@ TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
   EXPECT_LT(careful.Learn(batch, 32).updates, 80u);
 }
 
+TEST(LearnerTest, LatenessIsNoChangeOfThePolicy) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.epochs = 2;
+  settings.target_kl = 1e-3;
+  settings.learning_rate = 1e-9;
+  Learner learner(ExampleSpec(), settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1), late = FullBatch(1, 1, 1, 1);
+  const LearnReport fresh = learner.Learn(batch, 32);
+  // Every log pi / mu is smaller by 0.5 than it was.
+  for (float& x : late.log_prob) x += 0.5f;
+  const LearnReport report = learner.Learn(late, 32);
+  EXPECT_EQ(report.updates, 8u) << "a batch that is late was given up for its lateness";
+  EXPECT_LT(report.approx_kl, 1e-6);
+  EXPECT_GT(report.lag_kl, 0.01);
+  EXPECT_NE(report.lag_kl, fresh.lag_kl);
+}
+
 TEST(LearnerTest, TheDropPolicyTakesValuesAsIfFresh) {
   const auto train = [](StalenessPolicy policy, float shift) {
     AlgorithmSettings settings = ExamplePpo();

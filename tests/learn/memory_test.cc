@@ -208,7 +208,7 @@ TEST(Memory, WithoutEitherItCannotBeLearned) {
   EXPECT_NEAR(right, 0.5, 0.1);
 }
 
-/// The largest approx_kl of 20 batches that are trained on with one update each: its ratios are
+/// The largest lag_kl of 20 batches that are trained on with one update each: its ratios are
 /// those of the parameters that the batch was played under.
 double LargestKl(const char* layers, bool forgets) {
   AlgorithmSettings settings = Settings();
@@ -218,7 +218,7 @@ double LargestKl(const char* layers, bool forgets) {
   game.forgets = forgets;
   double largest = 0;
   for (int batch = 0; batch < 20; ++batch) {
-    largest = std::max(largest, std::abs(game.Train().approx_kl));
+    largest = std::max(largest, std::abs(game.Train().lag_kl));
   }
   return largest;
 }

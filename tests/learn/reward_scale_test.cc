@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "shared/core/random.h"
 #include "tests/learn/example_batches.h"
 #include "tests/source_file.h"
 
@@ -96,12 +97,45 @@ double MeanAfter(std::uint32_t agent, std::uint64_t first_step, std::uint8_t fla
   return (scale.statistics().mean * 4 - 5) / 2;
 }
 
-TEST(RewardScale, ARunningReturnGoesOnOnlyWhereTheStepsDo) {
+TEST(RewardScale, ARunningReturnGoesOnOverGapsAndBeginsAnewWithAnEpisode) {
   EXPECT_DOUBLE_EQ(MeanAfter(0, 2, 0), (5.5 + 6.75) / 2);
-  EXPECT_DOUBLE_EQ(MeanAfter(0, 3, 0), (4.0 + 6.0) / 2) << "a step is missing";
-  EXPECT_DOUBLE_EQ(MeanAfter(0, 1, 0), (4.0 + 6.0) / 2) << "it comes late";
-  EXPECT_DOUBLE_EQ(MeanAfter(1, 2, 0), (4.0 + 6.0) / 2) << "another agent";
+  EXPECT_DOUBLE_EQ(MeanAfter(0, 3, 0), (5.5 + 6.75) / 2) << "a step is missing";
   EXPECT_DOUBLE_EQ(MeanAfter(0, 2, kFirst), (4.0 + 6.0) / 2) << "an episode that was given up";
+  EXPECT_DOUBLE_EQ(MeanAfter(1, 2, kFirst), (4.0 + 6.0) / 2) << "another agent's episode";
+  EXPECT_DOUBLE_EQ(MeanAfter(1, 2, 0), (5.25 + 6.625) / 2)
+      << "an agent in mid-episode begins at the mean of the statistics, 2.5";
+}
+
+/// The deviation after 4,000 trajectories of 8 steps of one agent, whose episodes have 40 steps with
+/// a reward of 1 each; each trajectory arrives with probability `kept`.
+double DeviationOf(double kept) {
+  RewardScale scale(Settings(0.99, 8));
+  Random random(1);
+  for (int i = 0; i < 4000; ++i) {
+    if (random.Uniform() >= kept) continue;
+    std::vector<std::uint8_t> flags(8, 0);
+    if (i % 5 == 0) flags[0] = kFirst;
+    if (i % 5 == 4) flags[7] = kTerminatedFlag;
+    TrainingBatch batch = BatchOf(
+        {{0, static_cast<std::uint64_t>(8 * i), std::vector<float>(8, 1.0f), flags}}, 8);
+    scale.Apply(batch);
+  }
+  return std::sqrt(scale.statistics().variance());
+}
+
+TEST(RewardScale, DroppedTrajectoriesDoNotMakeTheDeviationSmall) {
+  // R_t = 100 (1 - 0.99^t) for t of 1 to 40. With a return that began at 0 after each gap it would
+  // be that of t up to 8, now and then 16: a quarter of the deviation.
+  double mean = 0, square = 0;
+  for (int t = 1; t <= 40; ++t) {
+    const double r = 100 * (1 - std::pow(0.99, t));
+    mean += r / 40;
+    square += r * r / 40;
+  }
+  const double all = std::sqrt(square - mean * mean);
+  EXPECT_NEAR(DeviationOf(1.0), all, 1e-3 * all);
+  EXPECT_GT(DeviationOf(0.2), 0.8 * all);
+  EXPECT_LT(DeviationOf(0.2), 2.5 * all) << "an end that was dropped lengthens an episode";
 }
 
 TEST(RewardScale, ATrajectoryThatIsDroppedIsAGapAndUnread) {
@@ -113,7 +147,7 @@ TEST(RewardScale, ATrajectoryThatIsDroppedIsAGapAndUnread) {
   batch.weight[2] = batch.weight[3] = 0.0f;
   scale.Apply(batch);
   EXPECT_EQ(scale.statistics().count, 4.0);
-  EXPECT_DOUBLE_EQ(scale.statistics().mean, (2.0 + 3 + 4 + 6) / 4);
+  EXPECT_DOUBLE_EQ(scale.statistics().mean, (2.0 + 3 + 5.5 + 6.75) / 4);
   EXPECT_TRUE(std::isnan(batch.reward[2]));
 }
 

@@ -196,6 +196,21 @@ TEST_P(PpoActionLossTest, ThePolicyGradientLossOnPaper) {
   }
 }
 
+TEST_P(PpoActionLossTest, TheChangeIsMeasuredFromTheBeginningOfTheUpdate) {
+  const std::vector<float> log_prob = {-1, -2}, behaviour = {-3, -0.25f}, start = {-1.5f, -1.75f};
+  const std::vector<float> one = {1, 1}, weight = {1, 3};
+  std::vector<float> d_log_prob(2), d_entropy(2), d_values(2);
+  for (const auto loss : {PpoActionLoss, PolicyGradientLoss}) {
+    PpoActionRows rows{2,          log_prob.data(), one.data(), one.data(), behaviour.data(),
+                       one.data(), one.data(),      weight.data()};
+    rows.start_log_prob = start.data();
+    const PpoLossSums sums =
+        loss({}, rows, d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
+    const double up = std::exp(0.5) - 1 - 0.5, down = std::exp(-0.25) - 1 + 0.25;
+    EXPECT_NEAR(sums.approx_kl, up + 3 * down, 1e-6);
+  }
+}
+
 TEST_P(PpoActionLossTest, AMinibatchWithoutWeightHasNoGradient) {
   const std::vector<float> zero(3), one(3, kNan);
   std::vector<float> d_log_prob(3, kNan), d_entropy(3, kNan), d_values(3, kNan);

@@ -210,12 +210,15 @@ TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
     return Load("[algorithm]\n" + lines)->ModelFor("default", kSpaces)->algorithm;
   };
   EXPECT_EQ(algorithm("").reward_scale, 1.0);
-  EXPECT_EQ(algorithm("").reward_clip, 0.0);
-  EXPECT_FALSE(algorithm("").normalize_reward);
-  EXPECT_EQ(algorithm("normalize_reward = true").reward_clip, 10.0);
+  EXPECT_TRUE(algorithm("").normalize_reward);
+  EXPECT_EQ(algorithm("").reward_clip, 10.0);
+  EXPECT_FALSE(algorithm("normalize_reward = false").normalize_reward);
+  EXPECT_EQ(algorithm("normalize_reward = false").reward_clip, 0.0);
   EXPECT_EQ(algorithm("normalize_reward = true\nreward_clip = 0").reward_clip, 0.0);
   EXPECT_EQ(algorithm("reward_clip = 1").reward_clip, 1.0);
   EXPECT_EQ(algorithm("reward_scale = 0.5").reward_scale, 0.5);
+  EXPECT_FALSE(algorithm("reward_scale = 0.5").normalize_reward) << "the scale would be cancelled";
+  EXPECT_FALSE(algorithm("name = \"supervised\"").normalize_reward) << "labels have no rewards";
   EXPECT_EQ(
       Complaint("[algorithm]\nreward_scale = 0\n"),
       "c.toml:2: algorithm.reward_scale: got 0 (an integer), expected a number above 0 and at "
