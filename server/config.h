@@ -168,6 +168,8 @@ class Config {
   Status CheckData() const;
   FeedPart FilesPart() const;
   Status CheckParameters() const;
+  Status CheckShards() const;
+  Status CheckRuleOf(const std::string& model) const;
   Status CheckHogwild() const;
   Status CheckPlainSteps(const std::string& model) const;
   Status CheckCollective() const;

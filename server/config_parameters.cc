@@ -51,11 +51,13 @@ ShardSettings Config::shard_settings(const std::string& model) const {
   settings.workers = integer("workers");
   const RuleName name =
       RuleNamed(std::get<std::string>(Get("parameters", "rule").value)).value_or(RuleName::kSync);
-  settings.rule = UsualRule(name, settings.workers);
-  if (const auto form = As<std::string>(Get("parameters", "form").value))
-    settings.rule.form = PushFormNamed(*form).value_or(settings.rule.form);
-  const bool every_update = IsSynchronous(name) && settings.rule.window == 1;
-  if (algorithm.name == AlgorithmName::kPpo && !every_update) settings.rule.window = kWholeBatch;
+  std::optional<PushForm> form;
+  if (const auto text = As<std::string>(Get("parameters", "form").value))
+    form = PushFormNamed(*text);
+  settings.rule = algorithm.name == AlgorithmName::kPpo
+                      ? UsualRuleOfManyUpdates(name, settings.workers, form)
+                      : UsualRule(name, settings.workers);
+  settings.rule.form = form.value_or(settings.rule.form);
   if (const auto window = As<std::int64_t>(Get("parameters", "window").value))
     settings.rule.window = *window == 0 ? kWholeBatch : static_cast<int>(*window);
   if (const auto elastic = As<double>(Get("parameters", "elastic").value))
@@ -180,48 +182,75 @@ Status Config::CheckCollective() const {
   return {};
 }
 
-Status Config::CheckParameters() const {
+Status Config::CheckShards() const {
+  const auto refuse = [this](const std::string& what) {
+    return InvalidArgument(Get("parameters", "shards").origin + ": parameters.shards: " + what);
+  };
+  const Strings addresses = shards();
+  if (addresses.empty())
+    return refuse(
+        "got none, but mode = \"server\" needs the addresses of its shards; write for "
+        "example shards = [\"tcp://127.0.0.1:7430\"], or use train --learners");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (const auto family = SisterAddresses(addresses[i]); !family.ok())
+      return refuse(family.status().message());
+    for (std::size_t j = 0; j < i; ++j)
+      if (addresses[i] == addresses[j])
+        return refuse("\"" + addresses[i] + "\" stands twice; each shard has its own");
+    if (!IsLocalAddress(addresses[i]) && !server_.insecure)
+      return refuse("\"" + addresses[i] +
+                    "\" is beyond this host, where whoever reaches it may read and train the "
+                    "model; set server.insecure = true in a network that you trust");
+  }
+  return {};
+}
+
+Status Config::CheckRuleOf(const std::string& model) const {
   const auto refuse = [this](const char* key, const std::string& what) {
     const ConfigEntry& entry = Get("parameters", key);
     return InvalidArgument(entry.origin + ": parameters." + key + ": " + what);
   };
+  const ShardSettings settings = shard_settings(model);
+  const RuleSettings& rule = settings.rule;
+  const std::string name = TextOf(rule.name);
+  if (Status status = CheckRule(rule); !status.ok())
+    return refuse(IsDefault(Get("parameters", "form")) ? "rule" : "form", status.message());
+  if (WeighsPushes(rule.name) && PushesGradient(rule) && IgnoresScale(settings.optimizer.name))
+    return refuse("form", "got \"gradient\", expected \"delta\", because " + name +
+                              " weighs each push, and " + TextOf(settings.optimizer.name) +
+                              " on the shard divides the weight out again; take the line out, or "
+                              "write optimizer = \"sgd\" and a learning_rate for it in "
+                              "[parameters]");
+  if (rule.name == RuleName::kAeamsgd &&
+      std::get<std::string>(Get("optimizer", "name", model).value) != "momentum")
+    return refuse("rule",
+                  "aeamsgd is aeasgd with momentum on the worker; write name = \"momentum\" and "
+                  "learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"");
+  return {};
+}
+
+Status Config::CheckParameters() const {
   MURMURATE_RETURN_IF_ERROR(CheckHogwild());
   MURMURATE_RETURN_IF_ERROR(CheckCollective());
   if (!shares_parameters()) return {};
-  const Strings addresses = shards();
-  if (addresses.empty())
-    return refuse("shards",
-                  "got none, but mode = \"server\" needs the addresses of its shards; write for "
-                  "example shards = [\"tcp://127.0.0.1:7430\"], or use train --learners");
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (const auto family = SisterAddresses(addresses[i]); !family.ok())
-      return refuse("shards", family.status().message());
-    for (std::size_t j = 0; j < i; ++j)
-      if (addresses[i] == addresses[j])
-        return refuse("shards", "\"" + addresses[i] + "\" stands twice; each shard has its own");
-    if (!IsLocalAddress(addresses[i]) && !server_.insecure)
-      return refuse("shards", "\"" + addresses[i] +
-                                  "\" is beyond this host, where whoever reaches it may read and "
-                                  "train the model; set server.insecure = true in a network that "
-                                  "you trust");
-  }
-  const RuleSettings rule = shard_settings("").rule;
-  if (Status status = CheckRule(rule); !status.ok())
-    return refuse(IsDefault(Get("parameters", "form")) ? "rule" : "form", status.message());
+  MURMURATE_RETURN_IF_ERROR(CheckShards());
+  std::set<std::string> models = entries_.models;
+  models.insert("");
+  for (const std::string& model : models) MURMURATE_RETURN_IF_ERROR(CheckRuleOf(model));
+  const auto refuse = [this](const char* key, const std::string& what) {
+    const ConfigEntry& entry = Get("parameters", key);
+    return InvalidArgument(entry.origin + ": parameters." + key + ": " + what);
+  };
+  const RuleName name = shard_settings("").rule.name;
   const int backup = AsInt(Get("parameters", "backup").value);
-  if (backup > 0 && rule.name != RuleName::kSync && rule.name != RuleName::kSagn)
+  if (backup > 0 && name != RuleName::kSync && name != RuleName::kSagn)
     return refuse("backup", std::string("only sync and sagn drop late gradients, not ") +
-                                TextOf(rule.name) + "; take the line out");
+                                TextOf(name) + "; take the line out");
   if (backup > 0 && backup >= AsInt(Get("parameters", "workers").value))
     return refuse("backup", "must be less than parameters.workers");
-  if (AsInt(Get("parameters", "max_staleness").value) > 0 && IsSynchronous(rule.name))
-    return refuse("max_staleness", std::string(TextOf(rule.name)) +
-                                       " waits for every worker anyway; take the line out");
-  if (rule.name == RuleName::kAeamsgd &&
-      std::get<std::string>(Get("optimizer", "name").value) != "momentum")
-    return refuse("rule",
-                  "aeamsgd is aeasgd with momentum on the worker; write name = "
-                  "\"momentum\" in [optimizer], or rule = \"aeasgd\"");
+  if (AsInt(Get("parameters", "max_staleness").value) > 0 && IsSynchronous(name))
+    return refuse("max_staleness",
+                  std::string(TextOf(name)) + " waits for every worker anyway; take the line out");
   return {};
 }
 

@@ -10,18 +10,34 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+using Name = OptimizerSettings::Name;
+
+constexpr std::pair<Name, const char*> kNames[] = {{Name::kAdam, "adam"},
+                                                   {Name::kRmsProp, "rmsprop"},
+                                                   {Name::kSgd, "sgd"},
+                                                   {Name::kMomentum, "momentum"},
+                                                   {Name::kAdagrad, "adagrad"}};
+
+}  // namespace
+
+const char* TextOf(OptimizerSettings::Name name) {
+  for (const auto& [known, text] : kNames) {
+    if (known == name) return text;
+  }
+  return "";
+}
 
 std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text) {
-  using Name = OptimizerSettings::Name;
-  constexpr std::pair<Name, const char*> kNames[] = {{Name::kAdam, "adam"},
-                                                     {Name::kRmsProp, "rmsprop"},
-                                                     {Name::kSgd, "sgd"},
-                                                     {Name::kMomentum, "momentum"},
-                                                     {Name::kAdagrad, "adagrad"}};
   for (const auto& [name, known] : kNames) {
     if (known == text) return name;
   }
   return std::nullopt;
+}
+
+bool IgnoresScale(OptimizerSettings::Name name) {
+  return name != OptimizerSettings::Name::kSgd && name != OptimizerSettings::Name::kMomentum;
 }
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count) {

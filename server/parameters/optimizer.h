@@ -58,6 +58,11 @@ struct OptimizerSettings {
 
 /// "adam", "rmsprop", "sgd", "momentum", "adagrad", as a config has them; nothing for another text.
 std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text);
+const char* TextOf(OptimizerSettings::Name name);
+
+/// A step is as long for a gradient as for twice that gradient (adam, rmsprop, adagrad), since it
+/// is divided by the size of those before it. Not so sgd and momentum.
+bool IgnoresScale(OptimizerSettings::Name name);
 
 /// For `count` parameters: policy and critic sections, padding included (it is zero and stays
 /// zero).

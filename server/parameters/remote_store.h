@@ -36,9 +36,6 @@
 
 namespace murmurate {
 
-/// A window that ends with the batch.
-inline constexpr int kWholeBatch = 1 << 30;
-
 struct RemoteSettings {
   ShardSettings shard;              ///< as the shards have it
   std::vector<std::string> shards;  ///< their addresses, in the order of their indices

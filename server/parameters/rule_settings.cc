@@ -66,6 +66,17 @@ RuleSettings UsualRule(RuleName name, int workers) {
   return rule;
 }
 
+RuleSettings UsualRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form) {
+  RuleSettings rule = UsualRule(name, workers);
+  if (name == RuleName::kDownpour) rule.form = PushForm::kDelta;
+  rule.form = form.value_or(rule.form);
+  if (name == RuleName::kAgn || name == RuleName::kAdag || name == RuleName::kSagn) rule.window = 4;
+  const bool adds_up = name == RuleName::kDownpour || name == RuleName::kDynSgd;
+  if ((adds_up && rule.form == PushForm::kDelta) || AnswerIsElastic(name))
+    rule.window = kWholeBatch;
+  return rule;
+}
+
 bool HasForm(RuleName name, PushForm form) {
   if (IsElastic(name)) return form == PushForm::kElastic;
   return form == PushForm::kGradient || (form == PushForm::kDelta && HasBothForms(name));

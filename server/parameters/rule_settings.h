@@ -85,9 +85,24 @@ struct RuleSettings {
   double adag_scale = 1.0;       ///< adag's eta; 1 is dist-keras' default
 };
 
+/// A window that ends with the batch.
+inline constexpr int kWholeBatch = 1 << 30;
+
 /// A rule as its source has it, for `workers` >= 1: form, window (agn 12, dynsgd 5, aeasgd and
 /// aeamsgd 32: dist-keras; adag 12: agn's; sagn 5: tmulc18; else 1) and alpha = 0.9 / workers.
 RuleSettings UsualRule(RuleName name, int workers);
+
+/// The same where a batch is learned from in many updates (ppo), so that none of them is lost:
+///   asgd, sync, easgd    an exchange after every update
+///   agn, adag, sagn      after 4: what they push is a mean, so that a window of T updates moves
+///   the
+///                        center by 1/T of them
+///   downpour, dynsgd     after the batch, in delta form. A push of summed gradients is one step of
+///                        the shard's optimizer, whatever their number, and Adam's is no longer for
+///                        a larger sum; so with `form` kGradient the window is UsualRule's.
+///   aeasgd, aeamsgd      after the batch
+/// `form`: what a config asks for.
+RuleSettings UsualRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form = {});
 
 /// One sentence for a form that the rule does not have, or a number out of its range.
 Status CheckRule(const RuleSettings& rule);
@@ -109,6 +124,11 @@ constexpr bool PushesGradient(const RuleSettings& rule) { return rule.form == Pu
 /// What comes back of a push is e (aeasgd, aeamsgd), not the center.
 constexpr bool AnswerIsElastic(RuleName name) {
   return name == RuleName::kAeasgd || name == RuleName::kAeamsgd;
+}
+
+/// Each push counts by a weight of its own (update_rule.h, MergeScale).
+constexpr bool WeighsPushes(RuleName name) {
+  return name == RuleName::kDynSgd || name == RuleName::kAdag;
 }
 
 /// The shard keeps, for each worker, the center as that worker pulled it.
