@@ -155,6 +155,8 @@ def config_of(cell):
     lines += ["[model]", *model_lines(cell), "[algorithm]", f'name = "{cell.algorithm}"',
               *algorithm_lines(cell), "[optimizer]",
               "learning_rate = " + RATE[cell.algorithm, KIND.get(cell.game, cell.game)]]
+    if cell.rule == "aeamsgd":  # as its refusal says
+        lines[-1:] = ['name = "momentum"', "learning_rate = 0.1"]
     if learners > 1:
         lines += ["[parameters]", f'rule = "{cell.rule}"']
     lines += ["[evaluation]", "every = 0"]

@@ -263,6 +263,7 @@ ModelWords Config::WordsFor(const std::string& model) const {
     words.separate_value = false;  // nobody learns a value: a critic would cost as much as the rest
   words.normalize_observation = std::get<bool>(get("normalize_observation"));
   words.continuous.squashed = std::get<bool>(get("squashed"));
+  words.continuous.scaled = std::get<bool>(get("scale_actions"));
   words.continuous.state_dependent_deviation = std::get<bool>(get("state_dependent_deviation"));
   return words;
 }
@@ -288,17 +289,24 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   settings.algorithm = AlgorithmFor(model);
   if (const StreamSettings* stream = StreamOf(model))
     settings.algorithm.label_quantiles = stream->forecast.quantiles;
+  settings.algorithm.forecasts = StreamOf(model) != nullptr;
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.batches_ahead = AsInt(Get("algorithm", "batches_ahead", model).value);
   settings.quorum = std::get<double>(Get("algorithm", "quorum", model).value);
   settings.max_batch_s = std::get<double>(Get("algorithm", "max_batch_s", model).value);
   const std::string& initializer = std::get<std::string>(Get("model", "initializer", model).value);
-  settings.beginning = initializer == "xavier" ? Initializer::kXavier
-                       : initializer == "he"   ? Initializer::kHe
-                                               : Initializer::kOrthogonal;
+  settings.beginning = initializer == "xavier"   ? Initializer::kXavier
+                       : initializer == "he"     ? Initializer::kHe
+                       : initializer == "normal" ? Initializer::kNormal
+                                                 : Initializer::kOrthogonal;
+  // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
+  if (LearnsLabels(settings.algorithm.name) && !settings.algorithm.forecasts)
+    settings.beginning.policy_gain = 1.0;
   if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
     settings.beginning.keep_bias = static_cast<float>(*bias);
+  settings.beginning.deviation =
+      static_cast<float>(std::get<double>(Get("model", "initial_deviation", model).value));
   settings.initial_file = InitialFileFor(model);
   if (shares_parameters()) settings.remote = RemoteFor(model);
   settings.hogwild = hogwild();

@@ -90,6 +90,10 @@ class Config {
                              const std::vector<ConfigOverride>& overrides);
   /// Listens on one private ipc endpoint, whatever the file says: what `train` does.
   void ListenPrivately();
+  /// The file or an argument says it; otherwise it has its default.
+  bool Says(const std::string& section, const std::string& key, const std::string& model) const {
+    return Get(section, key, model).origin != "default";
+  }
   /// Makes this learner number 0 of run.learners around shards at these addresses: it takes its
   /// share of run.actors and run.steps. The status: what does not suit that.
   Status LeadCluster(const std::vector<std::string>& shards);

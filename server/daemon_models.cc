@@ -41,6 +41,7 @@ Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
   if (options.source) {
     MURMURATE_RETURN_IF_ERROR(
         options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
+    for (const std::string& note : options.source->Notes()) log(LogLevel::kInfo, note);
     model->feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
                                                config.run(), [this](Status status) {
                                                  if (status.ok())

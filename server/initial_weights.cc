@@ -34,6 +34,18 @@ std::string Report(const std::string& path, const WeightsMatch& match) {
          Listed("of another shape", match.reshaped) + Listed("not used", match.unused);
 }
 
+/// Numbers that the head gives mean something else in other units.
+std::string UnitsReport(const SafetensorsFile& file, const ModelSpec& spec) {
+  const auto text = file.metadata.find("murmurate.spec");
+  const bool scaled = text != file.metadata.end() && text->second.ends_with("\nscale box\n");
+  if (scaled == spec.continuous.scaled || spec.continuous.squashed) return "";
+  if (scaled)
+    return "; the file's policy acts in units of its box and this model in the game's, so what it "
+           "does is another: model.scale_actions = true keeps it";
+  return "; the file's policy acts in the game's units and this model in those of its box, so what "
+         "it does is another: model.scale_actions = false keeps it";
+}
+
 Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
   std::error_code error;
   const bool exists = std::filesystem::exists(from.path, error);
@@ -87,7 +99,7 @@ Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFi
                   "the files of a config are read before its models are made");
   Result<WeightsMatch> match = MatchWeights(*found->second, ParameterLayout(spec));
   if (!match.ok()) return Refuse(from, match.status().code(), match.status().message());
-  const std::string report = Report(from.path, *match);
+  const std::string report = Report(from.path, *match) + UnitsReport(*found->second, spec);
   return InitialWeights{found->second, std::move(*match), report};
 }
 

@@ -148,6 +148,7 @@ Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
   ModelSpec spec;
   spec.spaces = spaces;
   spec.continuous = words.continuous;
+  spec.continuous.scaled &= !words.continuous.squashed && ScalesActions(spaces.action);
   spec.normalize_observation = words.normalize_observation;
   MURMURATE_RETURN_IF_ERROR(AddListed(words, observation, usual, &spec.encoders));
   const Result<Texts> layers = AddUsual(words, observation, &spec.encoders);

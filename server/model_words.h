@@ -30,7 +30,7 @@ struct ModelWords {
   int frame_stack = 1;                      ///< of pictures; of all numbers when there are none
   std::optional<bool> separate_value = {};  ///< unset: unless the trunk recurs
   bool normalize_observation = false;
-  ContinuousSettings continuous = {};
+  ContinuousSettings continuous = {};  ///< scaled: where there is a box to scale to
 };
 
 /// A layer that recurs is among the words.

@@ -138,6 +138,8 @@ Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& co
                            : config.ModelFor(name, found->checkpoint.weights.spec.spaces);
     if (!settings.ok())
       return InvalidArgument("model " + name + ": " + settings.status().message());
+    if (!config.Says("model", "scale_actions", name))
+      settings->spec.continuous.scaled = found->checkpoint.weights.spec.continuous.scaled;
     MURMURATE_RETURN_IF_ERROR(CheckSameModel(*found, settings->spec));
     plan.models.push_back({name, std::move(*found), std::move(*settings)});
   }

@@ -7,7 +7,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 murmurate=${MURMURATE:-$here/../../build/release/server/murmurate}
 config=$here/sync-rates.toml
-rates=(0.4 0.2 0.1 0.05)
+rates=(0.2 0.1 0.05 0.025)
 
 meeting=$(mktemp -d)
 shards="parameters.shards=[\"ipc://$meeting/shard-0\"]"

@@ -46,8 +46,7 @@ Result<int> ClassesOf(const NpyFile& file, std::uint64_t column, int classes) {
 
 Result<Space> LabelSpace(const NpyFile& file, int classes) {
   const std::vector<int>& shape = file.sample_shape();
-  if (file.element() == NpyElement::kFloat32)
-    return Box(shape.empty() ? std::vector<int>{1} : shape);
+  if (IsFloat(file.element())) return Box(shape.empty() ? std::vector<int>{1} : shape);
   if (shape.size() > 1)
     return InvalidArgument(file.path() + ": labels that are integers have " +
                            std::to_string(shape.size() + 1) +
@@ -97,9 +96,10 @@ Status ArraySource::OpenInputs(const std::vector<NamedPath>& paths) {
     if (!file.ok()) return file.status();
     std::vector<int> shape = file->sample_shape();
     if (shape.empty()) shape = {1};
-    if (file->element() != NpyElement::kFloat32 && file->element() != NpyElement::kUint8)
+    if (!IsFloat(file->element()) && file->element() != NpyElement::kUint8)
       return InvalidArgument(path.path + ": observations of " + NameOf(file->element()) +
-                             ", expected float32 or uint8; save array.astype(numpy.float32)");
+                             ", expected float32, float64 or uint8; save "
+                             "array.astype(numpy.float32)");
     leaves.push_back(file->element() == NpyElement::kUint8 ? Image(shape) : Box(shape));
     inputs_.push_back(*std::move(file));
     MURMURATE_RETURN_IF_ERROR(TakeSamples(inputs_.back()));
@@ -145,9 +145,13 @@ Status ArraySource::PutObservation(std::uint64_t item, const ObservationLayout& 
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const NpyFile& file = inputs_[i];
     std::byte* const to = row + layout.inputs()[i].offset_bytes;
-    std::memcpy(to, file.sample(item), file.sample_bytes());
-    if (file.element() != NpyElement::kFloat32) continue;
-    if (!AllFinite(NumbersOf({to, file.sample_bytes()}))) return NotFinite(file, item);
+    if (!IsFloat(file.element())) {
+      std::memcpy(to, file.sample(item), file.sample_bytes());
+      continue;
+    }
+    file.CopyFloats(item, to);
+    if (!AllFinite(NumbersOf({to, file.sample_elements() * sizeof(float)})))
+      return NotFinite(file, item);
   }
   return {};
 }
@@ -155,8 +159,8 @@ Status ArraySource::PutObservation(std::uint64_t item, const ObservationLayout& 
 Status ArraySource::PutLabel(std::uint64_t item, std::int32_t* words) const {
   for (const NpyFile& file : labels_) {
     const std::size_t count = file.sample_elements();
-    if (file.element() == NpyElement::kFloat32) {
-      std::memcpy(words, file.sample(item), file.sample_bytes());
+    if (IsFloat(file.element())) {
+      file.CopyFloats(item, words);
       if (!AllFinite({reinterpret_cast<const float*>(words), count})) return NotFinite(file, item);
     } else {
       for (std::size_t i = 0; i < count; ++i)
@@ -194,6 +198,15 @@ std::vector<DataFile> ArraySource::files() const {
     for (const NpyFile& file : *arrays)
       files.push_back({file.path(), file.file_bytes(), file.samples(), file.fingerprint()});
   return files;
+}
+
+std::vector<std::string> ArraySource::Notes() const {
+  std::vector<std::string> notes;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const NpyFile& file : *arrays)
+      if (file.element() == NpyElement::kFloat64)
+        notes.push_back(file.path() + ": its float64 numbers are learned from as float32");
+  return notes;
 }
 
 std::string ArraySource::Description() const {

@@ -1,9 +1,11 @@
 // ArraySource: samples from .npy files: x and y, each one array, or several with names.
 //
 //   array x                    input               array y                    action
-//   float32 [n, ...]           box, its shape      float32 [n] or [n, ...]    box (regression)
+//   floats  [n, ...]           box, its shape      floats  [n] or [n, ...]    box (regression)
 //   uint8   [n, ...]           bytes, its shape    integers [n]               discrete(classes)
 //                                                  integers [n, k]            k choices of classes
+//
+// float64 becomes float32 as it is copied, and Notes() says so.
 //
 // A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
 // labels are checked once, when the files are opened; floats as they are copied.
@@ -41,6 +43,7 @@ class ArraySource : public DataSource {
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
   std::vector<DataFile> files() const override;
   std::string Description() const override;
+  std::vector<std::string> Notes() const override;
 
  private:
   ArraySource() = default;

@@ -43,6 +43,8 @@ class DataSource {
   virtual std::vector<DataFile> files() const = 0;
   /// "60,000 samples of x.npy"
   virtual std::string Description() const = 0;
+  /// What a log should say of how the files are read, a sentence each.
+  virtual std::vector<std::string> Notes() const { return {}; }
 };
 
 }  // namespace murmurate

@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -92,12 +94,22 @@ T Load(const std::byte* from) {
   return value;
 }
 
+/// The nearest one; a conversion out of range is undefined.
+float ToFloat(double number) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  if (std::abs(number) <= kLargest || std::isnan(number)) return static_cast<float>(number);
+  return std::copysign(std::numeric_limits<float>::infinity(),
+                       static_cast<float>(number < 0 ? -1 : 1));
+}
+
 }  // namespace
 
 const char* NameOf(NpyElement element) {
   switch (element) {
     case NpyElement::kFloat32:
       return "float32";
+    case NpyElement::kFloat64:
+      return "float64";
     case NpyElement::kUint8:
       return "uint8";
     case NpyElement::kInt32:
@@ -186,6 +198,9 @@ Status NpyFile::SetElement(const std::string& descr) {
   if (descr == "<f4" || descr == "=f4") {
     element_ = NpyElement::kFloat32;
     sample_bytes_ = 4;
+  } else if (descr == "<f8" || descr == "=f8") {
+    element_ = NpyElement::kFloat64;
+    sample_bytes_ = 8;
   } else if (descr == "|u1" || descr == "<u1") {
     element_ = NpyElement::kUint8;
     sample_bytes_ = 1;
@@ -197,8 +212,8 @@ Status NpyFile::SetElement(const std::string& descr) {
     sample_bytes_ = 8;
   } else {
     return InvalidArgument(path_ + ": holds numbers of type '" + descr.substr(0, 16) +
-                           "', expected '<f4' (float32), '|u1' (uint8), '<i4' or '<i8' (int32, "
-                           "int64); save array.astype(numpy.float32)");
+                           "', expected '<f4' or '<f8' (float32, float64), '|u1' (uint8), "
+                           "'<i4' or '<i8' (int32, int64); save array.astype(numpy.float32)");
   }
   return {};
 }
@@ -218,6 +233,19 @@ Status NpyFile::SetShape(const std::vector<std::uint64_t>& shape) {
   }
   sample_bytes_ *= sample_elements_;
   return {};
+}
+
+void NpyFile::CopyFloats(std::uint64_t i, void* to) const {
+  if (element_ == NpyElement::kFloat32) {
+    std::memcpy(to, sample(i), sample_bytes_);
+    return;
+  }
+  MURMURATE_CHECK(element_ == NpyElement::kFloat64, "an array of numbers that are no floats");
+  auto* const bytes = static_cast<std::byte*>(to);
+  for (std::size_t k = 0; k < sample_elements_; ++k) {
+    const float number = ToFloat(Load<double>(sample(i) + k * sizeof(double)));
+    std::memcpy(bytes + k * sizeof(float), &number, sizeof(float));
+  }
 }
 
 std::int64_t NpyFile::Integer(std::uint64_t i) const {

@@ -3,9 +3,9 @@
 //   "\x93NUMPY" major minor | header length (u16; u32 from version 2) | {'descr': '<f4',
 //   'fortran_order': False, 'shape': (100, 4), } padded with spaces, ending in a newline | numbers
 //
-// Taken are little-endian float32, int32 and int64, and uint8, in C order, with 1 to 8 dimensions,
-// the first of which counts the samples. The header is at most 64 KiB, its numbers are bounded, and
-// the file has exactly the bytes that its shape needs.
+// Taken are little-endian float32, float64, int32 and int64, and uint8, in C order, with 1 to 8
+// dimensions, the first of which counts the samples. The header is at most 64 KiB, its numbers are
+// bounded, and the file has exactly the bytes that its shape needs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace murmurate {
 
-enum class NpyElement : std::uint8_t { kFloat32, kUint8, kInt32, kInt64 };
+enum class NpyElement : std::uint8_t { kFloat32, kFloat64, kUint8, kInt32, kInt64 };
+inline bool IsFloat(NpyElement element) { return element <= NpyElement::kFloat64; }
 /// "float32"
 const char* NameOf(NpyElement element);
 
@@ -38,6 +39,9 @@ class NpyFile {
   std::uint64_t fingerprint() const { return fingerprint_; }       ///< when it was opened
   /// May lie on any border.
   const std::byte* sample(std::uint64_t i) const { return numbers_ + i * sample_bytes_; }
+  /// Of a float32 or float64 array: writes a sample's numbers as float32, to `to` of any alignment.
+  /// One that a float32 does not hold becomes infinite.
+  void CopyFloats(std::uint64_t i, void* to) const;
   /// One of an int32, int64 or uint8 array.
   std::int64_t Integer(std::uint64_t i) const;
 

@@ -1,6 +1,7 @@
 #include "server/data/recording_source.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "server/data/fingerprint.h"
 #include "server/data/record_format.h"
@@ -86,10 +87,41 @@ Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
                            (model.continuous.squashed ? "true" : "false") +
                            ", but the actions in " + folder_ +
                            " were recorded by a model for which it was the other; take its value");
-  same_state_ = model == spec_;
+  CompareUnits(layout.action);
+  ModelSpec recorded = spec_;
+  recorded.continuous.scaled = model.continuous.scaled;
+  same_state_ = model == recorded;
   zeros_ = AlignedFloats(std::max(static_cast<std::size_t>(layout.state_floats),
                                   static_cast<std::size_t>(layout.frames) * layout.row_words()));
   return {};
+}
+
+void RecordingSource::CompareUnits(const ActionLayout& learned) {
+  const ActionLayout recorded(spec_.spaces.action, spec_.continuous);
+  const auto scale = [](const ActionPart& part, int i) {
+    return part.scales.empty() ? ActionScale{} : part.scales[static_cast<std::size_t>(i)];
+  };
+  units_.clear();
+  for (std::size_t i = 0; i < learned.parts().size(); ++i) {
+    const ActionPart& part = learned.parts()[i];
+    for (int j = 0; j < part.count; ++j) {
+      const Units units{part.first_word + j, scale(recorded.parts()[i], j), scale(part, j)};
+      if (units.recorded != units.learned) units_.push_back(units);
+    }
+  }
+}
+
+/// The actions of the last trajectory in the batch.
+void RecordingSource::Convert(TrainingBatch* batch) const {
+  const std::size_t words = static_cast<std::size_t>(batch->layout.action.words());
+  const std::size_t first = (batch->trajectories.size() - 1) * batch->length;
+  for (int step = 0; step < batch->trajectories.back().steps; ++step) {
+    std::int32_t* const row = batch->action.data() + (first + step) * words;
+    for (const Units& units : units_) {
+      const double number = units.recorded.ToGame(std::bit_cast<float>(row[units.word]));
+      row[units.word] = std::bit_cast<std::int32_t>(units.learned.ToSample(number));
+    }
+  }
 }
 
 std::uint64_t RecordingSource::ItemsOf(const TrainingBatch& batch) const {
@@ -110,7 +142,10 @@ Status RecordingSource::Fill(std::span<const std::uint64_t> items, TrainingBatch
                          ? view.frames0.last(rows)
                          : RowsOf({zeros_.data(), zeros_.size()}).first(rows);
     }
-    if (view.steps > 0 && batch->Add(view)) continue;
+    if (view.steps > 0 && batch->Add(view)) {
+      Convert(batch);
+      continue;
+    }
     return InvalidData(folder_ + ": trajectory " + std::to_string(item) +
                        " has changed since it was first read; do not write into a recording");
   }

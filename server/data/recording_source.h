@@ -26,7 +26,8 @@ class RecordingSource : public DataSource {
   const Spaces& spaces() const override { return spec_.spaces; }
   std::uint64_t items() const override { return records_.size(); }
   std::uint64_t steps() const override { return steps_; }
-  /// For any model of the same spaces whose T is not shorter. A recurrent state that another model
+  /// For any model of the same spaces whose T is not shorter. Samples in other units (a box scaled
+  /// for one of the two models alone) are converted. A recurrent state that another model
   /// recorded means nothing and becomes zeros; rows before the first that were not recorded, too.
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
@@ -43,8 +44,15 @@ class RecordingSource : public DataSource {
     const std::byte* at;
     std::size_t bytes;
   };
+  /// How one word of an action is recorded, and how the model that learns has it.
+  struct Units {
+    int word;
+    ActionScale recorded, learned;
+  };
   explicit RecordingSource(std::string folder) : folder_(std::move(folder)) {}
   Status AddSegment(const std::string& path);
+  void CompareUnits(const ActionLayout& learned);
+  void Convert(TrainingBatch* batch) const;
 
   const std::string folder_;
   ModelSpec spec_;
@@ -54,7 +62,8 @@ class RecordingSource : public DataSource {
   std::vector<DataFile> segments_;  ///< of files_
   std::vector<Record> records_;
   bool same_state_ = true;
-  AlignedFloats zeros_;  ///< a state, and rows before the first
+  std::vector<Units> units_;  ///< that differ
+  AlignedFloats zeros_;       ///< a state, and rows before the first
 };
 
 }  // namespace murmurate

@@ -26,6 +26,12 @@ std::vector<DataFile> SplitSource::files() const {
   return files;
 }
 
+std::vector<std::string> SplitSource::Notes() const {
+  std::vector<std::string> notes = learned_->Notes();
+  for (std::string& note : scored_->Notes()) notes.push_back(std::move(note));
+  return notes;
+}
+
 std::string SplitSource::Description() const {
   return learned_->Description() + ", scored on " + scored_->Description();
 }

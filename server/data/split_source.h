@@ -29,6 +29,7 @@ class SplitSource : public DataSource {
   }
   std::vector<DataFile> files() const override;  ///< of both
   std::string Description() const override;
+  std::vector<std::string> Notes() const override;  ///< of both
 
  private:
   SplitSource(std::unique_ptr<DataSource> learned, std::unique_ptr<DataSource> scored)

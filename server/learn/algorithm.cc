@@ -79,9 +79,11 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       minibatch_mask_(static_cast<std::size_t>(max_rows_) * action_layout_.mask_bytes()),
       history_(stack_.depth() + 1) {
   if (LearnsLabels(settings.name)) {
+    using Numbers = LabelLoss::Numbers;
     label_loss_.emplace(action_layout_,
-                        settings.name == AlgorithmName::kBc ? LabelLoss::Numbers::kLikelihood
-                                                            : LabelLoss::Numbers::kSquaredError,
+                        settings.name == AlgorithmName::kBc ? Numbers::kLikelihood
+                        : settings.forecasts                ? Numbers::kForecast
+                                                            : Numbers::kSquaredError,
                         max_rows_, settings.label_quantiles);
   }
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);

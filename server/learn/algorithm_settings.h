@@ -67,7 +67,7 @@ struct AlgorithmSettings {
   Schedule entropy = 0.0;
   Schedule learning_rate = 3e-4;
   double value_weight = 0.5;
-  double max_grad_norm = 0.5;
+  double max_grad_norm = 0.5;  ///< 0: not clipped
   OptimizerSettings::Name optimizer = OptimizerSettings::Name::kAdam;
   double optimizer_epsilon = 1e-5, weight_decay = 0.0;
   double optimizer_decay = 0.99;    ///< RMSProp's
@@ -81,7 +81,9 @@ struct AlgorithmSettings {
   double target_kl = 0.0;
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
-  /// kSupervised: numbers come in groups, a mean and these quantiles of it (label_loss.h).
+  /// kSupervised, of a stream (label_loss.h): the loss is kForecast, and numbers come in groups, a
+  /// mean and these quantiles of it.
+  bool forecasts = false;
   std::vector<double> label_quantiles = {};
 };
 

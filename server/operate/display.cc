@@ -100,10 +100,15 @@ std::vector<std::string> StreamRows(const ProgressView& view) {
   return lines;
 }
 
+/// Nothing was played: what it learns are labels.
+bool OnlyLabels(const ProgressView& view) { return !view.scores.empty() && !view.mean_return; }
+
 std::vector<std::string> PlayRows(const ProgressView& view) {
-  std::vector<std::string> lines{
-      Row("steps", Steps(view)), Row("return", Return(view)),
-      Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-")};
+  std::vector<std::string> lines{Row("steps", Steps(view))};
+  for (const auto& [name, value] : view.scores) lines.push_back(Row(name, Format("%.4g", value)));
+  if (!OnlyLabels(view)) lines.push_back(Row("return", Return(view)));
+  if (!OnlyLabels(view) || view.evaluation)
+    lines.push_back(Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-"));
   if (view.success_rate) lines.push_back(Row("success", Format("%.2f", *view.success_rate)));
   for (const auto& [name, mean] : FirstOf(view.reports))
     lines.push_back(Row(name.substr(0, kNameWidth), ReturnText(mean)));
@@ -129,9 +134,11 @@ std::vector<std::string> LearningRows(const ProgressView& view) {
   return lines;
 }
 
-/// "steps 1,000  return 12.0 ... staleness 0.0"
+/// "steps 1,000  return 12.0 ... staleness 0.0", "steps 1,000  loss 0.012  error 0.08 ..."
 std::string PlayLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view) + "  return " + Return(view);
+  std::string line = "steps " + Steps(view);
+  for (const auto& [name, value] : view.scores) line += "  " + name + Format(" %.4g", value);
+  if (!OnlyLabels(view)) line += "  return " + Return(view);
   if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
   if (view.success_rate) line += "  success " + Format("%.2f", *view.success_rate);
   for (const auto& [name, mean] : FirstOf(view.reports))

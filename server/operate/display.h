@@ -34,6 +34,8 @@ struct ProgressView {
   std::optional<double> success_rate;
   /// Numbers of the game and settings for it, by name; the first few are shown.
   std::vector<std::pair<std::string, double>> reports, settings;
+  /// Of what learns labels: loss, error and accuracy, by name; shown where no return is known.
+  std::vector<std::pair<std::string, double>> scores = {};
   std::uint64_t episodes = 0, updates = 0, version = 0, dropped_steps = 0;
   double steps_per_second = 0, staleness = 0, elapsed_s = 0;
   std::optional<double> eta_s;  ///< until the budget is spent, at the present rate

@@ -323,6 +323,7 @@ void Operate::Show(std::int64_t now_ns) {
   view.target = options_.stop.at_return;
   if (const auto& evaluation = progress.evaluation()) view.evaluation = evaluation->mean_return;
   view.success_rate = progress.success_rate();
+  view.scores = progress.ScoreList();
   view.reports = models_.front()->reports.Means();
   if (options_.settings) view.settings = options_.settings();
   view.episodes = progress.episodes();

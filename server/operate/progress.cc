@@ -62,17 +62,23 @@ void Progress::TakeScores(const TrainingUpdate& update) {
 double Progress::eval_loss() const { return eval_loss_sum_ / eval_rows_; }
 double Progress::eval_accuracy() const { return eval_accuracy_sum_ / eval_rows_; }
 
-std::string Progress::Scores() const {
-  std::string text;
+std::vector<std::pair<std::string, double>> Progress::ScoreList() const {
+  std::vector<std::pair<std::string, double>> scores;
   const auto add = [&](const char* name, double value) {
-    if (!std::isfinite(value)) return;
-    text += (text.empty() ? "" : ", ") + std::string(name) + ' ' + Number(value);
+    if (std::isfinite(value)) scores.emplace_back(name, value);
   };
   add("train/loss", last_.loss);
   add("train/accuracy", last_.accuracy);
   add("train/error", last_.error);
   add("eval/loss", eval_loss());
   add("eval/accuracy", eval_accuracy());
+  return scores;
+}
+
+std::string Progress::Scores() const {
+  std::string text;
+  for (const auto& [name, value] : ScoreList())
+    text += (text.empty() ? "" : ", ") + name + ' ' + Number(value);
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "murmurate/log.h"
@@ -115,7 +116,10 @@ class Progress {
   /// Means over the held-out rows after the last pass, or the last batch that actors sent.
   double eval_loss() const;
   double eval_accuracy() const;
-  /// "train/loss 0.031, eval/accuracy 0.98": what there is of it.
+  /// Of the last batch, and of what is held out: ("train/loss", 0.031), what there is of it. Empty
+  /// for what learns from rewards.
+  std::vector<std::pair<std::string, double>> ScoreList() const;
+  /// "train/loss 0.031, eval/accuracy 0.98"
   std::string Scores() const;
   /// The learning thread's time without a batch since the last call, as a share of all; NaN when it
   /// had none.

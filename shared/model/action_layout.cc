@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ActionPart::Kind;
 
-ActionPart MakePart(const std::string& name, const Space& leaf) {
+ActionPart MakePart(const std::string& name, const Space& leaf, bool scaled) {
   ActionPart part;
   part.name = name;
   part.count = leaf.element_count();
@@ -22,6 +22,8 @@ ActionPart MakePart(const std::string& name, const Space& leaf) {
     part.shape = leaf.shape;
     part.low = leaf.low;
     part.high = leaf.high;
+    for (std::size_t i = 0; scaled && i < leaf.low.size(); ++i)
+      part.scales.push_back(ScaleOf(leaf.low[i], leaf.high[i]));
   } else if (leaf.kind == Space::Kind::kMultiBinary) {
     part.kind = Kind::kBinary;
   } else {
@@ -73,7 +75,7 @@ Status CheckPart(const ActionPart& part, const std::int32_t* words, const std::u
 ActionLayout::ActionLayout(const Space& action, const ContinuousSettings& settings)
     : settings_(settings) {
   for (int i = 0; i < action.leaf_count(); ++i) {
-    ActionPart part = MakePart(action.leaf_name(i), action.leaf(i));
+    ActionPart part = MakePart(action.leaf_name(i), action.leaf(i), settings.scaled);
     part.first_word = words_;
     part.first_output = outputs_;
     part.first_mask_byte = mask_bytes_;
@@ -122,7 +124,28 @@ Status ActionLayout::CheckMask(const std::uint8_t* mask) const {
   return Status();
 }
 
+ActionScale ScaleOf(float low, float high) {
+  const double width = double{high} - low;
+  const float half = static_cast<float>(0.5 * width);
+  if (width > kWidestScaledBox || half == 0.0f) return {};
+  return {0.5 * (double{low} + high), half};
+}
+
+bool ScalesActions(const Space& action) {
+  for (int i = 0; i < action.leaf_count(); ++i) {
+    const Space& leaf = action.leaf(i);
+    for (std::size_t j = 0; leaf.kind == Space::Kind::kBox && j < leaf.low.size(); ++j)
+      if (ScaleOf(leaf.low[j], leaf.high[j]) != ActionScale{}) return true;
+  }
+  return false;
+}
+
 Status CheckContinuous(const Space& action, const ContinuousSettings& settings) {
+  if (settings.scaled && (settings.squashed || !ScalesActions(action))) {
+    return InvalidArgument(
+        "the model has the line \"scale box\", but its actions are squashed or have no box to be "
+        "scaled to: take the line out");
+  }
   if (!settings.squashed) return Status();
   for (int i = 0; i < action.leaf_count(); ++i) {
     const Space& leaf = action.leaf(i);

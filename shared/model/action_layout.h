@@ -19,8 +19,30 @@ struct ContinuousSettings {
   /// The game gets tanh(sample) scaled to [low, high] instead of the sample clipped to it: every
   /// continuous part needs bounds.
   bool squashed = false;
+  /// The policy's middle is the middle of each number's box [low, high], and its unit half of the
+  /// box's width (ActionScale). For spaces of which ScalesActions is true, and not for squashed
+  /// models, which fill their boxes in any case.
+  bool scaled = false;
   friend bool operator==(const ContinuousSettings&, const ContinuousSettings&) = default;
 };
+
+/// The game's number is middle + half_width * sample. The product of two floats is exact in double,
+/// so the result is the same on every processor.
+struct ActionScale {
+  double middle = 0.0;
+  float half_width = 1.0f;
+  double ToGame(float sample) const { return middle + double{half_width} * sample; }
+  float ToSample(double number) const { return static_cast<float>((number - middle) / half_width); }
+  friend bool operator==(const ActionScale&, const ActionScale&) = default;
+};
+
+/// Boxes that are wider are left as they are: their bounds say "any number", not where it lies.
+inline constexpr double kWidestScaledBox = 1e6;
+/// Middle and half of the width; 0 and 1 of a box wider than kWidestScaledBox, or so narrow that a
+/// float does not hold half of it.
+ActionScale ScaleOf(float low, float high);
+/// Some number has bounds for which ScaleOf is not 0 and 1.
+bool ScalesActions(const Space& action);
 
 /// One leaf of the action space.
 struct ActionPart {
@@ -31,6 +53,8 @@ struct ActionPart {
   std::vector<int> choices;      ///< kDiscrete: of each variable
   int count = 0;                 ///< variables: words of the recorded action
   std::vector<float> low, high;  ///< kContinuous: both empty, or one for each number
+  /// kContinuous: empty when samples are in the game's units, else one for each number.
+  std::vector<ActionScale> scales;
   int first_word = 0;
   int first_output = 0;  ///< kContinuous: the means; its log deviations, if any, follow them
   int outputs = 0;
@@ -39,8 +63,8 @@ struct ActionPart {
 };
 
 /// A recorded action is words() words of 4 bytes: int32 for choices and switches, float32 (its
-/// bits) for numbers, where it is the sample before clipping or squashing. Code that holds one uses
-/// std::int32_t and std::bit_cast.
+/// bits) for numbers, where it is the sample before scaling, clipping or squashing. Code that holds
+/// one uses std::int32_t and std::bit_cast.
 ///
 /// A mask is mask_bytes() bytes, one for each choice of each discrete variable, in order: nonzero
 /// means allowed. Switches and numbers have none.
@@ -73,7 +97,7 @@ class ActionLayout {
   int words_ = 0, outputs_ = 0, mask_bytes_ = 0, free_deviations_ = 0;
 };
 
-/// Squashing needs bounds on every number.
+/// Squashing needs bounds on every number; scaling a box to scale, and no squashing.
 Status CheckContinuous(const Space& action, const ContinuousSettings& settings);
 
 }  // namespace murmurate

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxLayers = 256;
 constexpr std::uint64_t kMaxStack = 16;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 28;  // 1 GiB
 constexpr std::string_view kUnnamed = "-";
+constexpr std::string_view kScaleLine = "scale box";
 
 Status Unexpected(std::string_view got, const std::string& expected) {
   return InvalidData("the model's text has " + Quote(got) + " where " + expected +
@@ -124,6 +125,8 @@ Status ParseBody(Lines* lines, ModelSpec* spec) {
     MURMURATE_RETURN_IF_ERROR(
         lines->TakeFlag("state_dependent_deviation", &continuous.state_dependent_deviation));
     MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("squashed", &continuous.squashed));
+    continuous.scaled = lines->peek() == kScaleLine;
+    if (continuous.scaled) lines->Take();
   }
   return lines->done() ? Status() : Unexpected(lines->peek(), "the end");
 }
@@ -198,7 +201,8 @@ std::string ModelSpec::ToText() const {
   text += FlagText("normalize_observation", normalize_observation);
   if (!HasNumbers(spaces.action)) return text;
   text += FlagText("state_dependent_deviation", continuous.state_dependent_deviation);
-  return text + FlagText("squashed", continuous.squashed);
+  text += FlagText("squashed", continuous.squashed);
+  return continuous.scaled ? text + std::string(kScaleLine) + "\n" : text;
 }
 
 Result<ModelSpec> ModelSpec::Parse(std::string_view text) {

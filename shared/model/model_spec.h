@@ -39,9 +39,12 @@ struct InputEncoder {
 ///                                    separate_value 0
 ///                                    normalize_observation 1
 ///                                    state_dependent_deviation 0
-///                                    squashed 1
-/// An observation without parts is the input "-". The last two lines are there when the action has
-/// numbers in it.
+///                                    squashed 0
+///                                    scale box
+/// An observation without parts is the input "-". The lines from state_dependent_deviation on are
+/// there when the action has numbers in it. "scale box": the policy's middle and scale are those of
+/// each number's box (ContinuousSettings::scaled); without the line they are 0 and 1 in the game's
+/// units, as in all models of versions that do not know it.
 struct ModelSpec {
   Spaces spaces;
   std::vector<Layer> trunk;

@@ -111,6 +111,16 @@ float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
   return log_prob;
 }
 
+/// Of the samples that ToGame puts within the bounds.
+struct SampleRange {
+  float low, high;
+};
+
+SampleRange RangeOf(const ActionPart& part, int i) {
+  if (part.scales.empty()) return {part.low[i], part.high[i]};
+  return {part.scales[i].ToSample(part.low[i]), part.scales[i].ToSample(part.high[i])};
+}
+
 /// Squashed: so that tanh(sample) is uniform in (-1, 1).
 float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Random& random,
                         std::int32_t* action) {
@@ -124,8 +134,9 @@ float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Rand
       sample = random.Normal();
       log_prob -= 0.5 * sample * sample + kHalfLogTwoPi;
     } else {
-      const double width = double{part.high[i]} - part.low[i];
-      sample = part.low[i] + width * random.Uniform();
+      const SampleRange range = RangeOf(part, i);
+      const double width = double{range.high} - range.low;
+      sample = range.low + width * random.Uniform();
       log_prob -= std::log(width);
     }
     action[i] = std::bit_cast<std::int32_t>(static_cast<float>(sample));
@@ -153,8 +164,9 @@ float UniformLogProbability(const ActionLayout& layout, const ActionPart& part, 
                             float sample) {
   if (layout.settings().squashed) return -kLog2;
   if (part.low.empty()) return -0.5f * sample * sample - kHalfLogTwoPi;
-  if (sample < part.low[i] || sample > part.high[i]) return kForbiddenLogProbability;
-  return -std::log(part.high[i] - part.low[i]);
+  const SampleRange range = RangeOf(part, i);
+  if (sample < range.low || sample > range.high) return kForbiddenLogProbability;
+  return -std::log(range.high - range.low);
 }
 
 float NumberLogProbability(const ActionLayout& layout, const ActionPart& part,
@@ -192,6 +204,8 @@ float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
 float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
   if (part.low.empty()) return sample;
   const float low = part.low[i], high = part.high[i];
+  if (!part.scales.empty())
+    return static_cast<float>(std::clamp<double>(part.scales[i].ToGame(sample), low, high));
   if (!squashed) return std::clamp(sample, low, high);
   const double e = PortableExp(-2 * double{sample});
   const double share = 0.5 * ((1 - e) / (1 + e) + 1);  // of tanh
@@ -203,6 +217,7 @@ float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
   if (part.low.empty()) return number;
   const double low = part.low[i], high = part.high[i];
   number = std::clamp(number, part.low[i], part.high[i]);
+  if (!part.scales.empty()) return part.scales[i].ToSample(number);
   if (!squashed) return number;
   const double unit = 2 * (number - low) / (high - low) - 1;
   return static_cast<float>(std::atanh(std::clamp(unit, -1 + 1e-6, 1 - 1e-6)));

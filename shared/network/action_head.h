@@ -6,10 +6,12 @@
 //   discrete    softmax(logits) over the choices that the mask allows; others have probability 0
 //   binary      1 with probability sigmoid(logit)
 //   continuous  a Gaussian for each number: mean and log deviation, held within [-20, 2]. The
-//               record keeps the sample u; the game gets it clipped to [low, high], or squashed:
-//               low + (tanh(u) + 1) / 2 (high - low). A squashed log-probability is that of
-//               tanh(u) in (-1, 1): log N(u) - 2 (log 2 - u - softplus(-2 u)) (arXiv 1812.05905,
-//               appendix C; without the scale to [low, high], as SAC's target entropy assumes).
+//               record keeps the sample u, and log-probabilities are densities of u. The game gets
+//               u, of a scaled model middle + half_width u (ActionScale), clipped to [low, high];
+//               or squashed: low + (tanh(u) + 1) / 2 (high - low). A squashed log-probability is
+//               that of tanh(u) in (-1, 1): log N(u) - 2 (log 2 - u - softplus(-2 u)) (arXiv
+//               1812.05905, appendix C; without the scale to [low, high], as SAC's target entropy
+//               assumes).
 // A mask that forbids every choice of a variable is an error that ActionLayout::CheckMask names;
 // here it counts as one that allows every choice.
 #pragma once
@@ -60,11 +62,11 @@ class ActionHead {
   float LogProbability(const Row& row, const ActSettings& settings,
                        const std::int32_t* action) const;
 
-  /// What the game gets: choices and switches as they are, numbers clipped or squashed.
+  /// What the game gets: choices and switches as they are, numbers scaled and clipped, or squashed.
   void ToGame(const std::int32_t* action, std::int32_t* game) const;
   /// The record of what the game did. A number at which ToGame puts `chosen` (words; may be null)
-  /// keeps the sample there; another one, clipped to its bounds, is its own sample or what squashes
-  /// to it. `action` may be `chosen`.
+  /// keeps the sample there; another one, clipped to its bounds, is its own sample, or what scales
+  /// or squashes to it. `action` may be `chosen`.
   void FromGame(const std::int32_t* game, const std::int32_t* chosen, std::int32_t* action) const;
 
  private:

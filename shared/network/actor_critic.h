@@ -78,6 +78,7 @@ enum class Initializer : std::uint8_t {
   kOrthogonal,  ///< rows or columns at right angles (Saxe et al. 2014)
   kXavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
   kHe,          ///< normal with deviation sqrt(2 / in) (He et al. 2015)
+  kNormal,      ///< normal with deviation 1, whatever the layer's size, as numpy.random.randn
 };
 
 /// How a block of parameters begins.
@@ -87,11 +88,16 @@ struct Initialization {
   /// by 1 - sigmoid(2.5) = 1/13 a step, so there is something to learn from for longer (Tallec and
   /// Ollivier, "Can recurrent neural networks warp time?", 2018).
   std::optional<float> keep_bias = {};
+  /// Of continuous actions, in the units of their samples; state-dependent ones begin near it.
+  float deviation = 1.0f;
+  /// Of the policy's head: small, so that no action is preferred at first.
+  double policy_gain = 0.01;
 
   Initialization() = default;
   Initialization(Initializer given) : weights(given) {}
 };
 
+<<<<<<< HEAD
 /// Fills the block from a seed, the same numbers on every machine and by any number of threads.
 /// kOrthogonal: dense and conv layers with gain sqrt(2) (conv as [kernel * kernel *
 /// channels][filters]), policy head 0.01, value head 1 (Schulman's PPO; "The 37 implementation
@@ -99,6 +105,16 @@ struct Initialization {
 /// heads' numbers by the same 0.01 and 1, and keep recurrent layers orthogonal. Always: biases and
 /// shifts 0, but keep_bias of the forget gates (usually 1: Jozefowicz et al. 2015) and of a GRU's z;
 /// gains 1, log deviations 0; statistics: count 0, mean 0, variance 1.
+=======
+/// Fills the block from a seed, the same numbers on every machine. kOrthogonal: dense and conv
+/// layers with gain sqrt(2) (conv as [kernel * kernel * channels][filters]), policy head
+/// policy_gain, value head 1 (Schulman's PPO; "The 37 implementation details of PPO"), recurrent
+/// weights with gain 1, each gate by itself. The others scale the heads' numbers by the same
+/// policy_gain and 1, and keep recurrent layers orthogonal. Always: biases and shifts 0, but
+/// keep_bias of the forget gates (usually 1: Jozefowicz et al. 2015) and of a GRU's z; gains 1, log
+/// deviations log(deviation), those that the head gives through its biases; statistics: count 0,
+/// mean 0, variance 1.
+>>>>>>> step7-boxes
 void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
                           const Initialization& how = {});
 

@@ -51,26 +51,28 @@ void FillNormal(const Weight& weight, double deviation, Random& random) {
 }
 
 /// What the heads' weights are multiplied by; 0 for other layers.
-double HeadGain(std::string_view name) {
-  if (name == "policy.head.weight") return 0.01;
+double HeadGain(std::string_view name, const Initialization& how) {
+  if (name == "policy.head.weight") return how.policy_gain;
   return name == "critic.head.weight" ? 1.0 : 0.0;
 }
 
-void FillWeight(const TensorSlot& slot, Initializer initializer, Random& random, ThreadTeam& team,
+void FillWeight(const TensorSlot& slot, const Initialization& how, Random& random, ThreadTeam& team,
                 float* values) {
   const int outputs = slot.shape.back();
   const int inputs = static_cast<int>(slot.count / outputs);
   const Weight weight{inputs, outputs, outputs, values};
-  const double head = HeadGain(slot.name), scale = head > 0 ? head : 1.0;
+  const double head = HeadGain(slot.name, how), scale = head > 0 ? head : 1.0;
   // A convolution's outputs see kernel * kernel inputs; as many outputs see each of its inputs.
   const double places = slot.shape.size() == 4 ? slot.shape[0] * slot.shape[1] : 1.0;
-  switch (initializer) {
+  switch (how.weights) {
     case Initializer::kOrthogonal:
       return FillOrthogonal(weight, head > 0 ? head : std::sqrt(2.0), random, team);
     case Initializer::kXavier:
       return FillUniform(weight, scale * std::sqrt(6.0 / (inputs + places * outputs)), random);
     case Initializer::kHe:
       return FillNormal(weight, scale * std::sqrt(2.0 / inputs), random);
+    case Initializer::kNormal:
+      return FillNormal(weight, scale, random);
   }
 }
 
@@ -123,6 +125,20 @@ std::unique_ptr<ThreadTeam> MakeTeam(int size) try {
   return std::make_unique<ThreadTeam>("mmr-init", 1);
 }
 
+/// The log deviations of an action's numbers: free ones, or the head's biases for them.
+void FillDeviations(const ModelSpec& spec, const ParameterLayout& layout, float deviation,
+                    std::span<float> parameters) {
+  const ActionLayout action(spec.spaces.action, spec.continuous);
+  const float value = std::log(deviation);
+  for (const ActionPart& part : action.parts()) {
+    if (part.kind != ActionPart::Kind::kContinuous) continue;
+    const bool free = part.first_deviation >= 0;
+    const TensorSlot& slot = layout.Find(free ? "policy.log_deviation" : "policy.head.bias");
+    const int first = free ? part.first_deviation : part.first_output + part.count;
+    std::fill_n(parameters.begin() + slot.offset + first, part.count, value);
+  }
+}
+
 }  // namespace
 
 void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
@@ -142,8 +158,9 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
     if (const int units = RecurrentUnits(layout, slot); units > 0)
       FillGates(slot, units, random, *team, values);
     else
-      FillWeight(slot, how.weights, random, *team, values);
+      FillWeight(slot, how, random, *team, values);
   }
+  FillDeviations(spec, layout, how.deviation, parameters);
 }
 
 }  // namespace murmurate

@@ -70,24 +70,25 @@ void LabelLoss::TakeNumbers(const ActionPart& part, const ActionRows& rows, int 
   const float* mean = rows.outputs + i * layout_.outputs() + part.first_output;
   const std::int32_t* label = rows.actions + i * layout_.words() + part.first_word;
   const int group = 1 + static_cast<int>(quantiles_.size());
+  const double share = numbers_ == Numbers::kForecast ? 0.5 : 1.0;
   double loss = 0.0, distance = 0.0;
   int means = 0;
   for (int k = 0; k < part.count; ++k) {
     const double error = double{mean[k]} - double{std::bit_cast<float>(label[k])};
-    double slope = error;
+    double slope = 2.0 * share * error;
     if (k % group == 0) {
-      loss += 0.5 * error * error;
+      loss += share * error * error;
       distance += std::abs(error);
       ++means;
     } else {
       slope = (error > 0.0 ? 1.0 : 0.0) - quantiles_[static_cast<std::size_t>(k % group - 1)];
       loss += slope * error;
     }
-    if (numbers_ != Numbers::kSquaredError || d_outputs == nullptr) continue;
+    if (numbers_ == Numbers::kLikelihood || d_outputs == nullptr) continue;
     d_outputs[i * layout_.outputs() + part.first_output + k] =
         static_cast<float>(weight * scale * slope / part.count);
   }
-  if (numbers_ == Numbers::kSquaredError) sums->loss += weight * loss / part.count;
+  if (numbers_ != Numbers::kLikelihood) sums->loss += weight * loss / part.count;
   sums->numbers += weight * means;
   sums->distance += weight * distance;
 }

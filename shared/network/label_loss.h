@@ -13,8 +13,9 @@ namespace murmurate {
 /// `choices` for the accuracy, `distance` by `numbers` for the mean absolute error.
 struct LabelLossSums {
   double weight = 0, loss = 0;
-  double choices = 0, right = 0;     ///< choices and switches; whose likeliest value is the label
-  double numbers = 0, distance = 0;  ///< |mean - label| of samples before squashing; no quantiles
+  double choices = 0, right = 0;  ///< choices and switches; whose likeliest value is the label
+  /// |mean - label| of samples, which are before scaling and squashing; no quantiles.
+  double numbers = 0, distance = 0;
 
   void Add(const LabelLossSums& more);
   double mean_loss() const { return weight > 0 ? loss / weight : 0.0; }
@@ -24,10 +25,11 @@ class LabelLoss {
  public:
   /// What numbers (continuous parts) cost.
   enum class Numbers : std::uint8_t {
-    kSquaredError,  ///< 0.5 (mean - label)^2, the mean over a part's numbers; no deviation learns
+    kSquaredError,  ///< (mean - label)^2, the mean over a part's numbers; no deviation learns
     kLikelihood,    ///< -log of the Gaussian's density; deviations learn, too
+    kForecast,      ///< half of kSquaredError, beside the quantiles' losses
   };
-  /// `quantiles`, each in (0, 1): with kSquaredError, numbers come in groups of 1 + quantiles, the
+  /// `quantiles`, each in (0, 1), with kForecast: numbers come in groups of 1 + quantiles, the
   /// first as above, the others estimates of these quantiles of their labels; each of those costs
   /// (tau - [label < q]) (label - q), whose mean is least at the quantile tau (R. Koenker and
   /// G. Bassett, "Regression quantiles", Econometrica 46, 1978).

@@ -49,7 +49,7 @@ struct Writer {
     builder.Finish(fb::CreateHello(
         builder, hello.min_major, hello.max_major, builder.CreateString(hello.actor_name),
         hello.host_identity, static_cast<std::uint8_t>(hello.pace), hello.accept_reset, hello.pid,
-        builder.CreateVector(models), hello.number, hello.sequence));
+        builder.CreateVector(models), hello.number, hello.sequence, hello.features));
     return MessageType::kHello;
   }
 

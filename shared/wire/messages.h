@@ -102,6 +102,13 @@ struct Header {
                                  ///< answered
 };
 
+/// What a client knows beyond the first clients, a bit each in Hello::features. A learner refuses,
+/// in words, one that does not know what its model needs.
+enum Feature : std::uint32_t {
+  kScaledBoxes = 1,  ///< the line "scale box" of a spec
+};
+inline constexpr std::uint32_t kAllFeatures = kScaledBoxes;
+
 struct HelloModel {
   std::string name;
   std::string spaces;                   ///< Spaces::ToText()
@@ -119,6 +126,7 @@ struct Hello {
   std::vector<HelloModel> models;
   std::uint32_t number = 0;    ///< counts this client's HELLOs; ClientSession sets it
   std::uint64_t sequence = 0;  ///< of the last EXPERIENCE it ever sent; ClientSession sets it
+  std::uint32_t features = kAllFeatures;  ///< 0: a client of before there were any
 };
 
 struct HelloOkModel {

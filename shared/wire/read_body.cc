@@ -34,6 +34,7 @@ Hello ReadTable(BodyReader& in, const fb::Hello& from, std::size_t) {
   hello.pid = from.pid();
   hello.number = from.number();
   hello.sequence = from.sequence();
+  hello.features = from.features();
   std::set<std::string> names;
   std::size_t agents = 0;
   ForEach(in, from.models(), 4, 4, [&](const fb::HelloModel& model) {

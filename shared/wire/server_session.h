@@ -31,6 +31,7 @@ namespace murmurate::wire {
 
 /// What the session needs to know of one model.
 struct SessionModel {
+  std::uint32_t features = 0;   ///< that a client must know to play it: Feature
   HelloOkModel welcome;         ///< all but version, agent_*, steps_total: filled per sender
   std::size_t block_bytes = 0;  ///< one trajectory on the wire at most
   int outstanding_limit = 0;    ///< trajectories granted at once over all senders (two batches);

@@ -114,6 +114,15 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Mo
       Refuse(peer, Refusal::kSpaces, "model " + model.name + " is named twice", 0, now);
       return false;
     }
+    if ((pools[*number].model.features & ~hello.features) != 0) {
+      Refuse(peer, Refusal::kVersion,
+             "model " + model.name +
+                 ": its actions are scaled to their boxes, which this client's version does not "
+                 "know: update the game's murmurate library, or begin the run with "
+                 "model.scale_actions = false",
+             0, now);
+      return false;
+    }
     models->push_back(*number);
   }
   return true;

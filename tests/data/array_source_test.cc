@@ -80,6 +80,26 @@ TEST_F(ArraySourceTest, PutsSamplesWhereABatchHasThem) {
   EXPECT_EQ(batch.flags[1], kFirst);  // nothing is carried over from the sample before
 }
 
+TEST_F(ArraySourceTest, DoublesBecomeFloatsAndTheNotesSaySo) {
+  WriteNpy<double>(Path("x"), "<f8", "(2, 2)", {0.1, 1, 2, 1e300});
+  WriteNpy<double>(Path("y"), "<f8", "(2,)", {-0.3, 4});
+  const auto source = ArraySource::Open({{{"", Path("x")}}, {{"", Path("y")}}});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->spaces(), (Spaces{Box({2}), Box({1})}));
+  EXPECT_THAT((*source)->Notes(),
+              testing::ElementsAre(HasSubstr(Path("x") + ": its float64 numbers"),
+                                   HasSubstr(Path("y") + ": its float64 numbers")));
+  TrainingBatch batch(TrajectoryLayout((*source)->spaces(), 2), 1);
+  const std::uint64_t first = 0, second = 1;
+  ASSERT_TRUE((*source)->Fill({&first, 1}, &batch).ok());
+  EXPECT_EQ(batch.observation[0], 0.1f);
+  EXPECT_EQ(batch.observation[1], 1.0f);
+  EXPECT_EQ(std::bit_cast<float>(batch.action[0]), -0.3f);
+  batch.Clear();
+  EXPECT_THAT((*source)->Fill({&second, 1}, &batch).message(),
+              HasSubstr("sample 1 holds a number that is not finite"));
+}
+
 TEST_F(ArraySourceTest, NamesWhatDoesNotFit) {
   const auto argument = StatusCode::kInvalidArgument, data = StatusCode::kInvalidData;
   WriteNpy<float>(Path("x"), "<f4", "(3, 1)", {10, 11, 12});
@@ -91,7 +111,7 @@ TEST_F(ArraySourceTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(FailureOf({{{"", Path("x")}, {"b", Path("x")}}, {{"", Path("y")}}}, argument),
               HasSubstr("has no name beside other files"));
   EXPECT_THAT(FailureOf({{{"", Path("y")}}, {{"", Path("y")}}}, argument),
-              HasSubstr("observations of int64, expected float32 or uint8"));
+              HasSubstr("observations of int64, expected float32, float64 or uint8"));
   EXPECT_THAT(FailureOf({{{"", Path("x")}}, {{"", Path("short")}}}, data),
               HasSubstr("has 2 samples and " + Path("x") + " has 3"));
   EXPECT_THAT(FailureOf({{{"", Path("x")}}, {{"", Path("below")}}}, data),

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -62,10 +63,33 @@ TEST(NpyFileTest, ReadsVersionsTwoAndThree) {
   }
 }
 
+TEST(NpyFileTest, ReadsDoublesAsTheNearestFloats) {
+  const Result<NpyFile> saved = NpyFile::Open(Fixture("float64"));
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_EQ(saved->element(), NpyElement::kFloat64);
+  EXPECT_EQ(saved->sample_bytes(), 16u);
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.npy";
+  WriteNpy<double>(path, "<f8", "(2, 3)", {0.1, -2.5, 1e-50, 1e300, -1e300, NAN});
+  const Result<NpyFile> file = NpyFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  float row[3];
+  file->CopyFloats(0, row);
+  EXPECT_EQ(row[0], 0.1f);
+  EXPECT_EQ(row[1], -2.5f);
+  EXPECT_EQ(row[2], 0.0f);
+  file->CopyFloats(1, row);
+  EXPECT_EQ(row[0], INFINITY);
+  EXPECT_EQ(row[1], -INFINITY);
+  EXPECT_TRUE(std::isnan(row[2]));
+}
+
 TEST(NpyFileTest, NamesTheArraysItDoesNotTake) {
   const auto argument = StatusCode::kInvalidArgument;
-  EXPECT_THAT(FailureOf(Fixture("float64"), argument),
-              HasSubstr("numbers of type '<f8', expected '<f4' (float32)"));
+  const TemporaryFolder folder;
+  WriteNpy<std::int16_t>(folder.path() + "/i2.npy", "<i2", "(2,)", {1, 2});
+  EXPECT_THAT(FailureOf(folder.path() + "/i2.npy", argument),
+              HasSubstr("numbers of type '<i2', expected '<f4' or '<f8' (float32, float64)"));
   EXPECT_THAT(FailureOf(Fixture("fortran"), argument), HasSubstr("Fortran order"));
   EXPECT_THAT(FailureOf(Fixture("records"), argument), HasSubstr("array of records"));
   EXPECT_THAT(FailureOf(Fixture("none"), argument), HasSubstr("No such file"));

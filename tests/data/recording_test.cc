@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -229,6 +230,43 @@ TEST(RecordingTest, RefusesInWords) {
   std::filesystem::remove(SegmentPath(folder.path(), "default", 2));
   EXPECT_THAT(RecordingSource::Open(folder.path()).status().message(),
               HasSubstr("default-000009.traj: is no recording"));
+}
+
+/// Of one trajectory of two steps whose one number was recorded as `samples`.
+std::vector<float> LearnedSamples(bool recorded_scaled, bool learned_scaled,
+                                  const std::vector<float>& samples) {
+  const auto spec = [](bool scaled) {
+    return ModelSpec{.spaces = {Box({2}), Box({1}, 0, 100)},
+                     .trunk = {{4, Activation::kTanh}},
+                     .continuous = {.scaled = scaled}};
+  };
+  const TemporaryFolder folder;
+  SampleTrajectory trajectory(static_cast<int>(samples.size()), 0);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    trajectory.action[i] = std::bit_cast<std::int32_t>(samples[i]);
+  {
+    auto writer = SegmentWriter::Open({folder.path(), kPlenty}, "default",
+                                      SegmentHeader(spec(recorded_scaled), 4));
+    const TrajectoryLayout layout(spec(recorded_scaled), 4);
+    EXPECT_TRUE(writer->Append(RecordOf(trajectory.View(), layout)).ok());
+  }
+  const auto source = RecordingSource::Open(folder.path());
+  EXPECT_TRUE((*source)->PrepareFor(spec(learned_scaled), 4).ok());
+  TrainingBatch batch(TrajectoryLayout(spec(learned_scaled), 4), 2);
+  const std::uint64_t twice[] = {0, 0};
+  EXPECT_TRUE((*source)->Fill(twice, &batch).ok());
+  std::vector<float> learned;
+  for (std::size_t i = 4; i < 4 + samples.size(); ++i)  // of the second
+    learned.push_back(std::bit_cast<float>(batch.action[i]));
+  return learned;
+}
+
+// A box of 0 to 100: its middle is 50, half of its width 50.
+TEST(RecordingTest, SamplesAreLearnedInTheModelsUnitsWhicheverTheyWereRecordedIn) {
+  EXPECT_EQ(LearnedSamples(false, true, {50, 100, 25}), (std::vector<float>{0, 1, -0.5f}));
+  EXPECT_EQ(LearnedSamples(true, false, {0, 1, -0.5f}), (std::vector<float>{50, 100, 25}));
+  EXPECT_EQ(LearnedSamples(true, true, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
+  EXPECT_EQ(LearnedSamples(false, false, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
 }
 
 // Another model of the same spaces learns from it: what it remembers begins with zeros.

@@ -144,6 +144,18 @@ void ExpectLearned(const Task& task, std::uint64_t steps, double shortfall, doub
 
 double Squared(double x) { return x * x; }
 
+/// As Steering in -2 to 2, in a box of any place and size: what is played, as a share of it.
+Task SteeringIn(float low, float high) {
+  const Space box = Box({2}, low, high);
+  return {box,
+          {.scaled = ScalesActions(box)},
+          [low, high](float x, const std::int32_t* game) {
+            const auto at = [&](int i) { return 4 * (Number(game[i]) - low) / (high - low) - 2; };
+            return -Squared(at(0) - x) - Squared(at(1) + 0.5 * x - 1);
+          },
+          nullptr};
+}
+
 Task Steering(bool state_dependent, bool squashed) {
   return {Box({2}, -2, 2),
           {state_dependent, squashed},
@@ -155,6 +167,14 @@ Task Steering(bool state_dependent, bool squashed) {
 
 TEST(EveryAction, NumbersWithFreeDeviationsAreLearned) {
   ExpectLearned(Steering(false, false), 12'800, 0.05, 0.1);
+}
+
+TEST(EveryAction, NumbersInABoxOfAnyPlaceAndSizeAreLearnedAsInPlusMinusOne) {
+  for (const auto& [low, high] : {std::pair{-1.0f, 1.0f}, std::pair{0.0f, 100.0f},
+                                  std::pair{-0.01f, 0.01f}, std::pair{-1000.0f, 1000.0f}}) {
+    SCOPED_TRACE(testing::Message() << low << " to " << high);
+    ExpectLearned(SteeringIn(low, high), 12'800, 0.05, 0.15);
+  }
 }
 
 TEST(EveryAction, NumbersWithDeviationsOfTheStateAreLearned) {

@@ -113,6 +113,29 @@ TEST(ModelSpec, EveryKindOfLineIsReadAndWrittenBack) {
   EXPECT_TRUE(parsed->continuous.squashed);
 }
 
+TEST(ModelSpec, TheLineOfAScaledBoxIsReadAndWrittenAndOthersHaveNone) {
+  const std::string text =
+      "murmurate-model 1\nobservation float32 2\naction continuous 1 low 0 high 100\n"
+      "dense 4 tanh\nseparate_value 1\nnormalize_observation 0\nstate_dependent_deviation 0\n"
+      "squashed 0\n";
+  const Result<ModelSpec> plain = ModelSpec::Parse(text);
+  const Result<ModelSpec> scaled = ModelSpec::Parse(text + "scale box\n");
+  ASSERT_TRUE(plain.ok() && scaled.ok()) << scaled.status();
+  EXPECT_FALSE(plain->continuous.scaled);
+  EXPECT_TRUE(scaled->continuous.scaled);
+  EXPECT_EQ(plain->ToText(), text);
+  EXPECT_EQ(scaled->ToText(), text + "scale box\n");
+  EXPECT_NE(plain->ShortHash(), scaled->ShortHash());
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text + "scale box\n";
+    return !ModelSpec::Parse(other.replace(other.find(from), from.size(), to)).ok();
+  };
+  EXPECT_TRUE(refused("squashed 0", "squashed 1"));
+  EXPECT_TRUE(refused(" low 0 high 100", ""));
+  EXPECT_TRUE(refused(" low 0 high 100", " low -1 high 1"));
+  EXPECT_TRUE(refused("scale box", "scale boxes"));
+}
+
 TEST(ModelSpec, AnyCutOfTheWholeTextIsRefused) {
   const std::string text = kWholeText;
   for (std::size_t size = 0; size + 1 < text.size(); ++size) {

@@ -133,6 +133,7 @@ inline std::vector<ActionLayout> ManyLayouts() {
           ActionLayout(Box({2}), {.state_dependent_deviation = true}),
           ActionLayout(Box({1}, -1, 1), {.squashed = true}),
           ActionLayout(everything),
+          ActionLayout(everything, {.scaled = true}),
           ActionLayout(everything, {.state_dependent_deviation = true, .squashed = true})};
 }
 

@@ -100,6 +100,28 @@ void ExpectOrthogonal(const float* w, int rows, int stride, int first, int colum
     }
 }
 
+TEST(InitializeParametersTest, DeviationsOfNumbersBeginAsTold) {
+  const std::string start =
+      "observation float32 3\naction.a discrete 2\naction.b continuous 2\naction.c continuous 1\n"
+      "dense 4 tanh\nseparate_value 1\nnormalize_observation 0\n";
+  Initialization how;
+  how.deviation = 0.5f;
+  const ModelSpec free = Parse(start + "state_dependent_deviation 0\nsquashed 0\n");
+  const ParameterLayout layout(free);
+  std::vector<float> block(layout.total);
+  InitializeParameters(free, 3, block, how);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(block[layout.Find("policy.log_deviation").offset + i], std::log(0.5f));
+  const ModelSpec dependent = Parse(start + "state_dependent_deviation 1\nsquashed 0\n");
+  const ParameterLayout other(dependent);
+  block.resize(other.total);
+  InitializeParameters(dependent, 3, block, how);
+  const float* bias = block.data() + other.Find("policy.head.bias").offset;
+  // Two logits, two means and their deviations, a mean and its deviation.
+  for (const int i : {0, 1, 2, 3, 6}) EXPECT_EQ(bias[i], 0.0f) << i;
+  for (const int i : {4, 5, 7}) EXPECT_EQ(bias[i], std::log(0.5f)) << i;
+}
+
 TEST(InitializeParametersTest, FiltersAndEachGateAreOrthogonal) {
   const ModelSpec spec = MakePictureSpec();
   const ParameterLayout layout(spec);
@@ -191,11 +213,11 @@ TEST(OrthonormalVectorsTest, GoOnWithTheNormalThatWasLeft) {
 }
 
 /// Mean square and largest magnitude of a weight.
-std::pair<double, double> Spread(const ModelSpec& spec, Initializer initializer,
+std::pair<double, double> Spread(const ModelSpec& spec, const Initialization& how,
                                  const std::string& name) {
   const ParameterLayout layout(spec);
   std::vector<float> block(layout.total);
-  InitializeParameters(spec, 3, block, initializer);
+  InitializeParameters(spec, 3, block, how);
   const TensorSlot& slot = layout.Find(name);
   double squares = 0, largest = 0;
   for (std::size_t i = 0; i < slot.count; ++i) {
@@ -219,6 +241,12 @@ TEST(InitializeParametersTest, XavierAndHeHaveTheVariancesOfTheirPapers) {
   EXPECT_GT(most, 3.0 * std::sqrt(2.0 / 120));  // normal: no limit
   const auto [head, wide] = Spread(spec, Initializer::kHe, "policy.head.weight");
   EXPECT_NEAR(head, 1e-4 * 2.0 / 200, 0.05e-4 * 2.0 / 200);
+  const auto [normal, farthest] = Spread(spec, Initializer::kNormal, "policy.0.weight");
+  EXPECT_NEAR(normal, 1.0, 0.03);  // whatever the size
+  EXPECT_GT(farthest, 3.0);
+  Initialization labels = Initializer::kHe;
+  labels.policy_gain = 1.0;
+  EXPECT_NEAR(Spread(spec, labels, "policy.head.weight").first, 2.0 / 200, 0.05 * 2.0 / 200);
   // 8 filters see 27 numbers; each of them is seen by 9 x 8.
   const auto [conv, edge] =
       Spread(MakePictureSpec(), Initializer::kXavier, "policy.observation.0.weight");

@@ -64,12 +64,15 @@ Labels FromTorch(const TorchFixture& fixture, const Space& space) {
   return labels;
 }
 
-void ExpectTorch(const std::string& name, const Space& space, Numbers numbers) {
+/// `times`: of what PyTorch says, for a loss that is so many times its own.
+void ExpectTorch(const std::string& name, const Space& space, Numbers numbers, double times = 1) {
   const TorchFixture fixture("labels_" + name);
   const Labels labels = FromTorch(fixture, space);
   const Taken taken = Take(labels.layout, numbers, labels.rows(), labels.weight);
-  EXPECT_NEAR(taken.sums.mean_loss(), fixture.Doubles("loss")[0], 1e-5) << name;
-  ExpectClose(taken.d_outputs, fixture.Doubles("d_outputs"), 1e-6, 1e-5, name);
+  EXPECT_NEAR(taken.sums.mean_loss(), times * fixture.Doubles("loss")[0], 1e-5) << name;
+  std::vector<double> d_outputs = fixture.Doubles("d_outputs");
+  for (double& slope : d_outputs) slope *= times;
+  ExpectClose(taken.d_outputs, d_outputs, 1e-6, 1e-5, name);
   if (fixture.Has("d_log_deviations"))
     ExpectClose(taken.d_log_deviations, fixture.Doubles("d_log_deviations"), 1e-5, 1e-5, name);
 }
@@ -82,10 +85,12 @@ Space Mixed() {
                {"e", Box({1})}});
 }
 
-TEST(LabelLossTest, IsPyTorchsCrossEntropyAndHalfItsMeanSquaredError) {
+// The fixtures hold half of torch's mse_loss.
+TEST(LabelLossTest, IsPyTorchsCrossEntropyAndMeanSquaredErrorAndAForecastsIsHalfOfThat) {
   ExpectTorch("classes", Discrete(5), Numbers::kSquaredError);
-  ExpectTorch("numbers", Box({3}), Numbers::kSquaredError);
-  ExpectTorch("mixed", Mixed(), Numbers::kSquaredError);
+  ExpectTorch("numbers", Box({3}), Numbers::kSquaredError, 2);
+  ExpectTorch("numbers", Box({3}), Numbers::kForecast);
+  ExpectTorch("mixed", Mixed(), Numbers::kForecast);
 }
 
 TEST(LabelLossTest, CloningIsPyTorchsNegativeLikelihood) {
@@ -96,7 +101,7 @@ TEST(LabelLossTest, CloningIsPyTorchsNegativeLikelihood) {
 }
 
 TEST(LabelLossTest, GradientsAreItsFiniteDifferences) {
-  for (const Numbers numbers : {Numbers::kSquaredError, Numbers::kLikelihood}) {
+  for (const Numbers numbers : {Numbers::kSquaredError, Numbers::kForecast, Numbers::kLikelihood}) {
     Labels labels = FromTorch(TorchFixture("labels_mixed"), Mixed());
     const Taken taken = Take(labels.layout, numbers, labels.rows(), labels.weight);
     const auto expect_slope = [&](float& number, float gradient, const std::string& what) {
@@ -133,7 +138,7 @@ TEST(LabelLossTest, CountsByHand) {
   EXPECT_NEAR(taken.d_outputs[1], (0.75 - 1.0) / 4.0, 1e-6);
 }
 
-// 0.5 ((1 - 3)^2 + (2 - 1)^2) / 2 = 1.25; distances 2 and 1.
+// ((1 - 3)^2 + (2 - 1)^2) / 2 = 2.5; distances 2 and 1; slopes 2 (1 - 3) / 2 and 2 (2 - 1) / 2.
 TEST(LabelLossTest, SquaredErrorsByHand) {
   Labels labels(Box({2}));
   labels.outputs = {1.0f, 2.0f};
@@ -141,10 +146,10 @@ TEST(LabelLossTest, SquaredErrorsByHand) {
   labels.log_deviations = {0.3f, -0.3f};
   labels.weight = {1.0f};
   const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
-  EXPECT_DOUBLE_EQ(taken.sums.mean_loss(), 1.25);
+  EXPECT_DOUBLE_EQ(taken.sums.mean_loss(), 2.5);
   EXPECT_DOUBLE_EQ(taken.sums.numbers, 2.0);
   EXPECT_DOUBLE_EQ(taken.sums.distance, 3.0);
-  EXPECT_EQ(taken.d_outputs, (std::vector<float>{-1.0f, 0.5f}));
+  EXPECT_EQ(taken.d_outputs, (std::vector<float>{-2.0f, 1.0f}));
   EXPECT_EQ(taken.d_log_deviations, (std::vector<float>{0.0f, 0.0f}));
 }
 
@@ -167,7 +172,7 @@ TEST(LabelLossTest, QuantilesOnPaper) {
   labels.actions.assign(3, std::bit_cast<std::int32_t>(3.0f));
   labels.log_deviations = {0.0f, 0.0f, 0.0f};
   labels.weight = {1.0f};
-  LabelLoss loss(labels.layout, Numbers::kSquaredError, 1, {0.25, 0.75});
+  LabelLoss loss(labels.layout, Numbers::kForecast, 1, {0.25, 0.75});
   std::vector<float> d_outputs(3), d_deviations(3);
   const LabelLossSums sums =
       loss.Take(labels.rows(), labels.weight.data(), d_outputs.data(), d_deviations.data());
@@ -178,7 +183,8 @@ TEST(LabelLossTest, QuantilesOnPaper) {
 }
 
 TEST(LabelLossTest, RowsOfWeightZeroGetZerosWhateverTheyHold) {
-  for (const Numbers numbers : {Numbers::kSquaredError, Numbers::kLikelihood}) {
+  // Both slopes are 2 - 2.5: half of the squared error's, and the likelihood's of deviation 1.
+  for (const Numbers numbers : {Numbers::kForecast, Numbers::kLikelihood}) {
     Labels labels(Box({1}));
     labels.outputs = {kNan, 2.0f};
     labels.actions = {std::bit_cast<std::int32_t>(kNan), std::bit_cast<std::int32_t>(2.5f)};

@@ -19,6 +19,13 @@ constexpr const char* kDense =
     "action continuous 6 low -1 -1 -1 -1 -1 -1 high 1 1 1 1 1 2\n"
     "dense 64 tanh\ndense 40 elu\nlayer_norm\ndense 33 sigmoid\n"
     "separate_value 1\nnormalize_observation 1\nstate_dependent_deviation 0\nsquashed 1\n";
+/// As versions wrote it that knew no scaled boxes.
+constexpr const char* kUnscaled =
+    "murmurate-model 1\n"
+    "observation float32 17\n"
+    "action continuous 4 low -2 0 -0.01 -1000 high 2 100 0.01 1000\n"
+    "dense 24 tanh\n"
+    "separate_value 1\nnormalize_observation 1\nstate_dependent_deviation 0\nsquashed 0\n";
 constexpr const char* kPicture =
     "murmurate-model 1\n"
     "observation uint8 12 12 3\n"
@@ -86,6 +93,7 @@ TEST(Portable, PlainKernelsGiveTheBitsThatTheyGaveElsewhere) {
 #endif
   EXPECT_EQ(Play(kDense), 2724143681811451563u);
   EXPECT_EQ(Play(kPicture), 270833934232646974u);
+  EXPECT_EQ(Play(kUnscaled), 6450274514926060817u);
 }
 
 }  // namespace

@@ -62,6 +62,20 @@ TEST(Display, AnEvaluationIsShownBesideTheReturn) {
                                                    ::testing::HasSubstr(" 498.5 "))));
 }
 
+TEST(Display, LabelsHaveLossAndErrorInPlaceOfAReturn) {
+  ProgressView view = Example();
+  view.mean_return.reset();
+  view.target.reset();
+  view.scores = {{"train/loss", 0.01234567}, {"train/error", 0.0831}};
+  EXPECT_THAT(Display::OneLine(view),
+              ::testing::StartsWith("steps 61,952 of 150,000  train/loss 0.01235  train/error "
+                                    "0.0831  episodes 812"));
+  EXPECT_THAT(Display::TableLines(view),
+              ::testing::Contains(::testing::AllOf(HasSubstr("train/loss"), HasSubstr("0.01235"))));
+  view.mean_return = 12;  // of games whose play is cloned
+  EXPECT_THAT(Display::OneLine(view), HasSubstr("train/error 0.0831  return 12.0"));
+}
+
 TEST(Display, SmallReturnsKeepTheirDigits) {
   EXPECT_EQ(ReturnText(0.9581), "0.958");
   EXPECT_EQ(ReturnText(-9.5), "-9.500");

@@ -236,7 +236,7 @@ TEST(Config, AScaleThatNormalizingWouldCancelIsRefused) {
   EXPECT_TRUE(Load("[algorithm]\nnormalize_reward = true\nreward_scale = 1\n").ok());
 }
 
-TEST(Config, AnInitializerIsOneOfThree) {
+TEST(Config, AnInitializerIsOneOfFour) {
   const auto initializer = [](const std::string& line) {
     return Load("[model]\n" + line)->ModelFor("default", kSpaces)->beginning.weights;
   };
@@ -244,9 +244,43 @@ TEST(Config, AnInitializerIsOneOfThree) {
   EXPECT_EQ(initializer("initializer = \"orthogonal\""), Initializer::kOrthogonal);
   EXPECT_EQ(initializer("initializer = \"xavier\""), Initializer::kXavier);
   EXPECT_EQ(initializer("initializer = \"he\""), Initializer::kHe);
+  EXPECT_EQ(initializer("initializer = \"normal\""), Initializer::kNormal);
   EXPECT_EQ(Complaint("[model]\ninitializer = \"zeros\"\n"),
             "c.toml:2: model.initializer: got \"zeros\" (a string), expected \"orthogonal\" or "
-            "\"xavier\" or \"he\"; write for example initializer = \"orthogonal\"");
+            "\"xavier\" or \"he\" or \"normal\"; write for example initializer = \"orthogonal\"");
+}
+
+TEST(Config, AHeadBeginsSmallWhereItPlaysAndPlainWhereItLearnsLabels) {
+  const auto gain = [](const std::string& algorithm) {
+    const auto config = Load("[algorithm]\nname = \"" + algorithm + "\"\n");
+    return config->ModelFor("default", kSpaces)->beginning.policy_gain;
+  };
+  for (const char* player : {"ppo", "impala", "a2c"}) EXPECT_EQ(gain(player), 0.01) << player;
+  for (const char* learner : {"supervised", "bc"}) EXPECT_EQ(gain(learner), 1.0) << learner;
+}
+
+TEST(Config, GradientsAreClippedUnlessTheLengthIsZero) {
+  const auto length = [](const std::string& text) {
+    const auto config = Load("[algorithm]\n" + text);
+    return config->ModelFor("default", kSpaces)->algorithm.max_grad_norm;
+  };
+  EXPECT_EQ(length(""), 0.5);
+  EXPECT_EQ(length("max_grad_norm = 0\n"), 0.0);
+  EXPECT_THAT(Complaint("[algorithm]\nmax_grad_norm = -1\n"), ::testing::HasSubstr("got -1"));
+}
+
+TEST(Config, ActionsAreScaledToTheirBoxUnlessTheyAreSquashedOrFree) {
+  const auto scaled = [](const std::string& text, const Space& action) {
+    const auto config = Load("[model]\n" + text);
+    return config->ModelFor("default", {Box({2}), action})->spec.continuous.scaled;
+  };
+  EXPECT_TRUE(scaled("", Box({1}, 0, 100)));
+  EXPECT_FALSE(scaled("", Box({1})));
+  EXPECT_FALSE(scaled("", Discrete(3)));
+  EXPECT_FALSE(scaled("squashed = true\n", Box({1}, 0, 100)));
+  EXPECT_FALSE(scaled("scale_actions = false\n", Box({1}, 0, 100)));
+  const auto config = Load("[model]\ninitial_deviation = 0.25\n");
+  EXPECT_EQ(config->ModelFor("default", kSpaces)->beginning.deviation, 0.25f);
 }
 
 TEST(Config, OnlyARecurrentModelHasAStateToKeep) {

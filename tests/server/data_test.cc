@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -37,6 +38,42 @@ TEST(Data, ArraysAreLearnedFromWithNoActorUntilTheyAreThrough) {
   EXPECT_TRUE(place.Has("runs/" + run + "/checkpoints/latest/weights.safetensors"));
   EXPECT_EQ(place.LeftBehind(), "");
   EXPECT_EQ(SegmentsOf(run), 0);
+}
+
+// y = x^2 at 50 points of -2 to 2, 1-5-1 with tanh, plain gradient descent: 2,000 steps of 1e-2
+// over all of them. NumPy (numpy.random.default_rng(1), weights of 200 networks by .normal(),
+// biases 0, float64) ends at a mean squared error of 0.0122 to 0.141: a twentieth below 0.0148, a
+// half below 0.0227, all but a twentieth below 0.0487.
+TEST(Data, AParabolaIsLearnedAsPlainGradientDescentInNumPyLearnsIt) {
+  Workplace place;
+  std::vector<double> x, y;
+  for (int i = 0; i < 50; ++i) x.push_back(-2.0 + 4.0 * i / 49);
+  for (const double at : x) y.push_back(at * at);
+  WriteNpy<double>(place.path() + "/x.npy", "<f8", "(50,)", x);
+  WriteNpy<double>(place.path() + "/y.npy", "<f8", "(50,)", y);
+  place.Write("c.toml",
+              "[model]\nlayers = [5]\nnormalize_observation = false\ninitializer = \"normal\"\n"
+              "[algorithm]\nname = \"supervised\"\ntrajectory_length = 50\nbatch_steps = 50\n"
+              "minibatch = 50\nepochs = 10\nmax_grad_norm = 0\n"
+              "[optimizer]\nname = \"sgd\"\nlearning_rate = 1e-2\n"
+              "[data]\nobservations = \"x.npy\"\nlabels = \"y.npy\"\npasses = 200\n");
+  std::vector<double> losses;
+  for (int seed = 1; seed <= 5; ++seed) {
+    const std::string run = UniqueRun();
+    const Ran train = RunMurmurate(place.path(), {"train", "c.toml", "--set", "run.name=" + run,
+                                                  "--set", "run.seed=" + std::to_string(seed)});
+    ASSERT_EQ(train.code, 0) << train.output << train.errors;
+    EXPECT_THAT(place.Read("runs/" + run + "/log.txt"),
+                HasSubstr("x.npy: its float64 numbers are learned from as float32"));
+    EXPECT_THAT(train.output, HasSubstr("train/error "));
+    const std::string csv = place.Read("runs/" + run + "/progress.csv");
+    EXPECT_EQ(LastOf(csv, "train/updates"), 2000);
+    losses.push_back(LastOf(csv, "train/loss"));
+  }
+  std::ranges::sort(losses);
+  EXPECT_GT(losses.front(), 0.010);
+  EXPECT_LT(losses[2], 0.040);
+  EXPECT_LT(losses.back(), 0.15);
 }
 
 // The test set holds two of the four classes, and labels that are all wrong.

@@ -25,8 +25,8 @@ struct Example {
   double at_most;  ///< train/loss of the last row
 };
 
-/// Who always says the mean of x^2, x uniform in -1 to 1, has a loss of 1/2 (1/5 - 1/9) = 0.0444.
-constexpr double kParabola = 0.0444 / 4;
+/// Who always says the mean of x^2, x uniform in -1 to 1, has a loss of 1/5 - 1/9 = 0.0889.
+constexpr double kParabola = 0.0889 / 4;
 /// Who guesses one of ten classes has a loss of log 10 = 2.303.
 constexpr double kDigits = 2.303 / 4;
 

@@ -47,16 +47,16 @@ class InitialWeightsTest : public ::testing::Test {
     return Write(name, FormatWeightsFile(file, published_only));
   }
   /// The settings of a config in our folder, with `line` in [model].
-  ModelSettings SettingsWith(const std::string& line) const {
+  ModelSettings SettingsWith(const std::string& line, const Spaces& spaces = kSpaces) const {
     const std::string path = Write("c.toml", "[model]\nlayers = [8]\n" + line + '\n');
     const auto source = FindConfig(path);
     EXPECT_TRUE(source.ok()) << source.status();
     const auto config = Config::Load(*source, {});
     EXPECT_TRUE(config.ok()) << config.status();
-    return *config->ModelFor("default", kSpaces);
+    return *config->ModelFor("default", spaces);
   }
-  std::string Report(const std::string& line) const {
-    const ModelSettings settings = SettingsWith(line);
+  std::string Report(const std::string& line, const Spaces& spaces = kSpaces) const {
+    const ModelSettings settings = SettingsWith(line, spaces);
     const auto files = ReadInitialFiles({settings.initial_file});
     if (!files.ok()) return files.status().message();
     const auto weights = MatchInitialFile(settings.initial_file, *files, settings.spec);
@@ -98,6 +98,20 @@ TEST_F(InitialWeightsTest, TheReportNamesWhatMatchedAndWhatDidNot) {
                 "critic.0.bias, critic.head.weight, critic.head.bias; of another shape: "
                 "policy.head.weight (file 6 2, model 8 2); not used: policy.1.bias, "
                 "policy.1.weight");
+}
+
+TEST_F(InitialWeightsTest, AFileInOtherUnitsOfActionIsNamed) {
+  const Spaces spaces{Box({4}), Box({1}, 0, 100)};
+  const auto report = [&](const std::string& of_file, const std::string& of_model) {
+    const ModelSpec spec = SettingsWith("scale_actions = " + of_file, spaces).spec;
+    WeightsFile file{spec, 1, 1, AlignedFloats(ParameterLayout(spec).total)};
+    Write("w", FormatWeightsFile(file, false));
+    return Report("initialize_from = \"w\"\nscale_actions = " + of_model, spaces);
+  };
+  EXPECT_THAT(report("false", "true"), HasSubstr("model.scale_actions = false keeps it"));
+  EXPECT_THAT(report("true", "false"), HasSubstr("model.scale_actions = true keeps it"));
+  EXPECT_THAT(report("true", "true"), ::testing::Not(HasSubstr("scale_actions")));
+  EXPECT_THAT(report("false", "false"), ::testing::Not(HasSubstr("scale_actions")));
 }
 
 TEST_F(InitialWeightsTest, LongListsAreCutShort) {

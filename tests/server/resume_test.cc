@@ -257,6 +257,37 @@ TEST_F(Resumed, ATrainedRunStartsItsActorsAgain) {
   EXPECT_FALSE(place_.Has("runs/t-2"));
 }
 
+// A run of a version that knew no scaled boxes has no such key in its config.
+TEST_F(Resumed, ARunWithoutScaledBoxesKeepsTheUnitsOfItsActions) {
+  place_.Write("p.toml",
+               "[run]\nenvironment = \"pendulum\"\nactors = 1\n[model]\nlayers = [8]\n"
+               "[algorithm]\ntrajectory_length = 32\nbatch_steps = 256\n");
+  const auto train = [&](const std::string& run, const std::string& scale) {
+    return RunMurmurate(place_.path(),
+                        {"train", "p.toml", "--quiet", "--set", "run.name=" + run, "--set",
+                         "run.stop_at_steps=1000", "--set", "model.scale_actions=" + scale});
+  };
+  ASSERT_EQ(train("old", "false").code, 0);
+  EXPECT_EQ(Weights("old").find("scale box"), std::string::npos);
+  const std::string config = place_.Read("runs/old/config.toml"), line = "scale_actions = false\n";
+  ASSERT_NE(config.find(line), std::string::npos);
+  place_.Write("runs/old/config.toml", std::string(config).erase(config.find(line), line.size()));
+  const auto resume = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"resume", "old", "--set", "run.stop_at_steps=2000"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunMurmurate(place_.path(), words);
+  };
+  const Ran other = resume({"--set", "model.scale_actions=true"});
+  EXPECT_EQ(other.code, 3) << other.output;
+  EXPECT_THAT(other.errors, HasSubstr("scale box"));
+  const Ran same = resume({});
+  EXPECT_EQ(same.code, 0) << same.errors;
+  EXPECT_GE(Steps("old").back(), 2000u);
+  EXPECT_EQ(Weights("old").find("scale box"), std::string::npos);
+  ASSERT_EQ(train("new", "true").code, 0);
+  EXPECT_NE(Weights("new").find("scale box"), std::string::npos);
+}
+
 TEST_F(Resumed, ServeResumeStartsWhereThereIsNothingToGoOnFrom) {
   auto serve = Serve("s", Config(""), "1000");
   serve.push_back("--resume");

@@ -56,6 +56,7 @@ TEST(Decode, ReadsHelloAsFlatcWroteIt) {
   EXPECT_TRUE(hello.accept_reset);
   EXPECT_EQ(hello.pid, 4242u);
   EXPECT_EQ(hello.number, 3u);
+  EXPECT_EQ(hello.features, 0u) << "a client of before there were any";
   ASSERT_EQ(hello.models.size(), 1u);
   EXPECT_EQ(hello.models[0].name, "npc");
   EXPECT_EQ(hello.models[0].spaces, "observation float32 4\naction discrete 2\n");

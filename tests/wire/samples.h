@@ -75,6 +75,7 @@ inline Hello SampleHello() {
   hello.models = {{"npc", SampleSpaces().ToText(), {0, 5}, 9, 11}, {"boss", "x", {}, 0, 0}};
   hello.number = 3;
   hello.sequence = 41;
+  hello.features = 5;
   return hello;
 }
 

@@ -33,6 +33,26 @@ TEST_F(ServerSessionTest, HelloIsAnsweredWithTheFullState) {
   EXPECT_EQ(session_.live_agents(0), 2);
 }
 
+TEST_F(ServerSessionTest, AClientThatDoesNotKnowScaledBoxesIsRefusedInOneSentence) {
+  SessionModel model;
+  model.welcome.name = "npc";
+  model.welcome.trajectory_length = kLength;
+  model.block_bytes = kBlockBytes;
+  model.outstanding_limit = model.batch_trajectories = 8;
+  model.features = kScaledBoxes;
+  models_["npc"] = session_.AddModel(std::move(model));
+  Client old = MakeClient("old", 11), current = MakeClient("current", 12);
+  old.hello.features = 0;  // what a HELLO without the field says
+  Join(old);
+  EXPECT_EQ(old.welcomes, 0);
+  ASSERT_EQ(old.errors.size(), 1u);
+  EXPECT_EQ(old.errors[0].refusal, Refusal::kVersion);
+  EXPECT_THAT(old.errors[0].sentence, HasSubstr("update the game's murmurate library"));
+  EXPECT_EQ(session_.live_agents(0), 0);
+  Join(current);
+  EXPECT_EQ(current.welcomes, 1);
+}
+
 TEST_F(ServerSessionTest, SettingsComeBeforeTheWelcomeAndWheneverTheyChange) {
   AddNpc();
   Client early = MakeClient("early", 11), late = MakeClient("late", 12);

@@ -16,7 +16,7 @@ namespace murmurate {
 ///
 ///   kind            observation                            action
 ///   kBox            float32 numbers, or bytes (kUint8,     float32 numbers (the game gets them
-///                   which the model scales by 1/255)       clipped to [low, high] when stated)
+///                   which the model scales by 1/255)       within [low, high] when stated)
 ///   kDiscrete       a category, 0..n-1 (int32)             one of n choices
 ///   kMultiDiscrete  several categories                     a choice for each of several variables
 ///   kMultiBinary    n flags, 0 or 1 (int32)                n switches, 0 or 1
