@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The learning matrix: each cell of tests/matrix/cells.txt learns its game within its steps, or not.
 
-  scripts/matrix.py test|ci|all         the cells of ./test, of .ci/run (with those of ./test), all
+  scripts/matrix.py test|ci|all         the cells of ./test, those that .ci/run has besides, all
   scripts/matrix.py product             every combination of the factors: hours
   scripts/matrix.py CELL...             such as ppo/lstm/cartpole/8/local
   scripts/matrix.py --show CELL         its config, to be tried by hand
@@ -98,9 +98,8 @@ class Cell:
 
     def like(self, agents, rule):
         """What the product asks of another cell with these factors: to learn in twice the steps."""
-        other = Cell(" ".join((*self.factors, str(agents), rule, self.reach, str(2 * self.within),
-                               self.where, self.why)))
-        return other
+        return Cell(" ".join((*self.factors, str(agents), rule, self.reach, str(2 * self.within),
+                              self.where, self.why)))
 
 
 def read_cells():
@@ -112,6 +111,8 @@ def product(cells):
     known = {cell.name: cell for cell in cells}
     first = {cell.factors: cell for cell in cells if (cell.agents, cell.rule) == (8, "local")}
     for factors in itertools.product(ALGORITHMS, TRUNKS, GAMES):
+        if factors not in first:
+            sys.exit(f"{TABLE}: {'/'.join(factors)}/8/local is missing")
         for agents, rule in itertools.product(AGENTS, RULES):
             cell = first[factors].like(agents, rule)
             yield known.get(cell.name, cell)
@@ -272,8 +273,8 @@ def chosen(arguments, cells):
     if arguments.cells == ["product"]:
         return list(product(cells))
     if arguments.cells in (["test"], ["ci"], ["all"]):
-        wanted = {"test": ["test"], "ci": ["test", "ci"]}.get(arguments.cells[0])
-        return [cell for cell in cells if wanted is None or cell.where in wanted]
+        wanted = arguments.cells[0]
+        return [cell for cell in cells if wanted == "all" or cell.where in (wanted, "no")]
     named = {cell.name: cell for cell in product(cells)}
     unknown = [name for name in arguments.cells if name not in named]
     if unknown:
