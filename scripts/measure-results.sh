@@ -34,8 +34,10 @@ recall              recall           0.95   100000
 recall-forgetful    recall           0.95   100000
 recall-long         recall-long      0.95   1500000
 recall-long-forgetful recall-long    0.95   1500000
-cartpole-1-actor    cartpole         475    150000  --actors 1
-cartpole-impala-1-actor cartpole-impala 475 500000  --actors 1
+cartpole-4-actors   cartpole         475    150000  --actors 4 --agents 2
+cartpole-1-actor    cartpole         475    150000  --actors 1 --agents 2
+cartpole-impala-4-actors cartpole-impala 475 500000 --actors 4 --agents 2
+cartpole-impala-1-actor cartpole-impala 475 500000  --actors 1 --agents 2
 ROWS
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <iostream>
 
 #include "client/environments/environment.h"
@@ -138,18 +139,21 @@ Pace PaceOf(const std::string& word) {
 void AddEnvironmentOptions(CLI::App* actor, ActorArguments* given) {
   for (const EnvironmentOption& option : AllEnvironmentOptions())
     actor
-        ->add_option_function<std::int64_t>(
+        ->add_option_function<double>(
             std::string("--") + option.name,
-            [given, &option](const std::int64_t& value) {
-              if (given->environment != option.environment)
+            [given, &option](const double& value) {
+              if (!option.IsOf(given->environment))
                 throw CLI::ValidationError(
                     std::string("--") + option.name,
                     "only the environment " + std::string(option.environment) + " has it");
+              if (option.whole && value != std::floor(value))
+                throw CLI::ValidationError(std::string("--") + option.name,
+                                           "got " + NumberText(value) + ", expected an integer");
               given->options.*option.value = value;
             },
-            std::string(option.environment) + ": " + option.meaning)
+            option.MeaningInWords())
         ->check(CLI::Range(option.low, option.high))
-        ->default_str(std::to_string(given->options.*option.value));
+        ->default_str(NumberText(given->options.*option.value));
 }
 
 double RateOf(const std::string& text) {

@@ -1,7 +1,9 @@
 #include "server/config.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "server/config_rules.h"
 #include "server/examples.h"
@@ -20,6 +22,17 @@ constexpr std::string_view kSettingsPrefix = "settings.";
 std::optional<std::uint64_t> AsCount(const ConfigValue& value) {
   const auto number = As<std::int64_t>(value);
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+}
+
+/// One processor is the learner's. hardware_concurrency() is 0 where the system does not say.
+std::int64_t UsualActors() {
+  return std::clamp<std::int64_t>(std::int64_t{std::thread::hardware_concurrency()} - 1, 2, 4096);
+}
+
+/// Of an integer, too.
+std::optional<double> AsNumber(const ConfigValue& value) {
+  if (const auto whole = As<std::int64_t>(value)) return static_cast<double>(*whole);
+  return As<double>(value);
 }
 
 Status NoSuchConfig(const std::string& name) {
@@ -122,10 +135,10 @@ void Config::Settle(const std::string& stem) {
   run_.dir = std::get<std::string>(get("run", "dir"));
   run_.environment = As<std::string>(get("run", "environment")).value_or("");
   for (const EnvironmentOption& option : AllEnvironmentOptions())
-    if (const auto value = As<std::int64_t>(get("environment", option.name)))
+    if (const auto value = AsNumber(get("environment", option.name)))
       run_.environment_options.*option.value = *value;
   run_.seed = *AsCount(get("run", "seed"));
-  run_.actors = AsInt(get("run", "actors"));
+  run_.actors = static_cast<int>(As<std::int64_t>(get("run", "actors")).value_or(UsualActors()));
   run_.agents = AsInt(get("run", "agents"));
   run_.learners = AsInt(get("run", "learners"));
   run_.shards = AsInt(get("run", "shards"));

@@ -39,7 +39,7 @@ struct RunSettings {
   std::string name, dir, environment;
   EnvironmentOptions environment_options;  ///< [environment]
   std::uint64_t seed = 1;
-  int actors = 4, agents = 2;    ///< this learner's share of the actors
+  int actors = 2, agents = 2;    ///< this learner's share of the actors
   int learners = 1, shards = 0;  ///< that `train` starts
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;

@@ -32,7 +32,7 @@ Status Config::CheckEnvironment() const {
   for (const EnvironmentOption& option : AllEnvironmentOptions()) {
     const ConfigEntry& entry = Get("environment", option.name);
     if (std::holds_alternative<std::monostate>(entry.value)) continue;
-    if (run_.environment == option.environment) continue;
+    if (option.IsOf(run_.environment)) continue;
     return InvalidArgument(entry.origin + ": environment." + option.name +
                            ": only the environment \"" + option.environment +
                            "\" has it, and run.environment is " +

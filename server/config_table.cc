@@ -10,8 +10,9 @@ const std::vector<ConfigRule> kRunRules{
     {"run", "dir", kString, S("runs"), "\"runs\"", "where run folders lie"},
     {"run", "seed", kInteger, I(1), "1", "of initial weights, minibatches and actors", 0, kMany},
     {"run", "environment", kString, kUnset, "\"cartpole\"", "what `train` and `eval` play"},
-    {"run", "actors", kInteger, I(4), "4", "actor processes that `train` starts", 1, 4096},
-    {"run", "agents", kInteger, I(2), "2", "agents in each of them", 1, 4096},
+    {"run", "actors", kInteger, kUnset, "2",
+     "actor processes that `train` starts; usual: processors less one, at least 2", 1, 4096},
+    {"run", "agents", kInteger, I(2), "2", "agents in each of them, played in one pass", 1, 4096},
     {"run", "learners", kInteger, I(1), "3", "learners that `train` starts around one model", 1,
      1024},
     {"run", "shards", kInteger, I(0), "2",
@@ -27,10 +28,9 @@ const std::vector<ConfigRule> kRunRules{
 std::vector<ConfigRule> EnvironmentRules() {
   std::vector<ConfigRule> rules;
   for (const EnvironmentOption& option : AllEnvironmentOptions()) {
-    const std::string usual = std::to_string(EnvironmentOptions().*option.value);
-    rules.push_back({"environment", option.name, kInteger, kUnset, usual,
-                     std::string(option.environment) + ": " + option.meaning + "; usual: " + usual,
-                     static_cast<double>(option.low), static_cast<double>(option.high)});
+    const std::string usual = NumberText(EnvironmentOptions().*option.value);
+    rules.push_back({"environment", option.name, option.whole ? kInteger : kNumber, kUnset, usual,
+                     option.MeaningInWords() + "; usual: " + usual, option.low, option.high});
   }
   return rules;
 }

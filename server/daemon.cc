@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
 constexpr std::uint32_t kGoodbyeMs = 2000;
 constexpr std::uint32_t kComesBackMs = 60'000;  ///< how long lock-step actors wait for a resume
+/// Of loops that know when something of theirs is due, and are woken for all else.
+constexpr int kLongestWaitMs = 10'000;
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
 }  // namespace
@@ -173,14 +175,15 @@ Status Daemon::State::WriteFiles() const {
 
 void Daemon::State::StartLoops() {
   publish_loop = std::make_unique<Loop>(
-      "mmr-publish", [this] { publishing->PollOnce(200); }, [this] { publishing->Wake(); });
+      "mmr-publish", [this] { publishing->PollOnce(kLongestWaitMs); },
+      [this] { publishing->Wake(); });
   checkpoint_loop = std::make_unique<Loop>(
-      "mmr-checkpoint", [this] { operate->writer().PollOnce(1000); },
+      "mmr-checkpoint", [this] { operate->writer().PollOnce(kLongestWaitMs); },
       [this] { operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
-      "mmr-operate", [this] { operate->PollOnce(20); }, [this] { operate->Wake(); });
+      "mmr-operate", [this] { operate->PollOnce(kLongestWaitMs); }, [this] { operate->Wake(); });
   ingest_loop = std::make_unique<Loop>(
-      "mmr-ingest", [this] { ingest->PollOnce(20); }, [this] { ingest->Wake(); });
+      "mmr-ingest", [this] { ingest->PollOnce(kLongestWaitMs); }, [this] { ingest->Wake(); });
 }
 
 ActorsView Daemon::State::Actors() const {

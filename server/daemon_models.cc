@@ -19,6 +19,9 @@ SavedState StateOf(const Learner& learner) {
 
 }  // namespace
 
+constexpr std::chrono::milliseconds kLookForUnlearned(100);  ///< which a checkpoint may be due for
+constexpr std::chrono::milliseconds kLongestWait(10'000);    ///< for a batch, which ends it
+
 std::atomic<bool> Daemon::State::thread_left{false};
 
 Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
@@ -294,7 +297,8 @@ void Daemon::State::StartThreads(LiveModel* model) {
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, model, learning] {
           ++model->busy;
-          if (!learning->PollOnce(std::chrono::milliseconds(100))) PostUnlearned(model);
+          if (!learning->PollOnce(model->streaming ? kLookForUnlearned : kLongestWait))
+            PostUnlearned(model);
           --model->busy;
         },
         [model] { model->channel->ready.Close(); }));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLeastPriority = 19;
 constexpr unsigned kMostThreads = 4;
-constexpr int kWaitMs = 1000;
+constexpr int kWaitMs = 10'000;  ///< an offer ends it
 constexpr std::int64_t kShortNs = 5 * kNanosecondsPerSecond;
 constexpr std::int64_t kLongNs = 60 * kNanosecondsPerSecond;
 

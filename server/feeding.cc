@@ -36,7 +36,7 @@ Result<std::unique_ptr<Recording>> Recording::Start(const RecordingSettings& set
   Recorder* const writer = recording->recorder_.get();
   recording->loop_ = std::make_unique<Loop>(
       number == 0 ? "mmr-record" : "mmr-record." + std::to_string(number),
-      [writer] { writer->PollOnce(200); }, [writer] { writer->Wake(); });
+      [writer] { writer->PollOnce(10'000); }, [writer] { writer->Wake(); });
   return recording;
 }
 

@@ -167,7 +167,7 @@ ParameterServerOptions OptionsOf(const Config& config, const ParamsArguments& ar
 /// Until a signal, `murmurate stop`, or the end of the last worker.
 void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals* signals) {
   Loop checkpoint(
-      "mmr-checkpoint", [files] { files->writer().PollOnce(100); },
+      "mmr-checkpoint", [files] { files->writer().PollOnce(10'000); },
       [files] { files->writer().Wake(); });
   Loop operate(
       "mmr-operate", [desk] { desk->PollOnce(1000); }, [desk] { desk->Wake(); });

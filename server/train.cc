@@ -55,9 +55,9 @@ Status StartActors(const Config& config, Children* children) {
                                        "actor-" + std::to_string(i),
                                        "--quiet"};
     for (const EnvironmentOption& option : AllEnvironmentOptions()) {
-      if (config.run().environment != option.environment) continue;
+      if (!option.IsOf(config.run().environment)) continue;
       arguments.push_back(std::string("--") + option.name);
-      arguments.push_back(std::to_string(config.run().environment_options.*option.value));
+      arguments.push_back(NumberText(config.run().environment_options.*option.value));
     }
     if (Status status = children->Start(arguments); !status.ok()) return status;
   }

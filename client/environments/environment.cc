@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 
 #include "client/environments/bandit.h"
 #include "client/environments/cartpole.h"
@@ -11,6 +13,7 @@
 #include "client/environments/pendulum.h"
 #include "client/environments/random_game.h"
 #include "client/environments/recall.h"
+#include "client/environments/scaled_rewards.h"
 
 namespace murmurate {
 namespace {
@@ -25,6 +28,14 @@ Made Make(const EnvironmentOptions&) {
 Made MakeBandit(const EnvironmentOptions& options) {
   return std::unique_ptr<Environment>(
       std::make_unique<Bandit>(static_cast<std::uint64_t>(options.game)));
+}
+
+Made MakePendulum(const EnvironmentOptions& options) {
+  if (options.action_low >= options.action_high)
+    return InvalidArgument("pendulum: action_low is " + NumberText(options.action_low) +
+                           ", expected less than action_high, " + NumberText(options.action_high));
+  return std::unique_ptr<Environment>(
+      std::make_unique<Pendulum>(options.action_low, options.action_high));
 }
 
 Made MakeRecall(const EnvironmentOptions& options) {
@@ -44,22 +55,26 @@ Made MakeRandom(const EnvironmentOptions& options) {
 
 using Options = EnvironmentOptions;
 constexpr EnvironmentOption kOptions[] = {
-    {"distractors", "recall", &Options::distractors, 0, 100'000,
+    {"distractors", "recall", &Options::distractors, true, 0, 100'000,
      "steps between the cue and the question"},
-    {"game", "bandit", &Options::game, 0, std::int64_t{1} << 53, "which means its arms have"},
-    {"observation", "random", &Options::observation, 1, 65'536, "numbers it shows"},
-    {"action", "random", &Options::action, 2, 4096, "actions to choose from"},
+    {"game", "bandit", &Options::game, true, 0, 0x1p53, "which means its arms have"},
+    {"observation", "random", &Options::observation, true, 1, 65'536, "numbers it shows"},
+    {"action", "random", &Options::action, true, 2, 4096, "actions to choose from"},
+    {"action_low", "pendulum", &Options::action_low, false, -1e6, 1e6,
+     "the action that means full torque to one side"},
+    {"action_high", "pendulum", &Options::action_high, false, -1e6, 1e6, "and to the other"},
+    {"reward_scale", "", &Options::reward_scale, false, 1e-9, 1e9,
+     "its rewards are multiplied by it"},
 };
 
 /// The status says which option of `environment` is out of its range.
 Status CheckOptions(std::string_view environment, const EnvironmentOptions& options) {
   for (const EnvironmentOption& option : kOptions) {
-    const std::int64_t value = options.*option.value;
-    if (environment != option.environment || (value >= option.low && value <= option.high))
-      continue;
+    const double value = options.*option.value;
+    if (!option.IsOf(environment) || (value >= option.low && value <= option.high)) continue;
     return InvalidArgument(std::string(environment) + ": " + option.name + " is " +
-                           std::to_string(value) + ", expected " + std::to_string(option.low) +
-                           " to " + std::to_string(option.high));
+                           NumberText(value) + ", expected " + NumberText(option.low) + " to " +
+                           NumberText(option.high));
   }
   return {};
 }
@@ -73,12 +88,25 @@ constexpr struct {
     {"catch", Make<Catch>},
     {"gridworld", Make<Gridworld>},
     {"mountain_car", Make<MountainCar>},
-    {"pendulum", Make<Pendulum>},
+    {"pendulum", MakePendulum},
     {"random", MakeRandom},
     {"recall", MakeRecall},
 };
 
 }  // namespace
+
+std::string EnvironmentOption::MeaningInWords() const {
+  return (*environment == 0 ? "every game" : std::string(environment)) + ": " + meaning;
+}
+
+std::string NumberText(double value) {
+  char text[32];
+  for (const int digits : {6, 15, 17}) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  return text;
+}
 
 std::span<const EnvironmentOption> AllEnvironmentOptions() { return kOptions; }
 
@@ -99,8 +127,11 @@ Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
   std::string names;
   for (const auto& environment : kEnvironments) {
     if (name == environment.name) {
-      const Status status = CheckOptions(name, options);
-      return status.ok() ? environment.make(options) : Made(status);
+      if (const Status status = CheckOptions(name, options); !status.ok()) return status;
+      Made made = environment.make(options);
+      if (!made.ok() || options.reward_scale == 1) return made;
+      return std::unique_ptr<Environment>(
+          std::make_unique<ScaledRewards>(*std::move(made), options.reward_scale));
     }
     names += (names.empty() ? "" : ", ") + std::string(environment.name);
   }

@@ -45,9 +45,11 @@ class Environment {
 
 /// What some of the environments let one choose. What an environment has no use for, it ignores.
 struct EnvironmentOptions {
-  std::int64_t observation = 8, action = 4;
-  std::int64_t distractors = 8;
-  std::int64_t game = 1;
+  double observation = 8, action = 4;
+  double distractors = 8;
+  double game = 1;
+  double action_low = -2, action_high = 2;
+  double reward_scale = 1;
   /// Client::Setting, for games that read one as an episode begins ("recall": distractors); empty:
   /// the numbers above.
   std::function<double(std::string_view name, double fallback)> setting = {};
@@ -56,11 +58,18 @@ struct EnvironmentOptions {
 /// How an option is named, in [environment] of a config and as `murmurate actor ENV --NAME`.
 struct EnvironmentOption {
   const char* name;
-  const char* environment;  ///< the only one that has it
-  std::int64_t EnvironmentOptions::*value;
-  std::int64_t low, high;
+  const char* environment;  ///< the only one that has it; "": every one
+  double EnvironmentOptions::*value;
+  bool whole;  ///< an integer
+  double low, high;
   const char* meaning;
+
+  bool IsOf(std::string_view game) const { return *environment == 0 || game == environment; }
+  /// "pendulum: " before `meaning`, "every game: " where all have it.
+  std::string MeaningInWords() const;
 };
+/// "8", "0.01": that reads back as the same number.
+std::string NumberText(double value);
 std::span<const EnvironmentOption> AllEnvironmentOptions();
 /// Null when there is none.
 const EnvironmentOption* FindEnvironmentOption(std::string_view name);

@@ -20,7 +20,13 @@ double Normalized(double angle) {
 
 }  // namespace
 
-Pendulum::Pendulum() : spaces_{Box({3}), Box({1}, -2, 2)}, random_(RandomIdentity()) { Reset(); }
+Pendulum::Pendulum(double low, double high)
+    : spaces_{Box({3}), Box({1}, static_cast<float>(low), static_cast<float>(high))},
+      middle_((low + high) / 2),
+      torque_of_one_(2 * kMaxTorque / (high - low)),
+      random_(RandomIdentity()) {
+  Reset();
+}
 
 void Pendulum::Reset(std::uint64_t seed) {
   random_ = Random(seed);

@@ -21,7 +21,10 @@ constexpr std::size_t kBytesARound = 8u << 20;
 /// How long an ACCEPTED that only gives bytes back may wait for company: nobody is short of bytes
 /// in that time, and each costs both sides several system calls.
 constexpr std::int64_t kOweNs = kNanosecondsPerMillisecond;
-constexpr std::int64_t kTickNs = 20 * kNanosecondsPerMillisecond;
+constexpr int kTickMs = 20;
+constexpr std::int64_t kTickNs = kTickMs * kNanosecondsPerMillisecond;
+/// After the last message, and while any sender is there, rounds go on without one.
+constexpr std::int64_t kRestNs = 2 * kNanosecondsPerSecond;
 constexpr std::size_t kMaxModels = 256;
 
 }  // namespace
@@ -249,6 +252,7 @@ int Ingest::State::Round(std::int64_t now_ns) {
   TakeReturned(now_ns);
   TakeSettings();
   const int count = Receive(now_ns);
+  if (count > 0) rests_at_ns = now_ns + kRestNs;
   const bool lockstep = session.any_lockstep();
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
     if (count > 0) CountSteps(model);
@@ -262,6 +266,7 @@ int Ingest::State::Round(std::int64_t now_ns) {
   }
   if (now_ns >= next_tick_ns) {
     session.OnTick(now_ns);
+    if (session.any_here() || outbox.pending() > 0) rests_at_ns = now_ns + kRestNs;
     next_tick_ns = now_ns + kTickNs;
     urgent = true;
   }
@@ -309,7 +314,9 @@ void Ingest::PollOnce(int timeout_ms) {
   int received = 0;
   {
     const std::lock_guard lock(state_->mutex);
-    received = state_->Round(MonotonicNs());
+    const std::int64_t now_ns = MonotonicNs();
+    received = state_->Round(now_ns);
+    if (now_ns < state_->rests_at_ns) timeout_ms = std::min(timeout_ms, kTickMs);
     if (state_->owed_since_ns != 0) timeout_ms = std::min(timeout_ms, 1);
   }
   if (received > 0) {

@@ -65,7 +65,8 @@ class Ingest {
                                               OfferModel offer);
   ~Ingest();
 
-  /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer.
+  /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer. Waits 20 ms at
+  /// most while a sender is here or was heard lately, because time decides then, too.
   void PollOnce(int timeout_ms);
   void Wake();  ///< from any thread
   /// A model that is there before its first actor, going on from what Save wrote. Before the first

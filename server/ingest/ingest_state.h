@@ -66,6 +66,7 @@ struct Ingest::State : wire::ServerSession::Models {
   std::vector<StalenessMail::Age> ages;  ///< scratch
   std::uint64_t messages = 0, bytes = 0;
   std::int64_t next_tick_ns = 0;
+  std::int64_t rests_at_ns = 0;    ///< from then on only a message or Wake makes a round due
   bool urgent = false;             ///< somebody waits for an answer
   std::int64_t owed_since_ns = 0;  ///< of the oldest ACCEPTED held back; 0: none
 };

@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
 constexpr std::string_view kSet = "set ";
 constexpr std::size_t kMaxReportsWaiting = 100'000;
+constexpr std::size_t kManyWaiting = 1000;  ///< fewer wait for the next update, row or question
 
 }  // namespace
 
@@ -103,11 +104,13 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
     reported_.emplace_back(model, number);
     if (evaluated) reported_.back().second.name.insert(0, "eval/");
   }
+  if (reported_.size() >= kManyWaiting) wake_.Set();
 }
 
 void Operate::PostModel(const std::string& model) {
   std::lock_guard lock(mutex_);
   made_.push_back(model);
+  wake_.Set();
 }
 
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
@@ -140,6 +143,7 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
   std::lock_guard lock(mutex_);
   if (evaluated_.size() > kMaxReportsWaiting) return;  // as in PostReports
   for (const EpisodeRecord& episode : episodes) evaluated_.emplace_back(model, episode);
+  if (evaluated_.size() >= kManyWaiting) wake_.Set();
 }
 
 void Operate::PassOn(DueCheckpoint due) {
@@ -162,7 +166,9 @@ void Operate::PassOn(DueCheckpoint due) {
 
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
-  Poller(&wake_).Wait(sockets, timeout_ms);
+  const std::int64_t due_ns = std::min(next_row_ns_, next_show_ns_) - MonotonicNs();
+  const auto due_ms = static_cast<int>(std::max<std::int64_t>(0, due_ns / 1'000'000 + 1));
+  Poller(&wake_).Wait(sockets, std::min(timeout_ms, due_ms));
   TakeMail();
   admin_->PollOnce();
   const std::int64_t now_ns = MonotonicNs();
@@ -307,7 +313,7 @@ void Operate::ShowStreams(const std::vector<StreamView>& streams, ProgressView* 
 
 void Operate::Show(std::int64_t now_ns) {
   next_show_ns_ = now_ns + options_.display->interval_ns(options_.log_interval_s);
-  if (options_.display->mode() == Display::Mode::kQuiet) return;
+  if (options_.display->mode() == Display::Mode::kQuiet) return void(next_show_ns_ = INT64_MAX);
   Progress& progress = *models_.front()->progress;
   ProgressView view;
   view.run = options_.directory->path();

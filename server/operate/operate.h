@@ -94,7 +94,9 @@ class Operate {
   void PostEvaluation(const std::string& model, const Evaluation& evaluation);
   /// Episodes that an actor played in Mode(kEvaluate); any thread; returns at once.
   void PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes);
-  /// The operating thread: waits up to `timeout_ms` for an update or a question; bounded.
+  /// The operating thread: waits up to `timeout_ms`, and no longer than until the next row is due,
+  /// for an update or a question; bounded. Reported numbers and evaluated episodes wake it only
+  /// when there are many: they are shown with what comes next.
   void PollOnce(int timeout_ms);
   void Wake() { wake_.Set(); }
 

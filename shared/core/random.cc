@@ -6,6 +6,8 @@
 #include <numbers>
 #include <random>
 
+#include "shared/core/normals.h"
+
 namespace murmurate {
 namespace {
 
@@ -83,6 +85,14 @@ Direction DirectionOf(double turns) {
   }
 }
 
+/// Two uniform numbers become two normal ones (Box and Muller).
+void ToNormals(double* pair) {
+  const double radius = std::sqrt(-2.0 * Log(1.0 - pair[0]));
+  const Direction direction = DirectionOf(pair[1]);
+  pair[0] = radius * direction.cos;
+  pair[1] = radius * direction.sin;
+}
+
 }  // namespace
 
 Random::Random(std::uint64_t seed) {
@@ -94,11 +104,11 @@ double Random::Normal() {
     has_spare_ = false;
     return spare_normal_;
   }
-  const double radius = std::sqrt(-2.0 * Log(1.0 - UniformDouble()));
-  const Direction direction = DirectionOf(UniformDouble());
-  spare_normal_ = radius * direction.sin;
+  double pair[2] = {UniformDouble(), UniformDouble()};
+  ToNormals(pair);
+  spare_normal_ = pair[1];
   has_spare_ = true;
-  return radius * direction.cos;
+  return pair[0];
 }
 
 Random::Words Random::Saved() const {
@@ -110,6 +120,22 @@ void Random::GoOnFrom(const Words& saved) {
   std::copy_n(saved.begin(), state_.size(), state_.begin());
   has_spare_ = saved[4] != 0;
   spare_normal_ = std::bit_cast<double>(saved[5]);
+}
+
+void FillNormals(std::span<double> into, Random& random, ThreadTeam& team) {
+  const bool keeps_one = random.Saved()[4] != 0;
+  if (keeps_one && !into.empty()) {
+    into.front() = random.Normal();
+    into = into.subspan(1);
+  }
+  const std::size_t pairs = into.size() / 2;
+  for (double& number : into.first(2 * pairs)) number = random.UniformDouble();
+  const std::size_t shares = static_cast<std::size_t>(team.size());
+  team.Run([&](int share) {
+    const std::size_t mine = static_cast<std::size_t>(share), end = pairs * (mine + 1) / shares;
+    for (std::size_t i = pairs * mine / shares; i < end; ++i) ToNormals(&into[2 * i]);
+  });
+  if (2 * pairs < into.size()) into.back() = random.Normal();
 }
 
 std::uint64_t DeriveSeed(std::uint64_t seed, std::uint64_t index) {

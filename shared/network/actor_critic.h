@@ -97,14 +97,14 @@ struct Initialization {
   Initialization(Initializer given) : weights(given) {}
 };
 
-/// Fills the block from a seed, the same numbers on every machine. kOrthogonal: dense and conv
-/// layers with gain sqrt(2) (conv as [kernel * kernel * channels][filters]), policy head
-/// policy_gain, value head 1 (Schulman's PPO; "The 37 implementation details of PPO"), recurrent
-/// weights with gain 1, each gate by itself. The others scale the heads' numbers by the same
-/// policy_gain and 1, and keep recurrent layers orthogonal. Always: biases and shifts 0, but
-/// keep_bias of the forget gates (usually 1: Jozefowicz et al. 2015) and of a GRU's z; gains 1, log
-/// deviations log(deviation), those that the head gives through its biases; statistics: count 0,
-/// mean 0, variance 1.
+/// Fills the block from a seed, the same numbers on every machine and by any number of threads.
+/// kOrthogonal: dense and conv layers with gain sqrt(2) (conv as [kernel * kernel *
+/// channels][filters]), policy head policy_gain, value head 1 (Schulman's PPO; "The 37
+/// implementation details of PPO"), recurrent weights with gain 1, each gate by itself. The others
+/// scale the heads' numbers by the same policy_gain and 1, and keep recurrent layers orthogonal.
+/// Always: biases and shifts 0, but keep_bias of the forget gates (usually 1: Jozefowicz et al.
+/// 2015) and of a GRU's z; gains 1, log deviations log(deviation), those that the head gives
+/// through its biases; statistics: count 0, mean 0, variance 1.
 void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<float> parameters,
                           const Initialization& how = {});
 

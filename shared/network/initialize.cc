@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 #include "shared/core/check.h"
+#include "shared/core/thread_team.h"
 #include "shared/network/actor_critic.h"
 #include "shared/network/orthonormal.h"
 
@@ -18,18 +22,20 @@ struct Weight {
 };
 
 /// The shorter side's vectors are orthogonal, each of length `gain`.
-void FillOrthogonal(const Weight& weight, double gain, Random& random) {
+void FillOrthogonal(const Weight& weight, double gain, Random& random, ThreadTeam& team) {
   const bool wide = weight.inputs < weight.outputs;
   const std::size_t n = std::max(weight.inputs, weight.outputs);
-  const std::vector<double> q =
-      OrthonormalVectors(std::min(weight.inputs, weight.outputs), static_cast<int>(n), random);
+  const std::vector<double> q = OrthonormalVectors(std::min(weight.inputs, weight.outputs),
+                                                   static_cast<int>(n), random, team);
   constexpr int kStrip = 16;  // columns that are read along together, whichever way q lies
-  for (int begin = 0; begin < weight.outputs; begin += kStrip)
-    for (int i = 0; i < weight.inputs; ++i)
-      for (int j = begin; j < std::min(begin + kStrip, weight.outputs); ++j) {
-        const std::size_t at = wide ? i * n + j : j * n + i;
-        weight.at(i, j) = static_cast<float>(gain * q[at]);
-      }
+  team.Run([&](int share) {
+    for (int begin = kStrip * share; begin < weight.outputs; begin += kStrip * team.size())
+      for (int i = 0; i < weight.inputs; ++i)
+        for (int j = begin; j < std::min(begin + kStrip, weight.outputs); ++j) {
+          const std::size_t at = wide ? i * n + j : j * n + i;
+          weight.at(i, j) = static_cast<float>(gain * q[at]);
+        }
+  });
 }
 
 void FillUniform(const Weight& weight, double limit, Random& random) {
@@ -50,7 +56,8 @@ double HeadGain(std::string_view name, const Initialization& how) {
   return name == "critic.head.weight" ? 1.0 : 0.0;
 }
 
-void FillWeight(const TensorSlot& slot, const Initialization& how, Random& random, float* values) {
+void FillWeight(const TensorSlot& slot, const Initialization& how, Random& random, ThreadTeam& team,
+                float* values) {
   const int outputs = slot.shape.back();
   const int inputs = static_cast<int>(slot.count / outputs);
   const Weight weight{inputs, outputs, outputs, values};
@@ -59,7 +66,7 @@ void FillWeight(const TensorSlot& slot, const Initialization& how, Random& rando
   const double places = slot.shape.size() == 4 ? slot.shape[0] * slot.shape[1] : 1.0;
   switch (how.weights) {
     case Initializer::kOrthogonal:
-      return FillOrthogonal(weight, head > 0 ? head : std::sqrt(2.0), random);
+      return FillOrthogonal(weight, head > 0 ? head : std::sqrt(2.0), random, team);
     case Initializer::kXavier:
       return FillUniform(weight, scale * std::sqrt(6.0 / (inputs + places * outputs)), random);
     case Initializer::kHe:
@@ -70,10 +77,10 @@ void FillWeight(const TensorSlot& slot, const Initialization& how, Random& rando
 }
 
 /// Weights of an LSTM or a GRU: gate by gate.
-void FillGates(const TensorSlot& slot, int units, Random& random, float* values) {
+void FillGates(const TensorSlot& slot, int units, Random& random, ThreadTeam& team, float* values) {
   const int inputs = slot.shape[0], columns = slot.shape[1];
   for (int gate = 0; gate < columns; gate += units)
-    FillOrthogonal({inputs, units, columns, values + gate}, 1.0, random);
+    FillOrthogonal({inputs, units, columns, values + gate}, 1.0, random, team);
 }
 
 /// Units of the recurrent layer that the slot belongs to; 0 when it is another layer's.
@@ -93,6 +100,29 @@ void FillVector(const ParameterLayout& layout, const TensorSlot& slot,
   if (units == 0 || !slot.name.ends_with(".bias")) return;
   const bool lstm = slot.shape[0] == 4 * units;
   std::fill_n(values + units, units, keep_bias.value_or(lstm ? 1.0f : 0.0f));  // gate f, gate z
+}
+
+/// Threads that are worth starting: as many as there are processors, where the orthogonal weights
+/// take more than some 20 ms by one thread.
+int ThreadsFor(const ParameterLayout& layout) {
+  constexpr double kMuch = 1e9;  // operations
+  constexpr unsigned kMost = 16;
+  double operations = 0;
+  for (const TensorSlot& slot : layout.tensors) {
+    if (slot.shape.size() < 2) continue;
+    const double outputs = slot.shape.back(), inputs = static_cast<double>(slot.count) / outputs;
+    operations += 2 * inputs * outputs * std::min(inputs, outputs);
+  }
+  return operations < kMuch
+             ? 1
+             : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMost));
+}
+
+/// Of one thread where the system has no more to give.
+std::unique_ptr<ThreadTeam> MakeTeam(int size) try {
+  return std::make_unique<ThreadTeam>("mmr-init", size);
+} catch (const std::system_error&) {
+  return std::make_unique<ThreadTeam>("mmr-init", 1);
 }
 
 /// The log deviations of an action's numbers: free ones, or the head's biases for them.
@@ -116,6 +146,7 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
   const ParameterLayout layout(spec);
   MURMURATE_CHECK(parameters.size() == layout.total, "another layout's parameters");
   std::fill(parameters.begin(), parameters.end(), 0.0f);
+  const std::unique_ptr<ThreadTeam> team = MakeTeam(ThreadsFor(layout));
   std::uint64_t index = 0;
   for (const TensorSlot& slot : layout.tensors) {
     float* const values = parameters.data() + slot.offset;
@@ -125,9 +156,9 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
     }
     Random random(DeriveSeed(seed, index++));
     if (const int units = RecurrentUnits(layout, slot); units > 0)
-      FillGates(slot, units, random, values);
+      FillGates(slot, units, random, *team, values);
     else
-      FillWeight(slot, how, random, values);
+      FillWeight(slot, how, random, *team, values);
   }
   FillDeviations(spec, layout, how.deviation, parameters);
 }

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shared/core/normals.h"
+#include "shared/network/ordered_product.h"
+
 namespace murmurate {
 namespace {
+
+constexpr int kBlock = 32;  // vectors that are made orthogonal to those before them together
+constexpr int kSpan = 256;  // vectors whose products with those before all of them are one product
+static_assert(kSpan % kProductDepth == 0, "a sum over all before begins anew where a span begins");
 
 /// Eight partial sums in a fixed order: the compiler may use vectors and the result never changes.
 double Dot(const double* a, const double* b, int n) {
@@ -18,123 +25,104 @@ double Dot(const double* a, const double* b, int n) {
   return sum[0];
 }
 
-/// Modified Gram-Schmidt over vectors [begin, end), rows of q.
-void Orthonormalize(int begin, int end, int n, std::ptrdiff_t stride, double* q) {
-  for (int v = begin; v < end; ++v) {
-    double* const x = q + v * stride;
-    for (int u = begin; u < v; ++u) {
-      const double* const y = q + u * stride;
-      const double along = Dot(x, y, n);
-      for (int i = 0; i < n; ++i) x[i] -= along * y[i];
-    }
-    const double length = std::sqrt(Dot(x, x, n));
-    for (int i = 0; i < n; ++i) x[i] /= length;
-  }
-}
-
-constexpr int kRows = 4;     // of a tile: its sums stay in registers
-constexpr int kDepth = 128;  // of a strip of b, packed once for all rows
-constexpr int kPadding = 8;  // columns of the widest tile
-
-struct Matrix {
-  double* values;
-  std::ptrdiff_t stride;
-};
-
-/// c [rows][columns] += factor a [rows][depth] b, b [depth][columns] or, `turned`,
-/// [columns][depth]. Rows are a multiple of kRows, columns of kPadding. Products are added in the
-/// order of depth, kDepth of them at a time, whatever the tiles: every instruction set gives the
-/// same bits.
-struct Product {
-  int rows, columns, depth;
-  double factor;
-  Matrix a, b;
-  bool turned;
-  Matrix c;
-};
-
-template <int kLanes, int kVectors>
-[[gnu::always_inline]] inline void MultiplyTile(int depth, double factor, const double* a,
-                                                std::ptrdiff_t a_stride, const double* strip,
-                                                double* c, std::ptrdiff_t c_stride) {
-  using Vector [[gnu::vector_size(8 * kLanes), gnu::may_alias]] = double;
-  Vector sums[kRows][kVectors] = {};
-  const Vector* b = reinterpret_cast<const Vector*>(strip);
-  for (int k = 0; k < depth; ++k, b += kVectors)
-    for (int row = 0; row < kRows; ++row)
-      for (int i = 0; i < kVectors; ++i) sums[row][i] += a[row * a_stride + k] * b[i];
-  for (int row = 0; row < kRows; ++row)
-    for (int i = 0; i < kVectors; ++i)
-      for (int lane = 0; lane < kLanes; ++lane)
-        c[row * c_stride + i * kLanes + lane] += factor * sums[row][i][lane];
-}
-
-template <int kColumns>
-[[gnu::always_inline]] inline void PackStrip(const Product& p, int k, int deep, int column,
-                                             double* strip) {
-  for (int i = 0; i < deep; ++i)
-    for (int j = 0; j < kColumns; ++j)
-      strip[i * kColumns + j] = p.turned ? p.b.values[(column + j) * p.b.stride + k + i]
-                                         : p.b.values[(k + i) * p.b.stride + column + j];
-}
-
-template <int kLanes, int kVectors>
-[[gnu::always_inline]] inline void MultiplyBy(const Product& p) {
-  constexpr int kColumns = kLanes * kVectors;
-  alignas(64) double strip[kDepth * kColumns];
-  for (int k = 0; k < p.depth; k += kDepth)
-    for (int column = 0; column < p.columns; column += kColumns) {
-      const int deep = std::min(kDepth, p.depth - k);
-      PackStrip<kColumns>(p, k, deep, column, strip);
-      for (int row = 0; row < p.rows; row += kRows)
-        MultiplyTile<kLanes, kVectors>(deep, p.factor, p.a.values + row * p.a.stride + k,
-                                       p.a.stride, strip, p.c.values + row * p.c.stride + column,
-                                       p.c.stride);
-    }
-}
-
-void MultiplyPlain(const Product& p) { MultiplyBy<2, 2>(p); }
-#ifdef __x86_64__
-__attribute__((target("avx2"))) void MultiplyAvx2(const Product& p) { MultiplyBy<4, 2>(p); }
-__attribute__((target("avx512f"))) void MultiplyAvx512(const Product& p) { MultiplyBy<8, 1>(p); }
-#endif
-
-using Multiply = void (*)(const Product&);
-Multiply MultiplyOf([[maybe_unused]] KernelSet set) {
-#ifdef __x86_64__
-  if (set == KernelSet::kAvx512) return MultiplyAvx512;
-  if (set == KernelSet::kAvx2) return MultiplyAvx2;
-#endif
-  return MultiplyPlain;
-}
-
 int Up(int n, int to) { return (n + to - 1) / to * to; }
+
+/// Rows of n numbers, padded with zeros to whole tiles.
+class Vectors {
+ public:
+  Vectors(int count, int n, ThreadTeam& team, KernelSet set)
+      : count_(count),
+        n_(n),
+        width_(Up(n, kProductColumns)),
+        rows_(Up(count, kProductColumns)),
+        team_(team),
+        set_(set),
+        q_(rows_ * width_),
+        drawn_(std::min<std::ptrdiff_t>(kSpan, rows_) * width_),
+        along_(std::min<std::ptrdiff_t>(kSpan, rows_) * rows_) {}
+
+  void Draw(Random& random) {
+    FillNormals(std::span(q_).first(static_cast<std::size_t>(count_) * n_), random, team_);
+    for (std::ptrdiff_t v = count_ - 1; v > 0 && n_ < width_; --v) {
+      std::copy_backward(q_.begin() + v * n_, q_.begin() + (v + 1) * n_,
+                         q_.begin() + v * width_ + n_);
+    }
+    for (std::ptrdiff_t v = 0; v < count_; ++v)
+      std::fill(q_.begin() + v * width_ + n_, q_.begin() + (v + 1) * width_, 0.0);
+  }
+
+  void Orthonormalize() {
+    for (int first = 0; first < count_; first += kSpan) {
+      const int last = std::min(count_, first + kSpan);
+      std::fill(std::copy(Row(first), Row(last), drawn_.begin()), drawn_.end(), 0.0);
+      TakeOff(first, last, 0, first, first);
+      for (int begin = first; begin < last; begin += kBlock) {
+        const int end = std::min(last, begin + kBlock);
+        TakeOff(begin, end, first, begin, first);
+        OrthonormalizeBlock(begin, end);
+      }
+    }
+  }
+
+  /// Without what is padding.
+  std::vector<double> Take() {
+    for (std::ptrdiff_t v = 1; v < count_ && n_ < width_; ++v)
+      std::copy_n(q_.begin() + v * width_, n_, q_.begin() + v * n_);
+    q_.resize(static_cast<std::size_t>(count_) * n_);
+    return std::move(q_);
+  }
+
+ private:
+  double* Row(int v) { return q_.data() + v * width_; }
+
+  /// Takes off vectors [begin, end) what they, as they were drawn, have in common with vectors
+  /// [from, to). `first`: of their span.
+  void TakeOff(int begin, int end, int from, int to, int first) {
+    if (from == to) return;
+    const int rows = Up(end - begin, kProductRows);
+    const DoubleMatrix before{Row(from), width_}, mine{Row(begin), width_};
+    const DoubleMatrix drawn{drawn_.data() + (begin - first) * width_, width_};
+    const DoubleMatrix along{along_.data(), rows_};
+    std::fill_n(along_.begin(), rows * rows_, 0.0);
+    Multiply({rows, to - from, n_, 1.0, drawn, before, true, along}, team_, set_);
+    Multiply({rows, static_cast<int>(width_), to - from, -1.0, along, before, false, mine}, team_,
+             set_);
+  }
+
+  /// Modified Gram-Schmidt over vectors [begin, end).
+  void OrthonormalizeBlock(int begin, int end) {
+    const int n = Up(n_, 4);
+    for (int u = begin; u < end; ++u) {
+      double* const y = Row(u);
+      const double length = std::sqrt(Dot(y, y, n));
+      for (int i = 0; i < n; ++i) y[i] /= length;
+      team_.Run([&](int share) {
+        for (int v = u + 1 + share; v < end; v += team_.size()) {
+          double* const x = Row(v);
+          const double along = Dot(x, y, n);
+          for (int i = 0; i < n; ++i) x[i] -= along * y[i];
+        }
+      });
+    }
+  }
+
+  const int count_, n_;
+  const std::ptrdiff_t width_, rows_;
+  ThreadTeam& team_;
+  const KernelSet set_;
+  std::vector<double> q_;
+  std::vector<double> drawn_;  ///< the present span's, as they were
+  std::vector<double> along_;  ///< scratch: products with those before
+};
 
 }  // namespace
 
-std::vector<double> OrthonormalVectors(int count, int n, Random& random, KernelSet set) {
-  constexpr int kBlock = 32;
-  const Multiply multiply = MultiplyOf(set);
-  // Rows and columns beyond those asked for are zero, so that all tiles are whole.
-  const std::ptrdiff_t width = Up(n, kPadding), rows = Up(count, kPadding);
-  std::vector<double> q(rows * width), along(kBlock * rows);
-  for (int v = 0; v < count; ++v)
-    for (int i = 0; i < n; ++i) q[v * width + i] = random.Normal();
-  for (int begin = 0; begin < count; begin += kBlock) {
-    const int end = std::min(count, begin + kBlock), block = Up(end - begin, kRows);
-    const Matrix all{q.data(), width}, mine{q.data() + begin * width, width};
-    const Matrix projection{along.data(), rows};
-    if (begin > 0) {
-      std::fill(along.begin(), along.end(), 0.0);
-      multiply({block, begin, n, 1.0, mine, all, true, projection});
-      multiply({block, static_cast<int>(width), begin, -1.0, projection, all, false, mine});
-    }
-    Orthonormalize(begin, end, Up(n, 4), width, q.data());
-  }
-  for (int v = 1; v < count && n < width; ++v)
-    std::copy_n(q.begin() + v * width, n, q.begin() + static_cast<std::ptrdiff_t>(v) * n);
-  q.resize(static_cast<std::size_t>(count) * n);
-  return q;
+std::vector<double> OrthonormalVectors(int count, int n, Random& random, ThreadTeam& team,
+                                       KernelSet set) {
+  Vectors vectors(count, n, team, set);
+  vectors.Draw(random);
+  vectors.Orthonormalize();
+  return vectors.Take();
 }
 
 }  // namespace murmurate

@@ -11,7 +11,7 @@
 namespace murmurate {
 namespace {
 
-constexpr std::int64_t kHeartbeatNs = 500 * kNanosecondsPerMillisecond;
+constexpr std::int64_t kHeartbeatNs = kNanosecondsPerSecond;
 constexpr std::int64_t kPulledLatelyNs = 60 * kNanosecondsPerSecond;
 
 struct Model {
@@ -37,7 +37,7 @@ struct Publishing::State {
   }
   void PublishPosted();
   void ShareOnNetwork(Model& model);
-  void Heartbeats(std::int64_t now_ns);
+  bool Heartbeats(std::int64_t now_ns);
   void OnPull(const std::string& name);
 };
 
@@ -69,13 +69,15 @@ void Publishing::State::ShareOnNetwork(Model& model) {
   model.unshared.reset();
 }
 
-void Publishing::State::Heartbeats(std::int64_t now_ns) {
-  if (now_ns < next_heartbeat_ns) return;
-  next_heartbeat_ns = now_ns + kHeartbeatNs;
+/// Whether there is a model whose heartbeat goes on.
+bool Publishing::State::Heartbeats(std::int64_t now_ns) {
   std::lock_guard lock(mutex);
+  if (models.empty() || now_ns < next_heartbeat_ns) return !models.empty();
+  next_heartbeat_ns = now_ns + kHeartbeatNs;
   for (auto& [name, model] : models) {
     if (model.segment) model.segment->Heartbeat();
   }
+  return true;
 }
 
 void Publishing::State::OnPull(const std::string& name) {
@@ -141,12 +143,13 @@ void Publishing::Post(const std::string& model, std::shared_ptr<const Snapshot> 
 
 void Publishing::PollOnce(int timeout_ms) {
   state_->PublishPosted();
-  state_->Heartbeats(MonotonicNs());
-  const std::int64_t quiet_ms =
-      (state_->next_heartbeat_ns - MonotonicNs()) / kNanosecondsPerMillisecond + 1;
-  state_->server->PollOnce(
-      static_cast<int>(std::clamp<std::int64_t>(quiet_ms, 0, std::max(timeout_ms, 0))),
-      &state_->signal, [this](const std::string& name) { state_->OnPull(name); });
+  if (state_->Heartbeats(MonotonicNs())) {
+    const std::int64_t quiet_ms =
+        (state_->next_heartbeat_ns - MonotonicNs()) / kNanosecondsPerMillisecond + 1;
+    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(quiet_ms, 0, std::max(timeout_ms, 0)));
+  }
+  state_->server->PollOnce(timeout_ms, &state_->signal,
+                           [this](const std::string& name) { state_->OnPull(name); });
 }
 
 void Publishing::Wake() { state_->signal.Set(); }

@@ -32,7 +32,7 @@ class SharedMemoryPublisher : public WeightPublisher {
                                                                std::uint64_t incarnation);
   ~SharedMemoryPublisher() override;  ///< state closing, wake all, unlink
   Status Publish(const Snapshot& snapshot) override;
-  void Heartbeat();  ///< at least once a second
+  void Heartbeat();  ///< about once a second
   const std::string& name() const;
 
  private:

@@ -169,6 +169,8 @@ class ServerSession {
   };
   Waits ActorWaits(std::uint32_t model) const;
   bool any_lockstep() const;
+  /// A sender that is not gone, so that OnTick may find something.
+  bool any_here() const;
 
  private:
   struct Book;

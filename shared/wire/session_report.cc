@@ -84,6 +84,8 @@ ServerSession::Waits ServerSession::ActorWaits(std::uint32_t model) const {
   return waits;
 }
 
+bool ServerSession::any_here() const { return book_->present > 0; }
+
 bool ServerSession::any_lockstep() const {
   for (const auto& [id, sender] : book_->senders) {
     if (!sender.gone() && sender.pace == Pace::kLockstep) return true;

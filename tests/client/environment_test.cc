@@ -54,6 +54,42 @@ TEST(Environments, RandomHasTheSizesAskedFor) {
   EXPECT_LT(ends, 160);
 }
 
+StepOutcome Turn(Environment& game, float number) {
+  Action action(game.spaces().action);
+  action.numbers()[0] = number;
+  return game.Step(action);
+}
+
+/// The same torques by another box: the same play.
+TEST(Environments, PendulumTakesTheBoxOfItsActions) {
+  auto usual = MakeEnvironment("pendulum"),
+       wide = MakeEnvironment("pendulum", {.action_low = 0, .action_high = 100});
+  ASSERT_TRUE(usual.ok() && wide.ok());
+  EXPECT_EQ((*usual)->spaces().ToText(),
+            "observation float32 3\naction continuous 1 low -2 high 2\n");
+  EXPECT_EQ((*wide)->spaces().ToText(),
+            "observation float32 3\naction continuous 1 low 0 high 100\n");
+  (*usual)->Reset(5);
+  (*wide)->Reset(5);
+  const float torques[] = {-2, -1, 0, 0.5f, 2, 3}, actions[] = {0, 25, 50, 62.5f, 100, 125};
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_DOUBLE_EQ(Turn(**usual, torques[i]).reward, Turn(**wide, actions[i]).reward) << i;
+  }
+  EXPECT_EQ(MakeEnvironment("pendulum", {.action_low = 3}).status().message(),
+            "pendulum: action_low is 3, expected less than action_high, 2");
+}
+
+TEST(Environments, RewardsAreThoseOfTheGameTimesTheirScale) {
+  auto usual = MakeEnvironment("pendulum"),
+       scaled = MakeEnvironment("pendulum", {.reward_scale = 1000});
+  ASSERT_TRUE(usual.ok() && scaled.ok());
+  (*usual)->Reset(5);
+  (*scaled)->Reset(5);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_DOUBLE_EQ(1000 * Turn(**usual, 1).reward, Turn(**scaled, 1).reward);
+  EXPECT_FALSE(MakeEnvironment("pendulum", {.reward_scale = 0}).ok());
+}
+
 TEST(Environments, RecallTakesTheNumberOfItsDistractors) {
   auto made = MakeEnvironment("recall", {.distractors = 3});
   ASSERT_TRUE(made.ok());

@@ -9,6 +9,7 @@
 
 #include "shared/network/actor_critic.h"
 #include "shared/network/orthonormal.h"
+#include "tests/network/orthonormal_reference.h"
 
 namespace murmurate {
 namespace {
@@ -183,20 +184,32 @@ TEST(InitializeParametersTest, VectorsOfDifferentBlocksAreOrthogonalToo) {
   ExpectOrthogonal(find("policy.1.weight"), 203, 139, 0, 139, std::sqrt(2.0));
 }
 
-TEST(OrthonormalVectorsTest, EveryInstructionSetGivesTheSameBits) {
-  const auto draw = [](int count, int n, KernelSet set) {
-    Random random(3);
-    return OrthonormalVectors(count, n, random, set);
-  };
-  // One block and several, vectors that fill no tile, strips of more than 128.
+/// Bit for bit those of one thread that adds one product after the other.
+TEST(OrthonormalVectorsTest, EveryInstructionSetAndNumberOfThreadsGivesTheSameBits) {
+  // One block and several, one span and several, vectors that fill no tile, strips of more than
+  // 128, and an odd number of normals, after which one is left for the next.
   for (const auto& [count, n] :
-       {std::pair{1, 1}, {7, 9}, {32, 32}, {33, 64}, {101, 103}, {130, 257}}) {
-    const std::vector<double> plain = draw(count, n, KernelSet::kPlain);
-    for (const KernelSet set : {KernelSet::kAvx2, KernelSet::kAvx512}) {
-      if (!ProcessorRuns(set)) continue;
-      EXPECT_EQ(draw(count, n, set), plain) << count << " x " << n;
-    }
+       {std::pair{1, 1}, {7, 9}, {32, 32}, {33, 65}, {101, 103}, {130, 257}, {300, 301}}) {
+    Random plain_random(3);
+    const std::vector<double> plain = PlainOrthonormalVectors(count, n, plain_random);
+    const double next = plain_random.Normal();
+    for (const KernelSet set : {KernelSet::kPlain, KernelSet::kAvx2, KernelSet::kAvx512})
+      for (const int threads : {1, 2, 3}) {
+        if (!ProcessorRuns(set)) continue;
+        ThreadTeam team("team", threads);
+        Random random(3);
+        EXPECT_EQ(OrthonormalVectors(count, n, random, team, set), plain)
+            << count << " x " << n << " by " << threads;
+        EXPECT_EQ(random.Normal(), next) << count << " x " << n << " by " << threads;
+      }
   }
+}
+
+TEST(OrthonormalVectorsTest, GoOnWithTheNormalThatWasLeft) {
+  Random plain_random(4), random(4);
+  ThreadTeam team("team", 2);
+  for (int i = 0; i < 3; ++i)  // 15 normals each: every second one begins with the half of a pair
+    EXPECT_EQ(OrthonormalVectors(3, 5, random, team), PlainOrthonormalVectors(3, 5, plain_random));
 }
 
 /// Mean square and largest magnitude of a weight.

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "server/examples.h"
 #include "tests/server/config_text.h"
 
@@ -231,6 +234,28 @@ TEST(Config, IntegersPassForNumbersAndTheOtherWayDoesNot) {
   const auto config = Load("[algorithm]\ngamma = 1\n[run]\nstop_at_return = 475\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_DOUBLE_EQ(*config->run().stop_at_return, 475.0);
+}
+
+TEST(Config, ActorsAreTheProcessorsLessOneAndAtLeastTwoUnlessWritten) {
+  const auto unset = Load("");
+  ASSERT_TRUE(unset.ok()) << unset.status();
+  EXPECT_EQ(unset->run().actors,
+            std::max(2, static_cast<int>(std::thread::hardware_concurrency()) - 1));
+  const auto written = Load("[run]\nactors = 1\n");
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->run().actors, 1);
+}
+
+TEST(Config, AnyGamesRewardsHaveAScale) {
+  const auto config = Load(
+      "[run]\nenvironment = \"cartpole\"\n[environment]\nreward_scale = 1000\n"
+      "[model]\nlayers = [8]\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->run().environment_options.reward_scale, 1000);
+  EXPECT_EQ(Load("[run]\nenvironment = \"pendulum\"\n[environment]\naction_low = -0.01\n")
+                ->run()
+                .environment_options.action_low,
+            -0.01);
 }
 
 TEST(Config, OptionsOfTheEnvironmentAreItsOwn) {

@@ -289,7 +289,7 @@ TEST(Games, GridworldsMaskIsNeverBroken) {
 /// `train` of several processes, and greedy play of what is left; `eval` gives the same twice.
 /// Training ends an update after its own episodes reach the mean, and one update may spoil a
 /// policy: of three seeds the median is asked.
-TEST(Games, CatchIsTrainedByFourProcessesAndPlayedGreedily) {
+TEST(Games, CatchIsTrainedByTwoProcessesAndPlayedGreedily) {
   std::vector<double> means;
   for (const std::string seed : {"3", "4", "5"}) {
     const std::string run = UniqueRun();

@@ -1,0 +1,12 @@
+// OrthonormalVectors in the plainest way: one thread, one sum after the other.
+#pragma once
+
+#include <vector>
+
+#include "shared/core/random.h"
+
+namespace murmurate {
+
+std::vector<double> PlainOrthonormalVectors(int count, int n, Random& random);
+
+}  // namespace murmurate
