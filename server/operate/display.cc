@@ -43,9 +43,9 @@ std::vector<std::string> Wrapped(const std::string& text) {
   return lines;
 }
 
-std::string Steps(const ProgressView& view) {
-  if (!view.budget) return WithCommas(view.steps);
-  return WithCommas(view.steps) + " of " + WithCommas(*view.budget);
+std::string Learned(const ProgressView& view) {
+  if (!view.budget) return WithCommas(view.learned_steps);
+  return WithCommas(view.learned_steps) + " of " + WithCommas(*view.budget);
 }
 
 std::string Return(const ProgressView& view) {
@@ -102,7 +102,8 @@ std::vector<std::string> StreamRows(const ProgressView& view) {
 
 std::vector<std::string> PlayRows(const ProgressView& view) {
   std::vector<std::string> lines{
-      Row("steps", Steps(view)), Row("return", Return(view)),
+      Row("steps", WithCommas(view.steps)), Row("learned from", Learned(view)),
+      Row("return", Return(view)),
       Row("evaluation", view.evaluation ? ReturnText(*view.evaluation) : "-")};
   if (view.success_rate) lines.push_back(Row("success", Format("%.2f", *view.success_rate)));
   for (const auto& [name, mean] : FirstOf(view.reports))
@@ -129,9 +130,10 @@ std::vector<std::string> LearningRows(const ProgressView& view) {
   return lines;
 }
 
-/// "steps 1,000  return 12.0 ... staleness 0.0"
+/// "steps 1,000  learned from 900 of 10,000  return 12.0 ... staleness 0.0"
 std::string PlayLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view) + "  return " + Return(view);
+  std::string line = "steps " + WithCommas(view.steps) + "  learned from " + Learned(view) +
+                     "  return " + Return(view);
   if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
   if (view.success_rate) line += "  success " + Format("%.2f", *view.success_rate);
   for (const auto& [name, mean] : FirstOf(view.reports))
@@ -165,6 +167,10 @@ std::string WithCommas(std::uint64_t number) {
     text += digits[i];
   }
   return text;
+}
+
+std::string StepsInWords(const StepCount& steps) {
+  return WithCommas(steps.taken) + " steps (" + WithCommas(steps.learned) + " learned from)";
 }
 
 std::string ReturnText(double mean) { return Format(std::abs(mean) < 10 ? "%.3f" : "%.1f", mean); }
