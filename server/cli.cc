@@ -85,7 +85,7 @@ void AddServe(CLI::App* app, CommandLine* line) {
                   "Go on from the run's newest checkpoint if there is one, else start");
   AddInsecure(serve, line);
   AddShortcut(serve, line, "--seed", "run.seed", "Seed");
-  AddShortcut(serve, line, "--steps", "run.steps", "Budget in environment steps");
+  AddShortcut(serve, line, "--steps", "run.steps", "Budget in steps that are learned from");
   serve->callback(
       [line] { line->chosen = [line] { return RunServe(line->common, line->learn); }; });
 }
@@ -97,7 +97,7 @@ void AddTrain(CLI::App* app, CommandLine* line) {
   AddShortcut(train, line, "--actors", "run.actors", "Actor processes");
   AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
   AddShortcut(train, line, "--seed", "run.seed", "Seed");
-  AddShortcut(train, line, "--steps", "run.steps", "Budget in environment steps");
+  AddShortcut(train, line, "--steps", "run.steps", "Budget in steps that are learned from");
   AddShortcut(train, line, "--learners", "run.learners", "Learners that share one model");
   AddShortcut(train, line, "--shards", "run.shards", "Processes of their parameter server");
   train->callback(
@@ -124,7 +124,7 @@ void AddResume(CLI::App* app, CommandLine* line) {
   auto* resume = app->add_subcommand(
       "resume", "Go on with a run from its newest good checkpoint, where it was");
   resume->add_option("RUN", line->resume, "A run directory, or a name under run.dir")->required();
-  AddShortcut(resume, line, "--steps", "run.steps", "Budget in environment steps");
+  AddShortcut(resume, line, "--steps", "run.steps", "Budget in steps that are learned from");
   resume->callback(
       [line] { line->chosen = [line] { return RunResume(line->common, line->resume); }; });
 }

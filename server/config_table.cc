@@ -17,9 +17,11 @@ const std::vector<ConfigRule> kRunRules{
      1024},
     {"run", "shards", kInteger, I(0), "2",
      "processes of their parameter server; 0: one if there are several learners", 0, 1024},
-    {"run", "steps", kInteger, kUnset, "100000", "budget and horizon of schedules", 1, kMany},
+    {"run", "steps", kInteger, kUnset, "100000", "learned from: budget and horizon of schedules", 1,
+     kMany},
     {"run", "stop_at_return", kNumber, kUnset, "475", "end at this mean of 100 episodes"},
-    {"run", "stop_at_steps", kInteger, kUnset, "50000", "end here, schedules unchanged", 1, kMany},
+    {"run", "stop_at_steps", kInteger, kUnset, "50000",
+     "learned from: end here, schedules unchanged", 1, kMany},
     {"run", "log_interval_s", kNumber, 5.0, "5", "seconds between rows of progress.csv", 0.001,
      86400},
 };
@@ -254,7 +256,7 @@ const std::vector<ConfigRule> kParametersRules{
 
 const std::vector<ConfigRule> kCheckpointRules{
     {"checkpoint", "every_steps", kInteger, I(0), "100000",
-     "steps from one to the next; 0: not by steps", 0, kMany},
+     "learned from, from one to the next; 0: not by steps", 0, kMany},
     {"checkpoint", "every_s", kNumber, 60.0, "60",
      "seconds from one to the next, so much a crash can cost; 0: not by time", 0, 31'536'000},
     {"checkpoint", "keep", kInteger, I(3), "3", "the newest that stay", 1, 1 << 20},

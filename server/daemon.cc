@@ -272,8 +272,11 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
   const std::int64_t last_ns = progress.last().at_ns;
-  Outcome outcome{progress.steps(), progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
-                  progress.mean_return(), progress.evaluation(), state.WriteLastCheckpoints()};
+  Outcome outcome{{progress.learned_steps(), progress.steps()},
+                  progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
+                  progress.mean_return(),
+                  progress.evaluation(),
+                  state.WriteLastCheckpoints()};
   outcome.learner_wait = progress.last().learner_wait;
   outcome.actor_wait = progress.last().actor_wait;
   outcome.scores = progress.Scores();

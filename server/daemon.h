@@ -54,7 +54,7 @@ class Daemon {
   void Print(const std::string& line);
 
   struct Outcome {
-    std::uint64_t steps = 0;
+    StepCount steps;
     double seconds = 0;
     std::optional<double> mean_return;
     std::optional<Evaluation> evaluation;  ///< of the last weights, or the last there was

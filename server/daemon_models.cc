@@ -67,7 +67,7 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
   const ModelSettings& settings = *made;
   auto learner = MakeLearner(name, settings);
   if (!learner.ok()) return learner.status();
-  auto offered = TakeModel(name, settings, std::move(*learner), 0);
+  auto offered = TakeModel(name, settings, std::move(*learner), {});
   if (!offered.ok()) return offered;
   if (Status status = WriteRecord(); !status.ok()) log(LogLevel::kError, status.message());
   log(LogLevel::kInfo, "model " + name + ": made for " +
@@ -88,7 +88,7 @@ Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spa
 
 Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
                                               const ModelSettings& settings,
-                                              std::unique_ptr<Learner> learner, std::uint64_t steps,
+                                              std::unique_ptr<Learner> learner, StepCount steps,
                                               const SavedState* resumed) {
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) {
@@ -102,8 +102,10 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   const int threads = settings.hogwild ? settings.hogwild->threads : 1;
   model->channel = std::make_shared<ExperienceChannel>(
       settings.spec, length, settings.algorithm.batch_steps / length, threads);
+  model->channel->learned_steps = steps.learned;
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
   MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
+  model->channel->fed = model->fed();
   if (model->recording) offered.record = model->recording->taker();
   offered.batches_ahead = settings.batches_ahead + threads - 1;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
@@ -139,8 +141,9 @@ void Daemon::State::PostEvaluation(const LiveModel& model, const Evaluation& eva
                                    const SettingsOfPlay::Values& settings,
                                    std::shared_ptr<const Snapshot> snapshot) {
   operate->PostEvaluation(model.name, evaluation);
-  operate->PostBest(model.name, {evaluation.mean_return, settings},
-                    MakerOf(config, model.channel->spec, std::move(snapshot), evaluation.steps));
+  operate->PostBest(
+      model.name, {evaluation.mean_return, settings},
+      MakerOf(config, model.channel->spec, std::move(snapshot), evaluation.made_after()));
 }
 
 /// The models of the run that goes on, before anybody comes.
@@ -156,15 +159,17 @@ Status Daemon::State::Resume() {
 }
 
 Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
-  const WeightsFile& weights = resumed.found.checkpoint.weights;
-  const SavedState& state = resumed.found.checkpoint.state;
+  const Checkpoint& checkpoint = resumed.found.checkpoint;
+  const WeightsFile& weights = checkpoint.weights;
+  const SavedState& state = checkpoint.state;
   const ModelSettings& settings = resumed.settings;
   auto learner = std::make_unique<Learner>(settings.spec, settings.algorithm,
                                            DeriveSeed(config.run().seed, models.size()),
                                            settings.beginning, MakeStore(resumed.name, settings));
   if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
-  auto offered = TakeModel(resumed.name, settings, std::move(learner), weights.steps, &state);
+  const StepCount steps{weights.steps, std::max(weights.steps, checkpoint.environment_steps)};
+  auto offered = TakeModel(resumed.name, settings, std::move(learner), steps, &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);
@@ -226,10 +231,10 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
 void Daemon::State::Report(LiveModel* model, const LearnReport& report) {
   if (model->feeding) model->feeding->OnTrained();
   if (model->streaming) model->streaming->OnTrained();
-  if (model->fed()) model->steps = model->channel->environment_steps.load();
+  if (model->fed()) model->steps = model->channel->steps();
   TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
   update.version = model->newest->version;  // another thread may have made a newer one
-  if (model->checkpoints.Due(update.environment_steps, update.at_ns)) model->checkpoint_due = true;
+  if (model->checkpoints.Due(update.learned_steps, update.at_ns)) model->checkpoint_due = true;
   operate->Post(std::move(update));
 }
 
@@ -248,10 +253,10 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
   callbacks.on_report = [this, model](const LearnReport& report) {
     model->gate.Pass([&] { Report(model, report); });
   };
-  callbacks.on_learned = [this, model](const LearnReport& report, std::uint64_t steps) {
+  callbacks.on_learned = [this, model](const LearnReport& report, StepCount steps) {
     model->gate.Pass([&] {
-      if (!model->fed()) steps = model->steps = std::max(model->steps, steps);
-      const auto settings = live->Learned(model->name, report.episodes, steps);
+      if (!model->fed()) model->steps.RaiseTo(steps);
+      const auto settings = live->Learned(model->name, report.episodes, model->steps.learned);
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
   };
@@ -281,7 +286,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
     add(first.Beside(
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
   live->AddModel(
-      model->name, first.rates(), [model] { return model->channel->environment_steps.load(); },
+      model->name, first.rates(), [model] { return model->channel->steps().learned; },
       [model](const Rates& rates) {
         for (const auto& learning : model->learning) learning->PostRates(rates);
       });
@@ -371,7 +376,7 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
 void Daemon::State::PostUnlearned(LiveModel* model) {
   if (!model->streaming || !model->streaming->unsaved()) return;
   model->gate.Pass([&] {
-    if (model->checkpoints.Due(model->steps, MonotonicNs())) PostCheckpoint(model);
+    if (model->checkpoints.Due(model->steps.learned, MonotonicNs())) PostCheckpoint(model);
   });
 }
 

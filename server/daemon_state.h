@@ -43,8 +43,8 @@ struct LiveModel {
   std::vector<std::unique_ptr<LearnLoop>> learning;  ///< one a learning thread, of one block
   /// Of any of them, the one of the highest version; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest;
-  /// Environment steps taken when the batch was taken up that `newest` learned from.
-  std::uint64_t steps = 0;
+  /// Learned with the batch that made `newest`, and taken when that one was taken up.
+  StepCount steps;
   std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
   Gate gate;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy{0};  ///< learning threads that are not between two batches
@@ -78,7 +78,7 @@ struct Daemon::State {
   std::vector<StreamView> Streams();
   Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
-                                 std::unique_ptr<Learner> learner, std::uint64_t steps,
+                                 std::unique_ptr<Learner> learner, StepCount steps,
                                  const SavedState* resumed = nullptr);
   Status Resume();
   Status ResumeModel(const ResumedModel& resumed);

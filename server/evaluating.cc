@@ -74,7 +74,7 @@ std::unique_ptr<Evaluating> Evaluating::Make(const Config& config, const std::st
   return std::unique_ptr<Evaluating>(new Evaluating(std::move(options), std::move(environments)));
 }
 
-void Evaluating::Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps) {
+void Evaluating::Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps) {
   newest_ = snapshot;
   newest_steps_ = steps;
   evaluator_.Offer(std::move(snapshot), steps);

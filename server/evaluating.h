@@ -23,7 +23,7 @@ class Evaluating {
                                           OnEvaluation on_evaluation, LogCallback log);
 
   /// The learning thread, with every version; returns at once (see Evaluator).
-  void Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);
+  void Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps);
   /// After the last Offer: ends the thread, and plays the last version on the caller's and three
   /// more, or as many as there are processors; for at most 5 s when somebody waits for the end,
   /// else 60 s.
@@ -33,7 +33,7 @@ class Evaluating {
   Evaluating(EvaluatorOptions options, Environments environments);
 
   std::shared_ptr<const Snapshot> newest_;
-  std::uint64_t newest_steps_ = 0;
+  StepCount newest_steps_;
   Evaluator evaluator_;
   std::unique_ptr<Loop> loop_;  ///< last: its thread uses the evaluator
 };

@@ -30,9 +30,9 @@ Evaluator::Evaluator(EvaluatorOptions options, Environments environments)
 
 Evaluator::~Evaluator() { delete waiting_.exchange(nullptr); }
 
-void Evaluator::Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps) {
-  if (options_.every_steps == 0 || steps < next_steps_) return;
-  next_steps_ = (steps / options_.every_steps + 1) * options_.every_steps;
+void Evaluator::Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps) {
+  if (options_.every_steps == 0 || steps.learned < next_steps_) return;
+  next_steps_ = (steps.learned / options_.every_steps + 1) * options_.every_steps;
   const std::unique_ptr<Job> before(
       waiting_.exchange(new Job{std::move(snapshot), steps}, std::memory_order_acq_rel));
   if (before != nullptr) skipped_.fetch_add(1, std::memory_order_relaxed);
@@ -58,7 +58,7 @@ void Evaluator::Cancel() {
   WakeAll(&offers_);
 }
 
-void Evaluator::Finish(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps,
+void Evaluator::Finish(std::shared_ptr<const Snapshot> snapshot, StepCount steps,
                        std::int64_t deadline_ns) {
   SayWhatWasSkipped();
   if (snapshot == nullptr || snapshot->version == evaluated_version_) return;
@@ -74,7 +74,7 @@ void Evaluator::Finish(std::shared_ptr<const Snapshot> snapshot, std::uint64_t s
 /// False when it was stopped.
 bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bool()>& stop) {
   options_.settings->Begin();
-  const WeightsFile weights = FileOf(options_.spec, *job.snapshot, job.steps);
+  const WeightsFile weights = FileOf(options_.spec, *job.snapshot, job.steps.learned);
   const auto played =
       PlayGreedily(weights, std::span(environments_).first(threads), options_.episodes, stop);
   if (!played.ok()) {
@@ -84,7 +84,8 @@ bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bo
     return true;
   }
   Evaluation evaluation = EvaluationOf(*played);
-  evaluation.steps = job.steps;
+  evaluation.steps = job.steps.taken;
+  evaluation.learned_steps = job.steps.learned;
   evaluation.version = evaluated_version_ = job.snapshot->version;
   options_.on_evaluation(evaluation, options_.settings->values(), job.snapshot);
   return true;

@@ -1,5 +1,5 @@
 // Evaluator: what mmr-evaluate repeats: plays a snapshot of one model without exploration, every so
-// many environment steps, beside training and behind it in priority.
+// many steps learned from, beside training and behind it in priority.
 //
 //   mmr-learn --Offer--> one place --PollOnce--> 100 episodes --> on_evaluation
 //
@@ -19,6 +19,7 @@
 #include "murmurate/log.h"
 #include "server/operate/evaluation.h"
 #include "server/scoring.h"
+#include "shared/experience/step_count.h"
 #include "shared/model/weights_file.h"
 #include "shared/transport/shared_segment.h"
 #include "shared/weights/weights.h"
@@ -52,7 +53,7 @@ struct EvaluatorOptions {
   std::string model = "default";
   ModelSpec spec;
   int episodes = 100;
-  std::uint64_t every_steps = 0;             ///< environment steps; 0: only Finish plays
+  std::uint64_t every_steps = 0;             ///< learned from; 0: only Finish plays
   std::shared_ptr<SettingsOfPlay> settings;  ///< which the environments ask
   OnEvaluation on_evaluation;
   LogCallback log;
@@ -67,7 +68,7 @@ class Evaluator {
 
   /// The learning thread, at every new version; returns at once, and does something only when
   /// every_steps have passed since it last did.
-  void Offer(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);
+  void Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps);
 
   bool periodic() const { return options_.every_steps > 0; }
 
@@ -77,13 +78,12 @@ class Evaluator {
 
   /// When the other thread has ended: evaluates the last snapshot, unless that is what was
   /// evaluated last. Given up, with a line in the log, at `deadline_ns`.
-  void Finish(std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps,
-              std::int64_t deadline_ns);
+  void Finish(std::shared_ptr<const Snapshot> snapshot, StepCount steps, std::int64_t deadline_ns);
 
  private:
   struct Job {
     std::shared_ptr<const Snapshot> snapshot;
-    std::uint64_t steps = 0;
+    StepCount steps;
   };
   bool Play(const Job& job, std::size_t threads, const std::function<bool()>& stop);
   void SayWhatWasSkipped();

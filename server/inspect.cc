@@ -47,8 +47,12 @@ std::string MeanText(const Checkpoint& checkpoint) {
 
 void PrintModel(const Checkpoint& checkpoint) {
   const WeightsFile& weights = checkpoint.weights;
-  std::printf("step %s, version %s, mean return %s\n", WithCommas(weights.steps).c_str(),
-              WithCommas(weights.version).c_str(), MeanText(checkpoint).c_str());
+  const std::string taken =
+      checkpoint.environment_steps > 0
+          ? " (of " + WithCommas(checkpoint.environment_steps) + " environment steps)"
+          : "";
+  std::printf("step %s%s, version %s, mean return %s\n", WithCommas(weights.steps).c_str(),
+              taken.c_str(), WithCommas(weights.version).c_str(), MeanText(checkpoint).c_str());
   std::printf("\nmodel %s\n", ToHex(weights.spec.Hash()).c_str());
   std::istringstream lines(weights.spec.ToText());
   for (std::string line; std::getline(lines, line);) std::printf("  %s\n", line.c_str());

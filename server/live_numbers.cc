@@ -60,7 +60,7 @@ void LiveNumbers::AddModel(const std::string& name, const Rates& rates,
 
 std::vector<wire::ReportedNumber> LiveNumbers::Learned(const std::string& model,
                                                        std::span<const EpisodeRecord> episodes,
-                                                       std::uint64_t environment_steps) {
+                                                       std::uint64_t learned_steps) {
   const std::lock_guard lock(mutex_);
   std::vector<wire::ReportedNumber> played;
   const GameSettings::Values before = settings_.values();
@@ -74,7 +74,7 @@ std::vector<wire::ReportedNumber> LiveNumbers::Learned(const std::string& model,
     }
   }
   if (models_.empty() || models_.front().name != model) return played;
-  if (!settings_.Advance(episodes, environment_steps)) return played;
+  if (!settings_.Advance(episodes, learned_steps)) return played;
   Send();
   const GameSettings::Values after = settings_.values();
   for (std::size_t i = 0; i < after.size(); ++i) {

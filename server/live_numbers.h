@@ -25,7 +25,8 @@ class LiveNumbers {
   LiveNumbers(std::vector<GameSetting> settings, std::function<void(const wire::Settings&)> send,
               LogCallback log);
 
-  /// A model that learns from now on. `steps`: its environment steps; `post` hands it new rates.
+  /// A model that learns from now on. `steps`: those it has learned from; `post` hands it new
+  /// rates.
   void AddModel(const std::string& name, const Rates& rates, std::function<std::uint64_t()> steps,
                 std::function<void(const Rates&)> post);
 
@@ -33,7 +34,7 @@ class LiveNumbers {
   /// played under, as numbers to report: settings/NAME.
   std::vector<wire::ReportedNumber> Learned(const std::string& model,
                                             std::span<const EpisodeRecord> episodes,
-                                            std::uint64_t environment_steps);
+                                            std::uint64_t learned_steps);
 
   /// NAME=VALUE, NAME a setting or algorithm.entropy, algorithm.clip or optimizer.learning_rate (of
   /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".

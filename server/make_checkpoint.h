@@ -6,12 +6,13 @@
 
 #include "server/config.h"
 #include "server/operate/checkpoint_writer.h"
+#include "shared/experience/step_count.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {
 
-/// `config` and `spec` must outlive the writing.
+/// Named by what was learned from. `config` and `spec` must outlive the writing.
 CheckpointWriter::Make MakerOf(const Config& config, const ModelSpec& spec,
-                               std::shared_ptr<const Snapshot> snapshot, std::uint64_t steps);
+                               std::shared_ptr<const Snapshot> snapshot, StepCount steps);
 
 }  // namespace murmurate

@@ -92,19 +92,21 @@ Result<RunRecord> RunRecord::Read(const std::string& directory) {
 std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config) {
   const RunSettings& run = config.run();
   Progress progress(0);
-  const SavedState& state = plan.models.front().found.checkpoint.state;
+  const Checkpoint& checkpoint = plan.models.front().found.checkpoint;
+  const SavedState& state = checkpoint.state;
   const int passes = config.data().passes;
   if (config.data().given() && DataFeed::IsThrough(StateReader(state, "data"), passes))
     return Over{"has been through its files " + std::to_string(passes) +
                 " times already; to go on, let it do so more often: --set data.passes=NUMBER"};
-  if (!progress.Load(StateReader(state, "progress")).ok()) return std::nullopt;
+  if (!progress.Load(StateReader(state, "progress"), checkpoint.weights.steps).ok())
+    return std::nullopt;
   const auto end = EndOf({run.stop_at_return, run.stop_at_steps, run.steps}, progress);
   if (!end) return std::nullopt;
   if (*end == RunEnd::kSolved)
     return Over{"solved already, with a mean return of " + ReturnText(*progress.mean_return()) +
                 "; to go on, ask for more: --set run.stop_at_return=NUMBER"};
-  const std::string steps = WithCommas(progress.steps());
-  return Over{"has taken its steps already (" + steps +
+  const std::string steps = WithCommas(progress.learned_steps());
+  return Over{"has learned from its steps already (" + steps +
                   "); to go on, give it more: --set run.steps=NUMBER" +
                   (run.stop_at_steps ? " --set run.stop_at_steps=NUMBER" : ""),
               *end == RunEnd::kBudgetSpent ? 1 : 0};

@@ -18,7 +18,7 @@ const char* ReasonFor(RunEnd end) {
   if (end == RunEnd::kAskedToResume) return "the learner stops for a while";
   if (end == RunEnd::kSolved) return "the run reached stop_at_return";
   if (end == RunEnd::kStepsReached || end == RunEnd::kBudgetSpent)
-    return "the run has taken its steps";
+    return "the run has learned from its steps";
   return "the learner was told to stop";
 }
 
@@ -52,7 +52,7 @@ std::string StreamInWords(const StreamView& stream) {
 
 /// What a stream takes are messages and not steps.
 std::string DoneInWords(const Daemon::Outcome& outcome) {
-  if (outcome.streams.empty()) return WithCommas(outcome.steps) + " steps";
+  if (outcome.streams.empty()) return StepsInWords(outcome.steps);
   std::string words;
   for (const StreamView& stream : outcome.streams)
     words += (words.empty() ? "" : "; ") + StreamInWords(stream);

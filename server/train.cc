@@ -91,8 +91,8 @@ std::string Waits(const Daemon::Outcome& outcome) {
 }
 
 std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
-  char numbers[160];
-  const std::string steps = WithCommas(outcome.steps) + " steps in ";
+  char numbers[200];
+  const std::string steps = StepsInWords(outcome.steps) + " in ";
   std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %s over the last 100 episodes",
                 steps.c_str(), outcome.seconds,
                 ReturnText(outcome.mean_return.value_or(0.0)).c_str());
@@ -110,8 +110,8 @@ std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettin
 std::string EvaluationSentence(const Evaluation& evaluation) {
   return "Evaluation: mean return " + ReturnText(evaluation.mean_return) + " over " +
          WithCommas(evaluation.episodes) +
-         " episodes without exploration, with the weights of step " + WithCommas(evaluation.steps) +
-         '.';
+         " episodes without exploration, with the weights of step " +
+         WithCommas(evaluation.learned_steps) + '.';
 }
 
 /// Whoever learns beside this learner, if that is not mpirun's business.
@@ -220,8 +220,8 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
-                   WithCommas(outcome.steps) + " steps learned from " + data->Description() +
-                   " in " + ShortDuration(outcome.seconds) +
+                   WithCommas(outcome.steps.learned) + " steps learned from " +
+                   data->Description() + " in " + ShortDuration(outcome.seconds) +
                    (outcome.scores.empty() ? "." : "; " + outcome.scores + '.'));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));
   (*daemon)->Print("Run directory: " + (*daemon)->directory());

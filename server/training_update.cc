@@ -25,11 +25,12 @@ void CountWaits(const ExperienceChannel& channel, TrainingUpdate* update) {
 }  // namespace
 
 TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
-                        const LearnReport& report, std::uint64_t steps, std::int64_t now_ns) {
+                        const LearnReport& report, StepCount steps, std::int64_t now_ns) {
   TrainingUpdate update;
   update.model = model;
   update.at_ns = now_ns;
-  update.environment_steps = steps;
+  update.environment_steps = steps.taken;
+  update.learned_steps = steps.learned;
   update.dropped_steps = channel.dropped_steps.load();
   update.late_steps = report.late_steps + channel.refused_late_steps.exchange(0);
   update.trained_steps = report.trained_steps;

@@ -11,10 +11,10 @@
 
 namespace murmurate {
 
-/// The learner's report with what its channel has counted so far. `steps`: taken by actors when the
-/// batch was taken up; what they play meanwhile belongs to the next one.
+/// The learner's report with what its channel has counted so far. `steps`: learned with this
+/// batch, and taken by actors when it was taken up; what they play meanwhile belongs to the next.
 TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
-                        const LearnReport& report, std::uint64_t steps,
+                        const LearnReport& report, StepCount steps,
                         std::int64_t now_ns = MonotonicNs());
 
 }  // namespace murmurate

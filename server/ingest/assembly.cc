@@ -80,12 +80,19 @@ bool Assembly::quorum(int finished, int live_agents, std::int64_t now_ns) {
   return enough && static_cast<double>(now_ns - quorum_since_ns_) * 1e-9 >= model_.quorum_wait_s;
 }
 
-BlockRefusal Assembly::MayTake(const TrajectoryView& view) const {
+BlockRefusal Assembly::MayTake(const TrajectoryView& view, bool of_this_life) const {
   if (waiting_.size() >= kMaxWaiting) {
     return {wire::Refusal::kBusy,
             "the learner is " + std::to_string(kMaxWaiting) + " blocks behind; send less often"};
   }
-  if (!model_.current_only || view.steps == 0 || view.version > closed_version_) return {};
+  if (!model_.current_only || view.steps == 0) return {};
+  if (!of_this_life) {
+    return {wire::Refusal::kStale,
+            "model " + name_ + " takes experience of its current version only, and this was " +
+                "played under version " + std::to_string(view.version) +
+                " of the learner that this one goes on from"};
+  }
+  if (view.version > closed_version_) return {};
   return {wire::Refusal::kStale,
           "model " + name_ + " takes experience of its current version only, and the batch of " +
               "version " + std::to_string(view.version) + " is closed"};
@@ -93,8 +100,8 @@ BlockRefusal Assembly::MayTake(const TrajectoryView& view) const {
 
 void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
   quorum_since_ns_ = -1;
-  for (const BatchTrajectory& trajectory : batch_->trajectories)
-    closed_version_ = std::max(closed_version_, trajectory.version);
+  // What a sender says of its version closes nothing: a number too large would close all to come.
+  closed_version_ = model_.channel->version.load(std::memory_order_acquire);
   if (sorted) batch_->Sort();
   ++handed_;
   if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: nobody learns

@@ -56,8 +56,9 @@ class Assembly {
   /// Enough of `live_agents` have `finished` their part, and the others were waited for.
   bool quorum(int finished, int live_agents, std::int64_t now_ns);
   /// Refuses what is of a version whose batch is closed, where only the current one is taken, and
-  /// what too many blocks wait in front of.
-  BlockRefusal MayTake(const TrajectoryView& view) const;
+  /// what too many blocks wait in front of. `of_this_life`: its version counts this learner's
+  /// weights; one of an earlier life is never the current one, whatever its number.
+  BlockRefusal MayTake(const TrajectoryView& view, bool of_this_life) const;
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);
 
@@ -90,7 +91,7 @@ class Assembly {
   std::map<std::uint32_t, int> steps_given_;  ///< by agent, into this batch
   std::int64_t batch_since_ns_ = 0;           ///< first trajectory of this batch
   std::int64_t quorum_since_ns_ = -1;         ///< when enough had given their part; -1: not yet
-  std::uint64_t closed_version_ = 0;          ///< newest one whose batch was handed over
+  std::uint64_t closed_version_ = 0;          ///< newest published when a batch was handed over
   std::int64_t kept_since_ns_ = 0;            ///< waiting_ is not empty since
   std::int64_t last_added_ns_, last_handed_ns_;
   std::uint64_t handed_ = 0;              ///< batches

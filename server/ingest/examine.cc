@@ -12,6 +12,11 @@ std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloa
   return std::as_bytes(std::span<const float>(*storage)).first(block.size());
 }
 
+bool IsOfThisLife(const wire::Decoded& decoded, std::uint64_t incarnation) {
+  const std::uint64_t played = std::get<wire::Experience>(decoded.body).incarnation;
+  return played == incarnation || played == 0;
+}
+
 namespace {
 
 wire::Refusal Why(const TrajectoryView& view, const TrajectoryLayout& layout) {
@@ -26,8 +31,7 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
   const auto& metadata = std::get<wire::Experience>(decoded.body);
   const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
   // One ahead: a version is handed out a moment before it is counted here.
-  const bool ours = metadata.incarnation == incarnation || metadata.incarnation == 0;
-  if (ours && metadata.version > newest + 1) {
+  if (IsOfThisLife(decoded, incarnation) && metadata.version > newest + 1) {
     return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
                                          ", the newest published, got " +
                                          std::to_string(metadata.version)};

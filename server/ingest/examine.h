@@ -23,6 +23,9 @@ struct BlockRefusal {
 /// payloads start anywhere).
 std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage);
 
+/// Whether it was played under this `incarnation`'s weights, or none: its version is of their count.
+bool IsOfThisLife(const wire::Decoded& decoded, std::uint64_t incarnation);
+
 /// Version, columns and their meaning, cheapest check first; all but the
 /// observations, which Assembly::TryAdd checks as it copies them. `view` points into `block`.
 /// Versions of another `incarnation` than this learner's are what its earlier life made of them.

@@ -58,7 +58,9 @@ Result<std::uint32_t> Ingest::State::TakeModel(const std::string& name,
   const std::uint32_t number = session.AddModel(*std::move(model));
   assemblies.push_back(std::make_unique<Assembly>(name, offered, MonotonicNs()));
   model_numbers.emplace(name, number);
-  session.SetVersion(number, assemblies.back()->channel().version.load(std::memory_order_acquire));
+  const ExperienceChannel& channel = assemblies.back()->channel();
+  session.SetVersion(number, channel.version.load(std::memory_order_acquire));
+  session.SetLearned(number, channel.learned_steps.load(std::memory_order_acquire));
   return number;
 }
 
@@ -68,6 +70,7 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
     const std::uint64_t done = assembly.channel().trajectories_done.load(std::memory_order_acquire);
     const std::uint64_t version = assembly.channel().version.load(std::memory_order_acquire);
     if (done != assembly.done_seen) {
+      session.SetLearned(model, assembly.channel().learned_steps.load(std::memory_order_acquire));
       const int count = static_cast<int>(done - assembly.done_seen);
       session.ReleaseTrajectories(model, count, version, now_ns);
     } else if (version != assembly.version_seen) {
@@ -128,7 +131,9 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   TrajectoryView view;
   BlockRefusal refused = Examine(decoded, Aligned(decoded.block, &scratch), options.incarnation,
                                  assembly.channel(), &view);
-  if (refused.refusal == wire::Refusal::kNone) refused = assembly.MayTake(view);
+  if (refused.refusal == wire::Refusal::kNone) {
+    refused = assembly.MayTake(view, IsOfThisLife(decoded, options.incarnation));
+  }
   auto outcome = Assembly::Outcome::kNoRoom;
   view.agent = verdict.agent_index;
   view.sender = decoded.header.sender;
@@ -217,7 +222,7 @@ void Ingest::State::CloseAtQuorum(std::uint32_t model, std::int64_t now_ns) {
 }
 
 void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
-  CountSteps(model);  // before the batch: a lock-step learner reads its schedules from them
+  CountSteps(model);  // before the batch, which is reported with them
   session.TakeMarks(model, assemblies[model]->next_marks());
   assemblies[model]->HandOver(session.any_lockstep(), now_ns);
 }

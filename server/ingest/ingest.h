@@ -34,7 +34,7 @@ struct OfferedModel {
   bool current_only = false;
   double quorum = 1.0;
   double quorum_wait_s = 1.0;
-  std::uint64_t lockstep_steps = UINT64_MAX;  ///< environment steps after which none is given
+  std::uint64_t lockstep_steps = UINT64_MAX;  ///< learned from, after which none is given
   /// Each trajectory that went into a batch; called on the polling thread, returns at once.
   std::function<void(const TrajectoryView&)> record = {};
 };

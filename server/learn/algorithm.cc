@@ -102,14 +102,14 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
 }
 
 void Algorithm::TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
-                       std::uint64_t environment_steps) {
+                       std::uint64_t learned_steps) {
   MURMURATE_CHECK(batch.rows() <= settings_.batch_steps &&
                       batch.layout.frames + 1 == stack_.depth() &&
                       batch.layout.action.words() == action_layout_.words(),
                   "a batch must have the rows and columns the algorithm was made for");
   batch_ = &batch;
-  loss_settings_ = {.clip = static_cast<float>(rates_.clip.At(environment_steps)),
-                    .entropy = static_cast<float>(rates_.entropy.At(environment_steps)),
+  loss_settings_ = {.clip = static_cast<float>(rates_.clip.At(learned_steps)),
+                    .entropy = static_cast<float>(rates_.entropy.At(learned_steps)),
                     .value_weight = static_cast<float>(settings_.value_weight)};
   sums_ = {};
   label_sums_ = unseen_sums_ = {};

@@ -50,9 +50,9 @@ class Algorithm {
   void SetRates(const Rates& rates) { rates_ = rates; }
 
   /// Reads the rows with weight > 0; the others may hold anything. `batch` must stay unchanged
-  /// until the last NextGradient. `environment_steps`: where the schedules are.
+  /// until the last NextGradient. `learned_steps`: where the schedules are.
   void TakeUp(std::span<const float> parameters, const TrainingBatch& batch,
-              std::uint64_t environment_steps);
+              std::uint64_t learned_steps);
 
   /// Writes the gradient of the next minibatch at `parameters`; false when the batch is used up
   /// (all epochs, no rows, or approx_kl of the next minibatch, from the parameters of TakeUp, above

@@ -13,13 +13,13 @@ namespace murmurate {
 /// A number that may change over the run: {from, to, steps, shape}. Constant when steps == 0.
 struct Schedule {
   double from = 0, to = 0;
-  std::uint64_t steps = 0;       ///< environment steps from `from` to `to`
+  std::uint64_t steps = 0;       ///< learned from, between `from` and `to`
   bool over_the_budget = false;  ///< `steps` are not the schedule's own but run.steps
   enum class Shape : std::uint8_t { kLinear, kCosine, kExponential } shape = Shape::kLinear;
 
   Schedule() = default;
   Schedule(double constant) : from(constant), to(constant) {}
-  double At(std::uint64_t environment_steps) const;
+  double At(std::uint64_t learned_steps) const;
   bool operator==(const Schedule&) const = default;
   /// Whether a config says it in the same words: another budget alone is no other schedule.
   bool SaysTheSame(const Schedule& other) const;

@@ -60,8 +60,7 @@ GameSettings::Values GameSettings::values() const {
   return values;
 }
 
-bool GameSettings::Advance(std::span<const EpisodeRecord> episodes,
-                           std::uint64_t environment_steps) {
+bool GameSettings::Advance(std::span<const EpisodeRecord> episodes, std::uint64_t learned_steps) {
   for (const EpisodeRecord& episode : episodes) {
     const auto played = PlayedUnder(episode);
     for (std::size_t i = 0; i < played.size(); ++i) {
@@ -77,7 +76,7 @@ bool GameSettings::Advance(std::span<const EpisodeRecord> episodes,
     const double before = running.value;
     if (const auto* schedule = std::get_if<Schedule>(&running.setting.rule);
         schedule != nullptr && !running.by_hand)
-      running.value = schedule->At(environment_steps);
+      running.value = schedule->At(learned_steps);
     Climb(&running);
     changed |= running.value != before;
   }

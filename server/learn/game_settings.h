@@ -51,8 +51,9 @@ class GameSettings {
   Values values() const;
   std::uint32_t revision() const { return revision_; }  ///< 0: there are no settings
 
-  /// After a batch: what it finished, and the environment steps by then. True when a value changed.
-  bool Advance(std::span<const EpisodeRecord> episodes, std::uint64_t environment_steps);
+  /// After a batch: what it finished, and the steps learned from by then. True when a value
+  /// changed.
+  bool Advance(std::span<const EpisodeRecord> episodes, std::uint64_t learned_steps);
   /// By hand. A number or a schedule then stays there; a curriculum goes on from there. False when
   /// there is none of that name or, of a curriculum, the value is not between its ends.
   bool Set(const std::string& name, double value);

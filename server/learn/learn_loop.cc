@@ -38,12 +38,15 @@ void LearnLoop::TakeRates() {
 /// False: the batch was left out, as if it had never come: a resumed run gets it again.
 bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   TakeRates();
-  const std::uint64_t environment_steps = channel_->environment_steps.load();
+  StepCount steps = channel_->steps();
   channel_->staleness.Post(batch.trajectories, channel_->version.load());
-  const LearnReport report = learner_->Learn(batch, environment_steps);
+  const LearnReport report = learner_->Learn(batch, steps.learned);
   if (report.left_out) return false;
   if (!report.held_out) {
-    if (callbacks_.on_learned) callbacks_.on_learned(report, environment_steps);
+    if (!channel_->fed)
+      steps.learned =
+          channel_->learned_steps.fetch_add(report.trained_steps) + report.trained_steps;
+    if (callbacks_.on_learned) callbacks_.on_learned(report, steps);
     Publish();
   }
   if (callbacks_.on_report) callbacks_.on_report(report);

@@ -23,9 +23,9 @@ struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
-  /// Before the version that was learned is handed out; `environment_steps` as the schedules saw
-  /// them. May be empty.
-  std::function<void(const LearnReport&, std::uint64_t environment_steps)> on_learned;
+  /// Before the version that was learned is handed out; `steps`: learned with this batch, and taken
+  /// when it was begun (ingest counts on while it is learned from). May be empty.
+  std::function<void(const LearnReport&, StepCount steps)> on_learned;
   /// After each batch and its report: whether at_border is due. Empty: always.
   std::function<bool()> border_due;
   /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
@@ -42,9 +42,10 @@ class LearnLoop {
             std::shared_ptr<LearnTurns> turns = nullptr);
 
   /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, count the new version, hand out its
-  /// snapshot, report, at_border, give the batch back (cleared), count it done, wake ingest. True
-  /// when it trained.
+  /// weights before it waits. The order per batch: learn, count its rows, count the new version,
+  /// hand out its snapshot, report, at_border, give the batch back (cleared), count it done, wake
+  /// ingest. Schedules are where the rows of earlier batches have brought them. True when it
+  /// trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Any thread: the learner's rates from the next batch on.

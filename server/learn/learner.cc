@@ -35,7 +35,7 @@ struct Learner::State {
 
   std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
   void WeighByAge(TrainingBatch& batch, LearnReport* report) const;
-  void Train(std::uint64_t environment_steps, LearnReport* report);
+  void Train(std::uint64_t learned_steps, LearnReport* report);
   void UpdateStatistics(const TrainingBatch& batch);
 
   const ModelSpec spec;
@@ -69,8 +69,8 @@ void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const
   if (counted > 0) report->staleness_mean = sum / counted;
 }
 
-void Learner::State::Train(std::uint64_t environment_steps, LearnReport* report) {
-  report->learning_rate = rates.learning_rate.At(environment_steps);
+void Learner::State::Train(std::uint64_t learned_steps, LearnReport* report) {
+  report->learning_rate = rates.learning_rate.At(learned_steps);
   double norms = 0.0;
   while (algorithm.NextGradient(parameters, gradient)) {
     const double norm = store->Step(report->learning_rate, gradient, trained());
@@ -139,12 +139,12 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
   return {};
 }
 
-LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps) {
+LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   LearnReport report;
   if (batch.samples == TrainingBatch::Samples::kHeldOut) {
     state_->store->Refresh(state_->parameters);
     state_->version = state_->store->VersionBegun(state_->version);
-    state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
+    state_->algorithm.TakeUp(state_->parameters, batch, learned_steps);
     state_->algorithm.Score(state_->parameters);
     state_->store->EndScoring();
     state_->algorithm.Report(&report);
@@ -159,8 +159,8 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t environment_steps
   state_->version = state_->store->VersionBegun(state_->version);
   state_->WeighByAge(batch, &report);
   state_->rewards->Apply(batch);
-  state_->algorithm.TakeUp(state_->parameters, batch, environment_steps);
-  state_->Train(environment_steps, &report);
+  state_->algorithm.TakeUp(state_->parameters, batch, learned_steps);
+  state_->Train(learned_steps, &report);
   state_->UpdateStatistics(batch);
   state_->store->EndBatch(state_->parameters);
   state_->algorithm.Report(&report);

@@ -76,9 +76,9 @@ class Learner {
   Status Load(std::uint64_t version, std::span<const float> parameters, const SavedState& state);
 
   /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
-  /// version. `environment_steps`: where the schedules are. A batch that is held out (supervised,
+  /// version. `learned_steps`: where the schedules are. A batch that is held out (supervised,
   /// bc) is only scored.
-  LearnReport Learn(TrainingBatch& batch, std::uint64_t environment_steps);
+  LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
 
   /// From the next batch on.
   void SetRates(const Rates& rates);

@@ -6,10 +6,10 @@
 
 namespace murmurate {
 
-double Schedule::At(std::uint64_t environment_steps) const {
+double Schedule::At(std::uint64_t learned_steps) const {
   if (steps == 0) return from;
   const double done =
-      std::min(1.0, static_cast<double>(environment_steps) / static_cast<double>(steps));
+      std::min(1.0, static_cast<double>(learned_steps) / static_cast<double>(steps));
   switch (shape) {
     case Shape::kCosine:
       return to + (from - to) * 0.5 * (1.0 + std::cos(std::numbers::pi * done));

@@ -48,6 +48,9 @@ struct Checkpoint {
   std::optional<EvaluatedReturn> evaluated = {};  ///< of a best one
   /// What the run was told, for whoever reads state.json: "algorithm.name" -> "\"ppo\"".
   std::map<std::string, std::string> settings = {};
+  /// That actors had taken; weights.steps, the checkpoint's number, are those learned from. 0: not
+  /// known.
+  std::uint64_t environment_steps = 0;
 };
 
 /// `directory`: the run's (or the model's) folder. Gives the checkpoint's folder. One of the same

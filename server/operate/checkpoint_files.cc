@@ -94,6 +94,9 @@ Status FillState(const Json& json, Checkpoint* checkpoint) {
     MURMURATE_RETURN_IF_ERROR(ReadNumber(mean, "mean_return", &checkpoint->mean_return.emplace()));
   if (json.contains("evaluated"))
     MURMURATE_RETURN_IF_ERROR(FillEvaluated(json["evaluated"], &checkpoint->evaluated.emplace()));
+  if (json.contains("environment_steps"))
+    MURMURATE_RETURN_IF_ERROR(
+        ReadNumber(json["environment_steps"], "environment_steps", &checkpoint->environment_steps));
   checkpoint->settings = json.at("settings").get<std::map<std::string, std::string>>();
   MURMURATE_RETURN_IF_ERROR(FromJson(json.at("words"), &checkpoint->state.words));
   return FromJson(json.at("doubles"), &checkpoint->state.doubles);
@@ -151,6 +154,8 @@ std::string FormatState(const Checkpoint& checkpoint) {
       {"settings", checkpoint.settings},
       {"words", ToJson(checkpoint.state.words)},
       {"doubles", ToJson(checkpoint.state.doubles)}};
+  if (checkpoint.environment_steps > 0)
+    json["environment_steps"] = Text(checkpoint.environment_steps);
   if (checkpoint.evaluated) json["evaluated"] = ToJson(*checkpoint.evaluated);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }

@@ -43,9 +43,9 @@ std::vector<std::string> Wrapped(const std::string& text) {
   return lines;
 }
 
-std::string Steps(const ProgressView& view) {
-  if (!view.budget) return WithCommas(view.steps);
-  return WithCommas(view.steps) + " of " + WithCommas(*view.budget);
+std::string Learned(const ProgressView& view) {
+  if (!view.budget) return WithCommas(view.learned_steps);
+  return WithCommas(view.learned_steps) + " of " + WithCommas(*view.budget);
 }
 
 std::string Return(const ProgressView& view) {
@@ -104,7 +104,8 @@ std::vector<std::string> StreamRows(const ProgressView& view) {
 bool OnlyLabels(const ProgressView& view) { return !view.scores.empty() && !view.mean_return; }
 
 std::vector<std::string> PlayRows(const ProgressView& view) {
-  std::vector<std::string> lines{Row("steps", Steps(view))};
+  std::vector<std::string> lines{Row("steps", WithCommas(view.steps)),
+                                 Row("learned from", Learned(view))};
   for (const auto& [name, value] : view.scores) lines.push_back(Row(name, Format("%.4g", value)));
   if (!OnlyLabels(view)) lines.push_back(Row("return", Return(view)));
   if (!OnlyLabels(view) || view.evaluation)
@@ -134,9 +135,10 @@ std::vector<std::string> LearningRows(const ProgressView& view) {
   return lines;
 }
 
-/// "steps 1,000  return 12.0 ... staleness 0.0", "steps 1,000  train/loss 0.012 ..."
+/// "steps 1,000  learned from 900 of 10,000  return 12.0 ... staleness 0.0",
+/// "steps 1,000  learned from 1,000  train/loss 0.012 ..."
 std::string PlayLine(const ProgressView& view) {
-  std::string line = "steps " + Steps(view);
+  std::string line = "steps " + WithCommas(view.steps) + "  learned from " + Learned(view);
   for (const auto& [name, value] : view.scores) line += "  " + name + Format(" %.4g", value);
   if (!OnlyLabels(view)) line += "  return " + Return(view);
   if (view.evaluation) line += "  evaluation " + ReturnText(*view.evaluation);
@@ -172,6 +174,10 @@ std::string WithCommas(std::uint64_t number) {
     text += digits[i];
   }
   return text;
+}
+
+std::string StepsInWords(const StepCount& steps) {
+  return WithCommas(steps.taken) + " steps (" + WithCommas(steps.learned) + " learned from)";
 }
 
 std::string ReturnText(double mean) { return Format(std::abs(mean) < 10 ? "%.3f" : "%.1f", mean); }

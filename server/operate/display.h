@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/operate/checkpoint_writer.h"
+#include "shared/experience/step_count.h"
 
 namespace murmurate {
 
@@ -27,8 +28,9 @@ struct StreamProgress {
 
 struct ProgressView {
   std::string run;
-  std::uint64_t steps = 0;
-  std::optional<std::uint64_t> budget;
+  std::uint64_t steps = 0;              ///< taken
+  std::uint64_t learned_steps = 0;      ///< of them
+  std::optional<std::uint64_t> budget;  ///< of steps learned from
   std::optional<double> mean_return, target;
   std::optional<double> evaluation;  ///< mean return without exploration
   std::optional<double> success_rate;
@@ -80,8 +82,9 @@ class Display {
   bool drawn_ = false;
 };
 
-std::string WithCommas(std::uint64_t number);  ///< 1234567 -> "1,234,567"
-std::string ReturnText(double mean);           ///< "431.2"; below 10 "0.958"
-std::string ShortDuration(double seconds);     ///< "0.4 s", "12 s", "3 min 20 s", "2 h 5 min"
+std::string WithCommas(std::uint64_t number);      ///< 1234567 -> "1,234,567"
+std::string StepsInWords(const StepCount& steps);  ///< "1,000 steps (900 learned from)"
+std::string ReturnText(double mean);               ///< "431.2"; below 10 "0.958"
+std::string ShortDuration(double seconds);         ///< "0.4 s", "12 s", "3 min 20 s", "2 h 5 min"
 
 }  // namespace murmurate

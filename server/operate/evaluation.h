@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "shared/experience/step_count.h"
 #include "shared/experience/trajectory.h"
 
 namespace murmurate {
@@ -17,6 +18,9 @@ struct Evaluation {
   std::size_t episodes = 0;
   double mean_return = 0, deviation = 0, mean_length = 0;
   std::optional<double> success_rate = {};  ///< of those that say whether they succeeded
+  std::uint64_t learned_steps = 0;  ///< from which they were made: their checkpoint's number
+
+  StepCount made_after() const { return {learned_steps, steps}; }
 };
 
 /// The share of successes among the episodes that say; empty when none does.

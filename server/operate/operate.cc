@@ -55,14 +55,15 @@ Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed
     if (!folder.ok()) return folder.status();
     model->folder = *folder;
   }
-  const std::string rows = model->folder + "/progress.csv";
-  auto file = resumed == nullptr ? ProgressFile::Create(rows)
-                                 : ProgressFile::GoOn(rows, resumed->steps, options_.log);
-  if (!file.ok()) return file.status();
-  model->file.emplace(std::move(*file));
   model->progress = std::make_unique<Progress>(options_.start_ns);
   if (resumed != nullptr)
-    MURMURATE_RETURN_IF_ERROR(model->progress->Load(StateReader(*resumed->state, "progress")));
+    MURMURATE_RETURN_IF_ERROR(
+        model->progress->Load(StateReader(*resumed->state, "progress"), resumed->number));
+  const std::string rows = model->folder + "/progress.csv";
+  auto file = resumed == nullptr ? ProgressFile::Create(rows)
+                                 : ProgressFile::GoOn(rows, *model->progress, options_.log);
+  if (!file.ok()) return file.status();
+  model->file.emplace(std::move(*file));
   if (resumed != nullptr)
     for (const auto& [number, curve] :
          {std::pair{kStreamError, &model->error}, std::pair{kNaiveError, &model->naive}})
@@ -243,7 +244,7 @@ std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress) {
       std::min(rules.at_steps.value_or(UINT64_MAX), rules.budget.value_or(UINT64_MAX));
   if (rules.at_return && progress.window_full() && *progress.mean_return() >= *rules.at_return)
     return RunEnd::kSolved;
-  if (progress.steps() < limit) return std::nullopt;
+  if (progress.learned_steps() < limit) return std::nullopt;
   return rules.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
 }
 
@@ -318,6 +319,7 @@ void Operate::Show(std::int64_t now_ns) {
   ProgressView view;
   view.run = options_.directory->path();
   view.steps = progress.steps();
+  view.learned_steps = progress.learned_steps();
   view.budget = options_.stop.budget;
   view.mean_return = progress.mean_return();
   view.target = options_.stop.at_return;
@@ -334,8 +336,9 @@ void Operate::Show(std::int64_t now_ns) {
   view.staleness = progress.last().staleness_mean;
   view.elapsed_s = progress.elapsed_s(now_ns);
   view.checkpoints = checkpoints();
-  if (!ended_ && view.budget && view.steps_per_second > 0 && *view.budget > view.steps)
-    view.eta_s = static_cast<double>(*view.budget - view.steps) / view.steps_per_second;
+  const double rate = progress.learned_per_second(now_ns);
+  if (!ended_ && view.budget && rate > 0 && *view.budget > view.learned_steps)
+    view.eta_s = static_cast<double>(*view.budget - view.learned_steps) / rate;
   if (options_.streams) ShowStreams(options_.streams(), &view);
   const ActorsView actors = options_.actors();
   for (const auto& actor : actors.actors) {
@@ -376,13 +379,13 @@ StatusReport Operate::Report() {
   if (!named_) return report;
   for (const auto& model : models_) {
     const TrainingUpdate& last = model->progress->last();
-    report.models.push_back({model->name, last.environment_steps, last.trained_steps, last.updates,
-                             last.version, model->progress->episodes(), last.dropped_steps,
-                             last.late_steps, model->progress->mean_return(),
-                             model->progress->success_rate(), model->progress->evaluation(),
-                             model->reports.Means(), model->progress->steps_per_second(now_ns),
-                             last.staleness_mean, writer_.Health(model->folder), last.learner_wait,
-                             last.ingest_wait, last.actor_wait});
+    report.models.push_back(
+        {model->name, last.environment_steps, last.learned_steps, last.trained_steps, last.updates,
+         last.version, model->progress->episodes(), last.dropped_steps, last.late_steps,
+         model->progress->mean_return(), model->progress->success_rate(),
+         model->progress->evaluation(), model->reports.Means(),
+         model->progress->steps_per_second(now_ns), last.staleness_mean,
+         writer_.Health(model->folder), last.learner_wait, last.ingest_wait, last.actor_wait});
   }
   return report;
 }

@@ -27,8 +27,8 @@ namespace murmurate {
 /// When a run ends by itself; all read the first model that came.
 struct StopRules {
   std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
-  std::optional<std::uint64_t> at_steps = {};  ///< environment steps, earlier than the budget
-  std::optional<std::uint64_t> budget = {};    ///< environment steps
+  std::optional<std::uint64_t> at_steps = {};  ///< learned from, earlier than the budget
+  std::optional<std::uint64_t> budget = {};    ///< steps learned from
 };
 
 enum class RunEnd {
@@ -42,11 +42,11 @@ enum class RunEnd {
 /// By the rules alone; empty: it may go on.
 std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress);
 
-/// A model that goes on from a checkpoint of `steps` environment steps.
+/// A model that goes on from the checkpoint of that number.
 struct ResumedProgress {
   std::string model;
   const SavedState* state = nullptr;  ///< read by Open
-  std::uint64_t steps = 0;
+  std::uint64_t number = 0;
 };
 
 struct OperateOptions {

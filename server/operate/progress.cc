@@ -123,6 +123,7 @@ void Progress::TakeEvaluated(std::span<const EpisodeRecord> episodes) {
   if (evaluated_.empty()) return;
   evaluation_ = EvaluationOf(evaluated_);
   evaluation_->steps = steps();
+  evaluation_->learned_steps = learned_steps();
   if (evaluated_.size() == kWindow) evaluation_curve_.Add({steps(), evaluation_->mean_return});
 }
 
@@ -140,17 +141,25 @@ std::optional<double> Progress::mean_length() const {
   return sum / static_cast<double>(window_.size());
 }
 
-double Progress::steps_per_second(std::int64_t now_ns) {
-  const double seconds = static_cast<double>(now_ns - rate_ns_) * 1e-9;
-  const bool first = rate_ns_ == start_ns_;
+double Rate::PerSecond(std::uint64_t count, std::int64_t now_ns) {
+  const double seconds = static_cast<double>(now_ns - since_ns_) * 1e-9;
+  const bool first = since_ns_ == start_ns_;
   if (seconds >= 1.0 || (first && seconds > 0)) {
-    rate_ = static_cast<double>(steps() - rate_steps_) / seconds;
+    rate_ = static_cast<double>(count - count_) / seconds;
     if (seconds >= 1.0) {
-      rate_ns_ = now_ns;
-      rate_steps_ = steps();
+      since_ns_ = now_ns;
+      count_ = count;
     }
   }
   return rate_;
+}
+
+double Progress::steps_per_second(std::int64_t now_ns) {
+  return taken_rate_.PerSecond(steps(), now_ns);
+}
+
+double Progress::learned_per_second(std::int64_t now_ns) {
+  return learned_rate_.PerSecond(learned_steps(), now_ns);
 }
 
 Progress::Lag Progress::TakeLag() {
@@ -172,7 +181,7 @@ std::string ProgressFile::Header() {
          "train/explained_variance,train/grad_norm,train/learning_rate,train/clip_range,"
          "train/loss,train/accuracy,train/error,eval/loss,eval/accuracy,perf/data_wait,"
          "parameters/staleness,parameters/staleness_max,parameters/distance,parameters/wait_s,"
-         "parameters/late,parameters/wasted,perf/late_steps,train/lag_kl\n";
+         "parameters/late,parameters/wasted,perf/late_steps,time/learned_steps,train/lag_kl\n";
 }
 
 std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
@@ -189,9 +198,10 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
          std::to_string(progress.episodes()) + ',' + Number(progress.success_rate()) +
          EvaluationFields(progress.evaluation());
   const double wait = progress.TakeWait();
-  const std::string late = ',' + std::to_string(last.late_steps) + ',' +
-                           (last.updates == 0 ? "" : Number(last.lag_kl)) + '\n';
-  if (last.updates == 0) return row + std::string(21, ',') + late;
+  const std::string end = ',' + std::to_string(last.late_steps) + ',' +
+                          std::to_string(progress.learned_steps()) + ',' +
+                          (last.updates == 0 ? "" : Number(last.lag_kl)) + '\n';
+  if (last.updates == 0) return row + std::string(21, ',') + end;
   for (const double value : {last.policy_loss,
                              last.value_loss,
                              -last.entropy,
@@ -214,7 +224,7 @@ std::string ProgressFile::Row(Progress& progress, std::int64_t now_ns) {
                              last.exchange_late,
                              last.exchange_wasted})
     row += ',' + Number(value);
-  return row + late;
+  return row + end;
 }
 
 Result<ProgressFile> ProgressFile::Create(const std::string& path) {

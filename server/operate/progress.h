@@ -6,7 +6,9 @@
 // game, else actors in Mode(kEvaluate), of whose episodes it is the mean of the last 100. x is
 // environment steps taken by actors. Of these perf/dropped_steps were never sent, perf/late_steps
 // came and were too old to be learned from (max_staleness, or the batch of their version closed),
-// and train/trained_steps were learned from.
+// and train/trained_steps were learned from. time/learned_steps is where schedules, budgets and
+// checkpoints are: the trained steps, but of files and streams their rows, and a run that an
+// earlier version saved counts on from its checkpoint's number.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,7 @@ struct TrainingUpdate {
   std::string model = "default";
   std::int64_t at_ns = 0;  ///< monotonic
   std::uint64_t environment_steps = 0, dropped_steps = 0;
+  std::uint64_t learned_steps = 0;               ///< StepCount::learned, with this batch
   std::uint64_t trained_steps = 0, updates = 0;  ///< of this batch
   std::uint64_t late_steps = 0;  ///< too late to be learned from, since the last update
   std::uint64_t version = 0;
@@ -72,12 +75,27 @@ class Curve {
   std::uint64_t stride_ = 1;  ///< least steps between two points
 };
 
+/// How fast a count rises: over about the last second.
+class Rate {
+ public:
+  explicit Rate(std::int64_t start_ns) : start_ns_(start_ns), since_ns_(start_ns) {}
+  void BeginAt(std::uint64_t count) { count_ = count; }
+  double PerSecond(std::uint64_t count, std::int64_t now_ns);
+
+ private:
+  const std::int64_t start_ns_;
+  std::int64_t since_ns_;
+  std::uint64_t count_ = 0;
+  double rate_ = 0;
+};
+
 /// One model's progress. One thread.
 class Progress {
  public:
   static constexpr std::size_t kWindow = 100;  ///< episodes
 
-  explicit Progress(std::int64_t start_ns) : start_ns_(start_ns), rate_ns_(start_ns) {}
+  explicit Progress(std::int64_t start_ns)
+      : start_ns_(start_ns), taken_rate_(start_ns), learned_rate_(start_ns) {}
 
   void Take(const TrainingUpdate& update);
   /// By the learner itself: from then on only these count.
@@ -87,10 +105,11 @@ class Progress {
 
   /// Counters, the window of episodes, the time so far and the curve, for a checkpoint.
   void Save(std::int64_t now_ns, const StateWriter& writer) const;
-  /// Before the first Take: goes on from what was saved.
-  Status Load(const StateReader& reader);
+  /// Before the first Take: goes on from what was saved in the checkpoint of that `number`.
+  Status Load(const StateReader& reader, std::uint64_t number);
 
   std::uint64_t steps() const { return last_.environment_steps; }
+  std::uint64_t learned_steps() const { return last_.learned_steps; }
   std::uint64_t episodes() const { return episodes_; }
   /// The last update, but trained_steps, updates and late_steps are sums over all of them.
   const TrainingUpdate& last() const { return last_; }
@@ -100,8 +119,9 @@ class Progress {
   std::optional<double> success_rate() const { return SuccessRate(said_); }
   /// True when the mean is over kWindow episodes: only then may it end a run.
   bool window_full() const { return window_.size() == kWindow; }
-  /// Environment steps a second over about the last second.
+  /// Environment steps a second over about the last second, and those learned from.
   double steps_per_second(std::int64_t now_ns);
+  double learned_per_second(std::int64_t now_ns);
   double elapsed_s(std::int64_t now_ns) const {
     return earlier_s_ + static_cast<double>(now_ns - start_ns_) * 1e-9;
   }
@@ -141,9 +161,7 @@ class Progress {
   double waited_s_ = 0, lived_s_ = 0;              ///< by the last update
   double shown_waited_s_ = 0, shown_lived_s_ = 0;  ///< by TakeWait
   void TakeScores(const TrainingUpdate& update);
-  std::int64_t rate_ns_;
-  std::uint64_t rate_steps_ = 0;
-  double rate_ = 0;
+  Rate taken_rate_, learned_rate_;
 };
 
 /// progress.csv: a header fixed at start, one row a log interval, flushed. Names follow
@@ -151,10 +169,11 @@ class Progress {
 class ProgressFile {
  public:
   static Result<ProgressFile> Create(const std::string& path);
-  /// Goes on with one that is there, after `steps` environment steps. Rows of later ones, which a
-  /// learner wrote that died before its next checkpoint, are cut off, and so is half a row; `log`
-  /// is told. One with another header is kept as PATH.1, PATH.2, ...
-  static Result<ProgressFile> GoOn(const std::string& path, std::uint64_t steps,
+  /// Goes on with one that is there, after what `loaded` has come to. Later rows, which a learner
+  /// wrote that died before its next checkpoint, are cut off, and so is half a row; `log` is told.
+  /// One of an earlier version that lacks the last columns gets them, empty; one with another
+  /// header is kept as PATH.1, PATH.2, ...
+  static Result<ProgressFile> GoOn(const std::string& path, const Progress& loaded,
                                    const LogCallback& log);
   static std::string Header();
   static std::string Row(Progress& progress, std::int64_t now_ns);

@@ -29,7 +29,8 @@ Json EvaluationJson(const std::optional<Evaluation>& evaluation) {
           {"mean_length", evaluation->mean_length},
           {"success_rate", evaluation->success_rate ? Json(*evaluation->success_rate) : Json()},
           {"episodes", evaluation->episodes},
-          {"steps", evaluation->steps}};
+          {"steps", evaluation->steps},
+          {"learned_steps", evaluation->learned_steps}};
 }
 
 Json NumbersJson(const std::vector<std::pair<std::string, double>>& numbers) {
@@ -46,6 +47,7 @@ Json ReportsJson(std::vector<std::pair<std::string, double>> reports) {
 Json ModelJson(const ModelStatus& model) {
   return {{"name", model.name},
           {"steps", model.steps},
+          {"learned_steps", model.learned_steps},
           {"trained_steps", model.trained_steps},
           {"updates", model.updates},
           {"version", model.version},
@@ -142,7 +144,9 @@ std::string Return(const Json& mean) {
 std::string Evaluated(const Json& evaluation) {
   if (!evaluation.is_object()) return "";
   return "evaluated " + Return(evaluation.value("mean_return", Json())) + " at step " +
-         WithCommas(evaluation.value("steps", std::uint64_t{0})) + ", ";
+         WithCommas(
+             evaluation.value("learned_steps", evaluation.value("steps", std::uint64_t{0}))) +
+         ", ";
 }
 
 /// Successes and the game's own numbers, when there are any.
@@ -202,12 +206,19 @@ std::string LateLine(const Json& model) {
   return "  " + WithCommas(late) + " steps came too late to be learned from\n";
 }
 
+/// " (900 learned from)"; "" of a learner that does not say.
+std::string LearnedFrom(const Json& model) {
+  const Json learned = model.value("learned_steps", Json());
+  if (!learned.is_number()) return "";
+  return " (" + WithCommas(learned.get<std::uint64_t>()) + " learned from)";
+}
+
 std::string ModelLine(const Json& model) {
   return "model " + model.value("name", "?") + ": " +
-         WithCommas(model.value("steps", std::uint64_t{0})) + " steps, return " +
-         Return(model.value("mean_return", Json())) + " over the last 100 episodes (" +
-         WithCommas(model.value("episodes", std::uint64_t{0})) + " finished), " +
-         Evaluated(model.value("evaluation", Json())) +
+         WithCommas(model.value("steps", std::uint64_t{0})) + " steps" + LearnedFrom(model) +
+         ", return " + Return(model.value("mean_return", Json())) +
+         " over the last 100 episodes (" + WithCommas(model.value("episodes", std::uint64_t{0})) +
+         " finished), " + Evaluated(model.value("evaluation", Json())) +
          Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
          WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
          Number(model.value("staleness", Json()), "%.1f") + '\n' + LateLine(model) +

@@ -24,8 +24,8 @@ struct ActorsView {
 
 struct ModelStatus {
   std::string name;
-  std::uint64_t steps = 0, trained_steps = 0, updates = 0, version = 0, episodes = 0,
-                dropped_steps = 0, late_steps = 0;
+  std::uint64_t steps = 0, learned_steps = 0, trained_steps = 0, updates = 0, version = 0,
+                episodes = 0, dropped_steps = 0, late_steps = 0;
   std::optional<double> mean_return = {}, success_rate = {};
   std::optional<Evaluation> evaluation = {};
   std::vector<std::pair<std::string, double>> reports = {};  ///< numbers of the game

@@ -12,6 +12,7 @@
 #include "shared/core/bounded_queue.h"
 #include "shared/core/clock.h"
 #include "shared/experience/staleness.h"
+#include "shared/experience/step_count.h"
 #include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 
@@ -39,11 +40,22 @@ struct ExperienceChannel {
   /// Written by a learning thread, which then wakes ingest: trajectories taken out of the pool of
   /// outstanding ones (when their batch has been trained on), and the newest published version.
   std::atomic<std::uint64_t> trajectories_done{0}, version{0};
-  /// Written by ingest, for schedules and reports: steps taken by actors by their own count, those
-  /// of them never sent, and trajectories received.
+  /// Written by LearnLoop before trajectories_done: rows that weighed in finished batches. A model
+  /// that goes on begins with its checkpoint's number. Where the channel is `fed`: not written.
+  std::atomic<std::uint64_t> learned_steps{0};
+  /// Written by ingest, for reports: steps taken by actors by their own count, those of them never
+  /// sent, and trajectories received. Where the channel is `fed`, environment_steps are the rows
+  /// learned from, and the feed writes them.
   std::atomic<std::uint64_t> environment_steps{0}, dropped_steps{0}, received_trajectories{0};
   /// Written by ingest: steps refused because their version's batch is closed, not yet reported.
   std::atomic<std::uint64_t> refused_late_steps{0};
+
+  /// Its batches are filled from files or a stream. Set before anything is learned.
+  bool fed = false;
+  StepCount steps() const {
+    const std::uint64_t taken = environment_steps.load();
+    return {fed ? taken : learned_steps.load(), taken};
+  }
 
   /// Who waited how long since `since_ns`: the learning threads (all together) for a batch, ingest
   /// with experience that no batch had room for, actors inside Act (of all the time their agents

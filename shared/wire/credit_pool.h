@@ -45,8 +45,8 @@ class CreditPool {
   void Released(int count);
   /// What was delivered is all there will be of this batch: nothing is given until it is released.
   void CloseRound() { closed_ = true; }
-  /// Gives out what may be given out. `spent`: the run has the steps it was told to take, so in
-  /// lock-step nothing more begins.
+  /// Gives out what may be given out. `spent`: the run has learned from the steps it was told to,
+  /// so in lock-step nothing more begins.
   void Grant(std::span<const Holder> holders, bool spent, std::int64_t now_ns);
   /// Delivered, and not yet trained on.
   std::uint64_t unreleased() const { return unreleased_; }
@@ -64,6 +64,7 @@ class CreditPool {
 
   const SessionModel model;
   std::uint64_t version = 0;
+  std::uint64_t learned_steps = 0;
   bool dirty = true;  ///< something happened that may allow a grant
 
  private:

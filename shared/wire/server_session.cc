@@ -261,6 +261,10 @@ void ServerSession::SetVersion(std::uint32_t model, std::uint64_t version) {
   pool.version = version;
 }
 
+void ServerSession::SetLearned(std::uint32_t model, std::uint64_t steps) {
+  book_->pools[model].learned_steps = steps;
+}
+
 void ServerSession::CloseBatch(std::uint32_t model) { book_->pools[model].CloseRound(); }
 
 void ServerSession::CountStaleness(std::uint64_t sender, std::uint64_t versions) {

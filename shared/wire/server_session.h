@@ -41,7 +41,7 @@ struct SessionModel {
   /// Experience of the current version only: whatever the pace, credit is for one batch under one
   /// version, and for the next one when that has been trained on.
   bool current_only = false;
-  /// No lock-step credit once so many environment steps were taken: a run ends where it is told to.
+  /// No lock-step credit once so many steps were learned from: a run ends where it is told to.
   std::uint64_t lockstep_steps = UINT64_MAX;
 };
 
@@ -101,6 +101,9 @@ class ServerSession {
   void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version,
                            std::int64_t now_ns);
   void SetVersion(std::uint32_t model, std::uint64_t version);
+  /// Steps that the model has learned from: where SessionModel::lockstep_steps looks. Before the
+  /// ReleaseTrajectories of the batch that they were in.
+  void SetLearned(std::uint32_t model, std::uint64_t steps);
   /// To everybody, now and in every later welcome, until the next: those of a revision.
   void SetSettings(Settings settings);
   /// The batch being played was handed over short: nothing is granted until it has been released.

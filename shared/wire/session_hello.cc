@@ -309,7 +309,7 @@ void ServerSession::Book::GrantAll(std::int64_t now) {
       holders.push_back({&sender, &share->second});
     }
     const std::uint64_t limit = pools[model].model.lockstep_steps;
-    const bool spent = limit != UINT64_MAX && EnvironmentSteps(model) >= limit;
+    const bool spent = limit != UINT64_MAX && pools[model].learned_steps >= limit;
     pools[model].Grant(holders, spent, now);
     for (const CreditPool::Holder& holder : holders) {
       if (!holder.sender->told) Untell(*holder.sender);

@@ -54,16 +54,48 @@ TEST(Assembly, AQuorumClosesABatchOnceTheRestHasBeenWaitedFor) {
   const SampleTrajectory sample = Of(0);
   TrajectoryView view = sample.View();
   view.version = 5;
-  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kNone);
+  model.channel->version = 5;
+  EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kNone);
   ASSERT_EQ(assembly.TryAdd(view, kSecond), Assembly::Outcome::kAdded);
   EXPECT_FALSE(assembly.quorum(2, 4, kSecond));
   EXPECT_FALSE(assembly.quorum(3, 4, 2 * kSecond));
   EXPECT_FALSE(assembly.quorum(3, 4, 4 * kSecond - 1));
   EXPECT_TRUE(assembly.quorum(3, 4, 4 * kSecond));
   assembly.HandOver(false, 4 * kSecond);
-  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kStale) << "its batch is closed";
+  EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kStale) << "its batch is closed";
   view.version = 6;
-  EXPECT_EQ(assembly.MayTake(view).refusal, wire::Refusal::kNone);
+  EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kNone);
+}
+
+TEST(Assembly, AVersionThatIsNotPublishedYetIsNotClosedByWhoeverNamesIt) {
+  OfferedModel model = SampleModel(1);
+  model.current_only = true;
+  Assembly assembly("default", model, 0);
+  model.channel->version = 5;
+  const SampleTrajectory sample = Of(0);
+  TrajectoryView view = sample.View();
+  view.version = 6;  // what Examine lets through, one ahead of the newest
+  ASSERT_EQ(assembly.TryAdd(view, 0), Assembly::Outcome::kAdded);
+  assembly.HandOver(false, 0);
+  EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kNone);
+  view.version = 5;
+  EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kStale);
+}
+
+TEST(Assembly, WhatAnEarlierLifePlayedIsTakenUnlessOnlyTheCurrentVersionIs) {
+  OfferedModel model = SampleModel(1);
+  const SampleTrajectory sample = Of(0);
+  TrajectoryView view = sample.View();
+  view.version = std::uint64_t{1} << 63;
+  EXPECT_EQ(Assembly("default", model, 0).MayTake(view, false).refusal, wire::Refusal::kNone);
+  model.current_only = true;
+  const BlockRefusal refused = Assembly("default", model, 0).MayTake(view, false);
+  EXPECT_EQ(refused.refusal, wire::Refusal::kStale);
+  EXPECT_EQ(refused.sentence,
+            "model default takes experience of its current version only, and this was played under "
+            "version 9223372036854775808 of the learner that this one goes on from");
+  view.steps = 0;  // episodes alone
+  EXPECT_EQ(Assembly("default", model, 0).MayTake(view, false).refusal, wire::Refusal::kNone);
 }
 
 TEST(Assembly, ABadNumberLeavesThePlaceFree) {

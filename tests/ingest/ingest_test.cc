@@ -358,5 +358,35 @@ TEST(IngestStaleness, WhatComesAfterAQuorumHasClosedItsVersionIsStaleAndItsCredi
   EXPECT_GE(aged, 1u) << "2-3 versions";
 }
 
+TEST(IngestStaleness, WhatAnEarlierLifePlayedClosesNoVersionOfALearnerThatGoesOn) {
+  Stage stage({.quorum = 1, .resumed = true});
+  auto actor = stage.NewLiveActor(1);
+  ASSERT_TRUE(actor->welcome.has_value());
+  Shipment before = StageShipment(4, 1);
+  before.metadata.incarnation = kStageIncarnation + 1;
+  for (const std::uint64_t version : {std::uint64_t{677}, std::uint64_t{1} << 63}) {
+    before.metadata.version = version;
+    actor->Ship(before);
+    ASSERT_TRUE(stage.Until(*actor, [&] { return !actor->errors.empty(); }));
+    EXPECT_EQ(actor->errors[0].refusal, wire::Refusal::kStale);
+    actor->errors.clear();
+  }
+  for (std::uint64_t version = 1; version <= 3; ++version) {
+    Shipment now = StageShipment(4, 1);
+    now.metadata.version = version;
+    std::unique_ptr<TrainingBatch> batch;
+    for (int i = 0; i < 2; ++i) actor->Ship(now);
+    ASSERT_TRUE(stage.Until(*actor, [&] {
+      return (batch = stage.TakeBatch()) != nullptr || !actor->errors.empty();
+    }));
+    ASSERT_NE(batch, nullptr) << "version " << version << ": " << actor->errors[0].sentence;
+    stage.GiveBack(std::move(batch));
+    ASSERT_TRUE(stage.Until(*actor, [&] {
+      return !actor->accepted.models.empty() &&
+             actor->accepted.models[0].at_version == version + 1;
+    }));
+  }
+}
+
 }  // namespace
 }  // namespace murmurate

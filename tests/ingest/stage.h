@@ -18,6 +18,7 @@ namespace murmurate {
 
 inline Spaces StageSpaces() { return {Box({2}), Discrete(2)}; }
 inline constexpr int kStageLength = 4;  ///< T
+inline constexpr std::uint64_t kStageIncarnation = 77;
 
 inline ModelSpec StageSpec(const Spaces& spaces) {
   ModelSpec spec;
@@ -103,7 +104,8 @@ class StageActor {
     shipment.metadata.first_step = taken_[{model, agent}];
     taken_[{model, agent}] += shipment.metadata.steps;
     shipment.metadata.agent_steps = taken_[{model, agent}];
-    if (shipment.metadata.version > 0) shipment.metadata.incarnation = incarnation_;
+    if (shipment.metadata.version > 0 && shipment.metadata.incarnation == 0)
+      shipment.metadata.incarnation = incarnation_;
     return Send(shipment.metadata, sequence == 0 ? ++sequence_ : sequence, shipment.block);
   }
 
@@ -180,12 +182,14 @@ class Stage {
     LogCallback log = {};
     std::function<void(const std::string&, std::span<const EpisodeRecord>)> on_evaluated = {};
     double quorum = 0;  ///< above 0: of a model that takes the current version only
+    bool resumed = false;
   };
 
   explicit Stage(Settings settings) : settings_(std::move(settings)) {
     IngestOptions options;
     options.listen = settings_.listen;
-    options.incarnation = 77;
+    options.incarnation = kStageIncarnation;
+    options.resumed = settings_.resumed;
     options.limits = settings_.limits;
     options.log = settings_.log;
     options.on_evaluated = settings_.on_evaluated;

@@ -24,6 +24,7 @@ class LearnLoopTest : public testing::Test {
                         std::to_string(channel_->trajectories_done.load()) + " " +
                         std::to_string(channel_->empty.size()));
     };
+    callbacks.on_learned = [this](const LearnReport&, StepCount steps) { steps_ = steps; };
     callbacks.on_report = [this](const LearnReport& report) {
       events_.push_back("report " + std::to_string(report.version));
       report_ = report;
@@ -43,6 +44,7 @@ class LearnLoopTest : public testing::Test {
   std::shared_ptr<ExperienceChannel> channel_;
   std::vector<std::string> events_;
   LearnReport report_;
+  StepCount steps_;
 };
 
 TEST_F(LearnLoopTest, TheInitialWeightsGoOutBeforeAnyExperienceComes) {
@@ -80,12 +82,53 @@ TEST_F(LearnLoopTest, BatchesComeBackEmptyAndGoRound) {
   }
 }
 
-TEST_F(LearnLoopTest, SchedulesFollowTheActorsOwnCount) {
+TEST_F(LearnLoopTest, SchedulesFollowTheRowsThatWeighedAndNotTheStepsThatActorsClaim) {
   LearnLoop loop = MakeLoop();
-  channel_->environment_steps = 5000;
+  Rates rates = loop.learner().rates();
+  rates.learning_rate.from = 1e-2;
+  rates.learning_rate.to = 0;
+  rates.learning_rate.steps = 320;
+  loop.PostRates(rates);
+  channel_->environment_steps = std::uint64_t{1} << 62;  // as one PING may say
+  for (int batch = 0; batch < 4; ++batch) {
+    Fill(loop.learner().version());
+    EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+    EXPECT_DOUBLE_EQ(report_.learning_rate, 1e-2 * (10 - batch) / 10) << "32 of 320 rows a batch";
+    EXPECT_EQ(channel_->steps().learned, 32u * (static_cast<unsigned>(batch) + 1));
+    EXPECT_EQ(steps_.learned, channel_->steps().learned);
+    EXPECT_EQ(steps_.taken, std::uint64_t{1} << 62);
+  }
+}
+
+TEST_F(LearnLoopTest, WhatIsTooOldOrNeverLearnedCountsForNothing) {
+  LearnLoop loop = MakeLoop();
+  for (int i = 0; i < 3; ++i) {  // versions 2 to 4
+    Fill(loop.learner().version());
+    (void)loop.PollOnce(std::chrono::milliseconds(0));
+  }
+  EXPECT_EQ(channel_->learned_steps, 96u);
+  Fill(1);  // three versions old, where two are the most
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(report_.late_steps, 32u);
+  EXPECT_EQ(channel_->learned_steps, 96u);
+}
+
+TEST_F(LearnLoopTest, AModelThatGoesOnCountsOnFromItsCheckpointsNumber) {
+  channel_->learned_steps = 5000;
+  LearnLoop loop = MakeLoop();
   Fill(1);
   EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
-  EXPECT_NEAR(report_.learning_rate, 1e-2, 1e-12);
+  EXPECT_EQ(channel_->steps().learned, 5032u);
+}
+
+TEST_F(LearnLoopTest, WhereAFeedCountsItsRowsItsCountIsTheClock) {
+  channel_->fed = true;
+  channel_->environment_steps = 700;
+  LearnLoop loop = MakeLoop();
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(steps_.learned, 700u);
+  EXPECT_EQ(channel_->steps().learned, 700u) << "the feed counts, after the batch";
 }
 
 TEST_F(LearnLoopTest, NewRatesHoldFromTheNextBatchOn) {

@@ -44,6 +44,7 @@ TEST(Checkpoint, GivesBackEveryBitThatWasWritten) {
   saved.state.doubles["none"] = {};
   saved.state.floats["f"] = {1e-45f, -0.0f, std::numeric_limits<float>::infinity()};
   saved.state.floats["none"] = {};
+  saved.environment_steps = 200'000;
   const std::string place = Written(folder, saved);
   EXPECT_EQ(place, folder.path() + "/checkpoints/step-000000123456");
   const auto read = ReadCheckpoint(place);
@@ -54,6 +55,7 @@ TEST(Checkpoint, GivesBackEveryBitThatWasWritten) {
   EXPECT_EQ(read->mean_return, -0.1);
   EXPECT_EQ(read->settings, saved.settings);
   EXPECT_EQ(read->weights.steps, 123456u);
+  EXPECT_EQ(read->environment_steps, 200'000u);
   EXPECT_EQ(read->weights.version, saved.weights.version);
   EXPECT_EQ(read->weights.spec, saved.weights.spec);
   ASSERT_EQ(read->weights.parameters.size(), saved.weights.parameters.size());

@@ -15,6 +15,7 @@ ProgressView Example() {
   ProgressView view;
   view.run = "runs/cartpole";
   view.steps = 61952;
+  view.learned_steps = 61440;
   view.budget = 150000;
   view.mean_return = 431.25;
   view.target = 475;
@@ -48,8 +49,8 @@ struct Written {
 TEST(Display, LineHasEveryNumber) {
   EXPECT_EQ(
       Display::OneLine(Example()),
-      "steps 61,952 of 150,000  return 431.2 of 475  episodes 812  152 k steps/s  staleness 1.0  "
-      "version 121  actors 4  eta 0.6 s");
+      "steps 61,952  learned from 61,440 of 150,000  return 431.2 of 475  episodes 812  152 k "
+      "steps/s  staleness 1.0  version 121  actors 4  eta 0.6 s");
 }
 
 TEST(Display, AnEvaluationIsShownBesideTheReturn) {
@@ -68,12 +69,20 @@ TEST(Display, LabelsHaveLossAndErrorInPlaceOfAReturn) {
   view.target.reset();
   view.scores = {{"train/loss", 0.01234567}, {"train/error", 0.0831}};
   EXPECT_THAT(Display::OneLine(view),
-              ::testing::StartsWith("steps 61,952 of 150,000  train/loss 0.01235  train/error "
+              ::testing::StartsWith("steps 61,952  learned from 61,440 of 150,000  train/loss 0.01235  train/error "
                                     "0.0831  episodes 812"));
   EXPECT_THAT(Display::TableLines(view),
               ::testing::Contains(::testing::AllOf(HasSubstr("train/loss"), HasSubstr("0.01235"))));
   view.mean_return = 12;  // of games whose play is cloned
   EXPECT_THAT(Display::OneLine(view), HasSubstr("train/error 0.0831  return 12.0"));
+}
+
+TEST(Display, TheTableNamesStepsTakenAndStepsLearnedFrom) {
+  const auto lines = Display::TableLines(Example());
+  EXPECT_THAT(lines, ::testing::Contains(::testing::ContainsRegex("steps  .* 61,952 ")));
+  EXPECT_THAT(lines,
+              ::testing::Contains(::testing::ContainsRegex("learned from .* 61,440 of 150,000 ")));
+  EXPECT_EQ(StepsInWords({.learned = 900, .taken = 1000}), "1,000 steps (900 learned from)");
 }
 
 TEST(Display, SmallReturnsKeepTheirDigits) {

@@ -33,7 +33,8 @@ struct Fixture {
             const std::string& model = "default") {
     TrainingUpdate update;
     update.model = model;
-    update.environment_steps = steps;
+    update.environment_steps = 2 * steps;
+    update.learned_steps = steps;
     update.episodes.assign(static_cast<std::size_t>(count), {episode_return, 10, 0});
     operate->Post(std::move(update));
     operate->PollOnce(0);
@@ -65,7 +66,7 @@ TEST(Operate, NumbersStayAsTheyWereWhenItStopped) {
   fixture.Post(2000, 500, 100);
   fixture.Post(3000, 0, 100);
   EXPECT_EQ(fixture.ends.size(), 1u);
-  EXPECT_EQ(fixture.operate->progress().steps(), 2000u);
+  EXPECT_EQ(fixture.operate->progress().learned_steps(), 2000u);
   EXPECT_DOUBLE_EQ(*fixture.operate->progress().mean_return(), 500.0);
 }
 
@@ -80,12 +81,27 @@ TEST(Operate, ASpentBudgetIsAFailureOnlyWithATarget) {
   EXPECT_THAT(without.ends, ::testing::ElementsAre(RunEnd::kStepsReached));
 }
 
+TEST(Operate, StepsThatWereOnlyClaimedSpendNoBudget) {
+  Fixture fixture({.at_steps = 5000, .budget = 10'000});
+  TrainingUpdate update;
+  update.environment_steps = std::uint64_t{1} << 62;
+  update.learned_steps = 4999;
+  fixture.operate->Post(update);
+  fixture.operate->PollOnce(0);
+  EXPECT_TRUE(fixture.ends.empty());
+  update.learned_steps = 5000;
+  fixture.operate->Post(update);
+  fixture.operate->PollOnce(0);
+  EXPECT_THAT(fixture.ends, ::testing::ElementsAre(RunEnd::kStepsReached));
+}
+
 TEST(Operate, EveryStopHasALastRow) {
   Fixture fixture({});
   EXPECT_EQ(fixture.Read("progress.csv"), ProgressFile::Header());
   fixture.Post(777, 12, 3);
   fixture.operate->Finish();
-  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n777,"));
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n1554,"));
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr(",777\n")) << "learned from";
   EXPECT_THAT(fixture.Read("plots/learning.svg"), HasSubstr("</svg>"));
 }
 
@@ -112,7 +128,7 @@ TEST(Operate, NumbersOfEvaluationAreNotThoseOfTraining) {
   fixture.operate->PostReports("default", evaluation, true);
   fixture.operate->Finish();
   EXPECT_EQ(fixture.Read("reports.csv"),
-            "steps,name,mean,count\n500,eval/kills,9,1\n500,kills,3,2\n");
+            "steps,name,mean,count\n1000,eval/kills,9,1\n1000,kills,3,2\n");
 }
 
 TEST(Operate, ASecondModelHasFilesOfItsOwn) {
@@ -121,8 +137,8 @@ TEST(Operate, ASecondModelHasFilesOfItsOwn) {
   fixture.Post(200, 9, 100, "npc");  // only the first model can end the run
   EXPECT_TRUE(fixture.ends.empty());
   fixture.operate->Finish();
-  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n100,"));
-  EXPECT_THAT(fixture.Read("models/npc/progress.csv"), HasSubstr("\n200,"));
+  EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n200,"));
+  EXPECT_THAT(fixture.Read("models/npc/progress.csv"), HasSubstr("\n400,"));
 }
 
 TEST(Operate, ACheckpointThatIsDueLiesInItsModelsFolderWithTheReturnOfThen) {

@@ -31,10 +31,23 @@ TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
   EXPECT_THAT(*text, HasSubstr("actor a-2: live, 0 agents, 0 steps\n"));
 }
 
+TEST(StatusReport, NamesTheStepsTakenAndThoseLearnedFrom) {
+  StatusReport report;
+  report.models.push_back({.name = "default", .steps = 1'000'000, .learned_steps = 3'500});
+  report.models[0].evaluation = {.steps = 900'000, .episodes = 100, .learned_steps = 3'000};
+  const auto text = StatusText(report.ToJson());
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text,
+              HasSubstr("model default: 1,000,000 steps (3,500 learned from), return - over "));
+  EXPECT_THAT(*text, HasSubstr("evaluated 0.000 at step 3,000, ")) << "its checkpoint's number";
+  EXPECT_THAT(report.ToJson(), HasSubstr("\"learned_steps\": 3500"));
+}
+
 TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
   const auto text =
       StatusText(R"({"run": "r", "models": [{"name": "m"}], "actors": [{"name": "a"}]})");
   ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, Not(HasSubstr("learned from")));
   EXPECT_THAT(*text, Not(HasSubstr("waited")));
   EXPECT_THAT(*text, Not(HasSubstr("too late")));
   EXPECT_THAT(*text, Not(HasSubstr("  staleness")));

@@ -40,7 +40,7 @@ void ExpectThatItLearns(const Workplace& place, const std::string& learner,
   const std::string address = "ipc://" + place.path() + "/main", run = UniqueRun();
   Process serve(place.path(),
                 {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                 "run.name=" + run, "--set", "algorithm.batch_steps=256", "--steps", "300000"},
+                 "run.name=" + run, "--set", "algorithm.batch_steps=256", "--steps", "4096"},
                 {"/bin/sh", "-c", "exec " + learner + " \"$@\""});
   Process play(place.path(), {},
                {"/bin/sh", "-c", "exec env GAME_ROUNDS=100000000 " + game + " " + address});

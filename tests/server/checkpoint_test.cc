@@ -151,7 +151,7 @@ double CheckBest(const Workplace& place) {
   const auto scores = Column(place, "eval/mean_reward");
   EXPECT_NEAR(best, *std::max_element(scores.begin(), scores.end()), 1e-3);
   const auto steps = Column(place, "eval/timesteps");
-  EXPECT_EQ(std::stod(state["steps"].get<std::string>()),
+  EXPECT_EQ(std::stod(state["environment_steps"].get<std::string>()),
             steps[std::max_element(scores.begin(), scores.end()) - scores.begin()]);
   char mean[40];
   std::snprintf(mean, sizeof mean, "mean %.3f ", best);

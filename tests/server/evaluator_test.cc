@@ -61,7 +61,7 @@ struct Fixture {
   }
   std::vector<std::uint64_t> Steps() const {
     std::vector<std::uint64_t> steps;
-    for (const Evaluation& evaluation : evaluations) steps.push_back(evaluation.steps);
+    for (const Evaluation& evaluation : evaluations) steps.push_back(evaluation.learned_steps);
     return steps;
   }
 
@@ -74,12 +74,13 @@ constexpr std::int64_t kNever = INT64_MAX;
 
 TEST(Evaluator, SaysWhatTheEpisodesCameTo) {
   Fixture fixture(100);
-  fixture.evaluator->Offer(PushesLeft(7), 130);
+  fixture.evaluator->Offer(PushesLeft(7), {130, 150});
   fixture.evaluator->PollOnce(0);
   ASSERT_EQ(fixture.evaluations.size(), 1u);
   const Evaluation& evaluation = fixture.evaluations[0];
   EXPECT_EQ(evaluation.version, 7u);
-  EXPECT_EQ(evaluation.steps, 130u);
+  EXPECT_EQ(evaluation.learned_steps, 130u);
+  EXPECT_EQ(evaluation.steps, 150u) << "taken";
   EXPECT_EQ(evaluation.episodes, 3u);
   EXPECT_EQ(evaluation.mean_return, -200);
   EXPECT_EQ(evaluation.deviation, 0);
@@ -89,7 +90,7 @@ TEST(Evaluator, SaysWhatTheEpisodesCameTo) {
 TEST(Evaluator, PlaysOnceInEveryPartOfTheBudget) {
   Fixture fixture(100);
   for (const std::uint64_t steps : {0, 99, 100, 150, 199, 350, 399, 400}) {
-    fixture.evaluator->Offer(PushesLeft(1 + steps), steps);
+    fixture.evaluator->Offer(PushesLeft(1 + steps), {steps, 2 * steps});
     fixture.evaluator->PollOnce(0);
   }
   EXPECT_THAT(fixture.Steps(), ElementsAre(100, 350, 400));
@@ -99,7 +100,7 @@ TEST(Evaluator, PlaysOnceInEveryPartOfTheBudget) {
 TEST(Evaluator, ASnapshotThatStillWaitedGivesWayToTheNextAndTheLogSaysSo) {
   Fixture fixture(100);
   for (const std::uint64_t steps : {100, 200, 300})
-    fixture.evaluator->Offer(PushesLeft(steps), steps);
+    fixture.evaluator->Offer(PushesLeft(steps), {steps, 2 * steps});
   fixture.evaluator->PollOnce(0);
   EXPECT_THAT(fixture.Steps(), ElementsAre(300));
   EXPECT_EQ(fixture.log,
@@ -108,20 +109,20 @@ TEST(Evaluator, ASnapshotThatStillWaitedGivesWayToTheNextAndTheLogSaysSo) {
 
 TEST(Evaluator, TheLastVersionIsPlayedOnceWhateverWasPlayedBefore) {
   Fixture fixture(100);
-  fixture.evaluator->Offer(PushesLeft(4), 100);
+  fixture.evaluator->Offer(PushesLeft(4), {100, 100});
   fixture.evaluator->PollOnce(0);
   fixture.evaluator->Cancel();
-  fixture.evaluator->Finish(PushesLeft(4), 120, kNever);
+  fixture.evaluator->Finish(PushesLeft(4), {120, 120}, kNever);
   EXPECT_THAT(fixture.Steps(), ElementsAre(100));
-  fixture.evaluator->Finish(PushesLeft(5), 140, kNever);
+  fixture.evaluator->Finish(PushesLeft(5), {140, 140}, kNever);
   EXPECT_THAT(fixture.Steps(), ElementsAre(100, 140));
-  fixture.evaluator->Finish(nullptr, 0, kNever);
+  fixture.evaluator->Finish(nullptr, {}, kNever);
   EXPECT_EQ(fixture.evaluations.size(), 2u);
 }
 
 TEST(Evaluator, WhatIsCancelledComesToNothing) {
   Fixture fixture(100);
-  fixture.evaluator->Offer(PushesLeft(4), 100);
+  fixture.evaluator->Offer(PushesLeft(4), {100, 100});
   fixture.evaluator->Cancel();
   fixture.evaluator->PollOnce(60'000);
   EXPECT_THAT(fixture.evaluations, IsEmpty());
@@ -129,7 +130,7 @@ TEST(Evaluator, WhatIsCancelledComesToNothing) {
 
 TEST(Evaluator, TheLastEvaluationIsGivenUpAtItsDeadlineAndTheLogSaysSo) {
   Fixture fixture(0);
-  fixture.evaluator->Finish(PushesLeft(4), 120, MonotonicNs());
+  fixture.evaluator->Finish(PushesLeft(4), {120, 120}, MonotonicNs());
   EXPECT_THAT(fixture.evaluations, IsEmpty());
   EXPECT_THAT(fixture.log, HasSubstr("the last evaluation took too long and was given up"));
 }
@@ -164,7 +165,7 @@ TEST(Evaluator, SettingsThatChangeWhileItPlaysCountFromTheNextEvaluationOn) {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->version = steps;
     snapshot->parameters = AlignedFloats(ParameterLayout(options.spec).total);
-    evaluator.Offer(std::move(snapshot), steps);
+    evaluator.Offer(std::move(snapshot), {steps, steps});
     evaluator.PollOnce(0);
   }
   EXPECT_THAT(lengths_and_settings, ElementsAre(Pair(3, 1), Pair(6, 4)));

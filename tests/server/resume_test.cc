@@ -216,7 +216,7 @@ TEST_F(Resumed, WhatCannotGoOnSaysWhyAndWhatToDo) {
   }
   const Ran over = RunMurmurate(place_.path(), {"resume", "done"});
   EXPECT_EQ(over.code, 0) << over.errors;
-  EXPECT_THAT(over.output, HasSubstr("has taken its steps already"));
+  EXPECT_THAT(over.output, HasSubstr("has learned from its steps already"));
   EXPECT_THAT(over.output, HasSubstr("--set run.stop_at_steps="));
 
   const Ran other = RunMurmurate(place_.path(), {"resume", "done", "--set", "model.layers=[32]",

@@ -149,7 +149,7 @@ TEST_F(SessionResumeTest, LockstepGoesOnWithTheAgentWhoseTurnItWas) {
   EXPECT_EQ(turn[1], 1u) << "agent 1 is next";
 }
 
-TEST_F(SessionResumeTest, NoCreditIsGivenBeyondTheStepsOfALockstepRun) {
+TEST_F(SessionResumeTest, NoCreditIsGivenBeyondWhatALockstepRunIsToLearnFrom) {
   SessionModel model;
   model.welcome.name = "npc";
   model.welcome.trajectory_length = kLength;
@@ -160,10 +160,12 @@ TEST_F(SessionResumeTest, NoCreditIsGivenBeyondTheStepsOfALockstepRun) {
   models_["npc"] = session_.AddModel(std::move(model));
   Client a = MakeClient("a", 11, {0}, Pace::kLockstep);
   Join(a);
+  Say(a, Ping{0, {{std::uint64_t{1} << 62, 0, 0, 0, 0}}});  // what it claims ends nothing
   int trained = 0;
   while (a.granted() > static_cast<int>(a.sequence)) {
     Send(a);
     Send(a);
+    session_.SetLearned(0, 16 * (static_cast<std::uint64_t>(trained) + 1));
     session_.ReleaseTrajectories(0, 2, static_cast<std::uint64_t>(++trained) + 1, now_);
     Deliver({&a});
   }
