@@ -48,6 +48,9 @@ Status Daemon::State::Open() {
     if (models[i]->streaming) models[i]->streaming->Start(static_cast<int>(i));
   }
   return {};
+  // From here on this thread makes no models; a HELLO that came earlier waits.
+  make_loop = std::make_unique<Loop>(
+      "mmr-make", [this] { ingest->MakeModels(60'000); }, [this] { ingest->StopMaking(); });
 }
 
 Status Daemon::State::OpenIngestAndPublishing(const IngestOptions& in) {
@@ -79,6 +82,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.limits.max_actors = config.server().max_actors;
   in.shm = config.server().shm != "off";
   in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers,
+  in.models_apart = true;
                          bool evaluated) { operate->PostReports(model, numbers, evaluated); };
   in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
     operate->PostEvaluated(model, episodes);
@@ -169,6 +173,12 @@ Status Daemon::State::WriteFiles() const {
 }
 
 void Daemon::State::StartLoops() {
+Status Daemon::State::WriteRecord() const {
+  RunRecord record{{}, addresses, options.own_actors};
+  for (const auto& model : models) record.models.push_back(model->name);
+  return directory.Write("resume.json", record.ToJson());
+}
+
   publish_loop = std::make_unique<Loop>(
       "mmr-publish", [this] { publishing->PollOnce(200); }, [this] { publishing->Wake(); });
   checkpoint_loop = std::make_unique<Loop>(
@@ -247,6 +257,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.FinishRound();
   state.ingest_loop.reset();
   state.AskLearningToEnd();
+  state.make_loop.reset();  // what it has made until here, SayGoodbye's rounds take
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
                    actors_gone);

@@ -27,6 +27,7 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
   std::vector<std::uint32_t> models;
   const auto known = peers.find(peer);
   if (!LookUp(peer, hello, lookup, &models, now)) {
+    if (!models.empty() && models.back() == Models::kBeingMade) return;
     if (known != peers.end()) Leave(senders.at(known->second));
     return;
   }
@@ -115,6 +116,7 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Mo
       return false;
     }
     models->push_back(*number);
+    if (*number == Models::kBeingMade) return false;
   }
   return true;
 }
