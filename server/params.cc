@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "server/commands.h"
-#include "server/daemon.h"
+#include "server/descriptors.h"
 #include "server/log.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/parameters/parameter_server.h"
@@ -110,11 +110,13 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
       RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
   if (!directory.ok()) return directory.status();
   MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", config->Resolved()));
-  Signals signals;
+  Signals signals(Signals::Hangup::kIgnored);
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
   auto log = Log::Open(directory->path() + "/log.txt", &display,
                        common.quiet ? LogLevel::kWarning : LogLevel::kInfo);
   if (!log.ok()) return log.status();
+  MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
+  log->callback()(LogLevel::kInfo, DescriptorsInWords());
   ShardFiles files(*config, directory->path(), log->callback());
 
   SocketContext context;
@@ -149,6 +151,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   (*server)->SaveAll();
   while (files.writer().PollOnce(0)) continue;
   if (!common.quiet) display.Print((*server)->Report(), stdout);
+  MURMURATE_RETURN_IF_ERROR(directory->StillThere());
   return 0;
 }
 
