@@ -8,6 +8,7 @@
 
 #include "server/commands.h"
 #include "server/operate/admin.h"
+#include "server/operate/run_directory.h"
 #include "server/operate/status_report.h"
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
@@ -22,6 +23,7 @@ constexpr int kAnswerMs = 2000;
 struct Learner {
   std::string name, admin;
   int pid = 0;
+  std::string folder = {};  ///< "" when only its process is known
 };
 
 bool Lives(int pid) { return kill(pid, 0) == 0 || errno == EPERM; }
@@ -38,13 +40,32 @@ Result<Learner> LearnerOf(const std::string& folder) {
       !address.contains("pid") || !address["pid"].is_number_integer())
     return InvalidData(folder +
                        "/address.json: cannot be read; remove it when no learner runs here");
-  Learner learner{folder, address["admin"], address["pid"]};
+  Learner learner{folder, address["admin"], address["pid"], folder};
   return Lives(learner.pid) ? Result<Learner>(learner) : Result<Learner>(none);
 }
 
 /// Process ids are the folder names of runtime folders: ipc://.../PID/admin.
 int PidOf(const std::string& admin) {
   return std::atoi(fs::path(admin.substr(6)).parent_path().filename().c_str());
+}
+
+/// "runs/serve: alive (lock held by process 71), busy: ..." of one that is there and has not
+/// answered; "" when it is gone.
+std::string Busy(const Learner& learner) {
+  const int holder = learner.folder.empty() ? 0 : RunDirectory::HolderOf(learner.folder);
+  if (learner.folder.empty() ? !Lives(learner.pid) : holder == 0) return "";
+  const std::string lock =
+      holder == 0 ? "" : " (lock held by process " + std::to_string(holder) + ")";
+  return learner.name + ": alive" + lock + ", busy: it has not answered within " +
+         std::to_string(kAnswerMs / 1000) + " s; ask again";
+}
+
+/// What became of a question, in words that tell a busy learner from one that is gone.
+Result<std::string> Ask(const Learner& learner, const std::string& question) {
+  auto answer = AskAdmin(learner.admin, question, kAnswerMs);
+  if (answer.status().code() != StatusCode::kUnavailable) return answer;
+  if (const std::string busy = Busy(learner); !busy.empty()) return Unavailable(busy);
+  return answer;
 }
 
 /// Of several shards none is meant more than another.
@@ -101,7 +122,12 @@ Result<std::string> FindRun(const CommonArguments& common, const std::string& ru
 Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();
-  auto answer = AskAdmin(learner->admin, "status", kAnswerMs);
+  auto answer = Ask(*learner, "status");
+  const bool busy = answer.status().code() == StatusCode::kUnavailable;
+  if (const std::string words = busy ? Busy(*learner) : ""; !words.empty() && !arguments.json) {
+    std::printf("%s\n", words.c_str());
+    return 0;
+  }
   if (!answer.ok()) return ResourceError(answer.status().message());
   if (arguments.json) {
     std::printf("%s\n", answer->c_str());
@@ -118,7 +144,7 @@ Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments)
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();
   for (const std::string& assignment : arguments.assignments) {
-    const auto answer = AskAdmin(learner->admin, "set " + assignment, kAnswerMs);
+    const auto answer = Ask(*learner, "set " + assignment);
     if (answer.status().code() == StatusCode::kUnavailable)
       return ResourceError(answer.status().message());
     if (!answer.ok()) return answer.status();
@@ -130,8 +156,7 @@ Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments)
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();
-  auto answer =
-      AskAdmin(learner->admin, arguments.resume_follows ? "stop to resume" : "stop", kAnswerMs);
+  auto answer = Ask(*learner, arguments.resume_follows ? "stop to resume" : "stop");
   if (!answer.ok()) return ResourceError(answer.status().message());
   const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
   const auto there = [&] {

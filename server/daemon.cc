@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "server/daemon_state.h"
+#include "server/descriptors.h"
 #include "server/log.h"
 #include "server/taken_port.h"
 #include "server/version.h"
@@ -34,6 +34,7 @@ Status Daemon::State::Open() {
   if (!opened.ok()) return opened.status();
   log = opened->callback();
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
+  if (!options.source && !options.own_actors) log(LogLevel::kInfo, DescriptorsInWords());
   if (const int swept = SweepDeadWeightSegments(); swept > 0)
     log(LogLevel::kInfo,
         "removed " + std::to_string(swept) + " shared-memory segments of dead learners");
@@ -50,6 +51,9 @@ Status Daemon::State::Open() {
     if (models[i]->feeding) models[i]->feeding->Start();
     if (models[i]->streaming) models[i]->streaming->Start(static_cast<int>(i));
   }
+  // From here on this thread makes no models; a HELLO that came earlier waits.
+  make_loop = std::make_unique<Loop>(
+      "mmr-make", [this] { ingest->MakeModels(60'000); }, [this] { ingest->StopMaking(); });
   return {};
 }
 
@@ -81,6 +85,7 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
   in.limits.max_actors = config.server().max_actors;
   in.shm = config.server().shm != "off";
+  in.models_apart = true;
   in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers,
                          bool evaluated) { operate->PostReports(model, numbers, evaluated); };
   in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
@@ -173,6 +178,12 @@ Status Daemon::State::WriteFiles() const {
   return WriteRecord();
 }
 
+Status Daemon::State::WriteRecord() const {
+  RunRecord record{{}, addresses, options.own_actors};
+  for (const auto& model : models) record.models.push_back(model->name);
+  return directory.Write("resume.json", record.ToJson());
+}
+
 void Daemon::State::StartLoops() {
   publish_loop = std::make_unique<Loop>(
       "mmr-publish", [this] { publishing->PollOnce(kLongestWaitMs); },
@@ -254,6 +265,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.stopped = true;
   state.FinishRound();
   state.ingest_loop.reset();
+  state.make_loop.reset();  // what it has made until here, SayGoodbye's rounds take
   state.AskLearningToEnd();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
@@ -283,6 +295,8 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   outcome.streams = state.Streams();
   outcome.unreached = state.shard_waits.Unreached();
   state.log(LogLevel::kInfo, "stopped: " + reason);
+  if (Status there = state.directory.StillThere(); !there.ok())
+    state.signals->RequestFailure(std::move(there));
   state.LeaveBusyModels();
   std::error_code error;
   if (!state.borrowed_folder.empty()) fs::remove(state.borrowed_folder, error);
@@ -295,16 +309,5 @@ void Daemon::LeaveShards() {
 }
 
 bool Daemon::left_a_thread() { return State::thread_left; }
-
-Status RaiseFileLimit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_max >= 1024) return {};
-  return ResourceError(
-      "at most " + std::to_string(limit.rlim_max) +
-      " files may be open, expected at least 1024; raise the limit with ulimit -Hn 4096");
-}
 
 }  // namespace murmurate

@@ -86,7 +86,4 @@ class Daemon {
   std::unique_ptr<State> state_;
 };
 
-/// RLIMIT_NOFILE up to what is allowed; kResource when even that is below 1024.
-Status RaiseFileLimit();
-
 }  // namespace murmurate

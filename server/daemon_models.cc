@@ -4,7 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "server/batch_fit.h"
 #include "server/daemon_state.h"
+#include "server/ingest/offered_model.h"
 #include "server/parameters/collective_store.h"
 #include "shared/core/check.h"
 
@@ -58,13 +60,22 @@ Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
   return recording.status();
 }
 
+/// Before anything is made: what actors send must fit a message, and what it fills the memory.
+Status Daemon::State::FitToActors(const std::string& name, ModelSettings* settings) const {
+  if (options.source || config.StreamOf(name) != nullptr) return {};
+  const auto fitted = FitBatches(name, MostTrajectoryBytes(), settings);
+  if (fitted.ok() && !fitted->empty()) log(LogLevel::kWarning, *fitted);
+  return fitted.status();
+}
+
 Result<OfferedModel> Daemon::State::MakeModel(const std::string& name, const Spaces& spaces) try {
   if (options.job && !models.empty())
     return InvalidArgument("model " + name + ": the ranks of a collective learn one model, here " +
                            models.front()->name + "; start this one without the collective");
   Result<ModelSettings> made = config.ModelFor(name, spaces);
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
-  const ModelSettings& settings = *made;
+  ModelSettings& settings = *made;
+  MURMURATE_RETURN_IF_ERROR(FitToActors(name, &settings));
   auto learner = MakeLearner(name, settings);
   if (!learner.ok()) return learner.status();
   auto offered = TakeModel(name, settings, std::move(*learner), {});
@@ -90,11 +101,6 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
                                               const ModelSettings& settings,
                                               std::unique_ptr<Learner> learner, StepCount steps,
                                               const SavedState* resumed) {
-  auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
-  if (!segment.ok()) {
-    if (segment.status().code() == StatusCode::kResource) signals->RequestFailure(segment.status());
-    return segment.status();
-  }
   const int length = settings.algorithm.trajectory_length;
   auto model = std::make_unique<LiveModel>(config.checkpoint());
   model->name = name;
@@ -103,6 +109,8 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   model->channel = std::make_shared<ExperienceChannel>(
       settings.spec, length, settings.algorithm.batch_steps / length, threads);
   model->channel->learned_steps = steps.learned;
+  auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
+  if (!segment.ok()) return segment.status();
   OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
   MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
   model->channel->fed = model->fed();
@@ -162,7 +170,8 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
   const Checkpoint& checkpoint = resumed.found.checkpoint;
   const WeightsFile& weights = checkpoint.weights;
   const SavedState& state = checkpoint.state;
-  const ModelSettings& settings = resumed.settings;
+  ModelSettings settings = resumed.settings;
+  MURMURATE_RETURN_IF_ERROR(FitToActors(resumed.name, &settings));
   auto learner = std::make_unique<Learner>(settings.spec, settings.algorithm,
                                            DeriveSeed(config.run().seed, models.size()),
                                            settings.beginning, MakeStore(resumed.name, settings));
@@ -180,12 +189,6 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
   log(LogLevel::kInfo, "model " + resumed.name + ": goes on from " + resumed.found.folder +
                            ", version " + std::to_string(weights.version));
   return {};
-}
-
-Status Daemon::State::WriteRecord() const {
-  RunRecord record{{}, addresses, options.own_actors};
-  for (const auto& model : models) record.models.push_back(model->name);
-  return directory.Write("resume.json", record.ToJson());
 }
 
 Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,

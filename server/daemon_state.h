@@ -72,6 +72,7 @@ struct Daemon::State {
   Status WriteFiles() const;
   void StartLoops();
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  Status FitToActors(const std::string& name, ModelSettings* settings) const;
   Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
   Status MakeStreams();
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
@@ -123,9 +124,9 @@ struct Daemon::State {
   std::optional<LiveNumbers> live;
   ShardWaits shard_waits;
   std::vector<std::string> addresses;
-  std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
+  std::mutex models_mutex;  ///< mmr-make adds models, the main thread ends them
   std::vector<std::unique_ptr<LiveModel>> models;
-  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop;
+  std::unique_ptr<Loop> publish_loop, checkpoint_loop, operate_loop, ingest_loop, make_loop;
   std::string borrowed_folder;  ///< of a resumed run's earlier ipc addresses, removed at the end
   bool stopped = false;
   static std::atomic<bool> thread_left;  ///< inside a batch that takes too long

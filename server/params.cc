@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/commands.h"
-#include "server/daemon.h"
+#include "server/descriptors.h"
 #include "server/log.h"
 #include "server/operate/admin.h"
 #include "server/operate/checkpoint_writer.h"
@@ -191,12 +191,14 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
       RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
   if (!directory.ok()) return directory.status();
   MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", config->Resolved()));
-  Signals signals;
+  Signals signals(Signals::Hangup::kIgnored);
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
   auto opened = Log::Open(directory->path() + "/log.txt", &display,
                           common.quiet ? LogLevel::kWarning : LogLevel::kInfo);
   if (!opened.ok()) return opened.status();
   const LogCallback log = opened->callback();
+  MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
+  log(LogLevel::kInfo, DescriptorsInWords());
   ShardFiles files(*config, directory->path(), log);
 
   SocketContext context;
@@ -234,6 +236,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   (*server)->SaveAll();
   while (files.writer().PollOnce(0)) continue;
   if (!common.quiet) display.Print((*server)->Report(), stdout);
+  MURMURATE_RETURN_IF_ERROR(directory->StillThere());
   return 0;
 }
 

@@ -93,7 +93,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
 }
 
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
-  Signals signals;
+  Signals signals(Signals::Hangup::kIgnored);
   options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
   options.command = common.command;

@@ -20,8 +20,9 @@ sigset_t SetOf(std::initializer_list<int> numbers) {
 
 }  // namespace
 
-Signals::Signals() {
+Signals::Signals(Hangup on_hangup) {
   sigset_t set = SetOf({SIGINT, SIGTERM, SIGCHLD});
+  if (on_hangup == Hangup::kIgnored) signal(SIGHUP, SIG_IGN);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);  // nohup keeps it out

@@ -1,6 +1,6 @@
-// Signals: what the main thread waits for: SIGINT, SIGTERM and SIGHUP (a closed
-// terminal), the end of a child, or a request of
-// another thread. Made before any other thread, so that no thread but main ever sees a signal.
+// Signals: what the main thread waits for: SIGINT, SIGTERM and, where it ends the command, SIGHUP
+// (a closed terminal), the end of a child, or a request of another thread. Made before any other
+// thread, so that no thread but main ever sees a signal.
 #pragma once
 
 #include <mutex>
@@ -16,7 +16,10 @@ class Signals {
  public:
   enum class Event { kTimeout, kSignal, kChild, kRequest };
 
-  Signals();
+  /// kIgnored: of learners and shards, which go on when their terminal is closed, and of the
+  /// children that they start. An inherited SIG_IGN (nohup) is kept in any case.
+  enum class Hangup { kEnds, kIgnored };
+  explicit Signals(Hangup hangup = Hangup::kEnds);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;

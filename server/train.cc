@@ -199,7 +199,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
                         DaemonOptions options) {
   const std::shared_ptr<DataSource> data = options.source;
   MURMURATE_RETURN_IF_ERROR(CheckData(config, *data));
-  Signals signals;
+  Signals signals(Signals::Hangup::kIgnored);
   Complete(common, &options);
   options.own_actors = true;
   const bool resumes = options.plan.has_value();
@@ -231,7 +231,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
 }
 
 Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
-  Signals signals;
+  Signals signals(Signals::Hangup::kIgnored);
   Cluster cluster;
   const bool resumes = options.plan.has_value();
   Children children;  // first of all: they start up while the learner does

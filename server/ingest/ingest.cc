@@ -8,7 +8,6 @@
 
 #include "server/ingest/examine.h"
 #include "server/ingest/ingest_state.h"
-#include "server/ingest/offered_model.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/transport/shared_segment.h"
@@ -25,44 +24,8 @@ constexpr int kTickMs = 20;
 constexpr std::int64_t kTickNs = kTickMs * kNanosecondsPerMillisecond;
 /// After the last message, and while any sender is there, rounds go on without one.
 constexpr std::int64_t kRestNs = 2 * kNanosecondsPerSecond;
-constexpr std::size_t kMaxModels = 256;
 
 }  // namespace
-
-Result<std::uint32_t> Ingest::State::Lookup(const std::string& name, const std::string& text) {
-  Result<Spaces> spaces = Spaces::Parse(text);
-  if (!spaces.ok()) return InvalidArgument("model " + name + ": " + spaces.status().message());
-  const auto known = model_numbers.find(name);
-  if (known == model_numbers.end()) return MakeModel(name, *spaces);
-  const Spaces& expected = assemblies[known->second]->channel().spec.spaces;
-  const std::string difference = FirstDifference(expected, *spaces);
-  if (difference.empty()) return known->second;
-  return InvalidArgument("model " + name + ": " + difference +
-                         "; give this game's model another name, or the game these spaces");
-}
-
-Result<std::uint32_t> Ingest::State::MakeModel(const std::string& name, const Spaces& spaces) {
-  if (assemblies.size() >= kMaxModels) {
-    return ResourceError("model " + name + ": this learner has its " + std::to_string(kMaxModels) +
-                         " models already; use one of their names");
-  }
-  Result<OfferedModel> offered = offer(name, spaces);
-  if (!offered.ok()) return offered.status();
-  return TakeModel(name, *offered);
-}
-
-Result<std::uint32_t> Ingest::State::TakeModel(const std::string& name,
-                                               const OfferedModel& offered) {
-  Result<wire::SessionModel> model = ForSession(name, offered, options.shm);
-  if (!model.ok()) return model.status();
-  const std::uint32_t number = session.AddModel(*std::move(model));
-  assemblies.push_back(std::make_unique<Assembly>(name, offered, MonotonicNs()));
-  model_numbers.emplace(name, number);
-  const ExperienceChannel& channel = assemblies.back()->channel();
-  session.SetVersion(number, channel.version.load(std::memory_order_acquire));
-  session.SetLearned(number, channel.learned_steps.load(std::memory_order_acquire));
-  return number;
-}
 
 void Ingest::State::TakeReturned(std::int64_t now_ns) {
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
@@ -118,7 +81,7 @@ void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
   if (const auto* hello = std::get_if<wire::Hello>(&good.body)) {
     chronicle.Name(message.peer, hello->actor_name, now_ns);
   }
-  session.OnMessage(message.peer, good, *this, now_ns);
+  Converse(std::move(message.peer), std::move(good), now_ns);
 }
 
 void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns) {
@@ -256,6 +219,7 @@ int Ingest::State::Receive(std::int64_t now_ns) {
 int Ingest::State::Round(std::int64_t now_ns) {
   TakeReturned(now_ns);
   TakeSettings();
+  TakeMade(now_ns);
   const int count = Receive(now_ns);
   if (count > 0) rests_at_ns = now_ns + kRestNs;
   const bool lockstep = session.any_lockstep();

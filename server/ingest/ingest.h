@@ -20,7 +20,7 @@
 
 namespace murmurate {
 
-/// What the daemon answers when an actor names a model: makes it on first sight.
+/// What the daemon makes when an actor first names a model.
 struct OfferedModel {
   std::shared_ptr<ExperienceChannel> channel;
   std::string segment;  ///< shared memory, "" when off
@@ -38,6 +38,7 @@ struct OfferedModel {
   /// Each trajectory that went into a batch; called on the polling thread, returns at once.
   std::function<void(const TrajectoryView&)> record = {};
 };
+/// Makes it, which may take seconds, or says why not.
 using OfferModel =
     std::function<Result<OfferedModel>(const std::string& name, const Spaces& spaces)>;
 
@@ -49,6 +50,9 @@ struct IngestOptions {
   bool resumed = false;
   wire::ServerSession::Limits limits;
   bool shm = true;
+  /// MakeModels is called on a thread of its own, so that other sessions go on meanwhile; false:
+  /// PollOnce makes them.
+  bool models_apart = false;
   /// What an accepted block tells beside its steps: numbers the game reported (`evaluated`: in
   /// Mode(kEvaluate)), and its episodes when some were played in that mode. Called on the polling
   /// thread, returns at once.
@@ -69,6 +73,11 @@ class Ingest {
   /// most while a sender is here or was heard lately, because time decides then, too.
   void PollOnce(int timeout_ms);
   void Wake();  ///< from any thread
+  /// Makes the next model that a HELLO asked for; waits up to `timeout_ms` for one. On one thread,
+  /// which may be another than PollOnce's.
+  void MakeModels(int timeout_ms);
+  /// MakeModels waits no more, and makes nothing that was not begun. Any thread.
+  void StopMaking();
   /// A model that is there before its first actor, going on from what Save wrote. Before the first
   /// PollOnce.
   Status AddModel(const std::string& name, const OfferedModel& offered, const StateReader& reader);

@@ -11,6 +11,7 @@
 #include "server/ingest/assembly.h"
 #include "server/ingest/chronicle.h"
 #include "server/ingest/ingest.h"
+#include "server/ingest/model_maker.h"
 #include "server/ingest/outbox.h"
 
 namespace murmurate {
@@ -18,15 +19,19 @@ namespace murmurate {
 struct Ingest::State : wire::ServerSession::Models {
   State(Socket main, IngestOptions given, OfferModel offer_model)
       : options(std::move(given)),
-        offer(std::move(offer_model)),
         socket(std::move(main)),
         poller(&wake),
+        maker(std::move(offer_model)),
         session(options.incarnation, options.resumed, options.seed, options.limits),
         outbox(&socket, options.incarnation),
         chronicle(options.log) {}
 
   Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override;
-  Result<std::uint32_t> MakeModel(const std::string& name, const Spaces& spaces);
+  Result<std::uint32_t> AskForModel(const std::string& name, const std::string& text,
+                                    const Spaces& spaces);
+  void TakeMade(std::int64_t now_ns);
+  void Keep(std::string peer, wire::Decoded hello);
+  void Converse(std::string peer, wire::Decoded message, std::int64_t now_ns);
   Result<std::uint32_t> TakeModel(const std::string& name, const OfferedModel& offered);
   void TakeReturned(std::int64_t now_ns);
   void TakeSettings();
@@ -47,11 +52,12 @@ struct Ingest::State : wire::ServerSession::Models {
   void Chronicled(std::int64_t now_ns);
 
   const IngestOptions options;
-  const OfferModel offer;
   std::vector<std::string> addresses;
   WakeSignal wake;
   Socket socket;
   Poller poller;
+
+  ModelMaker maker;
 
   std::mutex mail_mutex;  ///< of settings_mail; nothing else is locked inside it
   std::optional<wire::Settings> settings_mail;
@@ -62,6 +68,15 @@ struct Ingest::State : wire::ServerSession::Models {
   Chronicle chronicle;
   std::vector<std::unique_ptr<Assembly>> assemblies;
   std::map<std::string, std::uint32_t> model_numbers;
+  /// A HELLO that names a model which is being made; the newest of each peer, oldest first.
+  struct WaitingHello {
+    std::string peer;
+    wire::Decoded message;
+  };
+  std::vector<WaitingHello> waiting_hellos;
+  bool hello_waits = false;  ///< what Lookup found for the HELLO in hand
+  /// Why a model could not be made, while the HELLOs that waited for it are answered.
+  std::optional<ModelMaker::Made> failed;
   AlignedFloats scratch;
   std::vector<StalenessMail::Age> ages;  ///< scratch
   std::uint64_t messages = 0, bytes = 0;

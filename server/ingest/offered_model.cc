@@ -7,10 +7,12 @@ constexpr std::size_t kMetadataRoom = 8192;  ///< header, metadata and padding b
 
 }  // namespace
 
+std::size_t MostTrajectoryBytes() { return SocketOptions{}.max_message_bytes - kMetadataRoom; }
+
 Result<wire::SessionModel> ForSession(const std::string& name, const OfferedModel& offered,
                                       bool shm) {
   const ExperienceChannel& channel = *offered.channel;
-  const std::size_t limit = SocketOptions{}.max_message_bytes - kMetadataRoom;
+  const std::size_t limit = MostTrajectoryBytes();
   if (channel.layout.block_bytes > limit) {
     return InvalidArgument("model " + name + ": a trajectory takes " +
                            std::to_string(channel.layout.block_bytes) + " bytes and a message " +

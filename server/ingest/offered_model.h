@@ -7,6 +7,9 @@
 
 namespace murmurate {
 
+/// Bytes of the largest trajectory that a message holds.
+std::size_t MostTrajectoryBytes();
+
 /// Refused when one of its trajectories is larger than a message may be. `shm`: clients of this
 /// host are told of its segment.
 Result<wire::SessionModel> ForSession(const std::string& name, const OfferedModel& offered,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -126,9 +127,31 @@ RunDirectory::RunDirectory(RunDirectory&& other) noexcept
 
 RunDirectory::~RunDirectory() {
   if (lock_fd_ < 0) return;
+  if (!StillThere().ok()) {
+    close(lock_fd_);
+    return;
+  }
   unlink((path_ + "/address.json").c_str());
   unlink((path_ + "/lock").c_str());
   close(lock_fd_);
+}
+
+int RunDirectory::HolderOf(const std::string& folder) {
+  const int fd = open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[32] = {};
+  const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (held && pread(fd, text, sizeof text - 1, 0) < 0) text[0] = '\0';
+  close(fd);
+  return std::atoi(text);
+}
+
+Status RunDirectory::StillThere() const {
+  if (SameFile(lock_fd_, path_ + "/lock")) return {};
+  return ResourceError(path_ +
+                       ": was removed or replaced while the run used it, so its log, its progress "
+                       "and its earlier checkpoints are lost; what it holds now was written at the "
+                       "end");
 }
 
 Status RunDirectory::Write(const std::string& file, const std::string& text) const {

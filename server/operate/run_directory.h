@@ -28,8 +28,13 @@ class RunDirectory {
 
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&&) = delete;
-  /// Removes address.json and the lock.
+  /// Removes address.json and the lock, if they are still ours.
   ~RunDirectory();
+
+  /// Who holds the lock of `folder`, as the lock file says; 0: nobody.
+  static int HolderOf(const std::string& folder);
+  /// kResource when the folder was removed, or another put in its place, since Open.
+  Status StillThere() const;
 
   const std::string& path() const { return path_; }
   const std::string& name() const { return name_; }  ///< with the number it got

@@ -25,10 +25,13 @@ struct ExperienceChannel {
         layout(model_spec, trajectory_length),
         batch_trajectories(trajectories),
         learners(learning_threads),
-        batches(learning_threads + 2) {
+        batches(BatchesFor(learning_threads)) {
     for (int i = 0; i < batches; ++i)
       (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories));
   }
+
+  /// How many go round.
+  static constexpr int BatchesFor(int learning_threads) { return learning_threads + 2; }
 
   const ModelSpec spec;
   const TrajectoryLayout layout;

@@ -24,6 +24,21 @@ constexpr std::size_t kBeyondCacheBytes = 512u << 10;
 
 }  // namespace
 
+std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {
+  const auto length = static_cast<std::size_t>(layout.length);
+  const auto finals = static_cast<std::size_t>(layout.max_finals);
+  const std::size_t rows = length + 1 + finals + static_cast<std::size_t>(layout.frames);
+  const std::size_t step = static_cast<std::size_t>(layout.action.words()) * sizeof(std::int32_t) +
+                           3 * sizeof(float) + 1 +
+                           static_cast<std::size_t>(layout.action.mask_bytes());
+  const std::size_t trajectory =
+      rows * layout.row_bytes() + length * step +
+      static_cast<std::size_t>(layout.state_floats) * sizeof(float) + sizeof(BatchTrajectory) +
+      finals * sizeof(std::int32_t) +
+      static_cast<std::size_t>(layout.max_episodes) * sizeof(EpisodeRecord);
+  return static_cast<std::size_t>(trajectories) * trajectory;
+}
+
 TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int trajectory_count)
     : layout(trajectory_layout),
       capacity(trajectory_count),

@@ -26,6 +26,9 @@ struct BatchTrajectory {
 
 class TrainingBatch {
  public:
+  /// Bytes of the columns of a batch of `trajectories`.
+  static std::size_t BytesFor(const TrajectoryLayout& layout, int trajectories);
+
   /// Room for `trajectories` x T rows.
   TrainingBatch(const TrajectoryLayout& layout, int trajectories);
 

@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-std::uint32_t RoundUp(std::size_t bytes) {
-  return static_cast<std::uint32_t>((bytes + kLine - 1) / kLine * kLine);
-}
+std::size_t RoundUp(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 int StateFloats(const ModelSpec& spec) {
   if (!spec.recurrent()) return 0;

@@ -25,29 +25,38 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <vector>
 
-#include "shared/wire/sender.h"
+#include "shared/wire/credit_order.h"
 
 namespace murmurate::wire {
 
 class CreditPool {
  public:
-  explicit CreditPool(SessionModel session_model) : model(std::move(session_model)) {}
+  explicit CreditPool(SessionModel session_model)
+      : model(std::move(session_model)),
+        order_(static_cast<std::uint64_t>(model.outstanding_limit)) {}
 
-  /// A sender that plays, and its share of this model.
-  struct Holder {
-    Sender* sender;
-    Share* share;
-  };
+  /// Whether it plays, what it holds, its seats, pace or models may be others than before. Alone it
+  /// is no reason to grant anything: that is `dirty`.
+  void Touch(const Sender& sender, Share* share);
+  /// Before a share is destroyed.
+  void Forget(Share* share) { order_.TakeOut(share); }
+  /// Looks at those that were touched. `find`: the sender of that id and its share of this model,
+  /// null when there is none any more; `plays`: whether it may be given something.
+  void Refile(const std::function<CreditHolder(std::uint64_t)>& find,
+              const std::function<bool(const CreditHolder&)>& plays);
 
   void Delivered() { ++unreleased_; }
   void Released(int count);
   /// What was delivered is all there will be of this batch: nothing is given until it is released.
   void CloseRound() { closed_ = true; }
   /// Gives out what may be given out. `spent`: the run has learned from the steps it was told to,
-  /// so in lock-step nothing more begins.
-  void Grant(std::span<const Holder> holders, bool spent, std::int64_t now_ns);
+  /// so in lock-step nothing more begins. The senders that are to be told, in the order of their ids.
+  std::vector<Sender*> Grant(bool spent, std::int64_t now_ns);
+  /// Of those filed, one plays in lock-step.
+  bool lockstep() const { return order_.lockstep(); }
   /// Delivered, and not yet trained on.
   std::uint64_t unreleased() const { return unreleased_; }
 
@@ -68,13 +77,20 @@ class CreditPool {
   bool dirty = true;  ///< something happened that may allow a grant
 
  private:
-  void GrantFreely(std::span<const Holder> holders, std::int64_t now_ns);
-  void GrantFairParts(std::span<const Holder> holders, std::int64_t now_ns);
-  void GrantInTurns(std::span<const Holder> holders, std::int64_t now_ns);
-  void Complete(const Holder& holder, std::int64_t now_ns);
-  void GrantRound(std::span<const Holder> holders, std::int64_t now_ns);
-  void Give(const Holder& holder, std::uint64_t at_version, std::int64_t now_ns);
+  void GrantFreely(std::int64_t now_ns);
+  void GrantFairParts(std::int64_t now_ns);
+  void GrantInTurns(std::int64_t now_ns);
+  void Complete(const CreditHolder& holder, std::int64_t now_ns);
+  void GrantRound(bool named, std::int64_t now_ns);
+  void NameVersion(const CreditHolder& holder);
+  void Give(const CreditHolder& holder, std::uint64_t at_version, std::int64_t now_ns);
 
+  CreditOrder order_;
+  std::vector<std::uint64_t> touched_;  ///< senders
+  std::vector<CreditHolder> refiled_;   ///< since the last Grant
+  bool all_named_ = false;  ///< but those refiled: what they hold is for `named_version_`
+  std::uint64_t named_version_ = 0;
+  std::vector<Sender*> given_;
   bool closed_ = false;
   std::uint64_t unreleased_ = 0;
   std::uint64_t grants_ = 0;

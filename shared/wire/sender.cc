@@ -8,6 +8,7 @@ namespace murmurate::wire {
 
 void Share::TakeSeats(std::vector<Seat> seats) {
   seats_ = std::move(seats);
+  ++seating_;
   by_number_.resize(seats_.size());
   std::iota(by_number_.begin(), by_number_.end(), 0u);
   std::ranges::sort(by_number_, {}, [this](std::uint32_t place) { return seats_[place].number; });

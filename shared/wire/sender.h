@@ -22,6 +22,16 @@ struct Seat {
   std::uint64_t last_steps = 0;   ///< its own count, the newest
 };
 
+/// What a Share was when its pool filed it (credit_order.h).
+struct Filing {
+  bool filed = false;
+  bool waits = false, lockstep = false;  ///< its sender's pace
+  bool several = false;                  ///< its sender plays several models
+  std::uint64_t sender = 0, held = 0, agents = 0, last_grant = 0, index = 0;
+  std::uint64_t counted = 0;  ///< of what is held, against the limit
+  std::uint64_t seating = 0;
+};
+
 /// One sender's part of one model. Trajectories are counted from the start of the session.
 struct Share {
   std::uint32_t model = 0;
@@ -32,6 +42,8 @@ struct Share {
   std::uint64_t last_grant = 0;  ///< number of the pool's grant
   std::int64_t progress_ns = 0;  ///< last sign that its agents play
   bool idle = false;             ///< holds credit and shows no such sign
+  Filing filing;
+  bool touched = false;  ///< since it was filed
   // Over the sender's life:
   std::map<std::uint32_t, std::uint32_t> former;  ///< indices of agents that left, by their number
   std::uint64_t left_steps = 0;                   ///< of agents that are gone
@@ -43,6 +55,7 @@ struct Share {
   std::uint64_t held() const { return granted - settled; }
   const std::vector<Seat>& seats() const { return seats_; }  ///< in the order of HELLO
   void TakeSeats(std::vector<Seat> seats);                   ///< instead of those before
+  std::uint64_t seating() const { return seating_; }         ///< how often it has taken seats
   const Seat* Find(std::uint32_t number) const;              ///< null: HELLO did not name it
   /// What `seat` says of its own steps in a trajectory of that many.
   void CountSteps(const Seat& seat, std::uint64_t agent_steps, std::uint64_t steps);
@@ -52,7 +65,8 @@ struct Share {
  private:
   std::vector<Seat> seats_;
   std::vector<std::uint32_t> by_number_;  ///< places in seats_
-  std::uint64_t seated_steps_ = 0;        ///< sum of last_steps - first_steps
+  std::uint64_t seating_ = 0;
+  std::uint64_t seated_steps_ = 0;  ///< sum of last_steps - first_steps
 };
 
 struct Sender {

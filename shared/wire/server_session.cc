@@ -23,6 +23,9 @@ void ServerSession::Book::Refuse(const std::string& peer, Refusal refusal, std::
   ++refusals[static_cast<int>(refusal)];
   if (rejects.Muted(peer, now)) return;
   if (IsReject(refusal) && rejects.Note(peer, now)) {
+    if (const auto known = peers.find(peer);
+        known != peers.end() && muted.insert(known->second).second)
+      Touch(senders.at(known->second));
     sentence += "; too much of this: nothing more is heard from here for 60 s";
   }
   replies.push_back({peer, Error{refusal, std::move(sentence), sequence}, sequence});
@@ -71,17 +74,18 @@ std::vector<ModelCredit> ServerSession::Book::Credits(const Sender& sender) cons
   return credits;
 }
 
-void ServerSession::Book::Progress(Share& share, std::int64_t now) {
+void ServerSession::Book::Progress(const Sender& sender, Share& share, std::int64_t now) {
   share.progress_ns = now;
   if (!share.idle) return;
   share.idle = false;
+  pools[share.model].Touch(sender, &share);
   pools[share.model].dirty = true;
 }
 
 void ServerSession::Book::OnPing(Sender& sender, const Ping& ping, std::int64_t now) {
   for (std::size_t i = 0; i < std::min(ping.models.size(), sender.models.size()); ++i) {
     Share& share = sender.shares.at(sender.models[i]);
-    if (ping.models[i].steps > share.pinged_steps) Progress(share, now);
+    if (ping.models[i].steps > share.pinged_steps) Progress(sender, share, now);
     share.pinged_steps = std::max(share.pinged_steps, ping.models[i].steps);
     share.pinged_dropped = std::max(share.pinged_dropped, ping.models[i].dropped_steps);
     share.waited_ns = ping.models[i].waited_ns;
@@ -98,16 +102,17 @@ void ServerSession::Book::Settle(Sender& sender, Share* share, std::uint64_t seq
   sender.acknowledged = std::max(sender.acknowledged, sequence);
   if (share != nullptr && steps) {
     ++share->settled;
+    pools[share->model].Touch(sender, share);
     pools[share->model].dirty = true;
   }
   FitBytes(sender);
   Untell(sender);
 }
 
-void ServerSession::Book::CountSteps(Share& share, const Seat& seat, const Experience& experience,
-                                     std::int64_t now) {
+void ServerSession::Book::CountSteps(const Sender& sender, Share& share, const Seat& seat,
+                                     const Experience& experience, std::int64_t now) {
   share.CountSteps(seat, experience.agent_steps, experience.steps);
-  if (experience.steps > 0) Progress(share, now);
+  if (experience.steps > 0) Progress(sender, share, now);
 }
 
 /// Of a message in order: credit, then whose it is.
@@ -138,7 +143,7 @@ ServerSession::Verdict ServerSession::Book::Examine(Sender& sender, const Decode
     refusal = Refusal::kIncarnation;
     sentence = "played under the weights of another learner, which this one does not go on from";
   }
-  if (seat != nullptr) CountSteps(*share, *seat, experience, now);
+  if (seat != nullptr) CountSteps(sender, *share, *seat, experience, now);
   if (refusal != Refusal::kNone || rejects.Muted(sender.peer, now)) {
     ++sender.refused;
     Settle(sender, share, sequence, bytes, steps);

@@ -69,10 +69,12 @@ class ServerSession {
     std::uint32_t model = 0;        ///< index into the models added
     std::uint32_t agent_index = 0;  ///< learner-wide
   };
-  /// Looks a model up for a HELLO, making it if the learner takes new ones: the index for
-  /// AddModel's order, or the sentence for the refusal.
+  /// Looks a model up for a HELLO, having it made if the learner takes new ones: the index for
+  /// AddModel's order, or the sentence for the refusal. kBeingMade: nothing is answered yet; the
+  /// HELLO is to be given to OnMessage again when the model is there or cannot be.
   class Models {
    public:
+    static constexpr std::uint32_t kBeingMade = ~0u;
     virtual ~Models() = default;
     virtual Result<std::uint32_t> Lookup(const std::string& name, const std::string& spaces) = 0;
   };

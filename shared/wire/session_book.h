@@ -31,12 +31,12 @@ struct ServerSession::Book {
   void OnPing(Sender& sender, const Ping& ping, std::int64_t now_ns);
   Verdict Examine(Sender& sender, const Decoded& message, std::int64_t now_ns);
   void Settle(Sender& sender, Share* share, std::uint64_t sequence, std::size_t bytes, bool steps);
-  void CountSteps(Share& share, const Seat& seat, const Experience& experience,
-                  std::int64_t now_ns);
+  void CountSteps(const Sender& sender, Share& share, const Seat& seat,
+                  const Experience& experience, std::int64_t now_ns);
   std::vector<ModelCredit> Credits(const Sender& sender) const;
   void Untell(Sender& sender);
   void Stall(Sender& sender);
-  void Progress(Share& share, std::int64_t now_ns);
+  void Progress(const Sender& sender, Share& share, std::int64_t now_ns);
 
   // session_hello.cc
   void OnHello(const std::string& peer, const Header& header, const Hello& hello, Models& lookup,
@@ -58,6 +58,8 @@ struct ServerSession::Book {
   void FitBytes(Sender& sender);
   bool HasRoomFor(const Sender* sender, const Hello& hello) const;
   std::size_t ReserveFor(const std::vector<std::uint32_t>& models) const;
+  void Touch(Sender& sender);
+  void CheckMutes(std::int64_t now_ns);
   void GrantAll(std::int64_t now_ns);
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   void Tick(std::int64_t now_ns);
@@ -77,6 +79,8 @@ struct ServerSession::Book {
   std::unordered_map<std::string, std::uint64_t> peers;
   AgentIndices indices;
   RejectLedger rejects;
+  std::set<std::uint64_t>
+      muted;  ///< senders that were muted and are not yet seen to be heard again
   std::uint64_t sessions = 0;
   std::uint64_t reserves = 0, windows = 0;    ///< bytes, over all present
   int present = 0;                            ///< senders not gone

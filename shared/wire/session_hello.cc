@@ -27,6 +27,7 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
   std::vector<std::uint32_t> models;
   const auto known = peers.find(peer);
   if (!LookUp(peer, hello, lookup, &models, now)) {
+    if (!models.empty() && models.back() == Models::kBeingMade) return;
     if (known != peers.end()) Leave(senders.at(known->second));
     return;
   }
@@ -124,6 +125,7 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Mo
       return false;
     }
     models->push_back(*number);
+    if (*number == Models::kBeingMade) return false;
   }
   return true;
 }
@@ -198,6 +200,7 @@ void ServerSession::Book::TakeModels(Sender& sender, const Hello& hello,
     const SessionModel& model = pools[models[i]].model;
     sender.wanted_bytes += static_cast<std::size_t>(model.outstanding_limit) * model.block_bytes;
   }
+  Touch(sender);
   reserves -= sender.reserve_bytes;
   sender.reserve_bytes = ReserveFor(models);
   reserves += sender.reserve_bytes;
@@ -235,6 +238,7 @@ void ServerSession::Book::Heard(Sender& sender, std::int64_t now) {
   sender.last_heard_ns = now;
   if (sender.live() || sender.cut_off()) return;
   sender.health = Sender::Health::kLive;
+  Touch(sender);
   for (const std::uint32_t model : sender.models) pools[model].dirty = true;
 }
 
@@ -242,6 +246,7 @@ void ServerSession::Book::Heard(Sender& sender, std::int64_t now) {
 void ServerSession::Book::Stall(Sender& sender) {
   if (!sender.live()) return;
   sender.health = Sender::Health::kStalled;
+  Touch(sender);
   for (const std::uint32_t model : sender.models) pools[model].dirty = true;
 }
 
@@ -277,6 +282,7 @@ void ServerSession::Book::Leave(Sender& sender) {
     share.granted = share.received = share.settled = share.at_version = 0;
     share.idle = false;
   }
+  Touch(sender);
 }
 
 /// Byte credit up to this sender's part of the budget, but never less than one trajectory.
@@ -296,24 +302,43 @@ void ServerSession::Book::FitBytes(Sender& sender) {
   Untell(sender);
 }
 
+/// Whether or how it plays has changed, or what it holds.
+void ServerSession::Book::Touch(Sender& sender) {
+  for (auto& [model, share] : sender.shares) pools[model].Touch(sender, &share);
+}
+
+/// Who was muted is given credit again when that is over.
+void ServerSession::Book::CheckMutes(std::int64_t now) {
+  std::erase_if(muted, [&](std::uint64_t id) {
+    const auto found = senders.find(id);
+    if (found == senders.end()) return true;
+    if (rejects.Muted(found->second.peer, now)) return false;
+    Touch(found->second);
+    return true;
+  });
+}
+
 void ServerSession::Book::GrantAll(std::int64_t now) {
   if (leaving || finishing) return;
+  CheckMutes(now);
   for (std::uint32_t model = 0; model < pools.size(); ++model) {
-    if (!pools[model].dirty) continue;
-    std::vector<CreditPool::Holder> holders;
-    for (auto& [id, sender] : senders) {
-      if (!sender.live() || rejects.Muted(sender.peer, now)) continue;
-      const auto share = sender.shares.find(model);
-      if (share == sender.shares.end() || share->second.seats().empty() || share->second.idle)
-        continue;
-      holders.push_back({&sender, &share->second});
-    }
-    const std::uint64_t limit = pools[model].model.lockstep_steps;
-    const bool spent = limit != UINT64_MAX && pools[model].learned_steps >= limit;
-    pools[model].Grant(holders, spent, now);
-    for (const CreditPool::Holder& holder : holders) {
-      if (!holder.sender->told) Untell(*holder.sender);
-    }
+    CreditPool& pool = pools[model];
+    if (!pool.dirty) continue;
+    pool.Refile(
+        [this, model](std::uint64_t id) -> CreditHolder {
+          const auto sender = senders.find(id);
+          if (sender == senders.end()) return {};
+          const auto share = sender->second.shares.find(model);
+          if (share == sender->second.shares.end()) return {};
+          return {&sender->second, &share->second};
+        },
+        [this, now](const CreditHolder& holder) {
+          return holder.sender->live() && !holder.share->seats().empty() && !holder.share->idle &&
+                 !rejects.Muted(holder.sender->peer, now);
+        });
+    const std::uint64_t limit = pool.model.lockstep_steps;
+    const bool spent = pool.lockstep() && limit != UINT64_MAX && pool.learned_steps >= limit;
+    for (Sender* sender : pool.Grant(spent, now)) Untell(*sender);
   }
 }
 
@@ -336,7 +361,9 @@ void ServerSession::Book::Tick(std::int64_t now) {
       Share& share = sender.shares.at(model);
       if (share.idle || share.held() == 0 || sender.pace == Pace::kLockstep) continue;
       share.idle = now - share.progress_ns > limits.idle_after_ns;
-      pools[model].dirty |= share.idle;
+      if (!share.idle) continue;
+      pools[model].Touch(sender, &share);
+      pools[model].dirty = true;
     }
   }
   if (gone > kMostGone) ForgetOldest(gone - kMostGone);
@@ -350,8 +377,9 @@ void ServerSession::Book::ForgetOldest(std::size_t count) {
   }
   std::sort(gone.begin(), gone.end());
   for (std::size_t i = 0; i < std::min(count, gone.size()); ++i) {
-    const Sender& sender = senders.at(gone[i].second);
-    for (const auto& [model, share] : sender.shares) {
+    Sender& sender = senders.at(gone[i].second);
+    for (auto& [model, share] : sender.shares) {
+      pools[model].Forget(&share);
       old_steps[model] += sender.Steps(share);
       old_dropped[model] += share.pinged_dropped;
       former_agents -= share.former.size();

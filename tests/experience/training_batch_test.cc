@@ -26,6 +26,24 @@ TEST(TrainingBatch, PadsAShortTrajectoryWithRowsOfWeightZero) {
   EXPECT_EQ(batch.next_observation[2], 9);
 }
 
+TEST(TrainingBatch, BytesForIsWhatItsColumnsTake) {
+  const ModelSpec plain{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
+  ModelSpec stacked = plain;
+  stacked.encoders = {InputEncoder{.input = "", .stack = 4, .layers = {}}};
+  for (const ModelSpec& spec : {plain, stacked}) {
+    const TrajectoryLayout layout(spec, 24);
+    const TrainingBatch batch(layout, 3);
+    const std::size_t words = batch.observation.size() + batch.action.size() +
+                              batch.log_prob.size() + batch.reward.size() + batch.weight.size() +
+                              batch.state0.size() + batch.frames0.size() +
+                              batch.next_observation.size() + batch.final_observation.size();
+    EXPECT_EQ(TrainingBatch::BytesFor(layout, 3),
+              4 * words + batch.flags.size() + batch.mask.size() +
+                  batch.trajectories.capacity() * sizeof(BatchTrajectory) +
+                  batch.final_row.capacity() * 4 + batch.episodes.capacity() * 16);
+  }
+}
+
 TEST(TrainingBatch, KeepsTheRowOfEachFinalObservation) {
   TrainingBatch batch(SampleLayout(), 2);
   batch.Add(SampleTrajectory(4, 1).View());

@@ -183,6 +183,9 @@ class Stage {
     std::function<void(const std::string&, std::span<const EpisodeRecord>)> on_evaluated = {};
     double quorum = 0;  ///< above 0: of a model that takes the current version only
     bool resumed = false;
+    /// The test calls MakeModels; then also what is called as each model is made.
+    bool models_apart = false;
+    std::function<void(const std::string&)> on_making = {};
   };
 
   explicit Stage(Settings settings) : settings_(std::move(settings)) {
@@ -192,6 +195,7 @@ class Stage {
     options.resumed = settings_.resumed;
     options.limits = settings_.limits;
     options.log = settings_.log;
+    options.models_apart = settings_.models_apart;
     options.on_evaluated = settings_.on_evaluated;
     auto opened = Ingest::Open(context, options, [this](const std::string& name, const Spaces& s) {
       return Offer(name, s);
@@ -259,6 +263,7 @@ class Stage {
 
  private:
   Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces) {
+    if (settings_.on_making) settings_.on_making(name);
     if (name == "forbidden") return InvalidArgument("model forbidden is not for you; use default");
     channels[name] = std::make_shared<ExperienceChannel>(StageSpec(spaces), kStageLength,
                                                          settings_.batch_trajectories);
