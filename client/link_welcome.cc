@@ -282,8 +282,10 @@ void LearnerLink::Announce(StateReport report, std::int64_t now_ns) {
   if (!due && (!changed || nobody)) return;
   const bool fine =
       report.state == ClientState::kLive || report.state == ClientState::kWaitingForWeights;
+  std::string text = ToString(report.state);
+  if (report.state == ClientState::kRefused) text += " by the learner at " + address_;
   Log(fine ? LogLevel::kInfo : LogLevel::kWarning,
-      std::string(ToString(report.state)) + (report.reason.empty() ? "" : ": " + report.reason));
+      text + (report.reason.empty() ? "" : ": " + report.reason));
 }
 
 }  // namespace murmurate
