@@ -1,4 +1,4 @@
-// A game that makes a beginner's mistake, for half a minute: wrong_game ADDRESS NAME WAY [LISTENS]
+// A game that makes a beginner's mistake, for two minutes: wrong_game ADDRESS NAME WAY [LISTENS]
 //   WAY      right, nan, no-end, fast (waits for nothing, in a loop without a pause), wide (a space
 //            of 5 numbers), five (shows 5 numbers where its space has 4), end (a time limit without
 //            the final observation)
@@ -29,7 +29,7 @@ murmurate::ClientOptions OptionsOf(const std::string& name, const std::string& w
 
 void Play(murmurate::Agent* agent, const std::string& way, std::size_t numbers) {
   std::vector<float> seen(numbers, 0.5f);
-  const std::int64_t until_ns = murmurate::MonotonicNs() + 30 * murmurate::kNanosecondsPerSecond;
+  const std::int64_t until_ns = murmurate::MonotonicNs() + 120 * murmurate::kNanosecondsPerSecond;
   for (std::uint64_t step = 1; murmurate::MonotonicNs() < until_ns; ++step) {
     seen[2] = way == "nan" && step % 50 == 0 ? std::nanf("") : 0.5f;
     agent->Act(seen);

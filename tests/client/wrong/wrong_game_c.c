@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   mmr_client* client = mmr_connect(argv[1], &options);
   mmr_agent* agent = mmr_new_agent(client, mmr_box(numbers), mmr_discrete(2));
   if (agent == NULL) return fprintf(stderr, "%s\n", mmr_last_error()), 1;
-  const time_t until = time(NULL) + 30;
+  const time_t until = time(NULL) + 120;
   float seen[5] = {0.5f, 0.5f, 0.5f, 0.5f, 0.5f};
   for (unsigned long step = 1; time(NULL) < until; ++step) {
     seen[2] = strcmp(way, "nan") == 0 && step % 50 == 0 ? nanf("") : 0.5f;
