@@ -148,7 +148,8 @@ std::vector<wire::PingTrouble> Roster::Troubles() const {
   for (std::size_t i = 0; i < models_.size(); ++i) {
     for (std::size_t k = 0; k < AgentTroubles::kKinds; ++k) {
       const Trouble kind = static_cast<Trouble>(k);
-      wire::PingTrouble trouble{.model = static_cast<std::uint32_t>(i)};
+      wire::PingTrouble trouble;
+      trouble.model = static_cast<std::uint32_t>(i);
       for (const auto& agent : models_[i].agents) {
         if (!agent->troubles().noted(kind) || trouble.agents++ > 0) continue;
         trouble.agent = agent->number();

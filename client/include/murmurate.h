@@ -195,7 +195,7 @@ typedef struct mmr_client_options {
   void* log_user;
   int32_t max_wait_ms; /* what waits (pace, without_policy) fails with MMR_UNAVAILABLE after so
                           long, having changed nothing: call again. 0: waits to the end */
-  int32_t quiet; /* 1: without a log function nothing is written to stderr either */
+  int32_t quiet;       /* 1: without a log function nothing is written to stderr either */
   /* "npc-*=npc boss-?=boss": mmr_agent_options.model is then what the game calls the agent, and the
    * first pattern that matches (* any letters, ? one) says which model it plays. NULL: none. */
   const char* models;

@@ -100,7 +100,7 @@ TEST(HotPath, WhatIsPlayedWronglyIsNotedWithoutAllocationLockOrCall) {
   {
     const Counted counted;
     for (int step = 0; step < 30'000; ++step) {
-      bench.agent->Look(step % 1000 == 7 ? bad : good);
+      bench.agent->Look(std::span<const float>(step % 1000 == 7 ? bad : good));
       bench.agent->Allow(step % 1000 == 8 ? nothing : anything);
       bench.agent->Step();
       bench.agent->Reward(step % 1000 == 9 ? std::nan("") : 1.0);

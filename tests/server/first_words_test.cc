@@ -167,7 +167,7 @@ TEST(Resuming, IsNothingToBeAfraidOf) {
       place.path(),
       std::vector<std::string>{"actor", "cartpole", "--connect", address, "--agents", "4"}));
   std::string said;
-  for (int life = 0; life < 3; ++life) {
+  for (int life = 0; life < 2; ++life) {
     Process serve(place.path(), arguments);
     for (const char* name : {"a", "b", "actor"})
       EXPECT_TRUE(serve.Says("actor " + std::string(name) + " joined")) << serve.Errors();
@@ -175,7 +175,7 @@ TEST(Resuming, IsNothingToBeAfraidOf) {
       return RunMurmurate(place.path(), {"status"}).output.find("last good checkpoint: step") !=
              std::string::npos;
     }));
-    serve.Send(life == 2 ? SIGTERM : SIGKILL);
+    serve.Send(life == 1 ? SIGTERM : SIGKILL);
     EXPECT_NE(serve.Wait(20), -1);
     said += serve.Output() + serve.Errors();
   }
