@@ -284,8 +284,8 @@ void LearnerLink::Announce(StateReport report, std::int64_t now_ns) {
       report.state == ClientState::kLive || report.state == ClientState::kWaitingForWeights;
   std::string text = ToString(report.state);
   if (report.state == ClientState::kRefused) text += " by the learner at " + address_;
-  Log(fine ? LogLevel::kInfo : LogLevel::kWarning,
-      text + (report.reason.empty() ? "" : ": " + report.reason));
+  if (!report.reason.empty()) text = nobody ? report.reason : text + ": " + report.reason;
+  Log(fine ? LogLevel::kInfo : LogLevel::kWarning, text);
 }
 
 }  // namespace murmurate
