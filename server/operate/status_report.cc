@@ -5,6 +5,7 @@
 
 #include "server/operate/display.h"
 #include "server/operate/shard_report.h"
+#include "server/operate/status_troubles.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -95,6 +96,7 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
           {"wait", actor.played_ns > 0 ? Json(static_cast<double>(actor.waited_ns) /
                                               static_cast<double>(actor.played_ns))
                                        : Json(nullptr)},
+          {"troubles", TroublesJson(actor.troubles)},
           {"staleness", StalenessJson(actor.staleness)}};
 }
 
@@ -259,7 +261,8 @@ std::string ActorLine(const Json& actor) {
     line += ", silent for " + ShortDuration(actor.value("silent_s", 0.0));
   if (const Json wait = actor.value("wait", Json()); wait.is_number())
     line += ", waited " + Percent(wait);
-  return line + '\n' + StalenessLine(actor.value("staleness", Json::array()));
+  return line + '\n' + TroubleLines(actor.value("troubles", Json::array())) +
+         StalenessLine(actor.value("staleness", Json::array()));
 }
 
 /// "  field hum: 3 missing, 1 out of range"
@@ -330,6 +333,7 @@ std::string Lines(const Json& report) {
     text += "setting " + name + ' ' + Number(value, "%g") + '\n';
   if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
   for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
+  text += RefusedActorLines(report.value("refused_actors", Json::array()));
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it
   for (const auto& [name, count] : refusals.items())
     text += "refused messages (" + name + "): " + count.dump() + '\n';
@@ -360,6 +364,7 @@ std::string StatusReport::ToJson() const {
             {"announce", sisters.announce},
             {"weights", sisters.weights},
             {"refusals", refusals},
+            {"refused_actors", RefusedActorsJson(actors.refused)},
             {"duplicates", actors.duplicates},
             {"lost_trajectories", actors.lost_trajectories},
             {"messages", actors.messages},
