@@ -1,6 +1,7 @@
 // What a stream publishes, as JSON: forecasts, what became of them, and how the stream is. Values
-// are written with the fewest digits that read back as the same float32; what is not finite is
-// null; a device's name is escaped. Each function overwrites `text`, which keeps its memory.
+// are written with the fewest digits that read back as the same number (a double; errors, skill and
+// coverage are float32); what is not finite is null; a device's name is escaped. Each function
+// overwrites `text`, which keeps its memory.
 //
 // Of one horizon, a target has numbers; of several, lists of them in the horizons' order:
 //
@@ -33,10 +34,10 @@
 namespace murmurate {
 
 struct HorizonForecast {
-  float forecast;  ///< what is said
-  float model, baseline;
-  bool by_model;    ///< which of the two is said
-  float low, high;  ///< where the value is expected
+  double forecast;  ///< what is said
+  double model, baseline;
+  bool by_model;     ///< which of the two is said
+  double low, high;  ///< where the value is expected
 };
 struct TargetForecast {
   std::string_view name, unit;
@@ -71,7 +72,7 @@ void WriteErrors(const ErrorMessage& message, TimeForm time_form, std::string* t
 
 struct TargetAlarm {
   std::string_view name, unit;
-  float value, forecast;
+  double value, forecast;
 };
 struct AlarmMessage {
   std::string_view device;

@@ -10,13 +10,16 @@
 namespace murmurate {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr float kMostDeviations = 10.0f;  ///< as normalized observations are cut
 constexpr std::int64_t kAheadNs =
     86'400 * kNanosecondsPerSecond;  ///< of our clock, that we believe
 constexpr int kRound = 64;           ///< rows that run fused in the cache (policy.h)
 
-float Cut(float x) { return std::clamp(x, -kMostDeviations, kMostDeviations); }
+/// `distance` in units of `usual`, which is not 0.
+float Cut(double distance, double usual) {
+  return std::clamp(static_cast<float>(distance / usual), -kMostDeviations, kMostDeviations);
+}
 
 /// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
 /// Returns the weight of this one.
@@ -57,7 +60,7 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (standing == Standing::kLate) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
       std::any_of(sample.values.begin(), sample.values.end(),
-                  [](float value) { return !Usable(value); }))
+                  [](double value) { return !Usable(value); }))
     return Refusal::kMissingField;
   if (settings_.late_labels())
     if (const Refusal refusal = SeeId(*device, sample.id); refusal != Refusal::kNone)
@@ -113,9 +116,9 @@ bool Forecaster::MakeRoom(std::int64_t now_ns) {
 
 /// Writes to whole_ the values of a row; what is missing is the last value, for a while. False: it
 /// makes no row.
-bool Forecaster::Complete(Device* device, std::span<const float> values) {
+bool Forecaster::Complete(Device* device, std::span<const double> values) {
   whole_.assign(values.begin(), values.end());
-  const auto last = device->At(shape_.value, shape_.fields);
+  const auto last = device->Numbers(shape_.value, shape_.fields);
   bool stood_in = false, unknown = false;
   for (int i = 0; i < shape_.fields; ++i) {
     absent_[i] = !Usable(whole_[i]);
@@ -161,7 +164,7 @@ void Forecaster::Drop(Device* device) {
 }
 
 /// The cell of the grid that a message lies in grows, or the one before it is closed.
-void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
+void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const double> values,
                           std::int64_t time_ns) {
   const auto cell = static_cast<std::int64_t>(
       std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
@@ -176,7 +179,7 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   }
   device->cell = cell;
   device->cell_begun = true;
-  const auto sum = device->At(shape_.cell_sum, shape_.fields);
+  const auto sum = device->Numbers(shape_.cell_sum, shape_.fields);
   const auto count = device->At(shape_.cell_count, shape_.fields);
   for (int i = 0; i < shape_.fields; ++i) {
     if (!Usable(values[i])) continue;
@@ -188,21 +191,21 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
 
 /// A cell that got nothing is a row of what was missing.
 void Forecaster::CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell) {
-  const auto sum = device->At(shape_.cell_sum, shape_.fields);
+  const auto sum = device->Numbers(shape_.cell_sum, shape_.fields);
   const auto count = device->At(shape_.cell_count, shape_.fields);
   cell_.assign(static_cast<std::size_t>(shape_.fields), kNaN);
   for (int i = 0; i < shape_.fields; ++i) {
     if (count[i] == 0) continue;
     cell_[i] = settings_.resample == ForecastSettings::Resample::kMean ? sum[i] / count[i] : sum[i];
   }
-  std::fill(sum.begin(), sum.end(), 0.0f);
+  std::fill(sum.begin(), sum.end(), 0.0);
   std::fill(count.begin(), count.end(), 0.0f);
   const double end_s = static_cast<double>(cell + 1) * settings_.every_s;
   if (Complete(device.get(), cell_))
     TakeRow(device, whole_, static_cast<std::int64_t>(end_s * 1e9), 0.0f);
 }
 
-void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
+void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const double> values,
                          std::int64_t time_ns, float gap_s) {
   if (device->due || due_.size() == kRound) Predict();
   device->row_time_ns = time_ns;
@@ -225,15 +228,15 @@ void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const 
 }
 
 /// NaN when another value stands in for it.
-float Forecaster::ActualOf(int target, std::span<const float> values) const {
+double Forecaster::ActualOf(int target, std::span<const double> values) const {
   const auto field = static_cast<std::size_t>(settings_.targets[target]);
   return absent_[field] ? kNaN : values[field];
 }
 
 /// The forecasts of this row that were made before.
-void Forecaster::ScoreRow(Device* device, std::span<const float> values) {
+void Forecaster::ScoreRow(Device* device, std::span<const double> values) {
   for (int target = 0; target < shape_.targets; ++target) {
-    const float actual = ActualOf(target, values);
+    const double actual = ActualOf(target, values);
     for (int j = 0; j < shape_.horizons; ++j) {
       const auto horizon = static_cast<std::uint64_t>(settings_.horizons[j]);
       if (device->rows < horizon) break;  // they ascend
@@ -243,13 +246,14 @@ void Forecaster::ScoreRow(Device* device, std::span<const float> values) {
 }
 
 /// The forecasts made at `row`.
-void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, float actual) {
+void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, double actual) {
   const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-  const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
+  const double naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
   const int each = shape_.outputs / shape_.scores;
   const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
   const bool by_model = device->ByModel(row)[i] != 0;
-  const float model_error = std::abs(actual - outputs[0]), naive_error = std::abs(actual - naive);
+  const auto model_error = static_cast<float>(std::abs(actual - outputs[0]));
+  const auto naive_error = static_cast<float>(std::abs(actual - naive));
   if (!std::isfinite(model_error) || !std::isfinite(naive_error)) return;
   Score& score = device->ScoreAt(i);
   const float weight = Weight(score.count, settings_.score_over);
@@ -280,23 +284,23 @@ void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, float actual
 }
 
 /// Into the rings, in usual deviations: what is usual includes this row.
-void Forecaster::PutRow(Device* device, std::span<const float> values, float gap_s) {
-  const auto mean = device->At(shape_.mean, shape_.fields);
+void Forecaster::PutRow(Device* device, std::span<const double> values, float gap_s) {
+  const auto mean = device->Numbers(shape_.mean, shape_.fields);
   const auto variance = device->At(shape_.variance, shape_.fields);
   const auto change = device->At(shape_.change, shape_.fields);
-  const auto last = device->At(shape_.value, shape_.fields);
+  const auto last = device->Numbers(shape_.value, shape_.fields);
   const auto row = device->Row(device->rows);
   const float weight = Weight(device->seen, settings_.normalize_over);
   const bool follows = device->rows > 0;
   std::size_t at = 0;
   for (int i = 0; i < shape_.fields; ++i) {
-    const float distance = values[i] - mean[i];
-    mean[i] += weight * distance;
+    const auto distance = static_cast<float>(values[i] - mean[i]);
+    mean[i] += static_cast<double>(weight) * (values[i] - mean[i]);
     variance[i] = (1.0f - weight) * (variance[i] + weight * distance * distance);
-    const float step = follows ? values[i] - last[i] : 0.0f;
+    const float step = follows ? static_cast<float>(values[i] - last[i]) : 0.0f;
     if (follows) change[i] += weight * (step * step - change[i]);
-    row[at++] = variance[i] > 0 ? Cut((values[i] - mean[i]) / std::sqrt(variance[i])) : 0.0f;
-    row[at++] = change[i] > 0 ? Cut(step / std::sqrt(change[i])) : 0.0f;
+    row[at++] = variance[i] > 0 ? Cut(values[i] - mean[i], std::sqrt(variance[i])) : 0.0f;
+    row[at++] = change[i] > 0 ? Cut(step, std::sqrt(change[i])) : 0.0f;
     last[i] = values[i];
   }
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
@@ -304,12 +308,13 @@ void Forecaster::PutRow(Device* device, std::span<const float> values, float gap
     device->Target(device->rows, i) = ActualOf(i, values);
   if (settings_.every_s <= 0) {
     device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
-    row[at++] = device->usual_gap_s > 0 ? Cut(gap_s / device->usual_gap_s - 1.0f) : 0.0f;
+    row[at++] =
+        device->usual_gap_s > 0 ? Cut(gap_s - device->usual_gap_s, device->usual_gap_s) : 0.0f;
   }
   for (int i = 0; settings_.season > 0 && i < shape_.targets; ++i) {
-    const float naive = device->Naive(device->rows, i, settings_.horizons[0], settings_.season);
-    const float away = naive - values[static_cast<std::size_t>(settings_.targets[i])];
-    row[at++] = Cut(away / device->UsualError(i * shape_.horizons));
+    const double naive = device->Naive(device->rows, i, settings_.horizons[0], settings_.season);
+    const double away = naive - values[static_cast<std::size_t>(settings_.targets[i])];
+    row[at++] = Cut(away, device->UsualError(i * shape_.horizons));
   }
   if (settings_.late_labels()) PutLastLabel(device, row.subspan(at));
 }

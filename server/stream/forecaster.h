@@ -39,11 +39,11 @@ namespace murmurate {
 
 /// Of one target at one horizon.
 struct Prediction {
-  float published = 0;  ///< `model` or `baseline`
-  float model = 0, baseline = 0;
-  std::span<const float> quantiles;  ///< as settings.quantiles, ascending; the model's
-  bool by_model = false;             ///< which of the two is published
-  Score score;                       ///< of the forecasts that came due so far
+  double published = 0;  ///< `model` or `baseline`
+  double model = 0, baseline = 0;
+  std::span<const double> quantiles;  ///< as settings.quantiles, ascending; the model's
+  bool by_model = false;              ///< which of the two is published
+  Score score;                        ///< of the forecasts that came due so far
   /// 1 - model's error / baseline's; 0 before both are known.
   double skill() const { return score.baseline > 0 ? 1 - score.model / score.baseline : 0; }
 };
@@ -54,7 +54,7 @@ struct Forecast {
   std::uint64_t row = 0;                    ///< of this device
   std::int64_t time_ns = 0;                 ///< of the row
   std::uint64_t version = 0;                ///< of the weights; 0: none yet
-  std::span<const float> values;            ///< [fields] of the row
+  std::span<const double> values;           ///< [fields] of the row
   std::span<const Prediction> predictions;  ///< [targets][horizons]
   float gap_s = 0;                          ///< that usually lies between two rows; 0 on a grid
   AlarmChange alarm = AlarmChange::kNone;   ///< what this row did to the device's alarm
@@ -133,16 +133,16 @@ class Forecaster {
 
   std::shared_ptr<Device> Find(std::string_view name, std::int64_t now_ns);
   bool MakeRoom(std::int64_t now_ns);
-  bool Complete(Device* device, std::span<const float> values);
-  void TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
+  bool Complete(Device* device, std::span<const double> values);
+  void TakeCell(const std::shared_ptr<Device>& device, std::span<const double> values,
                 std::int64_t time_ns);
   void CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell);
-  void TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
+  void TakeRow(const std::shared_ptr<Device>& device, std::span<const double> values,
                std::int64_t time_ns, float gap_s);
-  float ActualOf(int target, std::span<const float> values) const;
-  void ScoreRow(Device* device, std::span<const float> values);
-  void ScoreOne(Device* device, int i, std::uint64_t row, float actual);
-  void PutRow(Device* device, std::span<const float> values, float gap_s);
+  double ActualOf(int target, std::span<const double> values) const;
+  void ScoreRow(Device* device, std::span<const double> values);
+  void ScoreOne(Device* device, int i, std::uint64_t row, double actual);
+  void PutRow(Device* device, std::span<const double> values, float gap_s);
   void CountPair(const std::shared_ptr<Device>& device);
   bool Labelled(Device* device, std::uint64_t row) const;
   void PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const;
@@ -153,7 +153,7 @@ class Forecaster {
   Refusal SeeId(const Device& device, std::string_view id);
   void OpenLabel(Device* device);
   void PutLastLabel(Device* device, std::span<float> inputs);
-  void SeeLabel(Device* device, int i, std::uint64_t row, float value);
+  void SeeLabel(Device* device, int i, std::uint64_t row, double value);
   void CountLabel(const std::shared_ptr<Device>& device, std::uint64_t row);
   bool FillLate(TrainingBatch* batch);
   void SeeLastLabel(Device* device);
@@ -163,8 +163,7 @@ class Forecaster {
   void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
-  void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
-                  std::span<const float> block);
+  Device* LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers);
   void StandInLine(const std::shared_ptr<Device>& device);
   void StepTails();
   void StepHeads();
@@ -187,7 +186,7 @@ class Forecaster {
   std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
   AlignedFloats inputs_, states_, outputs_, scratch_;
   AlignedFloats leaving_;  ///< of each due device: the row that left its window for the newest one
-  std::vector<float> whole_, cell_;
+  std::vector<double> whole_, cell_;
   std::uint64_t row_id_ = 0;  ///< of the row in whole_, with late labels
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "server/stream/device_state.h"
 #include "server/stream/forecaster.h"
 #include "shared/core/check.h"
 #include "shared/core/sha256.h"
@@ -11,6 +12,7 @@
 namespace murmurate {
 namespace {
 
+constexpr std::uint64_t kFormat = 2;
 constexpr std::size_t kNumbers = 11;  ///< words of a device besides its name
 constexpr std::size_t kLongestName = 1 << 16;
 
@@ -70,8 +72,7 @@ void Forecaster::Save(const StateWriter& writer) const {
   for (const auto& batch : given_)
     for (const Given& one : batch) given[one.device.get()] += one.pairs;
   std::vector<std::uint64_t> names, numbers;
-  std::vector<float> blocks;
-  blocks.reserve(devices_.size() * shape_.floats);
+  std::vector<const Device*> devices;
   std::uint64_t all_kept = 0;
   for (const auto& [name, device] : devices_) {
     const auto waiting = given.find(device.get());
@@ -91,12 +92,13 @@ void Forecaster::Save(const StateWriter& writer) const {
                                    flags, std::bit_cast<std::uint32_t>(device->usual_gap_s),
                                    std::bit_cast<std::uint32_t>(device->seen),
                                    static_cast<std::uint64_t>(device->newest_time_ns)});
-    blocks.insert(blocks.end(), device->block.begin(), device->block.end());
+    devices.push_back(device.get());
   }
-  writer.Words("shape", {{shape_.floats, Meaning()}});
+  writer.Words("format", {{kFormat}});
+  writer.Words("shape", {{shape_.floats + shape_.doubles, Meaning()}});
   writer.Words("names", names);
   writer.Words("numbers", numbers);
-  writer.Floats("blocks", blocks);
+  SaveParts(shape_, devices, writer);
   if (settings_.late_labels()) SaveLabels(writer);
   const Totals& t = totals_;
   // Who goes on from here learns what is kept and nothing else.
@@ -110,7 +112,9 @@ void Forecaster::Save(const StateWriter& writer) const {
 Status Forecaster::Load(const StateReader& reader) {
   std::array<std::uint64_t, 2> shape{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("shape", shape));
-  if (shape != std::array<std::uint64_t, 2>{shape_.floats, Meaning()})
+  const bool blocks = !reader.AllWords("format").ok();  // they came with format 2
+  const std::size_t size = blocks ? BlockFloats(shape_) : shape_.floats + shape_.doubles;
+  if (shape != std::array<std::uint64_t, 2>{size, Meaning()})
     return InvalidArgument(
         "the saved stream has other fields, targets, horizons, quantiles, or another window, "
         "season, grid or label_window; go on with those, or begin a new run");
@@ -122,8 +126,6 @@ Status Forecaster::Load(const StateReader& reader) {
   if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); }))
     return Bent();
   if (numbers->size() != all.size() * kNumbers) return Bent();
-  std::vector<float> blocks(all.size() * shape_.floats);
-  MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
   std::array<std::uint64_t, 9> t{};
   std::array<double, 4> errors{}, drift{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
@@ -132,14 +134,16 @@ Status Forecaster::Load(const StateReader& reader) {
   totals_ = {t[0], t[1], t[2],      t[3],      t[4],      t[5],     t[6],
              t[7], t[8], errors[0], errors[1], errors[2], errors[3]};
   drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
+  std::vector<Device*> loaded;
   for (std::size_t i = 0; i < all.size(); ++i)
-    LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
-               std::span(blocks).subspan(i * shape_.floats, shape_.floats));
+    loaded.push_back(LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers)));
+  MURMURATE_RETURN_IF_ERROR(blocks ? LoadBlocks(shape_, loaded, reader)
+                                   : LoadParts(shape_, loaded, reader));
   return settings_.late_labels() ? LoadLabels(all, reader) : Status();
 }
 
-void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
-                            std::span<const float> block) {
+/// All but its parts.
+Device* Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers) {
   auto device = std::make_shared<Device>(name, shape_);
   device->rows = numbers[0];
   device->last_sequence = numbers[1];
@@ -158,9 +162,8 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
   device->newest_time_ns = static_cast<std::int64_t>(numbers[10]);
-  std::copy(block.begin(), block.end(), device->block.begin());
   if (settings_.learn && device->open > 0) StandInLine(device);
-  devices_[name] = std::move(device);
+  return (devices_[name] = std::move(device)).get();
 }
 
 Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequences(
@@ -181,7 +184,8 @@ Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequ
 }
 
 std::size_t Forecaster::bytes_per_device() const {
-  return sizeof(Device) + shape_.floats * sizeof(float) + LabelSlots(shape_.label_window).bytes();
+  return sizeof(Device) + shape_.floats * sizeof(float) + shape_.doubles * sizeof(double) +
+         LabelSlots(shape_.label_window).bytes();
 }
 
 }  // namespace murmurate

@@ -8,7 +8,8 @@
 //               of its name, or without a header its own place. A line with fewer columns than are
 //               asked for, or not as many as the header, is refused, as it may have been cut.
 //   floats      float32, little-endian, one per field in order and nothing else
-//   flatbuffer  the table of schemas/sample.fbs, verified; one of `values` per field
+//   flatbuffer  the table of schemas/sample.fbs, verified; one of `numbers`, or without them of
+//               `values`, per field
 //
 // What is usable of a message is used. A field that is absent, null, or not finite is missing: its
 // value is NaN. So is one outside its range (`out_of_range` counts it, not `missing`), and one that

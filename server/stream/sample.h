@@ -16,12 +16,16 @@
 
 namespace murmurate {
 
+/// The square of such a number, and sums of squares, are float32 numbers. What lies beyond is out
+/// of range.
+inline constexpr double kMostUsable = 1e15;
+
 struct Sample {
   std::string device;        ///< "": the one device of a topic without {device}
   std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: the message has no time, take arrival
   std::optional<std::uint64_t> sequence;  ///< counts a device's messages
-  std::vector<float> values;  ///< one per declared field, in order; NaN: missing or out of range
-  std::string id;             ///< what a later label refers to; "": none
+  std::vector<double> values;  ///< one per declared field, in order; NaN: missing or out of range
+  std::string id;              ///< what a later label refers to; "": none
 };
 
 enum class Refusal : std::uint8_t {

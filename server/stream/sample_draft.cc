@@ -10,8 +10,7 @@
 namespace murmurate {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr double kMaxFloat = std::numeric_limits<float>::max();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -22,8 +21,8 @@ SampleDraft::SampleDraft(const PayloadSettings& settings)
       found_(settings.fields.size()),
       counts_(settings.fields.size()) {
   for (const FieldSettings& field : settings.fields) {
-    ranges_.push_back({std::max(field.min.value_or(-kMaxFloat), -kMaxFloat),
-                       std::min(field.max.value_or(kMaxFloat), kMaxFloat)});
+    ranges_.push_back({std::max(field.min.value_or(-kMostUsable), -kMostUsable),
+                       std::min(field.max.value_or(kMostUsable), kMostUsable)});
   }
 }
 
@@ -61,7 +60,7 @@ void SampleDraft::PutNumber(int slot, double value) {
     found_[i] = Found::kOutOfRange;
   } else {
     found_[i] = Found::kNumber;
-    sample_->values[i] = static_cast<float>(value);
+    sample_->values[i] = value;
   }
 }
 
