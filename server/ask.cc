@@ -1,10 +1,12 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
 #include "server/commands.h"
 #include "server/operate/admin.h"
@@ -46,13 +48,34 @@ int PidOf(const std::string& admin) {
   return std::atoi(fs::path(admin.substr(6)).parent_path().filename().c_str());
 }
 
-Result<Learner> TheOnlyLearner() {
+std::string RunsFolder(const CommonArguments& common) {
+  std::string dir = "runs";
+  for (const ConfigOverride& change : common.overrides)
+    if (change.path == "run.dir") dir = change.value;
+  return dir;
+}
+
+/// Those among `addresses` whose runs lie in this folder.
+std::vector<Learner> LearnersIn(const std::string& dir, const std::vector<std::string>& addresses) {
+  std::vector<Learner> here;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    const auto learner = LearnerOf(entry.path().string());
+    if (learner.ok() && std::ranges::find(addresses, learner->admin) != addresses.end())
+      here.push_back(*learner);
+  }
+  return here;
+}
+
+/// Of several, the one whose run lies in `dir`, where a user who names none stands.
+Result<Learner> TheOnlyLearner(const std::string& dir) {
   const auto addresses = LiveAdminAddresses();
   if (addresses.empty())
     return InvalidArgument("no learner is running; start one with `murmurate serve`");
   if (addresses.size() == 1)
     return Learner{"process " + std::to_string(PidOf(addresses[0])), addresses[0],
                    PidOf(addresses[0])};
+  if (const auto here = LearnersIn(dir, addresses); here.size() == 1) return here.front();
   std::string list;
   for (const std::string& address : addresses) {
     const auto status = AskAdmin(address, "status", kAnswerMs);
@@ -62,7 +85,7 @@ Result<Learner> TheOnlyLearner() {
 }
 
 Result<Learner> FindLearner(const CommonArguments& common, const std::string& run) {
-  if (run.empty()) return TheOnlyLearner();
+  if (run.empty()) return TheOnlyLearner(RunsFolder(common));
   auto folder = FindRun(common, run);
   if (!folder.ok()) return folder.status();
   return LearnerOf(*folder);
@@ -71,9 +94,7 @@ Result<Learner> FindLearner(const CommonArguments& common, const std::string& ru
 }  // namespace
 
 Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
-  std::string dir = "runs";
-  for (const ConfigOverride& change : common.overrides)
-    if (change.path == "run.dir") dir = change.value;
+  const std::string dir = RunsFolder(common);
   std::error_code error;
   for (const std::string& folder : {run, dir + '/' + run})
     if (fs::is_directory(folder, error)) return folder;

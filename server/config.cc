@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -107,7 +108,18 @@ std::string Config::PlaceOf(const std::string& section, const std::string& key,
   return entries_.values.contains(own) ? own : PathOf(section, key, "");
 }
 
+/// No game can come: nothing of the config speaks of one.
+bool Config::StreamsAlone() const {
+  return !entries_.streams.empty() && !entries_.values.contains("run.environment") &&
+         std::ranges::all_of(entries_.models, [this](const std::string& model) {
+           return entries_.streams.contains(model);
+         });
+}
+
 void Config::Settle(const std::string& stem) {
+  if (StreamsAlone())  // so that several run side by side, and take no ports that games know
+    entries_.values.try_emplace(
+        "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
   for (const ConfigRule& rule : ConfigRules())
     entries_.values.try_emplace(rule.section + '.' + rule.key,
                                 ConfigEntry{rule.standard, "default"});

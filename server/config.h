@@ -177,6 +177,7 @@ class Config {
   Status ReadStreams();
   Status CheckStream(const StreamSettings& stream) const;
   Status CheckStreamListens(const StreamSettings& stream) const;
+  bool StreamsAlone() const;
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

@@ -91,7 +91,8 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
                      interval ? made.quantiles.back() : kUnknown};
   }
   const float skill = static_cast<float>(forecast.predictions.front().skill());
-  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version},
+  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version,
+                 forecast.id, forecast.sequence},
                 settings_.payload.time_form, &text_);
   publish_(topic_, text_, 0, settings_.retain);
 }

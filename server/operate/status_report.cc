@@ -118,6 +118,15 @@ Json StreamJson(const StreamView& stream) {
           {"learned", stream.learned},
           {"unlearned", stream.unlearned},
           {"gaps", stream.gaps},
+          {"late", stream.late},
+          {"rows", stream.rows},
+          {"forecasts", stream.forecasts},
+          {"incomplete", stream.incomplete},
+          {"skipped", stream.skipped},
+          {"joined", stream.joined},
+          {"empty", stream.empty},
+          {"waiting", stream.waiting},
+          {"stuck", stream.stuck},
           {"error", stream.error ? Json(*stream.error) : Json()},
           {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
           {"skill", stream.skill() ? Json(*stream.skill()) : Json()},
@@ -273,6 +282,29 @@ std::string StreamWays(const Json& stream) {
   return ways;
 }
 
+/// What became of the messages; "" of a learner that does not say it.
+std::string RowsLine(const Json& stream) {
+  if (!stream.contains("rows")) return "";
+  std::string line = "  ";
+  const auto add = [&](const char* key, const std::string& words) {
+    const auto count = stream.value(key, std::uint64_t{0});
+    if (count > 0) line += ", " + WithCommas(count) + ' ' + words;
+  };
+  line += WithCommas(stream.value("received", std::uint64_t{0})) + " received, " +
+          WithCommas(stream.value("rows", std::uint64_t{0})) + " rows, " +
+          WithCommas(stream.value("forecasts", std::uint64_t{0})) + " forecasts";
+  add("late", "late");
+  add("incomplete", "without a value that never came");
+  add("skipped", "skipped for missing values");
+  add("joined", "joined in cells");
+  add("empty", "empty cells");
+  add("waiting", "cells open");
+  line += '\n';
+  if (const std::string stuck = stream.value("stuck", ""); !stuck.empty())
+    line += "  no row: " + stuck + "; set 'every' if its fields come in messages of their own\n";
+  return line;
+}
+
 /// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."
 std::string StreamLine(const Json& stream) {
   const auto count = [&](const char* key) {
@@ -289,8 +321,9 @@ std::string StreamLine(const Json& stream) {
   if (const Json skill = stream.value("skill", Json()); skill.is_number())
     line += ", skill " + Number(skill, "%.3g");
   line += '\n';
+  line += RowsLine(stream);
   if (const auto gaps = stream.value("gaps", std::uint64_t{0}); gaps > 0)
-    line += "  messages that never came, by their numbers: " + WithCommas(gaps) + '\n';
+    line += "  messages that have not come, by their numbers: " + WithCommas(gaps) + '\n';
   const Json fields = stream.value("fields", Json::object());
   for (const auto& [name, counts] : fields.items()) line += FieldLine(name, counts);
   const Json refused = stream.value("refused", Json::object());

@@ -100,11 +100,13 @@ void Device::Break() {
   open = 0;
   stood_in = 0;
   known = false;
+  rowless = 0;
   std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
 }
 
 void Device::BeginAgain() {
   last_time_ns = 0;
+  heard_time_ns = 0;
   late = 0;
   cell_begun = false;
   if (shape.cell_count == shape.scale) return;  // no grid

@@ -22,6 +22,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "server/stream/alarm.h"
 #include "server/stream/label_slots.h"
 #include "server/stream/sample.h"
+#include "server/stream/sequence_window.h"
 #include "server/stream/stream_settings.h"
 
 namespace murmurate {
@@ -120,10 +122,13 @@ struct Device {
   std::vector<float> block;
   std::vector<double> numbers;
   std::uint64_t rows = 0;
-  std::uint64_t last_sequence = 0;
+  SequenceWindow sequences;  ///< empty: its messages have no numbers
   std::int64_t last_time_ns = 0, last_arrival_ns = 0, cell = 0;
   std::int64_t newest_time_ns = 0;  ///< of all that was taken, whatever clocks were set back since
   std::int64_t row_time_ns = 0;     ///< of the newest row
+  std::int64_t heard_time_ns = 0;   ///< of the message taken last; 0: none
+  std::optional<std::uint64_t> row_sequence;  ///< of the sample that made the newest row
+  std::string row_id;                         ///< the same, with late labels
   float usual_gap_s = 0;
   float seen = 0;  ///< rows that what is usual is of, at most normalize_over
   LabelSlots labels;
@@ -132,9 +137,10 @@ struct Device {
   std::int64_t late_time_ns = 0;  ///< of the last one that was late
   std::uint32_t late = 0;         ///< in a row, each later than the one before
   std::uint32_t stood_in = 0;     ///< rows since the last one that was whole
+  std::uint32_t rowless =
+      0;  ///< messages (cells) that made no row since one field has had no value
   AlarmState alarm;
-  bool numbered = false;  ///< last_sequence is one
-  bool in_line = false;   ///< waits to be learned from
+  bool in_line = false;  ///< waits to be learned from
   bool cell_begun = false;
   bool known = false;  ///< every field has had a value
   bool due = false;    ///< its newest row waits for its forecast

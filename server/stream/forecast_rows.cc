@@ -124,7 +124,8 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   if (use_)
     use_({device->name, row, device->row_time_ns, version_,
           device->Numbers(shape_.value, shape_.fields), predictions_, device->usual_gap_s,
-          settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone});
+          settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone, device->row_sequence,
+          device->row_id});
 }
 
 /// Begins alarm_row_ for the newest row of a device, before the forecasts made at it take the place

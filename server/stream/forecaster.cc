@@ -13,8 +13,10 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr float kMostDeviations = 10.0f;  ///< as normalized observations are cut
 constexpr std::int64_t kAheadNs =
-    86'400 * kNanosecondsPerSecond;  ///< of our clock, that we believe
-constexpr int kRound = 64;           ///< rows that run fused in the cache (policy.h)
+    86'400 * kNanosecondsPerSecond;           ///< of our clock, that we believe
+constexpr float kUnknownGap = -1;             ///< seconds
+constexpr std::uint32_t kRowlessBefore = 20;  ///< messages, before a device is said to be stuck
+constexpr int kRound = 64;                    ///< rows that run fused in the cache (policy.h)
 
 /// `distance` in units of `usual`, which is not 0.
 float Cut(double distance, double usual) {
@@ -55,7 +57,7 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::int64_t time_ns =
       sample.time_ns != 0 ? sample.time_ns : std::max(arrival_ns, device->last_time_ns);
-  const Standing standing = StandingOf(sample, time_ns, device.get());
+  const Standing standing = StandingOf(sample, time_ns, CellOf(*device, time_ns), device.get());
   if (standing == Standing::kDuplicate) return Refusal::kDuplicate;
   if (standing == Standing::kLate) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
@@ -66,21 +68,23 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
     if (const Refusal refusal = SeeId(*device, sample.id); refusal != Refusal::kNone)
       return refusal;
   if (standing == Standing::kBeginsAgain) BeginAgain(device.get(), sample);
-  if (sample.sequence) {
-    if (device->numbered) totals_.gaps += *sample.sequence - device->last_sequence - 1;
-    device->last_sequence = *sample.sequence;
-    device->numbered = true;
-  }
+  if (sample.sequence)
+    totals_.gaps += static_cast<std::uint64_t>(device->sequences.Take(*sample.sequence));
+  if (standing == Standing::kOvertaken) ++totals_.late;
   ++totals_.messages;
+  const bool follows = device->heard_time_ns != 0 && time_ns >= device->heard_time_ns;
   const float gap_s =
-      device->last_time_ns == 0 ? 0.0f : static_cast<float>(time_ns - device->last_time_ns) * 1e-9f;
-  device->last_time_ns = time_ns;
+      follows ? static_cast<float>(time_ns - device->heard_time_ns) * 1e-9f : kUnknownGap;
+  device->heard_time_ns = time_ns;
+  device->last_time_ns = std::max(device->last_time_ns, time_ns);
   device->newest_time_ns = std::max(device->newest_time_ns, time_ns);
   device->last_arrival_ns = arrival_ns;
   if (settings_.every_s > 0) {
     TakeCell(device, sample.values, time_ns);
   } else if (Complete(device.get(), sample.values)) {
     TakeRow(device, whole_, time_ns, gap_s);
+    device->row_sequence = sample.sequence;
+    if (settings_.late_labels()) device->row_id = sample.id;
   }
   return Refusal::kNone;
 }
@@ -108,6 +112,7 @@ bool Forecaster::MakeRoom(std::int64_t now_ns) {
   const auto silent = static_cast<std::int64_t>(settings_.forget_after_s * 1e9);
   return std::erase_if(devices_, [&](const auto& entry) {
            if (now_ns - entry.second->last_arrival_ns <= silent) return false;
+           totals_.skipped += entry.second->cell_begun ? 1 : 0;
            Drop(entry.second.get());
            alarms_ -= entry.second->alarm.raised ? 1 : 0;
            return true;
@@ -132,10 +137,27 @@ bool Forecaster::Complete(Device* device, std::span<const double> values) {
     device->known = true;
     return true;
   }
-  if (settings_.missing != ForecastSettings::Missing::kHold || unknown) return false;
+  if (unknown) NoteRowless(device);
+  if (settings_.missing != ForecastSettings::Missing::kHold || unknown) {
+    totals_.skipped += unknown ? 0 : 1;
+    return false;
+  }
   if (++device->stood_in <= static_cast<std::uint32_t>(settings_.max_gap)) return true;
   if (device->rows > 0 && !settings_.late_labels()) Forget(device);
+  ++totals_.skipped;
   return false;
+}
+
+/// Of a message (or cell) without a value for a field that has had none.
+void Forecaster::NoteRowless(Device* device) {
+  ++totals_.incomplete;
+  if (++device->rowless != kRowlessBefore || !stuck_.empty()) return;
+  std::string fields;
+  for (int i = 0; i < shape_.fields; ++i)
+    if (absent_[i]) fields += (fields.empty() ? "" : ", ") + settings_.fields[i].name;
+  stuck_ = "device " + device->name + " has sent " + std::to_string(kRowlessBefore) +
+           (settings_.every_s > 0 ? " cells" : " messages") +
+           " and none with a value for every field (the last one had none for " + fields + ")";
 }
 
 /// What comes next has no past.
@@ -153,8 +175,13 @@ void Forecaster::BeginAgain(Device* device, const Sample& sample) {
   } else {
     Forget(device);
   }
+  totals_.skipped += device->cell_begun ? 1 : 0;
+  const bool counts_anew = sample.sequence && *sample.sequence <= device->sequences.last() &&
+                           sample.time_ns > device->newest_time_ns;
   device->BeginAgain();
-  if (sample.sequence && *sample.sequence <= device->last_sequence) device->numbered = false;
+  if (!counts_anew) return;
+  device->sequences.Clear();  // what the former count had below it has come
+  if (*sample.sequence > 0) device->sequences.BeginAt(*sample.sequence - 1);
 }
 
 /// Its open pairs will never be learned.
@@ -163,11 +190,30 @@ void Forecaster::Drop(Device* device) {
   device->open = 0;
 }
 
-/// The cell of the grid that a message lies in grows, or the one before it is closed.
+std::int64_t Forecaster::CellAt(std::int64_t time_ns) const {
+  return static_cast<std::int64_t>(
+      std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
+}
+
+CellState Forecaster::CellOf(const Device& device, std::int64_t time_ns) const {
+  if (settings_.every_s <= 0) return CellState::kNone;
+  const std::int64_t cell = CellAt(time_ns);
+  if (!device.cell_begun || cell > device.cell) return CellState::kNone;
+  return cell == device.cell ? CellState::kOpen : CellState::kClosed;
+}
+
+std::size_t Forecaster::open_cells() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(devices_, [](const auto& entry) { return entry.second->cell_begun; }));
+}
+
+/// The cell of the grid that a message lies in grows, or the one before it is closed. A late one
+/// is no last value where another is.
 void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const double> values,
                           std::int64_t time_ns) {
-  const auto cell = static_cast<std::int64_t>(
-      std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
+  const std::int64_t cell = CellAt(time_ns);
+  const bool is_late = time_ns < device->last_time_ns;
+  if (device->cell_begun && cell == device->cell) ++totals_.joined;
   if (device->cell_begun && cell != device->cell) {
     CloseCell(device, device->cell);
     const std::int64_t empty = cell - device->cell - 1;
@@ -175,6 +221,7 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
       if (empty > 0) Forget(device.get());
     } else {
       for (std::int64_t i = 1; i <= empty; ++i) CloseCell(device, device->cell + i);
+      totals_.empty += static_cast<std::uint64_t>(std::max<std::int64_t>(empty, 0));
     }
   }
   device->cell = cell;
@@ -183,8 +230,9 @@ void Forecaster::TakeCell(const std::shared_ptr<Device>& device, std::span<const
   const auto count = device->At(shape_.cell_count, shape_.fields);
   for (int i = 0; i < shape_.fields; ++i) {
     if (!Usable(values[i])) continue;
-    sum[i] =
-        settings_.resample == ForecastSettings::Resample::kLast ? values[i] : sum[i] + values[i];
+    const bool last = settings_.resample == ForecastSettings::Resample::kLast;
+    if (last && is_late && count[i] > 0) continue;
+    sum[i] = last ? values[i] : sum[i] + values[i];
     ++count[i];
   }
 }
@@ -283,6 +331,17 @@ void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, double actua
   scaled = std::min(scaled + 1.0f, static_cast<float>(settings_.normalize_over));
 }
 
+/// What the newest row says of the gap before it, in usual gaps. The gap before a beginning is no
+/// usual one, and one row fewer than were seen had a gap.
+float Forecaster::PutGap(Device* device, float gap_s) {
+  if (gap_s == kUnknownGap) return 0.0f;
+  float& usual = device->usual_gap_s;
+  if (device->rows > 0)
+    usual +=
+        Weight(std::max(device->seen - 2.0f, 0.0f), settings_.normalize_over) * (gap_s - usual);
+  return usual > 0 ? Cut(gap_s - usual, usual) : 0.0f;
+}
+
 /// Into the rings, in usual deviations: what is usual includes this row.
 void Forecaster::PutRow(Device* device, std::span<const double> values, float gap_s) {
   const auto mean = device->Numbers(shape_.mean, shape_.fields);
@@ -306,11 +365,7 @@ void Forecaster::PutRow(Device* device, std::span<const double> values, float ga
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings_.normalize_over));
   for (int i = 0; !settings_.late_labels() && i < shape_.targets; ++i)
     device->Target(device->rows, i) = ActualOf(i, values);
-  if (settings_.every_s <= 0) {
-    device->usual_gap_s += weight * (gap_s - device->usual_gap_s);
-    row[at++] =
-        device->usual_gap_s > 0 ? Cut(gap_s - device->usual_gap_s, device->usual_gap_s) : 0.0f;
-  }
+  if (settings_.every_s <= 0) row[at++] = PutGap(device, gap_s);
   for (int i = 0; settings_.season > 0 && i < shape_.targets; ++i) {
     const double naive = device->Naive(device->rows, i, settings_.horizons[0], settings_.season);
     const double away = naive - values[static_cast<std::size_t>(settings_.targets[i])];

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,10 +64,17 @@ const char* SentenceOf(Refusal refusal);
 /// How many messages met each refusal; at kNone, how many were taken.
 class RefusalCounts {
  public:
-  void Add(Refusal refusal) { ++counts_[static_cast<std::size_t>(refusal)]; }
+  void Add(Refusal refusal, std::uint64_t times = 1) {
+    counts_[static_cast<std::size_t>(refusal)] += times;
+  }
   std::uint64_t operator[](Refusal refusal) const {
     return counts_[static_cast<std::size_t>(refusal)];
   }
+  std::uint64_t sum() const;  ///< all messages
+  /// For a checkpoint, in the order of Refusal.
+  std::span<const std::uint64_t> all() const { return counts_; }
+  /// Goes on from those; of fewer words the others stay as they are.
+  void GoOnFrom(std::span<const std::uint64_t> counts);
 
  private:
   std::array<std::uint64_t, kRefusals> counts_ = {};

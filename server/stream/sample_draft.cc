@@ -99,6 +99,12 @@ void SampleDraft::PutInteger(int slot, std::uint64_t value) {
 void SampleDraft::PutDecimal(int slot, double value, std::string_view written) {
   if (!IsFirst(slot)) return;
   if (slot >= 0) return PutNumber(slot, value);
+  const bool counts =
+      !written.empty() && value >= 0 && value <= 0x1p53 && value == std::floor(value);
+  if (slot == kSequenceSlot && counts) {  // 16.0
+    sample_->sequence = static_cast<std::uint64_t>(value);
+    return;
+  }
   if (slot != kTimeSlot) return Refuse(Refusal::kWrongType);
   if (time_form_ == TimeForm::kIso8601) return Refuse(Refusal::kBadTime);
   PutTime(TimeOfDecimal(written, time_form_));

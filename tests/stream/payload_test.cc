@@ -336,5 +336,44 @@ TEST(PayloadFormats, HaveNames) {
   EXPECT_EQ(PayloadFormatOf("xml"), std::nullopt);
 }
 
+TEST(Payload, ValuesAreDoublesAndWhatIsBeyond1e15IsCounted) {
+  for (const PayloadFormat format : {PayloadFormat::kJson, PayloadFormat::kCsv}) {
+    PayloadSettings settings;
+    settings.format = format;
+    settings.fields = {{"meter"}, {"other"}};
+    PayloadReader reader = Reader(settings);
+    Sample sample;
+    const bool json = format == PayloadFormat::kJson;
+    ASSERT_EQ(
+        reader.Read(json ? R"({"meter":123456792.25,"other":1e20})" : "123456792.25,1e20", &sample),
+        Refusal::kNone);
+    EXPECT_EQ(sample.values[0], 123456792.25);
+    EXPECT_TRUE(std::isnan(sample.values[1]));
+    EXPECT_EQ(reader.counts()[1].out_of_range, 1u);
+    EXPECT_EQ(reader.counts()[1].missing, 0u);
+  }
+  PayloadReader table = Reader(ThreeFields(PayloadFormat::kFlatBuffer));
+  const std::vector<double> three = {1, 123456792.25, 3}, two = {1, 2};
+  ExpectCases(&table, {{Table(&three), Refusal::kNone, {1, 123456792.25, 3}},
+                       {Table(&two), Refusal::kMalformed}});
+}
+
+TEST(Payload, ASequenceMayBeAWholeNumberWithADot) {
+  PayloadSettings settings;
+  settings.fields = {{"x"}};
+  settings.sequence = "/seq";
+  PayloadReader reader = Reader(settings);
+  Sample sample;
+  for (const auto& [text, number] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"16.0", 16}, {"0.0", 0}, {"1.6e1", 16}, {"9007199254740992.0", 1ull << 53}}) {
+    ASSERT_EQ(reader.Read("{\"x\":1,\"seq\":" + text + "}", &sample), Refusal::kNone) << text;
+    EXPECT_EQ(sample.sequence, number);
+  }
+  for (const char* text : {"16.5", "-1.0", "-1", "1e300", "true", "false", "\"16\""})
+    EXPECT_EQ(reader.Read(std::string("{\"x\":1,\"seq\":") + text + "}", &sample),
+              Refusal::kWrongType)
+        << text;
+}
+
 }  // namespace
 }  // namespace murmurate
