@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 
+/// What became of the messages that were taken.
+void PutRows(const Forecaster::Totals& totals, StreamView* view) {
+  view->messages = totals.messages;
+  view->rows = totals.rows;
+  view->forecasts = totals.forecasts;
+  view->late = totals.late;
+  view->incomplete = totals.incomplete;
+  view->skipped = totals.skipped;
+  view->joined = totals.joined;
+  view->empty = totals.empty;
+}
+
 }  // namespace
 
 /// Each weighs as much as a whole window, so that what is shown is the newest.
@@ -127,14 +139,7 @@ StreamView Streaming::View() const {
   }
   const Forecaster::Totals& totals = forecaster_.totals();
   view.received = counts_.sum();
-  view.messages = totals.messages;
-  view.rows = totals.rows;
-  view.forecasts = totals.forecasts;
-  view.late = totals.late;
-  view.incomplete = totals.incomplete;
-  view.skipped = totals.skipped;
-  view.joined = totals.joined;
-  view.empty = totals.empty;
+  PutRows(totals, &view);
   view.waiting = forecaster_.open_cells();
   view.stuck = forecaster_.stuck();
   view.messages_per_s = messages_per_s_;

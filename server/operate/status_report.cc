@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/operate/display.h"
+#include "server/operate/stream_rows.h"
 
 namespace murmurate {
 namespace {
@@ -280,29 +281,6 @@ std::string StreamWays(const Json& stream) {
     ways += "listens on " + listen + " (" + WithCommas(stream.value("clients", std::uint64_t{0})) +
             " clients), ";
   return ways;
-}
-
-/// What became of the messages; "" of a learner that does not say it.
-std::string RowsLine(const Json& stream) {
-  if (!stream.contains("rows")) return "";
-  std::string line = "  ";
-  const auto add = [&](const char* key, const std::string& words) {
-    const auto count = stream.value(key, std::uint64_t{0});
-    if (count > 0) line += ", " + WithCommas(count) + ' ' + words;
-  };
-  line += WithCommas(stream.value("received", std::uint64_t{0})) + " received, " +
-          WithCommas(stream.value("rows", std::uint64_t{0})) + " rows, " +
-          WithCommas(stream.value("forecasts", std::uint64_t{0})) + " forecasts";
-  add("late", "late");
-  add("incomplete", "without a value that never came");
-  add("skipped", "skipped for missing values");
-  add("joined", "joined in cells");
-  add("empty", "empty cells");
-  add("waiting", "cells open");
-  line += '\n';
-  if (const std::string stuck = stream.value("stuck", ""); !stuck.empty())
-    line += "  no row: " + stuck + "; set 'every' if its fields come in messages of their own\n";
-  return line;
 }
 
 /// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."

@@ -186,6 +186,8 @@ class Forecaster {
   void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
+  void SaveTotals(std::uint64_t kept, const StateWriter& writer) const;
+  Status LoadTotals(bool blocks, const StateReader& reader);
   Device* LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers);
   void StandInLine(const std::shared_ptr<Device>& device);
   void StepTails();

@@ -118,10 +118,14 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Words("windows", windows);
   SaveParts(shape_, devices, writer);
   if (settings_.late_labels()) SaveLabels(writer);
+  SaveTotals(all_kept, writer);
+}
+
+/// `kept`: pairs that whoever goes on from here learns, and nothing else.
+void Forecaster::SaveTotals(std::uint64_t kept, const StateWriter& writer) const {
   const Totals& t = totals_;
-  // Who goes on from here learns what is kept and nothing else.
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
-                           t.complete - t.learned - all_kept, t.gaps, t.breaks, t.drifts}});
+                           t.complete - t.learned - kept, t.gaps, t.breaks, t.drifts}});
   writer.Words("more_totals", {{t.late, t.incomplete, t.skipped, t.joined, t.empty}});
   writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
   const PageHinkley::State& drift = drift_.state();
@@ -145,6 +149,17 @@ Status Forecaster::Load(const StateReader& reader) {
   if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); }))
     return Bent();
   if (numbers->size() != all.size() * kNumbers) return Bent();
+  MURMURATE_RETURN_IF_ERROR(LoadTotals(blocks, reader));
+  std::vector<Device*> loaded;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    loaded.push_back(LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers)));
+  MURMURATE_RETURN_IF_ERROR(blocks ? LoadBlocks(shape_, loaded, reader)
+                                   : LoadParts(shape_, loaded, reader));
+  if (!blocks) MURMURATE_RETURN_IF_ERROR(LoadWindows(loaded, reader));
+  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
+}
+
+Status Forecaster::LoadTotals(bool blocks, const StateReader& reader) {
   std::array<std::uint64_t, 9> t{};
   std::array<double, 4> errors{}, drift{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
@@ -171,13 +186,7 @@ Status Forecaster::Load(const StateReader& reader) {
              .published_error = errors[2],
              .scored = errors[3]};
   drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
-  std::vector<Device*> loaded;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    loaded.push_back(LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers)));
-  MURMURATE_RETURN_IF_ERROR(blocks ? LoadBlocks(shape_, loaded, reader)
-                                   : LoadParts(shape_, loaded, reader));
-  if (!blocks) MURMURATE_RETURN_IF_ERROR(LoadWindows(loaded, reader));
-  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
+  return {};
 }
 
 /// All but its parts.

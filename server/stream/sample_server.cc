@@ -187,12 +187,7 @@ void SampleServer::Greet(const wire::StreamHello& hello, const wire::Header& hea
                       "): send for several devices over one connection",
                   0);
   Peer& peer = peers_[message_.peer];
-  peer = {.sender = header.sender,
-          .session = ++sessions_,
-          .last_number = hello.sequence,
-          .doubles = hello.doubles,
-          .heard_ns = now_ns,
-          .greeting = true};
+  peer = {header.sender, ++sessions_, hello.sequence, 0, hello.doubles, now_ns, true, {}, 0};
   has_news_ = true;
   wire::StreamOk ok{incarnation_, hello.number, settings_.credit, settings_.stream, {}, {}, {},
                     {},           true};
