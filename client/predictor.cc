@@ -21,6 +21,11 @@ Result<std::unique_ptr<Predictor>> Predictor::Connect(const std::string& address
   return std::unique_ptr<Predictor>(new Predictor(std::move(link)));
 }
 
+Predictor::Sent Predictor::Send(std::string_view device, std::span<const double> values,
+                                const SampleOptions& options) {
+  return link_->Send(device, values, options);
+}
+
 Predictor::Sent Predictor::Send(std::string_view device, std::span<const float> values,
                                 const SampleOptions& options) {
   return link_->Send(device, values, options);

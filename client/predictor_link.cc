@@ -82,7 +82,7 @@ void PredictorLink::Tick(std::int64_t now_ns) {
 
 void PredictorLink::SayHello(std::int64_t now_ns) {
   wire::StreamHello hello{wire::kMajor,    wire::kMajor,    options_.name, options_.stream,
-                          options_.fields, ++hello_number_, last_number_};
+                          options_.fields, ++hello_number_, last_number_,  true};
   if (refused_) {
     hello_wait_ns_ = kRefusedNs;
   } else {
@@ -146,6 +146,7 @@ void PredictorLink::Take(const wire::Decoded& decoded) {
 void PredictorLink::TakeOk(const wire::StreamOk& ok) {
   if (live_ || ok.number < first_hello_) return;
   stream_ = {ok.stream, ok.fields, ok.targets, ok.horizons, ok.quantiles};
+  doubles_ = ok.doubles;
   refused_ = false;
   committed_.clear();
   welcomed_ = true;
@@ -229,7 +230,8 @@ void PredictorLink::Lose(const std::string& why, bool new_socket) {
   if (new_socket) socket_.reset();
 }
 
-Sent PredictorLink::Send(std::string_view device, std::span<const float> values,
+template <typename Number>
+Sent PredictorLink::Send(std::string_view device, std::span<const Number> values,
                          const Predictor::SampleOptions& options) {
   const std::uint64_t sessions = sessions_;
   Drive();
@@ -245,6 +247,7 @@ Sent PredictorLink::Send(std::string_view device, std::span<const float> values,
   sample.time_ns = options.time_ns;
   sample.sequence = options.sequence;
   sample.values.assign(values.begin(), values.end());
+  sample.doubles = doubles_;
   if (!Post(sample_, last_number_ + 1)) return Sent::kNoStream;
   slot.state = SlotState::kOpen;
   slot.number = ++last_number_;
@@ -255,6 +258,11 @@ Sent PredictorLink::Send(std::string_view device, std::span<const float> values,
   ++open_;
   return Sent::kTaken;
 }
+
+template Sent PredictorLink::Send(std::string_view, std::span<const float>,
+                                  const Predictor::SampleOptions&);
+template Sent PredictorLink::Send(std::string_view, std::span<const double>,
+                                  const Predictor::SampleOptions&);
 
 bool PredictorLink::Receive(Predictor::Answer* answer, int timeout_ms) {
   const std::int64_t until_ns =

@@ -37,7 +37,9 @@ class PredictorLink {
   /// Begins to look for the stream. The status: the address, or no socket.
   Status Open();
 
-  Predictor::Sent Send(std::string_view device, std::span<const float> values,
+  /// Of float or double.
+  template <typename Number>
+  Predictor::Sent Send(std::string_view device, std::span<const Number> values,
                        const Predictor::SampleOptions& options);
   bool Receive(Predictor::Answer* answer, int timeout_ms);
   Predictor::StateReport State() const;
@@ -85,6 +87,7 @@ class PredictorLink {
   std::uint64_t sessions_ = 0, incarnation_ = 0;
   std::uint32_t hello_number_ = 0, first_hello_ = 1;  ///< answers to earlier ones are of no use
   std::int64_t next_hello_ns_ = 0, hello_wait_ns_ = 0;
+  bool doubles_ = false;   ///< the stream reads them
   bool welcomed_ = false;  ///< STREAM_OK has come, not yet all that is committed
   std::int64_t heard_ns_ = 0, pinged_ns_ = 0;
   std::int64_t asked_ns_ = 0;  ///< the first PING that nothing has come after; 0: none

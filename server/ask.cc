@@ -1,10 +1,12 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
 #include "server/commands.h"
 #include "server/operate/admin.h"
@@ -68,8 +70,28 @@ Result<std::string> Ask(const Learner& learner, const std::string& question) {
   return answer;
 }
 
-/// Of several shards none is meant more than another.
-Result<Learner> TheOnlyLearner() {
+std::string RunsFolder(const CommonArguments& common) {
+  std::string dir = "runs";
+  for (const ConfigOverride& change : common.overrides)
+    if (change.path == "run.dir") dir = change.value;
+  return dir;
+}
+
+/// Those among `addresses` whose runs lie in this folder.
+std::vector<Learner> LearnersIn(const std::string& dir, const std::vector<std::string>& addresses) {
+  std::vector<Learner> here;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    const auto learner = LearnerOf(entry.path().string());
+    if (learner.ok() && std::ranges::find(addresses, learner->admin) != addresses.end())
+      here.push_back(*learner);
+  }
+  return here;
+}
+
+/// Of several learners, the one whose run lies in `dir`, where a user who names none stands; shards
+/// are meant only where no learner runs.
+Result<Learner> TheOnlyLearner(const std::string& dir) {
   auto addresses = LiveAdminAddresses();
   const bool shards = addresses.empty();
   if (shards) addresses = LiveAdminAddresses(kShardSocket);
@@ -78,6 +100,7 @@ Result<Learner> TheOnlyLearner() {
   if (addresses.size() == 1)
     return Learner{"process " + std::to_string(PidOf(addresses[0])), addresses[0],
                    PidOf(addresses[0])};
+  if (const auto here = LearnersIn(dir, addresses); here.size() == 1) return here.front();
   std::string list;
   for (const std::string& address : addresses) {
     const auto status = AskAdmin(address, "status", kAnswerMs);
@@ -100,7 +123,7 @@ std::string ShardTexts(const Learner& shown) {
 }
 
 Result<Learner> FindLearner(const CommonArguments& common, const std::string& run) {
-  if (run.empty()) return TheOnlyLearner();
+  if (run.empty()) return TheOnlyLearner(RunsFolder(common));
   auto folder = FindRun(common, run);
   if (!folder.ok()) return folder.status();
   return LearnerOf(*folder);
@@ -109,9 +132,7 @@ Result<Learner> FindLearner(const CommonArguments& common, const std::string& ru
 }  // namespace
 
 Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
-  std::string dir = "runs";
-  for (const ConfigOverride& change : common.overrides)
-    if (change.path == "run.dir") dir = change.value;
+  const std::string dir = RunsFolder(common);
   std::error_code error;
   for (const std::string& folder : {run, dir + '/' + run})
     if (fs::is_directory(folder, error)) return folder;

@@ -74,6 +74,7 @@ Result<Config> Config::Load(const ConfigSource& source,
   for (const ConfigOverride& change : overrides)
     MURMURATE_RETURN_IF_ERROR(ReadOverride(change, &config.entries_));
   MURMURATE_RETURN_IF_ERROR(SettleStreams(&config.entries_));
+  config.ListenForStreamsAlone();
   config.Settle(source.stem);
   if (!wire::IsGoodName(config.run_.name))
     return InvalidArgument(
@@ -118,6 +119,17 @@ std::string Config::PlaceOf(const std::string& section, const std::string& key,
                             const std::string& model) const {
   const std::string own = PathOf(section, key, model);
   return entries_.values.contains(own) ? own : PathOf(section, key, "");
+}
+
+/// Where nothing speaks of a game, none can come: several such learners run side by side, and take
+/// no ports that games know.
+void Config::ListenForStreamsAlone() {
+  const bool alone = std::ranges::all_of(entries_.models, [this](const std::string& model) {
+    return entries_.streams.contains(model);
+  });
+  if (entries_.streams.empty() || entries_.values.contains("run.environment") || !alone) return;
+  entries_.values.try_emplace(
+      "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
 }
 
 void Config::Settle(const std::string& stem) {

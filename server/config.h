@@ -183,6 +183,7 @@ class Config {
   Status ReadStreams();
   Status CheckStream(const StreamSettings& stream) const;
   Status CheckStreamListens(const StreamSettings& stream) const;
+  void ListenForStreamsAlone();
   void Settle(const std::string& stem);
   void SettleAlgorithm(const std::string& model);
 

@@ -31,8 +31,7 @@ class SampleWay : public FleetWay {
 
   bool Give(const FleetMessage& message) override {
     const Reading& reading = message.reading;
-    const float values[] = {static_cast<float>(reading.temp), static_cast<float>(reading.hum),
-                            static_cast<float>(reading.vib)};
+    const double values[] = {reading.temp, reading.hum, reading.vib};
     // Another session since the last round begins again from what is committed: first that.
     if (sessions_ != predictor_->sessions()) return false;
     return predictor_->Send(names_[static_cast<std::size_t>(message.device)], values,

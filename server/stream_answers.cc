@@ -10,7 +10,7 @@
 namespace murmurate {
 namespace {
 
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 constexpr const char* kDevice = "device";
 constexpr std::int64_t kErrorsNs = kNanosecondsPerSecond;
 
@@ -87,11 +87,12 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
                      made.model,
                      made.baseline,
                      made.by_model,
-                     interval ? made.quantiles.front() : kNone,
-                     interval ? made.quantiles.back() : kNone};
+                     interval ? made.quantiles.front() : kUnknown,
+                     interval ? made.quantiles.back() : kUnknown};
   }
   const float skill = static_cast<float>(forecast.predictions.front().skill());
-  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version},
+  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version,
+                 forecast.id, forecast.sequence},
                 settings_.payload.time_form, &text_);
   publish_(topic_, text_, 0, settings_.retain);
 }
@@ -105,10 +106,11 @@ void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     const Prediction& made = forecast.predictions[i];
     const bool scored = made.score.count > 0;
-    known.errors[i] = {scored ? made.score.model : kNone, scored ? made.score.baseline : kNone,
-                       scored ? static_cast<float>(made.skill()) : kNone,
+    known.errors[i] = {scored ? made.score.model : kUnknown,
+                       scored ? made.score.baseline : kUnknown,
+                       scored ? static_cast<float>(made.skill()) : kUnknown,
                        static_cast<std::uint64_t>(made.score.count),
-                       scored && made.quantiles.size() > 1 ? made.score.inside : kNone};
+                       scored && made.quantiles.size() > 1 ? made.score.inside : kUnknown};
   }
   known.waits = true;
   if (known.told) return;

@@ -122,6 +122,9 @@ Streaming::~Streaming() { Stop(); }
 Status Streaming::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(forecaster_.Load(reader));
   if (replay_) MURMURATE_RETURN_IF_ERROR(replay_->Load(reader.Section("replay")));
+  if (const auto refusals = reader.AllWords("refusals"); refusals.ok()) counts_.GoOnFrom(*refusals);
+  for (std::size_t i = 0; i < kRefusals; ++i) logged_[i].count = counts_[static_cast<Refusal>(i)];
+  saved_ = counts_[Refusal::kNone];
   messages_before_ = forecaster_.totals().messages;
   drifts_before_ = forecaster_.totals().drifts;
   channel_->environment_steps.store(forecaster_.totals().learned);
@@ -155,6 +158,7 @@ void Streaming::PollOnce(int timeout_ms) {
   if (server_) server_->TakeSome();
   TakeNews();
   forecaster_.Predict();
+  CountOversized();
   FillBatch();
   const std::int64_t now_ns = clock_.now_ns();
   answers_.GiveDue(now_ns);
@@ -275,6 +279,7 @@ void Streaming::EachSecond(std::int64_t now_ns) {
   PostNumbers();
   LogRefusals(now_ns);
   LogDrifts();
+  LogStuck();
   SayStatus();
 }
 
@@ -299,6 +304,7 @@ void Streaming::Save(const StateWriter& writer) {
   const std::lock_guard lock(mutex_);
   forecaster_.Save(writer);
   if (replay_) replay_->Save(writer.Section("replay"));
+  writer.Words("refusals", counts_.all());
   saved_ = counts_[Refusal::kNone];
 }
 

@@ -105,6 +105,8 @@ class Streaming {
   void PostNumbers();
   void LogRefusals(std::int64_t now_ns);
   void LogDrifts();
+  void LogStuck();
+  void CountOversized();
   std::vector<FieldCounts> CountFields() const;
   void SayStatus();
 
@@ -131,6 +133,8 @@ class Streaming {
   const std::int64_t began_ns_;           ///< since 1970; of this life
   std::int64_t next_second_ns_;
   std::uint64_t messages_before_ = 0, drifts_before_ = 0;
+  std::uint64_t oversized_before_ = 0;  ///< that the link did not hand over
+  bool told_of_stuck_ = false;
   double messages_per_s_ = 0;
   struct Logged {
     std::uint64_t count = 0;

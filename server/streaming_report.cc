@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 
+/// What became of the messages that were taken.
+void PutRows(const Forecaster::Totals& totals, StreamView* view) {
+  view->messages = totals.messages;
+  view->rows = totals.rows;
+  view->forecasts = totals.forecasts;
+  view->late = totals.late;
+  view->incomplete = totals.incomplete;
+  view->skipped = totals.skipped;
+  view->joined = totals.joined;
+  view->empty = totals.empty;
+}
+
 }  // namespace
 
 /// Each weighs as much as a whole window, so that what is shown is the newest.
@@ -30,7 +42,6 @@ void Streaming::PostNumbers() {
   add("devices", static_cast<double>(forecaster_.devices()));
   std::uint64_t refused = 0;
   for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
-  if (link_) refused += link_->counters().oversized;  // which nobody has seen
   add("refused", static_cast<double>(refused));
   add("unlearned", static_cast<double>(totals.unlearned));
   add("gaps", static_cast<double>(totals.gaps));
@@ -67,6 +78,23 @@ void Streaming::LogDrifts() {
                                "longer holds; it goes on learning");
 }
 
+/// Once: whoever reads the log cannot tell from counters that a device never makes a row.
+void Streaming::LogStuck() {
+  if (forecaster_.stuck().empty() || std::exchange(told_of_stuck_, true)) return;
+  log_(LogLevel::kWarning,
+       "stream " + settings_.name + ": " + forecaster_.stuck() +
+           ", so no row was made and nothing is forecast for it; if its fields come in messages of "
+           "their own, set 'every' to join those of one cell of a grid, else leave out of 'fields' "
+           "what does not come as a number");
+}
+
+/// What was too large for the link, which has seen no topic of it.
+void Streaming::CountOversized() {
+  if (!link_) return;
+  const std::uint64_t before = std::exchange(oversized_before_, link_->counters().oversized);
+  counts_.Add(Refusal::kOversized, oversized_before_ - before);
+}
+
 /// However the messages came.
 std::vector<FieldCounts> Streaming::CountFields() const {
   std::vector<FieldCounts> counts(reader_.counts().begin(), reader_.counts().end());
@@ -99,7 +127,6 @@ StreamView Streaming::View() const {
     const std::int64_t since_ns = link_->down_since_ns();
     view.up = since_ns == MqttLink::kUp;
     if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
-    view.received = link_->counters().received;
     view.published = link_->counters().published;
     view.losses = link_->counters().losses;
   }
@@ -111,7 +138,10 @@ StreamView Streaming::View() const {
     view.refused = server_->RefusedMessages();
   }
   const Forecaster::Totals& totals = forecaster_.totals();
-  view.messages = totals.messages;
+  view.received = counts_.sum();
+  PutRows(totals, &view);
+  view.waiting = forecaster_.open_cells();
+  view.stuck = forecaster_.stuck();
   view.messages_per_s = messages_per_s_;
   view.devices = forecaster_.devices();
   view.learned = totals.learned;

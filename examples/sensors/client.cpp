@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       next = (*predictor)->Committed("pump-1").value_or(0) + 1;
       lost = false;
     }
-    const float temp[] = {20 + 5 * std::sin(0.3f * static_cast<float>(next))};
+    const double temp[] = {20 + 5 * std::sin(0.3 * static_cast<double>(next))};
     Predictor::SampleOptions options;
     options.sequence = next;
     if (next <= last && (*predictor)->Send("pump-1", temp, options) == Predictor::Sent::kTaken)

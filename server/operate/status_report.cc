@@ -6,6 +6,7 @@
 #include "server/operate/display.h"
 #include "server/operate/shard_report.h"
 #include "server/operate/status_troubles.h"
+#include "server/operate/stream_rows.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -124,6 +125,15 @@ Json StreamJson(const StreamView& stream) {
           {"learned", stream.learned},
           {"unlearned", stream.unlearned},
           {"gaps", stream.gaps},
+          {"late", stream.late},
+          {"rows", stream.rows},
+          {"forecasts", stream.forecasts},
+          {"incomplete", stream.incomplete},
+          {"skipped", stream.skipped},
+          {"joined", stream.joined},
+          {"empty", stream.empty},
+          {"waiting", stream.waiting},
+          {"stuck", stream.stuck},
           {"error", stream.error ? Json(*stream.error) : Json()},
           {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
           {"skill", stream.skill() ? Json(*stream.skill()) : Json()},
@@ -305,8 +315,9 @@ std::string StreamLine(const Json& stream) {
   if (const Json skill = stream.value("skill", Json()); skill.is_number())
     line += ", skill " + Number(skill, "%.3g");
   line += '\n';
+  line += RowsLine(stream);
   if (const auto gaps = stream.value("gaps", std::uint64_t{0}); gaps > 0)
-    line += "  messages that never came, by their numbers: " + WithCommas(gaps) + '\n';
+    line += "  messages that have not come, by their numbers: " + WithCommas(gaps) + '\n';
   const Json fields = stream.value("fields", Json::object());
   for (const auto& [name, counts] : fields.items()) line += FieldLine(name, counts);
   const Json refused = stream.value("refused", Json::object());

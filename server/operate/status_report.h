@@ -50,12 +50,20 @@ struct StreamView {
   std::uint64_t clients = 0;   ///< that send samples there
   std::uint64_t answered = 0;  ///< samples of theirs, in this life
   bool up = false;
-  double down_s = 0;                          ///< while it is not
-  std::uint64_t received = 0, published = 0;  ///< messages, in this life
-  std::uint64_t losses = 0;                   ///< of the connection
-  std::uint64_t messages = 0, devices = 0;    ///< taken; that are followed
-  std::uint64_t learned = 0, unlearned = 0;   ///< pairs; those that nobody had time for
-  std::uint64_t gaps = 0;                     ///< numbered messages that never came
+  double down_s = 0;                         ///< while it is not
+  std::uint64_t published = 0;               ///< messages, in this life
+  std::uint64_t received = 0;                ///< messages, labels among them: refused and taken
+  std::uint64_t losses = 0;                  ///< of the connection
+  std::uint64_t messages = 0, devices = 0;   ///< taken; that are followed
+  std::uint64_t learned = 0, unlearned = 0;  ///< pairs; those that nobody had time for
+  std::uint64_t gaps = 0;                    ///< numbered messages that have not come
+  std::uint64_t late = 0;                    ///< of `messages`: came after later ones
+  std::uint64_t rows = 0, forecasts = 0;
+  /// Messages (cells, on a grid) that made no row: a field has had no value yet; values missing.
+  std::uint64_t incomplete = 0, skipped = 0;
+  /// On a grid: messages in a cell that had one; cells without one; cells that are still open.
+  std::uint64_t joined = 0, empty = 0, waiting = 0;
+  std::string stuck = {};  ///< a device that never makes a row; "": none
   double messages_per_s = 0;
   std::optional<double> error = {}, baseline_error = {};  ///< recently, in its usual error
   std::vector<std::pair<std::string, std::uint64_t>> refused = {};  ///< by reason

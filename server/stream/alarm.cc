@@ -101,7 +101,7 @@ Result<AlarmCondition> AlarmCondition::Parse(std::string_view text,
 bool AlarmCondition::Holds(std::span<const AlarmQuantities> row) const {
   const AlarmQuantities& q = row[static_cast<std::size_t>(target)];
   if (compare == Compare::kOutside) return q.outside;
-  const float all[] = {q.value, q.forecast, q.baseline, q.low, q.high, q.error};
+  const double all[] = {q.value, q.forecast, q.baseline, q.low, q.high, q.error};
   const double x = all[static_cast<std::size_t>(quantity)];
   switch (compare) {
     case Compare::kGreater:

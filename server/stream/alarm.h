@@ -26,8 +26,8 @@ namespace murmurate {
 
 /// What an alarm looks at, of one target of one row.
 struct AlarmQuantities {
-  float value = 0, forecast = 0, baseline = 0, error = 0;
-  float low = std::numeric_limits<float>::quiet_NaN(), high = low;  ///< NaN: no quantiles
+  double value = 0, forecast = 0, baseline = 0, error = 0;
+  double low = std::numeric_limits<double>::quiet_NaN(), high = low;  ///< NaN: no quantiles
   bool outside = false;
 };
 

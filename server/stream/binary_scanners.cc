@@ -16,6 +16,15 @@ constexpr flatbuffers::uoffset_t kMaxDepth = 4, kMaxTables = 1;
 
 std::string_view View(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
 
+/// False: not one for each field.
+template <typename Number>
+bool PutAll(const flatbuffers::Vector<Number>& numbers, SampleDraft* draft) {
+  if (numbers.size() != draft->fields()) return false;
+  int slot = 0;
+  for (const double number : numbers) draft->PutDecimal(slot++, number, "");
+  return true;
+}
+
 }  // namespace
 
 void FloatsScanner::Scan(std::string_view payload, SampleDraft* draft) {
@@ -35,13 +44,10 @@ void TableScanner::Scan(std::string_view payload, SampleDraft* draft) {
   flatbuffers::Verifier verifier(bytes, payload.size(), kMaxDepth, kMaxTables);
   if (!stream::fb::VerifySampleBuffer(verifier)) return draft->Refuse(Refusal::kMalformed);
   const stream::fb::Sample& sample = *stream::fb::GetSample(bytes);
-  if (sample.values() == nullptr || sample.values()->size() != draft->fields()) {
-    return draft->Refuse(Refusal::kMalformed);
-  }
-  for (std::size_t i = 0; i < draft->fields(); ++i) {
-    const float value = sample.values()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    draft->PutDecimal(static_cast<int>(i), value, "");
-  }
+  const bool whole = sample.numbers() != nullptr
+                         ? PutAll(*sample.numbers(), draft)
+                         : sample.values() != nullptr && PutAll(*sample.values(), draft);
+  if (!whole) return draft->Refuse(Refusal::kMalformed);
   if (sample.time_ns() < 0) return draft->Refuse(Refusal::kBadTime);
   draft->PutInteger(kTimeSlot, static_cast<std::uint64_t>(sample.time_ns()));
   if (sample.sequence()) draft->PutInteger(kSequenceSlot, *sample.sequence());

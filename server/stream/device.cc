@@ -35,43 +35,50 @@ DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
                                    : window + last_horizon + (state > 0 ? 0 : most_open)),
       target_depth(settings.late_labels() ? label_window : depth + settings.season),
       forecast_depth(settings.late_labels() ? label_window : last_horizon) {
-  std::size_t end = 0;
-  const auto place = [&end](int count, int times = 1) {
-    const std::size_t begin = end;
-    end += static_cast<std::size_t>(count) * static_cast<std::size_t>(times);
-    return begin;
-  };
-  value = place(fields);
-  mean = place(fields);
-  variance = place(fields);
-  change = place(fields);
-  cell_sum = place(settings.every_s > 0 ? fields : 0);
-  cell_count = place(settings.every_s > 0 ? fields : 0);
-  scale = place(scores);
-  scaled = place(scores);
-  score = place(scores, sizeof(Score) / sizeof(float));
-  rows = place(depth, inputs);
-  row_targets = place(target_depth, targets);
-  forecasts = place(forecast_depth, outputs);
-  by_model = place(forecast_depth, scores);
-  const bool late = settings.late_labels();
-  row_naive = place(label_window, targets);
-  label_last = place(late ? targets : 0);
-  label_mean = place(late ? targets : 0);
-  label_outside = place(late ? targets : 0);
-  labels_seen = place(late ? 1 : 0);
-  head = place(late ? 0 : state);
-  tail = place(late ? 0 : state);
-  floats = end;
+  const bool late = settings.late_labels(), grid = settings.every_s > 0;
+  value = PlaceDoubles("value", fields);
+  mean = PlaceDoubles("mean", fields);
+  cell_sum = PlaceDoubles("cell_sum", grid ? fields : 0);
+  row_targets = PlaceDoubles("row_targets", target_depth, targets);
+  forecasts = PlaceDoubles("forecasts", forecast_depth, outputs);
+  row_naive = PlaceDoubles("row_naive", label_window, targets);
+  label_last = PlaceDoubles("label_last", late ? targets : 0);
+  label_mean = PlaceDoubles("label_mean", late ? targets : 0);
+  variance = PlaceFloats("variance", fields);
+  change = PlaceFloats("change", fields);
+  cell_count = PlaceFloats("cell_count", grid ? fields : 0);
+  scale = PlaceFloats("scale", scores);
+  scaled = PlaceFloats("scaled", scores);
+  score = PlaceFloats("score", scores, sizeof(Score) / sizeof(float));
+  rows = PlaceFloats("rows", depth, inputs);
+  by_model = PlaceFloats("by_model", forecast_depth, scores);
+  label_outside = PlaceFloats("label_outside", late ? targets : 0);
+  labels_seen = PlaceFloats("labels_seen", late ? 1 : 0);
+  head = PlaceFloats("head", late ? 0 : state);
+  tail = PlaceFloats("tail", late ? 0 : state);
 }
 
-float Device::Naive(std::uint64_t row, int target, int horizon, int season) {
+std::size_t DeviceShape::PlaceFloats(const char* name, int count, int times) {
+  return Place({name, floats, static_cast<std::size_t>(count) * times, false}, &floats);
+}
+
+std::size_t DeviceShape::PlaceDoubles(const char* name, int count, int times) {
+  return Place({name, doubles, static_cast<std::size_t>(count) * times, true}, &doubles);
+}
+
+std::size_t DeviceShape::Place(const DevicePart& part, std::size_t* end) {
+  if (part.count > 0) parts.push_back(part);
+  *end += part.count;
+  return part.offset;
+}
+
+double Device::Naive(std::uint64_t row, int target, int horizon, int season) {
   if (shape.label_window > 0) return RowNaive(row, target);
   if (season > 0) {
     const auto seasons = static_cast<std::uint64_t>((horizon + season - 1) / season);
     const std::uint64_t back = seasons * static_cast<std::uint64_t>(season) - horizon;
     if (back <= row) {
-      const float then = Target(row - back, target);
+      const double then = Target(row - back, target);
       if (std::isfinite(then)) return then;
     }
   }
@@ -93,15 +100,18 @@ void Device::Break() {
   open = 0;
   stood_in = 0;
   known = false;
+  rowless = 0;
   std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.head), block.end(), 0.0f);
 }
 
 void Device::BeginAgain() {
   last_time_ns = 0;
+  heard_time_ns = 0;
   late = 0;
   cell_begun = false;
-  std::fill(block.begin() + static_cast<std::ptrdiff_t>(shape.cell_sum),
-            block.begin() + static_cast<std::ptrdiff_t>(shape.scale), 0.0f);
+  if (shape.cell_count == shape.scale) return;  // no grid
+  std::ranges::fill(Numbers(shape.cell_sum, shape.fields), 0.0);
+  std::ranges::fill(At(shape.cell_count, shape.fields), 0.0f);
 }
 
 }  // namespace murmurate

@@ -48,9 +48,9 @@ void Forecaster::PutLabel(Device* device, std::uint64_t row, std::int32_t* words
   for (int i = 0; i < shape_.scores; ++i) {
     const int target = i / shape_.horizons;
     const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-    const float actual = device->Target(row + static_cast<std::uint64_t>(horizon), target);
-    const float naive = device->Naive(row, target, horizon, settings_.season);
-    const float away = (actual - naive) / device->UsualError(i);
+    const double actual = device->Target(row + static_cast<std::uint64_t>(horizon), target);
+    const double naive = device->Naive(row, target, horizon, settings_.season);
+    const auto away = static_cast<float>((actual - naive) / device->UsualError(i));
     const float label = std::isfinite(away) ? std::clamp(away, -kMostErrors, kMostErrors) : 0.0f;
     std::fill_n(words + i * each, each, std::bit_cast<std::int32_t>(label));
   }

@@ -106,8 +106,8 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   const auto by_model = device->ByModel(row);
   for (int i = 0; i < shape_.scores; ++i) {
     const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-    const float naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
-    const float usual = device->UsualError(i);
+    const double naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
+    const double usual = device->UsualError(i);
     const auto mine =
         kept.subspan(static_cast<std::size_t>(i * each), static_cast<std::size_t>(each));
     for (int j = 0; j < each; ++j) {
@@ -122,9 +122,10 @@ void Forecaster::Answer(Device* device, const float* outputs) {
   }
   ++totals_.forecasts;
   if (use_)
-    use_({device->name, row, device->row_time_ns, version_, device->At(shape_.value, shape_.fields),
-          predictions_, device->usual_gap_s,
-          settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone});
+    use_({device->name, row, device->row_time_ns, version_,
+          device->Numbers(shape_.value, shape_.fields), predictions_, device->usual_gap_s,
+          settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone, device->row_sequence,
+          device->row_id});
 }
 
 /// Begins alarm_row_ for the newest row of a device, before the forecasts made at it take the place
@@ -152,7 +153,7 @@ AlarmChange Forecaster::TakeAlarm(Device* device) {
     seen.forecast = made.published;
     seen.baseline = made.baseline;
     seen.error =
-        made.score.count > 0 ? made.score.published : std::numeric_limits<float>::quiet_NaN();
+        made.score.count > 0 ? made.score.published : std::numeric_limits<double>::quiet_NaN();
     if (made.quantiles.size() < 2) continue;
     seen.low = made.quantiles.front();
     seen.high = made.quantiles.back();

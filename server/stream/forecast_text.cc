@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "server/stream/json_text.h"
@@ -11,8 +12,8 @@ namespace murmurate {
 namespace {
 
 /// Beside the targets' names, in a forecast, an error or an alarm.
-constexpr std::array<std::string_view, 7> kKeys = {"device",  "time",  "for", "skill",
-                                                   "version", "alarm", "when"};
+constexpr std::array<std::string_view, 9> kKeys = {"device", "time", "for", "skill", "version",
+                                                   "alarm",  "when", "id",  "seq"};
 
 /// put(row) for each row: in a list, unless there is one alone.
 template <typename Row, typename Put>
@@ -50,6 +51,12 @@ void EndTarget(std::string_view unit, JsonText* json) {
   json->Close('}');
 }
 
+bool HasInterval(const TargetForecast& target) {
+  return std::ranges::any_of(target.horizons, [](const HorizonForecast& row) {
+    return !std::isnan(row.low) || !std::isnan(row.high);
+  });
+}
+
 void PutCount(std::string_view key, std::uint64_t count, JsonText* json) {
   if (count == 0) return;
   json->Key(key);
@@ -82,6 +89,14 @@ void WriteForecast(const ForecastMessage& message, TimeForm time_form, std::stri
   text->clear();
   JsonText json(text);
   BeginMessage(message.device, message.time_ns, time_form, &json);
+  if (!message.id.empty()) {
+    json.Key("id");
+    json.Text(message.id);
+  }
+  if (message.sequence) {
+    json.Key("seq");
+    json.Number(*message.sequence);
+  }
   PutRows("for", message.for_ns, &json,
           [&](std::int64_t time_ns) { json.Time(time_ns, time_form); });
   for (const TargetForecast& target : message.targets) {
@@ -94,8 +109,10 @@ void WriteForecast(const ForecastMessage& message, TimeForm time_form, std::stri
     PutColumn("baseline", target.horizons, &Row::baseline, &json);
     PutRows("by", target.horizons, &json,
             [&](const Row& row) { json.Text(row.by_model ? "model" : "baseline"); });
-    PutColumn("low", target.horizons, &Row::low, &json);
-    PutColumn("high", target.horizons, &Row::high, &json);
+    if (HasInterval(target)) {
+      PutColumn("low", target.horizons, &Row::low, &json);
+      PutColumn("high", target.horizons, &Row::high, &json);
+    }
     EndTarget(target.unit, &json);
   }
   json.Key("skill");

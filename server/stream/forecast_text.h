@@ -1,10 +1,11 @@
 // What a stream publishes, as JSON: forecasts, what became of them, and how the stream is. Values
-// are written with the fewest digits that read back as the same float32; what is not finite is
-// null; a device's name is escaped. Each function overwrites `text`, which keeps its memory.
+// are written with the fewest digits that read back as the same number (a double; errors, skill and
+// coverage are float32); what is not finite is null; a device's name is escaped. Each function
+// overwrites `text`, which keeps its memory.
 //
 // Of one horizon, a target has numbers; of several, lists of them in the horizons' order:
 //
-//   {"device":"a","time":1700000000.5,"for":1700000001.5,
+//   {"device":"a","time":1700000000.5,"id":"part-7","seq":41,"for":1700000001.5,
 //    "temp":{"forecast":21.4,"model":21.4,"baseline":21.5,"by":"model","low":21.1,"high":21.8,
 //            "unit":"C"},"skill":0.12,"version":7}
 //   {"device":"a","time":1700000001.5,
@@ -16,11 +17,12 @@
 //    "refused":{"malformed":2},"fields":{"temp":{"missing":4,"out_of_range":1}}}
 //
 // Times are written in `time_form`, the one in which they came: numbers, or text if ISO 8601. A
-// unit or reason of "" is left out, as are refusals that nothing met and what is wrong with no
-// field.
+// unit, reason or id of "" is left out, as is a sequence that the sample had not, as are refusals
+// that nothing met and what is wrong with no field.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,10 +35,10 @@
 namespace murmurate {
 
 struct HorizonForecast {
-  float forecast;  ///< what is said
-  float model, baseline;
-  bool by_model;    ///< which of the two is said
-  float low, high;  ///< where the value is expected
+  double forecast;  ///< what is said
+  double model, baseline;
+  bool by_model;     ///< which of the two is said
+  double low, high;  ///< where the value is expected; NaN: not asked for, and left out
 };
 struct TargetForecast {
   std::string_view name, unit;
@@ -49,6 +51,8 @@ struct ForecastMessage {
   std::span<const TargetForecast> targets;  ///< each of as many horizons
   float skill;                              ///< 1 - error / baseline error, recently
   std::uint64_t version;                    ///< of the model
+  std::string_view id = {};                 ///< of the sample; "": none
+  std::optional<std::uint64_t> sequence = {};
 };
 void WriteForecast(const ForecastMessage& message, TimeForm time_form, std::string* text);
 
@@ -71,7 +75,7 @@ void WriteErrors(const ErrorMessage& message, TimeForm time_form, std::string* t
 
 struct TargetAlarm {
   std::string_view name, unit;
-  float value, forecast;
+  double value, forecast;
 };
 struct AlarmMessage {
   std::string_view device;

@@ -22,12 +22,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "server/stream/device.h"
+#include "server/stream/message_order.h"
 #include "server/stream/sample.h"
 #include "server/stream/stream_settings.h"
 #include "shared/experience/training_batch.h"
@@ -39,11 +41,11 @@ namespace murmurate {
 
 /// Of one target at one horizon.
 struct Prediction {
-  float published = 0;  ///< `model` or `baseline`
-  float model = 0, baseline = 0;
-  std::span<const float> quantiles;  ///< as settings.quantiles, ascending; the model's
-  bool by_model = false;             ///< which of the two is published
-  Score score;                       ///< of the forecasts that came due so far
+  double published = 0;  ///< `model` or `baseline`
+  double model = 0, baseline = 0;
+  std::span<const double> quantiles;  ///< as settings.quantiles, ascending; the model's
+  bool by_model = false;              ///< which of the two is published
+  Score score;                        ///< of the forecasts that came due so far
   /// 1 - model's error / baseline's; 0 before both are known.
   double skill() const { return score.baseline > 0 ? 1 - score.model / score.baseline : 0; }
 };
@@ -51,13 +53,15 @@ struct Prediction {
 /// All that is forecast at one row of one device; valid during the call that gets it.
 struct Forecast {
   const std::string& device;
-  std::uint64_t row = 0;                    ///< of this device
-  std::int64_t time_ns = 0;                 ///< of the row
-  std::uint64_t version = 0;                ///< of the weights; 0: none yet
-  std::span<const float> values;            ///< [fields] of the row
-  std::span<const Prediction> predictions;  ///< [targets][horizons]
-  float gap_s = 0;                          ///< that usually lies between two rows; 0 on a grid
-  AlarmChange alarm = AlarmChange::kNone;   ///< what this row did to the device's alarm
+  std::uint64_t row = 0;                       ///< of this device
+  std::int64_t time_ns = 0;                    ///< of the row
+  std::uint64_t version = 0;                   ///< of the weights; 0: none yet
+  std::span<const double> values;              ///< [fields] of the row
+  std::span<const Prediction> predictions;     ///< [targets][horizons]
+  float gap_s = 0;                             ///< that usually lies between two rows; 0 on a grid
+  AlarmChange alarm = AlarmChange::kNone;      ///< what this row did to the device's alarm
+  std::optional<std::uint64_t> sequence = {};  ///< of the sample that made the row; none on a grid
+  std::string_view id = {};                    ///< of that sample, with late labels
 };
 
 class Forecaster {
@@ -71,9 +75,18 @@ class Forecaster {
     std::uint64_t learned = 0;
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
                                   ///< or whose device began again or was forgotten
-    std::uint64_t gaps = 0;       ///< sequence numbers that never came
+    std::uint64_t gaps = 0;       ///< sequence numbers that have not come
     std::uint64_t breaks = 0;     ///< devices that began again: a silence, a restart, a set clock
     std::uint64_t drifts = 0;     ///< times that the model's errors rose for good
+    std::uint64_t late = 0;  ///< of `messages`: overtaken by later ones, by their numbers, or late
+                             ///< in a cell that was open
+    // What became of the messages. Without a grid, messages = rows + incomplete + skipped; on a
+    // grid, where these are cells, messages = rows + incomplete + skipped - empty + joined + open
+    // cells.
+    std::uint64_t incomplete = 0;  ///< a field has had no value yet, so nothing can stand in for it
+    std::uint64_t skipped = 0;  ///< values were missing, and `missing` and `max_gap` allow no row
+    std::uint64_t joined = 0;   ///< messages that came to a cell which had one
+    std::uint64_t empty = 0;    ///< cells without a message
     /// Means over the last score_over forecasts of all devices, in usual errors of the baseline.
     double model_error = 0, baseline_error = 0, published_error = 0, scored = 0;
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
@@ -94,6 +107,12 @@ class Forecaster {
   void Predict();
   /// A row of this device waits for Predict.
   bool IsDue(std::string_view device) const;
+  /// Cells that have a message and are not rows yet.
+  std::size_t open_cells() const;
+  /// Of the first device of which no row can be made, though it sends: "device pump-1 has sent 20
+  /// messages and none with a value for every field (the last one had none for hum)"; "" while
+  /// there is none.
+  const std::string& stuck() const { return stuck_; }
   void TakeWeights(const Snapshot& snapshot);
   std::uint64_t version() const { return version_; }
 
@@ -133,16 +152,20 @@ class Forecaster {
 
   std::shared_ptr<Device> Find(std::string_view name, std::int64_t now_ns);
   bool MakeRoom(std::int64_t now_ns);
-  bool Complete(Device* device, std::span<const float> values);
-  void TakeCell(const std::shared_ptr<Device>& device, std::span<const float> values,
+  bool Complete(Device* device, std::span<const double> values);
+  std::int64_t CellAt(std::int64_t time_ns) const;
+  float PutGap(Device* device, float gap_s);
+  CellState CellOf(const Device& device, std::int64_t time_ns) const;
+  void NoteRowless(Device* device);
+  void TakeCell(const std::shared_ptr<Device>& device, std::span<const double> values,
                 std::int64_t time_ns);
   void CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell);
-  void TakeRow(const std::shared_ptr<Device>& device, std::span<const float> values,
+  void TakeRow(const std::shared_ptr<Device>& device, std::span<const double> values,
                std::int64_t time_ns, float gap_s);
-  float ActualOf(int target, std::span<const float> values) const;
-  void ScoreRow(Device* device, std::span<const float> values);
-  void ScoreOne(Device* device, int i, std::uint64_t row, float actual);
-  void PutRow(Device* device, std::span<const float> values, float gap_s);
+  double ActualOf(int target, std::span<const double> values) const;
+  void ScoreRow(Device* device, std::span<const double> values);
+  void ScoreOne(Device* device, int i, std::uint64_t row, double actual);
+  void PutRow(Device* device, std::span<const double> values, float gap_s);
   void CountPair(const std::shared_ptr<Device>& device);
   bool Labelled(Device* device, std::uint64_t row) const;
   void PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const;
@@ -153,7 +176,7 @@ class Forecaster {
   Refusal SeeId(const Device& device, std::string_view id);
   void OpenLabel(Device* device);
   void PutLastLabel(Device* device, std::span<float> inputs);
-  void SeeLabel(Device* device, int i, std::uint64_t row, float value);
+  void SeeLabel(Device* device, int i, std::uint64_t row, double value);
   void CountLabel(const std::shared_ptr<Device>& device, std::uint64_t row);
   bool FillLate(TrainingBatch* batch);
   void SeeLastLabel(Device* device);
@@ -163,8 +186,9 @@ class Forecaster {
   void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
-  void LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
-                  std::span<const float> block);
+  void SaveTotals(std::uint64_t kept, const StateWriter& writer) const;
+  Status LoadTotals(bool blocks, const StateReader& reader);
+  Device* LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers);
   void StandInLine(const std::shared_ptr<Device>& device);
   void StepTails();
   void StepHeads();
@@ -187,7 +211,7 @@ class Forecaster {
   std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
   AlignedFloats inputs_, states_, outputs_, scratch_;
   AlignedFloats leaving_;  ///< of each due device: the row that left its window for the newest one
-  std::vector<float> whole_, cell_;
+  std::vector<double> whole_, cell_;
   std::uint64_t row_id_ = 0;  ///< of the row in whole_, with late labels
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
@@ -196,6 +220,7 @@ class Forecaster {
   PageHinkley drift_;
   std::vector<char> absent_;  ///< [fields] of the row in whole_: another value stands in
   Totals totals_;
+  std::string stuck_;
 };
 
 }  // namespace murmurate

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "server/stream/device_state.h"
 #include "server/stream/forecaster.h"
 #include "shared/core/check.h"
 #include "shared/core/sha256.h"
@@ -11,6 +12,7 @@
 namespace murmurate {
 namespace {
 
+constexpr std::uint64_t kFormat = 2;
 constexpr std::size_t kNumbers = 11;  ///< words of a device besides its name
 constexpr std::size_t kLongestName = 1 << 16;
 
@@ -43,6 +45,22 @@ std::uint64_t OpenOf(const DeviceShape& shape, std::uint64_t rows, std::uint64_t
   return std::min({open, complete, static_cast<std::uint64_t>(shape.most_open)});
 }
 
+Status Bent();
+
+/// Of the devices whose messages have numbers.
+Status LoadWindows(std::span<Device* const> devices, const StateReader& reader) {
+  const auto words = reader.AllWords("windows");
+  if (!words.ok()) return words.status();
+  std::span<const std::uint64_t> rest = *words;
+  for (Device* device : devices) {
+    if (device->sequences.empty()) continue;
+    const std::size_t size = std::min(rest.size(), SequenceWindow::kWords);
+    if (!device->sequences.Load(rest.first(size))) return Bent();
+    rest = rest.subspan(size);
+  }
+  return rest.empty() ? Status() : Bent();
+}
+
 Status Bent() { return InvalidData("what was saved of the stream's devices is damaged"); }
 
 }  // namespace
@@ -69,9 +87,8 @@ void Forecaster::Save(const StateWriter& writer) const {
   std::unordered_map<const Device*, std::uint32_t> given;
   for (const auto& batch : given_)
     for (const Given& one : batch) given[one.device.get()] += one.pairs;
-  std::vector<std::uint64_t> names, numbers;
-  std::vector<float> blocks;
-  blocks.reserve(devices_.size() * shape_.floats);
+  std::vector<std::uint64_t> names, numbers, windows;
+  std::vector<const Device*> devices;
   std::uint64_t all_kept = 0;
   for (const auto& [name, device] : devices_) {
     const auto waiting = given.find(device.get());
@@ -81,27 +98,35 @@ void Forecaster::Save(const StateWriter& writer) const {
     all_kept += kept;
     PutName(name, &names);
     const std::uint64_t held = device->alarm.held;
-    const std::uint64_t flags = (device->numbered ? 1 : 0) | (device->cell_begun ? 2 : 0) |
+    const std::uint64_t flags = (device->sequences.empty() ? 0 : 1) | (device->cell_begun ? 2 : 0) |
                                 (device->known ? 4 : 0) | (device->alarm.raised ? 8 : 0) |
                                 held << 32;
-    numbers.insert(numbers.end(), {device->rows, device->last_sequence,
+    numbers.insert(numbers.end(), {device->rows, device->sequences.last(),
                                    static_cast<std::uint64_t>(device->last_time_ns),
                                    static_cast<std::uint64_t>(device->last_arrival_ns),
                                    static_cast<std::uint64_t>(device->cell), kept, device->stood_in,
                                    flags, std::bit_cast<std::uint32_t>(device->usual_gap_s),
                                    std::bit_cast<std::uint32_t>(device->seen),
                                    static_cast<std::uint64_t>(device->newest_time_ns)});
-    blocks.insert(blocks.end(), device->block.begin(), device->block.end());
+    devices.push_back(device.get());
+    if (!device->sequences.empty()) device->sequences.Save(&windows);
   }
-  writer.Words("shape", {{shape_.floats, Meaning()}});
+  writer.Words("format", {{kFormat}});
+  writer.Words("shape", {{shape_.floats + shape_.doubles, Meaning()}});
   writer.Words("names", names);
   writer.Words("numbers", numbers);
-  writer.Floats("blocks", blocks);
+  writer.Words("windows", windows);
+  SaveParts(shape_, devices, writer);
   if (settings_.late_labels()) SaveLabels(writer);
+  SaveTotals(all_kept, writer);
+}
+
+/// `kept`: pairs that whoever goes on from here learns, and nothing else.
+void Forecaster::SaveTotals(std::uint64_t kept, const StateWriter& writer) const {
   const Totals& t = totals_;
-  // Who goes on from here learns what is kept and nothing else.
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
-                           t.complete - t.learned - all_kept, t.gaps, t.breaks, t.drifts}});
+                           t.complete - t.learned - kept, t.gaps, t.breaks, t.drifts}});
+  writer.Words("more_totals", {{t.late, t.incomplete, t.skipped, t.joined, t.empty}});
   writer.Doubles("errors", {{t.model_error, t.baseline_error, t.published_error, t.scored}});
   const PageHinkley::State& drift = drift_.state();
   writer.Doubles("drift", {{drift.count, drift.mean, drift.sum, drift.lowest}});
@@ -110,7 +135,9 @@ void Forecaster::Save(const StateWriter& writer) const {
 Status Forecaster::Load(const StateReader& reader) {
   std::array<std::uint64_t, 2> shape{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("shape", shape));
-  if (shape != std::array<std::uint64_t, 2>{shape_.floats, Meaning()})
+  const bool blocks = !reader.AllWords("format").ok();  // they came with format 2
+  const std::size_t size = blocks ? BlockFloats(shape_) : shape_.floats + shape_.doubles;
+  if (shape != std::array<std::uint64_t, 2>{size, Meaning()})
     return InvalidArgument(
         "the saved stream has other fields, targets, horizons, quantiles, or another window, "
         "season, grid or label_window; go on with those, or begin a new run");
@@ -122,34 +149,57 @@ Status Forecaster::Load(const StateReader& reader) {
   if (!ForEachName(*names, [&](std::string name) { all.push_back(std::move(name)); }))
     return Bent();
   if (numbers->size() != all.size() * kNumbers) return Bent();
-  std::vector<float> blocks(all.size() * shape_.floats);
-  MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
+  MURMURATE_RETURN_IF_ERROR(LoadTotals(blocks, reader));
+  std::vector<Device*> loaded;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    loaded.push_back(LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers)));
+  MURMURATE_RETURN_IF_ERROR(blocks ? LoadBlocks(shape_, loaded, reader)
+                                   : LoadParts(shape_, loaded, reader));
+  if (!blocks) MURMURATE_RETURN_IF_ERROR(LoadWindows(loaded, reader));
+  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
+}
+
+Status Forecaster::LoadTotals(bool blocks, const StateReader& reader) {
   std::array<std::uint64_t, 9> t{};
   std::array<double, 4> errors{}, drift{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("errors", errors));
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("drift", drift));
-  totals_ = {t[0], t[1], t[2],      t[3],      t[4],      t[5],     t[6],
-             t[7], t[8], errors[0], errors[1], errors[2], errors[3]};
+  std::array<std::uint64_t, 5> more{};
+  if (!blocks) MURMURATE_RETURN_IF_ERROR(reader.Words("more_totals", more));
+  totals_ = {.messages = t[0],
+             .rows = t[1],
+             .forecasts = t[2],
+             .complete = t[3],
+             .learned = t[4],
+             .unlearned = t[5],
+             .gaps = t[6],
+             .breaks = t[7],
+             .drifts = t[8],
+             .late = more[0],
+             .incomplete = more[1],
+             .skipped = more[2],
+             .joined = more[3],
+             .empty = more[4],
+             .model_error = errors[0],
+             .baseline_error = errors[1],
+             .published_error = errors[2],
+             .scored = errors[3]};
   drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
-  for (std::size_t i = 0; i < all.size(); ++i)
-    LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers),
-               std::span(blocks).subspan(i * shape_.floats, shape_.floats));
-  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
+  return {};
 }
 
-void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers,
-                            std::span<const float> block) {
+/// All but its parts.
+Device* Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers) {
   auto device = std::make_shared<Device>(name, shape_);
   device->rows = numbers[0];
-  device->last_sequence = numbers[1];
-  device->last_time_ns = static_cast<std::int64_t>(numbers[2]);
+  device->last_time_ns = device->heard_time_ns = static_cast<std::int64_t>(numbers[2]);
   device->last_arrival_ns = static_cast<std::int64_t>(numbers[3]);
   device->cell = static_cast<std::int64_t>(numbers[4]);
   if (!settings_.late_labels())
     device->open = static_cast<std::uint32_t>(OpenOf(shape_, device->rows, numbers[5]));
   device->stood_in = static_cast<std::uint32_t>(numbers[6]);
-  device->numbered = (numbers[7] & 1) != 0;
+  if ((numbers[7] & 1) != 0) device->sequences.BeginAt(numbers[1]);
   device->cell_begun = (numbers[7] & 2) != 0;
   device->known = (numbers[7] & 4) != 0;
   if (settings_.alarm)
@@ -158,9 +208,8 @@ void Forecaster::LoadDevice(const std::string& name, std::span<const std::uint64
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
   device->newest_time_ns = static_cast<std::int64_t>(numbers[10]);
-  std::copy(block.begin(), block.end(), device->block.begin());
   if (settings_.learn && device->open > 0) StandInLine(device);
-  devices_[name] = std::move(device);
+  return (devices_[name] = std::move(device)).get();
 }
 
 Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequences(
@@ -181,7 +230,8 @@ Result<std::vector<std::pair<std::string, std::uint64_t>>> Forecaster::SavedSequ
 }
 
 std::size_t Forecaster::bytes_per_device() const {
-  return sizeof(Device) + shape_.floats * sizeof(float) + LabelSlots(shape_.label_window).bytes();
+  return sizeof(Device) + shape_.floats * sizeof(float) + shape_.doubles * sizeof(double) +
+         LabelSlots(shape_.label_window).bytes();
 }
 
 }  // namespace murmurate

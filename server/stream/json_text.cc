@@ -36,7 +36,8 @@ void JsonText::Text(std::string_view text) {
   text_ += '"';
 }
 
-void JsonText::Number(float value) {
+template <typename Value>
+void JsonText::AppendNumber(Value value) {
   Separate();
   if (!std::isfinite(value)) {
     text_ += "null";
@@ -45,6 +46,9 @@ void JsonText::Number(float value) {
   char written[32];
   text_.append(written, std::to_chars(written, written + sizeof written, value).ptr);
 }
+
+template void JsonText::AppendNumber(float value);
+template void JsonText::AppendNumber(double value);
 
 void JsonText::Time(std::int64_t time_ns, TimeForm form) {
   Separate();

@@ -30,7 +30,9 @@ class JsonText {
     first_ = true;
   }
   void Text(std::string_view text);
-  void Number(float value);  ///< null when it is not finite
+  /// The fewest digits that read back as the same number; null when it is not finite.
+  void Number(float value) { AppendNumber(value); }
+  void Number(double value) { AppendNumber(value); }
   void Number(std::uint64_t value) {
     Separate();
     char written[20];
@@ -47,6 +49,8 @@ class JsonText {
     if (!first_) text_ += ',';
     first_ = false;
   }
+  template <typename Value>
+  void AppendNumber(Value value);
   void AppendEscaped(unsigned char c);
 
   std::string& text_;

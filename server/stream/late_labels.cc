@@ -14,7 +14,7 @@
 namespace murmurate {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr float kMostErrors = 10.0f;
 
 }  // namespace
@@ -36,13 +36,13 @@ void Forecaster::OpenLabel(Device* device) {
 /// What the newest row has beside its fields: the naive forecast, which is the label of the newest
 /// row that has one, and for the model how far that lies from usual labels.
 void Forecaster::PutLastLabel(Device* device, std::span<float> inputs) {
-  const auto last = device->At(shape_.label_last, shape_.targets);
-  const auto mean = device->At(shape_.label_mean, shape_.targets);
+  const auto last = device->Numbers(shape_.label_last, shape_.targets);
+  const auto mean = device->Numbers(shape_.label_mean, shape_.targets);
   for (int i = 0; i < shape_.targets; ++i) {
-    const float naive = device->label_row == 0 ? kNaN : last[i];
+    const double naive = device->label_row == 0 ? kNaN : last[i];
     device->Target(device->rows, i) = kNaN;
     device->RowNaive(device->rows, i) = naive;
-    const float away = (naive - mean[i]) / device->UsualError(i);
+    const auto away = static_cast<float>((naive - mean[i]) / device->UsualError(i));
     inputs[i] = std::isfinite(away) ? std::clamp(away, -kMostErrors, kMostErrors) : 0.0f;
   }
 }
@@ -66,18 +66,18 @@ Refusal Forecaster::TakeLabel(const Sample& label) {
 }
 
 /// Scores what was forecast at `row`, and keeps what is to be learned.
-void Forecaster::SeeLabel(Device* device, int i, std::uint64_t row, float value) {
+void Forecaster::SeeLabel(Device* device, int i, std::uint64_t row, double value) {
   const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
   const auto made = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);
   const bool interval = each > 2 && device->ScoreAt(i).count >= kScoredBefore;
   const bool outside = interval && (value < made[1] || value > made[each - 1]);
   ScoreOne(device, i, row, value);
   device->Target(row, i) = value;
-  float& mean = device->At(shape_.label_mean, shape_.targets)[i];
-  mean += (value - mean) / std::min(device->block[shape_.labels_seen] + 1.0f,
-                                    static_cast<float>(settings_.normalize_over));
+  double& mean = device->Numbers(shape_.label_mean, shape_.targets)[i];
+  mean += (value - mean) /
+          std::min<double>(device->block[shape_.labels_seen] + 1.0, settings_.normalize_over);
   if (row + 1 < device->label_row) return;
-  device->At(shape_.label_last, shape_.targets)[i] = value;
+  device->Numbers(shape_.label_last, shape_.targets)[i] = value;
   device->At(shape_.label_outside, shape_.targets)[i] = outside ? 1.0f : 0.0f;
 }
 

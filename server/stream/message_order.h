@@ -1,13 +1,19 @@
 // Where a message of a device stands among those before it, by its number and its time.
 //
-//   number not above the last:   seen already, because a message that is sent again keeps its
-//                                number and its time; unless its time is later than any before and
-//                                its number at most half of the last: then the device counts anew
-//   time before the last:        late; unless kMostLate of them came in a row, each later than the
-//                                one before: then its clock has been set back
+//   number that came already:        a duplicate, because a message that is sent again keeps its
+//                                    number and its time
+//   number below the last, not seen: overtaken by later ones (SequenceWindow): taken, in the order
+//                                    of arrival
+//   number at most half of the last,
+//   time later than any before:      the device counts anew
+//   time before the last:            late; unless kMostLate of them came in a row, each later than
+//                                    the one before: then its clock has been set back
+//
+// On a grid a message that is late or overtaken still belongs to its cell while that is open, and
+// one whose cell is closed is late by its time, whatever its number.
 //
 // So a sender that is exact (docs/streams.md) never seems to begin again: what it repeats is no
-// later than what was taken. Without a time nobody can tell a restart from a repetition, and low
+// later than what was taken. Without a time a restart cannot be told from a repetition, and low
 // numbers are refused.
 #pragma once
 
@@ -20,9 +26,12 @@ namespace murmurate {
 
 inline constexpr std::uint32_t kMostLate = 10;
 
-enum class Standing : std::uint8_t { kNext, kDuplicate, kLate, kBeginsAgain };
+enum class Standing : std::uint8_t { kNext, kOvertaken, kDuplicate, kLate, kBeginsAgain };
+
+/// What a grid says of a message's time; kNone where there is no grid.
+enum class CellState : std::uint8_t { kNone, kOpen, kClosed };
 
 /// `time_ns`: of the sample, or of its arrival if it has none. Counts late ones in `device`.
-Standing StandingOf(const Sample& sample, std::int64_t time_ns, Device* device);
+Standing StandingOf(const Sample& sample, std::int64_t time_ns, CellState cell, Device* device);
 
 }  // namespace murmurate

@@ -8,15 +8,16 @@
 //               of its name, or without a header its own place. A line with fewer columns than are
 //               asked for, or not as many as the header, is refused, as it may have been cut.
 //   floats      float32, little-endian, one per field in order and nothing else
-//   flatbuffer  the table of schemas/sample.fbs, verified; one of `values` per field
+//   flatbuffer  the table of schemas/sample.fbs, verified; one of `numbers`, or without them of
+//               `values`, per field
 //
 // What is usable of a message is used. A field that is absent, null, or not finite is missing: its
 // value is NaN. So is one outside its range (`out_of_range` counts it, not `missing`), and one that
 // is text, an object or a list where a number belongs (`wrong_type`). true is 1, false is 0. With
 // every field missing, the message is refused: kWrongType when one was of the wrong type, else
-// kNoField. Not so the rest: a time that cannot be read, a sequence that is no integer from 0 on,
-// or an id that is neither text nor such an integer refuses the message, for nobody could say where
-// it belongs. Absent or null, they are none.
+// kNoField. Not so the rest: a time that cannot be read, a sequence that is no whole number from 0
+// on (16.0 is one, up to 2^53), or an id that is neither text nor such an integer refuses the
+// message, for nobody could say where it belongs. Absent or null, they are none.
 //
 // JSON has no NaN and no number beyond 1.8e308: such a payload is malformed. Read is bounded in
 // time and memory by `max_bytes`, nests no deeper than kMaxDepth, and ends every error here.

@@ -1,5 +1,8 @@
 #include "server/stream/sample.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace murmurate {
 namespace {
 
@@ -66,6 +69,14 @@ constexpr std::array<Words, kRefusals> kWords = {{
 }};
 
 }  // namespace
+
+std::uint64_t RefusalCounts::sum() const {
+  return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+}
+
+void RefusalCounts::GoOnFrom(std::span<const std::uint64_t> counts) {
+  std::ranges::copy(counts.first(std::min(counts.size(), counts_.size())), counts_.begin());
+}
 
 const char* WordOf(Refusal refusal) { return kWords[static_cast<std::size_t>(refusal)].word; }
 

@@ -11,17 +11,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace murmurate {
 
+/// The square of such a number, and sums of squares, are float32 numbers. What lies beyond is out
+/// of range.
+inline constexpr double kMostUsable = 1e15;
+
 struct Sample {
   std::string device;        ///< "": the one device of a topic without {device}
   std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: the message has no time, take arrival
   std::optional<std::uint64_t> sequence;  ///< counts a device's messages
-  std::vector<float> values;  ///< one per declared field, in order; NaN: missing or out of range
-  std::string id;             ///< what a later label refers to; "": none
+  std::vector<double> values;  ///< one per declared field, in order; NaN: missing or out of range
+  std::string id;              ///< what a later label refers to; "": none
 };
 
 enum class Refusal : std::uint8_t {
@@ -59,10 +64,17 @@ const char* SentenceOf(Refusal refusal);
 /// How many messages met each refusal; at kNone, how many were taken.
 class RefusalCounts {
  public:
-  void Add(Refusal refusal) { ++counts_[static_cast<std::size_t>(refusal)]; }
+  void Add(Refusal refusal, std::uint64_t times = 1) {
+    counts_[static_cast<std::size_t>(refusal)] += times;
+  }
   std::uint64_t operator[](Refusal refusal) const {
     return counts_[static_cast<std::size_t>(refusal)];
   }
+  std::uint64_t sum() const;  ///< all messages
+  /// For a checkpoint, in the order of Refusal.
+  std::span<const std::uint64_t> all() const { return counts_; }
+  /// Goes on from those; of fewer words the others stay as they are.
+  void GoOnFrom(std::span<const std::uint64_t> counts);
 
  private:
   std::array<std::uint64_t, kRefusals> counts_ = {};

@@ -10,8 +10,7 @@
 namespace murmurate {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr double kMaxFloat = std::numeric_limits<float>::max();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -22,8 +21,8 @@ SampleDraft::SampleDraft(const PayloadSettings& settings)
       found_(settings.fields.size()),
       counts_(settings.fields.size()) {
   for (const FieldSettings& field : settings.fields) {
-    ranges_.push_back({std::max(field.min.value_or(-kMaxFloat), -kMaxFloat),
-                       std::min(field.max.value_or(kMaxFloat), kMaxFloat)});
+    ranges_.push_back({std::max(field.min.value_or(-kMostUsable), -kMostUsable),
+                       std::min(field.max.value_or(kMostUsable), kMostUsable)});
   }
 }
 
@@ -61,7 +60,7 @@ void SampleDraft::PutNumber(int slot, double value) {
     found_[i] = Found::kOutOfRange;
   } else {
     found_[i] = Found::kNumber;
-    sample_->values[i] = static_cast<float>(value);
+    sample_->values[i] = value;
   }
 }
 
@@ -100,6 +99,12 @@ void SampleDraft::PutInteger(int slot, std::uint64_t value) {
 void SampleDraft::PutDecimal(int slot, double value, std::string_view written) {
   if (!IsFirst(slot)) return;
   if (slot >= 0) return PutNumber(slot, value);
+  const bool counts =
+      !written.empty() && value >= 0 && value <= 0x1p53 && value == std::floor(value);
+  if (slot == kSequenceSlot && counts) {  // 16.0
+    sample_->sequence = static_cast<std::uint64_t>(value);
+    return;
+  }
   if (slot != kTimeSlot) return Refuse(Refusal::kWrongType);
   if (time_form_ == TimeForm::kIso8601) return Refuse(Refusal::kBadTime);
   PutTime(TimeOfDecimal(written, time_form_));

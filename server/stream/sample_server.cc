@@ -126,7 +126,7 @@ void SampleServer::HearKnown(Peer* peer, const wire::Header& header) {
   const wire::Body& body = std::get<wire::Decoded>(decoded).body;
   if (const auto* sample = std::get_if<wire::Sample>(&body)) {
     ++peer->unanswered;
-    TakeSample(*sample, {message_.peer, peer->session, number});
+    TakeSample(*sample, {message_.peer, peer->session, number, peer->doubles});
   } else if (const auto* hello = std::get_if<wire::StreamHello>(&body)) {
     Greet(*hello, header);
   } else if (const auto* ping = std::get_if<wire::Ping>(&body)) {
@@ -187,9 +187,10 @@ void SampleServer::Greet(const wire::StreamHello& hello, const wire::Header& hea
                       "): send for several devices over one connection",
                   0);
   Peer& peer = peers_[message_.peer];
-  peer = {header.sender, ++sessions_, hello.sequence, 0, now_ns, true, {}, 0};
+  peer = {header.sender, ++sessions_, hello.sequence, 0, hello.doubles, now_ns, true, {}, 0};
   has_news_ = true;
-  wire::StreamOk ok{incarnation_, hello.number, settings_.credit, settings_.stream, {}, {}, {}, {}};
+  wire::StreamOk ok{incarnation_, hello.number, settings_.credit, settings_.stream, {}, {}, {},
+                    {},           true};
   for (const FieldSettings& field : settings_.fields) ok.fields.push_back(field.name);
   for (const int target : settings_.forecast.targets)
     ok.targets.push_back(static_cast<std::uint32_t>(target));
@@ -248,6 +249,7 @@ void SampleServer::TakeSample(const wire::Sample& sample, const Asked& asked) {
   if (outcome.due && outcome.made_rows) {
     waiting_.push_back({sample_.device, asked});
   } else if (came_early_ && outcome.made_rows) {
+    std::get<wire::Forecast>(early_).doubles = asked.doubles;
     Answer(asked, early_);
   } else {
     Answer(asked, wire::Taken{});
@@ -266,6 +268,7 @@ void SampleServer::Give(const Forecast& forecast) {
     return;
   }
   FillForecast(forecast, &std::get<wire::Forecast>(forecast_));
+  std::get<wire::Forecast>(forecast_).doubles = found->asked.doubles;
   Answer(found->asked, forecast_);
   if (found == begin) {
     ++answered_;  // as good as always: forecasts come in the order of the rows

@@ -119,6 +119,7 @@ class SampleServer {
     std::uint64_t sender = 0, session = 0;  ///< `session` counts all that ever began here
     std::uint64_t last_number = 0;
     std::uint32_t unanswered = 0;
+    bool doubles = false;  ///< it reads FORECASTs with doubles
     std::int64_t heard_ns = 0;
     bool greeting = false;             ///< is being told all of committed_
     std::vector<std::size_t> to_tell;  ///< otherwise: indices of committed_
@@ -128,6 +129,7 @@ class SampleServer {
   struct Asked {
     PeerId peer;
     std::uint64_t session = 0, number = 0;
+    bool doubles = false;
   };
   struct Waiting {
     std::string device;

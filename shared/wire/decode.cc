@@ -40,12 +40,12 @@ bool IsReport(MessageType type) {
 
 bool HasNumbersOfAStream(MessageType type) {
   return type == MessageType::kStreamHello || type == MessageType::kStreamOk ||
-         type == MessageType::kSample || type == MessageType::kForecast ||
-         type == MessageType::kSamplesCommitted;
+         type == MessageType::kSample || type == MessageType::kSamplesCommitted;
 }
 
 std::size_t MostMetadataBytes(MessageType type) {
   if (type == MessageType::kHello || type == MessageType::kHelloOk) return kMaxHelloBytes;
+  if (type == MessageType::kForecast) return kMaxForecastBytes;
   return IsReport(type) || HasNumbersOfAStream(type) ? kMaxGreetingBytes : kMaxMetadataBytes;
 }
 

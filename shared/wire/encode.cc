@@ -207,7 +207,7 @@ struct Writer {
     const auto name = builder.CreateString(hello.name), stream = builder.CreateString(hello.stream);
     builder.Finish(fb::CreateStreamHello(builder, hello.min_major, hello.max_major, name, stream,
                                          builder.CreateVectorOfStrings(hello.fields), hello.number,
-                                         hello.sequence));
+                                         hello.sequence, hello.doubles));
     return MessageType::kStreamHello;
   }
 
@@ -217,20 +217,35 @@ struct Writer {
     const auto targets = builder.CreateVector(ok.targets);
     const auto horizons = builder.CreateVector(ok.horizons);
     builder.Finish(fb::CreateStreamOk(builder, ok.incarnation, ok.number, ok.credit, stream, fields,
-                                      targets, horizons, builder.CreateVector(ok.quantiles)));
+                                      targets, horizons, builder.CreateVector(ok.quantiles),
+                                      ok.doubles));
     return MessageType::kStreamOk;
+  }
+
+  Offset<flatbuffers::Vector<float>> Narrow(const std::vector<double>& numbers) {
+    return builder.CreateVector(std::vector<float>(numbers.begin(), numbers.end()));
+  }
+
+  Offset<flatbuffers::Vector<double>> NumbersOf(const Forecast& forecast) {
+    std::vector<double> numbers;
+    for (const ForecastValue& v : forecast.values)
+      numbers.insert(numbers.end(), {v.forecast, v.model, v.baseline});
+    numbers.insert(numbers.end(), forecast.quantiles.begin(), forecast.quantiles.end());
+    return builder.CreateVector(numbers);
   }
 
   MessageType operator()(const Sample& sample) {
     const auto device = builder.CreateString(sample.device);
     const auto id = sample.id.empty() ? 0 : builder.CreateString(sample.id);
-    const auto values = builder.CreateVector(sample.values);
+    const auto values = sample.doubles ? 0 : Narrow(sample.values);
+    const auto numbers = sample.doubles ? builder.CreateVector(sample.values) : 0;
     fb::SampleBuilder table(builder);
     table.add_device(device);
     table.add_time_ns(sample.time_ns);
     if (sample.sequence) table.add_sequence(*sample.sequence);
     if (!sample.id.empty()) table.add_id(id);
-    table.add_values(values);
+    if (sample.doubles) table.add_numbers(numbers);
+    if (!sample.doubles) table.add_values(values);
     builder.Finish(table.Finish());
     return MessageType::kSample;
   }
@@ -239,12 +254,14 @@ struct Writer {
     fb::ForecastValue* values = nullptr;
     const auto list = builder.CreateUninitializedVectorOfStructs(forecast.values.size(), &values);
     for (const ForecastValue& v : forecast.values)
-      *values++ = fb::ForecastValue(v.forecast, v.model, v.baseline, v.error, v.baseline_error,
+      *values++ = fb::ForecastValue(static_cast<float>(v.forecast), static_cast<float>(v.model),
+                                    static_cast<float>(v.baseline), v.error, v.baseline_error,
                                     v.coverage, v.count, v.by_model ? 1 : 0);
     const auto due = builder.CreateVector(forecast.due_ns);
+    const auto quantiles = forecast.doubles ? 0 : Narrow(forecast.quantiles);
     builder.Finish(fb::CreateForecast(builder, forecast.row, forecast.time_ns, forecast.version,
-                                      forecast.alarm, due, list,
-                                      builder.CreateVector(forecast.quantiles)));
+                                      forecast.alarm, due, list, quantiles,
+                                      forecast.doubles ? NumbersOf(forecast) : 0));
     return MessageType::kForecast;
   }
 

@@ -33,6 +33,8 @@ inline constexpr std::size_t kMaxMetadataBytes = 4096;
 /// JOIN lists specs, ADMIN_OK holds a report, SAMPLE and FORECAST have as
 /// many numbers as the stream: these may be larger.
 inline constexpr std::size_t kMaxGreetingBytes = 256 * 1024;
+/// FORECAST: 4096 values at as many horizons, in doubles.
+inline constexpr std::size_t kMaxForecastBytes = 320 * 1024;
 /// HELLO and HELLO_OK: 4 and 12 bytes an agent beside names, spaces and specs.
 inline constexpr std::size_t kMaxHelloBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxModels = 64;     ///< of one client

@@ -21,6 +21,10 @@ std::vector<Number> Numbers(BodyReader& in, const flatbuffers::Vector<Number>* v
   return numbers;
 }
 
+std::vector<double> Widened(const std::vector<float>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
 using Strings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
 std::vector<std::string> FieldNames(BodyReader& in, const Strings* list) {
@@ -43,6 +47,7 @@ Body Read(BodyReader& in, const fb::StreamHello& from) {
   hello.fields = FieldNames(in, from.fields());
   hello.number = from.number();
   hello.sequence = from.sequence();
+  hello.doubles = from.doubles();
   return hello;
 }
 
@@ -59,6 +64,7 @@ Body Read(BodyReader& in, const fb::StreamOk& from) {
     in.Expect(target < ok.fields.size(), "target", "one of the fields");
   ok.horizons = Numbers(in, from.horizons(), "horizons", kMaxHorizons);
   ok.quantiles = Numbers(in, from.quantiles(), "quantiles", kMaxQuantiles);
+  ok.doubles = from.doubles();
   in.Expect(!ok.fields.empty() && !ok.targets.empty() && !ok.horizons.empty(), "stream",
             "fields, targets and horizons");
   return ok;
@@ -70,12 +76,30 @@ Body Read(BodyReader& in, const fb::Sample& from) {
   sample.time_ns = from.time_ns();
   if (const auto sequence = from.sequence()) sample.sequence = *sequence;
   if (from.id() != nullptr) sample.id = Name(in, from.id(), "id");
-  sample.values = Numbers(in, from.values(), "values", kMaxStreamFields);
+  sample.doubles = from.numbers() != nullptr;
+  sample.values = sample.doubles ? Numbers(in, from.numbers(), "numbers", kMaxStreamFields)
+                                 : Widened(Numbers(in, from.values(), "values", kMaxStreamFields));
   return sample;
 }
 
+/// Of each value its forecast, model and baseline, and all quantiles behind them.
+void TakeNumbers(BodyReader& in, const flatbuffers::Vector<double>& from, Forecast* forecast) {
+  const std::vector<double> numbers =
+      Numbers(in, &from, "numbers", 3 * kMaxForecastValues + kMaxForecastNumbers);
+  const std::size_t of_values = 3 * forecast->values.size();
+  in.Expect(numbers.size() >= of_values, "numbers", "three for each value");
+  if (!in.ok()) return;
+  const double* next = numbers.data();
+  for (ForecastValue& value : forecast->values) {
+    value.forecast = *next++;
+    value.model = *next++;
+    value.baseline = *next++;
+  }
+  forecast->quantiles.assign(next, numbers.data() + numbers.size());
+}
+
 Body Read(BodyReader& in, const fb::Forecast& from) {
-  Forecast forecast{from.row(), from.time_ns(), from.version(), from.alarm(), {}, {}, {}};
+  Forecast forecast{from.row(), from.time_ns(), from.version(), from.alarm()};
   in.Expect(forecast.alarm <= 2, "alarm", "0 to 2");
   forecast.due_ns = Numbers(in, from.due_ns(), "due times", kMaxHorizons);
   const std::size_t count =
@@ -86,7 +110,11 @@ Body Read(BodyReader& in, const fb::Forecast& from) {
     forecast.values.push_back({v.forecast(), v.model(), v.baseline(), v.error(), v.baseline_error(),
                                v.coverage(), v.count(), (v.flags() & 1) != 0});
   }
-  forecast.quantiles = Numbers(in, from.quantiles(), "quantiles", kMaxForecastNumbers);
+  forecast.doubles = from.numbers() != nullptr;
+  if (forecast.doubles)
+    TakeNumbers(in, *from.numbers(), &forecast);
+  else
+    forecast.quantiles = Widened(Numbers(in, from.quantiles(), "quantiles", kMaxForecastNumbers));
   return forecast;
 }
 

@@ -27,6 +27,7 @@ struct StreamHello {
   std::vector<std::string> fields;  ///< that its samples have, in order; none: not said
   std::uint32_t number = 0;         ///< counts this client's STREAM_HELLOs
   std::uint64_t sequence = 0;       ///< of its last SAMPLE
+  bool doubles = false;             ///< it reads FORECASTs with doubles
 };
 
 struct StreamOk {
@@ -38,6 +39,7 @@ struct StreamOk {
   std::vector<std::uint32_t> targets;   ///< indices of fields
   std::vector<std::uint32_t> horizons;  ///< rows ahead
   std::vector<double> quantiles;
+  bool doubles = false;  ///< SAMPLEs with doubles are read
 };
 
 struct Sample {
@@ -45,11 +47,12 @@ struct Sample {
   std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: it counts as it arrives
   std::optional<std::uint64_t> sequence;
   std::string id;
-  std::vector<float> values;  ///< one for each field; NaN: missing
+  std::vector<double> values;  ///< one for each field; NaN: missing
+  bool doubles = false;        ///< how they travel; else as float32
 };
 
 struct ForecastValue {
-  float forecast = 0, model = 0, baseline = 0;
+  double forecast = 0, model = 0, baseline = 0;
   float error = 0, baseline_error = 0;  ///< NaN: not known yet
   float coverage = 0;                   ///< NaN: not known
   std::uint32_t count = 0;
@@ -63,7 +66,8 @@ struct Forecast {
   std::uint8_t alarm = 0;  ///< 1: raised, 2: cleared
   std::vector<std::int64_t> due_ns;
   std::vector<ForecastValue> values;
-  std::vector<float> quantiles;
+  std::vector<double> quantiles;
+  bool doubles = false;  ///< how these and forecast, model and baseline travel; else as float32
 };
 
 struct Taken {};

@@ -65,7 +65,7 @@ class AnyMessage {
             .separate_value = false};
   }
   static void Check(const Forecast& forecast) {
-    for (const float value : forecast.values) Require(std::isfinite(value));
+    for (const double value : forecast.values) Require(std::isfinite(value));
     for (const Prediction& prediction : forecast.predictions)
       Require(std::isfinite(prediction.published));
   }

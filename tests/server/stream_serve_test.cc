@@ -312,6 +312,26 @@ TEST_F(ServeStream, AnAlarmIsPublishedWhenItIsRaisedAndWhenItIsCleared) {
   EXPECT_EQ(server.Wait(20), 0) << server.Errors();
 }
 
+/// Both listen where they usually do, which is not where games look for a learner.
+TEST_F(ServeStream, TwoOfOneHostRunSideBySideAndStatusKnowsTheOneOfItsFolder) {
+  const std::string sockets = "[server]\nlisten = [\"ipc\"]\n", config = ConfigFor(broker_);
+  ASSERT_TRUE(config.starts_with(sockets));
+  place_.Write("sensors.toml", config.substr(sockets.size()));
+  place_.Write("others.toml", config.substr(sockets.size()));
+  Process first(place_.path(), {"serve", "sensors.toml"});
+  Process second(place_.path(), {"serve", "others.toml", "--set", "run.dir=elsewhere"});
+  ASSERT_TRUE(first.Says(": connected")) << first.Errors();
+  ASSERT_TRUE(second.Says(": connected")) << second.Errors();
+  EXPECT_THAT(place_.Read("runs/sensors/address.json"), testing::Not(HasSubstr("tcp://")));
+  EXPECT_THAT(RunMurmurate(place_.path(), {"status"}).output, HasSubstr("run sensors ("));
+  EXPECT_THAT(RunMurmurate(place_.path(), {"status", "--set", "run.dir=elsewhere"}).output,
+              HasSubstr("run others ("));
+  for (Process* server : {&first, &second}) {
+    server->Send(SIGINT);
+    EXPECT_EQ(server->Wait(20), 0);
+  }
+}
+
 TEST(ServeStreamRefusal, TrainSaysThatStreamsAreServed) {
   Workplace place;
   place.Write("s.toml", "[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\n");

@@ -37,9 +37,9 @@ class Alarms {
     };
   }
   /// What each row did: nothing, raised, cleared.
-  std::string Say(const std::string& device, std::vector<float> values) {
+  std::string Say(const std::string& device, std::vector<double> values) {
     changes.clear();
-    for (const float value : values) {
+    for (const double value : values) {
       EXPECT_EQ(run.Say(device, {value}, time_s++), Refusal::kNone);
       run.forecaster.Predict();
     }
@@ -115,11 +115,11 @@ TEST_P(Outside, IsAValueBeyondTheIntervalThatWasForecastForItAFirstHorizonAgo) {
   AlgorithmSettings algorithm = Forecasting::Algorithm(4, 64, 1e-3);
   algorithm.label_quantiles = settings.quantiles;
   Forecasting run(settings, SpecOf(settings, Gru(8)), algorithm);
-  std::deque<std::pair<float, float>> intervals;  // of the two rows before this one
+  std::deque<std::pair<double, double>> intervals;  // of the two rows before this one
   bool raised = false;
   int row = 0, changes = 0;
   run.on_forecast = [&](const Forecast& all) {
-    const float x = all.values[0];
+    const double x = all.values[0];
     const bool known = row >= 21;  // 20 have been scored: rows 2 to 21
     const bool outside = known && (x < intervals[0].first || x > intervals[0].second);
     const AlarmChange expected = outside == raised ? AlarmChange::kNone

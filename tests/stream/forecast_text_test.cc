@@ -35,7 +35,7 @@ std::string Forecast(std::string_view device, std::vector<HorizonForecast> rows,
 }
 
 TEST(ForecastText, AForecastOfOneHorizonHasNumbers) {
-  EXPECT_EQ(Forecast("pump", {{21.4f, 21.4f, 21.5f, true, 21.1f, 21.8f}}),
+  EXPECT_EQ(Forecast("pump", {{21.4, 21.4, 21.5, true, 21.1, 21.8}}),
             R"({"device":"pump","time":1700000000.5,"for":1700000001.5,)"
             R"("temp":{"forecast":21.4,"model":21.4,"baseline":21.5,"by":"model",)"
             R"("low":21.1,"high":21.8,"unit":"C"},"skill":0.125,"version":7})");
@@ -50,11 +50,31 @@ TEST(ForecastText, AForecastOfSeveralHorizonsHasLists) {
 }
 
 TEST(ForecastText, WhatIsNotFiniteIsNull) {
-  const Json json = Json::parse(Forecast("", {{kNan, kInfinity, -kInfinity, false, kNan, kNan}}));
+  const Json json =
+      Json::parse(Forecast("", {{kNan, kInfinity, -kInfinity, false, kInfinity, kNan}}));
   for (const char* key : {"forecast", "model", "baseline", "low", "high"}) {
     EXPECT_TRUE(json["temp"][key].is_null()) << key;
   }
   EXPECT_EQ(json["device"], "");
+}
+
+TEST(ForecastText, AnIntervalThatWasNotAskedForIsLeftOut) {
+  EXPECT_EQ(
+      Forecast("pump", {{1, 1, 2, true, kNan, kNan}}, TimeForm::kSeconds, "temp", ""),
+      R"({"device":"pump","time":1700000000.5,"for":1700000001.5,)"
+      R"("temp":{"forecast":1,"model":1,"baseline":2,"by":"model"},"skill":0.125,"version":7})");
+}
+
+TEST(ForecastText, SaysWhichSampleItIsOf) {
+  const HorizonForecast row{123456792, 1, 2, true, kNan, kNan};
+  const TargetForecast target{"meter", "", {&row, 1}};
+  const std::int64_t for_ns = 1700000001500000000;
+  std::string text;
+  WriteForecast({"pump", 1700000000500000000, {&for_ns, 1}, {&target, 1}, 0, 7, "part-7", 41},
+                TimeForm::kSeconds, &text);
+  EXPECT_EQ(text, R"({"device":"pump","time":1700000000.5,"id":"part-7","seq":41,)"
+                  R"("for":1700000001.5,"meter":{"forecast":123456792,"model":1,"baseline":2,)"
+                  R"("by":"model"},"skill":0,"version":7})");
 }
 
 TEST(ForecastText, IsoTimesAreText) {
@@ -91,14 +111,14 @@ TEST(ForecastText, BytesThatAreNoUtf8BecomeTheReplacementCharacter) {
   }
 }
 
-TEST(ForecastText, EveryFloatComesBackAsTheSameFloat) {
+TEST(ForecastText, EveryDoubleComesBackAsTheSameDouble) {
   Random random(11);
   for (int i = 0; i < 20'000; ++i) {
-    const float value = std::bit_cast<float>(static_cast<std::uint32_t>(random.Next()));
+    const auto value = std::bit_cast<double>(random.Next());
     const Json json = Json::parse(Forecast("a", {{value, 0, 0, true, 0, 0}}));
     const Json& written = json["temp"]["forecast"];
     if (std::isfinite(value)) {
-      ASSERT_EQ(static_cast<float>(written.get<double>()), value);
+      ASSERT_EQ(written.get<double>(), value);
     } else {
       ASSERT_TRUE(written.is_null());
     }

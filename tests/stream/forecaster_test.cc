@@ -135,8 +135,8 @@ TEST_P(Series, GoesOnFromWhatWasSavedAsIfItHadNeverStopped) {
   Forecasting again(settings, spec);
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
   again.forecaster.TakeWeights(*whole.learner.TakeSnapshot());
-  std::vector<float> one, other;
-  const auto note = [](std::vector<float>* to) {
+  std::vector<double> one, other;
+  const auto note = [](std::vector<double>* to) {
     return [to](const Forecast& all) {
       for (const Prediction& p : all.predictions) to->insert(to->end(), {p.model, p.published});
     };
@@ -156,7 +156,7 @@ TEST(Quantiles, HoldTheirShareOfTheValues) {
   Forecasting run(settings, SpecOf(settings, Gru(8)), algorithm);
   Random random(5);
   int inside = 0, counted = 0;
-  float low = 0, high = 0;
+  double low = 0, high = 0;
   run.on_forecast = [&](const Forecast& all) {
     ASSERT_EQ(all.predictions[0].quantiles.size(), 2u);
     low = all.predictions[0].quantiles[0];
@@ -182,7 +182,7 @@ TEST(Season, IsTheNaiveForecastOnceItHasBeenSeen) {
   settings.season = 10;
   settings.learn = false;
   Forecasting run(settings, SpecOf(settings, Gru(8)));
-  float baseline = 0;
+  double baseline = 0;
   run.on_forecast = [&](const Forecast& all) { baseline = all.predictions[0].baseline; };
   for (int i = 0; i < 40; ++i) {
     if (i > 0 && i < 10) {

@@ -49,7 +49,7 @@ class Forecasting {
   }
 
   /// A message of device `name` with one value a second.
-  Refusal Say(const std::string& name, std::vector<float> values, double time_s) {
+  Refusal Say(const std::string& name, std::vector<double> values, double time_s) {
     sample_.device = name;
     sample_.values = std::move(values);
     sample_.time_ns = static_cast<std::int64_t>(time_s * 1e9) + 1;

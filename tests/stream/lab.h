@@ -52,9 +52,9 @@ class Lab : public Forecasting {
     return refusal;
   }
   Refusal Label(const std::string& id, float quality, const std::string& device = "pump") {
-    return Label(id, std::vector{quality}, device);
+    return Label(id, std::vector<double>{quality}, device);
   }
-  Refusal Label(const std::string& id, std::vector<float> values,
+  Refusal Label(const std::string& id, std::vector<double> values,
                 const std::string& device = "pump") {
     murmurate::Sample label;
     label.device = device;
@@ -70,7 +70,7 @@ class Lab : public Forecasting {
   const Forecaster::Totals& totals() const { return forecaster.totals(); }
 
   Prediction last;
-  std::vector<float> all;  ///< what the model said at each row
+  std::vector<double> all;  ///< what the model said at each row
 
  private:
   std::int64_t now_s_ = 1'700'000'000;

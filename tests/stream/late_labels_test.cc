@@ -222,7 +222,7 @@ TEST(LateLabels, OfSeveralTargetsComeTogether) {
   settings.labels.push_back({"hardness", ""});
   settings.targets = {2, 3};
   Lab lab(settings);
-  std::vector<float> baselines;
+  std::vector<double> baselines;
   lab.on_forecast = [&](const Forecast& made) {
     baselines = {made.predictions[0].baseline, made.predictions[1].baseline};
   };
@@ -230,7 +230,7 @@ TEST(LateLabels, OfSeveralTargetsComeTogether) {
   EXPECT_EQ(lab.Label("1", {3, std::nanf("")}), Refusal::kMissingField);
   EXPECT_EQ(lab.Label("1", {3, 7}), Refusal::kNone);
   ASSERT_EQ(lab.Sample("2", 0), Refusal::kNone);
-  EXPECT_EQ(baselines, (std::vector<float>{3, 7}));
+  EXPECT_EQ(baselines, (std::vector<double>{3, 7}));
   EXPECT_EQ(lab.Label("2", {4, 9}), Refusal::kNone);
   EXPECT_EQ(lab.totals().scored, 2);
   EXPECT_EQ(lab.totals().complete, 2u) << "labels";
@@ -239,8 +239,9 @@ TEST(LateLabels, OfSeveralTargetsComeTogether) {
 TEST(LateLabels, TakeMemoryThatIsStated) {
   const std::size_t few = Lab(Late(4, 8)).forecaster.bytes_per_device();
   const std::size_t many = Lab(Late(4, 108)).forecaster.bytes_per_device();
-  // 6 inputs, forecast, by whom, naive and label of a row are floats; an id of 8 bytes, a state.
-  EXPECT_EQ(many - few, 100u * ((6 + 4) * 4 + 9));
+  // 6 inputs and by whom are floats, forecast, naive and label of a row doubles; an id of 8 bytes,
+  // a state.
+  EXPECT_EQ(many - few, 100u * (7 * 4 + 3 * 8 + 9));
 }
 
 TEST(LabelSlots, KnowTheSampleByItsIdAlone) {

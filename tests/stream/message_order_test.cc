@@ -101,7 +101,10 @@ TEST(AClockThatIsSetBack, LeavesTheNumbersAsTheyAre) {
   for (int i = 21; i <= 30; ++i) ASSERT_EQ(device.Say(i, i, i), Refusal::kTimeRunsBack);
   ASSERT_EQ(device.Say(31, 31, 31), Refusal::kNone);
   EXPECT_EQ(device.totals().gaps, 10u) << "that were refused";
-  EXPECT_EQ(device.Say(25, 25, 32), Refusal::kDuplicate);
+  EXPECT_EQ(device.Say(15, 15, 32), Refusal::kDuplicate);
+  EXPECT_EQ(device.Say(25, 25, 32), Refusal::kNone) << "it was refused, so it is no duplicate";
+  EXPECT_EQ(device.totals().gaps, 9u);
+  EXPECT_EQ(device.Say(25, 25, 33), Refusal::kDuplicate);
 }
 
 TEST(AClockThatIsSetBack, LeavesWhatWasTakenBeforeItKnown) {
@@ -134,6 +137,61 @@ TEST(AClockThatIsSetBack, BeginsTheGridAgainToo) {
   for (int i = 0; i < 10; ++i) ASSERT_EQ(device.Say(0, 200 + i, 200 + i), Refusal::kTimeRunsBack);
   for (int i = 0; i < 4; ++i) ASSERT_EQ(device.Say(0, 211 + 5 * i, 211), Refusal::kNone);
   EXPECT_EQ(device.totals().rows, 20u) << "the cell of before is none, one has come since";
+}
+
+TEST(Overtaken, PairsAreTakenAndAreNeitherGapsNorDuplicates) {
+  Sensor device;
+  for (const int i : {1, 2, 4, 3, 6, 5, 8, 7, 10, 9})
+    EXPECT_EQ(device.Say(i, i, 10 + i), Refusal::kNone) << i;
+  EXPECT_EQ(device.totals().messages, 10u);
+  EXPECT_EQ(device.totals().rows, 10u);
+  EXPECT_EQ(device.totals().late, 4u);
+  EXPECT_EQ(device.totals().gaps, 0u);
+  EXPECT_EQ(device.totals().breaks, 0u);
+  EXPECT_EQ(device.Say(5, 5, 30), Refusal::kDuplicate);
+  EXPECT_EQ(device.Say(11, 11, 30), Refusal::kNone);
+}
+
+TEST(Overtaken, TheFirstMessageOfAllIsTakenToo) {
+  Sensor device;
+  EXPECT_EQ(device.Say(2, 2, 10), Refusal::kNone);
+  EXPECT_EQ(device.Say(1, 1, 10), Refusal::kNone);
+  EXPECT_EQ(device.totals().gaps, 0u);
+  EXPECT_EQ(device.totals().late, 1u);
+}
+
+/// What a client of QoS 1 sends after its broker was away: the newest message, then its queue.
+TEST(Overtaken, AQueueBehindTheNewestMessageIsTakenWhole) {
+  for (const bool stamped : {true, false}) {
+    Sensor device;
+    const auto say = [&](int i) { return device.Say(i, stamped ? 0.01 * i : 0, 100); };
+    for (int i = 1; i <= 1045; ++i) ASSERT_EQ(say(i), Refusal::kNone);
+    ASSERT_EQ(say(2856), Refusal::kNone);
+    EXPECT_EQ(device.totals().gaps, 1810u);
+    for (int i = 1046; i < 2856; ++i) ASSERT_EQ(say(i), Refusal::kNone) << i;
+    for (int i = 1046; i <= 2856; ++i) ASSERT_EQ(say(i), Refusal::kDuplicate) << i;
+    ASSERT_EQ(say(2857), Refusal::kNone);
+    EXPECT_EQ(device.totals().messages, 2857u);
+    EXPECT_EQ(device.totals().rows, 2857u);
+    EXPECT_EQ(device.totals().late, 1810u);
+    EXPECT_EQ(device.totals().gaps, 0u);
+    EXPECT_EQ(device.totals().breaks, 0u);
+  }
+}
+
+TEST(ALateMessage, BelongsToItsCellWhileThatIsOpen) {
+  ForecastSettings settings = OneField(4);
+  settings.every_s = 10;
+  Sensor device(settings);
+  ASSERT_EQ(device.Say(0, 101, 200), Refusal::kNone);
+  ASSERT_EQ(device.Say(0, 108, 200), Refusal::kNone);
+  EXPECT_EQ(device.Say(0, 106.5, 200), Refusal::kNone) << "1.5 s late";
+  ASSERT_EQ(device.Say(0, 111, 200), Refusal::kNone);
+  EXPECT_EQ(device.Say(0, 109, 200), Refusal::kTimeRunsBack) << "its cell is a row";
+  EXPECT_EQ(device.totals().messages, 4u);
+  EXPECT_EQ(device.totals().late, 1u);
+  EXPECT_EQ(device.totals().rows, 1u);
+  EXPECT_EQ(device.totals().joined, 2u);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(PayloadDamage, EveryTruncationIsRefused) {
 void ExpectUsable(const Sample& sample, std::string_view payload) {
   int usable = 0;
   ASSERT_EQ(sample.values.size(), 3U);
-  for (const float value : sample.values) usable += std::isfinite(value);
+  for (const double value : sample.values) usable += std::isfinite(value);
   EXPECT_GT(usable, 0) << payload;
   EXPECT_FALSE(sample.values[0] < -40 || sample.values[0] > 60) << payload;
   EXPECT_FALSE(sample.values[1] < 0) << payload;

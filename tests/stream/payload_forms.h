@@ -10,7 +10,7 @@
 
 namespace murmurate {
 
-inline const std::vector<float> kValues = {21.5f, 40.25f, 0.5f};
+inline const std::vector<double> kValues = {21.5, 40.25, 0.5};
 
 struct Form {
   PayloadSettings settings;
@@ -29,12 +29,14 @@ inline std::vector<Form> Forms() {
   csv.sequence = "5";
   csv.id = "6";
   csv.time_form = TimeForm::kIso8601;
+  const std::vector<float> floats(kValues.begin(), kValues.end());
   PayloadSettings table = ThreeFields(PayloadFormat::kFlatBuffer);
   table.device = "device";
   return {{json, R"({"temp":21.5,"hum":40.25,"vib":0.5,"at":{"t":1700000000.5},"n":[0,12],)"
                  R"("id":"\u00e4","who":"pump","x":[true,null,{"y":-1e-3}]})"},
           {csv, "21.5,40.25,0.5,2026-05-01T12:34:56.5Z,12,order"},
-          {ThreeFields(PayloadFormat::kFloats), Floats(kValues)},
+          {ThreeFields(PayloadFormat::kFloats), Floats(floats)},
+          {table, Table(&floats, 1700000000500000000, 12, "pump", "order")},
           {table, Table(&kValues, 1700000000500000000, 12, "pump", "order")}};
 }
 

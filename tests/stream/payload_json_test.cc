@@ -20,8 +20,8 @@ TEST(Payload, JsonGivesEachFieldOrSaysWhyNot) {
   ExpectCases(
       &reader,
       {
-          {R"({"temp":21.5,"hum":40.1,"vib":0.02,"seq":12})", kNone, {21.5f, 40.1f, 0.02f}},
-          {" {\n\t\"vib\" : 1e-2 , \"temp\" : -40 ,\"hum\":0 } \r\n", kNone, {-40, 0, 0.01f}},
+          {R"({"temp":21.5,"hum":40.1,"vib":0.02,"seq":12})", kNone, {21.5, 40.1, 0.02}},
+          {" {\n\t\"vib\" : 1e-2 , \"temp\" : -40 ,\"hum\":0 } \r\n", kNone, {-40, 0, 0.01}},
           {R"({"other":[1,{"temp":7}],"temp":2,"x":{"hum":3}})", kNone, {2, kNan, kNan}},
           {R"({"\u0074emp":2})", kNone, {2, kNan, kNan}},  // the same key
           {R"({"temp":null,"hum":1,"vib":2})", kNone, {kNan, 1, 2}},
@@ -29,7 +29,7 @@ TEST(Payload, JsonGivesEachFieldOrSaysWhyNot) {
           {R"({"temp":"21.5","hum":1})", kNone, {kNan, 1, kNan}},
           {R"({"temp":{"value":3},"hum":[4],"vib":5})", kNone, {kNan, kNan, 5}},
           {R"({"temp":60.001,"hum":-0.001,"vib":5})", kNone, {kNan, kNan, 5}},
-          {R"({"temp":60,"hum":1e38,"vib":1e300})", kNone, {60, 1e38f, kNan}},
+          {R"({"temp":60,"hum":1e15,"vib":1e20})", kNone, {60, 1e15, kNan}},
           {R"({"vib":18446744073709551616})", kNone, {kNan, kNan, 18446744073709551616.f}},
           {R"({"temp":1,"other":1,"other":2})", kNone, {1, kNan, kNan}},
           {"\xEF\xBB\xBF{\"temp\":1}", kNone, {1, kNan, kNan}},  // a byte order mark

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@
 
 namespace murmurate {
 
-inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// temp from -40 to 60, hum from 0 on, vib.
 inline PayloadSettings ThreeFields(PayloadFormat format) {
@@ -39,16 +40,20 @@ inline std::string Floats(const std::vector<float>& values) {
   return bytes;
 }
 
-/// `values` lie last, so that no prefix is whole.
-inline std::string Table(const std::vector<float>* values, std::int64_t time_ns = 0,
-                         std::optional<std::uint64_t> sequence = {}, const char* device = nullptr,
-                         const char* id = nullptr) {
+/// `values` lie last, so that no prefix is whole; doubles as the table's `numbers`.
+template <typename Number>
+std::string Table(const std::vector<Number>* values, std::int64_t time_ns = 0,
+                  std::optional<std::uint64_t> sequence = {}, const char* device = nullptr,
+                  const char* id = nullptr) {
   flatbuffers::FlatBufferBuilder builder;
-  const auto numbers = values == nullptr ? 0 : builder.CreateVector(*values);
+  const auto list = values == nullptr ? 0 : builder.CreateVector(*values);
   const auto device_text = device == nullptr ? 0 : builder.CreateString(device);
   const auto id_text = id == nullptr ? 0 : builder.CreateString(id);
   stream::fb::SampleBuilder sample(builder);
-  sample.add_values(numbers);
+  if constexpr (std::is_same_v<Number, double>)
+    sample.add_numbers(list);
+  else
+    sample.add_values(list);
   sample.add_time_ns(time_ns);
   if (sequence) sample.add_sequence(*sequence);
   sample.add_device(device_text);
@@ -57,7 +62,7 @@ inline std::string Table(const std::vector<float>* values, std::int64_t time_ns 
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
-inline void ExpectValues(const std::vector<float>& values, const std::vector<float>& expected,
+inline void ExpectValues(const std::vector<double>& values, const std::vector<double>& expected,
                          std::string_view payload) {
   ASSERT_EQ(values.size(), expected.size()) << payload;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -73,7 +78,7 @@ inline void ExpectValues(const std::vector<float>& values, const std::vector<flo
 struct PayloadCase {
   std::string payload;
   Refusal refusal;
-  std::vector<float> values = {};
+  std::vector<double> values = {};
 };
 
 inline void ExpectCases(PayloadReader* reader, const std::vector<PayloadCase>& cases) {

@@ -20,8 +20,8 @@ TEST(Payload, CsvGivesEachColumnOrSaysWhyNot) {
   PayloadReader reader = Reader(ThreeFields(PayloadFormat::kCsv));
   constexpr Refusal kNone = Refusal::kNone, kMalformed = Refusal::kMalformed;
   ExpectCases(&reader, {
-                           {"21.5,40.1,0.02", kNone, {21.5f, 40.1f, 0.02f}},
-                           {"21.5,40.1,0.02\r\n", kNone, {21.5f, 40.1f, 0.02f}},
+                           {"21.5,40.1,0.02", kNone, {21.5, 40.1, 0.02}},
+                           {"21.5,40.1,0.02\r\n", kNone, {21.5, 40.1, 0.02}},
                            {" 1 ,\t2, +3e0 \n", kNone, {1, 2, 3}},
                            {"1,2,3,and more,,", kNone, {1, 2, 3}},
                            {"1,,", kNone, {1, kNan, kNan}},
@@ -64,15 +64,15 @@ TEST(Payload, CsvColumnsHaveNumbersOrTheNamesOfTheHeader) {
 
 TEST(Payload, FloatsAreExactlyTheFields) {
   PayloadReader reader = Reader(ThreeFields(PayloadFormat::kFloats));
-  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
   ExpectCases(
       &reader,
       {
           {Floats({21.5f, 40.1f, 0.02f}), Refusal::kNone, {21.5f, 40.1f, 0.02f}},
           {std::string("\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40", 12), Refusal::kNone, {1, 2, 3}},
-          {Floats({kNan, infinity, 1}), Refusal::kNone, {kNan, kNan, 1}},
+          {Floats({nan, infinity, 1}), Refusal::kNone, {kNan, kNan, 1}},
           {Floats({-41, -1, 1}), Refusal::kNone, {kNan, kNan, 1}},
-          {Floats({kNan, -1, -infinity}), Refusal::kNoField},
+          {Floats({nan, -1, -infinity}), Refusal::kNoField},
           {Floats({1, 2}), Refusal::kMalformed},
           {Floats({1, 2, 3, 4}), Refusal::kMalformed},
           {Floats({1, 2, 3}) + "x", Refusal::kMalformed},
@@ -82,7 +82,8 @@ TEST(Payload, FloatsAreExactlyTheFields) {
 
 TEST(Payload, ATableIsVerifiedAndHasAValueForEachField) {
   PayloadReader reader = Reader(ThreeFields(PayloadFormat::kFlatBuffer));
-  const std::vector<float> three = {1, 2, 3}, two = {1, 2}, gap = {61, kNan, 3}, none(3, kNan);
+  const float nan = std::nanf("");
+  const std::vector<float> three = {1, 2, 3}, two = {1, 2}, gap = {61, nan, 3}, none(3, nan);
   std::string other_kind = Table(&three);
   other_kind[4] = 'X';
   ExpectCases(&reader,
@@ -90,7 +91,7 @@ TEST(Payload, ATableIsVerifiedAndHasAValueForEachField) {
                {Table(&gap), Refusal::kNone, {kNan, kNan, 3}},
                {Table(&none), Refusal::kNoField},
                {Table(&two), Refusal::kMalformed},
-               {Table(nullptr), Refusal::kMalformed},
+               {Table<float>(nullptr), Refusal::kMalformed},
                {Table(&three, -1), Refusal::kBadTime},
                {Table(&three, std::numeric_limits<std::int64_t>::max()), Refusal::kBadTime},
                {other_kind, Refusal::kMalformed},
@@ -333,6 +334,45 @@ TEST(PayloadFormats, HaveNames) {
     EXPECT_STREQ(NameOf(*PayloadFormatOf(name)), name);
   }
   EXPECT_EQ(PayloadFormatOf("xml"), std::nullopt);
+}
+
+TEST(Payload, ValuesAreDoublesAndWhatIsBeyond1e15IsCounted) {
+  for (const PayloadFormat format : {PayloadFormat::kJson, PayloadFormat::kCsv}) {
+    PayloadSettings settings;
+    settings.format = format;
+    settings.fields = {{"meter"}, {"other"}};
+    PayloadReader reader = Reader(settings);
+    Sample sample;
+    const bool json = format == PayloadFormat::kJson;
+    ASSERT_EQ(
+        reader.Read(json ? R"({"meter":123456792.25,"other":1e20})" : "123456792.25,1e20", &sample),
+        Refusal::kNone);
+    EXPECT_EQ(sample.values[0], 123456792.25);
+    EXPECT_TRUE(std::isnan(sample.values[1]));
+    EXPECT_EQ(reader.counts()[1].out_of_range, 1u);
+    EXPECT_EQ(reader.counts()[1].missing, 0u);
+  }
+  PayloadReader table = Reader(ThreeFields(PayloadFormat::kFlatBuffer));
+  const std::vector<double> three = {1, 123456792.25, 3}, two = {1, 2};
+  ExpectCases(&table, {{Table(&three), Refusal::kNone, {1, 123456792.25, 3}},
+                       {Table(&two), Refusal::kMalformed}});
+}
+
+TEST(Payload, ASequenceMayBeAWholeNumberWithADot) {
+  PayloadSettings settings;
+  settings.fields = {{"x"}};
+  settings.sequence = "/seq";
+  PayloadReader reader = Reader(settings);
+  Sample sample;
+  for (const auto& [text, number] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"16.0", 16}, {"0.0", 0}, {"1.6e1", 16}, {"9007199254740992.0", 1ull << 53}}) {
+    ASSERT_EQ(reader.Read("{\"x\":1,\"seq\":" + text + "}", &sample), Refusal::kNone) << text;
+    EXPECT_EQ(sample.sequence, number);
+  }
+  for (const char* text : {"16.5", "-1.0", "-1", "1e300", "true", "false", "\"16\""})
+    EXPECT_EQ(reader.Read(std::string("{\"x\":1,\"seq\":") + text + "}", &sample),
+              Refusal::kWrongType)
+        << text;
 }
 
 }  // namespace

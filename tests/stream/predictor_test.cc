@@ -38,7 +38,8 @@ class PredictorStage {
     return Until([&] { return answers.size() >= count; });
   }
   Sent Send(const std::string& device, float x, std::optional<std::uint64_t> sequence = {}) {
-    return predictor->Send(device, {{x}}, {0, sequence, "id-" + device});
+    const float values[] = {x};
+    return predictor->Send(device, values, {0, sequence, "id-" + device});
   }
 
   ServerStage stage;
@@ -94,7 +95,7 @@ TEST(Predictor, AnAnswerHasAllThatWasForecast) {
   EXPECT_EQ(seen.id, "id-a");
   EXPECT_EQ(seen.sequence, 7u);
   EXPECT_THAT(seen.values, testing::ElementsAre(2.5f));
-  const std::vector<float> low_high = {1, 4, 0, 5}, values = {2.5f};
+  const std::vector<double> low_high = {1, 4, 0, 5}, values = {2.5};
   Prediction first{3, 3, 2.5f, std::span(low_high).first(2), true, {0.5f, 1, 0.5f, 0.75f, 20}};
   Prediction second{2.5f, 9, 2.5f, std::span(low_high).last(2), false, {}};
   const std::vector<Prediction> predictions = {first, second};
@@ -125,6 +126,69 @@ TEST(Predictor, AnAnswerHasAllThatWasForecast) {
   EXPECT_EQ(answer.values[1].skill(), 0);
   EXPECT_THAT(answer.quantiles, testing::ElementsAre(1, 4, 0, 5));
   EXPECT_EQ(stage.predictor->in_flight(), 0u);
+}
+
+TEST(Predictor, ValuesTravelAsDoublesBothWays) {
+  PredictorStage stage;
+  ASSERT_TRUE(stage.UntilLive());
+  constexpr double kMeter = 123'456'792.25;  // no float32
+  std::vector<double> seen;
+  stage.stage.take = [&seen](const Sample& sample) {
+    seen = sample.values;
+    return SampleOutcome{Refusal::kNone, true, true};
+  };
+  const double values[] = {kMeter};
+  ASSERT_EQ(stage.predictor->Send("a", values), Sent::kTaken);
+  ASSERT_TRUE(stage.Until([&] { return !seen.empty(); }));
+  EXPECT_THAT(seen, testing::ElementsAre(kMeter));
+  const std::vector<double> low_high = {kMeter - 1, kMeter + 2};
+  const std::vector<Prediction> predictions = {
+      {kMeter + 0.5, kMeter + 0.5, kMeter, low_high, true, {}}};
+  const std::string device = "a";
+  stage.stage.server->Give({device, 1, kNanosecondsPerSecond, 7, seen, predictions});
+  ASSERT_TRUE(stage.UntilAnswers(1));
+  ASSERT_EQ(stage.answers[0].values.size(), 1u);
+  EXPECT_EQ(stage.answers[0].values[0].forecast, kMeter + 0.5);
+  EXPECT_EQ(stage.answers[0].values[0].model, kMeter + 0.5);
+  EXPECT_EQ(stage.answers[0].values[0].baseline, kMeter);
+  EXPECT_THAT(stage.answers[0].quantiles, testing::ElementsAre(kMeter - 1, kMeter + 2));
+}
+
+/// A ROUTER that answers as a stream of an earlier version did, which reads float32 alone.
+TEST(Predictor, SendsFloatsToAStreamThatDoesNotReadDoubles) {
+  TemporaryFolder folder;
+  const std::string address = "ipc://" + folder.path() + "/old";
+  SocketContext context;
+  Socket router = *Socket::Open(context, SocketKind::kRouter);
+  ASSERT_TRUE(router.Bind(address).ok());
+  auto predictor = *Predictor::Connect(address);
+  std::optional<wire::Sample> heard;
+  Message message;
+  const auto say = [&](const wire::Body& body) {
+    const wire::Encoded encoded = wire::Encode(body, 9, 0);
+    Message answer;
+    answer.peer = message.peer;
+    answer.frames.emplace_back(encoded.header);
+    answer.frames.emplace_back(encoded.metadata);
+    EXPECT_EQ(router.TrySend(answer), SendOutcome::kSent);
+  };
+  const double values[] = {123'456'792.25};
+  const std::int64_t end_ns = MonotonicNs() + static_cast<std::int64_t>(kPatienceS * 1e9);
+  while (!heard && MonotonicNs() < end_ns) {
+    (void)predictor->Send("a", values);
+    if (!router.TryReceive(&message)) continue;
+    std::vector<std::span<const std::byte>> frames;
+    for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
+    auto decoded = std::get<wire::Decoded>(wire::Decode(frames));
+    if (const auto* hello = std::get_if<wire::StreamHello>(&decoded.body)) {
+      say(wire::StreamOk{9, hello->number, 16, "temp", {"x"}, {0}, {1}, {}});
+      say(wire::SamplesCommitted{{}, true});
+    }
+    if (auto* sample = std::get_if<wire::Sample>(&decoded.body)) heard = std::move(*sample);
+  }
+  ASSERT_TRUE(heard.has_value());
+  EXPECT_FALSE(heard->doubles);
+  EXPECT_THAT(heard->values, testing::ElementsAre(123'456'792.0)) << "the nearest float32";
 }
 
 TEST(Predictor, WhatMadeNoRowAndWhatWasRefusedComesBackToo) {

@@ -151,5 +151,23 @@ TEST(SampleAnswers, AForecastOfAnEarlierRowIsNoAnswerToASampleThatMadeNone) {
   EXPECT_EQ(stage.Hear<wire::Forecast>(&peer).row, 6u);
 }
 
+TEST(SampleAnswers, ToAClientThatDoesNotReadDoublesAreFloats) {
+  ServerStage stage;
+  stage.take = [](const Sample&) { return SampleOutcome{Refusal::kNone, true, true}; };
+  RawPeer old(stage.address());
+  stage.Greet(&old);  // says nothing of doubles
+  ASSERT_TRUE(old.Send(SampleOf("a", 1), 1));
+  while (stage.server->counters().samples == 0) stage.Round();
+  const std::vector<double> values = {123'456'792.25}, quantiles = {1, 2};
+  const std::vector<Prediction> predictions = {
+      {values[0], values[0], values[0], quantiles, true, {}}};
+  const std::string device = "a";
+  stage.server->Give({device, 0, kNanosecondsPerSecond, 7, values, predictions});
+  const auto said = stage.Hear<wire::Forecast>(&old);
+  EXPECT_FALSE(said.doubles);
+  EXPECT_EQ(said.values.at(0).forecast, 123'456'792.0) << "the nearest float32";
+  EXPECT_THAT(said.quantiles, testing::ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace murmurate

@@ -95,6 +95,36 @@ TEST(StreamMessages, AForecastComesBackAsItWas) {
   EXPECT_THAT(forecast.quantiles, ElementsAre(21, 22, 19.5f, 23));
 }
 
+TEST(StreamMessages, DoublesComeBackAsTheyWere) {
+  constexpr double kMeter = 123'456'792.25;  // no float32
+  Sample sample = SampleOfAPump();
+  sample.values = {kMeter, std::nan("")};
+  sample.doubles = true;
+  sample = ThereAndBack(sample);
+  EXPECT_TRUE(sample.doubles);
+  EXPECT_EQ(sample.values.at(0), kMeter);
+  EXPECT_TRUE(std::isnan(sample.values.at(1)));
+  Forecast forecast = SampleForecast();
+  forecast.doubles = true;
+  forecast.values[1] = {kMeter, kMeter + 1, kMeter + 2, 0.25f, 0.5f, 0.75f, 8, true};
+  forecast.quantiles = {kMeter, 1e15};
+  forecast = ThereAndBack(forecast);
+  EXPECT_EQ(forecast.values.at(0).forecast, 21.25);
+  EXPECT_EQ(forecast.values.at(1).forecast, kMeter);
+  EXPECT_EQ(forecast.values.at(1).model, kMeter + 1);
+  EXPECT_EQ(forecast.values.at(1).baseline, kMeter + 2);
+  EXPECT_EQ(forecast.values.at(1).error, 0.25f);
+  EXPECT_THAT(forecast.quantiles, ElementsAre(kMeter, 1e15));
+}
+
+TEST(StreamMessages, TheLargestForecastFits) {
+  Forecast forecast;  // config_streams.cc allows no more
+  forecast.doubles = true;
+  forecast.values.resize(kMaxForecastValues);
+  forecast.due_ns.resize(kMaxHorizons);
+  EXPECT_EQ(ThereAndBack(forecast).values.size(), kMaxForecastValues);
+}
+
 TEST(StreamMessages, RefusalsAndWhatIsCommittedComeBackAsTheyWere) {
   const Refused refused = ThereAndBack(Refused{"time_runs_back", "it\nlies"});
   EXPECT_EQ(refused.word, "time_runs_back");

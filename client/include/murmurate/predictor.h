@@ -4,7 +4,7 @@
 //   auto predictor = murmurate::Predictor::Connect("tcp://127.0.0.1:7430");
 //   murmurate::Predictor::Answer answer;
 //   for (;;) {
-//     const float values[] = {Temperature(), Humidity()};
+//     const double values[] = {Temperature(), Humidity()};
 //     (*predictor)->Send("pump-1", values);
 //     while ((*predictor)->Receive(&answer, 1000))
 //       if (answer.outcome == murmurate::Predictor::Outcome::kForecast)
@@ -77,8 +77,8 @@ class Predictor {
 
   /// Of one target at one horizon.
   struct Value {
-    float forecast = 0;  ///< the model's while it is the better one, else the naive forecast
-    float model = 0, baseline = 0;
+    double forecast = 0;  ///< the model's while it is the better one, else the naive forecast
+    double model = 0, baseline = 0;
     float error = 0, baseline_error = 0;  ///< means of the last |errors|; NaN: not known yet
     float coverage = 0;                   ///< share inside the outermost quantiles; NaN: not known
     std::uint32_t count = 0;              ///< of forecasts that these are means of
@@ -103,7 +103,7 @@ class Predictor {
     Alarm alarm = Alarm::kUnchanged;     ///< what this row did to the device's alarm
     std::vector<std::int64_t> due_ns;    ///< [horizons] when what is forecast will be
     std::vector<Value> values;           ///< [targets][horizons]
-    std::vector<float> quantiles;        ///< [targets][horizons][quantiles]
+    std::vector<double> quantiles;       ///< [targets][horizons][quantiles]
   };
 
   /// As the stream's config has it.
@@ -137,8 +137,13 @@ class Predictor {
   /// Never waits. `values`: one for each field of the stream, in order; NaN: missing. Nothing goes
   /// out in a session that begins within this call, so whoever looks at sessions() before it sends
   /// never leaves a gap.
+  /// They travel as doubles; with a stream that does not read these, as float32.
+  Sent Send(std::string_view device, std::span<const double> values, const SampleOptions& options);
   Sent Send(std::string_view device, std::span<const float> values, const SampleOptions& options);
   /// The same, with nothing said besides.
+  Sent Send(std::string_view device, std::span<const double> values) {
+    return Send(device, values, SampleOptions());
+  }
   Sent Send(std::string_view device, std::span<const float> values) {
     return Send(device, values, SampleOptions());
   }
