@@ -24,6 +24,8 @@ set(MURMURATE_PC_LIBS "-lmurmurate_client")
 if(TARGET murmurate_shared)
   set_target_properties(murmurate_shared PROPERTIES EXPORT_NAME c)
   target_include_directories(murmurate_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # A C game that computes names libm itself (gcc does not, g++ does); pkg-config's line names it too.
+  target_link_libraries(murmurate_shared INTERFACE m)
   install(TARGETS murmurate_shared EXPORT murmurate-targets
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development

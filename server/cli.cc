@@ -8,6 +8,7 @@
 
 #include "client/environments/environment.h"
 #include "server/cli_line.h"
+#include "server/config_value.h"
 #include "server/daemon.h"
 #include "server/examples.h"
 #include "server/version.h"
@@ -62,6 +63,22 @@ void AddSet(CLI::App* app, CommandLine* line) {
   app->add_flag("--quiet", line->common.quiet, "No progress, only warnings and errors");
 }
 
+/// In place of the listen addresses of the config; each use adds one.
+void AddListen(CLI::App* command, CommandLine* line) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--listen",
+          [line](const std::vector<std::string>& addresses) {
+            const ConfigValue list(addresses);
+            line->common.overrides.push_back({"server.listen", ToToml(list), "--listen"});
+          },
+          "Listen there alone: tcp://HOST:PORT, ipc://PATH, or ipc; may be repeated")
+      ->type_name("ADDRESS")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void AddInsecure(CLI::App* command, CommandLine* line) {
   command->add_flag_callback(
       "--insecure",
@@ -82,6 +99,7 @@ void AddServe(CLI::App* app, CommandLine* line) {
                   "Start afresh where an earlier run lies; that one is kept as NAME.1");
   serve->add_flag("--resume", line->learn.resume,
                   "Go on from the run's newest checkpoint if there is one, else start");
+  AddListen(serve, line);
   AddInsecure(serve, line);
   AddShortcut(serve, line, "--seed", "run.seed", "Seed");
   AddShortcut(serve, line, "--steps", "run.steps", "Budget in environment steps");

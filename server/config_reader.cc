@@ -7,6 +7,7 @@
 #include <functional>
 #include <sstream>
 
+#include "server/config_aliases.h"
 #include "server/config_rules.h"
 #include "shared/core/check.h"
 #include "shared/wire/messages.h"
@@ -307,8 +308,9 @@ class Reader {
   Status Unknown(const toml::node& node, const std::string& what, const std::string& got,
                  const std::vector<std::string>& known) const {
     const std::string nearest = Nearest(got, known);
-    std::string advice = "did you mean \"" + nearest + "\"?";
-    if (nearest.empty()) {
+    std::string advice = AliasAdvice(got, known);
+    if (advice.empty()) advice = "did you mean \"" + nearest + "\"?";
+    if (nearest.empty() && FindAlias(got) == nullptr) {
       advice = "expected one of";
       for (const std::string& name : known) advice += (&name == &known.front() ? " " : ", ") + name;
     }
@@ -361,9 +363,11 @@ Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
       (change.origin == "--set" || change.origin == "set" ? change.path + '=' : "") + change.value;
   const std::size_t dot = change.path.rfind('.');
   if (dot == std::string::npos || dot == 0 || dot + 1 == change.path.size())
-    return InvalidArgument(
-        named + ": got the key \"" + change.path +
-        "\", expected section.key=value; write for example --set algorithm.epochs=4");
+    return InvalidArgument(named + ": got the key \"" + change.path +
+                           "\", expected section.key=value; write for example --set " +
+                           (FindAlias(change.path) == nullptr
+                                ? "algorithm.epochs=4"
+                                : FindAlias(change.path)->path + ('=' + change.value)));
   const std::string key = change.path.substr(dot + 1);
   std::string line = key + " = " + change.value;
   if (change.value.find('\n') != std::string::npos || !IsToml(line))

@@ -6,6 +6,7 @@
 #include "server/commands.h"
 #include "server/operate/display.h"
 #include "server/operate/learning_curve.h"
+#include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 
 namespace murmurate {
@@ -167,9 +168,17 @@ CurveDrawing DrawingOf(const PlotArguments& arguments, const Plotted& plotted) {
   return drawing;
 }
 
+Status CheckOutput(const std::string& file) {
+  if (file.empty() || std::filesystem::path(file).extension() == ".svg") return Status();
+  return InvalidArgument("plot: -o " + file +
+                         ": expected a name that ends in .svg, which is all that plot writes; a "
+                         "browser or rsvg-convert makes a PNG or a PDF of it");
+}
+
 }  // namespace
 
 Result<int> RunPlot(const CommonArguments& common, const PlotArguments& given) {
+  MURMURATE_RETURN_IF_ERROR(CheckOutput(given.output));
   PlotArguments arguments = given;
   auto plotted = ReadPlotted(common, arguments);
   if (plotted.ok() && arguments.column == kRolloutColumn && OnlyStreams(*plotted)) {

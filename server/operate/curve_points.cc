@@ -42,8 +42,24 @@ double MedianOf(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// On the straight line between two points; at the last one where the run has ended. The run has
-/// begun.
+/// Of runs of one length the last rows differ by a batch or so: none of them has stopped early.
+constexpr double kSameEnd = 0.98;
+
+std::uint64_t LongestOf(std::span<const std::vector<CurvePoint>> runs) {
+  std::uint64_t last = 0;
+  for (const auto& run : runs)
+    if (!run.empty()) last = std::max(last, run.back().steps);
+  return last;
+}
+
+/// Whether a run is part of the median and the band at so many steps.
+bool Reaches(const std::vector<CurvePoint>& run, std::uint64_t steps, std::uint64_t longest) {
+  if (run.empty()) return false;
+  return steps <= run.back().steps ||
+         static_cast<double>(run.back().steps) >= kSameEnd * static_cast<double>(longest);
+}
+
+/// On the straight line between two points; at the last one behind it. The run has begun.
 double ValueAt(const std::vector<CurvePoint>& run, std::uint64_t steps) {
   const auto after =
       std::upper_bound(run.begin(), run.end(), steps,
@@ -67,25 +83,31 @@ void AddPoint(const std::string& at, const std::string& number, std::vector<Curv
 }  // namespace
 
 std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count) {
-  std::uint64_t first = 0, last = 0;
-  for (const auto& run : runs) {
-    if (run.empty()) continue;
-    first = std::max(first, run.front().steps);
-    last = std::max(last, run.back().steps);
-  }
+  const std::uint64_t last = LongestOf(runs);
+  std::uint64_t first = 0;
+  for (const auto& run : runs)
+    if (!run.empty()) first = std::max(first, run.front().steps);
   std::vector<CurveSpread> spread;
   for (int i = 0; i < count && last > 0; ++i) {
     CurveSpread at{first + (last - first) * static_cast<std::uint64_t>(i) /
                                static_cast<std::uint64_t>(std::max(1, count - 1))};
     std::vector<double> values;
     for (const auto& run : runs)
-      if (!run.empty()) values.push_back(ValueAt(run, at.steps));
+      if (Reaches(run, at.steps, last)) values.push_back(ValueAt(run, at.steps));
     at.least = *std::min_element(values.begin(), values.end());
     at.most = *std::max_element(values.begin(), values.end());
     at.median = MedianOf(std::move(values));
     spread.push_back(at);
   }
   return spread;
+}
+
+std::vector<CurvePoint> EarlyEndsOf(std::span<const std::vector<CurvePoint>> runs) {
+  const std::uint64_t last = LongestOf(runs);
+  std::vector<CurvePoint> ends;
+  for (const auto& run : runs)
+    if (!run.empty() && !Reaches(run, last, last)) ends.push_back(run.back());
+  return ends;
 }
 
 Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,

@@ -118,7 +118,8 @@ std::string NameOf(const CurveSeries& series, bool alone) {
   const std::string runs = std::to_string(series.runs.size());
   if (series.runs.size() < 2) return series.name;
   if (!alone) return series.name + " (" + runs + " runs)";
-  return series.name + (series.name.empty() ? "" : ", ") + "median and range of " + runs + " runs";
+  return series.name + (series.name.empty() ? "" : ", ") + "median and range of " + runs + " runs" +
+         (EarlyEndsOf(series.runs).empty() ? "" : ", of each as far as it went (dot: its end)");
 }
 
 Legend MakeLegend(const CurveDrawing& drawing, std::span<const CurveSeries> series) {
@@ -149,6 +150,12 @@ std::string Point(const Axis& x, const Axis& y, std::uint64_t steps, double valu
   return Fixed(x.At(static_cast<double>(steps))) + ' ' + Fixed(y.At(value));
 }
 
+std::string Dot(const Axis& x, const Axis& y, std::uint64_t steps, double value,
+                const std::string& radius, const std::string& i) {
+  return "<circle cx=\"" + Fixed(x.At(static_cast<double>(steps))) + "\" cy=\"" +
+         Fixed(y.At(value)) + "\" r=\"" + radius + "\" class=\"b" + i + "\"/>\n";
+}
+
 std::string CurvePath(const Axis& x, const Axis& y, const CurveSeries& series,
                       const std::string& i) {
   const auto spread = SpreadOf(series.runs, series.runs.size() > 1 ? kBandPoints : kLinePoints);
@@ -163,9 +170,10 @@ std::string CurvePath(const Axis& x, const Axis& y, const CurveSeries& series,
   std::string out;
   if (series.runs.size() > 1)
     out += "<path d=\"" + band + back + "Z\" class=\"band b" + i + "\"/>\n";
-  return out + "<path d=\"" + line + "\" class=\"line c" + i + "\"/>\n<circle cx=\"" +
-         Fixed(x.At(static_cast<double>(last.steps))) + "\" cy=\"" + Fixed(y.At(last.median)) +
-         "\" r=\"3.5\" class=\"b" + i + "\"/>\n";
+  out += "<path d=\"" + line + "\" class=\"line c" + i + "\"/>\n";
+  for (const CurvePoint& end : EarlyEndsOf(series.runs))
+    out += Dot(x, y, end.steps, end.mean_return, "2.5", i);
+  return out + Dot(x, y, last.steps, last.median, "3.5", i);
 }
 
 /// What both axes must hold; nothing drawn: `most_steps` is 0.

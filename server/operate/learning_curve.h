@@ -3,9 +3,10 @@
 //
 //   ┌ title ───────────────────────┐    A series of one run is a line. One of several is the median
 //   │ ── ppo  ── impala  -- stop at│    of its runs in a band from the least to the most of them,
-//   │ |    ____                    │    each run on the lines between its points: one that has
-//   ended │ | __/ steps                  │    keeps its last value, and the curve starts where all
-//   have └──────────────────────────────┘    one.
+//   │ |    ____                    │    each run on the lines between its points. A run that
+//   stopped │ | __/ steps                  │    early ends there, at a small dot, and median and
+//   band are of └──────────────────────────────┘    the others from there on; they start where all
+//   have begun.
 #pragma once
 
 #include <optional>
@@ -50,9 +51,12 @@ struct CurveSpread {
   std::uint64_t steps = 0;
   double least = 0, median = 0, most = 0;
 };
-/// At `count` even distances from where the last of them begins to where the longest ends. Runs
-/// without points do not count.
+/// At `count` even distances from where the last of them begins to where the longest ends, each of
+/// the runs that go that far: one that stopped early leaves the median and the range there (one
+/// that ends within 2 % of the longest has not). Runs without points do not count.
 std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count);
+/// The last points of those that stopped early.
+std::vector<CurvePoint> EarlyEndsOf(std::span<const std::vector<CurvePoint>> runs);
 
 /// Round numbers (1, 2 or 5 times a power of ten apart) from at or below `low` to at or above
 /// `high`, about `count` of them.

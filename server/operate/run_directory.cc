@@ -109,8 +109,10 @@ Result<RunDirectory> RunDirectory::Open(const std::string& dir, const std::strin
   RunDirectory run(path, chosen, *lock);
   if (!HoldsRun(path) || when_taken == WhenTaken::kGoOn) return run;
   if (when_taken != WhenTaken::kFresh)
-    return InvalidArgument(path + ": holds an earlier run; go on with it with `murmurate resume " +
-                           path + "`, start afresh with --fresh (the earlier one is kept as " +
+    return InvalidArgument(path +
+                           ": holds an earlier run; go on with it with `murmurate serve "
+                           "--resume` (or `murmurate resume " +
+                           path + "`), start afresh with --fresh (the earlier one is kept as " +
                            path + ".1) or choose another name with --set run.name=NAME");
   for (const char* left : {"/lock", "/address.json"}) unlink((path + left).c_str());
   if (MoveAside(path).empty()) return Failed(path, errno);

@@ -22,6 +22,11 @@ Status Unreadable(const std::string& address, const std::string& why) {
 
 }  // namespace
 
+std::string ParsedAddress::Text() const {
+  if (ipc) return "ipc://" + path;
+  return "tcp://" + host + ':' + (port == 0 ? "*" : std::to_string(port));
+}
+
 Result<ParsedAddress> ParseAddress(const std::string& address) {
   const std::string_view text = address;
   ParsedAddress parsed;
@@ -43,6 +48,7 @@ Result<ParsedAddress> ParseAddress(const std::string& address) {
   const std::size_t colon = rest.rfind(':');
   if (colon == rest.npos || colon == 0) return Unreadable(address, "has no port");
   parsed.host = rest.substr(0, colon);
+  if (parsed.host == "localhost") parsed.host = "127.0.0.1";
   if (parsed.host.find(':') != std::string::npos &&
       (parsed.host.front() != '[' || parsed.host.back() != ']')) {
     return Unreadable(address, "an IPv6 host is written in brackets, [::1]");
@@ -76,11 +82,11 @@ Result<AddressFamily> SisterAddresses(const std::string& main) {
     return family;
   }
   const std::string base = "tcp://" + parsed->host + ":";
-  if (parsed->port == 0) return AddressFamily{main, base + "*", base + "*"};
+  if (parsed->port == 0) return AddressFamily{base + "*", base + "*", base + "*"};
   if (parsed->port + 2 > kMaxPort) {
     return Unreadable(main, "the port must leave room for two more (announce and weights)");
   }
-  return AddressFamily{main, base + std::to_string(parsed->port + 1),
+  return AddressFamily{parsed->Text(), base + std::to_string(parsed->port + 1),
                        base + std::to_string(parsed->port + 2)};
 }
 

@@ -8,9 +8,14 @@
 namespace murmurate {
 
 struct ParsedAddress {
+  /// As ZeroMQ takes it: with the number of localhost, which it would look for among the network
+  /// interfaces, and * for a port that the system is to choose.
+  std::string Text() const;
+
   bool ipc = false;
   std::string path;  ///< ipc
-  std::string host;  ///< tcp: as written, with the brackets of IPv6
+  std::string host;  ///< tcp: 127.0.0.1 for localhost, else as written, with the brackets
+                     ///< of IPv6
   int port = 0;      ///< tcp: 0 when the system is to choose (written *)
 };
 Result<ParsedAddress> ParseAddress(const std::string& address);

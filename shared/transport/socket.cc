@@ -200,10 +200,11 @@ Status Socket::Bind(const std::string& address) {
   if (!parsed.ok()) return parsed.status();
   if (parsed->ipc) return BindIpc(address, parsed->path);
   Set(state_->handle, ZMQ_IPV6, parsed->host.front() == '[' ? 1 : 0);
-  int rc = zmq_bind(state_->handle, address.c_str());
+  const std::string where = parsed->Text();
+  int rc = zmq_bind(state_->handle, where.c_str());
   for (int attempt = 0; rc != 0 && errno == EADDRINUSE && attempt < 10; ++attempt) {
     PauseMs(10);
-    rc = zmq_bind(state_->handle, address.c_str());
+    rc = zmq_bind(state_->handle, where.c_str());
   }
   if (rc != 0 && errno == EADDRINUSE) {
     return Status(StatusCode::kAlreadyRunning,
@@ -225,7 +226,7 @@ Status Socket::Connect(const std::string& address) {
   MURMURATE_RETURN_IF_ERROR(CheckConnectable(address));
   const Result<ParsedAddress> parsed = ParseAddress(address);
   if (!parsed->ipc) Set(state_->handle, ZMQ_IPV6, parsed->host.front() == '[' ? 1 : 0);
-  if (zmq_connect(state_->handle, address.c_str()) != 0) {
+  if (zmq_connect(state_->handle, parsed->Text().c_str()) != 0) {
     return InvalidArgument("cannot connect to " + address + ": " + zmq_strerror(errno) +
                            "; expected e.g. tcp://127.0.0.1:7420 or ipc:///tmp/murmurate/main");
   }

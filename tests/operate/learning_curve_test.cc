@@ -53,8 +53,8 @@ TEST(LearningCurve, ATitleAndANameCannotBreakOut) {
 }
 
 // Three runs, the second of them over at 200 steps: at 150 they are 15, 150 and 1 (halfway between
-// their points), at 300 the second still has its 200.
-TEST(LearningCurve, SeveralRunsAreTheirMedianAndTheirRange) {
+// their points), from 200 on the others alone: at 250 they are 25 and 3, at 300 30 and 4.
+TEST(LearningCurve, SeveralRunsAreTheirMedianAndTheirRangeAsFarAsEachWent) {
   const std::vector<std::vector<CurvePoint>> runs{{{100, 10}, {200, 20}, {300, 30}},
                                                   {{100, 100}, {200, 200}},
                                                   {{50, 7}, {150, 1}, {300, 4}},
@@ -71,7 +71,29 @@ TEST(LearningCurve, SeveralRunsAreTheirMedianAndTheirRange) {
   expect(0, 100, 4, 10, 100);
   expect(1, 150, 1, 15, 150);
   expect(2, 200, 2, 20, 200);
-  expect(4, 300, 4, 30, 200);
+  expect(3, 250, 3, 14, 25);
+  expect(4, 300, 4, 17, 30);
+  const auto ends = EarlyEndsOf(runs);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].steps, 200u);
+}
+
+// As three runs of recall, one of them stopped at 580 k of 1.5 M steps: flat at 0.93 it would hold
+// the median there.
+TEST(LearningCurve, ARunThatStoppedEarlyEndsAtADotAndTheLegendSaysSo) {
+  const std::vector<std::vector<CurvePoint>> runs{{{0, 0}, {580'000, 0.93}},
+                                                  {{0, 0}, {750'000, 0.1}, {1'500'000, 1}},
+                                                  {{0, 0}, {750'000, 0.2}, {1'490'000, 0.5}}};
+  const auto spread = SpreadOf(runs, 2);
+  EXPECT_DOUBLE_EQ(spread[1].median, 0.75);
+  EXPECT_DOUBLE_EQ(spread[1].most, 1);
+  const std::string svg = Draw(Titled("recall"), {{"", runs}});
+  EXPECT_THAT(svg,
+              HasSubstr("median and range of 3 runs, of each as far as it went (dot: its end)"));
+  EXPECT_THAT(svg, HasSubstr("r=\"2.5\""));
+  const std::string even = Draw(Titled("recall"), {{"", {runs[1], runs[2]}}});
+  EXPECT_THAT(even, HasSubstr("median and range of 2 runs<"));
+  EXPECT_EQ(even.find("r=\"2.5\""), even.npos);
 }
 
 TEST(LearningCurve, TheMedianOfTwoLiesBetweenThem) {

@@ -108,7 +108,7 @@ TEST(CommandLine, PlotGathersTheRunsThatDifferInTheirSeedsOnly) {
   EXPECT_EQ(both.code, 0) << both.errors;
   EXPECT_EQ(both.output, "p/both.svg\n");
   EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">pole</text>"));
-  EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">median and range of 2 runs</text>"));
+  EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">median and range of 2 runs"));
   EXPECT_THAT(place.Read("p/both.svg"), HasSubstr(">stop at 475</text>"));
   const Ran one = RunMurmurate(place.path(), {"plot", "pole-1", "--title", "mine"});
   EXPECT_EQ(one.output, "runs/pole-1/plots/learning.svg\n") << one.errors;
@@ -116,6 +116,17 @@ TEST(CommandLine, PlotGathersTheRunsThatDifferInTheirSeedsOnly) {
   const Ran none = RunMurmurate(place.path(), {"plot", "pole-1", "--column", "nonsense"});
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.errors, HasSubstr("no column \"nonsense\""));
+}
+
+TEST(CommandLine, PlotWritesNoSvgUnderAnotherName) {
+  Workplace place;
+  for (const char* name : {"kl.png", "kl.pdf", "kl.html", "curves"}) {
+    const Ran ran = RunMurmurate(place.path(), {"plot", "no-run", "-o", name});
+    EXPECT_EQ(ran.code, 2) << name;
+    EXPECT_THAT(ran.errors,
+                HasSubstr("plot: -o " + std::string(name) + ": expected a name that ends in .svg"));
+    EXPECT_FALSE(place.Has(name));
+  }
 }
 
 TEST(CommandLine, BeyondThisHostIsRefusedWithoutInsecure) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/config_aliases.h"
+#include "server/config_rules.h"
 #include "server/examples.h"
 #include "tests/server/config_text.h"
 
@@ -109,6 +111,37 @@ TEST(Config, ACheckpointIsDueBySecondsOrSteps) {
 TEST(ConfigError, UnknownKeyNamesTheNearest) {
   EXPECT_EQ(Complaint("[algorithm]\nepoch = 4\n"),
             "c.toml:2: unknown key \"epoch\" in [algorithm]; did you mean \"epochs\"?");
+}
+
+TEST(ConfigError, AKeyOfAnotherLibraryNamesOurs) {
+  const std::pair<const char*, const char*> names[] = {
+      {"batch_size", "minibatch"}, {"n_steps", "trajectory_length"}, {"n_epochs", "epochs"},
+      {"gae_lambda", "lambda"},    {"clip_range", "clip"},           {"ent_coef", "entropy"},
+      {"vf_coef", "value_weight"}};
+  for (const auto& [theirs, ours] : names) {
+    EXPECT_EQ(Complaint("[algorithm]\n" + std::string(theirs) + " = 4\n"),
+              "c.toml:2: unknown key \"" + std::string(theirs) +
+                  "\" in [algorithm]; did you mean \"" + ours + "\"? (Stable-Baselines3 calls it " +
+                  theirs + ")");
+  }
+  EXPECT_EQ(Complaint("[algorithm]\nlr = 1e-3\n"),
+            "c.toml:2: unknown key \"lr\" in [algorithm]; did you mean \"learning_rate\" in "
+            "[optimizer]? (RLlib calls it lr)");
+  EXPECT_EQ(Complaint("", {{"n_epochs", "4"}}),
+            "--set n_epochs=4: got the key \"n_epochs\", expected section.key=value; write for "
+            "example --set algorithm.epochs=4");
+}
+
+TEST(ConfigError, EveryKeyThatAnotherNameStandsForExists) {
+  for (const char* name : {"n_steps", "batch_size", "total_timesteps", "n_envs", "net_arch",
+                           "activation_fn", "n_stack", "norm_obs", "norm_reward", "clip_reward",
+                           "env_id", "lr", "train_batch_size", "grad_clip", "fcnet_hiddens"}) {
+    const ConfigAlias* alias = FindAlias(name);
+    ASSERT_NE(alias, nullptr) << name;
+    const std::string path = alias->path;
+    const std::size_t dot = path.find('.');
+    EXPECT_NE(FindRule(path.substr(0, dot), path.substr(dot + 1)), nullptr) << path;
+  }
 }
 
 TEST(ConfigError, UnknownSectionNamesTheNearest) {

@@ -23,6 +23,14 @@ TEST(Address, SistersOfTcpAreTheNextTwoPorts) {
   EXPECT_EQ(family->weights, "tcp://127.0.0.1:7422");
 }
 
+TEST(Address, LocalhostIsItsNumber) {
+  const Result<AddressFamily> family = SisterAddresses("tcp://localhost:7420");
+  ASSERT_TRUE(family.ok()) << family.status();
+  EXPECT_EQ(family->main, "tcp://127.0.0.1:7420");
+  EXPECT_EQ(family->weights, "tcp://127.0.0.1:7422");
+  EXPECT_EQ(SisterAddresses("tcp://localhost:*")->announce, "tcp://127.0.0.1:*");
+}
+
 TEST(Address, SistersOfIpcAreTwoMorePaths) {
   const Result<AddressFamily> family = SisterAddresses("ipc:///run/m/main");
   ASSERT_TRUE(family.ok()) << family.status();

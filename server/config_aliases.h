@@ -1,0 +1,23 @@
+// What other libraries call a key of the config. An unknown key that is one of these names is
+// answered with ours, not with the one that is spelled most like it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace murmurate {
+
+struct ConfigAlias {
+  const char* theirs;  ///< "batch_size"
+  const char* path;    ///< "algorithm.minibatch"
+  const char* whose;   ///< "Stable-Baselines3"
+};
+
+/// Null: no library that we know calls anything so.
+const ConfigAlias* FindAlias(const std::string& name);
+/// "did you mean \"minibatch\"? (Stable-Baselines3 calls it batch_size)", with the section where
+/// ours is not among `known`, the keys of the section that `name` was found in; "": FindAlias gives
+/// null.
+std::string AliasAdvice(const std::string& name, const std::vector<std::string>& known);
+
+}  // namespace murmurate
