@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shared/core/check.h"
+#include "client/misuse.h"
 
 namespace murmurate {
 
@@ -10,7 +10,7 @@ Action::Action(int choice) : parts_{{{}, false, 0, 1}}, choices_{choice} {}
 
 Action::Action(const Space& space) {
   const Status status = CheckSpaces({Box({1}), space});
-  MURMURATE_CHECK(status.ok(), status.message().c_str());
+  MURMURATE_EXPECT(status.ok(), "Action(space)", status.message());
   for (int i = 0; i < space.leaf_count(); ++i) {
     const Space& leaf = space.leaf(i);
     const bool continuous = leaf.kind == Space::Kind::kBox;
@@ -34,18 +34,20 @@ const Action::Part& Action::Find(std::string_view name, bool continuous) const {
   const std::string message = "this Action has no part \"" + std::string(name) + "\" of " +
                               (continuous ? "numbers" : "choices") +
                               " (a Dict's parts are asked for by name, and Act fills them)";
-  MURMURATE_CHECK(false, message.c_str());
+  FailMisuse(continuous ? "Action::numbers" : "Action::choices", message);
 }
 
 int Action::choice(std::string_view part) const {
   const Part& found = Find(part, false);
-  MURMURATE_CHECK(found.count == 1, "choice of a part with several variables: use choices");
+  MURMURATE_EXPECT(found.count == 1, "Action::choice",
+                   "choice of a part with several variables: use choices");
   return choices_[found.first];
 }
 
 float Action::number(std::string_view part) const {
   const Part& found = Find(part, true);
-  MURMURATE_CHECK(found.count == 1, "number of a part with several numbers: use numbers");
+  MURMURATE_EXPECT(found.count == 1, "Action::number",
+                   "number of a part with several numbers: use numbers");
   return numbers_[found.first];
 }
 

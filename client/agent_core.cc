@@ -275,11 +275,7 @@ void AgentCore::GiveUpPolicy() {
   AgentCounts::Add(counts_.steps_given_up, 1);
   std::ranges::fill(fitted_->memory->state(), 0.0f);
   if (recorder_.open()) DropTrajectory();
-  Complain([] {
-    return InvalidData(
-        "the policy's outputs are not finite: the game shows numbers too large for its model (use "
-        "normalize_observation, or smaller ones)");
-  });
+  Complain(Trouble::kOutputs);
 }
 
 void AgentCore::Choose() {
@@ -307,7 +303,8 @@ void AgentCore::Record() {
   }
   if (!acted_ && episode_.settings != model_->settings->revision()) episode_.settings = 0;
   acted_ = true;
-  ++episode_.length;
+  if (++episode_.length % AgentTroubles::kStepsWithoutEnd == 0) [[unlikely]]
+    NoteLongEpisode();
 }
 
 }  // namespace murmurate

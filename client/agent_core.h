@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "client/agent_gear.h"
+#include "client/agent_troubles.h"
 #include "client/client_model.h"
 #include "client/trajectory_recorder.h"
 #include "shared/core/random.h"
@@ -41,12 +42,13 @@ class AgentCore {
   ~AgentCore();
 
   // The game's thread.
-  /// One float32 box, which is read until the step is done.
-  void Look(std::span<const float> observation);
-  void Look(const Observation& observation);  ///< its parts
+  /// One float32 box, which is read until the step is done. `call`: what the game called, for what
+  /// it is told where that was a mistake (client/misuse.h).
+  void Look(std::span<const float> observation, const char* call = "Agent::Act");
+  void Look(const Observation& observation, const char* call = "Agent::Act");  ///< its parts
   /// False where Look aborts: nothing is seen then, and CheckSight says why.
   bool TryLook(const Observation& observation);
-  void Allow(std::span<const std::uint8_t> mask);  ///< empty: everything
+  void Allow(std::span<const std::uint8_t> mask, const char* call = "Agent::Act");  ///< empty: all
   /// What Look and Allow abort for.
   bool Fits(std::span<const float> observation) const { return observation.size() == numbers_; }
   bool Fits(std::span<const std::uint8_t> mask) const {
@@ -61,7 +63,7 @@ class AgentCore {
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static bool StepTogether(std::span<AgentCore* const> agents);
   /// What the last step chose: the only choice of a Discrete action, or all of any action.
-  int choice() const;
+  int choice(const char* call = "Agent::Act") const;
   void Give(Action* action);
   void Give(std::span<float> action);  ///< of a Box
   /// All choices and switches, all numbers, each in the order of the space's parts.
@@ -69,8 +71,8 @@ class AgentCore {
   void Reward(double reward);
   /// kTruncated: what the agent looks at now is the final observation.
   void End(EndKind kind, Success success = kNotSaid);
-  void Took(int action);
-  void Took(const Action& action);
+  void Took(int action, const char* call = "Agent::Took");
+  void Took(const Action& action, const char* call = "Agent::Took");
   /// As Took, and as Give gives them; what Took aborts for is said, and nothing has changed then.
   Status TryTook(const std::int32_t* choices, const float* numbers);
   /// Whether TryTook would take this at a step with this mask (null: none).
@@ -100,8 +102,9 @@ class AgentCore {
   const std::shared_ptr<ClientModel>& model() const { return model_; }
   std::uint32_t number() const { return number_; }
   int rows() const { return rows_; }
-  /// The first sentence about what the game showed that could not be learned from; once.
+  /// The next sentence about play that could not be learned from; each kind once.
   bool TakeComplaint(std::string* sentence);
+  const AgentTroubles& troubles() const { return troubles_; }
   /// Names that Report was given so far, in the order of a block's sums.
   std::vector<std::string> report_names() const;
 
@@ -125,9 +128,10 @@ class AgentCore {
   static std::size_t NumbersOfPlain(const ObservationLayout& layout);
   /// Zeros instead of a row that is not good.
   void LookAway();
-  /// Keeps the first sentence; `say` is not asked for another.
-  template <typename Say>
-  void Complain(Say say);
+  /// Notes it, and lets mmr-client know when it is the first of its kind.
+  void Complain(Trouble kind, const AgentTroubles::Detail& detail = {});
+  /// Whoever plays on and on without End has probably forgotten it; once a model.
+  void NoteLongEpisode();
   void Settle();
   void ChangeGear(AgentGear* gear);
   bool Ensure();
@@ -170,9 +174,7 @@ class AgentCore {
   std::atomic<AgentGear*> gear_{nullptr};
   std::atomic<bool> closed_{false};
   std::atomic<int> report_count_{0};
-  enum class Complaint : std::uint8_t { kNone, kMade, kTaken };
-  std::atomic<Complaint> complaint_state_{Complaint::kNone};
-  std::string complaint_;                               ///< written once, before kMade
+  AgentTroubles troubles_;
   std::array<std::uint8_t, kMaxReports> report_names_;  ///< numbers of model.report_names
 
   // The game's thread only.
@@ -185,6 +187,7 @@ class AgentCore {
   bool playing_ = false;       ///< hold_ (or no buffer at all) is what this step is played with
   bool recorded_ = false;      ///< the last action is the last step of the open block
   bool acted_ = false;         ///< an action of the running episode is there to be rewarded
+  bool ended_ = false;         ///< the game has ended an episode, so it knows how to
   std::thread::id opened_in_;  ///< where the open trajectory is counted; none: nowhere
   PlayMode mode_ = PlayMode::kTrain, next_mode_ = PlayMode::kTrain;
   double step_reward_ = 0.0;
@@ -206,13 +209,5 @@ class AgentCore {
 
   PolicyPin pin_;
 };
-
-template <typename Say>
-void AgentCore::Complain(Say say) {
-  if (complaint_state_.load(std::memory_order_relaxed) != Complaint::kNone) return;
-  complaint_ = Status(say()).message();
-  complaint_state_.store(Complaint::kMade, std::memory_order_release);
-  model_->bell->complained.store(true, std::memory_order_release);
-}
 
 }  // namespace murmurate

@@ -1,14 +1,13 @@
 // What happens to an agent between two Acts: rewards, ends, and what the game has to say.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <string>
 
 #include "client/agent_core.h"
 #include "client/game_action.h"
-#include "shared/core/check.h"
+#include "client/misuse.h"
 
 namespace murmurate {
 namespace {
@@ -16,12 +15,6 @@ namespace {
 /// Where the policy would never have done what the game did: log 1e-30, so that no ratio of
 /// probabilities overflows.
 constexpr float kLeastLogProbability = -69.0775528f;
-
-std::string TextOf(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
-}
 
 }  // namespace
 
@@ -31,11 +24,7 @@ void AgentCore::Reward(double reward) {
   episode_.raw_return += reward;
   if (std::abs(step_reward_) <= std::numeric_limits<float>::max()) [[likely]]
     return;
-  Complain([&] {
-    return InvalidData("the rewards of a step come to " + TextOf(step_reward_) +
-                       ", which is not a finite float32: give Reward smaller numbers (look for a "
-                       "division by zero or a logarithm of it)");
-  });
+  Complain(Trouble::kReward, {.value = step_reward_});
   AgentCounts::Add(counts_.rewards_not_finite, 1);
   step_reward_ = 0.0;
   episode_.spoiled = true;
@@ -62,7 +51,15 @@ void AgentCore::End(EndKind kind, Success success) {
   }
 }
 
+void AgentCore::NoteLongEpisode() {
+  if (ended_ || mode_ != PlayMode::kTrain || !recorder_.attached()) return;
+  if (model_->said_no_end.exchange(true, std::memory_order_relaxed)) return;
+  Complain(Trouble::kNoEnd);
+}
+
 void AgentCore::FinishEpisode(Success success) {
+  if (!ended_) troubles_.Clear(Trouble::kNoEnd);
+  ended_ = true;
   if (mode_ != PlayMode::kSilent) {
     const bool evaluated = mode_ == PlayMode::kEvaluate;
     // What is left of training goes by itself: numbers of both in one block could not be told
@@ -89,9 +86,9 @@ void AgentCore::BeginEpisode() {
   acted_ = recorded_ = false;
 }
 
-int AgentCore::choice() const {
-  MURMURATE_CHECK(model_->head.layout().one_choice(),
-                  "this action is not one choice: use Act(observation, &action)");
+int AgentCore::choice(const char* call) const {
+  MURMURATE_EXPECT(model_->head.layout().one_choice(), call,
+                   "this action is not one choice: use Act(observation, &action)");
   return action_[0];
 }
 
@@ -102,8 +99,11 @@ void AgentCore::Give(Action* action) {
 }
 
 void AgentCore::Give(std::span<float> action) {
-  MURMURATE_CHECK(model_->spaces.action.kind == Space::Kind::kBox && action.size() == game_.size(),
-                  "ActContinuous: room for as many numbers as the agent's Box has");
+  MURMURATE_EXPECT(model_->spaces.action.kind == Space::Kind::kBox, "Agent::ActContinuous",
+                   "this action is not one Box of numbers: use Act(observation, &action)");
+  MURMURATE_EXPECT(action.size() == game_.size(), "Agent::ActContinuous",
+                   "room for an action of " + std::to_string(action.size()) +
+                       " numbers, but the space has " + std::to_string(game_.size()));
   head().ToGame(action_.data(), game_.data());
   std::memcpy(action.data(), game_.data(), action.size_bytes());
 }
@@ -139,7 +139,8 @@ void AgentCore::PutGame(const std::int32_t* choices, const float* numbers) {
 
 Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
   PutGame(choices, numbers);
-  return TookWords();
+  const Status status = TookWords();
+  return status.ok() ? status : InvalidArgument("Took: " + status.message());
 }
 
 Status AgentCore::CheckRecord(const std::int32_t* choices, const float* numbers,
@@ -151,19 +152,20 @@ Status AgentCore::CheckRecord(const std::int32_t* choices, const float* numbers,
   return fault.ok() ? fault : InvalidArgument("Record: " + fault.message());
 }
 
-void AgentCore::Took(int action) {
-  MURMURATE_CHECK(model_->head.layout().one_choice(),
-                  "Took: this action is not one choice: give it the Action");
-  const Status status = TryTook(&action, nullptr);
-  MURMURATE_CHECK(status.ok(), status.message().c_str());
+void AgentCore::Took(int action, const char* call) {
+  MURMURATE_EXPECT(model_->head.layout().one_choice(), call,
+                   "this action is not one choice: give it the Action");
+  PutGame(&action, nullptr);
+  const Status status = TookWords();
+  MURMURATE_EXPECT(status.ok(), call, status.message());
 }
 
-void AgentCore::Took(const Action& action) {
-  MURMURATE_CHECK(HasPartsOf(model_->head.layout(), action),
-                  "Took: the Action has other parts than the agent's space");
+void AgentCore::Took(const Action& action, const char* call) {
+  MURMURATE_EXPECT(HasPartsOf(model_->head.layout(), action), call,
+                   "the Action has other parts than the agent's space: make it with Action(space)");
   CopyWords(action, game_.data());
   const Status status = TookWords();
-  MURMURATE_CHECK(status.ok(), status.message().c_str());
+  MURMURATE_EXPECT(status.ok(), call, status.message());
 }
 
 Status AgentCore::TookWords() {
@@ -173,7 +175,7 @@ Status AgentCore::TookWords() {
   const ActionHead::Row row = PlayedRow();
   if (const Status fault = head().layout().CheckAction(action_.data(), row.mask); !fault.ok()) {
     std::ranges::copy(drawn_action_, action_.begin());
-    return InvalidArgument("Took: " + fault.message());
+    return InvalidArgument(fault.message());
   }
   ActSettings settings = settings_;
   if (!drawn_) settings.mode = ActSettings::Mode::kUniform;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "client/agent_core.h"
-#include "shared/core/check.h"
+#include "client/misuse.h"
 #include "shared/experience/finite.h"
 #include "shared/model/spaces_text.h"
 
@@ -32,8 +32,6 @@ const char* WordFor(Element element) {
   }
   return "";
 }
-
-[[noreturn]] void Fail(const Status& status) { MURMURATE_CHECK(false, status.message().c_str()); }
 
 /// The game's program shows parts that its own space does not have, or not all of them.
 Status PartFault(const ObservationInput& input, const ObservationPart* part,
@@ -95,16 +93,16 @@ std::size_t AgentCore::NumbersOfPlain(const ObservationLayout& layout) {
   return layout.plain() ? layout.row_bytes() / sizeof(float) : kNotPlain;
 }
 
-void AgentCore::Look(std::span<const float> observation) {
+void AgentCore::Look(std::span<const float> observation, const char* call) {
   if (!Fits(observation)) [[unlikely]]
-    Fail(CheckSight(observation));
+    FailMisuse(call, CheckSight(observation).message());
   sight_ = {RowsOf(observation), {}, AllFinite(observation)};
   if (!sight_.good) [[unlikely]]
     LookAway();
 }
 
-void AgentCore::Look(const Observation& observation) {
-  if (!TryLook(observation)) Fail(CheckSight(observation));
+void AgentCore::Look(const Observation& observation, const char* call) {
+  if (!TryLook(observation)) FailMisuse(call, CheckSight(observation).message());
 }
 
 bool AgentCore::TryLook(const Observation& observation) {
@@ -157,28 +155,36 @@ Status AgentCore::CheckMask(std::span<const std::uint8_t> mask) const {
 }
 
 void AgentCore::LookAway() {
-  Complain([this] { return model_->observation.Check(sight_.row.data()); });
+  if (!troubles_.noted(Trouble::kObservation)) {
+    Complain(Trouble::kObservation, AgentTroubles::FindIn(model_->observation, sight_.row.data()));
+  }
   std::ranges::fill(row_, 0.0f);
   sight_.row = std::as_bytes(std::span<const float>(row_));
 }
 
-void AgentCore::Allow(std::span<const std::uint8_t> mask) {
+void AgentCore::Allow(std::span<const std::uint8_t> mask, const char* call) {
   if (mask.empty()) return;
-  if (!Fits(mask)) Fail(CheckMask(mask));
+  if (!Fits(mask)) FailMisuse(call, CheckMask(mask).message());
   std::ranges::copy(mask, mask_.begin());
   sight_.mask = mask_;
   const ActionLayout& layout = model_->head.layout();
   if (layout.AllowsSomething(mask_.data())) return;
-  Complain([&] { return layout.CheckMask(mask_.data()); });
+  Complain(Trouble::kMask, AgentTroubles::FindIn(layout, mask_.data()));
   sight_.mask = {};
   sight_.good = false;
 }
 
 bool AgentCore::TakeComplaint(std::string* sentence) {
-  if (complaint_state_.load(std::memory_order_acquire) != Complaint::kMade) return false;
-  *sentence = complaint_;
-  Complaint made = Complaint::kMade;
-  return complaint_state_.compare_exchange_strong(made, Complaint::kTaken);
+  const std::optional<Trouble> kind = troubles_.Take();
+  if (!kind.has_value()) return false;
+  *sentence = troubles_.WordsFor(*kind, *model_);
+  return true;
+}
+
+void AgentCore::Complain(Trouble kind, const AgentTroubles::Detail& detail) {
+  if (troubles_.noted(kind)) return;
+  troubles_.Note(kind, detail);
+  model_->bell->complained.store(true, std::memory_order_release);
 }
 
 }  // namespace murmurate

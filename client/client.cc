@@ -4,7 +4,9 @@
 #include <system_error>
 
 #include "client/client_core.h"
+#include "client/misuse.h"
 #include "client/model_patterns.h"
+#include "client/stderr_log.h"
 #include "shared/core/check.h"
 #include "shared/model/weights_file.h"
 
@@ -12,6 +14,7 @@ namespace murmurate {
 namespace {
 
 constexpr const char* kNoAgent = "this Agent is not valid: Client::last_error() says why";
+constexpr const char* kGroupAct = "AgentGroup::Act";
 
 /// From a file, or from memory when there is no path.
 Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes) {
@@ -19,9 +22,11 @@ Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes
   return ReadWeightsFile(path);
 }
 
-/// What `make` gives, or why the system has no thread, no file descriptor or no memory for it.
+/// What `make` gives, of a client that warns on stderr where nobody listens; or why the system has
+/// no thread, no file descriptor or no memory for it.
 template <typename Making>
-Result<std::unique_ptr<Client>> Make(Making make) try {
+Result<std::unique_ptr<Client>> Make(ClientOptions* options, Making make) try {
+  if (!options->log && !options->quiet) options->log = StderrLog::Make();
   return std::unique_ptr<Client>(make());
 } catch (const std::bad_alloc&) {
   return ResourceError("no memory for a client");
@@ -83,7 +88,7 @@ Agent& Agent::operator=(Agent&& other) noexcept {
 Agent::~Agent() { Close(); }
 
 int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t> allowed) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Act", kNoAgent);
   core_->Look(observation);
   core_->Allow(allowed);
   core_->Step();
@@ -91,15 +96,15 @@ int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t>
 }
 
 void Agent::ActContinuous(std::span<const float> observation, std::span<float> action) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  core_->Look(observation);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::ActContinuous", kNoAgent);
+  core_->Look(observation, "Agent::ActContinuous");
   core_->Allow({});
   core_->Step();
   core_->Give(action);
 }
 
 void Agent::Act(const Observation& observation, Action* action) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Act", kNoAgent);
   core_->Look(observation);
   core_->Allow(observation.mask());
   core_->Step();
@@ -107,7 +112,7 @@ void Agent::Act(const Observation& observation, Action* action) {
 }
 
 void Agent::Reward(double reward) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Reward", kNoAgent);
   core_->Reward(reward);
 }
 
@@ -116,58 +121,64 @@ void Agent::End(EndKind kind, const Observation& final_observation) {
 }
 
 void Agent::End(EndKind kind, Success success, const Observation& final_observation) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::End", kNoAgent);
   if (kind == kTruncated) {
-    MURMURATE_CHECK(!final_observation.parts().empty(),
-                    "End(kTruncated) needs the final observation");
-    core_->Look(final_observation);
+    MURMURATE_EXPECT(!final_observation.parts().empty(), "Agent::End",
+                     "End(kTruncated) needs the final observation: the one that life would have "
+                     "gone on from");
+    core_->Look(final_observation, "Agent::End");
   }
   core_->End(kind, success);
 }
 
 void Agent::Took(const Action& action) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Took", kNoAgent);
   core_->Took(action);
 }
 
 void Agent::Took(int action) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Took", kNoAgent);
   core_->Took(action);
 }
 
 void Agent::Record(std::span<const float> observation, int action) {
-  (void)Act(observation);
-  Took(action);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Record", kNoAgent);
+  core_->Look(observation, "Agent::Record");
+  core_->Allow({});
+  core_->Step();
+  core_->Took(action, "Agent::Record");
 }
 
 void Agent::Record(const Observation& observation, const Action& action) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
-  core_->Look(observation);
-  core_->Allow(observation.mask());
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Record", kNoAgent);
+  core_->Look(observation, "Agent::Record");
+  core_->Allow(observation.mask(), "Agent::Record");
   core_->Step();
-  core_->Took(action);
+  core_->Took(action, "Agent::Record");
 }
 
 void Agent::Discard() {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Discard", kNoAgent);
   core_->Discard();
 }
 
 void Agent::Report(std::string_view name, double value) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Report", kNoAgent);
   core_->Report(name, value);
 }
 
 void Agent::Mode(PlayMode mode) {
-  MURMURATE_CHECK(core_ != nullptr, kNoAgent);
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Mode", kNoAgent);
   core_->SetMode(mode);
 }
 
 void AgentGroup::Check(std::size_t observations, std::size_t actions) {
-  MURMURATE_CHECK(observations == agents_.size() && actions == agents_.size(),
-                  "AgentGroup::Act: one observation and one action for each agent");
+  MURMURATE_EXPECT(observations == agents_.size() && actions == agents_.size(), kGroupAct,
+                   std::to_string(observations) + " observations and room for " +
+                       std::to_string(actions) + " actions, but the group has " +
+                       std::to_string(agents_.size()) + " agents");
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    MURMURATE_CHECK(agents_[i].core_ != nullptr, kNoAgent);
+    MURMURATE_EXPECT(agents_[i].core_ != nullptr, kGroupAct, kNoAgent);
     cores_[i] = agents_[i].core_.get();
   }
 }
@@ -178,22 +189,25 @@ void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t
   if (agents_.empty()) return;
   const std::size_t width = observations.size() / agents_.size();
   const std::size_t choices = allowed.size() / agents_.size();
-  MURMURATE_CHECK(
+  MURMURATE_EXPECT(
       width * agents_.size() == observations.size() && choices * agents_.size() == allowed.size(),
-      "AgentGroup::Act: as many numbers for every agent");
+      kGroupAct,
+      std::to_string(observations.size()) + " numbers and a mask of " +
+          std::to_string(allowed.size()) + " bytes are not as many for each of " +
+          std::to_string(agents_.size()) + " agents");
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    cores_[i]->Look(observations.subspan(i * width, width));
-    cores_[i]->Allow(allowed.subspan(i * choices, choices));
+    cores_[i]->Look(observations.subspan(i * width, width), kGroupAct);
+    cores_[i]->Allow(allowed.subspan(i * choices, choices), kGroupAct);
   }
   AgentCore::StepTogether(cores_);
-  for (std::size_t i = 0; i < agents_.size(); ++i) actions[i] = cores_[i]->choice();
+  for (std::size_t i = 0; i < agents_.size(); ++i) actions[i] = cores_[i]->choice(kGroupAct);
 }
 
 void AgentGroup::Act(std::span<const Observation> observations, std::span<Action> actions) {
   Check(observations.size(), actions.size());
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    cores_[i]->Look(observations[i]);
-    cores_[i]->Allow(observations[i].mask());
+    cores_[i]->Look(observations[i], kGroupAct);
+    cores_[i]->Allow(observations[i].mask(), kGroupAct);
   }
   AgentCore::StepTogether(cores_);
   for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Give(&actions[i]);
@@ -229,7 +243,7 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
     if (!read.ok()) return read.status();
     policy = std::move(*read);
   }
-  return Make([&] {
+  return Make(&options, [&] {
     return new Client(std::make_unique<ClientCore>(address, std::move(options), std::move(policy)));
   });
 }
@@ -242,7 +256,7 @@ Result<std::unique_ptr<Client>> Client::Open(ClientOptions options) {
   MURMURATE_RETURN_IF_ERROR(CheckModelPatterns(options.models));
   auto policy = ReadPolicy(options.policy.path_, options.policy.bytes_);
   if (!policy.ok()) return policy.status();
-  return Make([&] {
+  return Make(&options, [&] {
     return new Client(std::make_unique<ClientCore>("", std::move(options), std::move(*policy)));
   });
 }

@@ -82,6 +82,8 @@ class ClientModel {
   const std::shared_ptr<PolicyPins> pins;
 
   ReportNames report_names;  ///< added to by agents, read by mmr-client
+  /// One of its agents has noted Trouble::kNoEnd: the others would say the same.
+  std::atomic<bool> said_no_end{false};
 
   // Written by mmr-client, read by agents.
   std::atomic<bool> live{false};      ///< in session, adopted, heard of lately: paces hold

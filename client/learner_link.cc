@@ -141,10 +141,13 @@ void LearnerLink::Take(const Message& message, std::int64_t now_ns) {
     return;
   }
   const auto& good = std::get<wire::Decoded>(decoded);
-  if (const auto* error = std::get_if<wire::Error>(&good.body)) {
+  Apply(session_.OnMessage(good, now_ns), now_ns);
+  // A refused session is a state, which is announced; one that has ended is begun anew.
+  const auto* error = std::get_if<wire::Error>(&good.body);
+  if (error != nullptr && error->refusal != wire::Refusal::kNotRegistered &&
+      session_.state() != Session::kRefused) {
     Log(LogLevel::kWarning, "the learner refused: " + error->sentence);
   }
-  Apply(session_.OnMessage(good, now_ns), now_ns);
   std::lock_guard lock(state_mutex_);
   numbers_.refused = session_.refused_trajectories();
   numbers_.lost = session_.lost_trajectories();
@@ -214,6 +217,9 @@ void LearnerLink::NoteCommitted() {
 
 void LearnerLink::SetLive(bool live) {
   live_ = live;
+  if (!live) {
+    for (DroppedPlay& dropped : dropped_) dropped.Pause();
+  }
   const bool given_up = should_stop() || session_.state() == Session::kRefused;
   for (const RosterModel& entry : models_) {
     ClientModel& model = *entry.model;
@@ -254,9 +260,12 @@ wire::Ping LearnerLink::Progress() {
   wire::Ping ping;
   const std::size_t count = introduced_.size();
   baseline_.resize(std::max(baseline_.size(), count));
+  dropped_.resize(std::max(dropped_.size(), count));
   for (std::size_t i = 0; i < count; ++i) {
     const RosterCounts counts = roster_.Counts(i);
-    const std::uint64_t dropped = counts.steps_dropped + sender_.totals(i).steps_dropped;
+    const std::uint64_t unsent = sender_.totals(i).steps_dropped;
+    const std::uint64_t dropped = counts.steps_dropped + unsent;
+    if (live_) dropped_[i].Look(counts.steps, counts.steps_overrun + unsent);
     const auto policies = models_[i].model->policies();
     const std::int64_t waited = models_[i].model->waited_ns.load(std::memory_order_relaxed);
     // A wait that began before the session is counted whole when it ends.
@@ -266,7 +275,21 @@ wire::Ping LearnerLink::Progress() {
                            static_cast<std::uint64_t>(here_ns),
                            static_cast<std::uint64_t>(lives_[i].played_ns)});
   }
+  ping.troubles = Troubles();
   return ping;
+}
+
+std::vector<wire::PingTrouble> LearnerLink::Troubles() {
+  std::vector<wire::PingTrouble> troubles = roster_.Troubles();
+  for (std::size_t i = 0; i < std::min(introduced_.size(), dropped_.size()); ++i) {
+    const std::string words = dropped_[i].Words();
+    if (words.empty()) continue;
+    if (dropped_[i].TakeNews()) {
+      Log(LogLevel::kWarning, "model " + introduced_[i].name + ": " + words);
+    }
+    troubles.push_back({.model = static_cast<std::uint32_t>(i), .sentence = words});
+  }
+  return troubles;
 }
 
 void LearnerLink::Leave() {

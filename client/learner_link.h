@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "client/block_sender.h"
+#include "client/dropped_play.h"
 #include "client/roster.h"
 #include "client/weights_receiver.h"
 #include "shared/transport/socket.h"
@@ -94,6 +95,8 @@ class LearnerLink {
   bool RemoveClosed();
   void NotePlayed(std::int64_t now_ns);
   wire::Ping Progress();
+  /// What is wrong with the play of this client's agents; says once what no agent complains of.
+  std::vector<wire::PingTrouble> Troubles();
   void UpdateState(std::int64_t now_ns);
   void Announce(StateReport report, std::int64_t now_ns);
   void NoteWaiting(const std::vector<RosterModel>& models, std::int64_t now_ns);
@@ -120,6 +123,7 @@ class LearnerLink {
   std::vector<Standstill> waits_;
   std::vector<RosterCounts> baseline_;  ///< what had been played before this incarnation
   std::vector<Life> lives_;
+  std::vector<DroppedPlay> dropped_;  ///< in the order of Hello::models
   std::int64_t lived_until_ns_ = 0;
   std::uint64_t incarnation_ = 0;
   std::int64_t comes_back_ns_ = 0;  ///< until when lock-step waits for a learner that is away

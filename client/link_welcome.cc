@@ -282,8 +282,10 @@ void LearnerLink::Announce(StateReport report, std::int64_t now_ns) {
   if (!due && (!changed || nobody)) return;
   const bool fine =
       report.state == ClientState::kLive || report.state == ClientState::kWaitingForWeights;
-  Log(fine ? LogLevel::kInfo : LogLevel::kWarning,
-      std::string(ToString(report.state)) + (report.reason.empty() ? "" : ": " + report.reason));
+  std::string text = ToString(report.state);
+  if (report.state == ClientState::kRefused) text += " by the learner at " + address_;
+  if (!report.reason.empty()) text = nobody ? report.reason : text + ": " + report.reason;
+  Log(fine ? LogLevel::kInfo : LogLevel::kWarning, text);
 }
 
 }  // namespace murmurate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shared/core/check.h"
+#include "client/misuse.h"
 
 namespace murmurate {
 
@@ -14,7 +14,7 @@ Observation& Observation::operator=(const Observation& other) {
 }
 
 Observation& Observation::Add(const ObservationPart& part) {
-  MURMURATE_CHECK(count_ < kMaxParts, "an Observation has at most 32 parts");
+  MURMURATE_EXPECT(count_ < kMaxParts, "Observation::Add", "an Observation has at most 32 parts");
   parts_[count_++] = part;
   return *this;
 }

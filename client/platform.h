@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace murmurate {
 
@@ -44,6 +45,10 @@ class ZeroPages {
 
 /// The calling thread gives way to all others from now on, with a share that is small but certain.
 void StandBehind();
+
+/// Writes to stderr where that takes it at once; where it is closed, or a pipe that is full or that
+/// is not read any more, nothing is written, and no signal is raised.
+void WriteToStderr(std::string_view text);
 
 /// Lets other threads run: our own threads only, never a game's.
 void Nap(int microseconds);

@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -44,6 +45,14 @@ ZeroPages::~ZeroPages() {
 void StandBehind() {
   // A wish; SCHED_IDLE would have no turn at all on a machine whose processors are all busy.
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
+}
+
+void WriteToStderr(std::string_view text) {
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0 || (ready.revents & POLLERR) != 0) {
+    return;
+  }
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
 void Nap(int microseconds) {

@@ -25,6 +25,12 @@ ZeroPages::~ZeroPages() {
 
 void StandBehind() { (void)SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_LOWEST); }
 
+void WriteToStderr(std::string_view text) {
+  DWORD written = 0;
+  (void)WriteFile(GetStdHandle(STD_ERROR_HANDLE), text.data(), static_cast<DWORD>(text.size()),
+                  &written, nullptr);
+}
+
 void Nap(int microseconds) { Sleep(static_cast<DWORD>((microseconds + 999) / 1000)); }
 
 }  // namespace murmurate

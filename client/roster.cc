@@ -29,6 +29,7 @@ void RosterCounts::Add(const AgentCounts& counts) {
   trajectories_dropped += counts.trajectories_dropped.load(std::memory_order_relaxed);
   steps_given_up += counts.steps_given_up.load(std::memory_order_relaxed);
   rewards_not_finite += counts.rewards_not_finite.load(std::memory_order_relaxed);
+  steps_overrun += counts.steps_overrun.load(std::memory_order_relaxed);
 }
 
 Result<std::shared_ptr<AgentCore>> Roster::Add(const AgentOptions& options, int rows,
@@ -133,12 +134,31 @@ void Roster::PassOnComplaints(const LogCallback& log) const {
   std::string sentence;
   for (const RosterModel& entry : models()) {
     for (const auto& agent : entry.agents) {
-      if (!agent->TakeComplaint(&sentence)) continue;
-      log(LogLevel::kWarning, "agent " + std::to_string(agent->number()) + " of model " +
-                                  entry.model->name + ": " + sentence +
-                                  "; trajectories with such steps are dropped and counted");
+      while (agent->TakeComplaint(&sentence)) {
+        log(LogLevel::kWarning, "agent " + std::to_string(agent->number()) + " of model " +
+                                    entry.model->name + ": " + sentence);
+      }
     }
   }
+}
+
+std::vector<wire::PingTrouble> Roster::Troubles() const {
+  std::vector<wire::PingTrouble> troubles;
+  std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    for (std::size_t k = 0; k < AgentTroubles::kKinds; ++k) {
+      const Trouble kind = static_cast<Trouble>(k);
+      wire::PingTrouble trouble;
+      trouble.model = static_cast<std::uint32_t>(i);
+      for (const auto& agent : models_[i].agents) {
+        if (!agent->troubles().noted(kind) || trouble.agents++ > 0) continue;
+        trouble.agent = agent->number();
+        trouble.sentence = agent->troubles().WordsFor(kind, *models_[i].model);
+      }
+      if (trouble.agents > 0) troubles.push_back(std::move(trouble));
+    }
+  }
+  return troubles;
 }
 
 std::size_t Roster::agents() const {

@@ -17,7 +17,7 @@ namespace murmurate {
 /// Sums over a model's agents, closed ones included.
 struct RosterCounts {
   std::uint64_t steps = 0, evaluation_steps = 0, steps_dropped = 0, trajectories_dropped = 0;
-  std::uint64_t steps_given_up = 0, rewards_not_finite = 0;
+  std::uint64_t steps_given_up = 0, rewards_not_finite = 0, steps_overrun = 0;
   void Add(const AgentCounts& counts);
 };
 
@@ -57,6 +57,9 @@ class Roster {
   std::size_t agents() const;  ///< of all models
   /// What agents had to say about what they were shown, once each.
   void PassOnComplaints(const LogCallback& log) const;
+  /// What is wrong with the play of agents that are here: of each model and each kind one, with the
+  /// first agent that has it and how many have.
+  std::vector<wire::PingTrouble> Troubles() const;
 
  private:
   static RosterCounts CountsOf(const RosterModel& entry);

@@ -31,6 +31,7 @@ void TrajectoryRecorder::Reclaim(TrajectoryBlock* block) {
   if (block->steps > 0) {
     AgentCounts::Add(counts_->trajectories_dropped, 1);
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block->steps));
+    AgentCounts::Add(counts_->steps_overrun, static_cast<std::uint64_t>(block->steps));
     model_->started.fetch_sub(1, std::memory_order_acq_rel);
   } else if (block->reported) {  // of evaluation; those to come need not be
     std::fill_n(block->reports, kMaxReports, ReportSum{});

@@ -28,6 +28,7 @@ struct AgentCounts {
   std::atomic<std::uint64_t> steps{0};             ///< taken to be learned from
   std::atomic<std::uint64_t> evaluation_steps{0};  ///< taken in the other modes
   std::atomic<std::uint64_t> steps_dropped{0}, trajectories_dropped{0};
+  std::atomic<std::uint64_t> steps_overrun{0};       ///< dropped as newer ones needed their blocks
   std::atomic<std::uint64_t> steps_given_up{0};      ///< any mode: the policy's outputs overflowed
   std::atomic<std::uint64_t> rewards_not_finite{0};  ///< any mode: their trajectories are dropped
   static void Add(std::atomic<std::uint64_t>& count, std::uint64_t n) {

@@ -182,9 +182,14 @@ void Daemon::State::StartLoops() {
 
 ActorsView Daemon::State::Actors() const {
   Ingest::Report report = ingest->TakeReport();
-  return {std::move(report.actors), report.refusals, report.duplicates,
-          report.messages,          report.bytes,    std::move(report.waiting),
-          report.lost_trajectories};
+  return {.actors = std::move(report.actors),
+          .refused = std::move(report.refused_actors),
+          .refusals = report.refusals,
+          .duplicates = report.duplicates,
+          .messages = report.messages,
+          .bytes = report.bytes,
+          .waiting = std::move(report.waiting),
+          .lost_trajectories = report.lost_trajectories};
 }
 
 /// In lock-step all of the last batch comes in and is trained on, so that the run can go on exactly

@@ -2,6 +2,7 @@
 #include "client/c_abi/convert.h"
 #include "client/c_abi/handles.h"
 #include "client/internals.h"
+#include "client/stderr_log.h"
 
 namespace murmurate::c_abi {
 namespace {
@@ -15,7 +16,9 @@ std::shared_ptr<LogLines> SetLog(const mmr_client_options& given, ClientOptions*
     return nullptr;
   }
   auto kept = std::make_shared<LogLines>();
-  out->log = [kept](LogLevel level, std::string_view message) {
+  LogCallback warn = given.quiet != 0 ? LogCallback() : StderrLog::Make();
+  out->log = [kept, warn = std::move(warn)](LogLevel level, std::string_view message) {
+    if (warn) warn(level, message);
     std::lock_guard lock(kept->mutex);
     if (kept->lines.size() == LogLines::kMost) kept->lines.pop_front();
     kept->lines.push_back({level, std::string(message)});

@@ -19,8 +19,8 @@
  *
  * ERRORS   A function that makes something gives NULL, one with a double gives your fallback, every
  *          other a negative mmr_status, and then mmr_last_error() says in one sentence what was
- *          wrong and what to do. A call that fails has changed nothing. Nothing aborts, throws,
- *          prints, or handles a signal.
+ *          wrong and what to do. A call that fails has changed nothing. Nothing aborts, throws or
+ *          handles a signal; stderr gets warnings unless you take the log (mmr_client_options.log).
  * STRUCTS  Every struct begins with its size: set it to sizeof(the struct) and what you do not use
  *          to 0, which is always the default. A program built with an older header passes a smaller
  *          struct, and what is missing takes its default; of a larger one (a newer header than the
@@ -190,11 +190,12 @@ typedef struct mmr_client_options {
   const char* policy_path;  /* a policy file: played until the learner's weights arrive, or */
   const void* policy_bytes; /* its bytes; */
   uint64_t policy_size;
-  mmr_log_function log; /* NULL: the last 64 lines wait for mmr_next_log */
+  mmr_log_function log; /* NULL: the last 64 lines wait for mmr_next_log, and warnings and errors
+                           go to stderr, each sentence once (see quiet) */
   void* log_user;
   int32_t max_wait_ms; /* what waits (pace, without_policy) fails with MMR_UNAVAILABLE after so
                           long, having changed nothing: call again. 0: waits to the end */
-  int32_t reserved;
+  int32_t quiet;       /* 1: without a log function nothing is written to stderr either */
   /* "npc-*=npc boss-?=boss": mmr_agent_options.model is then what the game calls the agent, and the
    * first pattern that matches (* any letters, ? one) says which model it plays. NULL: none. */
   const char* models;

@@ -12,7 +12,9 @@ namespace {
 constexpr std::int64_t kLookNs = kNanosecondsPerSecond / 4;
 constexpr std::int64_t kForgetNs = 60 * kNanosecondsPerSecond;
 constexpr std::int64_t kWaitingLineNs = 60 * kNanosecondsPerSecond;
+constexpr std::int64_t kGreetingNs = 10 * kNanosecondsPerSecond;
 constexpr std::size_t kMaxPeers = 4096;
+constexpr std::size_t kMostTroubles = 16;  // of an actor
 
 std::string Agents(int count) {
   return std::to_string(count) + (count == 1 ? " agent" : " agents");
@@ -44,18 +46,28 @@ Chronicle::Peer& Chronicle::Find(const std::string& peer, std::int64_t now_ns) {
 }
 
 void Chronicle::Name(const std::string& peer, const std::string& actor, std::int64_t now_ns) {
-  if (log_) Find(peer, now_ns).name = actor;
+  if (!log_) return;
+  Peer& found = Find(peer, now_ns);
+  found.name = actor;
+  found.unknown_since_ns = -1;
+}
+
+bool Chronicle::IsGreeting(const wire::Error& error, Peer* peer, std::int64_t now_ns) {
+  if (error.refusal != wire::Refusal::kNotRegistered) return false;
+  if (peer->unknown_since_ns < 0) peer->unknown_since_ns = now_ns;
+  return now_ns - peer->unknown_since_ns < kGreetingNs;
 }
 
 void Chronicle::NoteReply(const wire::ServerSession::Reply& reply, std::int64_t now_ns) {
   const auto* error = std::get_if<wire::Error>(&reply.body);
   if (error == nullptr || !log_) return;
   Peer& peer = Find(reply.peer, now_ns);
+  if (IsGreeting(*error, &peer, now_ns)) return;
   if (now_ns < peer.next_line_ns) {
     ++peer.held_back;
     return;
   }
-  std::string line = peer.name.empty() ? "a stranger" : "actor " + peer.name;
+  std::string line = peer.name.empty() ? "a connection without a name" : "actor " + peer.name;
   line += " was refused" + WordFor(error->refusal) + ": " + error->sentence;
   if (peer.held_back > 0) line += " (and " + std::to_string(peer.held_back) + " more)";
   log_(LogLevel::kWarning, line);
@@ -80,14 +92,27 @@ void Chronicle::NoteChange(const Actor& known, const wire::ServerSession::ActorR
   }
 }
 
+/// Each sentence once: its numbers change with every report.
+void Chronicle::NoteTroubles(Actor* known, const wire::ServerSession::ActorReport& now) {
+  for (const auto& trouble : now.troubles) {
+    std::string kind = trouble.model + ' ' + trouble.sentence;
+    std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+    if (known->troubles.size() >= kMostTroubles) return;
+    if (!known->troubles.insert(std::move(kind)).second) continue;
+    log_(LogLevel::kWarning, "actor " + now.name + ", " + trouble.Words());
+  }
+}
+
 void Chronicle::NoteActors(const std::vector<wire::ServerSession::ActorReport>& actors,
                            std::int64_t now_ns) {
   next_look_ns_ = now_ns + kLookNs;
   std::map<std::uint64_t, Actor> seen;
   for (const auto& actor : actors) {
     const auto known = actors_.find(actor.sender);
-    NoteChange(known == actors_.end() ? Actor{} : known->second, actor);
-    seen[actor.sender] = {actor.name, actor.health, true};
+    Actor now = known == actors_.end() ? Actor{} : known->second;
+    NoteChange(now, actor);
+    NoteTroubles(&now, actor);
+    seen[actor.sender] = {actor.name, actor.health, true, std::move(now.troubles)};
     if (known != actors_.end()) actors_.erase(known);
   }
   for (const auto& [sender, actor] : actors_) {

@@ -1,9 +1,11 @@
 // Chronicle: what ingest tells the log about its actors: joined, left, silent, heard again,
-// refused. At most one line a second and peer; what was held back is counted in the next line.
+// refused, played wrongly. At most one line a second and peer; what was held back is counted in the
+// next line.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,9 @@ class Chronicle {
 
   /// The name a peer greeted with, for its later refusals.
   void Name(const std::string& peer, const std::string& actor, std::int64_t now_ns);
-  /// Logs an ERROR on its way to a peer.
+  /// Logs an ERROR on its way to a peer; that it has no session only where it goes on and on
+  /// without a HELLO: whoever played for an earlier life of the learner sends a little before it
+  /// greets.
   void NoteReply(const wire::ServerSession::Reply& reply, std::int64_t now_ns);
   /// Logs what changed since the last call; call when due().
   void NoteActors(const std::vector<wire::ServerSession::ActorReport>& actors, std::int64_t now_ns);
@@ -34,15 +38,20 @@ class Chronicle {
     std::int64_t last_ns = 0;
     std::int64_t next_line_ns = 0;
     std::uint64_t held_back = 0;
+    std::int64_t unknown_since_ns = -1;  ///< sends and does not greet
   };
   struct Actor {
     std::string name;
     Health health = Health::kLive;
     bool seen = false;
+    std::set<std::string> troubles = {};  ///< that were told, without how many agents have them
   };
 
   Peer& Find(const std::string& peer, std::int64_t now_ns);
   void NoteChange(const Actor& known, const wire::ServerSession::ActorReport& now);
+  void NoteTroubles(Actor* known, const wire::ServerSession::ActorReport& now);
+  /// Whether it has no session, and has not had the time to get one.
+  static bool IsGreeting(const wire::Error& error, Peer* peer, std::int64_t now_ns);
 
   LogCallback log_;
   std::map<std::string, Peer> peers_;

@@ -350,6 +350,7 @@ Ingest::Report Ingest::TakeReport() const {
   const std::lock_guard lock(state_->mutex);
   Report report;
   report.actors = state_->session.Actors(now_ns);
+  report.refused_actors = state_->session.RefusedActors(now_ns);
   report.refusals = state_->session.refusals();
   report.duplicates = state_->session.duplicates();
   report.lost_trajectories = state_->session.lost_trajectories();

@@ -93,6 +93,7 @@ class Ingest {
   /// A consistent copy for status and metrics; any thread.
   struct Report {
     std::vector<wire::ServerSession::ActorReport> actors;
+    std::vector<wire::ServerSession::RefusedActor> refused_actors;
     std::array<std::uint64_t, wire::kRefusalCount> refusals{};
     std::uint64_t duplicates = 0, messages = 0, bytes = 0;
     std::uint64_t lost_trajectories = 0;  ///< with an earlier life of this learner

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/operate/display.h"
+#include "server/operate/status_troubles.h"
 
 namespace murmurate {
 namespace {
@@ -91,6 +92,7 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
           {"wait", actor.played_ns > 0 ? Json(static_cast<double>(actor.waited_ns) /
                                               static_cast<double>(actor.played_ns))
                                        : Json(nullptr)},
+          {"troubles", TroublesJson(actor.troubles)},
           {"staleness", StalenessJson(actor.staleness)}};
 }
 
@@ -246,7 +248,8 @@ std::string ActorLine(const Json& actor) {
     line += ", silent for " + ShortDuration(actor.value("silent_s", 0.0));
   if (const Json wait = actor.value("wait", Json()); wait.is_number())
     line += ", waited " + Percent(wait);
-  return line + '\n' + StalenessLine(actor.value("staleness", Json::array()));
+  return line + '\n' + TroubleLines(actor.value("troubles", Json::array())) +
+         StalenessLine(actor.value("staleness", Json::array()));
 }
 
 /// "  field hum: 3 missing, 1 out of range"
@@ -315,6 +318,7 @@ std::string Lines(const Json& report) {
     text += "setting " + name + ' ' + Number(value, "%g") + '\n';
   if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
   for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
+  text += RefusedActorLines(report.value("refused_actors", Json::array()));
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it
   for (const auto& [name, count] : refusals.items())
     text += "refused messages (" + name + "): " + count.dump() + '\n';
@@ -339,6 +343,7 @@ std::string StatusReport::ToJson() const {
             {"uptime_s", uptime_s},
             {"listen", listen},
             {"refusals", refusals},
+            {"refused_actors", RefusedActorsJson(actors.refused)},
             {"duplicates", actors.duplicates},
             {"lost_trajectories", actors.lost_trajectories},
             {"messages", actors.messages},

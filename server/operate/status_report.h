@@ -16,6 +16,7 @@ namespace murmurate {
 /// What the ingest thread knows of the actors, as the daemon hands it over.
 struct ActorsView {
   std::vector<wire::ServerSession::ActorReport> actors;
+  std::vector<wire::ServerSession::RefusedActor> refused = {};
   std::array<std::uint64_t, wire::kRefusalCount> refusals{};
   std::uint64_t duplicates = 0, messages = 0, bytes = 0;
   std::vector<std::string> waiting;     ///< who waits for whom and why

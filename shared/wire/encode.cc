@@ -104,9 +104,16 @@ struct Writer {
     for (const PingModel& m : ping.models) models.emplace_back(m.steps, m.dropped_steps, m.version);
     std::vector<fb::PingWait> waits;
     for (const PingModel& m : ping.models) waits.emplace_back(m.waited_ns, m.played_ns);
+    std::vector<Offset<fb::PingTrouble>> troubles;
+    for (const PingTrouble& t : ping.troubles) {
+      if (troubles.size() == kMaxPingTroubles) break;
+      troubles.push_back(fb::CreatePingTrouble(builder, t.model, t.agent, t.agents,
+                                               Cut(builder, t.sentence, kMaxTrouble)));
+    }
     const auto told = builder.CreateVectorOfStructs(models);
-    builder.Finish(
-        fb::CreatePing(builder, ping.sent_ns, told, builder.CreateVectorOfStructs(waits)));
+    const auto waited = builder.CreateVectorOfStructs(waits);
+    const auto wrong = troubles.empty() ? 0 : builder.CreateVector(troubles);
+    builder.Finish(fb::CreatePing(builder, ping.sent_ns, told, waited, wrong));
     return MessageType::kPing;
   }
 

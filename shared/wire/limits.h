@@ -6,6 +6,7 @@
 namespace murmurate::wire {
 
 inline constexpr std::size_t kMaxSentence = 1024;
+inline constexpr std::size_t kMaxTrouble = 240;  ///< four of them beside the counts of 64 models
 inline constexpr std::size_t kMaxSpaces = 4096;
 inline constexpr std::size_t kMaxSpec = 16 * 1024;
 inline constexpr std::size_t kMaxAddress = 256;

@@ -201,9 +201,18 @@ struct PingModel {
   /// Of its agents together: inside Act, for credit or weights, and of so much life.
   std::uint64_t waited_ns = 0, played_ns = 0;
 };
+/// Why play of a client cannot be learned from, in words for people.
+struct PingTrouble {
+  std::uint32_t model = 0;   ///< index into Hello::models
+  std::uint32_t agent = 0;   ///< the client's own number, of the first that has it
+  std::uint32_t agents = 0;  ///< how many have; 0: it is not of single agents
+  std::string sentence;
+};
+inline constexpr std::size_t kMaxPingTroubles = 4;
 struct Ping {
   std::int64_t sent_ns = 0;  ///< the sender's monotonic clock, echoed
   std::vector<PingModel> models;
+  std::vector<PingTrouble> troubles = {};  ///< at most kMaxPingTroubles; the rest is not sent
 };
 struct Pong {
   std::int64_t sent_ns = 0;

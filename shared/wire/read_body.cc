@@ -134,11 +134,23 @@ Committed ReadTable(BodyReader& in, const fb::Committed& from, std::size_t) {
   return {from.model(), from.sequence(), from.trajectories(), from.steps()};
 }
 
+void ReadTroubles(BodyReader& in, const fb::Ping& from, Ping* ping) {
+  if (from.troubles() == nullptr) return;
+  const std::size_t count = in.Count(from.troubles(), "troubles", kMaxPingTroubles, 4, 4);
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const fb::PingTrouble& trouble = *from.troubles()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    in.Expect(trouble.model() < kMaxModels, "model", "an index of HELLO's list");
+    ping->troubles.push_back({trouble.model(), trouble.agent(), trouble.agents(),
+                              in.Sentence(trouble.sentence(), "trouble")});
+  }
+}
+
 Ping ReadTable(BodyReader& in, const fb::Ping& from, std::size_t) {
-  Ping ping{from.sent_ns(), {}};
+  Ping ping{from.sent_ns(), {}, {}};
   ForEach(in, from.models(), sizeof(fb::PingModel), 8, [&](const fb::PingModel& m) {
     ping.models.push_back({m.steps(), m.dropped_steps(), m.version()});
   });
+  ReadTroubles(in, from, &ping);
   if (from.waits() == nullptr) return ping;  // of an earlier client
   std::size_t waits = 0;
   ForEach(in, from.waits(), sizeof(fb::PingWait), 8, [&](const fb::PingWait& w) {

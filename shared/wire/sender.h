@@ -86,6 +86,7 @@ struct Sender {
   bool queued = false;            ///< stands in the list of those to be told
   std::uint64_t trajectories = 0, refused = 0;
   StalenessHistogram staleness;
+  std::vector<PingTrouble> troubles;  ///< as it last said; `model` is an index into `models`
 
   /// All up to this one is in a batch or was refused.
   std::uint64_t dealt_through() const;

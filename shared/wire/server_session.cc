@@ -87,6 +87,7 @@ void ServerSession::Book::OnPing(Sender& sender, const Ping& ping, std::int64_t 
     share.waited_ns = ping.models[i].waited_ns;
     share.played_ns = ping.models[i].played_ns;
   }
+  sender.troubles = ping.troubles;
   replies.push_back({sender.peer, Pong{ping.sent_ns, incarnation, Credits(sender)}, 0});
 }
 

@@ -41,8 +41,11 @@ struct ServerSession::Book {
   // session_hello.cc
   void OnHello(const std::string& peer, const Header& header, const Hello& hello, Models& lookup,
                std::int64_t now_ns);
+  /// Of a HELLO, with whose it is.
+  void RefuseHello(const std::string& peer, const Header& header, const Hello& hello,
+                   Refusal refusal, std::string sentence, std::int64_t now_ns);
   bool MayClaim(const std::string& peer, std::uint64_t id, std::int64_t now_ns);
-  bool LookUp(const std::string& peer, const Hello& hello, Models& lookup,
+  bool LookUp(const std::string& peer, const Header& header, const Hello& hello, Models& lookup,
               std::vector<std::uint32_t>* models, std::int64_t now_ns);
   Sender& Enter(const std::string& peer, std::uint64_t id, const Hello& hello);
   // session_state.cc
@@ -87,7 +90,8 @@ struct ServerSession::Book {
 
   std::vector<Reply> replies;
   std::vector<std::uint64_t> untold;
-  std::set<std::string> strangers;  ///< told so since the last TakeReplies
+  std::set<std::string> strangers;          ///< told so since the last TakeReplies
+  std::deque<RefusedActor> refused_actors;  ///< the latest last
   std::array<std::uint64_t, kRefusalCount> refusals{};
   std::uint64_t duplicates = 0;
 };

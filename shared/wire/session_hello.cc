@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMostGone = 256;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;  ///< of one whose connection is gone
 constexpr int kLeastShares = 8;                       ///< the byte budget is divided by no less
+constexpr std::size_t kMostRefusedActors = 16;
 
 }  // namespace
 
@@ -17,31 +18,32 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
                                   Models& lookup, std::int64_t now) {
   if (leaving) return;
   if (hello.min_major > kMajor || hello.max_major < kMajor) {
-    return Refuse(peer, Refusal::kVersion,
-                  "the learner speaks protocol version " + std::to_string(kMajor) +
-                      ", this client " + std::to_string(hello.min_major) + " to " +
-                      std::to_string(hello.max_major) + ": update the older of the two programs",
-                  0, now);
+    return RefuseHello(peer, header, hello, Refusal::kVersion,
+                       "the learner speaks protocol version " + std::to_string(kMajor) +
+                           ", this client " + std::to_string(hello.min_major) + " to " +
+                           std::to_string(hello.max_major) +
+                           ": update the older of the two programs",
+                       now);
   }
   if (!MayClaim(peer, header.sender, now)) return;
   std::vector<std::uint32_t> models;
   const auto known = peers.find(peer);
-  if (!LookUp(peer, hello, lookup, &models, now)) {
+  if (!LookUp(peer, header, hello, lookup, &models, now)) {
     if (known != peers.end()) Leave(senders.at(known->second));
     return;
   }
   const std::size_t own = known == peers.end() ? 0 : senders.at(known->second).reserve_bytes;
   if (reserves - own + ReserveFor(models) > limits.ingest_budget_bytes) {
-    return Refuse(peer, Refusal::kBusy,
-                  "no memory is left for another actor: server.ingest_budget_bytes is " +
-                      std::to_string(limits.ingest_budget_bytes) + "; raise it",
-                  0, now);
+    return RefuseHello(peer, header, hello, Refusal::kBusy,
+                       "no memory is left for another actor: server.ingest_budget_bytes is " +
+                           std::to_string(limits.ingest_budget_bytes) + "; raise it",
+                       now);
   }
   if (!HasRoomFor(known == peers.end() ? nullptr : &senders.at(known->second), hello)) {
-    return Refuse(peer, Refusal::kBusy,
-                  "the learner has room for " + std::to_string(limits.max_agents) +
-                      " agents of all its actors together: play with fewer",
-                  0, now);
+    return RefuseHello(peer, header, hello, Refusal::kBusy,
+                       "the learner has room for " + std::to_string(limits.max_agents) +
+                           " agents of all its actors together: play with fewer",
+                       now);
   }
   const bool fresh = known == peers.end();
   Sender& sender = Enter(peer, header.sender, hello);
@@ -55,6 +57,16 @@ void ServerSession::Book::OnHello(const std::string& peer, const Header& header,
   replies.push_back({peer, Welcome(sender, hello), header.sequence});
   if (!fresh) return;
   for (const std::uint32_t model : models) TellCommitted(sender, model);
+}
+
+void ServerSession::Book::RefuseHello(const std::string& peer, const Header& header,
+                                      const Hello& hello, Refusal refusal, std::string sentence,
+                                      std::int64_t now) {
+  std::erase_if(refused_actors,
+                [&](const RefusedActor& actor) { return actor.sender == header.sender; });
+  if (refused_actors.size() == kMostRefusedActors) refused_actors.pop_front();
+  refused_actors.push_back({hello.actor_name, sentence, header.sender, now});
+  Refuse(peer, refusal, std::move(sentence), 0, now);
 }
 
 /// Of a model that it plays and that has a checkpoint with something of it.
@@ -101,17 +113,20 @@ bool ServerSession::Book::MayClaim(const std::string& peer, std::uint64_t id, st
   return false;
 }
 
-bool ServerSession::Book::LookUp(const std::string& peer, const Hello& hello, Models& lookup,
-                                 std::vector<std::uint32_t>* models, std::int64_t now) {
+bool ServerSession::Book::LookUp(const std::string& peer, const Header& header, const Hello& hello,
+                                 Models& lookup, std::vector<std::uint32_t>* models,
+                                 std::int64_t now) {
   for (const HelloModel& model : hello.models) {
     const Result<std::uint32_t> number = lookup.Lookup(model.name, model.spaces);
     if (!number.ok()) {
       const bool full = number.status().code() == StatusCode::kResource;
-      Refuse(peer, full ? Refusal::kBusy : Refusal::kSpaces, number.status().message(), 0, now);
+      RefuseHello(peer, header, hello, full ? Refusal::kBusy : Refusal::kSpaces,
+                  number.status().message(), now);
       return false;
     }
     if (std::find(models->begin(), models->end(), *number) != models->end()) {
-      Refuse(peer, Refusal::kSpaces, "model " + model.name + " is named twice", 0, now);
+      RefuseHello(peer, header, hello, Refusal::kSpaces, "model " + model.name + " is named twice",
+                  now);
       return false;
     }
     models->push_back(*number);
@@ -137,6 +152,7 @@ Sender& ServerSession::Book::Enter(const std::string& peer, std::uint64_t id, co
   Sender& sender = senders[id];
   sender.name = hello.actor_name;
   sender.pace = hello.pace;
+  std::erase_if(refused_actors, [&](const RefusedActor& actor) { return actor.sender == id; });
   if (!sender.gone()) return sender;
   sender.id = id;
   sender.peer = peer;

@@ -2,6 +2,13 @@
 
 namespace murmurate::wire {
 
+std::string ServerSession::TroubleReport::Words() const {
+  if (agents == 0) return "model " + model + ": " + sentence;
+  std::string words = "agent " + std::to_string(agent) + " of model " + model + ": " + sentence;
+  if (agents > 1) words += " (the same of " + std::to_string(agents - 1) + " more agents)";
+  return words;
+}
+
 std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
   std::vector<ActorReport> reports;
   for (const auto& [id, sender] : book_->senders) {
@@ -17,11 +24,24 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
       report.waited_ns += share.waited_ns;
       report.played_ns += share.played_ns;
     }
+    for (const PingTrouble& trouble : sender.troubles) {
+      if (sender.gone() || trouble.model >= sender.models.size()) continue;
+      report.troubles.push_back({book_->pools[sender.models[trouble.model]].model.welcome.name,
+                                 trouble.agent, trouble.agents, trouble.sentence});
+    }
     report.silent_ns = now_ns - sender.last_heard_ns;
     report.staleness = sender.staleness;
     reports.push_back(std::move(report));
   }
   return reports;
+}
+
+std::vector<ServerSession::RefusedActor> ServerSession::RefusedActors(std::int64_t now_ns) const {
+  std::vector<RefusedActor> refused;
+  for (const RefusedActor& actor : book_->refused_actors) {
+    if (now_ns - actor.last_ns <= book_->limits.gone_after_ns) refused.push_back(actor);
+  }
+  return refused;
 }
 
 const std::array<std::uint64_t, kRefusalCount>& ServerSession::refusals() const {

@@ -49,6 +49,31 @@ TEST(AgentCore, ARewardThatIsNotFiniteIsSaidOnceWithItsValueAndEachIsCounted) {
   }
 }
 
+TEST(AgentCore, WhoNeverEndsAnEpisodeIsToldOnceAModelAndWhoEndsOneIsNot) {
+  Workbench bench(4);
+  bench.Publish(1);
+  std::string sentence;
+  const auto play = [&](std::uint32_t steps) {
+    for (std::uint32_t step = 0; step < steps; ++step) bench.Act(0), bench.agent->Reward(1);
+  };
+  play(AgentTroubles::kStepsWithoutEnd - 1);
+  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  play(1);
+  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_THAT(sentence, HasSubstr("no episode has ended in its first 10000 steps: call End"));
+  EXPECT_TRUE(bench.agent->troubles().noted(Trouble::kNoEnd));
+  play(2 * AgentTroubles::kStepsWithoutEnd);
+  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  bench.agent->End(kTerminated);
+  EXPECT_FALSE(bench.agent->troubles().noted(Trouble::kNoEnd));
+
+  Workbench other(4);
+  other.Publish(1);
+  other.Act(0), other.agent->End(kTerminated);
+  for (std::uint32_t step = 0; step < 2 * AgentTroubles::kStepsWithoutEnd; ++step) other.Act(0);
+  EXPECT_FALSE(other.agent->TakeComplaint(&sentence)) << sentence;
+}
+
 TEST(AgentCore, TwoRewardsOfAStepThatAddUpToTooMuchAreAsOne) {
   Workbench bench(4);
   bench.Publish(1);

@@ -39,6 +39,27 @@ TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
   EXPECT_DEATH(Action(Box({4}, {-1, -1}, {1, 1})), "each of its 4 numbers");
 }
 
+TEST(AnySpacesDeathTest, TheProgramIsToldWhichCallWasWrongAndThatItIsItsOwnMistake) {
+  auto client = Client::Connect("ipc:///nowhere/at/all", {.quiet = true});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const AgentOptions options{.observation = Box({4}), .action = Discrete(2)};
+  Agent agent = (*client)->NewAgent(options);
+  AgentGroup group = (*client)->NewAgentGroup(options, 2);
+  const std::vector<float> five(5), eight(8);
+  std::vector<float> numbers(1);
+  std::vector<std::int32_t> actions(3);
+  const std::string whose = "The mistake is in the program that makes this call";
+  EXPECT_DEATH(agent.Act(five),
+               "murmurate: Agent::Act: an observation of 5 numbers, but the space has 4. " + whose);
+  EXPECT_DEATH(agent.Record(five, 0), "Agent::Record: an observation of 5 numbers");
+  EXPECT_DEATH(agent.ActContinuous(five, numbers), "Agent::ActContinuous: an observation of 5");
+  EXPECT_DEATH(agent.End(kTruncated, std::span<const float>(five)),
+               "Agent::End: .*float in its space, but was shown 5 float");
+  EXPECT_DEATH(Agent().Reward(1), "Agent::Reward: this Agent is not valid");
+  EXPECT_DEATH(group.Act(eight, actions),
+               "AgentGroup::Act: 2 observations and room for 3 actions, but the group has 2");
+}
+
 TEST(AnySpacesDeathTest, AMaskForAContinuousActionAbortsWithWhatToDo) {
   ModelSpec spec = SmallSpec();
   spec.spaces.action = Box({2}, -1, 1);

@@ -88,6 +88,32 @@ TEST(HotPath, TheCountersCount) {
 }
 
 /// A million steps while weights come a hundred times a second and blocks are taken away.
+/// Every trouble at once, and ten thousand steps without an end.
+TEST(HotPath, WhatIsPlayedWronglyIsNotedWithoutAllocationLockOrCall) {
+  Workbench bench(128);
+  bench.Publish(1);
+  const auto good = bench.Observation(0);
+  auto bad = good;
+  bad[1] = std::nanf("");
+  const std::vector<std::uint8_t> nothing(4, 0), anything(4, 1);
+  for (int step = 0; step < 300; ++step) bench.agent->Act(good);  // each block has been touched
+  {
+    const Counted counted;
+    for (int step = 0; step < 30'000; ++step) {
+      bench.agent->Look(std::span<const float>(step % 1000 == 7 ? bad : good));
+      bench.agent->Allow(step % 1000 == 8 ? nothing : anything);
+      bench.agent->Step();
+      bench.agent->Reward(step % 1000 == 9 ? std::nan("") : 1.0);
+    }
+  }
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(locks, 0u);
+  EXPECT_EQ(calls, 0u);
+  int sentences = 0;
+  for (std::string sentence; bench.agent->TakeComplaint(&sentence);) ++sentences;
+  EXPECT_EQ(sentences, 4);
+}
+
 TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   Workbench bench(128);
   bench.Publish(1);

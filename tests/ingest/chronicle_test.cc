@@ -30,8 +30,9 @@ TEST(Chronicle, AFloodOfRefusalsIsOneLineASecondAndPeer) {
   for (int i = 0; i < 100; ++i) book.chronicle.NoteReply(Refused("peer-1", "bad"), i);
   book.chronicle.NoteReply(Refused("peer-2", "worse"), 5);
   const std::string name = wire::RefusalName(wire::Refusal::kMeaning);
-  EXPECT_THAT(book.Take(), ElementsAre("actor game-7 was refused (" + name + "): bad",
-                                       "a stranger was refused (" + name + "): worse"));
+  EXPECT_THAT(book.Take(),
+              ElementsAre("actor game-7 was refused (" + name + "): bad",
+                          "a connection without a name was refused (" + name + "): worse"));
   book.chronicle.NoteReply(Refused("peer-1", "bad"), kSecond);
   EXPECT_THAT(book.Take(),
               ElementsAre("actor game-7 was refused (" + name + "): bad (and 99 more)"));
@@ -64,6 +65,32 @@ TEST(Chronicle, TellsWhoJoinedFellSilentCameBackAndLeft) {
   EXPECT_THAT(book.Take(), ElementsAre("actor game-7 is heard again"));
   book.chronicle.NoteActors({}, 4 * kSecond);
   EXPECT_THAT(book.Take(), ElementsAre("actor game-7 left"));
+}
+
+TEST(Chronicle, WhoHasNoSessionYetIsToldOfOnlyWhenNoGreetingComes) {
+  Book book;
+  const wire::Error error{wire::Refusal::kNotRegistered, "say HELLO", 1};
+  for (int i = 0; i < 9; ++i) book.chronicle.NoteReply({"peer-1", error, 1}, i * kSecond);
+  book.chronicle.Name("peer-1", "game-7", 9 * kSecond);
+  for (int i = 10; i < 19; ++i) book.chronicle.NoteReply({"peer-1", error, 1}, i * kSecond);
+  EXPECT_THAT(book.Take(), IsEmpty());
+  book.chronicle.NoteReply({"peer-1", error, 1}, 20 * kSecond);
+  EXPECT_EQ(book.Take().size(), 1u);
+}
+
+TEST(Chronicle, ATroubleIsToldOnceWhateverItsNumbers) {
+  Book book;
+  Actor actor{.name = "game-7", .sender = 7, .agents = 2};
+  actor.troubles = {{"npc", 3, 2, "NaN at place 1"}, {"npc", 0, 0, "41 % are never sent"}};
+  book.chronicle.NoteActors({actor}, 0);
+  EXPECT_THAT(book.Take(),
+              ElementsAre("actor game-7 joined with 2 agents",
+                          "actor game-7, agent 3 of model npc: NaN at place 1 (the same of 1 more "
+                          "agents)",
+                          "actor game-7, model npc: 41 % are never sent"));
+  actor.troubles[1].sentence = "42 % are never sent";
+  book.chronicle.NoteActors({actor}, kSecond);
+  EXPECT_THAT(book.Take(), IsEmpty());
 }
 
 TEST(Chronicle, AWaitIsToldOnceAMinute) {

@@ -31,6 +31,21 @@ TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
   EXPECT_THAT(*text, HasSubstr("actor a-2: live, 0 agents, 0 steps\n"));
 }
 
+TEST(StatusReport, NamesTheAgentThatIsPlayedWronglyAndTheActorThatIsRefused) {
+  StatusReport report;
+  wire::ServerSession::ActorReport actor{.name = "a-1"};
+  actor.troubles = {{"npc", 3, 8, "NaN at place 1"}, {"npc", 0, 0, "41 % are never sent"}};
+  report.actors.actors = {actor};
+  report.actors.refused = {{.name = "a-2", .sentence = "other spaces"}};
+  const auto text = StatusText(report.ToJson());
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text,
+              HasSubstr("actor a-1: live, 0 agents, 0 steps\n"
+                        "  agent 3 of model npc: NaN at place 1 (the same of 7 more agents)\n"
+                        "  model npc: 41 % are never sent\n"));
+  EXPECT_THAT(*text, HasSubstr("actor a-2 is refused: other spaces\n"));
+}
+
 TEST(StatusReport, OfAnEarlierVersionLeavesOutWhatItDoesNotSay) {
   const auto text =
       StatusText(R"({"run": "r", "models": [{"name": "m"}], "actors": [{"name": "a"}]})");

@@ -150,6 +150,18 @@ TEST(RoundTrip, ColumnsAtTheEndThatHoldNothingAreNotSent) {
   EXPECT_EQ(read.columns[static_cast<int>(Column::kFrames0)].bytes, 24u);
 }
 
+TEST(RoundTrip, ThePingOfSixtyFourModelsHasRoomForItsTroubles) {
+  Ping ping;
+  for (std::size_t i = 0; i < kMaxModels; ++i) ping.models.push_back({~0ull, ~0ull, 7, 1, 2});
+  for (std::uint32_t i = 0; i < 6; ++i) ping.troubles.push_back({i, i, 1, std::string(5000, 'x')});
+  const Ping read = DecodedAs<Ping>(ToWire(ping, 1, 0));
+  EXPECT_EQ(read.models.size(), kMaxModels);
+  EXPECT_EQ(read.troubles.size(), kMaxPingTroubles);  // the rest is not sent
+  EXPECT_EQ(read.troubles.back().sentence.size(), 240u);
+  ping.troubles.clear();
+  EXPECT_TRUE(DecodedAs<Ping>(ToWire(ping, 1, 0)).troubles.empty());
+}
+
 TEST(RoundTrip, SmallMessagesKeepTheirFields) {
   const std::vector<WireMessage> all = EveryMessage();
   const auto accepted = DecodedAs<Accepted>(all[3]);
@@ -162,6 +174,10 @@ TEST(RoundTrip, SmallMessagesKeepTheirFields) {
   EXPECT_EQ(DecodedAs<Ping>(all[4]).sent_ns, -5);
   EXPECT_EQ(DecodedAs<Ping>(all[4]).models.at(0).waited_ns, 30u);
   EXPECT_EQ(DecodedAs<Ping>(all[4]).models[0].played_ns, 40u);
+  const PingTrouble trouble = DecodedAs<Ping>(all[4]).troubles.at(0);
+  EXPECT_EQ(trouble.agent, 3u);
+  EXPECT_EQ(trouble.agents, 8u);
+  EXPECT_EQ(trouble.sentence, "NaN at place 1");
   EXPECT_EQ(DecodedAs<Pong>(all[5]).incarnation, 77u);
   const auto goaway = DecodedAs<Goaway>(all[6]);
   EXPECT_EQ(goaway.reason, "stopped by the user");

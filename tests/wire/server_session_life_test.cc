@@ -55,6 +55,46 @@ TEST_F(ServerSessionTest, PingIsAnsweredWithTheNewestVersionAndCredit) {
   EXPECT_EQ(pong.models.at(0).steps_total, a.steps_total);
 }
 
+TEST_F(ServerSessionTest, WhatAnActorSaysOfItsPlayIsReportedWithTheModelsNameWhileItIsHere) {
+  AddNpc();
+  Client a = MakeClient("a", 11);
+  Join(a);
+  Say(a, Ping{0, {{100, 30, 0}}, {{0, 3, 8, "NaN"}, {5, 0, 1, "of a model it does not play"}}});
+  const auto troubles = Report(a).troubles;
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].Words(), "agent 3 of model npc: NaN (the same of 7 more agents)");
+  Say(a, Ping{0, {{200, 30, 0}}});
+  EXPECT_TRUE(Report(a).troubles.empty());
+  Say(a, Ping{0, {{300, 30, 0}}, {{0, 0, 0, "too fast"}}});
+  EXPECT_EQ(Report(a).troubles.at(0).Words(), "model npc: too fast");
+  Say(a, Bye{});
+  EXPECT_TRUE(Report(a).troubles.empty());
+}
+
+TEST_F(ServerSessionTest, WhoIsRefusedIsNamedWithTheReasonUntilItIsWelcomeOrAsksNoMore) {
+  AddNpc();
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  a.hello.models[0].spaces = b.hello.models[0].spaces = "other";
+  for (int i = 0; i < 3; ++i) SayHello(a), SayHello(b);
+  auto refused = session_.RefusedActors(now_);
+  ASSERT_EQ(refused.size(), 2u);
+  EXPECT_EQ(refused[0].name, "actor-a");
+  EXPECT_EQ(refused[0].sentence, "action: expected discrete 2, got discrete 3");
+  a.hello.models[0].spaces = "good";
+  Join(a);
+  refused = session_.RefusedActors(now_);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].name, "actor-b");
+  Pass(30 * kSecond + kMs);
+  EXPECT_TRUE(session_.RefusedActors(now_).empty());
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    Client other = MakeClient("p" + std::to_string(i), 100 + i);
+    other.hello.models[0].spaces = "other";
+    SayHello(other);
+  }
+  EXPECT_EQ(session_.RefusedActors(now_).size(), 16u);
+}
+
 TEST_F(ServerSessionTest, StepsAreCountedByPingsAndByTrajectoriesWhicheverIsMore) {
   AddNpc();
   Client a = MakeClient("a", 11, {0, 1}), b = MakeClient("b", 12);

@@ -16,7 +16,9 @@
 // The exceptions are the paces kCredit and kLockstep, which you ask for. No learner is no error.
 //
 // Two threads of ours a client: mmr-client (session, sending) and mmr-weights (receiving, packing);
-// libzmq has its own two. All signals are blocked in them; nothing is written to stdout.
+// libzmq has its own two. All signals are blocked in them; nothing is written to stdout, and to
+// stderr only what ClientOptions::log says. A call that the program may not make (an observation of
+// another size than its space) aborts, and says on stderr what was expected and what it was given.
 //
 // After fork() the child has none of them: its copies of agents play on and send nothing, its copy
 // of the client makes no agents, and destroying either does nothing at all. To play for a learner,
@@ -101,7 +103,10 @@ struct ClientOptions {
   /// kManual takes Pace::kNever and no WithoutPolicy::kWait: Act would wait for what only Update
   /// brings.
   Updates updates = Updates::kAutomatic;
+  /// What the client has to say (murmurate/log.h). Empty: warnings and errors go to stderr, each
+  /// sentence once, from mmr-client.
   LogCallback log = {};
+  bool quiet = false;  ///< without `log`, nothing is written to stderr either
   /// {{"npc-*", "npc"}, {"boss-?", "boss"}}: AgentOptions::model is then what the game calls the
   /// agent, and the first pattern that matches says what it plays; without one, it is the model.
   std::vector<ModelPattern> models = {};

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from ._agent import Agent, Group, Mode
+from ._buffers import number_of
 from ._client import Client, Pace, State, Stats, WithoutPolicy
 from ._errors import InvalidArgument, LearnerGone, Refused
 from ._parallel import Parallel
@@ -16,7 +17,6 @@ from ._policy import spaces_in
 from ._single import Single
 from ._tables import table_for
 from ._vector import Vector
-from ._watch import Watch
 
 _LOOK_S = 0.02
 
@@ -46,8 +46,9 @@ class Actor:
     followed (`accept_reset`). `policy`: a policy file, played until weights arrive; without an
     address it is all that is played, with no learner and no socket.
 
-    With no learner there, one line on stderr says so after three seconds, and `act` waits. One
-    thread uses an actor at a time.
+    With no learner there, one line on stderr says so after three seconds, and `act` waits. What else
+    the client has to say goes to the logger "murmurate", each warning once; `quiet` makes it info.
+    One thread uses an actor at a time.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Actor:
         pace: Pace = "credit",
         without_policy: WithoutPolicy = "wait",
         accept_reset: bool = True,
+        quiet: bool = False,
     ) -> None:
         if env is None:
             if policy is not None and observation_space is None and action_space is None:
@@ -71,8 +73,9 @@ class Actor:
             if observation_space is None or action_space is None:
                 raise InvalidArgument("an Actor needs env=, or observation_space= and action_space=")
         self.client = Client(
-            address, policy=policy, name=name, pace=pace, without_policy=without_policy, accept_reset=accept_reset
-        )
+            address, policy=policy, name=name, pace=pace, without_policy=without_policy, accept_reset=accept_reset,
+            quiet=quiet, _of_actor=True,
+        )  # fmt: skip
         self.env = env
         self._table: Single | Vector | Parallel
         try:
@@ -83,7 +86,7 @@ class Actor:
             raise
         self._must_wait = without_policy == "wait" and policy is None
         self._ask_at = 0.0
-        self._watch = Watch(self.client) if self.client.address is not None else None
+        self._watch = self.client._watch
 
     # ---- the loop ----------------------------------------------------------------------------
 
@@ -195,7 +198,7 @@ class Actor:
     def reward(self, reward: Any) -> None:
         """Adds to the reward of the last action (of a vectorized environment: one for each)."""
         if isinstance(self._table, Vector):
-            rewards = [float(its) for its in reward]
+            rewards = [number_of(its, "the reward") for its in reward]
             if len(rewards) != len(self._table.group):
                 raise InvalidArgument(f"{len(rewards)} rewards for {len(self._table.group)} agents: give one for each")
             for agent, its in zip(self._table.group, rewards):
@@ -243,8 +246,6 @@ class Actor:
 
     def close(self) -> None:
         """Hands over what the agents hold and says goodbye: at most 2 s. Not the env's close."""
-        if self._watch is not None:
-            self._watch.stop()
         self.client.close()
 
     def __enter__(self) -> Actor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _library as c
-from ._buffers import Actions, Observations
+from ._buffers import Actions, Observations, number_of
 from ._errors import InvalidArgument
 from ._library import Handle, check, library, made, patiently, sized
 from ._spaces import CSpace, Spaces, spaces_of
@@ -91,7 +91,11 @@ class Agent:
         pointer = handle.pointer
 
         def quick(reward: float) -> None:
-            if add(pointer, reward) < 0:
+            try:
+                answer = add(pointer, reward)
+            except (ctypes.ArgumentError, TypeError):  # an array of one number, or no number
+                answer = add(pointer, number_of(reward, "the reward"))
+            if answer < 0:
                 handle.fail()  # and so holds it
 
         return quick
@@ -144,7 +148,7 @@ class Agent:
         return self._actions.read()
 
     def reward(self, reward: float) -> None:
-        """Adds to the reward of the last action; after an end: ignored."""
+        """Adds to the reward of the last action: a number, or an array of one; after an end: ignored."""
         self._quick_reward()(reward)
 
     def end(self, terminated: bool, final_observation: Any = None, *, success: bool | None = None) -> None:
@@ -174,7 +178,7 @@ class Agent:
 
     def report(self, name: str, value: float) -> None:
         """A named number of this episode; several add up; at most 16 names."""
-        check(library.mmr_report(self._handle, name.encode(), value))
+        check(library.mmr_report(self._handle, name.encode(), number_of(value, f"the report {name!r}")))
 
     def mode(self, mode: Mode) -> None:
         """From the next episode on: "train", "evaluate" (greedy; returns are reported, nothing is

@@ -25,10 +25,38 @@ def _address(array: Any, i: int = 0) -> int:
     return int(array.ctypes.data) + (array.strides[0] * i if array.ndim > 1 else 0)
 
 
-def at(value: Any, path: tuple[Any, ...]) -> Any:
+def at(value: Any, path: tuple[Any, ...], what: str = "the observation") -> Any:
+    found, been = value, [what]
     for key in path:
-        value = value[key]
-    return value
+        try:
+            found = found[key]
+        except (IndexError, KeyError, TypeError):
+            given = f"the keys {', '.join(map(str, found))}" if isinstance(found, dict) else shown(found)
+            raise InvalidArgument(
+                f"{'.'.join(been)} is {given} where its space has a part {str(key)!r}: give it in the form of its space"
+            ) from None
+        been.append(str(key))
+    return found
+
+
+def shown(value: Any) -> str:
+    """What was passed, short, with its type."""
+    shape = getattr(value, "shape", None)
+    if shape not in (None, ()):
+        return f"an array of the shape {tuple(shape)}"
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
+
+
+def number_of(value: Any, what: str) -> float:
+    """One number, also as an array of one."""
+    try:
+        array = np.asarray(value)
+        if array.size == 1 and array.dtype.kind in "fiub":
+            return float(array.item())
+    except (TypeError, ValueError):  # a list of lists of several lengths
+        pass
+    raise InvalidArgument(f"{what} is {shown(value)} where one number was expected")
 
 
 def _view(memory: Any, lead: tuple[int, ...], leaf: Leaf) -> Any:
@@ -40,6 +68,13 @@ def _view(memory: Any, lead: tuple[int, ...], leaf: Leaf) -> Any:
     return turned.transpose(tuple(range(len(lead))) + back)
 
 
+def array_of(value: Any, name: str) -> Any:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name} is no array: its rows are of several lengths ({shown(value)})") from None
+
+
 def _writer(target: Any, leaf: Leaf, what: str) -> Write:
     shape, name = target.shape, ".".join(str(key) for key in (what, *leaf.path))
     start = leaf.start if np.any(leaf.start) else None
@@ -48,11 +83,14 @@ def _writer(target: Any, leaf: Leaf, what: str) -> Write:
         try:
             fits = value.shape == shape
         except AttributeError:
-            value = np.asarray(value)
+            value = array_of(value, name)
             fits = value.shape == shape
         if not fits:
             raise InvalidArgument(f"{name} has the shape {value.shape} where its space has {shape}")
-        target[...] = value if start is None else value - start
+        try:
+            target[...] = value if start is None else value - start
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"{name} holds {shown(value.ravel()[0])} where its space has numbers") from None
 
     return write
 
@@ -103,8 +141,8 @@ class Observations:
         if mask is None:
             if not self.spaces.masked:
                 return False
-            mask = value[MASK_KEY]
-        given = np.asarray(self._flat(mask))
+            mask = at(value, (MASK_KEY,))
+        given = array_of(self._flat(mask), "the action mask")
         if given.shape != self.mask.shape:
             raise InvalidArgument(
                 f"the action mask has the shape {given.shape} where {self.mask.shape} was expected: one entry for each"
@@ -116,9 +154,9 @@ class Observations:
     def _flat(self, mask: Any) -> Any:
         """A mask in parts, as Gymnasium's `sample(mask)` takes them, put together."""
         if isinstance(mask, dict):
-            mask = tuple(at(mask, path) for path in self._mask_parts)
+            mask = tuple(at(mask, path, "the action mask") for path in self._mask_parts)
         if isinstance(mask, tuple):
-            return np.concatenate([np.asarray(self._flat(part)) for part in mask], axis=-1)
+            return np.concatenate([array_of(self._flat(part), "the action mask") for part in mask], axis=-1)
         return mask
 
 
@@ -177,4 +215,4 @@ class Actions:
 
     def write(self, value: Any) -> None:
         for leaf, write in zip(self.spaces.leaves, self._writers):
-            write(at(value, leaf.path))
+            write(at(value, leaf.path, "the action"))

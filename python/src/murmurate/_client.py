@@ -16,6 +16,7 @@ from typing import Any, Literal
 from . import _library as c
 from ._agent import Agent, Group, place_of
 from ._library import Handle, check, library, made, sized, text
+from ._watch import Watch
 
 DEFAULT_ADDRESS = "tcp://127.0.0.1:7420"
 Pace = Literal["never", "credit", "lockstep"]
@@ -28,6 +29,8 @@ _UPDATES = ("automatic", "manual")
 _STATES = ("no learner", "waiting for weights", "live", "degraded", "refused")
 _SLICE_MS = 100
 """What waits in C comes back to Python that often."""
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_MOST_SAID = 256
 _LEVELS = (logging.INFO, logging.WARNING, logging.ERROR)
 
 log = logging.getLogger("murmurate")
@@ -71,8 +74,9 @@ class Client:
     `policy` is played until the learner's weights arrive.
 
     Any thread; each agent and each group is used by one thread at a time. After a fork the child
-    makes its own. Lines that the library logs go to the logger "murmurate" whenever `state`, `stats`
-    or `pass_on_log` is called (an Actor calls it by itself).
+    makes its own. What the client has to say goes to the logger "murmurate", within a quarter of a
+    second and each warning once (again: as info); with no logging set up that is stderr. `quiet`
+    makes info of all of it, and then only `state`, `stats` and `pass_on_log` pass it on.
     """
 
     def __init__(
@@ -85,11 +89,14 @@ class Client:
         without_policy: WithoutPolicy = "random",
         accept_reset: bool = False,
         updates: Updates = "automatic",
+        quiet: bool = False,
+        _of_actor: bool = False,
     ) -> None:
         self._handle = Handle()
         self._lock = threading.Lock()  # closing, and every call with the handle
         self._left = False
-        self._watched = False  # an Actor says itself that nobody answers
+        self._of_actor = _of_actor  # which says itself that nobody answers
+        self._quiet, self._said = quiet, set[str]()
         if address is None and policy is None:
             address = DEFAULT_ADDRESS
         options = sized(c.ClientOptions)
@@ -99,6 +106,7 @@ class Client:
         options.updates = place_of(updates, _UPDATES, "updates")
         options.accept_reset = int(accept_reset)
         options.max_wait_ms = _SLICE_MS
+        options.quiet = 1  # the logger has it
         if isinstance(policy, bytes):
             options.policy_bytes, options.policy_size = policy, len(policy)
         elif policy is not None:
@@ -111,6 +119,7 @@ class Client:
             new = library.mmr_connect(address.encode(), ctypes.byref(options))
         self._handle = made(new, library.mmr_close)
         self._players: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._watch = Watch(self, speaks=_of_actor) if address is not None and (_of_actor or not quiet) else None
         _open_clients.add(self)
 
     def agent(
@@ -163,10 +172,17 @@ class Client:
             with self._lock:
                 if self.closed or library.mmr_next_log(self._handle, line, 2048, ctypes.byref(level)) <= 0:
                     return
-            # That a learner which said goodbye is gone is no warning.
             said = text(line.value)
-            known = self._left or (self._watched and said.startswith("no learner"))
-            log.log(logging.INFO if known else _LEVELS[level.value], "%s", said)
+            log.log(logging.INFO if self._is_known(said) else _LEVELS[level.value], "%s", said)
+
+    def _is_known(self, said: str) -> bool:
+        """Said before, whatever the numbers in it; or no news: that a learner is gone which said
+        goodbye."""
+        kind = said.translate(_NO_DIGITS)
+        before = kind in self._said
+        if len(self._said) < _MOST_SAID:
+            self._said.add(kind)
+        return before or self._quiet or self._left or (self._of_actor and said.startswith("no learner"))
 
     def close(self) -> None:
         """Closes its agents, which hand over what they hold, then itself: at most 2 s."""
@@ -178,6 +194,8 @@ class Client:
     def hang_up(self) -> None:
         """Closes itself and leaves its agents, which play on and send nothing: whoever waits in
         `act` does so no longer. From any thread."""
+        if self._watch is not None:
+            self._watch.stop()
         with self._lock:
             address = self._handle.take()
         _open_clients.discard(self)

@@ -43,7 +43,7 @@ class ClientOptions(Structure):
         ("size", c_uint32), ("pace", c_int32), ("name", c_char_p), ("without_policy", c_int32),
         ("accept_reset", c_int32), ("updates", c_int32), ("deterministic", c_int32), ("policy_path", c_char_p),
         ("policy_bytes", c_char_p), ("policy_size", c_uint64), ("log", c_void_p), ("log_user", c_void_p),
-        ("max_wait_ms", c_int32), ("reserved", c_int32), ("models", c_char_p),
+        ("max_wait_ms", c_int32), ("quiet", c_int32), ("models", c_char_p),
     ]  # fmt: skip
 
 

@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ._agent import Agent
+from ._buffers import number_of
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import Played, Rules, Table, end
+from ._play import Played, Rules, Table, begun, end, stepped
 
 
 class Parallel(Table):
@@ -66,12 +67,13 @@ class Parallel(Table):
                 name: self.agent(name).act(observations[name], (infos.get(name) or {}).get("action_mask"))
                 for name in env.agents
             }
-            observations, gained, terminated, truncated, infos = env.step(actions)
+            observations, gained, terminated, truncated, infos = stepped(env, env.step(actions))
             for name in actions:
                 played.steps += 1
                 agent = self.agent(name)
-                agent.reward(float(gained.get(name, 0.0)))
-                totals[name] = totals.get(name, 0.0) + float(gained.get(name, 0.0))
+                its = number_of(gained.get(name, 0.0), f"the reward of {name}")
+                agent.reward(its)
+                totals[name] = totals.get(name, 0.0) + its
                 lengths[name] = lengths.get(name, 0) + 1
                 if terminated.get(name) or truncated.get(name):
                     ended, info = bool(terminated.get(name)), infos.get(name) or {}
@@ -86,7 +88,7 @@ class Parallel(Table):
                 break
             if not env.agents and rules.more():
                 self._rest()
-                observations, infos = env.reset(**rules.options())
+                observations, infos = begun(env, env.reset(**rules.options()))
                 if not env.agents:
                     raise InvalidArgument(f"{env} has no agents after reset: there is nobody to play")
         if env.agents:
@@ -102,4 +104,4 @@ class Parallel(Table):
         self._rest()
         totals: dict[Any, float] = {}
         lengths: dict[Any, int] = {}
-        return (*self.env.reset(**rules.options()), totals, lengths)
+        return (*begun(self.env, self.env.reset(**rules.options())), totals, lengths)

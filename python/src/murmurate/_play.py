@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ._agent import Agent, Mode
+from ._buffers import number_of
+from ._errors import InvalidArgument
 
 Options = dict[str, Any]
 QUESTION_S = 0.02
@@ -67,7 +69,7 @@ class Rules:
         return _ENDLESS if self.steps is None else self.steps - self.played.steps
 
     def finish(self, total: float, length: int) -> None:
-        self.played.returns.append(float(total))
+        self.played.returns.append(number_of(total, "the return"))
         self.played.lengths.append(int(length))
 
     def options(self) -> dict[str, Any]:
@@ -81,6 +83,32 @@ class Rules:
         return given
 
 
+def stepped(env: Any, outcome: Any) -> Any:
+    """What env.step gave, if it is what Gymnasium says."""
+    if isinstance(outcome, tuple) and len(outcome) == 5:
+        return outcome
+    got = f"{len(outcome)} values" if isinstance(outcome, tuple) else f"a {type(outcome).__name__}"
+    old = (
+        "; environments of the old gym give (observation, reward, done, info): return terminated and truncated apart"
+        if isinstance(outcome, tuple) and len(outcome) == 4
+        else ""
+    )
+    raise InvalidArgument(
+        f"step() of {env} gave {got} where a tuple of 5 was expected (observation, reward, terminated, truncated,"
+        f" info){old}"
+    )
+
+
+def begun(env: Any, outcome: Any) -> Any:
+    """What env.reset gave, likewise."""
+    if isinstance(outcome, tuple) and len(outcome) == 2 and isinstance(outcome[1], dict):
+        return outcome
+    raise InvalidArgument(
+        f"reset() of {env} gave a {type(outcome).__name__} where a tuple of 2 was expected (observation, info);"
+        " environments of the old gym give the observation alone"
+    )
+
+
 def success_of(info: Any) -> bool | None:
     """What Gymnasium's environments call it."""
     for name in ("is_success", "success"):
@@ -92,7 +120,7 @@ def success_of(info: Any) -> bool | None:
 def end(agent: Agent, terminated: bool, final_observation: Any, info: Any, reports: tuple[str, ...]) -> None:
     for name in reports:
         if name in info:
-            agent.report(name, float(info[name]))
+            agent.report(name, info[name])
     agent.end(terminated, None if terminated else final_observation, success=success_of(info))
 
 

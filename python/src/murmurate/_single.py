@@ -7,7 +7,7 @@ from typing import Any
 
 from ._agent import Agent
 from ._client import Client
-from ._play import QUESTION_S, Played, Rules, Table, end, mask_asker
+from ._play import QUESTION_S, Played, Rules, Table, begun, end, mask_asker, stepped
 
 
 class Single(Table):
@@ -30,7 +30,7 @@ class Single(Table):
             over, question_at = False, clock() + QUESTION_S
             for taken in range(1, rules.budget() + 1):
                 mask = masks() if masks is not None else info.get("action_mask") if info else None
-                observation, gained, terminated, truncated, info = step(act(observation, mask))
+                observation, gained, terminated, truncated, info = stepped(env, step(act(observation, mask)))
                 reward(gained)
                 total += gained
                 if terminated or truncated:
@@ -46,7 +46,7 @@ class Single(Table):
                 total, length = 0.0, 0
                 if not rules.ask() or not rules.more():
                     return played
-                observation, info = env.reset(**rules.options())
+                observation, info = begun(env, env.reset(**rules.options()))
             elif not rules.ask():
                 break
         self._open = (observation, info, total, length)
@@ -57,4 +57,4 @@ class Single(Table):
         if going_on is not None and not rules.afresh:
             return going_on
         self.agent.discard()
-        return (*self.env.reset(**rules.options()), 0.0, 0)
+        return (*begun(self.env, self.env.reset(**rules.options())), 0.0, 0)

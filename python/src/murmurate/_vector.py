@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ._agent import Agent, Group
+from ._buffers import array_of, shown
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import Played, Rules, Table, end, mask_asker
+from ._play import Played, Rules, Table, begun, end, mask_asker, stepped
 from ._spaces import spaces_of
 
 
@@ -118,7 +119,8 @@ class Vector(Table):
         observations, infos, playing, totals, lengths = self._begin(rules)
         while rules.more():
             actions = self._act(observations, infos, playing)
-            observations, gained, terminated, truncated, infos = env.step(actions)
+            observations, gained, terminated, truncated, infos = stepped(env, env.step(actions))
+            gained = self._rewards(gained)
             for agent, reward in zip(group, gained.tolist()) if playing.all() else self._those(playing, gained):
                 agent.reward(reward)
             totals += np.where(playing, gained, 0.0)
@@ -145,7 +147,15 @@ class Vector(Table):
         for agent in self.group:
             agent.discard()
         size = len(self.group)
-        return (*self.env.reset(**rules.options()), np.ones(size, bool), np.zeros(size), np.zeros(size, int))
+        return (*begun(self.env, self.env.reset(**rules.options())), np.ones(size, bool), np.zeros(size), np.zeros(size, int))
+
+    def _rewards(self, gained: Any) -> Any:
+        """One number for each environment, also as a column of them."""
+        size = len(self.group)
+        rewards = array_of(gained, "the reward")
+        if rewards.size == size and rewards.dtype.kind in "fiub":
+            return rewards.reshape(size)
+        raise InvalidArgument(f"the reward is {shown(gained)} where a number for each of {size} environments was expected")
 
     def _those(self, playing: Any, gained: Any) -> Iterator[tuple[Agent, float]]:
         for i in np.flatnonzero(playing).tolist():

@@ -1,4 +1,4 @@
-"""Watch: what an Actor does beside playing."""
+"""Watch: what a client does beside playing."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import threading
 import time
 import weakref
 
-from ._client import Client, State
+from typing import TYPE_CHECKING
+
 from ._errors import Error
+
+if TYPE_CHECKING:
+    from ._client import Client, State
 
 SILENCE_S = 3.0
 _WATCH_S = 0.25
 
 
 class Watch:
-    """A thread that says once when nobody answers, and passes the library's lines on while `act` may
-    be waiting. A forked child has none. It ends with its client, which it does not keep."""
+    """A thread that passes the library's lines on, also while `act` waits; if it `speaks`, it says
+    once when nobody answers. A forked child has none. It ends with its client, which it does not
+    keep."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, speaks: bool) -> None:
         self._client = weakref.ref(client)
         self._ended, self._process = threading.Event(), os.getpid()
-        self._began, self._told = time.monotonic(), False
+        self._began, self._told = time.monotonic(), not speaks
         self._heard = False  # the learner answered
         self._absent_since: float | None = None  # and when it was first seen not to, since then
-        client._watched = True
         self._thread = threading.Thread(target=self._look, name="murmurate-watch", daemon=True)
         self._thread.start()
 
@@ -33,7 +37,8 @@ class Watch:
         if os.getpid() != self._process:
             return  # the thread is the parent's, and may have held the event's lock
         self._ended.set()
-        self._thread.join()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
     def absent_s(self, state: State) -> float:
         """How long a learner that once answered has been seen not to, every quarter of a second and

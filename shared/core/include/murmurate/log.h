@@ -9,7 +9,8 @@ namespace murmurate {
 
 enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 
-/// From murmurate's threads and inside Connect, Stats, Update, ~Client; never Act. Empty: silence.
+/// From murmurate's threads and inside Connect, Stats, Update, ~Client; never Act. Empty: silence
+/// (of a Client: warnings on stderr, ClientOptions::quiet).
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
 }  // namespace murmurate

@@ -1,0 +1,35 @@
+// DroppedPlay: whether a model's play is dropped because its game is faster than its learner, over
+// about the last 65,536 steps that were played while the learner was there. mmr-client only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace murmurate {
+
+class DroppedPlay {
+ public:
+  /// Sums over the agents of the model, ever: steps, and those of them that were never sent because
+  /// newer ones needed the room. Call it now and then while the learner is there.
+  void Look(std::uint64_t steps, std::uint64_t overrun);
+  /// The learner is away: what is dropped meanwhile says nothing.
+  void Pause() { last_.reset(); }
+
+  /// One sentence when more than a quarter of at least 10,000 steps was dropped, else "".
+  std::string Words() const;
+  /// True once, as soon as there are words.
+  bool TakeNews();
+
+ private:
+  struct Sums {
+    std::uint64_t steps = 0, overrun = 0;
+  };
+  bool Much() const;
+
+  std::optional<Sums> last_;
+  Sums recent_;
+  bool said_ = false;
+};
+
+}  // namespace murmurate
