@@ -177,8 +177,7 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
                                            settings.beginning, MakeStore(resumed.name, settings));
   if (Status status = learner->Load(weights.version, weights.parameters, state); !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
-  const StepCount steps{weights.steps, std::max(weights.steps, checkpoint.environment_steps)};
-  auto offered = TakeModel(resumed.name, settings, std::move(learner), steps, &state);
+  auto offered = TakeModel(resumed.name, settings, std::move(learner), checkpoint.steps(), &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);

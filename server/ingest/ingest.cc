@@ -94,9 +94,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
   TrajectoryView view;
   BlockRefusal refused = Examine(decoded, Aligned(decoded.block, &scratch), options.incarnation,
                                  assembly.channel(), &view);
-  if (refused.refusal == wire::Refusal::kNone) {
+  if (refused.refusal == wire::Refusal::kNone)
     refused = assembly.MayTake(view, IsOfThisLife(decoded, options.incarnation));
-  }
   auto outcome = Assembly::Outcome::kNoRoom;
   view.agent = verdict.agent_index;
   view.sender = decoded.header.sender;

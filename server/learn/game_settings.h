@@ -1,5 +1,5 @@
 // GameSettings: the numbers of [settings] that games read as an episode begins, and what moves
-// them: a schedule over environment steps, or a curriculum, a step at a time, whenever the games
+// them: a schedule over steps learned from, or a curriculum, a step at a time, whenever the games
 // have become good enough at the present value.
 //
 //   mmr-learn --Advance(episodes, steps)--> values and a new revision --> game: Client::Setting

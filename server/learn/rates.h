@@ -1,5 +1,5 @@
 // Rates: what of a model's learning may be changed while it runs, each a number or a schedule over
-// environment steps.
+// the steps that were learned from.
 #pragma once
 
 #include "murmurate/status.h"

@@ -16,6 +16,7 @@
 // doubles in the shortest digits that read back to the same bits, also inf and nan:BITS.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,7 @@
 
 #include "murmurate/log.h"
 #include "murmurate/status.h"
+#include "shared/experience/step_count.h"
 #include "shared/model/state.h"
 #include "shared/model/weights_file.h"
 
@@ -51,6 +53,7 @@ struct Checkpoint {
   /// That actors had taken; weights.steps, the checkpoint's number, are those learned from. 0: not
   /// known.
   std::uint64_t environment_steps = 0;
+  StepCount steps() const { return {weights.steps, std::max(weights.steps, environment_steps)}; }
 };
 
 /// `directory`: the run's (or the model's) folder. Gives the checkpoint's folder. One of the same

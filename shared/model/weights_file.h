@@ -14,7 +14,7 @@ namespace murmurate {
 struct WeightsFile {
   ModelSpec spec;
   std::uint64_t version = 0;  ///< 0: unknown
-  std::uint64_t steps = 0;    ///< environment steps taken when it was written
+  std::uint64_t steps = 0;    ///< learned from when it was written
   /// The whole flat block of `spec`; sections a policy file lacks are zero.
   AlignedFloats parameters;
 };

@@ -376,14 +376,12 @@ TEST(IngestStaleness, WhatAnEarlierLifePlayedClosesNoVersionOfALearnerThatGoesOn
     now.metadata.version = version;
     std::unique_ptr<TrainingBatch> batch;
     for (int i = 0; i < 2; ++i) actor->Ship(now);
-    ASSERT_TRUE(stage.Until(*actor, [&] {
-      return (batch = stage.TakeBatch()) != nullptr || !actor->errors.empty();
-    }));
+    ASSERT_TRUE(stage.Until(
+        *actor, [&] { return (batch = stage.TakeBatch()) != nullptr || !actor->errors.empty(); }));
     ASSERT_NE(batch, nullptr) << "version " << version << ": " << actor->errors[0].sentence;
     stage.GiveBack(std::move(batch));
     ASSERT_TRUE(stage.Until(*actor, [&] {
-      return !actor->accepted.models.empty() &&
-             actor->accepted.models[0].at_version == version + 1;
+      return !actor->accepted.models.empty() && actor->accepted.models[0].at_version == version + 1;
     }));
   }
 }

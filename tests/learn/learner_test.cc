@@ -230,7 +230,7 @@ TEST(LearnerTest, AnAbsurdRewardNeverMakesTheModelNan) {
   EXPECT_EQ(report.updates + report.skipped_updates, 12u);
 }
 
-TEST(LearnerTest, SchedulesReadEnvironmentSteps) {
+TEST(LearnerTest, SchedulesReadTheStepsLearnedFrom) {
   AlgorithmSettings settings = ExamplePpo();
   settings.learning_rate.from = 1e-2;
   settings.learning_rate.to = 0.0;

@@ -143,6 +143,7 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   update.staleness_mean = 1.5;
   update.staleness_max = 4;
   update.late_steps = 40;
+  update.learned_steps = 3584;
   update.learner_wait = 0.125;
   update.waited_s = 0.5;
   update.lived_s = 4;
@@ -161,6 +162,7 @@ TEST(ProgressFile, RowHasAFieldForEveryColumn) {
   EXPECT_EQ(named["train/policy_lag_avg"], "1.5");
   EXPECT_EQ(named["train/policy_lag_max"], "4");
   EXPECT_EQ(named["perf/late_steps"], "40");
+  EXPECT_EQ(named["time/learned_steps"], "3584");
   EXPECT_EQ(named["perf/learner_wait"], "0.125");
   EXPECT_EQ(named["perf/data_wait"], "0.125");
   EXPECT_EQ(named["perf/actor_wait"], "") << "no actor has said";

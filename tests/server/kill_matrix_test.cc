@@ -166,6 +166,8 @@ TEST_F(KilledTogether, WhatIsLeftOfTwoLearnersAndAShardLearnsOn) {
                       "run.actors=4", "--set", "checkpoint.every_s=0.2", "--set",
                       "evaluation.every=0", "--set", "run.log_interval_s=0.05"});
   ASSERT_TRUE(HasCheckpoint()) << train->Errors();
+  const std::string other = run_ + "/learner-1/address.json";  // who dies before it ends the run
+  ASSERT_TRUE(Eventually(kPatience, [&] { return place_.Has(other); })) << train->Errors();
   ASSERT_TRUE(LearnsOn()) << train->Errors();
 
   Kill("runs/cartpole/shard-0");
