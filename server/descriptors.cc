@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 namespace murmurate {
 namespace {
@@ -22,7 +23,8 @@ std::atomic<std::uint64_t> turned_away{0};
 long long FileLimit() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<long long>(limit.rlim_cur);
+  const rlim_t most = std::numeric_limits<int>::max();  // of RLIM_INFINITY, too
+  return static_cast<long long>(std::min(limit.rlim_cur, most));
 }
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
