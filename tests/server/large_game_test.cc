@@ -35,8 +35,10 @@ double ResidentMebibytes(pid_t pid) {
 
 TEST(LargeGame, APictureOf128By128By3FloatsLearnsWithTheUsualSettings) {
   Workplace place;
-  // One pass over a batch in place of ten: the sizes are the usual ones.
-  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "algorithm.epochs=1"});
+  // A small network and one pass over a batch in place of ten: trajectories and batches are the
+  // usual ones.
+  Process serve(place.path(), {"serve", "--set", kIpc, "--set", "algorithm.epochs=1", "--set",
+                               "model.layers=[8]"});
   auto client = Client::Connect(AddressOf(place));
   ASSERT_TRUE(client.ok()) << client.status();
   Agent agent = (*client)->NewAgent({.observation = Box({128, 128, 3}), .action = Discrete(2)});
