@@ -139,7 +139,7 @@ TEST(ForecastText, ErrorsAreWrittenPerTargetAndHorizon) {
 }
 
 TEST(ForecastText, AnAlarmSaysWhatRaisesItAndHowThingsAre) {
-  const TargetAlarm targets[] = {{"temp", "C", 29.8f, 30.2f}, {"hum", "", kNan, 1}};
+  const TargetAlarm targets[] = {{"temp", "C", 29.8, 30.2}, {"hum", "", kNan, 1}};
   std::string text;
   WriteAlarm({"pump", 1700000001500000000, true, "temp.forecast > 30", targets}, TimeForm::kSeconds,
              &text);
