@@ -85,9 +85,7 @@ const std::vector<ConfigRule> kModelRules{
     {"model", "squashed", kBool, false, "true",
      "continuous actions by tanh into their bounds, instead of cut off there"},
     {"model", "scale_actions", kBool, kUnset, "true",
-     "continuous actions: the box's middle is the policy's 0, half its width 1; usual: true, and "
-     "in a "
-     "resumed run as it was"},
+     "continuous actions: the box's middle is the policy's 0, half its width 1; usual: true"},
     {"model", "initial_deviation", kNumber, 1.0, "0.5",
      "of continuous actions: spread at first, 1 being half the box", 1e-6, 7.3},
     {"model", "state_dependent_deviation", kBool, false, "true",
