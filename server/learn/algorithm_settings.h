@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "server/parameters/optimizer.h"
 
@@ -79,8 +78,6 @@ struct AlgorithmSettings {
   double target_kl = 0.0;  ///< ppo: stop the epochs when approx_kl exceeds 1.5 x this; 0: never
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
-  /// kSupervised: numbers come in groups, a mean and these quantiles of it (label_loss.h).
-  std::vector<double> label_quantiles = {};
 };
 
 /// What [optimizer] says, with all its numbers.

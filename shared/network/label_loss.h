@@ -2,8 +2,6 @@
 // or recorded actions to be cloned. No value, no return, no advantage.
 #pragma once
 
-#include <vector>
-
 #include "shared/core/aligned_floats.h"
 #include "shared/network/action_head_rows.h"
 
@@ -14,7 +12,7 @@ namespace murmurate {
 struct LabelLossSums {
   double weight = 0, loss = 0;
   double choices = 0, right = 0;     ///< choices and switches; whose likeliest value is the label
-  double numbers = 0, distance = 0;  ///< |mean - label| of samples before squashing; no quantiles
+  double numbers = 0, distance = 0;  ///< |mean - label| of samples before squashing
 
   void Add(const LabelLossSums& more);
   double mean_loss() const { return weight > 0 ? loss / weight : 0.0; }
@@ -27,12 +25,9 @@ class LabelLoss {
     kSquaredError,  ///< 0.5 (mean - label)^2, the mean over a part's numbers; no deviation learns
     kLikelihood,    ///< -log of the Gaussian's density; deviations learn, too
   };
-  /// `quantiles`, each in (0, 1): with kSquaredError, numbers come in groups of 1 + quantiles, the
-  /// first as above, the others estimates of these quantiles of their labels; each of those costs
-  /// (tau - [label < q]) (label - q), whose mean is least at the quantile tau (R. Koenker and
-  /// G. Bassett, "Regression quantiles", Econometrica 46, 1978).
-  LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows,
-            std::vector<double> quantiles = {});
+  /// With kSquaredError a number whose label is NaN is not known: it costs nothing and gets no
+  /// gradient, while the mean is still over all numbers of the part.
+  LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows);
 
   /// L = 1/W sum_i w_i l_i, W = sum_i w_i, l_i = the sum over the parts of an action of
   ///   choices, switches   -log pi(label): the cross-entropy
@@ -51,7 +46,6 @@ class LabelLoss {
 
   const ActionLayout layout_;
   const Numbers numbers_;
-  const std::vector<double> quantiles_;
   const ActionHeadRows head_;
   AlignedFloats log_prob_, d_log_prob_, d_entropy_;
 };
