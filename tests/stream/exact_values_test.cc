@@ -33,7 +33,8 @@ TEST_P(ExactValues, AreForecastByTheLastOneAndScoredByTheirSteps) {
     ASSERT_EQ(run.Say("a", {value}, i), Refusal::kNone);
     run.Learn();
     EXPECT_EQ(baseline, value);
-    if (i > 0) EXPECT_NEAR(error, step, 1e-6 * step) << "of the naive forecast is one step";
+    if (i == 0) continue;
+    EXPECT_NEAR(error, step, 1e-6 * step) << "of the naive forecast is one step";
   }
   EXPECT_NEAR(model, first + step * 300, 0.5 * step) << "one step further is easy to learn";
 }

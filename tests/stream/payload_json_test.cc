@@ -30,7 +30,7 @@ TEST(Payload, JsonGivesEachFieldOrSaysWhyNot) {
           {R"({"temp":{"value":3},"hum":[4],"vib":5})", kNone, {kNan, kNan, 5}},
           {R"({"temp":60.001,"hum":-0.001,"vib":5})", kNone, {kNan, kNan, 5}},
           {R"({"temp":60,"hum":1e15,"vib":1e20})", kNone, {60, 1e15, kNan}},
-          {R"({"vib":18446744073709551616})", kNone, {kNan, kNan, 18446744073709551616.f}},
+          {R"({"vib":18446744073709551616})", Refusal::kNoField},
           {R"({"temp":1,"other":1,"other":2})", kNone, {1, kNan, kNan}},
           {"\xEF\xBB\xBF{\"temp\":1}", kNone, {1, kNan, kNan}},  // a byte order mark
           {R"({"temp":1,"temp":1})", Refusal::kTwice},

@@ -164,7 +164,6 @@ TEST(Payload, JsonHasTimeSequenceIdAndDeviceWhereThePointersSay) {
   const std::string long_name(129, 'n');
   const std::pair<std::string, Refusal> kCases[] = {
       {R"("seq":-1)", Refusal::kWrongType},
-      {R"("seq":1.0)", Refusal::kWrongType},
       {R"("seq":18446744073709551616)", Refusal::kWrongType},
       {R"("seq":"1")", Refusal::kWrongType},
       {R"("seq":true)", Refusal::kWrongType},

@@ -1,4 +1,5 @@
 // Which answer each sample gets.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/stream/forecasting.h"

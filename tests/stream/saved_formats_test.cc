@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <type_traits>
 
 #include "tests/source_file.h"
 #include "tests/stream/forecasting.h"
@@ -28,7 +30,15 @@ Fixture Read(const std::string& name) {
     words >> kind >> key >> count;
     const auto fill = [&](auto& numbers) {
       numbers.resize(count);
-      for (auto& number : numbers) words >> number;
+      for (auto& number : numbers) {
+        std::string word;  // which may be nan
+        words >> word;
+        using Number = std::remove_reference_t<decltype(number)>;
+        if constexpr (std::is_integral_v<Number>)
+          number = std::stoull(word);
+        else
+          number = static_cast<Number>(std::stod(word));
+      }
     };
     if (kind == "words") fill(fixture.state.words[key]);
     if (kind == "floats") fill(fixture.state.floats[key]);
