@@ -299,9 +299,6 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
   if (!spec.ok()) return InvalidArgument(Blame(model, spaces) + spec.status().message());
   ModelSettings settings;
   settings.algorithm = AlgorithmFor(model);
-  if (const StreamSettings* stream = StreamOf(model))
-    settings.algorithm.label_quantiles = stream->forecast.quantiles;
-  settings.algorithm.forecasts = StreamOf(model) != nullptr;
   settings.spec = *std::move(spec);
   settings.max_trajectory_s = std::get<double>(Get("algorithm", "max_trajectory_s", model).value);
   settings.batches_ahead = AsInt(Get("algorithm", "batches_ahead", model).value);

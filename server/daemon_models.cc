@@ -191,7 +191,7 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
 }
 
 Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& name,
-                                                            const ModelSettings& settings) const {
+                                                            const ModelSettings& settings) {
   std::optional<InitialWeights> weights;
   if (!settings.initial_file.path.empty()) {
     auto match = MatchInitialFile(settings.initial_file, options.initial_files, settings.spec);
@@ -211,7 +211,7 @@ Result<std::unique_ptr<Learner>> Daemon::State::MakeLearner(const std::string& n
 
 /// Null: the learner's own.
 std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name,
-                                                         const ModelSettings& settings) const {
+                                                         const ModelSettings& settings) {
   if (settings.hogwild)
     return std::make_unique<HogwildStore>(*settings.hogwild, settings.spec,
                                           settings.algorithm.max_grad_norm);

@@ -85,9 +85,9 @@ struct Daemon::State {
   Status ResumeModel(const ResumedModel& resumed);
   Status WriteRecord() const;
   Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
-                                               const ModelSettings& settings) const;
+                                               const ModelSettings& settings);
   std::unique_ptr<ParameterStore> MakeStore(const std::string& name,
-                                            const ModelSettings& settings) const;
+                                            const ModelSettings& settings);
   void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
   void Report(LiveModel* model, const LearnReport& report);
   LearnCallbacks CallbacksOf(LiveModel* model);

@@ -82,17 +82,11 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
     times_[i] = DueTime(forecast, settings_.forecast.every_s, settings_.forecast.horizons[i]);
   for (std::size_t i = 0; i < forecasts_.size(); ++i) {
     const Prediction& made = forecast.predictions[i];
-    const bool interval = made.quantiles.size() > 1;
-    forecasts_[i] = {made.published,
-                     made.model,
-                     made.baseline,
-                     made.by_model,
-                     interval ? made.quantiles.front() : kUnknown,
-                     interval ? made.quantiles.back() : kUnknown};
+    forecasts_[i] = {made.published, made.model, made.baseline, made.by_model, made.quantiles};
   }
   const float skill = static_cast<float>(forecast.predictions.front().skill());
-  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, skill, forecast.version,
-                 forecast.id, forecast.sequence},
+  WriteForecast({forecast.device, forecast.time_ns, times_, targets_, settings_.forecast.quantiles,
+                 skill, forecast.version, forecast.id, forecast.sequence},
                 settings_.payload.time_form, &text_);
   publish_(topic_, text_, 0, settings_.retain);
 }

@@ -82,9 +82,8 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
     using Numbers = LabelLoss::Numbers;
     label_loss_.emplace(action_layout_,
                         settings.name == AlgorithmName::kBc ? Numbers::kLikelihood
-                        : settings.forecasts                ? Numbers::kForecast
                                                             : Numbers::kSquaredError,
-                        max_rows_, settings.label_quantiles);
+                        max_rows_);
   }
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
   for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_, &start_log_prob_}) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "server/parameters/optimizer.h"
 
@@ -81,10 +80,6 @@ struct AlgorithmSettings {
   double target_kl = 0.0;
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
   int threads = 1;
-  /// kSupervised, of a stream (label_loss.h): the loss is kForecast, and numbers come in groups, a
-  /// mean and these quantiles of it.
-  bool forecasts = false;
-  std::vector<double> label_quantiles = {};
 };
 
 /// What [optimizer] says, with all its numbers.

@@ -33,23 +33,30 @@ void Forecaster::Predict() {
   due_.clear();
 }
 
-/// The states before the oldest rows, where an older one has just left.
+/// The states before the oldest rows of sequences, from which an older one has just left.
 void Forecaster::StepTails() {
-  const std::size_t inputs = static_cast<std::size_t>(shape_.inputs);
-  int count = 0;
-  for (std::size_t i = 0; i < due_.size(); ++i) {
-    if (due_[i]->rows <= static_cast<std::uint64_t>(shape_.depth)) continue;
-    std::copy_n(leaving_.data() + i * inputs, inputs, inputs_.data() + count * inputs);
-    std::ranges::copy(due_[i]->tail(), states_.data() + count * shape_.state);
-    ++count;
-  }
-  if (count == 0) return;
-  policy_.Forward(inputs_.data(), count, outputs_.data(), scratch_.data(), states_.data());
-  const float* state = states_.data();
-  for (const auto& device : due_) {
-    if (device->rows <= static_cast<std::uint64_t>(shape_.depth)) continue;
-    std::copy_n(state, shape_.state, device->tail().begin());
-    state += shape_.state;
+  for (std::size_t group = 0; group < shape_.groups.size(); ++group) {
+    const auto kept = static_cast<std::uint64_t>(shape_.window + shape_.groups[group].nearest);
+    const std::size_t inputs = static_cast<std::size_t>(shape_.inputs);
+    int count = 0;
+    for (std::size_t i = 0; i < due_.size(); ++i) {
+      Device* const device = due_[i].get();
+      if (device->rows <= kept) continue;
+      const float* const left = kept == static_cast<std::uint64_t>(shape_.depth)
+                                    ? leaving_.data() + i * inputs
+                                    : device->Row(device->rows - 1 - kept).data();
+      std::copy_n(left, inputs, inputs_.data() + count * inputs);
+      std::ranges::copy(device->Tail(group), states_.data() + count * shape_.state);
+      ++count;
+    }
+    if (count == 0) continue;
+    policy_.Forward(inputs_.data(), count, outputs_.data(), scratch_.data(), states_.data());
+    const float* state = states_.data();
+    for (const auto& device : due_) {
+      if (device->rows <= kept) continue;
+      std::copy_n(state, shape_.state, device->Tail(group).begin());
+      state += shape_.state;
+    }
   }
 }
 
@@ -99,33 +106,42 @@ void Forecaster::PutWindow(Device* device, std::uint64_t last, float* to) const 
 
 /// Of the newest row of a device: from what the network says to what is published.
 void Forecaster::Answer(Device* device, const float* outputs) {
-  const std::uint64_t row = device->rows - 1;
   const int each = shape_.outputs / shape_.scores;
   if (settings_.alarm) SeeOutside(device);
-  const auto kept = device->Forecasts(row);
-  const auto by_model = device->ByModel(row);
-  for (int i = 0; i < shape_.scores; ++i) {
-    const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-    const double naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
-    const double usual = device->UsualError(i);
-    const auto mine =
-        kept.subspan(static_cast<std::size_t>(i * each), static_cast<std::size_t>(each));
-    for (int j = 0; j < each; ++j) {
-      const float output = outputs[i * each + j];
-      mine[j] = naive + usual * (std::isfinite(output) ? output : 0.0f);
-    }
-    std::sort(mine.begin() + 1, mine.end());  // they are learned one by one, and may cross
-    const Score& score = device->ScoreAt(i);
-    const bool better = score.count >= kScoredBefore && score.model < score.baseline;
-    by_model[i] = better ? 1.0f : 0.0f;
-    predictions_[i] = {better ? mine[0] : naive, mine[0], naive, mine.subspan(1), better, score};
-  }
+  for (int i = 0; i < shape_.scores; ++i) AnswerOne(device, i, outputs[i * each]);
   ++totals_.forecasts;
   if (use_)
-    use_({device->name, row, device->row_time_ns, version_,
+    use_({device->name, device->rows - 1, device->row_time_ns, version_,
           device->Numbers(shape_.value, shape_.fields), predictions_, device->usual_gap_s,
           settings_.alarm ? TakeAlarm(device) : AlarmChange::kNone, device->row_sequence,
           device->row_id});
+}
+
+/// Of one target at one horizon: what is published, and its quantiles.
+void Forecaster::AnswerOne(Device* device, int i, float output) {
+  const std::uint64_t row = device->rows - 1;
+  const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
+  const auto kept = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);
+  const double last = device->Last(row, i / shape_.horizons);
+  kept[0] = last + (std::isfinite(output) ? double{device->UsualError(i)} * output : 0.0);
+  Prediction& made = predictions_[static_cast<std::size_t>(i)];
+  const bool season = SeasonLeads(device, i);
+  made.model = kept[0];
+  const double then = season ? SeasonOf(device, i, row) : last;
+  made.baseline = std::isfinite(then) ? then : last;
+  made.score = device->ScoreAt(i);
+  if (season) made.score.baseline = device->SeasonAt(i).error;
+  made.by_model = Known(made.score.count) && made.score.model < made.score.baseline;
+  made.published = made.by_model ? made.model : made.baseline;
+  made.quantiles = kept.subspan(1);
+  device->ByModel(row)[i] = static_cast<float>(made.by_model ? Source::kModel
+                                               : season      ? Source::kSeason
+                                                             : Source::kLast);
+  if (trackers_.empty()) return;
+  if (device->block[shape_.intervals + static_cast<std::size_t>(i)] == 0.0f)
+    made.score.inside = std::numeric_limits<float>::quiet_NaN();
+  trackers_[static_cast<std::size_t>(i)].Place(device->Track(i), offsets_);
+  for (std::size_t j = 0; j < offsets_.size(); ++j) kept[1 + j] = made.published + offsets_[j];
 }
 
 /// Begins alarm_row_ for the newest row of a device, before the forecasts made at it take the place
@@ -139,7 +155,7 @@ void Forecaster::SeeOutside(Device* device) {
     const int i = target * shape_.horizons;
     AlarmQuantities& seen = alarm_row_[static_cast<std::size_t>(target)];
     seen = {.value = device->Target(row, target)};
-    if (each < 3 || row < horizon || device->ScoreAt(i).count < kScoredBefore) continue;
+    if (each < 3 || row < horizon || !Known(device->ScoreAt(i).count)) continue;
     const auto made = device->Forecasts(row - horizon).subspan(static_cast<std::size_t>(i) * each);
     seen.outside = seen.value < made[1] || seen.value > made[each - 1];
   }

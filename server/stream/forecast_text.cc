@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <charconv>
 #include <utility>
 
 #include "server/stream/json_text.h"
@@ -29,6 +29,29 @@ void PutColumn(std::string_view key, std::span<const Row> rows, Value Row::*valu
   PutRows(key, rows, json, [&](const Row& row) { json->Number(row.*value); });
 }
 
+/// A level as it is written in a config.
+void PutLevels(std::span<const double> levels, std::span<const double> quantiles, JsonText* json) {
+  MURMURATE_CHECK(levels.size() == quantiles.size(), "one quantile per level");
+  json->Open('{');
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    char written[32];
+    json->Key({written, std::to_chars(written, written + sizeof written, levels[i]).ptr});
+    json->Number(quantiles[i]);
+  }
+  json->Close('}');
+}
+
+void PutQuantiles(std::span<const double> levels, std::span<const HorizonForecast> rows,
+                  JsonText* json) {
+  using Row = HorizonForecast;
+  if (levels.empty()) return;
+  if (levels.size() > 1) {
+    PutRows("low", rows, json, [&](const Row& row) { json->Number(row.quantiles.front()); });
+    PutRows("high", rows, json, [&](const Row& row) { json->Number(row.quantiles.back()); });
+  }
+  PutRows("quantiles", rows, json, [&](const Row& row) { PutLevels(levels, row.quantiles, json); });
+}
+
 void BeginMessage(std::string_view device, std::int64_t time_ns, TimeForm form, JsonText* json) {
   json->Open('{');
   json->Key("device");
@@ -49,12 +72,6 @@ void EndTarget(std::string_view unit, JsonText* json) {
     json->Text(unit);
   }
   json->Close('}');
-}
-
-bool HasInterval(const TargetForecast& target) {
-  return std::ranges::any_of(target.horizons, [](const HorizonForecast& row) {
-    return !std::isnan(row.low) || !std::isnan(row.high);
-  });
 }
 
 void PutCount(std::string_view key, std::uint64_t count, JsonText* json) {
@@ -109,10 +126,7 @@ void WriteForecast(const ForecastMessage& message, TimeForm time_form, std::stri
     PutColumn("baseline", target.horizons, &Row::baseline, &json);
     PutRows("by", target.horizons, &json,
             [&](const Row& row) { json.Text(row.by_model ? "model" : "baseline"); });
-    if (HasInterval(target)) {
-      PutColumn("low", target.horizons, &Row::low, &json);
-      PutColumn("high", target.horizons, &Row::high, &json);
-    }
+    PutQuantiles(message.levels, target.horizons, &json);
     EndTarget(target.unit, &json);
   }
   json.Key("skill");

@@ -7,7 +7,7 @@
 //
 //   {"device":"a","time":1700000000.5,"id":"part-7","seq":41,"for":1700000001.5,
 //    "temp":{"forecast":21.4,"model":21.4,"baseline":21.5,"by":"model","low":21.1,"high":21.8,
-//            "unit":"C"},"skill":0.12,"version":7}
+//            "quantiles":{"0.1":21.1,"0.5":21.3,"0.9":21.8},"unit":"C"},"skill":0.12,"version":7}
 //   {"device":"a","time":1700000001.5,
 //    "temp":{"error":0.1,"baseline_error":0.2,"skill":0.5,"count":100,"coverage":0.9,"unit":"C"},
 //    "version":7}
@@ -18,7 +18,9 @@
 //
 // Times are written in `time_form`, the one in which they came: numbers, or text if ISO 8601. A
 // unit, reason or id of "" is left out, as is a sequence that the sample had not, as are refusals
-// that nothing met and what is wrong with no field.
+// that nothing met and what is wrong with no
+// field. `quantiles` are there when some were asked for, by their levels; `low` and `high`, the
+// outermost, when these are two.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +39,8 @@ namespace murmurate {
 struct HorizonForecast {
   double forecast;  ///< what is said
   double model, baseline;
-  bool by_model;     ///< which of the two is said
-  double low, high;  ///< where the value is expected; NaN: not asked for, and left out
+  bool by_model;                      ///< which of the two is said
+  std::span<const double> quantiles;  ///< one a level, ascending
 };
 struct TargetForecast {
   std::string_view name, unit;
@@ -49,6 +51,7 @@ struct ForecastMessage {
   std::int64_t time_ns;                     ///< of the last sample
   std::span<const std::int64_t> for_ns;     ///< one per horizon
   std::span<const TargetForecast> targets;  ///< each of as many horizons
+  std::span<const double> levels;           ///< of the quantiles
   float skill;                              ///< 1 - error / baseline error, recently
   std::uint64_t version;                    ///< of the model
   std::string_view id = {};                 ///< of the sample; "": none

@@ -23,12 +23,6 @@ float Cut(double distance, double usual) {
   return std::clamp(static_cast<float>(distance / usual), -kMostDeviations, kMostDeviations);
 }
 
-/// A mean over the last `over` values that forgets older ones; over fewer while there are fewer.
-/// Returns the weight of this one.
-float Weight(float count, int over) {
-  return 1.0f / std::min(count + 1.0f, static_cast<float>(over));
-}
-
 }  // namespace
 
 Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, OnForecast use)
@@ -47,7 +41,13 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       predictions_(static_cast<std::size_t>(shape_.scores)),
       alarm_row_(static_cast<std::size_t>(shape_.targets)),
       drift_(settings.drift),
-      absent_(static_cast<std::size_t>(shape_.fields)) {}
+      absent_(static_cast<std::size_t>(shape_.fields)) {
+  if (settings.quantiles.empty()) return;
+  for (int i = 0; i < shape_.scores; ++i)
+    trackers_.emplace_back(settings.quantiles,
+                           settings.horizons[static_cast<std::size_t>(i % shape_.horizons)]);
+  offsets_.resize(settings.quantiles.size());
+}
 
 Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   // Believed, it would make every later message one whose time runs back.
@@ -188,6 +188,7 @@ void Forecaster::BeginAgain(Device* device, const Sample& sample) {
 void Forecaster::Drop(Device* device) {
   totals_.unlearned += device->open;
   device->open = 0;
+  std::ranges::fill(device->NearOpen(), 0u);
 }
 
 std::int64_t Forecaster::CellAt(std::int64_t time_ns) const {
@@ -269,7 +270,7 @@ void Forecaster::TakeRow(const std::shared_ptr<Device>& device, std::span<const 
   if (settings_.late_labels()) {
     OpenLabel(device.get());
   } else {
-    CountPair(device);
+    CountPairs(device);
   }
   device->due = true;
   due_.push_back(device);
@@ -281,54 +282,12 @@ double Forecaster::ActualOf(int target, std::span<const double> values) const {
   return absent_[field] ? kNaN : values[field];
 }
 
-/// The forecasts of this row that were made before.
-void Forecaster::ScoreRow(Device* device, std::span<const double> values) {
-  for (int target = 0; target < shape_.targets; ++target) {
-    const double actual = ActualOf(target, values);
-    for (int j = 0; j < shape_.horizons; ++j) {
-      const auto horizon = static_cast<std::uint64_t>(settings_.horizons[j]);
-      if (device->rows < horizon) break;  // they ascend
-      ScoreOne(device, target * shape_.horizons + j, device->rows - horizon, actual);
-    }
-  }
-}
-
-/// The forecasts made at `row`.
-void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, double actual) {
-  const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-  const double naive = device->Naive(row, i / shape_.horizons, horizon, settings_.season);
-  const int each = shape_.outputs / shape_.scores;
-  const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
-  const bool by_model = device->ByModel(row)[i] != 0;
-  const auto model_error = static_cast<float>(std::abs(actual - outputs[0]));
-  const auto naive_error = static_cast<float>(std::abs(actual - naive));
-  if (!std::isfinite(model_error) || !std::isfinite(naive_error)) return;
-  Score& score = device->ScoreAt(i);
-  const float weight = Weight(score.count, settings_.score_over);
-  const float published = by_model ? model_error : naive_error;
-  score.model += weight * (model_error - score.model);
-  score.baseline += weight * (naive_error - score.baseline);
-  score.published += weight * (published - score.published);
-  const bool inside = each > 2 && actual >= outputs[1] && actual <= outputs[each - 1];
-  score.inside += weight * ((inside ? 1.0f : 0.0f) - score.inside);
-  score.count = std::min(score.count + 1.0f, static_cast<float>(settings_.score_over));
-
-  const double usual = device->UsualError(i);
-  const double share = 1.0 / (1.0 + std::min<double>(totals_.scored, settings_.score_over));
-  // Cut as labels are: after a flat line the usual error is next to nothing.
-  const auto usuals = [usual](float error) {
-    return std::min<double>(error / usual, kMostDeviations);
-  };
-  totals_.model_error += share * (usuals(model_error) - totals_.model_error);
-  totals_.baseline_error += share * (usuals(naive_error) - totals_.baseline_error);
-  totals_.published_error += share * (usuals(published) - totals_.published_error);
-  ++totals_.scored;
-  if (drift_.Take(usuals(model_error))) ++totals_.drifts;
-
-  float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
-  float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];
-  scale += Weight(scaled, settings_.normalize_over) * (naive_error * naive_error - scale);
-  scaled = std::min(scaled + 1.0f, static_cast<float>(settings_.normalize_over));
+/// How far a season ago lies from now, as the model sees it: the less, the worse the season is. In
+/// usual errors of the last value alone it would be far away and drown what the model can use.
+float Forecaster::SeasonInput(Device* device, int i, double away) const {
+  const float usual = device->UsualError(i), season = device->SeasonAt(i).error;
+  const float last = device->ScoreAt(i).baseline;
+  return Cut(away, std::max(usual, season)) * (season > last ? last / season : 1.0f);
 }
 
 /// What the newest row says of the gap before it, in usual gaps. The gap before a beginning is no
@@ -337,8 +296,8 @@ float Forecaster::PutGap(Device* device, float gap_s) {
   if (gap_s == kUnknownGap) return 0.0f;
   float& usual = device->usual_gap_s;
   if (device->rows > 0)
-    usual +=
-        Weight(std::max(device->seen - 2.0f, 0.0f), settings_.normalize_over) * (gap_s - usual);
+    usual += ForgettingWeight(std::max(device->seen - 2.0f, 0.0f), settings_.normalize_over) *
+             (gap_s - usual);
   return usual > 0 ? Cut(gap_s - usual, usual) : 0.0f;
 }
 
@@ -349,7 +308,7 @@ void Forecaster::PutRow(Device* device, std::span<const double> values, float ga
   const auto change = device->At(shape_.change, shape_.fields);
   const auto last = device->Numbers(shape_.value, shape_.fields);
   const auto row = device->Row(device->rows);
-  const float weight = Weight(device->seen, settings_.normalize_over);
+  const float weight = ForgettingWeight(device->seen, settings_.normalize_over);
   const bool follows = device->rows > 0;
   std::size_t at = 0;
   for (int i = 0; i < shape_.fields; ++i) {
@@ -367,9 +326,10 @@ void Forecaster::PutRow(Device* device, std::span<const double> values, float ga
     device->Target(device->rows, i) = ActualOf(i, values);
   if (settings_.every_s <= 0) row[at++] = PutGap(device, gap_s);
   for (int i = 0; settings_.season > 0 && i < shape_.targets; ++i) {
-    const double naive = device->Naive(device->rows, i, settings_.horizons[0], settings_.season);
-    const double away = naive - values[static_cast<std::size_t>(settings_.targets[i])];
-    row[at++] = Cut(away, device->UsualError(i * shape_.horizons));
+    const double now = values[static_cast<std::size_t>(settings_.targets[i])];
+    const double then = SeasonOf(device, i * shape_.horizons, device->rows);
+    row[at++] =
+        std::isfinite(then - now) ? SeasonInput(device, i * shape_.horizons, then - now) : 0.0f;
   }
   if (settings_.late_labels()) PutLastLabel(device, row.subspan(at));
 }

@@ -11,9 +11,11 @@
 //
 // Each value is forecast before it is learned from, so the errors are those of forecasts (A. P.
 // Dawid, "Present position and potential developments: the prequential approach", 1984). What is
-// forecast is the distance from the naive forecast (the last value, or the one of a season ago) in
-// usual errors of that: a model that says 0 is as good as the naive one from the first message on.
-// Until a device's own score says that the model is better, the naive forecast is published.
+// forecast is the distance from the last value in usual errors of that: a model that says 0 is as
+// good as the last value from the first message on. What is published is whichever has erred least
+// of late, for this device, target and horizon: the last value, with a season the value of a season
+// ago, or the model. Its quantiles are those of the errors of what was published
+// (quantile_tracker.h); they are no part of what the model learns.
 //
 // One thread calls all of it, or several under one mutex; nothing here waits or knows a socket.
 #pragma once
@@ -21,15 +23,18 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "server/stream/device.h"
 #include "server/stream/message_order.h"
+#include "server/stream/quantile_tracker.h"
 #include "server/stream/sample.h"
 #include "server/stream/stream_settings.h"
 #include "shared/experience/training_batch.h"
@@ -42,10 +47,12 @@ namespace murmurate {
 /// Of one target at one horizon.
 struct Prediction {
   double published = 0;  ///< `model` or `baseline`
-  double model = 0, baseline = 0;
-  std::span<const double> quantiles;  ///< as settings.quantiles, ascending; the model's
+  double model = 0;
+  double baseline = 0;  ///< the naive forecast: of the last value and the season's the better one
+  std::span<const double> quantiles;  ///< as settings.quantiles, ascending, around `published`; NaN
+                                      ///< until an error of this device is known
   bool by_model = false;              ///< which of the two is published
-  Score score;                        ///< of the forecasts that came due so far
+  Score score;  ///< of the forecasts that came due so far; its baseline is the better one's
   /// 1 - model's error / baseline's; 0 before both are known.
   double skill() const { return score.baseline > 0 ? 1 - score.model / score.baseline : 0; }
 };
@@ -71,7 +78,8 @@ class Forecaster {
     std::uint64_t messages = 0;  ///< taken
     std::uint64_t rows = 0;
     std::uint64_t forecasts = 0;  ///< rows that were forecast from
-    std::uint64_t complete = 0;   ///< pairs (late labels); learned + unlearned + what waits
+    // Of pairs (late labels): a row counts when it is learned at its farthest horizon.
+    std::uint64_t complete = 0;  ///< learned + unlearned + what waits
     std::uint64_t learned = 0;
     std::uint64_t unlearned = 0;  ///< pairs that left the window before anybody had time for them,
                                   ///< or whose device began again or was forgotten
@@ -144,10 +152,15 @@ class Forecaster {
     }
   };
   using Devices = std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
+  using Unlearned = std::map<std::pair<const Device*, int>, std::uint32_t>;
+  struct Errors {
+    float model, baseline, published;
+  };
   struct Given {
     std::shared_ptr<Device> device;
     std::uint32_t pairs = 0;
     std::uint64_t row = 0;  ///< of a late label
+    int horizon = 0;        ///< which of them
   };
 
   std::shared_ptr<Device> Find(std::string_view name, std::int64_t now_ns);
@@ -166,12 +179,18 @@ class Forecaster {
   void ScoreRow(Device* device, std::span<const double> values);
   void ScoreOne(Device* device, int i, std::uint64_t row, double actual);
   void PutRow(Device* device, std::span<const double> values, float gap_s);
-  void CountPair(const std::shared_ptr<Device>& device);
-  bool Labelled(Device* device, std::uint64_t row) const;
-  void PutLabel(Device* device, std::uint64_t row, std::int32_t* words) const;
-  void PutSequence(Device* device, std::uint64_t end, std::uint32_t pairs,
+  void CountPairs(const std::shared_ptr<Device>& device);
+  bool IsOpen(Device* device, std::uint64_t row, int j) const;
+  bool PutLabel(Device* device, std::uint64_t row, const HorizonGroup& group,
+                std::int32_t* words) const;
+  void GiveSequence(const std::shared_ptr<Device>& device, const HorizonGroup& group,
+                    TrainingBatch* batch, std::vector<Given>* given);
+  void GivePairs(const std::shared_ptr<Device>& device, const HorizonGroup& group,
+                 TrainingBatch* batch, std::vector<Given>* given);
+  void PutSequence(Device* device, const HorizonGroup& group, std::uint64_t end, std::uint64_t from,
                    TrainingBatch* batch) const;
-  void PutPair(Device* device, std::uint64_t row, TrainingBatch* batch) const;
+  void PutPair(Device* device, std::uint64_t row, const HorizonGroup& group,
+               TrainingBatch* batch) const;
   void PutWindow(Device* device, std::uint64_t last, float* to) const;
   Refusal SeeId(const Device& device, std::string_view id);
   void OpenLabel(Device* device);
@@ -186,6 +205,11 @@ class Forecaster {
   void BeginAgain(Device* device, const Sample& sample);
   void Drop(Device* device);
   std::uint64_t Meaning() const;
+  std::uint32_t OpenOf(std::uint64_t rows, int j, std::uint64_t open) const;
+  Unlearned UnlearnedPairs() const;
+  void SaveRest(std::span<const std::uint64_t> near, const StateWriter& writer) const;
+  Status LoadRest(std::span<Device* const> devices, const StateReader& reader);
+  Status GoOnFromBlocks(std::span<Device* const> devices);
   void SaveTotals(std::uint64_t kept, const StateWriter& writer) const;
   Status LoadTotals(bool blocks, const StateReader& reader);
   Device* LoadDevice(const std::string& name, std::span<const std::uint64_t> numbers);
@@ -195,6 +219,14 @@ class Forecaster {
   void StepWindows();
   void ForwardWindows();
   void Answer(Device* device, const float* outputs);
+  void AnswerOne(Device* device, int i, float output);
+  bool Known(float scored) const;
+  bool SeasonLeads(Device* device, int i) const;
+  double SeasonOf(Device* device, int i, std::uint64_t row) const;
+  void ScoreFleet(Device* device, int i, const Errors& errors);
+  float SeasonInput(Device* device, int i, double away) const;
+  void ScoreInterval(Device* device, int i, bool inside) const;
+  void ScoreSeason(Device* device, int i, float error) const;
   void SeeOutside(Device* device);
   AlarmChange TakeAlarm(Device* device);
 
@@ -215,6 +247,8 @@ class Forecaster {
   std::uint64_t row_id_ = 0;  ///< of the row in whole_, with late labels
   std::int64_t next_room_ns_ = 0;
   std::vector<Prediction> predictions_;
+  std::vector<QuantileTracker> trackers_;   ///< [scores], with quantiles
+  std::vector<float> offsets_;              ///< [quantiles]
   std::vector<AlarmQuantities> alarm_row_;  ///< [targets] of the row that is answered
   std::size_t alarms_ = 0;
   PageHinkley drift_;

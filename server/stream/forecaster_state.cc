@@ -25,6 +25,20 @@ void PutName(const std::string& name, std::vector<std::uint64_t>* words) {
   }
 }
 
+/// What a device has besides its parts.
+void PutNumbers(const Device& device, std::uint64_t kept, std::vector<std::uint64_t>* numbers) {
+  const std::uint64_t held = device.alarm.held;
+  const std::uint64_t flags = (device.sequences.empty() ? 0 : 1) | (device.cell_begun ? 2 : 0) |
+                              (device.known ? 4 : 0) | (device.alarm.raised ? 8 : 0) | held << 32;
+  numbers->insert(
+      numbers->end(),
+      {device.rows, device.sequences.last(), static_cast<std::uint64_t>(device.last_time_ns),
+       static_cast<std::uint64_t>(device.last_arrival_ns), static_cast<std::uint64_t>(device.cell),
+       kept, device.stood_in, flags, std::bit_cast<std::uint32_t>(device.usual_gap_s),
+       std::bit_cast<std::uint32_t>(device.seen),
+       static_cast<std::uint64_t>(device.newest_time_ns)});
+}
+
 /// Calls use(name) for each; false when they are bent.
 template <typename Use>
 bool ForEachName(std::span<const std::uint64_t> words, Use use) {
@@ -36,13 +50,6 @@ bool ForEachName(std::span<const std::uint64_t> words, Use use) {
     words = words.subspan(taken);
   }
   return true;
-}
-
-/// How many of `open` pairs a device with so many rows can still give.
-std::uint64_t OpenOf(const DeviceShape& shape, std::uint64_t rows, std::uint64_t open) {
-  const auto last = static_cast<std::uint64_t>(shape.last_horizon);
-  const std::uint64_t complete = rows > last ? rows - last : 0;
-  return std::min({open, complete, static_cast<std::uint64_t>(shape.most_open)});
 }
 
 Status Bent();
@@ -82,32 +89,40 @@ std::uint64_t Forecaster::Meaning() const {
   return word;
 }
 
+/// How many of `open` pairs of the j-th horizon a device with so many rows can still give.
+std::uint32_t Forecaster::OpenOf(std::uint64_t rows, int j, std::uint64_t open) const {
+  const auto at = static_cast<std::size_t>(j);
+  const auto horizon = static_cast<std::uint64_t>(settings_.horizons[at]);
+  const std::uint64_t complete = rows > horizon ? rows - horizon : 0;
+  return static_cast<std::uint32_t>(
+      std::min({open, complete, static_cast<std::uint64_t>(shape_.most_open[at])}));
+}
+
+/// Of each device and horizon, the pairs that have not been learned: open, or in a batch.
+Forecaster::Unlearned Forecaster::UnlearnedPairs() const {
+  Unlearned pairs;
+  for (const auto& [name, device] : devices_)
+    for (int j = 0; j < shape_.horizons; ++j) pairs[{device.get(), j}] = device->Open(j);
+  for (const auto& batch : given_)
+    for (const Given& one : batch) pairs[{one.device.get(), one.horizon}] += one.pairs;
+  for (auto& [key, open] : pairs) open = OpenOf(key.first->rows, key.second, open);
+  return pairs;
+}
+
 void Forecaster::Save(const StateWriter& writer) const {
   MURMURATE_CHECK(due_.empty(), "a stream is saved between rounds");
-  std::unordered_map<const Device*, std::uint32_t> given;
-  for (const auto& batch : given_)
-    for (const Given& one : batch) given[one.device.get()] += one.pairs;
-  std::vector<std::uint64_t> names, numbers, windows;
+  const Unlearned unlearned = settings_.late_labels() ? Unlearned() : UnlearnedPairs();
+  std::vector<std::uint64_t> names, numbers, near, windows;
   std::vector<const Device*> devices;
   std::uint64_t all_kept = 0;
   for (const auto& [name, device] : devices_) {
-    const auto waiting = given.find(device.get());
-    const std::uint32_t open = device->open + (waiting == given.end() ? 0 : waiting->second);
-    const std::uint64_t kept =
-        settings_.late_labels() ? device->labels.Untaught() : OpenOf(shape_, device->rows, open);
+    const std::uint64_t kept = settings_.late_labels()
+                                   ? device->labels.Untaught()
+                                   : unlearned.at({device.get(), shape_.horizons - 1});
     all_kept += kept;
+    for (int j = 0; j + 1 < shape_.horizons; ++j) near.push_back(unlearned.at({device.get(), j}));
     PutName(name, &names);
-    const std::uint64_t held = device->alarm.held;
-    const std::uint64_t flags = (device->sequences.empty() ? 0 : 1) | (device->cell_begun ? 2 : 0) |
-                                (device->known ? 4 : 0) | (device->alarm.raised ? 8 : 0) |
-                                held << 32;
-    numbers.insert(numbers.end(), {device->rows, device->sequences.last(),
-                                   static_cast<std::uint64_t>(device->last_time_ns),
-                                   static_cast<std::uint64_t>(device->last_arrival_ns),
-                                   static_cast<std::uint64_t>(device->cell), kept, device->stood_in,
-                                   flags, std::bit_cast<std::uint32_t>(device->usual_gap_s),
-                                   std::bit_cast<std::uint32_t>(device->seen),
-                                   static_cast<std::uint64_t>(device->newest_time_ns)});
+    PutNumbers(*device, kept, &numbers);
     devices.push_back(device.get());
     if (!device->sequences.empty()) device->sequences.Save(&windows);
   }
@@ -117,6 +132,7 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Words("numbers", numbers);
   writer.Words("windows", windows);
   SaveParts(shape_, devices, writer);
+  SaveRest(near, writer);
   if (settings_.late_labels()) SaveLabels(writer);
   SaveTotals(all_kept, writer);
 }
@@ -155,8 +171,51 @@ Status Forecaster::Load(const StateReader& reader) {
     loaded.push_back(LoadDevice(all[i], numbers->subspan(i * kNumbers, kNumbers)));
   MURMURATE_RETURN_IF_ERROR(blocks ? LoadBlocks(shape_, loaded, reader)
                                    : LoadParts(shape_, loaded, reader));
+  MURMURATE_RETURN_IF_ERROR(blocks ? GoOnFromBlocks(loaded) : LoadRest(loaded, reader));
   if (!blocks) MURMURATE_RETURN_IF_ERROR(LoadWindows(loaded, reader));
-  return settings_.late_labels() ? LoadLabels(all, reader) : Status();
+  if (settings_.late_labels()) return LoadLabels(all, reader);
+  for (const auto& [name, device] : devices_)
+    if (settings_.learn && device->HasOpen()) StandInLine(device);
+  return {};
+}
+
+void Forecaster::SaveRest(std::span<const std::uint64_t> near, const StateWriter& writer) const {
+  writer.Words("near", near);
+  std::vector<float> pools;
+  for (const QuantileTracker& tracker : trackers_)
+    pools.insert(pools.end(), tracker.pool().begin(), tracker.pool().end());
+  writer.Floats("pools", pools);
+}
+
+/// What is open at nearer horizons, and where quantiles start.
+Status Forecaster::LoadRest(std::span<Device* const> devices, const StateReader& reader) {
+  const auto each = static_cast<std::size_t>(shape_.horizons - 1);
+  std::vector<std::uint64_t> near(devices.size() * each);
+  if (!near.empty()) MURMURATE_RETURN_IF_ERROR(reader.Words("near", near));
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    Device* const device = devices[i / each];
+    const int j = static_cast<int>(i % each);
+    device->Open(j) = OpenOf(device->rows, j, near[i]);
+  }
+  std::vector<float> pools(trackers_.size() * settings_.quantiles.size());
+  if (!pools.empty()) MURMURATE_RETURN_IF_ERROR(reader.Floats("pools", pools));
+  for (std::size_t i = 0; i < trackers_.size(); ++i)
+    trackers_[i].GoOnFrom(
+        std::span(pools).subspan(i * settings_.quantiles.size(), settings_.quantiles.size()));
+  return {};
+}
+
+/// Format 1 learned a row at all horizons at once, when the farthest was there; and with a season
+/// its model counted from that, so what is known of its errors says nothing of it now.
+Status Forecaster::GoOnFromBlocks(std::span<Device* const> devices) {
+  for (Device* device : devices) {
+    for (int j = 0; j + 1 < shape_.horizons; ++j) {
+      const int ahead = shape_.last_horizon - settings_.horizons[static_cast<std::size_t>(j)];
+      device->Open(j) = OpenOf(device->rows, j, device->open + static_cast<std::uint64_t>(ahead));
+    }
+    for (int i = 0; settings_.season > 0 && i < shape_.scores; ++i) device->ScoreAt(i) = {};
+  }
+  return {};
 }
 
 Status Forecaster::LoadTotals(bool blocks, const StateReader& reader) {
@@ -197,7 +256,7 @@ Device* Forecaster::LoadDevice(const std::string& name, std::span<const std::uin
   device->last_arrival_ns = static_cast<std::int64_t>(numbers[3]);
   device->cell = static_cast<std::int64_t>(numbers[4]);
   if (!settings_.late_labels())
-    device->open = static_cast<std::uint32_t>(OpenOf(shape_, device->rows, numbers[5]));
+    device->open = OpenOf(device->rows, shape_.horizons - 1, numbers[5]);
   device->stood_in = static_cast<std::uint32_t>(numbers[6]);
   if ((numbers[7] & 1) != 0) device->sequences.BeginAt(numbers[1]);
   device->cell_begun = (numbers[7] & 2) != 0;
@@ -208,7 +267,6 @@ Device* Forecaster::LoadDevice(const std::string& name, std::span<const std::uin
   device->usual_gap_s = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[8]));
   device->seen = std::bit_cast<float>(static_cast<std::uint32_t>(numbers[9]));
   device->newest_time_ns = static_cast<std::int64_t>(numbers[10]);
-  if (settings_.learn && device->open > 0) StandInLine(device);
   return (devices_[name] = std::move(device)).get();
 }
 

@@ -69,7 +69,7 @@ Refusal Forecaster::TakeLabel(const Sample& label) {
 void Forecaster::SeeLabel(Device* device, int i, std::uint64_t row, double value) {
   const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
   const auto made = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);
-  const bool interval = each > 2 && device->ScoreAt(i).count >= kScoredBefore;
+  const bool interval = each > 2 && Known(device->ScoreAt(i).count);
   const bool outside = interval && (value < made[1] || value > made[each - 1]);
   ScoreOne(device, i, row, value);
   device->Target(row, i) = value;
@@ -96,11 +96,11 @@ bool Forecaster::FillLate(TrainingBatch* batch) {
     const std::shared_ptr<Device> device = line_.front();
     while (device->open > 0 && !batch->full()) {
       const std::uint64_t row = device->labels.OldestWaiting(device->rows);
-      if (recurrent_) PutSequence(device.get(), row + 1, 1, batch);
-      if (!recurrent_) PutPair(device.get(), row, batch);
+      if (recurrent_) PutSequence(device.get(), shape_.groups[0], row + 1, row, batch);
+      if (!recurrent_) PutPair(device.get(), row, shape_.groups[0], batch);
       device->labels.Set(row, LabelSlots::State::kGiven);
       --device->open;
-      given.push_back({device, 1, row});
+      given.push_back({device, 1, row, 0});
     }
     if (device->open > 0) break;
     device->in_line = false;

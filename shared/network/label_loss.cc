@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "shared/core/check.h"
 
@@ -33,11 +32,9 @@ void LabelLossSums::Add(const LabelLossSums& more) {
   distance += more.distance;
 }
 
-LabelLoss::LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows,
-                     std::vector<double> quantiles)
+LabelLoss::LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows)
     : layout_(layout),
       numbers_(numbers),
-      quantiles_(std::move(quantiles)),
       head_(layout, nullptr,
             numbers == Numbers::kLikelihood ? ActionHeadRows::Parts::kAll
                                             : ActionHeadRows::Parts::kChoicesAndSwitches),
@@ -69,27 +66,21 @@ void LabelLoss::TakeNumbers(const ActionPart& part, const ActionRows& rows, int 
   const std::size_t i = static_cast<std::size_t>(row);
   const float* mean = rows.outputs + i * layout_.outputs() + part.first_output;
   const std::int32_t* label = rows.actions + i * layout_.words() + part.first_word;
-  const int group = 1 + static_cast<int>(quantiles_.size());
-  const double share = numbers_ == Numbers::kForecast ? 0.5 : 1.0;
   double loss = 0.0, distance = 0.0;
-  int means = 0;
+  int known = 0;
   for (int k = 0; k < part.count; ++k) {
-    const double error = double{mean[k]} - double{std::bit_cast<float>(label[k])};
-    double slope = 2.0 * share * error;
-    if (k % group == 0) {
-      loss += share * error * error;
-      distance += std::abs(error);
-      ++means;
-    } else {
-      slope = (error > 0.0 ? 1.0 : 0.0) - quantiles_[static_cast<std::size_t>(k % group - 1)];
-      loss += slope * error;
-    }
-    if (numbers_ == Numbers::kLikelihood || d_outputs == nullptr) continue;
+    const double known_label = std::bit_cast<float>(label[k]);
+    if (std::isnan(known_label)) continue;
+    const double error = double{mean[k]} - known_label;
+    loss += error * error;
+    distance += std::abs(error);
+    ++known;
+    if (numbers_ != Numbers::kSquaredError || d_outputs == nullptr) continue;
     d_outputs[i * layout_.outputs() + part.first_output + k] =
-        static_cast<float>(weight * scale * slope / part.count);
+        static_cast<float>(weight * scale * 2.0 * error / part.count);
   }
-  if (numbers_ != Numbers::kLikelihood) sums->loss += weight * loss / part.count;
-  sums->numbers += weight * means;
+  if (numbers_ == Numbers::kSquaredError) sums->loss += weight * loss / part.count;
+  sums->numbers += weight * known;
   sums->distance += weight * distance;
 }
 

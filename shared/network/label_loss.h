@@ -2,8 +2,6 @@
 // or recorded actions to be cloned. No value, no return, no advantage.
 #pragma once
 
-#include <vector>
-
 #include "shared/core/aligned_floats.h"
 #include "shared/network/action_head_rows.h"
 
@@ -14,7 +12,7 @@ namespace murmurate {
 struct LabelLossSums {
   double weight = 0, loss = 0;
   double choices = 0, right = 0;  ///< choices and switches; whose likeliest value is the label
-  /// |mean - label| of samples, which are before scaling and squashing; no quantiles.
+  /// |mean - label| of samples, which are before scaling and squashing.
   double numbers = 0, distance = 0;
 
   void Add(const LabelLossSums& more);
@@ -27,14 +25,10 @@ class LabelLoss {
   enum class Numbers : std::uint8_t {
     kSquaredError,  ///< (mean - label)^2, the mean over a part's numbers; no deviation learns
     kLikelihood,    ///< -log of the Gaussian's density; deviations learn, too
-    kForecast,      ///< half of kSquaredError, beside the quantiles' losses
   };
-  /// `quantiles`, each in (0, 1), with kForecast: numbers come in groups of 1 + quantiles, the
-  /// first as above, the others estimates of these quantiles of their labels; each of those costs
-  /// (tau - [label < q]) (label - q), whose mean is least at the quantile tau (R. Koenker and
-  /// G. Bassett, "Regression quantiles", Econometrica 46, 1978).
-  LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows,
-            std::vector<double> quantiles = {});
+  /// With kSquaredError a number whose label is NaN is not known: it costs nothing and gets no
+  /// gradient, while the mean is still over all numbers of the part.
+  LabelLoss(const ActionLayout& layout, Numbers numbers, int max_rows);
 
   /// L = 1/W sum_i w_i l_i, W = sum_i w_i, l_i = the sum over the parts of an action of
   ///   choices, switches   -log pi(label): the cross-entropy
@@ -53,7 +47,6 @@ class LabelLoss {
 
   const ActionLayout layout_;
   const Numbers numbers_;
-  const std::vector<double> quantiles_;
   const ActionHeadRows head_;
   AlignedFloats log_prob_, d_log_prob_, d_entropy_;
 };

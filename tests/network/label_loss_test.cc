@@ -164,22 +164,19 @@ TEST(LabelLossTest, AMaskedChoiceIsNeverTheLikeliest) {
   EXPECT_NEAR(taken.sums.mean_loss(), std::log1p(std::exp(-1.0)), 1e-6);
 }
 
-TEST(LabelLossTest, QuantilesOnPaper) {
-  // Mean 1 and estimates 2 (of tau 0.25) and 5 (of tau 0.75) of the label 3:
-  //   0.5 (1 - 3)^2 = 2; under the label: 0.25 (3 - 2) = 0.25; over it: (1 - 0.75) (5 - 3) = 0.5.
+// ((1 - 3)^2 + (5 - 4)^2) / 3 = 5 / 3: the second of three numbers has no label.
+TEST(LabelLossTest, ANumberWhoseLabelIsNotKnownCostsNothing) {
   Labels labels(Box({3}));
   labels.outputs = {1.0f, 2.0f, 5.0f};
-  labels.actions.assign(3, std::bit_cast<std::int32_t>(3.0f));
+  for (const float label : {3.0f, kNan, 4.0f})
+    labels.actions.push_back(std::bit_cast<std::int32_t>(label));
   labels.log_deviations = {0.0f, 0.0f, 0.0f};
   labels.weight = {1.0f};
-  LabelLoss loss(labels.layout, Numbers::kForecast, 1, {0.25, 0.75});
-  std::vector<float> d_outputs(3), d_deviations(3);
-  const LabelLossSums sums =
-      loss.Take(labels.rows(), labels.weight.data(), d_outputs.data(), d_deviations.data());
-  EXPECT_DOUBLE_EQ(sums.mean_loss(), 2.75 / 3);
-  EXPECT_DOUBLE_EQ(sums.numbers, 1.0);
-  EXPECT_DOUBLE_EQ(sums.distance, 2.0);
-  EXPECT_EQ(d_outputs, (std::vector<float>{-2.0f / 3, -0.25f / 3, 0.25f / 3}));
+  const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
+  EXPECT_DOUBLE_EQ(taken.sums.mean_loss(), 5.0 / 3);
+  EXPECT_DOUBLE_EQ(taken.sums.numbers, 2.0);
+  EXPECT_DOUBLE_EQ(taken.sums.distance, 3.0);
+  EXPECT_EQ(taken.d_outputs, (std::vector<float>{-4.0f / 3, 0.0f, 2.0f / 3}));
 }
 
 TEST(LabelLossTest, RowsOfWeightZeroGetZerosWhateverTheyHold) {

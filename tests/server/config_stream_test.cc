@@ -75,7 +75,6 @@ TEST(ConfigStream, APlainModelSeesItsWindowAtOnce) {
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->algorithm.trajectory_length, 1);
   EXPECT_EQ(model->algorithm.batch_steps, 64);
-  EXPECT_THAT(model->algorithm.label_quantiles, ElementsAre(0.1, 0.9));
   EXPECT_EQ(model->spec.spaces.observation, Box({60}));
   EXPECT_EQ(model->spec.spaces.action, Box({6}));  // two horizons of a value and two quantiles
   ASSERT_EQ(model->spec.trunk.size(), 2u);

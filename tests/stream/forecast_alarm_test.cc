@@ -112,9 +112,7 @@ TEST_P(Outside, IsAValueBeyondTheIntervalThatWasForecastForItAFirstHorizonAgo) {
   ForecastSettings settings = OneField(4, GetParam());
   settings.quantiles = {0.2, 0.8};
   settings.alarm = AlarmSettings{Condition("value outside"), 1, {}};
-  AlgorithmSettings algorithm = Forecasting::Algorithm(4, 64, 1e-3);
-  algorithm.label_quantiles = settings.quantiles;
-  Forecasting run(settings, SpecOf(settings, Gru(8)), algorithm);
+  Forecasting run(settings, SpecOf(settings, Gru(8)));
   std::deque<std::pair<double, double>> intervals;  // of the two rows before this one
   bool raised = false;
   int row = 0, changes = 0;

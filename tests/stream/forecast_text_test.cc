@@ -21,56 +21,70 @@ using Json = nlohmann::json;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::string Forecast(std::string_view device, std::vector<HorizonForecast> rows,
+struct Row {
+  double forecast, model, baseline;
+  bool by_model;
+  std::vector<double> quantiles = {};
+};
+
+std::string Forecast(std::string_view device, const std::vector<Row>& rows,
                      TimeForm form = TimeForm::kSeconds, std::string_view name = "temp",
-                     std::string_view unit = "C") {
+                     std::string_view unit = "C", const std::vector<double>& levels = {}) {
   std::vector<std::int64_t> for_ns;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for_ns.push_back(1700000001500000000 + static_cast<std::int64_t>(i) * 1000000000);
+  std::vector<HorizonForecast> horizons;
+  for (const Row& row : rows) {
+    for_ns.push_back(1700000001500000000 + static_cast<std::int64_t>(for_ns.size()) * 1000000000);
+    horizons.push_back({row.forecast, row.model, row.baseline, row.by_model, row.quantiles});
   }
-  const TargetForecast target{name, unit, rows};
+  const TargetForecast target{name, unit, horizons};
   std::string text = "what was there before";
-  WriteForecast({device, 1700000000500000000, for_ns, {&target, 1}, 0.125f, 7}, form, &text);
+  WriteForecast({device, 1700000000500000000, for_ns, {&target, 1}, levels, 0.125f, 7}, form,
+                &text);
   return text;
 }
 
 TEST(ForecastText, AForecastOfOneHorizonHasNumbers) {
-  EXPECT_EQ(Forecast("pump", {{21.4, 21.4, 21.5, true, 21.1, 21.8}}),
+  EXPECT_EQ(Forecast("pump", {{21.4, 21.4, 21.5, true}}),
             R"({"device":"pump","time":1700000000.5,"for":1700000001.5,)"
             R"("temp":{"forecast":21.4,"model":21.4,"baseline":21.5,"by":"model",)"
-            R"("low":21.1,"high":21.8,"unit":"C"},"skill":0.125,"version":7})");
+            R"("unit":"C"},"skill":0.125,"version":7})");
 }
 
 TEST(ForecastText, AForecastOfSeveralHorizonsHasLists) {
-  EXPECT_EQ(Forecast("pump", {{1, 1, 2, true, 0, 3}, {4, 5, 4, false, 3, 5}},
-                     TimeForm::kMilliseconds, "temp", ""),
+  EXPECT_EQ(Forecast("pump", {{1, 1, 2, true, {0, 3}}, {4, 5, 4, false, {3, 5}}},
+                     TimeForm::kMilliseconds, "temp", "", {0.05, 0.95}),
             R"({"device":"pump","time":1700000000500,"for":[1700000001500,1700000002500],)"
             R"("temp":{"forecast":[1,4],"model":[1,5],"baseline":[2,4],"by":["model","baseline"],)"
-            R"("low":[0,3],"high":[3,5]},"skill":0.125,"version":7})");
+            R"("low":[0,3],"high":[3,5],"quantiles":[{"0.05":0,"0.95":3},{"0.05":3,"0.95":5}]},)"
+            R"("skill":0.125,"version":7})");
+}
+
+TEST(ForecastText, EveryQuantileIsThereByItsLevel) {
+  const std::string three = Forecast("pump", {{2, 2, 2, true, {1, 2, 4}}}, TimeForm::kSeconds,
+                                     "temp", "", {0.1, 0.5, 0.975});
+  EXPECT_THAT(three,
+              ::testing::HasSubstr(R"("low":1,"high":4,"quantiles":{"0.1":1,"0.5":2,"0.975":4}})"));
+  const std::string one =
+      Forecast("pump", {{2, 2, 2, true, {4}}}, TimeForm::kSeconds, "temp", "", {0.9});
+  EXPECT_THAT(one, ::testing::HasSubstr(R"("by":"model","quantiles":{"0.9":4}})"));
 }
 
 TEST(ForecastText, WhatIsNotFiniteIsNull) {
-  const Json json =
-      Json::parse(Forecast("", {{kNan, kInfinity, -kInfinity, false, kInfinity, kNan}}));
+  const Json json = Json::parse(Forecast("", {{kNan, kInfinity, -kInfinity, false, {kNan, kNan}}},
+                                         TimeForm::kSeconds, "temp", "", {0.1, 0.9}));
   for (const char* key : {"forecast", "model", "baseline", "low", "high"}) {
     EXPECT_TRUE(json["temp"][key].is_null()) << key;
   }
+  EXPECT_TRUE(json["temp"]["quantiles"]["0.9"].is_null());
   EXPECT_EQ(json["device"], "");
 }
 
-TEST(ForecastText, AnIntervalThatWasNotAskedForIsLeftOut) {
-  EXPECT_EQ(
-      Forecast("pump", {{1, 1, 2, true, kNan, kNan}}, TimeForm::kSeconds, "temp", ""),
-      R"({"device":"pump","time":1700000000.5,"for":1700000001.5,)"
-      R"("temp":{"forecast":1,"model":1,"baseline":2,"by":"model"},"skill":0.125,"version":7})");
-}
-
 TEST(ForecastText, SaysWhichSampleItIsOf) {
-  const HorizonForecast row{123456792, 1, 2, true, kNan, kNan};
+  const HorizonForecast row{123456792, 1, 2, true, {}};
   const TargetForecast target{"meter", "", {&row, 1}};
   const std::int64_t for_ns = 1700000001500000000;
   std::string text;
-  WriteForecast({"pump", 1700000000500000000, {&for_ns, 1}, {&target, 1}, 0, 7, "part-7", 41},
+  WriteForecast({"pump", 1700000000500000000, {&for_ns, 1}, {&target, 1}, {}, 0, 7, "part-7", 41},
                 TimeForm::kSeconds, &text);
   EXPECT_EQ(text, R"({"device":"pump","time":1700000000.5,"id":"part-7","seq":41,)"
                   R"("for":1700000001.5,"meter":{"forecast":123456792,"model":1,"baseline":2,)"
@@ -78,7 +92,7 @@ TEST(ForecastText, SaysWhichSampleItIsOf) {
 }
 
 TEST(ForecastText, IsoTimesAreText) {
-  const Json json = Json::parse(Forecast("a", {{1, 1, 1, true, 1, 1}}, TimeForm::kIso8601));
+  const Json json = Json::parse(Forecast("a", {{1, 1, 1, true}}, TimeForm::kIso8601));
   EXPECT_EQ(json["time"], "2023-11-14T22:13:20.5Z");
   EXPECT_EQ(json["for"], "2023-11-14T22:13:21.5Z");
 }
@@ -89,9 +103,8 @@ TEST(ForecastText, AnyNameComesBackThroughAParser) {
                                "\x01\x1F\x7F", "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x8C\xA1",
                                "</script>",    std::string("\0", 1)};
   for (const std::string& name : names) {
-    const Json json =
-        Json::parse(Forecast(name, {{1, 1, 1, true, 1, 1}}, TimeForm::kSeconds, name + "x", name),
-                    nullptr, false);
+    const Json json = Json::parse(
+        Forecast(name, {{1, 1, 1, true}}, TimeForm::kSeconds, name + "x", name), nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << name;
     EXPECT_EQ(json["device"], name);
     EXPECT_EQ(json[name + "x"]["unit"], name);
@@ -107,7 +120,7 @@ TEST(ForecastText, BytesThatAreNoUtf8BecomeTheReplacementCharacter) {
       {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
   };
   for (const auto& [name, written] : kCases) {
-    EXPECT_EQ(Json::parse(Forecast(name, {{1, 1, 1, true, 1, 1}}))["device"], written);
+    EXPECT_EQ(Json::parse(Forecast(name, {{1, 1, 1, true}}))["device"], written);
   }
 }
 
@@ -115,7 +128,7 @@ TEST(ForecastText, EveryDoubleComesBackAsTheSameDouble) {
   Random random(11);
   for (int i = 0; i < 20'000; ++i) {
     const auto value = std::bit_cast<double>(random.Next());
-    const Json json = Json::parse(Forecast("a", {{value, 0, 0, true, 0, 0}}));
+    const Json json = Json::parse(Forecast("a", {{value, 0, 0, true}}));
     const Json& written = json["temp"]["forecast"];
     if (std::isfinite(value)) {
       ASSERT_EQ(written.get<double>(), value);
@@ -165,10 +178,11 @@ TEST(ForecastText, AStatusNamesTheRefusalsThatWereMet) {
 }
 
 TEST(ForecastText, WritingAllocatesNothingOnceWarm) {
-  const HorizonForecast rows[] = {{1, 1, 1, true, 1, 1}, {2, 2, 2, false, 2, 2}};
+  const double levels[] = {0.1, 0.9}, quantiles[] = {1, 2};
+  const HorizonForecast rows[] = {{1, 1, 1, true, quantiles}, {2, 2, 2, false, quantiles}};
   const std::int64_t for_ns[] = {1, 2};
   const TargetForecast target{"temp", "C", rows};
-  const ForecastMessage message{"a device", 0, for_ns, {&target, 1}, 0.5f, 1};
+  const ForecastMessage message{"a device", 0, for_ns, {&target, 1}, levels, 0.5f, 1};
   std::string text;
   WriteForecast(message, TimeForm::kIso8601, &text);
   const std::uint64_t before = Allocations();

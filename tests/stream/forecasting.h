@@ -38,8 +38,8 @@ class Forecasting {
   Forecasting(const ForecastSettings& settings, const ModelSpec& spec)
       : Forecasting(settings, spec, Algorithm(spec.recurrent() ? settings.window : 1, 64, 2e-3)) {}
   Forecasting(const ForecastSettings& settings, const ModelSpec& spec,
-              const AlgorithmSettings& algorithm)
-      : learner(spec, algorithm, 7),
+              const AlgorithmSettings& algorithm, std::uint64_t seed = 7)
+      : learner(spec, algorithm, seed),
         batch_(TrajectoryLayout(spec, algorithm.trajectory_length),
                algorithm.batch_steps / algorithm.trajectory_length),
         forecaster(settings, spec, [this](const Forecast& forecast) {
@@ -60,6 +60,7 @@ class Forecasting {
     forecaster.Predict();
     while (forecaster.Fill(&batch_)) {
       if (replay) replay->Mix(&batch_);
+      if (on_batch) on_batch(batch_);
       learner.Learn(batch_, 0);
       batch_.Clear();
       learned += forecaster.OnTrained();
@@ -75,7 +76,7 @@ class Forecasting {
     settings.batch_steps = settings.minibatch = length * sequences;
     settings.epochs = 1;
     settings.learning_rate = learning_rate;
-    settings.max_grad_norm = 10;  // cutting what is far away would bias quantiles
+    settings.max_grad_norm = 10;
     return settings;
   }
 
@@ -91,7 +92,8 @@ class Forecasting {
  public:
   Forecaster forecaster;
   std::function<void(const Forecast&)> on_forecast;
-  std::uint64_t learned = 0;  ///< pairs
+  std::function<void(const TrainingBatch&)> on_batch;  ///< before it is learned
+  std::uint64_t learned = 0;                           ///< pairs
   std::unique_ptr<ReplayWindow> replay;
 };
 

@@ -46,8 +46,7 @@ TEST(LateLabels, ThatComeInTheRoundOfTheirSampleFindItsForecastMade) {
   ASSERT_EQ(lab.Label("2", 12), Refusal::kNone);
   ASSERT_EQ(lab.all.size(), 2u);
   EXPECT_EQ(lab.last.baseline, 10);
-  EXPECT_NEAR(lab.totals().baseline_error, 2, 1e-6)
-      << "a usual error is 1 as long as none is known";
+  EXPECT_NEAR(lab.totals().baseline_error, 1, 1e-6) << "a first error of 2 is one usual error";
   lab.forecaster.Predict();
   EXPECT_EQ(lab.all.size(), 2u) << "once";
 }
@@ -190,9 +189,7 @@ TEST(LateLabels, HaveIntervalsAndAlarmsOfWhatLiesOutsideOfThem) {
   ForecastSettings settings = Late(2, 8);
   settings.quantiles = {0.1, 0.9};
   settings.alarm = AlarmSettings{*AlarmCondition::Parse("value outside", {"quality"}, true), 1, {}};
-  AlgorithmSettings algorithm = Forecasting::Algorithm(2, 64, 1e-3);
-  algorithm.label_quantiles = settings.quantiles;
-  Lab lab(settings, Gru(8), algorithm);
+  Lab lab(settings, Gru(8));
   Random random(5);
   int id = 0;
   AlarmChange change = AlarmChange::kNone;

@@ -103,7 +103,8 @@ class Predictor {
     Alarm alarm = Alarm::kUnchanged;     ///< what this row did to the device's alarm
     std::vector<std::int64_t> due_ns;    ///< [horizons] when what is forecast will be
     std::vector<Value> values;           ///< [targets][horizons]
-    std::vector<double> quantiles;       ///< [targets][horizons][quantiles]
+    std::vector<double> quantiles;       ///< [targets][horizons][quantiles], around `forecast`;
+                                         ///< NaN until an error of the device is known
   };
 
   /// As the stream's config has it.
