@@ -310,7 +310,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
                        : initializer == "normal" ? Initializer::kNormal
                                                  : Initializer::kOrthogonal;
   // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
-  if (LearnsLabels(settings.algorithm.name) && !settings.algorithm.forecasts)
+  if (LearnsLabels(settings.algorithm.name) && StreamOf(model) == nullptr)
     settings.beginning.policy_gain = 1.0;
   if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
     settings.beginning.keep_bias = static_cast<float>(*bias);

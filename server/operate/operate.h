@@ -21,26 +21,9 @@
 #include "server/operate/reports.h"
 #include "server/operate/run_directory.h"
 #include "server/operate/status_report.h"
+#include "server/operate/stop_rules.h"
 
 namespace murmurate {
-
-/// When a run ends by itself; all read the first model that came.
-struct StopRules {
-  std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
-  std::optional<std::uint64_t> at_steps = {};  ///< learned from, earlier than the budget
-  std::optional<std::uint64_t> budget = {};    ///< steps learned from
-};
-
-enum class RunEnd {
-  kAsked,          ///< a signal or `murmurate stop`
-  kAskedToResume,  ///< `murmurate stop --resume-follows`
-  kSolved,         ///< at_return was reached
-  kStepsReached,   ///< at_steps or, without at_return, the budget
-  kBudgetSpent,    ///< the budget or at_steps is spent and at_return was not reached
-};
-
-/// By the rules alone; empty: it may go on.
-std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress);
 
 /// A model that goes on from the checkpoint of that number.
 struct ResumedProgress {

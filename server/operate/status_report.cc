@@ -5,8 +5,8 @@
 
 #include "server/operate/display.h"
 #include "server/operate/shard_report.h"
+#include "server/operate/status_streams.h"
 #include "server/operate/status_troubles.h"
-#include "server/operate/stream_rows.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -99,46 +99,6 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
                                        : Json(nullptr)},
           {"troubles", TroublesJson(actor.troubles)},
           {"staleness", StalenessJson(actor.staleness)}};
-}
-
-Json StreamJson(const StreamView& stream) {
-  Json refused = Json::object();
-  for (const auto& [word, count] : stream.refused) refused[word] = count;
-  Json fields = Json::object();
-  for (const FieldView& field : stream.fields)
-    fields[field.name] = {{"missing", field.missing},
-                          {"out_of_range", field.out_of_range},
-                          {"wrong_type", field.wrong_type}};
-  return {{"name", stream.name},
-          {"broker", stream.broker},
-          {"listen", stream.listen},
-          {"clients", stream.clients},
-          {"answered", stream.answered},
-          {"up", stream.up},
-          {"down_s", stream.down_s},
-          {"received", stream.received},
-          {"published", stream.published},
-          {"losses", stream.losses},
-          {"messages", stream.messages},
-          {"messages_per_s", stream.messages_per_s},
-          {"devices", stream.devices},
-          {"learned", stream.learned},
-          {"unlearned", stream.unlearned},
-          {"gaps", stream.gaps},
-          {"late", stream.late},
-          {"rows", stream.rows},
-          {"forecasts", stream.forecasts},
-          {"incomplete", stream.incomplete},
-          {"skipped", stream.skipped},
-          {"joined", stream.joined},
-          {"empty", stream.empty},
-          {"waiting", stream.waiting},
-          {"stuck", stream.stuck},
-          {"error", stream.error ? Json(*stream.error) : Json()},
-          {"baseline_error", stream.baseline_error ? Json(*stream.baseline_error) : Json()},
-          {"skill", stream.skill() ? Json(*stream.skill()) : Json()},
-          {"fields", fields},
-          {"refused", refused}};
 }
 
 std::string Number(const Json& number, const char* format) {
@@ -273,57 +233,6 @@ std::string ActorLine(const Json& actor) {
     line += ", waited " + Percent(wait);
   return line + '\n' + TroubleLines(actor.value("troubles", Json::array())) +
          StalenessLine(actor.value("staleness", Json::array()));
-}
-
-/// "  field hum: 3 missing, 1 out of range"
-std::string FieldLine(const std::string& name, const Json& counts) {
-  std::string line;
-  for (const auto& [key, words] :
-       {std::pair{"missing", " missing"}, std::pair{"out_of_range", " out of range"},
-        std::pair{"wrong_type", " of the wrong type"}})
-    if (const auto count = counts.value(key, std::uint64_t{0}); count > 0)
-      line += (line.empty() ? "" : ", ") + WithCommas(count) + words;
-  return "  field " + name + ": " + line + '\n';
-}
-
-/// "connected to mqtt://..., listens on tcp://... (2 clients), "
-std::string StreamWays(const Json& stream) {
-  std::string ways;
-  if (const std::string broker = stream.value("broker", "?"); !broker.empty())
-    ways = stream.value("up", false)
-               ? "connected to " + broker + ", "
-               : broker + " is down since " + ShortDuration(stream.value("down_s", 0.0)) + ", ";
-  if (const std::string listen = stream.value("listen", ""); !listen.empty())
-    ways += "listens on " + listen + " (" + WithCommas(stream.value("clients", std::uint64_t{0})) +
-            " clients), ";
-  return ways;
-}
-
-/// "stream temp: connected to mqtt://..., 1,200 messages (10/s) of 3 devices; ..."
-std::string StreamLine(const Json& stream) {
-  const auto count = [&](const char* key) {
-    return WithCommas(stream.value(key, std::uint64_t{0}));
-  };
-  std::string line =
-      "stream " + stream.value("name", "?") + ": " + StreamWays(stream) + count("messages") +
-      " messages (" + Number(stream.value("messages_per_s", Json()), "%.0f") + "/s) of " +
-      count("devices") + " devices, " + count("published") + " published, " + count("answered") +
-      " answered; " + count("learned") + " rows learned, " + count("unlearned") + " not";
-  if (const Json error = stream.value("error", Json()); error.is_number())
-    line += "; error " + Number(error, "%.3g") + ", naive " +
-            Number(stream.value("baseline_error", Json()), "%.3g");
-  if (const Json skill = stream.value("skill", Json()); skill.is_number())
-    line += ", skill " + Number(skill, "%.3g");
-  line += '\n';
-  line += RowsLine(stream);
-  if (const auto gaps = stream.value("gaps", std::uint64_t{0}); gaps > 0)
-    line += "  messages that have not come, by their numbers: " + WithCommas(gaps) + '\n';
-  const Json fields = stream.value("fields", Json::object());
-  for (const auto& [name, counts] : fields.items()) line += FieldLine(name, counts);
-  const Json refused = stream.value("refused", Json::object());
-  for (const auto& [word, times] : refused.items())
-    line += "  refused messages (" + word + "): " + times.dump() + '\n';
-  return line;
 }
 
 std::string Lines(const Json& report) {

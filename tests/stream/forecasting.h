@@ -71,7 +71,6 @@ class Forecasting {
   static AlgorithmSettings Algorithm(int length, int sequences, double learning_rate) {
     AlgorithmSettings settings;
     settings.name = AlgorithmName::kSupervised;
-    settings.forecasts = true;
     settings.trajectory_length = length;
     settings.batch_steps = settings.minibatch = length * sequences;
     settings.epochs = 1;
