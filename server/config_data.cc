@@ -114,7 +114,8 @@ Status Config::CheckLabels(const std::string& model) const {
   if (!LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
   for (const char* key : kOfRewards) {
     const ConfigEntry* entry = Written(key, model);
-    if (entry == nullptr || entry->value == DefaultOf(*FindRule("algorithm", key), name).value) continue;
+    if (entry == nullptr || entry->value == DefaultOf(*FindRule("algorithm", key), name).value)
+      continue;
     return InvalidArgument(entry->origin + ": " + PathOf("algorithm", key, model) + ": got " +
                            ToToml(entry->value) + ", expected no such line, because " + name +
                            " learns what was done and knows no rewards, values or staleness; take "

@@ -86,8 +86,7 @@ struct Daemon::State {
   Status WriteRecord() const;
   Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
                                                const ModelSettings& settings);
-  std::unique_ptr<ParameterStore> MakeStore(const std::string& name,
-                                            const ModelSettings& settings);
+  std::unique_ptr<ParameterStore> MakeStore(const std::string& name, const ModelSettings& settings);
   void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
   void Report(LiveModel* model, const LearnReport& report);
   LearnCallbacks CallbacksOf(LiveModel* model);

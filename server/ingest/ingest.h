@@ -69,8 +69,8 @@ class Ingest {
                                               OfferModel offer);
   ~Ingest();
 
-  /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer. Waits 20 ms at
-  /// most while a sender is here or was heard lately, because time decides then, too.
+  /// One bounded round: wait up to `timeout_ms`, receive, verify, copy, grant, answer. Waits 20 ms
+  /// at most while a sender is here or was heard lately, because time decides then, too.
   void PollOnce(int timeout_ms);
   void Wake();  ///< from any thread
   /// Makes the next model that a HELLO asked for; waits up to `timeout_ms` for one. On one thread,

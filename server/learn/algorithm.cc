@@ -80,13 +80,14 @@ Algorithm::Algorithm(const ModelSpec& spec, const AlgorithmSettings& settings, s
       history_(stack_.depth() + 1) {
   if (LearnsLabels(settings.name)) {
     using Numbers = LabelLoss::Numbers;
-    label_loss_.emplace(action_layout_,
-                        settings.name == AlgorithmName::kBc ? Numbers::kLikelihood
-                                                            : Numbers::kSquaredError,
-                        max_rows_);
+    label_loss_.emplace(
+        action_layout_,
+        settings.name == AlgorithmName::kBc ? Numbers::kLikelihood : Numbers::kSquaredError,
+        max_rows_);
   }
   const std::size_t rows = static_cast<std::size_t>(settings.batch_steps);
-  for (auto* column : {&value_, &next_value_, &log_ratio_, &target_, &advantage_, &start_log_prob_}) {
+  for (auto* column :
+       {&value_, &next_value_, &log_ratio_, &target_, &advantage_, &start_log_prob_}) {
     column->resize(rows);
   }
   places_.reserve(rows / settings.trajectory_length);

@@ -136,11 +136,11 @@ class Algorithm {
   // Columns beside the batch's own, by its row numbers.
   std::vector<float> value_, next_value_, log_ratio_, target_, advantage_;
   std::vector<float> start_log_prob_;  ///< under the parameters of TakeUp
-  std::vector<int> places_;         ///< trajectories in order of (agent, first step)
-  std::vector<std::int32_t> rows_;  ///< rows to learn from, in that order, then shuffled
-  std::vector<int> order_;          ///< recurrent: the trajectories that have such rows, shuffled
-  std::size_t taken_up_ = 0;        ///< rows to learn from, when the batch was taken up
-  std::size_t next_ = 0;            ///< of rows_ or order_, in the current epoch
+  std::vector<int> places_;            ///< trajectories in order of (agent, first step)
+  std::vector<std::int32_t> rows_;     ///< rows to learn from, in that order, then shuffled
+  std::vector<int> order_;    ///< recurrent: the trajectories that have such rows, shuffled
+  std::size_t taken_up_ = 0;  ///< rows to learn from, when the batch was taken up
+  std::size_t next_ = 0;      ///< of rows_ or order_, in the current epoch
   int epoch_ = 0;
 
   std::vector<Slot> slots_;              ///< what the network sees next
@@ -152,7 +152,8 @@ class Algorithm {
   // One minibatch, contiguous.
   AlignedFloats observation_, outputs_, values_, log_prob_, entropy_;
   AlignedFloats d_outputs_, d_values_, d_log_prob_, d_entropy_, d_deviations_;
-  AlignedFloats minibatch_log_prob_, minibatch_start_, minibatch_advantage_, minibatch_target_, minibatch_weight_;
+  AlignedFloats minibatch_log_prob_, minibatch_start_, minibatch_advantage_, minibatch_target_,
+      minibatch_weight_;
   std::vector<std::int32_t> minibatch_action_;
   std::vector<std::uint8_t> minibatch_mask_;
   std::vector<const std::byte*> history_;

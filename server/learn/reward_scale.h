@@ -7,11 +7,12 @@
 // R_t = gamma R_{t-1} + reward_scale r_t, as in Gymnasium's NormalizeReward and Stable-Baselines3's
 // VecNormalize: sqrt(variance + 1e-8), and no mean is taken off, which would change what is best.
 // Each agent has its own running R; it is 0 before an episode's first step, whether the last one
-// was terminated, truncated or given up, and it goes on from one trajectory of an agent to the next.
-// After a gap (trajectories that were dropped, lost, or too old) R at the gap's end is unknown. It
-// then goes on from its value at the gap's beginning, and for an agent that was never seen, from the
-// mean of the statistics: both have the distribution that R has in general. A return that began at 0
-// there would make the deviation too small, the more so the more trajectories are dropped.
+// was terminated, truncated or given up, and it goes on from one trajectory of an agent to the
+// next. After a gap (trajectories that were dropped, lost, or too old) R at the gap's end is
+// unknown. It then goes on from its value at the gap's beginning, and for an agent that was never
+// seen, from the mean of the statistics: both have the distribution that R has in general. A return
+// that began at 0 there would make the deviation too small, the more so the more trajectories are
+// dropped.
 //
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.

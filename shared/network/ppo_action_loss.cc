@@ -34,7 +34,8 @@ PpoLossSums PolicyGradientLoss(const PpoLossSettings& settings, const PpoActionR
                                float* d_log_prob, float* d_entropy, float* d_values,
                                const ActionKernels* kernels) {
   PpoLossSums sums{.weight = WeightOf(batch)};
-  Chosen(kernels).policy_gradient(settings, WithStart(batch), &sums, d_log_prob, d_entropy, d_values);
+  Chosen(kernels).policy_gradient(settings, WithStart(batch), &sums, d_log_prob, d_entropy,
+                                  d_values);
   return sums;
 }
 

@@ -25,8 +25,9 @@ struct PpoActionRows {
 
 /// The loss, the sums and the treatment of rows of weight 0 are those of PpoLoss (losses.h), but
 /// approx_kl is k3 of pi_theta against the policy that the update began with, as Stable-Baselines3
-/// has it, so that late experience does not count as a change of the policy. Writes the gradients of L: d_log_prob and d_entropy (for ActionHeadRows::Gradient) and d_values, [rows]
-/// each. `kernels`: null for the best that this processor runs.
+/// has it, so that late experience does not count as a change of the policy. Writes the gradients
+/// of L: d_log_prob and d_entropy (for ActionHeadRows::Gradient) and d_values, [rows] each.
+/// `kernels`: null for the best that this processor runs.
 PpoLossSums PpoActionLoss(const PpoLossSettings& settings, const PpoActionRows& batch,
                           float* d_log_prob, float* d_entropy, float* d_values,
                           const ActionKernels* kernels = nullptr);

@@ -53,7 +53,8 @@ class CreditPool {
   /// What was delivered is all there will be of this batch: nothing is given until it is released.
   void CloseRound() { closed_ = true; }
   /// Gives out what may be given out. `spent`: the run has learned from the steps it was told to,
-  /// so in lock-step nothing more begins. The senders that are to be told, in the order of their ids.
+  /// so in lock-step nothing more begins. The senders that are to be told, in the order of their
+  /// ids.
   std::vector<Sender*> Grant(bool spent, std::int64_t now_ns);
   /// Of those filed, one plays in lock-step.
   bool lockstep() const { return order_.lockstep(); }

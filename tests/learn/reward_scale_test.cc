@@ -106,8 +106,8 @@ TEST(RewardScale, ARunningReturnGoesOnOverGapsAndBeginsAnewWithAnEpisode) {
       << "an agent in mid-episode begins at the mean of the statistics, 2.5";
 }
 
-/// The deviation after 4,000 trajectories of 8 steps of one agent, whose episodes have 40 steps with
-/// a reward of 1 each; each trajectory arrives with probability `kept`.
+/// The deviation after 4,000 trajectories of 8 steps of one agent, whose episodes have 40 steps
+/// with a reward of 1 each; each trajectory arrives with probability `kept`.
 double DeviationOf(double kept) {
   RewardScale scale(Settings(0.99, 8));
   Random random(1);
@@ -116,8 +116,8 @@ double DeviationOf(double kept) {
     std::vector<std::uint8_t> flags(8, 0);
     if (i % 5 == 0) flags[0] = kFirst;
     if (i % 5 == 4) flags[7] = kTerminatedFlag;
-    TrainingBatch batch = BatchOf(
-        {{0, static_cast<std::uint64_t>(8 * i), std::vector<float>(8, 1.0f), flags}}, 8);
+    TrainingBatch batch =
+        BatchOf({{0, static_cast<std::uint64_t>(8 * i), std::vector<float>(8, 1.0f), flags}}, 8);
     scale.Apply(batch);
   }
   return std::sqrt(scale.statistics().variance());

@@ -201,7 +201,7 @@ TEST_P(PpoActionLossTest, TheChangeIsMeasuredFromTheBeginningOfTheUpdate) {
   const std::vector<float> one = {1, 1}, weight = {1, 3};
   std::vector<float> d_log_prob(2), d_entropy(2), d_values(2);
   for (const auto loss : {PpoActionLoss, PolicyGradientLoss}) {
-    PpoActionRows rows{2,          log_prob.data(), one.data(), one.data(), behaviour.data(),
+    PpoActionRows rows{2,          log_prob.data(), one.data(),   one.data(), behaviour.data(),
                        one.data(), one.data(),      weight.data()};
     rows.start_log_prob = start.data();
     const PpoLossSums sums =

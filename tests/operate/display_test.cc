@@ -69,8 +69,9 @@ TEST(Display, LabelsHaveLossAndErrorInPlaceOfAReturn) {
   view.target.reset();
   view.scores = {{"train/loss", 0.01234567}, {"train/error", 0.0831}};
   EXPECT_THAT(Display::OneLine(view),
-              ::testing::StartsWith("steps 61,952  learned from 61,440 of 150,000  train/loss 0.01235  train/error "
-                                    "0.0831  episodes 812"));
+              ::testing::StartsWith(
+                  "steps 61,952  learned from 61,440 of 150,000  train/loss 0.01235  train/error "
+                  "0.0831  episodes 812"));
   EXPECT_THAT(Display::TableLines(view),
               ::testing::Contains(::testing::AllOf(HasSubstr("train/loss"), HasSubstr("0.01235"))));
   view.mean_return = 12;  // of games whose play is cloned

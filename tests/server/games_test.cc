@@ -145,11 +145,11 @@ TEST_P(UsualSettings, LearnIt) {
 
 INSTANTIATE_TEST_SUITE_P(
     , UsualSettings,
-    ::testing::Values(Usual{"shared_trunk", "cartpole", {"model.separate_value=false"}, "475",
-                            300'000},
-                      Usual{"lstm", "cartpole", {"model.recurrent=\"lstm 32\""}, "475", 300'000},
-                      Usual{"gru", "cartpole", {"model.recurrent=\"gru 32\""}, "475", 300'000},
-                      Usual{"pendulum", "pendulum", {}, "-250", 300'000}),
+    ::testing::Values(
+        Usual{"shared_trunk", "cartpole", {"model.separate_value=false"}, "475", 300'000},
+        Usual{"lstm", "cartpole", {"model.recurrent=\"lstm 32\""}, "475", 300'000},
+        Usual{"gru", "cartpole", {"model.recurrent=\"gru 32\""}, "475", 300'000},
+        Usual{"pendulum", "pendulum", {}, "-250", 300'000}),
     [](const auto& usual) { return usual.param.name; });
 
 /// The steps of CONFIG until it is solved by eight agents of so many actors, each a client and a

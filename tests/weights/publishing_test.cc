@@ -126,8 +126,7 @@ TEST_F(PublishingTest, PostWakesTheThreadThatPolls) {
     const FutexWait wait{subscriber->word(), seen};
     while (subscriber->word()->load() == seen) WaitForAny(std::span(&wait, 1), 60'000);
   }
-  EXPECT_LT(MonotonicNs() - start, 2 * kNanosecondsPerSecond)
-      << "not by its heartbeats, 1 s each";
+  EXPECT_LT(MonotonicNs() - start, 2 * kNanosecondsPerSecond) << "not by its heartbeats, 1 s each";
 }
 
 TEST_F(PublishingTest, ModelsAreAddedWhileOthersArePublished) {
