@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int kAnswerMs = 2000;
 
+/// A shard answers the same questions.
 struct Learner {
   std::string name, admin;
   int pid = 0;
@@ -46,8 +47,11 @@ int PidOf(const std::string& admin) {
   return std::atoi(fs::path(admin.substr(6)).parent_path().filename().c_str());
 }
 
+/// Of several shards none is meant more than another.
 Result<Learner> TheOnlyLearner() {
-  const auto addresses = LiveAdminAddresses();
+  auto addresses = LiveAdminAddresses();
+  const bool shards = addresses.empty();
+  if (shards) addresses = LiveAdminAddresses(kShardSocket);
   if (addresses.empty())
     return InvalidArgument("no learner is running; start one with `murmurate serve`");
   if (addresses.size() == 1)
@@ -58,7 +62,20 @@ Result<Learner> TheOnlyLearner() {
     const auto status = AskAdmin(address, "status", kAnswerMs);
     if (status.ok()) list += (list.empty() ? "" : ", ") + StatusField(*status, "directory");
   }
-  return InvalidArgument("several learners are running; name one of " + list);
+  return InvalidArgument(std::string("several ") + (shards ? "shards" : "learners") +
+                         " are running; name one of " + list);
+}
+
+/// Those that the answer to a question without a name does not show already.
+std::string ShardTexts(const Learner& shown) {
+  std::string texts;
+  for (const std::string& address : LiveAdminAddresses(kShardSocket)) {
+    if (address == shown.admin) continue;
+    const auto answer = AskAdmin(address, "status", kAnswerMs);
+    const auto text = answer.ok() ? StatusText(*answer) : answer;
+    if (text.ok()) texts += *text;
+  }
+  return texts;
 }
 
 Result<Learner> FindLearner(const CommonArguments& common, const std::string& run) {
@@ -92,6 +109,7 @@ Result<int> RunStatus(const CommonArguments& common, const AskArguments& argumen
   }
   auto text = StatusText(*answer);
   if (!text.ok()) return text.status();
+  if (arguments.run.empty()) *text += ShardTexts(*learner);
   std::fputs(text->c_str(), stdout);
   return 0;
 }

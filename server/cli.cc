@@ -114,6 +114,7 @@ void AddParams(CLI::App* app, CommandLine* line) {
   params->add_option("--dir", given.folder,
                      "Where its checkpoints lie and it goes on from; usual: RUN-shard-I");
   params->add_flag("--fresh", given.fresh, "Begin anew; what lies there is kept as DIR.1");
+  params->add_flag("--stay", given.stay, "Go on when its last worker has left");
   params->callback(
       [line] { line->chosen = [line] { return RunParams(line->common, line->params); }; });
 }
@@ -251,12 +252,12 @@ void AddActor(CLI::App* app, CommandLine* line) {
 }
 
 void AddOthers(CLI::App* app, CommandLine* line) {
-  auto* status = app->add_subcommand("status", "Ask a live learner how it is");
+  auto* status = app->add_subcommand("status", "Ask a live learner or shard how it is");
   status->add_option("RUN", line->ask.run, "Which; without it the only live one");
   status->add_flag("--json", line->ask.json, "As JSON");
   status->callback(
       [line] { line->chosen = [line] { return RunStatus(line->common, line->ask); }; });
-  auto* stop = app->add_subcommand("stop", "Stop a live learner cleanly");
+  auto* stop = app->add_subcommand("stop", "Stop a live learner or shard cleanly");
   stop->add_option("RUN", line->ask.run, "Which; without it the only live one");
   stop->add_flag("--resume-follows", line->ask.resume_follows,
                  "Lock-step actors wait for `murmurate resume` instead of playing on or ending");

@@ -61,7 +61,8 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
     ShardProcess& shard = shards_.emplace_back();
     shard.arguments = {
         "murmurate",       "params",  file,    "--shard",
-        std::to_string(i), "--quiet", "--dir", directory + "/shard-" + std::to_string(i)};
+        std::to_string(i), "--quiet", "--dir", directory + "/shard-" + std::to_string(i),
+        "--stay"};
     MURMURATE_RETURN_IF_ERROR(StartShard(&shard));
   }
   for (int i = 1; i < config.run().learners; ++i) {

@@ -37,6 +37,7 @@ struct ParamsArguments {
   int shard = 0;
   std::string folder;  ///< "": run.dir/run.name-shard-I
   bool fresh = false;
+  bool stay = false;  ///< when its last worker has left
 };
 Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments);
 

@@ -10,6 +10,7 @@
 
 #include "server/daemon_state.h"
 #include "server/log.h"
+#include "server/taken_port.h"
 #include "server/version.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -91,6 +92,8 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
        ++i) {
     opened = OpenIngestAndPublishing(in);
   }
+  if (opened.code() == StatusCode::kAlreadyRunning)
+    return WithPortHolder(std::move(opened), in.listen.front(), folder);
   MURMURATE_RETURN_IF_ERROR(opened);
   live.emplace(
       config.game_settings(),
@@ -182,6 +185,8 @@ void Daemon::State::StartLoops() {
 
 ActorsView Daemon::State::Actors() const {
   Ingest::Report report = ingest->TakeReport();
+  for (std::string& sentence : shard_waits.Sentences())
+    report.waiting.push_back(std::move(sentence));
   return {std::move(report.actors), report.refusals, report.duplicates,
           report.messages,          report.bytes,    std::move(report.waiting),
           report.lost_trajectories};
@@ -270,6 +275,7 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   outcome.actor_wait = progress.last().actor_wait;
   outcome.scores = progress.Scores();
   outcome.streams = state.Streams();
+  outcome.unreached = state.shard_waits.Unreached();
   state.log(LogLevel::kInfo, "stopped: " + reason);
   state.LeaveBusyModels();
   std::error_code error;

@@ -63,6 +63,8 @@ class Daemon {
     std::optional<double> actor_wait = {};
     std::string scores = {};  ///< of supervised and bc: "train/loss 0.031, eval/accuracy 0.98"
     std::vector<StreamView> streams = {};  ///< of those it had
+    Status unreached =
+        {};  ///< not ok: a shard that never answered (kResource); nothing was learned
   };
   /// Says goodbye to the actors and goes on answering them until `actors_gone` or 1 s (at least
   /// until the goodbye is out), ends the threads, evaluates the last weights (at most 5 s; 60 s

@@ -214,7 +214,9 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
   if (!settings.remote) return nullptr;
   return std::make_unique<RemoteStore>(
       *settings.remote, name, settings.spec,
-      RemoteCallbacks{log, [this](Status status) { signals->RequestFailure(std::move(status)); }});
+      RemoteCallbacks{
+          log, [this](Status status) { signals->RequestFailure(std::move(status)); },
+          [this, name](std::optional<ShardWait> wait) { shard_waits.Set(name, std::move(wait)); }});
 }
 
 void Daemon::State::Report(LiveModel* model, const LearnReport& report) {

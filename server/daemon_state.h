@@ -19,6 +19,7 @@
 #include "server/make_checkpoint.h"
 #include "server/operate/spare_state.h"
 #include "server/resume_plan.h"
+#include "server/shard_waits.h"
 #include "server/streaming.h"
 #include "server/training_update.h"
 #include "shared/core/clock.h"
@@ -120,6 +121,7 @@ struct Daemon::State {
   std::unique_ptr<Publishing> publishing;
   std::unique_ptr<Operate> operate;
   std::optional<LiveNumbers> live;
+  mutable ShardWaits shard_waits;  ///< written by the learning threads
   std::vector<std::string> addresses;
   std::mutex models_mutex;  ///< mmr-ingest adds models, the main thread ends them
   std::vector<std::unique_ptr<LiveModel>> models;

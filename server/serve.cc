@@ -110,6 +110,7 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
   const Daemon::Outcome outcome = (*daemon)->Stop(
       ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
   if (!signals.failure().ok()) return signals.failure();
+  if (!outcome.unreached.ok()) return outcome.unreached;
   if (!common.quiet) {
     (*daemon)->Print("stopped after " + DoneInWords(outcome) +
                      (outcome.scores.empty() ? "" : "; " + outcome.scores) +

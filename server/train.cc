@@ -217,6 +217,7 @@ Result<int> TrainOnData(const CommonArguments& common, const Config& config,
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", [] { return true; });
   StopOthers(&cluster, daemon->get());
   if (!signals.failure().ok()) return signals.failure();
+  if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
   (*daemon)->Print(std::string(event == Signals::Event::kSignal ? "Stopped: " : "Done: ") +
                    WithCommas(outcome.steps) + " steps learned from " + data->Description() +
@@ -255,6 +256,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const Daemon::Outcome outcome = (*daemon)->Stop("training is over", gone);
   StopOthers(&cluster, daemon->get());
   if (!signals.failure().ok()) return signals.failure();
+  if (!outcome.unreached.ok()) return outcome.unreached;
   if (config.run().follows()) return 0;
   (*daemon)->Print(Sentence(end, outcome, config.run()));
   if (outcome.evaluation) (*daemon)->Print(EvaluationSentence(*outcome.evaluation));

@@ -2,7 +2,8 @@
 # Four synchronous workers with learning rates of their own, around one shard; ends by itself:
 #   examples/distributed/sync-rates.sh [arguments of every worker, such as --set data.passes=30]
 # Runs are runs/sync-rates-0 to runs/sync-rates-3; the shard is in runs/sync-rates-shard-0. It is
-# also how a cluster is started by hand: the shards, and each learner with its number.
+# also how a cluster is started by hand: the shards, and each learner with its number. The shard ends
+# with the last of them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 murmurate=${MURMURATE:-$here/../../build/release/server/murmurate}
@@ -29,3 +30,4 @@ for worker in "${!rates[@]}"; do
   started+=($!)
 done
 for learner in "${started[@]:1}"; do wait "$learner"; done
+wait "${started[0]}"

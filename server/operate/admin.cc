@@ -132,23 +132,29 @@ Result<std::string> AskAdmin(const std::string& address, const std::string& comm
                      ": answered with something else than ADMIN_OK; is it a murmurate learner?");
 }
 
-std::vector<std::string> LiveAdminAddresses() {
+std::vector<std::string> AdminAddressesBeside(const std::string& runtime_folder,
+                                              const char* socket) {
   std::vector<std::pair<long, std::string>> found;
-  auto own = RuntimeFolder();
-  if (!own.ok()) return {};
-  std::string folder = *own;
+  std::string folder = runtime_folder;
   while (!folder.empty() && folder.back() == '/') folder.pop_back();
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(fs::path(folder).parent_path(), error)) {
     const long pid = std::atol(entry.path().filename().c_str());
-    const fs::path socket = entry.path() / "admin";
+    const fs::path place = entry.path() / socket;
     if (pid <= 0 || (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)) continue;
-    if (fs::exists(socket, error)) found.emplace_back(pid, "ipc://" + socket.string());
+    if (fs::exists(place, error)) found.emplace_back(pid, "ipc://" + place.string());
   }
-  RemoveRuntimeFolder();
   std::sort(found.begin(), found.end());
   std::vector<std::string> addresses;
   for (auto& [pid, address] : found) addresses.push_back(std::move(address));
+  return addresses;
+}
+
+std::vector<std::string> LiveAdminAddresses(const char* socket) {
+  const auto own = RuntimeFolder();
+  if (!own.ok()) return {};
+  auto addresses = AdminAddressesBeside(*own, socket);
+  RemoveRuntimeFolder();
   return addresses;
 }
 

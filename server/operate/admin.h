@@ -1,7 +1,7 @@
-// Admin: how `murmurate status` and `murmurate stop` reach a live learner: one question, one
-// answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin, which only the same user can open. Metadata is
-// at most 4 KiB, so a long answer comes in pieces: each text starts with '+' (ask "more") or '.'
-// (the last piece).
+// Admin: how `murmurate status` and `murmurate stop` reach a live learner or shard: one question,
+// one answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin (or shard-admin), which only the same user
+// can open. Metadata is at most 4 KiB, so a long answer comes in pieces: each text starts with '+'
+// (ask "more") or '.' (the last piece).
 #pragma once
 
 #include <functional>
@@ -40,7 +40,13 @@ class AdminServer {
 Result<std::string> AskAdmin(const std::string& address, const std::string& command,
                              int timeout_ms);
 
-/// The admin address of every live learner of this user, by process id.
-std::vector<std::string> LiveAdminAddresses();
+/// In the runtime folder of a process: the socket of a learner; of a shard of a parameter server.
+inline constexpr char kLearnerSocket[] = "admin", kShardSocket[] = "shard-admin";
+
+/// The admin address of every live learner (or shard: `socket`) of this user, by process id.
+std::vector<std::string> LiveAdminAddresses(const char* socket = kLearnerSocket);
+/// The same, for a process that needs its runtime folder further.
+std::vector<std::string> AdminAddressesBeside(const std::string& runtime_folder,
+                                              const char* socket = kLearnerSocket);
 
 }  // namespace murmurate

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "server/operate/display.h"
+#include "server/operate/shard_report.h"
+#include "shared/transport/socket.h"
 
 namespace murmurate {
 namespace {
@@ -305,6 +307,8 @@ std::string Lines(const Json& report) {
                      ShortDuration(report.value("uptime_s", 0.0)) + '\n';
   for (const auto& address : report.value("listen", Json::array()))
     text += "listening on " + address.get<std::string>() + '\n';
+  if (const std::string weights = report.value("weights", ""); !weights.empty())
+    text += "announcing on " + report.value("announce", "?") + ", weights on " + weights + '\n';
   const Json streams = report.value("streams", Json::array());
   for (const auto& model : report.value("models", Json::array()))
     text += (IsStream(model, streams) ? StreamModelLine(model) : ModelLine(model)) +
@@ -329,6 +333,10 @@ std::string Lines(const Json& report) {
 }  // namespace
 
 std::string StatusReport::ToJson() const {
+  AddressFamily
+      sisters;  // of the first address alone, and of use to people only where it is a port
+  if (!listen.empty() && listen.front().starts_with("tcp://"))
+    if (const auto family = SisterAddresses(listen.front()); family.ok()) sisters = *family;
   Json refusals = Json::object();
   for (int i = 1; i < wire::kRefusalCount; ++i)
     if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
@@ -338,6 +346,8 @@ std::string StatusReport::ToJson() const {
             {"pid", pid},
             {"uptime_s", uptime_s},
             {"listen", listen},
+            {"announce", sisters.announce},
+            {"weights", sisters.weights},
             {"refusals", refusals},
             {"duplicates", actors.duplicates},
             {"lost_trajectories", actors.lost_trajectories},
@@ -355,6 +365,7 @@ std::string StatusReport::ToJson() const {
 }
 
 Result<std::string> StatusText(const std::string& json) {
+  if (IsShardReport(json)) return ShardText(json);
   try {
     return Lines(Json::parse(json));
   } catch (const Json::exception& error) {

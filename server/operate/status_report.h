@@ -79,8 +79,8 @@ struct StatusReport {
   std::string ToJson() const;
 };
 
-/// The text of `murmurate status`, from the JSON of a learner (perhaps of another version: what is
-/// missing is left out).
+/// The text of `murmurate status`, from the JSON of a learner or a shard (perhaps of another
+/// version: what is missing is left out).
 Result<std::string> StatusText(const std::string& json);
 /// The string at `key` of the JSON of a learner, "" when it is not there.
 std::string StatusField(const std::string& json, const std::string& key);

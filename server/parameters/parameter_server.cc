@@ -56,6 +56,8 @@ struct ParameterServer::State {
   void Tick(std::int64_t now_ns);
   void ForgetTheSilent();
   void SayWaits(std::int64_t now_ns);
+  void SayLeft(std::int64_t now_ns);
+  void Look();
   void Save(const std::string& name, Model* model, std::int64_t now_ns);
 
   Socket socket;
@@ -71,8 +73,10 @@ struct ParameterServer::State {
   const std::shared_ptr<const Block> no_block = std::make_shared<Block>(0);
   std::int64_t ticked_ns = 0, waits_since_ns = 0, let_go_ns = 0;
   std::string waits;
+  bool said_left = false;
   std::mutex mutex;
   std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> kept;
+  std::vector<ShardView> views;
 };
 
 Result<std::unique_ptr<ParameterServer>> ParameterServer::Open(SocketContext& context,
@@ -271,6 +275,27 @@ void ParameterServer::State::SayWaits(std::int64_t now_ns) {
   }
 }
 
+void ParameterServer::State::SayLeft(std::int64_t now_ns) {
+  if (said_left || !options.on_left) return;
+  bool left = false;
+  for (const auto& [name, model] : models) {
+    const Shard::Use use = model.shard->use(now_ns);
+    if (use == Shard::Use::kUsed) return;
+    left = left || use == Shard::Use::kLeft;
+  }
+  if (!left) return;
+  said_left = true;
+  options.on_left();
+}
+
+void ParameterServer::State::Look() {
+  std::vector<ShardView> now;
+  for (const auto& [name, model] : models)
+    now.push_back({name, model.shard->version(), model.shard->members(), model.shard->Waits()});
+  const std::lock_guard lock(mutex);
+  views = std::move(now);
+}
+
 void ParameterServer::State::ForgetTheSilent() {
   std::erase_if(workers, [this](const auto& entry) {
     const auto& [id, worker] = entry;
@@ -296,6 +321,8 @@ void ParameterServer::State::Tick(std::int64_t now_ns) {
   }
   SendAnswers();
   SayWaits(now_ns);
+  SayLeft(now_ns);
+  Look();
   if (now_ns - let_go_ns >= kLetGoEveryNs) {
     let_go_ns = now_ns;
     segments.LetGoOfTheDead();
@@ -338,12 +365,18 @@ void ParameterServer::SaveAll() {
 
 std::string ParameterServer::BoundAddress() const { return state_->socket.BoundAddress(); }
 
+std::vector<ShardView> ParameterServer::Views() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->views;
+}
+
 std::string ParameterServer::Report() const {
   std::string report;
-  for (const auto& [name, model] : state_->models) {
-    report += name + ": version " + std::to_string(model.shard->version()) + ", " +
-              std::to_string(model.shard->members()) + " workers\n";
-    if (const std::string waits = model.shard->Waits(); !waits.empty()) report += waits + '\n';
+  state_->Look();
+  for (const ShardView& view : Views()) {
+    report += view.model + ": version " + std::to_string(view.version) + ", " +
+              std::to_string(view.workers) + " workers\n";
+    if (!view.waits.empty()) report += view.waits + '\n';
   }
   return report;
 }

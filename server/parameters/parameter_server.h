@@ -1,18 +1,19 @@
 // ParameterServer: one shard of every model that workers bring, behind one ROUTER. `mmr-params`
 // runs it; tests call PollOnce.
 //
-// One thread calls everything but Wake and PostKept. A model is made by the first worker that joins
-// with it, or resumed from what Save wrote. How a worker is reached is forgotten when it is silent
-// and no longer reads in this shard's segment: should it come back it joins again, and the Shard,
-// which cannot know that it will not, still knows its pushes. Nothing here writes files: every
-// `save_every_ns`, and when asked, `on_save` gets a model's state to write; PostKept, from any
-// thread, says that it is on disk.
+// One thread calls everything but Wake, PostKept and Views. A model is made by the first worker
+// that joins with it, or resumed from what Save wrote. How a worker is reached is forgotten when it
+// is silent and no longer reads in this shard's segment: should it come back it joins again, and
+// the Shard, which cannot know that it will not, still knows its pushes. Nothing here writes files:
+// every `save_every_ns`, and when asked, `on_save` gets a model's state to write; PostKept, from
+// any thread, says that it is on disk.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "murmurate/log.h"
 #include "server/parameters/shard.h"
@@ -29,6 +30,16 @@ struct ParameterServerOptions {
   LogCallback log;
   /// At most every save_every_ns, when something was merged since.
   std::function<void(const std::string& model, const Shard& shard)> on_save;
+  /// Once, when the last worker of the last model has left (Shard::use); may be empty.
+  std::function<void()> on_left = {};
+};
+
+/// What a shard knows of a model.
+struct ShardView {
+  std::string model;
+  std::uint64_t version = 0;  ///< merges
+  int workers = 0;            ///< members
+  std::string waits;          ///< who waits for whom and why, or ""
 };
 
 class ParameterServer {
@@ -50,6 +61,8 @@ class ParameterServer {
   void SaveAll();
 
   std::string BoundAddress() const;
+  /// Any thread: as it was at most 0.2 s ago.
+  std::vector<ShardView> Views() const;
   /// "default: version 812, 3 workers"; who waits for whom on a line of its own.
   std::string Report() const;
   const Shard* Find(const std::string& model) const;

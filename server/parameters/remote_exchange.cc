@@ -49,12 +49,17 @@ void RemoteStore::State::SaySilence(std::int64_t now_ns) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const ShardLink& link = *pieces[i].link;
     if (link.answered() || now_ns - link.silent_since_ns() < kSaySilenceNs) continue;
-    if (!said_silent && callbacks.log)
-      callbacks.log(LogLevel::kWarning, "learning waits for shard " + std::to_string(i) + " (" +
-                                            link.options().address +
-                                            "), which does not answer, or for the workers that it "
-                                            "waits for");
-    said_silent = true;
+    if (std::exchange(said_silent, true)) return;
+    const std::string which =
+        "learning waits for shard " + std::to_string(i) + " (" + link.options().address + "), ";
+    const ShardWait wait{
+        which + (link.heard() ? "which does not answer, or for the workers that it waits for"
+                              : "which has never answered; start it with `murmurate params CONFIG "
+                                "--shard " +
+                                    std::to_string(i) + "`"),
+        !link.heard()};
+    if (callbacks.log) callbacks.log(LogLevel::kWarning, wait.sentence);
+    if (callbacks.waits) callbacks.waits(wait);
     return;
   }
 }
@@ -109,8 +114,10 @@ bool RemoteStore::State::Await(std::span<const float> parameters) {
     SaySilence(MonotonicNs());
     Rest();
   }
-  if (std::exchange(said_silent, false) && callbacks.log)
-    callbacks.log(LogLevel::kInfo, "the shards answer again");
+  if (std::exchange(said_silent, false)) {
+    if (callbacks.log) callbacks.log(LogLevel::kInfo, "the shards answer");
+    if (callbacks.waits) callbacks.waits(std::nullopt);
+  }
   const std::int64_t wait_ns = MonotonicNs() - begin_ns;
   looks_help = wait_ns < kLookNs;
   sums.wait_s += static_cast<double>(wait_ns) * 1e-9;

@@ -24,6 +24,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,17 @@ struct RemoteSettings {
   std::size_t share_from_bytes = 1;
 };
 
+/// For which shard a worker waits.
+struct ShardWait {
+  std::string sentence;    ///< which, and what may be done about it
+  bool unreached = false;  ///< nothing has ever come from it
+};
+
 struct RemoteCallbacks {
   LogCallback log;
   std::function<void(Status)> failed;  ///< once, on the learner's thread
+  /// On the learner's thread: it has waited for a second; nothing: it waits no more. May be empty.
+  std::function<void(std::optional<ShardWait>)> waits = {};
 };
 
 class RemoteStore : public ParameterStore {

@@ -212,6 +212,7 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
   }
   entry.number = join.worker;
   entry.member = entry.came = true;
+  entry.left = false;
   entry.waiting = false;
   entry.awaits_beginning = false;
   entry.trained = join.step > 0;
@@ -229,6 +230,7 @@ Result<wire::Joined> Shard::Join(std::uint64_t worker, const wire::Join& join,
 void Shard::State::Succeed(std::uint64_t successor, std::uint32_t number) {
   for (auto& [id, other] : workers) {
     if (id == successor || other.number != number) continue;
+    other.left = true;
     other.elastic.reset();
     if (!other.pending) continue;
     other.step = std::exchange(other.pending, nullptr)->step;
@@ -309,6 +311,8 @@ void Shard::OnBye(std::uint64_t id, std::int64_t now_ns) {
   const auto found = state_->workers.find(id);
   if (found == state_->workers.end()) return;
   state_->Leaves(found->second, LogLevel::kInfo, "has left");
+  found->second.left = true;
+  found->second.heard_ns = now_ns;
   found->second.elastic.reset();  // it does not come back
   Tick(now_ns);
 }
@@ -324,6 +328,20 @@ void Shard::Tick(std::int64_t now_ns) {
     s.TryRound(now_ns);
   else
     s.Release();
+}
+
+Shard::Use Shard::use(std::int64_t now_ns) const {
+  const State& s = *state_;
+  std::int64_t heard_ns = 0;
+  bool all_left = true;
+  for (const auto& [id, worker] : s.workers) {
+    if (worker.member) return Use::kUsed;
+    heard_ns = std::max(heard_ns, worker.heard_ns);
+    all_left = all_left && (worker.left || now_ns - worker.heard_ns >= kAwaitsReturnNs);
+  }
+  if (s.version == s.first_version) return Use::kUnused;
+  const bool all_came = s.NeverCame() == 0 || now_ns - heard_ns >= kAwaitsReturnNs;
+  return all_left && all_came ? Use::kLeft : Use::kUsed;
 }
 
 /// Enough places for the center, the next one, an answer that each worker reads, and one more.

@@ -78,6 +78,9 @@ PartRange RangeOf(std::size_t trained, int index, int of);
 
 class Shard {
  public:
+  /// How long a worker that fell silent may still be resumed, and one that never came may still
+  /// come, after all others have left (use()).
+  static constexpr std::int64_t kAwaitsReturnNs = 60'000'000'000;
   /// How long a barrier's first round waits for `workers` to join, from the first JOIN. Files of
   /// some gigabytes are opened in less.
   static constexpr std::int64_t kAwaitsWorkersNs = 60'000'000'000;
@@ -111,6 +114,13 @@ class Shard {
   /// long as it has free places. `bell`: whom it is to ring. Fails where there is no room; after a
   /// worker has joined.
   Result<std::shared_ptr<ShardSegment>> ShareAnswers(std::uint64_t bell);
+
+  /// kUnused: nothing was merged since this shard was started, and it has no member: it waits for
+  /// its first worker, or for one whose config was mistyped. kLeft: the last worker has left; those
+  /// that said no BYE have been silent for kAwaitsReturnNs, and if fewer than `workers` came
+  /// nothing has been heard for as long.
+  enum class Use { kUnused, kUsed, kLeft };
+  Use use(std::int64_t now_ns) const;
 
   /// Who waits for whom and why; "" when nobody does.
   std::string Waits() const;

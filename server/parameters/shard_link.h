@@ -75,6 +75,8 @@ class ShardLink {
 
   /// Not ok: it will never be answered, and why.
   const Status& refusal() const { return refusal_; }
+  /// Something has come from the shard, in this life of it or an earlier one.
+  bool heard() const { return shard_ != 0; }
   /// Since when nothing has been heard although a request is under way.
   std::int64_t silent_since_ns() const { return heard_ns_; }
   const Options& options() const { return options_; }

@@ -57,11 +57,12 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
     worker.pulled = words[3];
     worker.pushes = words[4];
     worker.member = words[5] != 0;
+    worker.left = !worker.member;
     AlignedFloats seen(s.statistics);
     if (reader.Floats("seen." + std::to_string(words[0]), seen).ok())
       worker.statistics = std::move(seen);
   }
-  s.version = numbers[0];
+  s.version = s.first_version = numbers[0];
   s.begun = numbers[1] != 0 && s.Members() > 0;
   s.empty = false;
   s.loaded = true;

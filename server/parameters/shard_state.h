@@ -31,6 +31,7 @@ struct Shard::State {
     std::uint64_t kept = 0;
     bool member = false, waiting = false;
     bool came = false;              ///< joined since this shard was started
+    bool left = false;              ///< said BYE, or another one has come with its number
     bool trained = false;           ///< before it joined: what it has is no beginning
     bool awaits_beginning = false;  ///< its pull waits for the one who brings parameters
     std::int64_t heard_ns = 0;
@@ -91,8 +92,8 @@ struct Shard::State {
   PartRange range;
   std::size_t statistics = 0;  ///< floats that ride behind the range; of shard 0
   bool empty = true, begun = false, loaded = false;
-  std::optional<std::int64_t> first_joined_ns;  ///< of the model
-  std::uint64_t version = 0;
+  std::optional<std::int64_t> first_joined_ns;   ///< of the model
+  std::uint64_t version = 0, first_version = 0;  ///< now; when this shard was started
   /// As it is answered. Not written any more once it `is_out`: as an answer, or kept as what
   /// a worker pulled.
   std::shared_ptr<Block> center;

@@ -1,0 +1,63 @@
+#include "server/operate/shard_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "server/operate/display.h"
+
+namespace murmurate {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string ModelLines(const Json& model) {
+  std::string text = "model " + model.value("name", "?") + ": version " +
+                     WithCommas(model.value("version", std::uint64_t{0})) + ", " +
+                     std::to_string(model.value("workers", 0)) + " workers\n";
+  if (const std::string waits = model.value("waits", ""); !waits.empty())
+    text += "  waiting: " + waits + '\n';
+  return text;
+}
+
+std::string Lines(const Json& report) {
+  std::string text = "shard " + std::to_string(report.value("shard", 0)) + " of " +
+                     std::to_string(report.value("shards", 1)) + " (" +
+                     report.value("directory", "?") + "), process " +
+                     std::to_string(report.value("pid", 0)) + ", up " +
+                     ShortDuration(report.value("uptime_s", 0.0)) + '\n' + "listening on " +
+                     report.value("listen", "?") + '\n';
+  const Json models = report.value("models", Json::array());
+  for (const Json& model : models) text += ModelLines(model);
+  if (models.empty()) text += "no worker has come yet\n";
+  return text + (report.value("stays", false) ? "stays when its last worker has left\n"
+                                              : "ends when its last worker has left\n");
+}
+
+}  // namespace
+
+std::string ShardReport::ToJson() const {
+  Json json{{"shard", shard}, {"shards", shards},       {"directory", directory},
+            {"pid", pid},     {"uptime_s", uptime_s},   {"listen", listen},
+            {"stays", stays}, {"models", Json::array()}};
+  for (const Model& model : models)
+    json["models"].push_back({{"name", model.name},
+                              {"version", model.version},
+                              {"workers", model.workers},
+                              {"waits", model.waits}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+bool IsShardReport(const std::string& json) {
+  const Json report = Json::parse(json, nullptr, false);
+  return report.is_object() && report.contains("shard");
+}
+
+Result<std::string> ShardText(const std::string& json) {
+  try {
+    return Lines(Json::parse(json));
+  } catch (const Json::exception& error) {
+    return InvalidData(std::string("the shard's status cannot be read (") + error.what() +
+                       "); use the same version of murmurate on both sides");
+  }
+}
+
+}  // namespace murmurate
