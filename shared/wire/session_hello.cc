@@ -129,6 +129,8 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Header& header, 
                   now);
       return false;
     }
+    models->push_back(*number);
+    if (*number == Models::kBeingMade) return false;
     if ((pools[*number].model.features & ~hello.features) != 0) {
       RefuseHello(peer, header, hello, Refusal::kVersion,
                   "model " + model.name +
@@ -138,8 +140,6 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Header& header, 
                   now);
       return false;
     }
-    models->push_back(*number);
-    if (*number == Models::kBeingMade) return false;
   }
   return true;
 }
