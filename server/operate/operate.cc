@@ -18,7 +18,6 @@ namespace {
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
 constexpr std::string_view kSet = "set ";
 constexpr std::size_t kMaxReportsWaiting = 100'000;
-constexpr std::size_t kManyWaiting = 1000;  ///< fewer wait for the next update, row or question
 
 }  // namespace
 
@@ -111,7 +110,6 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
 void Operate::PostModel(const std::string& model) {
   std::lock_guard lock(mutex_);
   made_.push_back(model);
-  wake_.Set();
 }
 
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
@@ -167,13 +165,13 @@ void Operate::PassOn(DueCheckpoint due) {
 
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
-  const std::int64_t due_ns = std::min(next_row_ns_, next_show_ns_) - MonotonicNs();
-  const auto due_ms = static_cast<int>(std::max<std::int64_t>(0, due_ns / 1'000'000 + 1));
-  Poller(&wake_).Wait(sockets, std::min(timeout_ms, due_ms));
+  const std::int64_t due_ns = std::min(RowDueNs(), next_show_ns_) - MonotonicNs();
+  Poller(&wake_).Wait(
+      sockets, static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
   TakeMail();
   admin_->PollOnce();
   const std::int64_t now_ns = MonotonicNs();
-  if (now_ns >= next_row_ns_) WriteRows(now_ns);
+  if (now_ns >= RowDueNs()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
 }
 
@@ -193,6 +191,7 @@ void Operate::TakeMail() {
     evaluations.swap(evaluations_);
     evaluated.swap(evaluated_);
   }
+  news_ |= !mail.empty() || !reported.empty() || !evaluations.empty() || !evaluated.empty();
   for (const std::string& name : made) (void)Find(name);
   for (const auto& [name, number] : reported) TakeReport(name, number);
   std::span<const std::pair<std::string, Evaluation>> scored(evaluations);
@@ -236,6 +235,7 @@ void Operate::TakeEvaluations(std::span<const std::pair<std::string, Evaluation>
     if (next_row_ns_ == 0) WriteRows(MonotonicNs());
     if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
     next_row_ns_ = 0;
+    news_ = true;
   }
 }
 
@@ -256,6 +256,8 @@ void Operate::WriteRows(std::int64_t now_ns) {
   }
   if (now_ns >= next_curve_ns_) next_curve_ns_ = now_ns + kCurveIntervalNs;
   next_row_ns_ = now_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
+  quiet_row_ns_ = std::max(next_row_ns_, now_ns + kQuietRowNs);
+  news_ = false;
 }
 
 bool Operate::IsStream(const Model& model, const std::vector<StreamView>& streams) const {

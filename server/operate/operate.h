@@ -106,6 +106,9 @@ class Operate {
   explicit Operate(OperateOptions options);
   Status AddModel(const std::string& name, const ResumedProgress* resumed = nullptr);
   Model* Find(const std::string& name);
+  static constexpr std::size_t kManyWaiting = 1000;           ///< fewer wait for what comes next
+  static constexpr std::int64_t kQuietRowNs = 5'000'000'000;  ///< from a row to one that repeats it
+  std::int64_t RowDueNs() const { return news_ ? next_row_ns_ : quiet_row_ns_; }
   void TakeMail();
   struct DueCheckpoint {
     std::string model;
@@ -144,8 +147,9 @@ class Operate {
   bool named_ = false;                          ///< the first model is known by name
   bool ended_ = false;
   bool frozen_ =
-      false;  ///< ended by its own rules: the first model's numbers stay as they were then
-  std::int64_t next_row_ns_ = 0, next_show_ns_ = 0, next_curve_ns_ = 0;
+      false;          ///< ended by its own rules: the first model's numbers stay as they were then
+  bool news_ = true;  ///< something came since the last row
+  std::int64_t next_row_ns_ = 0, quiet_row_ns_ = 0, next_show_ns_ = 0, next_curve_ns_ = 0;
 };
 
 }  // namespace murmurate

@@ -54,7 +54,7 @@ TEST(Idle, ADaemonWhoseActorsHaveLeftWakesLessThanTwiceASecondAndStillLearns) {
   Workplace place;
   const std::string address = "ipc://" + place.path() + "/main";
   Process serve(place.path(), {"serve", "cartpole", "--set", "server.listen=[\"" + address + "\"]",
-                               "--set", "run.name=idle"});
+                               "--set", "run.name=idle", "--set", "run.log_interval_s=5"});
   ASSERT_TRUE(serve.Says("murmurate serves")) << serve.Errors();
   const auto play = [&] {
     return RunMurmurate(place.path(), {"actor", "cartpole", "--connect", address, "--agents", "8",
