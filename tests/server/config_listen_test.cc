@@ -98,7 +98,18 @@ TEST(ConfigListen, AnAddressThatCannotBeIsRefused) {
                         "[stream.other]\nlisten = \"tcp://127.0.0.1:7430\"\nfields = [\"v\"]\n"
                         "target = \"v\"\n"),
               HasSubstr(" listens on tcp://127.0.0.1:7430; choose another address"));
-  EXPECT_THAT(listening("tcp://127.0.0.1:7420"),
+  EXPECT_THAT(listening("tcp://127.0.0.1:7420", "[server]\nlisten = [\"tcp://127.0.0.1:7420\"]\n"),
+              HasSubstr("server.listen listens on tcp://127.0.0.1:7420"));
+}
+
+TEST(ConfigListen, OfStreamsAloneTakesNoPortsThatGamesKnow) {
+  const std::string stream =
+      "[stream.temp]\nlisten = \"tcp://127.0.0.1:7420\"\nfields = [\"temp\"]\ntarget = "
+      "\"temp\"\n";
+  const auto alone = Load(stream);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(alone->server().listen, testing::ElementsAre("ipc"));
+  EXPECT_THAT(Complaint(stream + "[run]\nenvironment = \"cartpole\"\n"),
               HasSubstr("server.listen listens on tcp://127.0.0.1:7420"));
 }
 
