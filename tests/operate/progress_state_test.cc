@@ -113,7 +113,7 @@ TEST(ProgressState, AFileOfAnEarlierVersionThatLacksTheLastColumnsGetsThem) {
     FAIL() << "nothing was cut off: " << text;
   });
   ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(Text(path), present + "100,,,50,a,\n200,,,100,b,\n");
+  EXPECT_EQ(Text(path), present + "100,,,50,a,,\n200,,,100,b,,\n");
 }
 
 }  // namespace

@@ -344,8 +344,10 @@ TEST_F(DataRefusal, OfFilesInOneSentence) {
   WriteNpy<std::int64_t>(place_.path() + "/test/y.npy", "<i8", "(2,)", {0, 1});
   Expect(3, labels + "labels = \"y.npy\"\nholdout_path = \"test\"\n",
          "/test/x.npy: have other spaces than 3000 samples of");
-  WriteNpy<double>(place_.path() + "/y64.npy", "<f8", "(3000,)", std::vector<double>(3000));
-  Expect(2, labels + "labels = \"y64.npy\"\n", "holds numbers of type '<f8', expected '<f4'");
+  WriteNpy<std::int16_t>(place_.path() + "/y16.npy", "<i2", "(3000,)",
+                         std::vector<std::int16_t>(3000));
+  Expect(2, labels + "labels = \"y16.npy\"\n",
+         "holds numbers of type '<i2', expected '<f4' or '<f8'");
   Expect(2, labels + "labels = \"y.npy\"\n[model]\nrecurrent = \"gru 8\"\n", "have no order");
 }
 

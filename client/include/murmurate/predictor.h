@@ -140,11 +140,13 @@ class Predictor {
   /// never leaves a gap.
   /// They travel as doubles; with a stream that does not read these, as float32.
   Sent Send(std::string_view device, std::span<const double> values, const SampleOptions& options);
+  /// The same of float32.
   Sent Send(std::string_view device, std::span<const float> values, const SampleOptions& options);
   /// The same, with nothing said besides.
   Sent Send(std::string_view device, std::span<const double> values) {
     return Send(device, values, SampleOptions());
   }
+  /// The same of float32, with nothing said besides.
   Sent Send(std::string_view device, std::span<const float> values) {
     return Send(device, values, SampleOptions());
   }
