@@ -1,5 +1,6 @@
 #include "tests/package/workshop.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -48,7 +49,8 @@ void ExpectThatItLearns(const Workplace& place, const std::string& learner,
   EXPECT_GE(TrainedSteps(place.Read("runs/" + run + "/progress.csv")), 1024);
   // A game plays on without a learner, to its own end.
   EXPECT_TRUE(play.running() || play.Wait(0) == 0) << play.Errors();
-  EXPECT_EQ(play.Errors(), "");
+  EXPECT_THAT(play.Errors(), ::testing::AnyOf("", ::testing::HasSubstr("is silent or gone")));
+  EXPECT_THAT(play.Errors(), ::testing::Not(::testing::HasSubstr("refused")));
 }
 
 }  // namespace murmurate

@@ -66,9 +66,12 @@ TEST_F(ShardLife, WithStayItGoesOnUntilItIsStopped) {
     EXPECT_EQ(learner.code, 0) << learner.errors;
   }
   EXPECT_TRUE(shard.running());
-  const auto status = nlohmann::json::parse(Says({"status", "r-shard-0", "--json"}));
+  nlohmann::json status;
+  EXPECT_TRUE(Eventually(20, [&] {  // it counts anew several times a second
+    status = nlohmann::json::parse(Says({"status", "r-shard-0", "--json"}));
+    return status["models"][0]["version"].get<int>() > 2 * 4;
+  })) << status.dump(1);
   EXPECT_TRUE(status["stays"].get<bool>());
-  EXPECT_GT(status["models"][0]["version"].get<int>(), 2 * 4);
   EXPECT_THAT(Says({"stop", "r-shard-0"}), HasSubstr("stopped runs/r-shard-0"));
   EXPECT_EQ(shard.Wait(20), 0) << shard.Errors();
   EXPECT_EQ(place_.LeftBehind(), "");
