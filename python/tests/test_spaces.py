@@ -110,7 +110,8 @@ def test_a_learner_gets_the_numbers_of_every_input_and_part() -> None:
             assert floats[4] == own["Hit Points"][0] and ints[5:7].tolist() == own["armed"].tolist()
             assert ints[7] == seen["own_armed"]
             assert action[0] == given[0] and action[1:3].tolist() == given[1].tolist()
-            assert np.clip(action[3:5].view(np.float32), 0, 1).tolist() == given[2].tolist()
+            # A sample is in units of half the box, 0 to 1, around its middle.
+            assert np.clip(0.5 + 0.5 * action[3:5].view(np.float32), 0, 1) == pytest.approx(given[2], abs=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(6, 5, 1), (6, 5), (2, 6, 5), (2, 6, 5, 3)])
