@@ -150,13 +150,15 @@ TEST_F(ServeStream, GoesOnAfterAStopWithWhatItKnew) {
   ASSERT_TRUE(server.Says(": connected")) << server.Errors();
   EXPECT_THAT(server.Errors(), HasSubstr("model temp: goes on from"));
   Plant plant(broker_);
-  const Json said = plant.Send(taught.next);
-  ASSERT_FALSE(said.is_null());
-  EXPECT_EQ(said["temp"]["by"], "model");
-  const double coming = Wave(taught.next + 1);
-  EXPECT_LT(std::abs(said["temp"]["forecast"].get<double>() - coming),
-            0.9 * std::abs(Wave(taught.next) - coming))
-      << "no better than the last value, which is what a model that knew nothing would give";
+  double model = 0, naive = 0;  // over one period; the gap before its first message is unusual
+  for (int i = taught.next; i < taught.next + 20; ++i) {
+    const Json said = plant.Send(i);
+    ASSERT_FALSE(said.is_null());
+    EXPECT_EQ(said["temp"]["by"], "model");
+    model += std::abs(said["temp"]["forecast"].get<double>() - Wave(i + 1));
+    naive += std::abs(Wave(i) - Wave(i + 1));
+  }
+  EXPECT_LT(model, 0.9 * naive) << "a model that knew nothing would give the last value";
   server.Send(SIGINT);
   EXPECT_EQ(server.Wait(20), 0);
   EXPECT_EQ(place_.LeftBehind(), "");
