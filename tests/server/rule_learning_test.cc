@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/sanitized.h"
 #include "tests/server/cluster_stage.h"
 #include "tests/server/corners.h"
 
