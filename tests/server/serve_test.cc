@@ -15,6 +15,8 @@
 namespace murmurate {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 const std::string kIpc = "server.listen=[\"ipc\"]";
@@ -260,7 +262,10 @@ TEST(Serve, TheGameInCIsLearnedFromToo) {
   Process serve(place.path(), {"serve", "--set", kAnyPort});
   Process game(place.path(), {AddressOf(place, "serve")}, kGameInC);
   EXPECT_EQ(game.Wait(60), 0) << game.Errors();
-  EXPECT_EQ(game.Errors(), "");
+  // Nothing is wrong; where it plays faster than the learner learns it is told so, once.
+  const std::string tip =
+      "^murmurate: model default: [0-9]+ % of the steps are never sent[^\n]*\n$";
+  EXPECT_THAT(game.Errors(), AnyOf("", ContainsRegex(tip)));
   EXPECT_THAT(game.Output(), HasSubstr("round 20000"));
   EXPECT_GE(LastWins(game.Output()), 375) << game.Output();
   serve.Send(SIGTERM);
