@@ -130,7 +130,7 @@ class AgentCore {
   void LookAway();
   /// Notes it, and lets mmr-client know when it is the first of its kind.
   void Complain(Trouble kind, const AgentTroubles::Detail& detail = {});
-  /// Whoever plays on and on without End has probably forgotten it; once a model.
+  /// Warns that End has never been called after many steps; once for each model.
   void NoteLongEpisode();
   void Settle();
   void ChangeGear(AgentGear* gear);

@@ -1,6 +1,6 @@
-// AgentTroubles: what of an agent's play cannot be learned from, and why. The agent's thread notes
-// the first of each kind in a few numbers: no lock, no allocation, no system call. mmr-client puts
-// them into words, for the log and for the learner.
+// AgentTroubles: which steps of an agent cannot be learned from, and why. The agent's thread notes
+// the first trouble of each kind in a few numbers, without a lock, an allocation or a system call.
+// mmr-client makes sentences of them for the log and for the learner.
 #pragma once
 
 #include <array>
@@ -20,16 +20,16 @@ class ClientModel;
 
 enum class Trouble : std::uint8_t {
   kObservation,  ///< a number that is not finite, or a category that does not exist
-  kMask,         ///< one that allows no choice
-  kReward,       ///< no finite float32
-  kOutputs,      ///< the policy's, which overflowed
+  kMask,         ///< a mask that allows no choice
+  kReward,       ///< a reward that is not a finite float32
+  kOutputs,      ///< the policy's outputs are not finite
   kNoEnd,        ///< kStepsWithoutEnd steps, and the agent has never ended an episode
 };
 
 class AgentTroubles {
  public:
   static constexpr std::size_t kKinds = 5;
-  /// Longer than an episode of nearly every game.
+  /// More steps than an episode of nearly every game has.
   static constexpr std::uint32_t kStepsWithoutEnd = 10'000;
 
   /// Of kObservation: the word at `offset` of the row; of kMask: the variable whose `word` bytes
@@ -43,21 +43,21 @@ class AgentTroubles {
   bool noted(Trouble kind) const {
     return (noted_.load(std::memory_order_acquire) & Bit(kind)) != 0;
   }
-  /// Of each kind the first one counts.
+  /// Keeps the detail of the first trouble of each kind; later details are ignored.
   void Note(Trouble kind, const Detail& detail);
-  /// It was none after all.
+  /// Removes the note of a trouble that is over: kNoEnd, when an episode has ended.
   void Clear(Trouble kind) {
     noted_.store(static_cast<std::uint8_t>(noted_.load(std::memory_order_relaxed) & ~Bit(kind)),
                  std::memory_order_release);
   }
 
   // Any other thread.
-  /// The next kind that was noted and not yet taken.
+  /// The next kind that was noted and not yet taken; none: every noted kind was taken.
   std::optional<Trouble> Take();
-  /// In one sentence, with what to do. `kind` is noted.
+  /// One sentence that says what is wrong and what to do. `kind` must have been noted.
   std::string WordsFor(Trouble kind, const ClientModel& model) const;
 
-  /// Where `row`, which is not good, is wrong first; where `mask`, which allows nothing, does.
+  /// The first wrong number of `row`; the first variable for which `mask` allows no choice.
   static Detail FindIn(const ObservationLayout& layout, const std::byte* row);
   static Detail FindIn(const ActionLayout& layout, const std::uint8_t* mask);
 

@@ -22,8 +22,8 @@ Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes
   return ReadWeightsFile(path);
 }
 
-/// What `make` gives, of a client that warns on stderr where nobody listens; or why the system has
-/// no thread, no file descriptor or no memory for it.
+/// What `make` gives, of a client that warns on stderr where the game has set no log; or why the
+/// system has no thread, no file descriptor or no memory for it.
 template <typename Making>
 Result<std::unique_ptr<Client>> Make(ClientOptions* options, Making make) try {
   if (!options->log && !options->quiet) options->log = StderrLog::Make();

@@ -10,15 +10,16 @@ namespace murmurate {
 
 class DroppedPlay {
  public:
-  /// Sums over the agents of the model, ever: steps, and those of them that were never sent because
-  /// newer ones needed the room. Call it now and then while the learner is there.
+  /// Both are sums over the agents of the model since the start: steps, and those of them that were
+  /// never sent because newer ones needed the room. To be called from time to time while the
+  /// learner answers.
   void Look(std::uint64_t steps, std::uint64_t overrun);
-  /// The learner is away: what is dropped meanwhile says nothing.
+  /// The learner does not answer: steps that are dropped until the next Look are not counted.
   void Pause() { last_.reset(); }
 
   /// One sentence when more than a quarter of at least 10,000 steps was dropped, else "".
   std::string Words() const;
-  /// True once, as soon as there are words.
+  /// True once: at the first call at which Words is not "".
   bool TakeNews();
 
  private:

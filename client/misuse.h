@@ -1,7 +1,7 @@
 // Misuse: a call that the program around the client may not make, such as an observation of another
 // size than its space. The program is told which call, what was expected and what it gave, and that
 // the mistake is its own; then it ends, because to play on would record what did not happen. A bug
-// inside is a MURMURATE_CHECK; what comes from outside the program is a Status.
+// of the library fails a MURMURATE_CHECK; wrong data from outside the program gives a Status.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace murmurate {
 
 }  // namespace murmurate
 
-/// `sentence` is not looked at while `condition` holds.
+/// `sentence` is not evaluated while `condition` holds.
 #define MURMURATE_EXPECT(condition, call, sentence) \
   do {                                              \
     if (!(condition)) [[unlikely]] {                \

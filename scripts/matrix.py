@@ -259,7 +259,7 @@ def judge(runner, cell, seeds):
 
 
 def measure(runner, cell, seeds):
-    """Every seed, whatever comes of the others: what budgets are made of."""
+    """Runs every seed, also when others fail, and prints the steps from which budgets are set."""
     runs = [runner.learn(cell, seed) for seed in seeds]
     steps = sorted(run[1] if run[0] else float("inf") for run in runs)
     took = sorted(run[3] for run in runs)

@@ -1,5 +1,5 @@
 // What other libraries call a key of the config. An unknown key that is one of these names is
-// answered with ours, not with the one that is spelled most like it.
+// answered with our name for it, not with the key that is spelled most like it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct ConfigAlias {
   const char* whose;   ///< "Stable-Baselines3"
 };
 
-/// Null: no library that we know calls anything so.
+/// Null: no library of this table has a key of that name.
 const ConfigAlias* FindAlias(const std::string& name);
 /// "did you mean \"minibatch\"? (Stable-Baselines3 calls it batch_size)", with the section where
 /// ours is not among `known`, the keys of the section that `name` was found in; "": FindAlias gives

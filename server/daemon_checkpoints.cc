@@ -24,8 +24,9 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
   });
 }
 
-/// What a stream has taken while nobody learned. A stream has one learning thread, on which this is
-/// called between two batches, so that the weights are those of this moment.
+/// Posts a checkpoint, when one is due, of a stream that has taken messages while no batch was
+/// learned. A stream has one learning thread, on which this is called between two batches, so that
+/// the weights are those of this moment.
 void Daemon::State::PostUnlearned(LiveModel* model) {
   if (!model->streaming || !model->streaming->unsaved()) return;
   model->gate.Pass([&] {

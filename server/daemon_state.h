@@ -43,7 +43,7 @@ struct LiveModel {
   std::vector<std::unique_ptr<LearnLoop>> learning;  ///< one a learning thread, of one block
   /// Of any of them, the one of the highest version; inside the gate, as what follows.
   std::shared_ptr<const Snapshot> newest;
-  /// Learned with the batch that made `newest`, and taken when that one was taken up.
+  /// `learned` includes the batch that made `newest`; `taken` is of when its learning began.
   StepCount steps;
   std::unique_ptr<Evaluating> evaluating;  ///< null where the learner has no such game
   Gate gate;  ///< of the learning threads' callbacks; shut when a last batch takes too long

@@ -1,5 +1,6 @@
-// ShardWaits: for which shards of a parameter server a learner's models wait, as `murmurate status`
-// shows it and as the end of the run depends on it. Learning threads tell, others ask; any thread.
+// ShardWaits: for which shards of a parameter server a learner's models wait. `murmurate status`
+// shows it, and the exit code of the run depends on it. Learning threads call Set, other threads
+// the rest; any thread.
 #pragma once
 
 #include <map>
@@ -31,7 +32,7 @@ class ShardWaits {
     return sentences;
   }
 
-  /// Not ok: some model never reached its shard, so it has learned nothing (kResource).
+  /// kResource when a model has never reached its shard and so has learned nothing.
   Status Unreached() const {
     const std::lock_guard lock(mutex_);
     for (const auto& [model, wait] : waits_)

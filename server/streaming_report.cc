@@ -78,7 +78,7 @@ void Streaming::LogDrifts() {
                                "longer holds; it goes on learning");
 }
 
-/// Once: whoever reads the log cannot tell from counters that a device never makes a row.
+/// Logs once that a device never makes a row, which a user cannot see from the counters.
 void Streaming::LogStuck() {
   if (forecaster_.stuck().empty() || std::exchange(told_of_stuck_, true)) return;
   log_(LogLevel::kWarning,

@@ -1,4 +1,4 @@
-// Whose port it is that a learner cannot have. A learner listens on three in a row: P for
+// Finds the learner that has a port that another one needs. A learner has three in a row: P for
 // experience, P + 1 for announcements, P + 2 for weights (SisterAddresses).
 #pragma once
 
@@ -21,8 +21,9 @@ struct PortHolder {
 /// the same.
 std::string SharedPort(const std::string& listen, const PortHolder& holder);
 
-/// What `refused` (kAlreadyRunning) says, or more where a live learner of this user has one of the
-/// three ports. Asks them, which takes up to half a second for one that does not answer.
+/// `refused` (kAlreadyRunning), or a Status with SharedPort's sentence where a live learner of this
+/// user has one of the three ports. Asks the learners of this user one after the other, and waits
+/// at most half a second for each that does not answer.
 Status WithPortHolder(Status refused, const std::string& listen, const std::string& runtime_folder);
 
 }  // namespace murmurate

@@ -12,7 +12,7 @@
 namespace murmurate {
 
 /// The learner's report with what its channel has counted so far. `steps`: learned with this
-/// batch, and taken by actors when it was taken up; what they play meanwhile belongs to the next.
+/// batch, and taken by actors until its learning began; later steps belong to the next report.
 TrainingUpdate ToUpdate(const std::string& model, ExperienceChannel& channel,
                         const LearnReport& report, StepCount steps,
                         std::int64_t now_ns = MonotonicNs());

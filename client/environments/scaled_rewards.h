@@ -1,5 +1,5 @@
-// ScaledRewards: another game, its rewards times a number. For trying a learner with rewards of any
-// size.
+// ScaledRewards: another environment whose rewards are multiplied by a number. It serves to try a
+// learner with rewards of any size.
 #pragma once
 
 #include <memory>

@@ -57,7 +57,7 @@ class Assembly {
   bool quorum(int finished, int live_agents, std::int64_t now_ns);
   /// Refuses what is of a version whose batch is closed, where only the current one is taken, and
   /// what too many blocks wait in front of. `of_this_life`: its version counts this learner's
-  /// weights; one of an earlier life is never the current one, whatever its number.
+  /// weights; one of an earlier life is never the current one, even with the same number.
   BlockRefusal MayTake(const TrajectoryView& view, bool of_this_life) const;
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);

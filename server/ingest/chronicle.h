@@ -20,9 +20,9 @@ class Chronicle {
 
   /// The name a peer greeted with, for its later refusals.
   void Name(const std::string& peer, const std::string& actor, std::int64_t now_ns);
-  /// Logs an ERROR on its way to a peer; that it has no session only where it goes on and on
-  /// without a HELLO: whoever played for an earlier life of the learner sends a little before it
-  /// greets.
+  /// Logs an ERROR on its way to a peer. That the peer has no session is logged only when it has
+  /// sent without a HELLO for a while, since a client that played for an earlier life of the
+  /// learner still sends a little before its HELLO.
   void NoteReply(const wire::ServerSession::Reply& reply, std::int64_t now_ns);
   /// Logs what changed since the last call; call when due().
   void NoteActors(const std::vector<wire::ServerSession::ActorReport>& actors, std::int64_t now_ns);

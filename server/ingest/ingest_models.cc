@@ -68,7 +68,7 @@ Result<std::uint32_t> Ingest::State::TakeModel(const std::string& name,
   return number;
 }
 
-/// What was made meanwhile; whoever waited for it is answered.
+/// Takes the models that were made meanwhile, and answers the clients that waited for them.
 void Ingest::State::TakeMade(std::int64_t now_ns) {
   while (std::optional<ModelMaker::Made> made = maker.Take()) {
     if (made->offered.ok()) {

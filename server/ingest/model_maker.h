@@ -1,5 +1,5 @@
-// ModelMaker: the models that HELLOs ask for, made apart from the thread that receives, which must
-// not wait for seconds.
+// ModelMaker: makes the models that HELLOs ask for on a thread other than the one that receives,
+// which must not wait for seconds.
 //
 //   Ask --asked--> PollOnce: offer() --made--> Take
 //
@@ -31,12 +31,12 @@ class ModelMaker {
   void Ask(std::string name, std::string text, Spaces spaces);
   bool pending(const std::string& name) const { return pending_.contains(name); }
   std::size_t pending_count() const { return pending_.size(); }
-  /// The next that was made or refused, which is pending no more.
+  /// The next model that was made or refused, which is then no longer pending; none: there is none.
   std::optional<Made> Take();
 
   /// Makes the one asked for first, waiting up to `timeout` for one; false when there was none.
   bool PollOnce(std::chrono::milliseconds timeout);
-  /// PollOnce waits no more, and begins nothing. Any thread.
+  /// From now on PollOnce neither waits nor begins to make a model. Any thread.
   void Stop();
 
  private:

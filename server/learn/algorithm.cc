@@ -173,7 +173,7 @@ void Algorithm::ExplainVariance() {
 
 void Algorithm::MeasureLag() {
   for (const std::int32_t row : rows_) {
-    const float ratio = std::exp(std::min(log_ratio_[row], 80.0f));  // finite, whatever was claimed
+    const float ratio = std::exp(std::min(log_ratio_[row], 80.0f));  // finite for any claimed mu
     lag_kl_ += double{ratio} - 1.0 - double{log_ratio_[row]};
   }
   lag_kl_ /= static_cast<double>(rows_.size());

@@ -139,7 +139,7 @@ class Algorithm {
   std::vector<int> places_;            ///< trajectories in order of (agent, first step)
   std::vector<std::int32_t> rows_;     ///< rows to learn from, in that order, then shuffled
   std::vector<int> order_;    ///< recurrent: the trajectories that have such rows, shuffled
-  std::size_t taken_up_ = 0;  ///< rows to learn from, when the batch was taken up
+  std::size_t taken_up_ = 0;  ///< how many rows to learn from TakeUp found in the batch
   std::size_t next_ = 0;      ///< of rows_ or order_, in the current epoch
   int epoch_ = 0;
 

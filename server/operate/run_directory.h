@@ -31,7 +31,7 @@ class RunDirectory {
   /// Removes address.json and the lock, if they are still ours.
   ~RunDirectory();
 
-  /// Who holds the lock of `folder`, as the lock file says; 0: nobody.
+  /// Who holds the lock of `folder`, as the lock file says; 0: no process.
   static int HolderOf(const std::string& folder);
   /// kResource when the folder was removed, or another put in its place, since Open.
   Status StillThere() const;

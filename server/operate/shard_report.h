@@ -22,13 +22,13 @@ struct ShardReport {
   int pid = 0;
   double uptime_s = 0;
   std::string listen;
-  bool stays = false;  ///< when its last worker has left
+  bool stays = false;  ///< it goes on when its last worker has left
   std::vector<Model> models;
 
   std::string ToJson() const;
 };
 
-/// False for a learner's.
+/// False for the report of a learner.
 bool IsShardReport(const std::string& json);
 /// The text of `murmurate status`, from the JSON of a shard (perhaps of another version: what is
 /// missing is left out).

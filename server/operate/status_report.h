@@ -55,7 +55,7 @@ struct StreamView {
   std::uint64_t received = 0;                ///< messages, labels among them: refused and taken
   std::uint64_t losses = 0;                  ///< of the connection
   std::uint64_t messages = 0, devices = 0;   ///< taken; that are followed
-  std::uint64_t learned = 0, unlearned = 0;  ///< pairs; those that nobody had time for
+  std::uint64_t learned = 0, unlearned = 0;  ///< pairs; those that there was no time to learn
   std::uint64_t gaps = 0;                    ///< numbered messages that have not come
   std::uint64_t late = 0;                    ///< of `messages`: came after later ones
   std::uint64_t rows = 0, forecasts = 0;

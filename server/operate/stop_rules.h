@@ -8,7 +8,7 @@
 
 namespace murmurate {
 
-/// All read the first model that came.
+/// All rules look at the progress of the run's first model.
 struct StopRules {
   std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
   std::optional<std::uint64_t> at_steps = {};  ///< learned from, earlier than the budget
@@ -23,7 +23,7 @@ enum class RunEnd {
   kBudgetSpent,    ///< the budget or at_steps is spent and at_return was not reached
 };
 
-/// By the rules alone; empty: it may go on.
+/// Why the rules end the run; empty: the run may go on.
 std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress);
 
 }  // namespace murmurate

@@ -98,8 +98,8 @@ RuleSettings UsualRule(RuleName name, int workers);
 ///   the
 ///                        center by 1/T of them
 ///   downpour, dynsgd     after the batch, in delta form. A push of summed gradients is one step of
-///                        the shard's optimizer, whatever their number, and Adam's is no longer for
-///                        a larger sum; so with `form` kGradient the window is UsualRule's.
+///                        the shard's optimizer, however many they are, and Adam's step does not
+///                        grow with the sum; so with `form` kGradient the window is UsualRule's.
 ///   aeasgd, aeamsgd      after the batch
 /// `form`: what a config asks for.
 RuleSettings UsualRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form = {});

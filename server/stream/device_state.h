@@ -1,8 +1,8 @@
-// What checkpoints hold of the numbers of a stream's devices: each part of DeviceShape under its
-// name, of all devices one after the other in the order in which they are given.
+// Saves and loads the numbers of a stream's devices in checkpoints: each part of DeviceShape is
+// stored under its name, for all devices one after the other in the order in which they are given.
 //
-// Format 1, which had no word of its format, kept all parts of a device in one block of float32;
-// LoadBlocks reads it, so that runs of that time go on.
+// Format 1, which had no entry "format", kept all parts of a device in one block of float32;
+// LoadBlocks reads it, so that runs saved in it can be resumed.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ Status LoadParts(const DeviceShape& shape, std::span<Device* const> devices,
 
 /// How many float32 a device of format 1 had.
 std::size_t BlockFloats(const DeviceShape& shape);
-/// As LoadParts, of format 1.
+/// As LoadParts, for a checkpoint of format 1.
 Status LoadBlocks(const DeviceShape& shape, std::span<Device* const> devices,
                   const StateReader& reader);
 

@@ -137,7 +137,8 @@ void Forecaster::Save(const StateWriter& writer) const {
   SaveTotals(all_kept, writer);
 }
 
-/// `kept`: pairs that whoever goes on from here learns, and nothing else.
+/// `kept`: pairs that a Forecaster loaded from this state can learn; the other pairs that were not
+/// learned are saved as unlearned.
 void Forecaster::SaveTotals(std::uint64_t kept, const StateWriter& writer) const {
   const Totals& t = totals_;
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,

@@ -10,7 +10,7 @@
 //                                    the one before: then its clock has been set back
 //
 // On a grid a message that is late or overtaken still belongs to its cell while that is open, and
-// one whose cell is closed is late by its time, whatever its number.
+// one whose cell is closed is late by its time, regardless of its number.
 //
 // So a sender that is exact (docs/streams.md) never seems to begin again: what it repeats is no
 // later than what was taken. Without a time a restart cannot be told from a repetition, and low

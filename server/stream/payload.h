@@ -17,7 +17,7 @@
 // every field missing, the message is refused: kWrongType when one was of the wrong type, else
 // kNoField. Not so the rest: a time that cannot be read, a sequence that is no whole number from 0
 // on (16.0 is one, up to 2^53), or an id that is neither text nor such an integer refuses the
-// message, for nobody could say where it belongs. Absent or null, they are none.
+// message, since its place could not be known. When absent or null, they count as not given.
 //
 // JSON has no NaN and no number beyond 1.8e308: such a payload is malformed. Read is bounded in
 // time and memory by `max_bytes`, nests no deeper than kMaxDepth, and ends every error here.

@@ -1,6 +1,6 @@
 // QuantileTracker: where the quantiles of a forecast's errors lie, tracked online, so that as many
-// values fall below each as its level says, whatever makes the forecasts and however the series
-// changes.
+// values fall below each as its level says, for forecasts from any model and any change of the
+// series.
 //
 //   error = value - forecast        scale = the usual |error| of the device, over the last 20
 //   quantile of level t = forecast + scale q_t
@@ -31,14 +31,15 @@ class QuantileTracker {
   /// `levels`: each in (0, 1), ascending. `horizon`: rows until an error is known; 0 counts as 1.
   QuantileTracker(std::span<const double> levels, int horizon);
 
-  /// Of one track; all zeros: no error is known yet.
+  /// How many floats one track has. A track of zeros is that of a device without an error so far.
   std::size_t floats() const { return kLevels + levels_.size(); }
   /// Writes how far each quantile lies from the forecast, in order; NaN before the first error.
   void Place(std::span<const float> track, std::span<float> offsets) const;
-  /// The error of a forecast, which is finite, and what Place wrote for it.
+  /// Learns from the error of a forecast. `error` is finite; `offsets` is what Place wrote for that
+  /// forecast.
   void Take(float error, std::span<const float> offsets, std::span<float> track);
 
-  /// What devices start from, for a checkpoint: [levels].
+  /// The q that devices start from, for a checkpoint: [levels].
   std::span<const float> pool() const { return pool_; }
   void GoOnFrom(std::span<const float> pool);
 

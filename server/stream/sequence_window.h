@@ -1,10 +1,11 @@
-// SequenceWindow: which of the numbers of one device have come, so that one that comes late is told
-// from one that comes twice.
+// SequenceWindow: which of the sequence numbers of one device have come, so that a number that
+// comes late is told from one that comes twice.
 //
-// Of the last kWindow numbers up to the largest there is a bit each. What is missing below these is
-// kept as at most kMostRanges ranges of numbers, of which the lowest is given up for a new one:
-// numbers in none of them count as seen. So any single overtaking is exact, however far it goes,
-// and so is any disorder within the window.
+// Each of the last kWindow numbers up to the largest has a bit. Numbers below these that have not
+// come are kept as at most kMostRanges ranges, of which the lowest is dropped for a new one.
+// Numbers below the window that are in no range count as seen. So a single message that is
+// overtaken is always told correctly, however far it is overtaken, and so is any disorder within
+// the window.
 //
 // Plain data of one thread; 128 bytes, and 16 for each range.
 #pragma once
@@ -25,26 +26,27 @@ class SequenceWindow {
   enum class Place : std::uint8_t {
     kNext,  ///< above all that came
     kLate,  ///< below the largest, and has not come
-    kSeen,  ///< has come, or lies where nothing is known any more
+    kSeen,  ///< has come, or is below the window and in no range
   };
 
-  /// Nothing has come, or the count begins anew.
+  /// Forgets all numbers: the device counts anew.
   void Clear();
-  /// `last` and everything below it have come: as much as a checkpoint of format 1 says.
+  /// Counts `last` and every number below it as seen: a checkpoint of format 1 knows no more.
   void BeginAt(std::uint64_t last);
-  /// Before the first number: kNext.
+  /// What `number` is; kNext as long as no number has come.
   Place Find(std::uint64_t number) const;
-  /// Of one that is not kSeen. How many numbers it says are missing: those between the largest and
-  /// a kNext one; -1 for a kLate one, which is missing no longer; 0 for one below the first.
+  /// Notes that `number`, which is not kSeen, has come. Returns by how much the count of missing
+  /// numbers changes: for kNext, how many lie between the largest and this one (0 for the first
+  /// number that comes); for kLate, -1, or 0 when it is below the first number that came.
   std::int64_t Take(std::uint64_t number);
 
   bool empty() const { return !begun_; }
   std::uint64_t last() const { return last_; }  ///< the largest; 0 while empty
 
-  /// Words that Save appends: kWords.
+  /// How many words Save appends.
   static constexpr std::size_t kWords = kWindow / 64 + 3 + 2 * kMostRanges;
   void Save(std::vector<std::uint64_t>* words) const;
-  /// False: no Save wrote this.
+  /// False: `words` cannot have been written by Save.
   bool Load(std::span<const std::uint64_t> words);
 
  private:
@@ -61,7 +63,7 @@ class SequenceWindow {
   void Miss(std::uint64_t first, std::uint64_t end);
   void Remove(std::uint64_t number);
 
-  std::array<std::uint64_t, kWindow / 64> bits_ = {};  ///< of each number modulo kWindow: it came
+  std::array<std::uint64_t, kWindow / 64> bits_ = {};  ///< [number modulo kWindow]: it has come
   std::uint64_t first_ = 0, last_ = 0;
   bool begun_ = false;
   std::vector<Range> ranges_;  ///< ascending, below the window

@@ -1,4 +1,4 @@
-// Many normals at once.
+// Draws many normally distributed numbers on several threads.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace murmurate {
 
-/// What as many calls of Random::Normal give, in their order. The threads of `team` share the work;
-/// their number changes nothing.
+/// Writes the numbers that into.size() calls of Random::Normal give, in their order. The threads of
+/// `team` share the work; the numbers do not depend on how many threads there are.
 void FillNormals(std::span<double> into, Random& random, ThreadTeam& team);
 
 }  // namespace murmurate

@@ -78,7 +78,7 @@ enum class Initializer : std::uint8_t {
   kOrthogonal,  ///< rows or columns at right angles (Saxe et al. 2014)
   kXavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
   kHe,          ///< normal with deviation sqrt(2 / in) (He et al. 2015)
-  kNormal,      ///< normal with deviation 1, whatever the layer's size, as numpy.random.randn
+  kNormal,      ///< normal with deviation 1 for every layer size, as numpy.random.randn
 };
 
 /// How a block of parameters begins.

@@ -1,10 +1,10 @@
-// CreditOrder: the senders of one model that may be granted credit, and who of them is next; the
-// room's own business (credit_pool.h says by which rule).
+// CreditOrder: the senders of one model that may be granted credit, and which of them is next. Only
+// CreditPool uses it (credit_pool.h states the rules).
 //
 // It keeps every sender filed by what it held when it was filed last, so that a grant among n
-// senders, a newcomer and a return cost O(log n). O(n) only when another number of agents gives
-// each another fair part (about 2 sqrt(limit) times as n grows), when senders begin or cease to
-// take turns, and, for Seats, when other agents are there.
+// senders, a newcomer and a return cost O(log n). It costs O(n) only when a new number of
+// agents changes the fair part of each (about 2 sqrt(limit) times as n grows), when senders begin
+// or cease to take turns, and, for Seats, when agents have come or gone.
 #pragma once
 
 #include <cstdint>
@@ -28,25 +28,26 @@ class CreditOrder {
   /// `limit`: SessionModel::outstanding_limit.
   explicit CreditOrder(std::uint64_t limit) : limit_(limit) {}
 
-  /// Files a sender by what it is now, or takes it out when it does not play. To be called for each
-  /// whose share, seats, pace or models have changed, and then Arrange.
+  /// Files a sender by its present state, or takes it out when it does not play. To be called for
+  /// each sender whose share, seats, pace or models have changed; then Arrange is to be called.
   void File(const CreditHolder& holder, bool plays);
   void Arrange();
   void TakeOut(Share* share);  ///< before it is destroyed
 
   std::uint64_t agents() const { return agents_; }
-  /// One of them plays in lock-step.
+  /// At least one of the senders plays in lock-step.
   bool lockstep() const { return lockstep_ > 0; }
-  /// More agents than the limit.
+  /// Senders take turns, because there are more agents than the limit.
   bool turns() const { return turns_; }
   std::uint64_t held() const { return held_; }
-  /// What they hold as it counts against the limit: up to a fair part each or, in turns, one for
-  /// who waits and has all it needs.
+  /// How much of what the senders hold counts against the limit. Of each sender at most its fair
+  /// part counts; in turns, one for a sender that waits for credit and has one for each agent, none
+  /// for one that waits and has less, and up to one for each agent of the others.
   std::uint64_t counted() const { return counted_; }
-  /// Who is next and may hold more; null sender: there is none.
+  /// The next sender that may hold more; a null sender when there is none.
   CreditHolder Next() const;
-  /// Who waits for credit, has none for some of its agents, and plays several models or, if
-  /// `begun`, holds some; in the order of sender ids.
+  /// The senders that wait for credit, have none for some of their agents, and play several models
+  /// or, if `begun`, hold some; in the order of sender ids.
   std::vector<CreditHolder> Incomplete(bool begun) const;
   /// All of them, in the order of sender ids.
   const std::map<std::uint64_t, CreditHolder>& all() const { return all_; }
@@ -64,7 +65,7 @@ class CreditOrder {
 
   Key KeyOf(const Filing& filing) const;
   std::uint64_t Counted(const Filing& filing) const;
-  /// By its filing; `node`: its place in next_ so far, or none.
+  /// Enters a sender by its filing; `node` is its former node of next_, which may be empty.
   void List(const CreditHolder& holder, Queue::node_type node);
   Queue::node_type Unlist(const Filing& filing);
   void Fill();

@@ -67,7 +67,7 @@ TEST(Assembly, AQuorumClosesABatchOnceTheRestHasBeenWaitedFor) {
   EXPECT_EQ(assembly.MayTake(view, true).refusal, wire::Refusal::kNone);
 }
 
-TEST(Assembly, AVersionThatIsNotPublishedYetIsNotClosedByWhoeverNamesIt) {
+TEST(Assembly, AVersionThatIsNotPublishedYetIsNotClosedByTheClientThatNamesIt) {
   OfferedModel model = SampleModel(1);
   model.current_only = true;
   Assembly assembly("default", model, 0);

@@ -78,7 +78,7 @@ TEST(Chronicle, WhoHasNoSessionYetIsToldOfOnlyWhenNoGreetingComes) {
   EXPECT_EQ(book.Take().size(), 1u);
 }
 
-TEST(Chronicle, ATroubleIsToldOnceWhateverItsNumbers) {
+TEST(Chronicle, ATroubleIsToldOnceAlsoWhenItsNumbersChange) {
   Book book;
   Actor actor{.name = "game-7", .sender = 7, .agents = 2};
   actor.troubles = {{"npc", 3, 2, "NaN at place 1"}, {"npc", 0, 0, "41 % are never sent"}};

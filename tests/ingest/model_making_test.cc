@@ -71,7 +71,7 @@ TEST(ModelMaking, OtherSessionsGoOnWhileAModelIsMade) {
   making.join();
 }
 
-TEST(ModelMaking, WhoeverWaitsIsToldThatItCouldNotBeMade) {
+TEST(ModelMaking, EveryWaitingActorIsToldThatTheModelCouldNotBeMade) {
   std::vector<std::string> lines;
   Stage stage({.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); },
                .models_apart = true});
@@ -118,7 +118,7 @@ TEST(ModelMaking, OfTwoGamesOfOneNameTheSecondIsToldWhatDiffers) {
   EXPECT_NE(first->welcome.has_value(), second->welcome.has_value());
 }
 
-TEST(ModelMaking, WhoeverSaysGoodbyeMeanwhileIsNotGreeted) {
+TEST(ModelMaking, AnActorThatSaysGoodbyeMeanwhileIsNotGreeted) {
   Stage stage({.models_apart = true});
   auto leaves = stage.NewActor(1), stays = stage.NewActor(2);
   Ask(stage, *leaves, {{"npc", StageSpaces()}});

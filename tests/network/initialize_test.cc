@@ -242,7 +242,7 @@ TEST(InitializeParametersTest, XavierAndHeHaveTheVariancesOfTheirPapers) {
   const auto [head, wide] = Spread(spec, Initializer::kHe, "policy.head.weight");
   EXPECT_NEAR(head, 1e-4 * 2.0 / 200, 0.05e-4 * 2.0 / 200);
   const auto [normal, farthest] = Spread(spec, Initializer::kNormal, "policy.0.weight");
-  EXPECT_NEAR(normal, 1.0, 0.03);  // whatever the size
+  EXPECT_NEAR(normal, 1.0, 0.03);  // for every layer size
   EXPECT_GT(farthest, 3.0);
   Initialization labels = Initializer::kHe;
   labels.policy_gain = 1.0;

@@ -1,4 +1,5 @@
-// OrthonormalVectors in the plainest way: one thread, one sum after the other.
+// PlainOrthonormalVectors: what OrthonormalVectors gives, computed in the plainest way, on one
+// thread and with one sum after the other.
 #pragma once
 
 #include <vector>

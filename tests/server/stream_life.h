@@ -1,5 +1,5 @@
-// A Streaming, round by round on the test's thread, with a broker and a clock of its own; the test
-// is the learning thread, too.
+// Runs a Streaming round by round on the test's thread, with a broker and a clock of its own. The
+// test's thread is also the learning thread.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ struct Clock {
   }
 };
 
-/// One life of a stream, what it said, and who learns from it.
+/// One life of a stream, the lines that it logged, and the learner of its batches.
 class Life {
  public:
   Life(const Broker& broker, Clock* clock, const std::string& more = "") {
@@ -71,7 +71,7 @@ class Life {
     EXPECT_TRUE(channel->empty.TryPush(*std::move(batch)));
     return true;
   }
-  /// How many batches lie there; they stay there.
+  /// How many batches are ready; they stay ready.
   int Given() {
     std::vector<std::unique_ptr<TrainingBatch>> all;
     while (auto batch = channel->ready.TryPop()) all.push_back(*std::move(batch));
@@ -120,7 +120,7 @@ class StreamingRounds : public ::testing::Test {
     ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));
     life->stream->TakeWeights(life->learner->TakeSnapshot());
   }
-  /// Message `seq` of a device, and until its forecast is here.
+  /// Publishes message `seq` of a device and waits for its forecast.
   void Send(Life* life, int seq, const std::string& device = "a") {
     const std::size_t before = News("sensors/" + device + "/forecast").size();
     Publish(device, {{"temp", 20 + seq % 3}, {"hum", 1}, {"seq", seq}});
@@ -130,7 +130,7 @@ class StreamingRounds : public ::testing::Test {
   void Publish(const std::string& device, const nlohmann::json& payload) {
     probe_->link->Publish("sensors/" + device + "/data", payload.dump(), 1);
   }
-  /// All that was published before has come: another's word comes after it.
+  /// Returns when all messages published before have come: a mark of another client comes last.
   void Settle(Life* life) {
     const std::string mark = std::to_string(++marks_);
     ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));

@@ -1,5 +1,5 @@
-// Intervals that hold, on series that are made here: what Forecaster publishes as quantiles, around
-// what it publishes as forecast, whatever the model has learned by then.
+// Tests on generated series that the quantiles that Forecaster publishes around its forecast
+// contain their share of the values, at every state of the model.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -74,7 +74,7 @@ std::vector<double> Missed(const std::function<double(int)>& errors, int count) 
   return missed;
 }
 
-/// Whatever the errors are: no distribution is assumed, and none has to stay.
+/// The shares hold for errors of every kind: no distribution is assumed, and it may change.
 TEST(QuantileTracker, HoldsTheSharesOfAnyErrors) {
   Random random(4);
   const std::vector<std::function<double(int)>> all = {

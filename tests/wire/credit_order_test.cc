@@ -1,4 +1,4 @@
-// Credit is granted in O(log n), and exactly as by looking at everybody for every grant.
+// Credit is granted in O(log n), and exactly as by looking at every sender for every grant.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -196,7 +196,7 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
 
 INSTANTIATE_TEST_SUITE_P(Rooms, TwoBooks, testing::Range(0, 7));
 
-TEST_P(TwoBooks, GrantTheSameWhateverHappens) {
+TEST_P(TwoBooks, GrantTheSameAtEveryStep) {
   const Room rooms[] = {
       {16, 8, false, {Pace::kNever}},
       {8, 4, false, {Pace::kNever, Pace::kCredit}},
@@ -236,7 +236,7 @@ class ManySenders : public ServerSessionTest {
       SayHello(clients_.back());
     }
   }
-  /// Everybody sends all it may, and that is trained on.
+  /// Every client sends all it may, and that is trained on.
   void PlayAll() {
     int sent = 0;
     for (Client& client : clients_)
@@ -248,7 +248,7 @@ class ManySenders : public ServerSessionTest {
   std::uint64_t joined_ = 0;
 };
 
-TEST_F(ManySenders, TenThousandGrantsCostAFractionOfLookingAtEverybody) {
+TEST_F(ManySenders, TenThousandGrantsCostAFractionOfLookingAtEverySender) {
   AddNpc(kMany, kMany);
   Join(kMany);
   PlayAll();  // who came first was alone, and had all

@@ -1,5 +1,5 @@
 // PlainCredit: the rules of credit_pool.h in their plainest form, which looks at every sender for
-// every grant: what CreditPool's order is compared with.
+// every grant. Tests compare the order of CreditPool's grants with it.
 #pragma once
 
 #include <algorithm>

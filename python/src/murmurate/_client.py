@@ -95,7 +95,7 @@ class Client:
         self._handle = Handle()
         self._lock = threading.Lock()  # closing, and every call with the handle
         self._left = False
-        self._of_actor = _of_actor  # which says itself that nobody answers
+        self._of_actor = _of_actor  # an actor, which says itself that no learner answers
         self._quiet, self._said = quiet, set[str]()
         if address is None and policy is None:
             address = DEFAULT_ADDRESS
@@ -176,8 +176,9 @@ class Client:
             log.log(logging.INFO if self._is_known(said) else _LEVELS[level.value], "%s", said)
 
     def _is_known(self, said: str) -> bool:
-        """Said before, whatever the numbers in it; or no news: that a learner is gone which said
-        goodbye."""
+        """True for a line that was said before, perhaps with other numbers, and for one that need
+        not warn: with `quiet`, after the learner has told this client to stop, and for a missing
+        learner when an actor reports it itself."""
         kind = said.translate(_NO_DIGITS)
         before = kind in self._said
         if len(self._said) < _MOST_SAID:

@@ -21,8 +21,8 @@ _WATCH_S = 0.25
 
 class Watch:
     """A thread that passes the library's lines on, also while `act` waits; if it `speaks`, it says
-    once when nobody answers. A forked child has none. It ends with its client, which it does not
-    keep."""
+    once when no learner answers. A forked child has no such thread. The thread ends with its client,
+    to which it has a weak reference."""
 
     def __init__(self, client: Client, speaks: bool) -> None:
         self._client = weakref.ref(client)
