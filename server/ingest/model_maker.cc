@@ -12,6 +12,7 @@ void ModelMaker::Ask(std::string name, std::string text, Spaces spaces) {
 }
 
 std::optional<ModelMaker::Made> ModelMaker::Take() {
+  if (pending_.empty()) return std::nullopt;  // spares each round of ingest a system call
   std::optional<Made> made = made_.TryPop();
   if (made) pending_.erase(made->name);
   return made;
