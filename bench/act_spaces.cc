@@ -8,11 +8,11 @@
 
 #include "bench/limits.h"
 #include "murmurate/client.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
 #include "shared/model/weights_file.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
 #include "tests/allocations.h"
 
 namespace murmurate {

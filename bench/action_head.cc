@@ -1,13 +1,13 @@
 // Actions of any space: choosing one (the client's Act, beside the network) and PPO's loss over a
 // minibatch, against PpoLoss, which does the one plain discrete action in a single pass.
-#include "shared/network/action_head.h"
+#include "shared/inference/action_head.h"
 
 #include <vector>
 
 #include "bench/limits.h"
-#include "shared/compute/losses.h"
-#include "shared/network/action_head_rows.h"
-#include "shared/network/ppo_action_loss.h"
+#include "server/compute/losses.h"
+#include "server/network/action_head_rows.h"
+#include "server/network/ppo_action_loss.h"
 
 namespace murmurate {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "shared/compute/losses.h"
-#include "shared/compute/vector_math.h"
+#include "server/compute/losses.h"
+#include "server/compute/vector_math.h"
 #include "shared/core/random.h"
 #include "shared/model/network_plan.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "server/network/actor_critic.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
-#include "shared/network/actor_critic.h"
 
 namespace murmurate {
 

@@ -11,9 +11,9 @@
 #include "bench/limits.h"
 #include "murmurate.h"
 #include "murmurate/client.h"
+#include "server/network/actor_critic.h"
 #include "shared/core/random.h"
 #include "shared/model/weights_file.h"
-#include "shared/network/actor_critic.h"
 
 namespace murmurate {
 namespace {

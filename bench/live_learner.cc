@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/network/actor_critic.h"
 #include "shared/core/clock.h"
-#include "shared/network/actor_critic.h"
 
 namespace murmurate {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/limits.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 
 namespace murmurate {
 namespace {

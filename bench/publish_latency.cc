@@ -21,7 +21,7 @@
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
-#include "shared/network/policy.h"
+#include "shared/inference/policy.h"
 #include "shared/weights/publishing.h"
 #include "shared/weights/shared_memory_weights.h"
 

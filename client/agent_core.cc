@@ -5,7 +5,7 @@
 
 #include "client/game_action.h"
 #include "shared/core/clock.h"
-#include "shared/experience/finite.h"
+#include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {

@@ -4,8 +4,7 @@
 // A step is Look, Allow, Step (or StepTogether), then what was chosen: choice or Give.
 //
 //   Look   the observation as one row of its layout; numbers that are not finite and categories
-//   that
-//          do not exist become zeros and cost the trajectory
+//          that do not exist become zeros and cost the trajectory
 //   Allow  the mask of the step; one that allows nothing becomes none and costs the trajectory
 //   Step   settle the last step (its reward is final now); hand the trajectory over when it is
 //          full, too old, or its version's buffer was taken; begin one if none is open (the only

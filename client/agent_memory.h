@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "shared/core/aligned_floats.h"
-#include "shared/experience/frame_stack.h"
+#include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "client/policy_set.h"
-#include "shared/experience/frame_stack.h"
+#include "shared/inference/action_head.h"
 #include "shared/model/observation_layout.h"
-#include "shared/network/action_head.h"
+#include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
 

@@ -5,8 +5,8 @@
 
 #include "client/agent_core.h"
 #include "client/misuse.h"
-#include "shared/experience/finite.h"
 #include "shared/model/spaces_text.h"
+#include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "murmurate/spaces.h"
+#include "shared/inference/action_head.h"
 #include "shared/model/observation_layout.h"
-#include "shared/network/action_head.h"
 
 namespace murmurate {
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "client/platform.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

@@ -17,8 +17,8 @@
 #include "client/settings_table.h"
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
+#include "shared/inference/action_head.h"
 #include "shared/model/observation_layout.h"
-#include "shared/network/action_head.h"
 #include "shared/transport/shared_segment.h"
 #include "shared/transport/socket.h"
 

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "shared/core/aligned_floats.h"
+#include "shared/inference/policy.h"
 #include "shared/model/model_spec.h"
-#include "shared/network/policy.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

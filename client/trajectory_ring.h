@@ -25,7 +25,7 @@
 #include <span>
 
 #include "client/block_pool.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

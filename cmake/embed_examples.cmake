@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file with the text of each of FILES (TOML) by its stem: see server/examples.h.
-set(code "#include \"server/examples.h\"\n\nnamespace murmurate {\nnamespace {\n\nconstexpr Example kExamples[] = {\n")
+# Writes OUTPUT, a C++ file with the text of each of FILES (TOML) by its stem: see server/config/examples.h.
+set(code "#include \"server/config/examples.h\"\n\nnamespace murmurate {\nnamespace {\n\nconstexpr Example kExamples[] = {\n")
 string(REPLACE "|" ";" files "${FILES}")
 foreach(file IN LISTS files)
   file(READ ${file} text)

@@ -58,7 +58,7 @@ def head(parameters, name, x):
 
 
 def ppo(settings, logits, values, action, behaviour, advantage, target, weight):
-    """The loss of shared/compute/losses.h, and its sums, by autograd."""
+    """The loss of server/compute/losses.h, and its sums, by autograd."""
     log_pi = torch.log_softmax(logits, dim=1)
     log_prob = log_pi.gather(1, action[:, None])[:, 0]
     log_ratio = log_prob - behaviour

@@ -1,5 +1,5 @@
-#include "server/cli.h"
-#include "server/descriptors.h"
+#include "server/command/cli.h"
+#include "server/daemon/descriptors.h"
 
 int main(int argument_count, char** arguments) {
   murmurate::BeginRoutingIdsAtRandom();

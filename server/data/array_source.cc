@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "shared/core/check.h"
-#include "shared/experience/finite.h"
+#include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {

@@ -3,7 +3,8 @@
 // ...) shuffle and fill the next batches while the current one trains.
 //
 //   mmr-data.N  empty batch --take a turn, fill--> in order of turns --ready--> mmr-learn
-//   --empty-->
+//                    ^                                                              |
+//                    +------------------------------ empty -------------------------+
 //
 // Turn t stands for one batch and says alone what is in it, so the order in which threads come does
 // not matter and the same seed gives the same batches. A pass is every item that is not held out,
@@ -29,7 +30,7 @@
 
 #include "server/data/data_source.h"
 #include "server/data/permutation.h"
-#include "shared/experience/experience_channel.h"
+#include "server/experience/experience_channel.h"
 #include "shared/model/state.h"
 
 namespace murmurate {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
-#include "shared/experience/training_batch.h"
+#include "server/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {

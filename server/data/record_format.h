@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

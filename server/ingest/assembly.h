@@ -1,9 +1,8 @@
 // Assembly: one model's checked trajectories on their way into the batch being assembled.
 //
-//   TryAdd --room--> place in the batch --full, or HandOverIfOld--> channel.ready --> learning
-//   thread
-//      | no batch free                                                                     |
-//      +--> Keep: a list in order of arrival --Settle--> place in the next batch <-- channel.empty
+//   TryAdd --room--> place in the batch --full or old--> channel.ready --> learning thread
+//      | no batch free                                                           |
+//      +--> Keep: a list in order of arrival --Settle--> next batch <-- channel.empty
 //
 // Nothing here waits, and nothing that was accepted is lost. The list is bounded by the byte credit
 // its senders do not get back, and by kMaxWaiting. Owner and thread: Ingest.

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "murmurate/log.h"
-#include "shared/wire/server_session.h"
+#include "server/session/server_session.h"
 
 namespace murmurate {
 

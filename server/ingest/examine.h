@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "server/experience/experience_channel.h"
 #include "shared/core/aligned_floats.h"
-#include "shared/experience/experience_channel.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "murmurate/log.h"
-#include "shared/experience/experience_channel.h"
+#include "server/experience/experience_channel.h"
+#include "server/session/server_session.h"
 #include "shared/transport/socket.h"
-#include "shared/wire/server_session.h"
 
 namespace murmurate {
 

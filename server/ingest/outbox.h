@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "server/session/server_session.h"
 #include "shared/transport/socket.h"
-#include "shared/wire/server_session.h"
 
 namespace murmurate {
 

@@ -31,14 +31,14 @@
 
 #include "server/learn/learner.h"
 #include "server/learn/rates.h"
+#include "server/network/action_head_rows.h"
+#include "server/network/actor_critic.h"
+#include "server/network/label_loss.h"
+#include "server/network/ppo_action_loss.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
-#include "shared/experience/frame_stack.h"
 #include "shared/model/state.h"
-#include "shared/network/action_head_rows.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/label_loss.h"
-#include "shared/network/ppo_action_loss.h"
+#include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
 

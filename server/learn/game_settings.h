@@ -20,8 +20,8 @@
 
 #include "murmurate/status.h"
 #include "server/learn/algorithm_settings.h"
-#include "shared/experience/trajectory.h"
 #include "shared/model/state.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

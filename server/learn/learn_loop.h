@@ -11,10 +11,10 @@
 #include <mutex>
 #include <optional>
 
+#include "server/experience/experience_channel.h"
 #include "server/learn/learn_turns.h"
 #include "server/learn/learner.h"
 #include "shared/core/clock.h"
-#include "shared/experience/experience_channel.h"
 
 namespace murmurate {
 

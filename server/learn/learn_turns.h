@@ -20,7 +20,7 @@
 #include <memory>
 #include <mutex>
 
-#include "shared/experience/experience_channel.h"
+#include "server/experience/experience_channel.h"
 
 namespace murmurate {
 

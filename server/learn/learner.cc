@@ -20,10 +20,11 @@ void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
 }  // namespace
 
 struct Learner::State {
-  State(const ModelSpec& model_spec, const AlgorithmSettings& ppo_settings, std::uint64_t seed,
-        std::unique_ptr<ParameterStore> given_store, std::shared_ptr<RewardScale> given_rewards)
+  State(const ModelSpec& model_spec, const AlgorithmSettings& algorithm_settings,
+        std::uint64_t seed, std::unique_ptr<ParameterStore> given_store,
+        std::shared_ptr<RewardScale> given_rewards)
       : spec(model_spec),
-        settings(ppo_settings),
+        settings(algorithm_settings),
         rewards(std::move(given_rewards)),
         algorithm(spec, settings, DeriveSeed(seed, 1)),
         parameters(algorithm.layout().total),

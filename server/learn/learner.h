@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/rates.h"
+#include "server/network/actor_critic.h"
 #include "server/parameters/parameter_store.h"
-#include "shared/experience/training_batch.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/state.h"
 #include "shared/model/weights_match.h"
-#include "shared/network/actor_critic.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

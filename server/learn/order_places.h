@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "shared/experience/training_batch.h"
+#include "server/experience/training_batch.h"
 
 namespace murmurate {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "shared/core/check.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

@@ -27,8 +27,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/experience/training_batch.h"
 #include "server/learn/learner.h"
-#include "shared/experience/training_batch.h"
 #include "shared/model/state.h"
 
 namespace murmurate {

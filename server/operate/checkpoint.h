@@ -25,7 +25,7 @@
 
 #include "murmurate/log.h"
 #include "murmurate/status.h"
-#include "shared/experience/step_count.h"
+#include "server/experience/step_count.h"
 #include "shared/model/state.h"
 #include "shared/model/weights_file.h"
 

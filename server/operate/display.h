@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/experience/step_count.h"
 #include "server/operate/checkpoint_writer.h"
-#include "shared/experience/step_count.h"
 
 namespace murmurate {
 

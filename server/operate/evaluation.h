@@ -5,8 +5,8 @@
 #include <deque>
 #include <optional>
 
-#include "shared/experience/step_count.h"
-#include "shared/experience/trajectory.h"
+#include "server/experience/step_count.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

@@ -24,8 +24,8 @@
 #include "murmurate/log.h"
 #include "murmurate/status.h"
 #include "server/operate/evaluation.h"
-#include "shared/experience/trajectory.h"
 #include "shared/model/state.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

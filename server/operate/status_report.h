@@ -9,7 +9,7 @@
 #include "murmurate/status.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/evaluation.h"
-#include "shared/wire/server_session.h"
+#include "server/session/server_session.h"
 
 namespace murmurate {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/wire/server_session.h"
+#include "server/session/server_session.h"
 
 namespace murmurate {
 

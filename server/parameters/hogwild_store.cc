@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "server/compute/vector_math.h"
 #include "server/parameters/hogwild.h"
 #include "server/parameters/observation_sum.h"
-#include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
 
 namespace murmurate {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/compute/vector_math.h"
 #include "server/parameters/apply.h"
-#include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
 
 namespace murmurate {

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "shared/compute/vector_math.h"
+#include "server/compute/vector_math.h"
 #include "shared/model/state.h"
 
 namespace murmurate {

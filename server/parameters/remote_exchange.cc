@@ -3,12 +3,12 @@
 #include <thread>
 #include <utility>
 
+#include "server/compute/vector_math.h"
 #include "server/parameters/observation_sum.h"
 #include "server/parameters/remote_store_state.h"
-#include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
-#include "shared/experience/finite.h"
+#include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "server/compute/vector_math.h"
 #include "server/parameters/remote_store_state.h"
-#include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 

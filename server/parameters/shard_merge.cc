@@ -9,7 +9,7 @@
 #include "server/parameters/shard_state.h"
 #include "server/parameters/update_rule.h"
 #include "shared/core/check.h"
-#include "shared/experience/finite.h"
+#include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "server/compute/vector_math.h"
 #include "server/parameters/apply.h"
-#include "shared/compute/vector_math.h"
 #include "shared/core/check.h"
 
 namespace murmurate {

@@ -32,14 +32,14 @@
 #include <utility>
 #include <vector>
 
+#include "server/experience/training_batch.h"
 #include "server/stream/device.h"
 #include "server/stream/message_order.h"
 #include "server/stream/quantile_tracker.h"
 #include "server/stream/sample.h"
 #include "server/stream/stream_settings.h"
-#include "shared/experience/training_batch.h"
+#include "shared/inference/policy.h"
 #include "shared/model/state.h"
-#include "shared/network/policy.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

@@ -21,8 +21,8 @@
 #include <span>
 #include <vector>
 
+#include "server/experience/training_batch.h"
 #include "shared/core/random.h"
-#include "shared/experience/training_batch.h"
 #include "shared/model/state.h"
 
 namespace murmurate {

@@ -34,13 +34,13 @@
 #include <vector>
 
 #include "murmurate/status.h"
+#include "server/session/reject_ledger.h"
 #include "server/stream/forecaster.h"
 #include "server/stream/payload.h"
 #include "server/stream/sample_draft.h"
 #include "shared/core/clock.h"
 #include "shared/transport/socket.h"
 #include "shared/wire/messages.h"
-#include "shared/wire/reject_ledger.h"
 
 namespace murmurate {
 

@@ -1,6 +1,6 @@
-// StreamSettings: what [stream.NAME] says: where messages come from, what is in them, what is to be
-// forecast of them, by what, and where that goes. Checked by whoever reads the config; the parts
-// below take it as it is.
+// ForecastSettings: what a stream forecasts, by which model, how it learns and when it raises an
+// alarm. StreamSettings (config_stream.h) holds one; reading a config checks it, and the code that
+// is given one does not check again.
 #pragma once
 
 #include <cstdint>

@@ -5,14 +5,14 @@
 //
 // Patches of input are gathered for a tile of output positions that stays in the second cache, then
 // multiplied (im2col by tiles: Chellapilla et al. 2006; no picture-sized buffer). Bytes are scaled
-// by 1/255 while they are gathered. Forward is the client's too; Backward is in murmurate_compute.
+// by 1/255 while they are gathered. The way back is server/compute/convolution_gradient.h.
 // Nothing allocates: `scratch` (64-byte aligned is faster) is the caller's, one per thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "shared/compute/layer_gradient_kernels.h"
+#include "shared/compute/layer_kernels.h"
 #include "shared/compute/window.h"
 
 namespace murmurate {
@@ -32,29 +32,6 @@ struct ConvForwardCall {
 
 std::size_t ConvForwardScratchFloats(const Window& window, int images);
 void ConvForward(const ConvForwardCall& call, const LayerKernels& kernels = BestLayerKernels());
-
-struct ConvBackwardCall {
-  Window window;
-  int filters = 0, images = 1;
-  const float* input = nullptr;  ///< as forward: input or bytes
-  const std::uint8_t* bytes = nullptr;
-  const float* weight = nullptr;
-  /// [images][out height][out width][filters]: gradient of the sums, before forward's epilogue
-  /// (LayerKernels::apply turns the gradient of the output into it).
-  const float* d_sums = nullptr;
-  float* d_weight = nullptr;  ///< added to; none: not wanted (then d_bias neither)
-  float* d_bias = nullptr;    ///< added to; or none
-  float* d_input = nullptr;   ///< overwritten; none: not wanted; never with bytes
-  /// The gradient form of the activation whose output `input` is: d_input becomes the gradient of
-  /// the sums below.
-  Epilogue input_epilogue = Epilogue::kNone;
-  float* scratch = nullptr;
-  std::ptrdiff_t image_stride = 0;  ///< of input or bytes, as forward; d_input is contiguous
-};
-
-std::size_t ConvBackwardScratchFloats(const Window& window, int filters, int images);
-void ConvBackward(const ConvBackwardCall& call,
-                  const LayerGradientKernels& kernels = BestLayerGradientKernels());
 
 /// How many patches are in hand at once, and how they lie in the scratch.
 struct PatchTile {
@@ -78,16 +55,6 @@ struct PatchCall {
   int first = 0, count = 0;
   float* patches = nullptr;
   std::ptrdiff_t patch_stride = 0, image_stride = 0;
-};
-
-/// The reverse: adds each patch to where it was taken from.
-struct PatchSumCall {
-  Window window;
-  Extent out;
-  int first = 0, count = 0;
-  const float* patches = nullptr;
-  std::ptrdiff_t patch_stride = 0;
-  float* sums = nullptr;  ///< [images][height][width][channels]
 };
 
 }  // namespace murmurate

@@ -1,6 +1,6 @@
-// DenseKernels: the arithmetic of dense networks, compiled from one source (kernels.inc) for
-// AVX-512, AVX2 and plain C++, and chosen once by asking the processor. No dependency: the client
-// ships it.
+// DenseKernels: the arithmetic of dense networks, compiled from one source
+// (dense_kernels_source.h) for AVX-512, AVX2 and plain C++, and chosen once by asking the
+// processor. No dependency: the client ships it.
 //
 // Every function is pure, reads only what its call names, allocates nothing, and may be called by
 // any number of threads at once. The learner uses the same functions as the client, so that the

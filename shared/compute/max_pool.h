@@ -1,9 +1,9 @@
 // MaxPool: the greatest number under a window, channel by channel, as PyTorch's max_pool2d: padding
-// never wins, and of equal numbers the first of the window. Forward is the client's too; Backward
-// is in murmurate_compute.
+// never wins, and of equal numbers the first of the window. The way back is
+// server/compute/pool_and_norm_gradient.h.
 #pragma once
 
-#include "shared/compute/layer_gradient_kernels.h"
+#include "shared/compute/layer_kernels.h"
 #include "shared/compute/window.h"
 
 namespace murmurate {
@@ -19,15 +19,5 @@ struct MaxPoolCall {
   float* winner = nullptr;
 };
 void MaxPoolForward(const MaxPoolCall& call, const LayerKernels& kernels = BestLayerKernels());
-
-struct MaxPoolBackwardCall {
-  Window window;
-  int images = 1;
-  const float* winner = nullptr;    ///< as forward left it
-  const float* d_output = nullptr;  ///< [images][out height][out width][channels]
-  float* d_input = nullptr;         ///< [images][height][width][channels], overwritten
-};
-void MaxPoolBackward(const MaxPoolBackwardCall& call,
-                     const LayerGradientKernels& kernels = BestLayerGradientKernels());
 
 }  // namespace murmurate

@@ -75,7 +75,7 @@ struct ModelSpec {
 /// Whether the model can be made: its layers fit together and its parameters into 1 GiB.
 Status CheckModel(const ModelSpec& spec);
 
-/// Which part of the flat block a tensor belongs to (design 6). Published: kPolicy and kStatistics.
+/// Which part of the flat block a tensor belongs to. Published: kPolicy and kStatistics.
 enum class Section : std::uint8_t { kPolicy, kCritic, kStatistics };
 
 struct TensorSlot {
@@ -104,7 +104,8 @@ struct SectionRange {
 ///   conv        weight [kernel][kernel][channels][filters], bias [filters]
 ///   layer_norm  gain [channels], shift [channels]
 ///   lstm        input_weight [in][4 units], hidden_weight [units][4 units], bias [4 units]: i f g
-///   o gru         the same with 3 units: r z n, and hidden_bias [units]: the one inside n's reset
+///                 o
+///   gru         as lstm with 3 units: r z n; and hidden_bias [units], the bias inside n's reset
 struct ParameterLayout {
   explicit ParameterLayout(const ModelSpec& spec);
 

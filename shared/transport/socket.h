@@ -150,7 +150,7 @@ class Poller {
   const Doorbell* bell_;
 };
 
-/// How an address is taken apart and its sisters made (design 4): tcp: main P, announce P+1,
+/// How an address is taken apart and its sisters made: tcp: main P, announce P+1,
 /// weights P+2; ipc: PATH, PATH.announce, PATH.weights.
 struct AddressFamily {
   std::string main, announce, weights;

@@ -20,7 +20,7 @@
 
 #include "murmurate/pace.h"
 #include "murmurate/status.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 #include "shared/wire/stream_messages.h"
 
 namespace murmurate::wire {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "shared/network/action_head.h"
-#include "shared/network/policy.h"
+#include "shared/inference/action_head.h"
+#include "shared/inference/policy.h"
 #include "tests/client/workbench.h"
 #include "tests/experience/mixed_trajectory.h"
 

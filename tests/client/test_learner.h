@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "server/session/server_session.h"
 #include "shared/core/clock.h"
 #include "shared/weights/publishing.h"
-#include "shared/wire/server_session.h"
 #include "tests/client/workbench.h"
 
 namespace murmurate {

@@ -1,5 +1,4 @@
-#include "shared/compute/convolution.h"
-
+#include "server/compute/convolution_gradient.h"
 #include "tests/compute/layer_check.h"
 
 namespace murmurate {

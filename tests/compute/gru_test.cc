@@ -1,5 +1,4 @@
-#include "shared/compute/gru.h"
-
+#include "server/compute/gru_sequence.h"
 #include "tests/compute/recurrent_case.h"
 
 namespace murmurate {

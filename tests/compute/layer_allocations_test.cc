@@ -1,8 +1,7 @@
-#include "shared/compute/convolution.h"
-#include "shared/compute/gru.h"
-#include "shared/compute/layer_norm.h"
-#include "shared/compute/lstm.h"
-#include "shared/compute/max_pool.h"
+#include "server/compute/convolution_gradient.h"
+#include "server/compute/gru_sequence.h"
+#include "server/compute/lstm_sequence.h"
+#include "server/compute/pool_and_norm_gradient.h"
 #include "tests/allocations.h"
 #include "tests/compute/recurrent_case.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "shared/compute/layer_gradient_kernels.h"
+#include "server/compute/layer_gradient_kernels.h"
 #include "shared/core/random.h"
 
 namespace murmurate {

@@ -1,5 +1,4 @@
-#include "shared/compute/layer_norm.h"
-
+#include "server/compute/pool_and_norm_gradient.h"
 #include "tests/compute/layer_check.h"
 
 namespace murmurate {

@@ -1,4 +1,4 @@
-#include "shared/compute/losses.h"
+#include "server/compute/losses.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "shared/compute/learner_kernels.h"
+#include "server/compute/learner_kernels.h"
 #include "shared/core/random.h"
 
 namespace murmurate {

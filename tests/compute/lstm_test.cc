@@ -1,5 +1,4 @@
-#include "shared/compute/lstm.h"
-
+#include "server/compute/lstm_sequence.h"
 #include "tests/compute/recurrent_case.h"
 
 namespace murmurate {

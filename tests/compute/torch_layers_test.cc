@@ -1,10 +1,9 @@
 // Every layer against what PyTorch gave for it (scripts/make_torch_layer_fixtures.py), on each
 // kernel set.
-#include "shared/compute/convolution.h"
-#include "shared/compute/gru.h"
-#include "shared/compute/layer_norm.h"
-#include "shared/compute/lstm.h"
-#include "shared/compute/max_pool.h"
+#include "server/compute/convolution_gradient.h"
+#include "server/compute/gru_sequence.h"
+#include "server/compute/lstm_sequence.h"
+#include "server/compute/pool_and_norm_gradient.h"
 #include "tests/compute/layer_check.h"
 #include "tests/compute/torch_fixture.h"
 

@@ -1,12 +1,12 @@
-#include "shared/compute/vector_math.h"
+#include "server/compute/vector_math.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "shared/compute/gemm.h"
-#include "shared/compute/learner_kernels.h"
+#include "server/compute/gemm.h"
+#include "server/compute/learner_kernels.h"
 #include "shared/core/random.h"
 #include "tests/compute/torch_fixture.h"
 

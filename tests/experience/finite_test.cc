@@ -1,4 +1,4 @@
-#include "shared/experience/finite.h"
+#include "shared/trajectory/finite.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "shared/experience/frame_stack.h"
+#include "shared/trajectory/frame_stack.h"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shared/core/check.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "shared/experience/training_batch.h"
+#include "server/experience/training_batch.h"
 
 namespace murmurate {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 

@@ -1,8 +1,8 @@
-#include "shared/experience/staleness.h"
+#include "server/experience/staleness.h"
 
 #include <gtest/gtest.h>
 
-#include "shared/experience/training_batch.h"
+#include "server/experience/training_batch.h"
 
 namespace murmurate {
 namespace {

@@ -1,4 +1,4 @@
-#include "shared/experience/training_batch.h"
+#include "server/experience/training_batch.h"
 
 #include <gmock/gmock.h>
 

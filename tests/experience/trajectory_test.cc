@@ -1,4 +1,4 @@
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 #include <gmock/gmock.h>
 

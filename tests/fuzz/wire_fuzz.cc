@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "server/session/server_session.h"
 #include "shared/wire/client_session.h"
-#include "shared/wire/server_session.h"
 #include "tests/wire/samples.h"
 
 namespace murmurate::wire {

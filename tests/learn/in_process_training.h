@@ -14,7 +14,7 @@
 #include "client/environments/cartpole.h"
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
-#include "shared/network/policy.h"
+#include "shared/inference/policy.h"
 
 namespace murmurate {
 

@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "shared/compute/losses.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
+#include "server/compute/losses.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 #include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "server/learn/learner.h"
-#include "shared/experience/frame_stack.h"
-#include "shared/network/action_head.h"
-#include "shared/network/actor_critic.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/action_head.h"
+#include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
 namespace {

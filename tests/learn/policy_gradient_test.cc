@@ -8,8 +8,8 @@
 
 #include "server/learn/algorithm.h"
 #include "server/learn/returns.h"
-#include "shared/experience/trajectory.h"
-#include "shared/network/action_head_rows.h"
+#include "server/network/action_head_rows.h"
+#include "shared/trajectory/trajectory.h"
 #include "tests/compute/torch_fixture.h"
 #include "tests/learn/example_batches.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shared/core/random.h"
-#include "shared/experience/trajectory.h"
+#include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
 namespace {

@@ -1,11 +1,11 @@
 // Every space's log-probability, entropy and gradients, on each kernel set: against PyTorch's
 // distributions, a reference in double precision, its finite differences, and numbers worked out by
 // hand. Outputs are poisoned before each call.
-#include "shared/network/action_head_rows.h"
+#include "server/network/action_head_rows.h"
 
 #include <gtest/gtest.h>
 
-#include "shared/network/action_head_kernels.h"
+#include "server/network/action_head_kernels.h"
 #include "tests/allocations.h"
 #include "tests/compute/torch_fixture.h"
 #include "tests/network/action_reference.h"

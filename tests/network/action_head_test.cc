@@ -1,11 +1,11 @@
 // ActionHead, the client's half: what is drawn, how often, with which log-probability.
-#include "shared/network/action_head.h"
+#include "shared/inference/action_head.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "shared/network/action_head_rows.h"
+#include "server/network/action_head_rows.h"
 #include "tests/allocations.h"
 #include "tests/network/action_reference.h"
 

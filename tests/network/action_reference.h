@@ -1,5 +1,5 @@
 // Log-probability and entropy of an action in plain double precision, written from the definitions
-// in shared/network/action_head.h: what the kernels are held against.
+// in shared/inference/action_head.h: what the kernels are held against.
 #pragma once
 
 #include <algorithm>

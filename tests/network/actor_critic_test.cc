@@ -1,4 +1,4 @@
-#include "shared/network/actor_critic.h"
+#include "server/network/actor_critic.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shared/core/aligned_floats.h"
-#include "shared/network/policy.h"
+#include "shared/inference/policy.h"
 #include "tests/allocations.h"
 
 namespace murmurate {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "shared/network/policy.h"
+#include "shared/inference/policy.h"
 
 namespace murmurate {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "shared/network/actor_critic.h"
-#include "shared/network/orthonormal.h"
+#include "server/network/actor_critic.h"
+#include "server/network/orthonormal.h"
 #include "tests/network/orthonormal_reference.h"
 
 namespace murmurate {

@@ -1,6 +1,6 @@
 // LabelLoss against PyTorch's losses (scripts/make_torch_label_fixtures.py), against finite
 // differences of itself, and numbers worked out by hand.
-#include "shared/network/label_loss.h"
+#include "server/network/label_loss.h"
 
 #include <gtest/gtest.h>
 

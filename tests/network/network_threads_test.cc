@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
+#include "server/network/actor_critic.h"
+#include "server/network/network_share.h"
 #include "shared/model/network_plan.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/network_share.h"
 #include "tests/allocations.h"
 #include "tests/network/network_reference.h"
 #include "tests/sanitized.h"

@@ -1,5 +1,5 @@
 // Policies of every kind of layer against a plain double-precision evaluation of the plan.
-#include "shared/network/policy.h"
+#include "shared/inference/policy.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <bit>
 
 #include "shared/core/random.h"
+#include "shared/inference/action_head.h"
+#include "shared/inference/policy.h"
 #include "shared/model/observation_layout.h"
-#include "shared/network/action_head.h"
-#include "shared/network/policy.h"
 
 namespace murmurate {
 namespace {

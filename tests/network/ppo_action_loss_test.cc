@@ -1,11 +1,11 @@
 // PpoActionLoss: the same as PpoLoss where both apply, and the gradient of its own loss elsewhere;
 // PolicyGradientLoss: the gradient of its loss.
-#include "shared/network/ppo_action_loss.h"
+#include "server/network/ppo_action_loss.h"
 
 #include <gtest/gtest.h>
 
-#include "shared/network/action_head_kernels.h"
-#include "shared/network/action_head_rows.h"
+#include "server/network/action_head_kernels.h"
+#include "server/network/action_head_rows.h"
 #include "tests/network/action_reference.h"
 
 namespace murmurate {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 #include "tests/network/network_reference.h"
 
 namespace murmurate {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "shared/network/action_head.h"
+#include "shared/inference/action_head.h"
 
 namespace murmurate {
 namespace {

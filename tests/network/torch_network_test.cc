@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "server/network/actor_critic.h"
 #include "shared/model/network_plan.h"
-#include "shared/network/actor_critic.h"
 #include "tests/compute/torch_fixture.h"
 
 namespace murmurate {

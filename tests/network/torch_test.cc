@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shared/compute/losses.h"
-#include "shared/compute/vector_math.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
+#include "server/compute/losses.h"
+#include "server/compute/vector_math.h"
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 #include "tests/compute/torch_fixture.h"
 
 namespace murmurate {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/network/actor_critic.h"
+#include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"
-#include "shared/network/actor_critic.h"
-#include "shared/network/policy.h"
 #include "tests/allocations.h"
 #include "tests/network/network_reference.h"
 

@@ -1,11 +1,11 @@
 // The numbers are worked out by hand: a row of 128 x 128 x 3 float32 is 196,608 bytes, a trajectory
 // of T steps holds T + 1 rows and room for T / 8 that end an episode.
-#include "server/batch_fit.h"
+#include "server/config/batch_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "shared/experience/experience_channel.h"
+#include "server/experience/experience_channel.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {

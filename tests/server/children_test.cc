@@ -1,5 +1,5 @@
 // The children are this test program again, told by the environment to be one.
-#include "server/children.h"
+#include "server/daemon/children.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

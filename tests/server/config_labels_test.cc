@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/config.h"
+#include "server/config/config.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {

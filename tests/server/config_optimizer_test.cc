@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "server/config.h"
+#include "server/config/config.h"
 
 namespace murmurate {
 namespace {

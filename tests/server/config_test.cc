@@ -1,4 +1,4 @@
-#include "server/config.h"
+#include "server/config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "server/config_aliases.h"
-#include "server/config_rules.h"
-#include "server/examples.h"
+#include "server/config/examples.h"
+#include "server/schema/config_aliases.h"
+#include "server/schema/config_rules.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {

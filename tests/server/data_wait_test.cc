@@ -6,10 +6,10 @@
 #include <sstream>
 #include <thread>
 
+#include "server/daemon/training_update.h"
 #include "server/data/array_source.h"
 #include "server/data/data_feed.h"
 #include "server/learn/learn_loop.h"
-#include "server/training_update.h"
 #include "shared/core/loop.h"
 #include "tests/data/npy_writer.h"
 #include "tests/operate/temporary_folder.h"

@@ -1,11 +1,11 @@
-#include "server/evaluator.h"
+#include "server/daemon/evaluator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "server/scoring.h"
+#include "server/daemon/scoring.h"
 #include "shared/core/clock.h"
 #include "shared/model/model_spec.h"
 

@@ -1,4 +1,4 @@
-#include "server/gate.h"
+#include "server/daemon/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/initial_weights.h"
+#include "server/config/initial_weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "server/config.h"
+#include "server/config/config.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {

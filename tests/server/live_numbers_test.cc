@@ -1,4 +1,4 @@
-#include "server/live_numbers.h"
+#include "server/daemon/live_numbers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "server/model_words.h"
+#include "server/schema/model_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/config.h"
+#include "server/config/config.h"
 #include "shared/model/network_plan.h"
 
 namespace murmurate {

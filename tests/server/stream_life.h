@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "server/learn/learner.h"
-#include "server/streaming.h"
+#include "server/stream/streaming.h"
 #include "tests/server/config_text.h"
 #include "tests/stream/probe.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "shared/wire/credit_order.h"
+#include "server/session/credit_order.h"
 
 namespace murmurate::wire {
 

@@ -1,7 +1,7 @@
 // How actors come, fall silent, are muted, counted, and leave.
 #include <gmock/gmock.h>
 
-#include "shared/wire/server_session.h"
+#include "server/session/server_session.h"
 #include "tests/wire/session_fixture.h"
 
 namespace murmurate::wire {

@@ -1,4 +1,4 @@
-#include "shared/wire/server_session.h"
+#include "server/session/server_session.h"
 
 #include <gmock/gmock.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/session/server_session.h"
 #include "shared/core/clock.h"
-#include "shared/wire/server_session.h"
 #include "tests/wire/samples.h"
 
 namespace murmurate::wire {

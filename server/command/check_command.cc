@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "client/environments/environment.h"
+#include "server/command/commands.h"
+#include "server/network/actor_critic.h"
+#include "server/operate/display.h"
+#include "server/stream/streaming.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/inference/policy.h"
+#include "shared/model/network_plan.h"
+#include "shared/model/observation_layout.h"
+
+namespace murmurate {
+namespace {
+
+void PrintSettings(const Config& config) {
+  const auto lines = config.Explain();
+  std::size_t path = 0, value = 0, origin = 0;
+  for (const auto& line : lines) {
+    path = std::max(path, line.path.size());
+    value = std::max(value, std::min<std::size_t>(line.value.size(), 44));
+    origin = std::max(origin, line.origin.size());
+  }
+  for (const auto& line : lines)
+    std::printf("%-*s  %-*s  %-*s  %s\n", static_cast<int>(path), line.path.c_str(),
+                static_cast<int>(value), line.value.c_str(), static_cast<int>(origin),
+                line.origin.c_str(), line.meaning.c_str());
+}
+
+void PrintRow(const std::string& layer, const std::string& shape, std::int64_t parameters,
+              double flops) {
+  const auto number = [](double n) {
+    return n == 0 ? std::string() : WithCommas(static_cast<std::uint64_t>(n));
+  };
+  std::printf("%-34s %14s %14s %14s %14s\n", layer.c_str(), shape.c_str(),
+              number(static_cast<double>(parameters)).c_str(),
+              number(static_cast<double>(parameters) * sizeof(float)).c_str(),
+              number(flops).c_str());
+}
+
+struct Sums {
+  std::int64_t parameters = 0;
+  double flops = 0;
+};
+
+void PrintLayers(const std::vector<PlannedLayer>& layers, Sums* sums) {
+  for (const PlannedLayer& layer : layers) {
+    PrintRow("  " + layer.layer.ToText(), layer.out.ToText(), layer.parameters(), layer.flops());
+    sums->parameters += layer.parameters();
+    sums->flops += layer.flops();
+  }
+}
+
+void PrintHead(const char* name, int features, int outputs, Sums* sums) {
+  const std::int64_t weights = std::int64_t{features} * outputs;
+  PrintRow(name, std::to_string(outputs), weights + outputs, 2.0 * static_cast<double>(weights));
+  sums->parameters += weights + outputs;
+  sums->flops += 2.0 * static_cast<double>(weights);
+}
+
+/// Microseconds of one Act's network, measured: the median of 31 short series.
+double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
+  AlignedFloats parameters(layout.total);
+  InitializeParameters(spec, 1, parameters);
+  Policy policy(spec);
+  policy.Pack({parameters.data(), layout.policy.count},
+              {parameters.data() + layout.statistics.offset, layout.statistics.count});
+  const ObservationLayout observation(StackedObservation(spec));
+  const AlignedFloats row(observation.row_bytes() / sizeof(float));
+  AlignedFloats scratch(policy.ScratchFloats(1)), states(policy.state_floats());
+  std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
+  std::vector<double> times;
+  for (int series = 0; series < 31; ++series) {
+    const std::int64_t start = MonotonicNs();
+    int calls = 0;
+    for (; calls < 8 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
+      policy.Forward(row.data(), 1, outputs.data(), scratch.data(), states.data());
+    }
+    times.push_back(static_cast<double>(MonotonicNs() - start) / calls * 1e-3);
+  }
+  std::nth_element(times.begin(), times.begin() + 15, times.end());
+  return times[15];
+}
+
+/// The layers that policy and critic have, each once or both together.
+Sums PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
+  const ObservationLayout observation(spec.spaces.observation);
+  Sums sums;
+  for (const PlannedInput& input : plan.inputs) {
+    const std::string& name = observation.inputs()[static_cast<std::size_t>(input.input)].name;
+    std::string title = name.empty() ? "observation" : name;
+    if (input.stack > 1) title += ", " + std::to_string(input.stack) + " frames";
+    PrintRow(title, input.in.ToText(), 0, 0);
+    PrintLayers(input.layers, &sums);
+  }
+  PrintRow("trunk", std::to_string(plan.joined), 0, 0);
+  PrintLayers(plan.trunk, &sums);
+  return sums;
+}
+
+void PrintModel(const ModelSettings& settings) {
+  const ModelSpec& spec = settings.spec;
+  const NetworkPlan plan = *PlanNetwork(spec, "policy");
+  const ActionLayout action(spec.spaces.action, spec.continuous);
+  std::printf("\n%-34s %14s %14s %14s %14s\n", "layer", "output", "parameters", "bytes",
+              "FLOPs a step");
+  const Sums network = PrintNetwork(spec, plan);
+  Sums heads;
+  PrintHead("policy head", plan.features, action.outputs(), &heads);
+  if (spec.separate_value) {
+    PrintRow("the critic's own layers, as above", std::to_string(plan.features), network.parameters,
+             network.flops);
+  }
+  PrintHead("value head", plan.features, 1, &heads);
+  const int times = spec.separate_value ? 2 : 1;
+  PrintRow("all", "", times * network.parameters + heads.parameters + action.free_deviations(),
+           times * network.flops + heads.flops);
+  const ParameterLayout layout(spec);
+  std::printf("\npublished with each version: %s bytes\n",
+              WithCommas((layout.policy.count + layout.statistics.count) * sizeof(float)).c_str());
+  if (plan.state_floats > 0) std::printf("an agent's state: %d numbers\n", plan.state_floats);
+  std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
+  if (settings.hogwild)
+    std::printf(
+        "learning threads: %d, of batches of their own and one block of parameters, which "
+        "they step %s\n",
+        settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
+}
+
+/// As `train` would open it, as the first of its learners.
+Result<int> PrintData(const Config& given) {
+  Config config = given;
+  MURMURATE_RETURN_IF_ERROR(PrepareCluster(&config));
+  const auto data = OpenData(config.data());
+  if (!data.ok()) return data.status();
+  const auto model = config.ModelFor("default", (*data)->spaces());
+  if (!model.ok()) return model.status();
+  MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
+  std::printf("\nlearns from %s\n", (*data)->Description().c_str());
+  PrintModel(*model);
+  return 0;
+}
+
+/// "temp 1, 6 rows ahead", or "quality of each row, which lab/{device} says later"
+std::string ForecastText(const StreamSettings& stream) {
+  const ForecastSettings& forecast = stream.forecast;
+  std::string targets, rows;
+  for (std::size_t i = 0; i < forecast.targets.size(); ++i)
+    targets += (targets.empty() ? "" : ", ") + forecast.TargetField(i).name;
+  if (stream.labels)
+    return targets + " of each row, which " + stream.labels->topic.text() + " says later";
+  for (const int horizon : forecast.horizons)
+    rows += (rows.empty() ? "" : ", ") + std::to_string(horizon);
+  return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");
+}
+
+/// As `serve` would open them, but for the way to the broker.
+Result<int> PrintStreams(const Config& config) {
+  for (const StreamSettings& stream : config.streams()) {
+    std::string ways = stream.listen.empty() ? "" : "listens on " + stream.listen;
+    if (stream.has_broker) {
+      const auto link = LinkOf(stream, config.server().insecure);
+      if (!link.ok()) return link.status();
+      ways = "reads " + stream.subscribe.text() + " at " + link->broker +
+             (ways.empty() ? "" : ", " + ways);
+    }
+    const auto model = config.ModelForStream(stream);
+    if (!model.ok()) return model.status();
+    const Forecaster forecaster(stream.forecast, model->spec, {});
+    std::printf("\nstream %s: %s and forecasts %s; remembers %s bytes of each device\n",
+                stream.name.c_str(), ways.c_str(), ForecastText(stream).c_str(),
+                WithCommas(forecaster.bytes_per_device()).c_str());
+    if (stream.replay > 0)
+      std::printf(
+          "keeps %s %s to learn again, %s bytes\n",
+          WithCommas(static_cast<std::uint64_t>(stream.replay)).c_str(),
+          stream.recurrent ? "sequences" : "rows",
+          WithCommas(ReplayWindow::BytesOf(stream.layout(model->spec), stream.replay)).c_str());
+    PrintModel(*model);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
+  ConfigSource source{"defaults", "serve", ""};
+  if (!name.empty()) {
+    auto found = FindConfig(name);
+    if (!found.ok()) return found.status();
+    source = std::move(*found);
+  }
+  auto config = Config::Load(source, common.overrides);
+  if (!config.ok()) return config.status();
+  const auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
+  PrintSettings(*config);
+  if (config->data().given()) return PrintData(*config);
+  if (!config->streams().empty()) return PrintStreams(*config);
+  if (config->run().environment.empty()) {
+    std::printf(
+        "\nrun.environment is not set: the model is made for the spaces of the first actor\n");
+    return 0;
+  }
+  auto environment = MakeEnvironment(config->run().environment, config->run().environment_options);
+  if (!environment.ok()) return environment.status();
+  const auto model = config->ModelFor("default", (*environment)->spaces());
+  if (!model.ok()) return model.status();
+  PrintModel(*model);
+  if (model->initial_file.path.empty()) return 0;
+  const auto weights = MatchInitialFile(model->initial_file, *initial_files, model->spec);
+  if (!weights.ok()) return weights.status();
+  std::printf("\n%s\n", weights->report.c_str());
+  return 0;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,48 @@
+#include "server/command/choose_checkpoint.h"
+
+#include <filesystem>
+#include <iostream>
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// RUN/checkpoints/step-... and RUN/models/NAME/checkpoints/step-...
+std::string RunOf(const fs::path& checkpoint) {
+  std::error_code error;
+  fs::path run = fs::canonical(checkpoint, error).parent_path().parent_path();
+  if (run.parent_path().filename() == "models") run = run.parent_path().parent_path();
+  return fs::exists(run / "config.toml", error) ? run.string() : "";
+}
+
+void Warn(LogLevel, std::string_view message) { std::cerr << message << '\n'; }
+
+}  // namespace
+
+Result<ChosenPlace> FindPlace(const CommonArguments& common, const std::string& name) {
+  auto folder = FindRun(common, name);
+  if (!folder.ok()) return folder.status();
+  std::error_code error;
+  if (!fs::exists(*folder + "/MANIFEST.json", error) &&
+      !fs::exists(*folder + "/weights.safetensors", error))
+    return ChosenPlace{*folder, ""};
+  return ChosenPlace{RunOf(*folder), *folder};
+}
+
+Result<FoundCheckpoint> ChooseCheckpoint(const ChosenPlace& place, bool best) {
+  if (place.folder.empty() && best) return ReadBestCheckpoint(place.run, Warn);
+  if (place.folder.empty()) {
+    auto newest = ReadNewestCheckpoint(place.run, Warn);
+    if (newest.ok()) return newest;
+    const auto whole = ReadBestCheckpoint(place.run, nullptr);
+    if (!whole.ok()) return newest.status();
+    return InvalidData(newest.status().message() + ", or take its best one (" + whole->folder +
+                       "), which is whole, with --best");
+  }
+  auto checkpoint = ReadCheckpoint(place.folder);
+  if (!checkpoint.ok()) return checkpoint.status();
+  return FoundCheckpoint{std::move(*checkpoint), place.folder};
+}
+
+}  // namespace murmurate

@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "server/command/choose_checkpoint.h"
+#include "server/daemon/scoring.h"
+#include "server/operate/display.h"
+#include "server/schema/setting_words.h"
+
+namespace murmurate {
+namespace {
+
+Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
+                                                   const std::vector<ConfigOverride>& overrides,
+                                                   const ModelSpec& spec) {
+  auto source = FindConfig(folder + "/config.toml");
+  if (!source.ok()) return source.status();
+  auto config = Config::Load(*source, overrides);
+  if (!config.ok()) return config.status();
+  const std::string& name = config->run().environment;
+  if (name.empty())
+    return InvalidArgument(
+        folder +
+        "/config.toml: run.environment is not set, and eval plays built-in "
+        "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
+  std::map<std::string, double, std::less<>> goals;  // what a curriculum leads to is what counts
+  for (const GameSetting& setting : config->game_settings()) goals[setting.name] = GoalOf(setting);
+  EnvironmentOptions game = config->run().environment_options;
+  game.setting = [goals](std::string_view setting, double fallback) {
+    const auto goal = goals.find(setting);
+    return goal == goals.end() ? fallback : goal->second;
+  };
+  auto environment = MakeEnvironment(name, game);
+  if (!environment.ok()) return environment.status();
+  const std::string difference = FirstDifference(spec.spaces, (*environment)->spaces());
+  if (!difference.empty())
+    return InvalidData(folder + ": the weights do not fit " + name + " (" + difference +
+                       "); name the run's own weights");
+  return environment;
+}
+
+}  // namespace
+
+Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
+  const auto place = FindPlace(common, arguments.place);
+  if (!place.ok()) return place.status();
+  if (place->run.empty())
+    return InvalidArgument(place->folder +
+                           ": lies in no run, so nothing says what it plays; name the run, or a "
+                           "checkpoint in its folder checkpoints");
+  const auto found = ChooseCheckpoint(*place, arguments.best);
+  if (!found.ok()) return found.status();
+  const WeightsFile* weights = &found->checkpoint.weights;
+  auto environment = EnvironmentOf(place->run, common.overrides, weights->spec);
+  if (!environment.ok()) return environment.status();
+  const auto played = PlayGreedily(*weights, {&*environment, 1}, arguments.episodes);
+  if (!played.ok()) return played.status();
+  const Evaluation evaluation = EvaluationOf(*played);
+  const auto [low, high] = std::ranges::minmax(*played, {}, &EpisodeRecord::raw_return);
+  std::printf("%s: %zu greedy episodes with the weights of step %s\n", place->run.c_str(),
+              evaluation.episodes, WithCommas(weights->steps).c_str());
+  std::printf("mean %.3f  std %.3f  min %.3f  max %.3f\n", evaluation.mean_return,
+              evaluation.deviation, low.raw_return, high.raw_return);
+  return 0;
+}
+
+}  // namespace murmurate

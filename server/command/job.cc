@@ -1,0 +1,38 @@
+// A job of learners that mpirun started, from the view of one rank's command.
+#include <pthread.h>
+#include <signal.h>
+
+#include "server/command/commands.h"
+#include "server/daemon/daemon.h"
+#include "shared/core/check.h"
+#include "shared/transport/socket.h"
+
+namespace murmurate {
+
+Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config) {
+  if (config->collective().empty()) return std::shared_ptr<CollectiveJob>();
+  auto collective = OpenCollective(config->collective());
+  if (!collective.ok()) return collective.status();
+  auto job = std::make_shared<CollectiveJob>(*std::move(collective));
+  std::string directory;
+  if (job->rank() > 0) {
+    auto told = BroadcastText(job->collective(), "");
+    if (!told.ok()) return told.status();
+    directory = *std::move(told);
+  }
+  config->ShareWork(job->rank(), job->size(), directory);
+  return job;
+}
+
+Result<int> LeaveJob(CollectiveJob* job, Result<int> code) {
+  if (job == nullptr || !code.ok()) return code;
+  RemoveRuntimeFolder();  // before mpirun may end this process because another one's code is not 0
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // whoever waits for a rank can be ended
+  MURMURATE_RETURN_IF_ERROR(job->Leave());
+  return code;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,243 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "server/command/commands.h"
+#include "server/daemon/descriptors.h"
+#include "server/daemon/run_log.h"
+#include "server/daemon/signals.h"
+#include "server/operate/admin.h"
+#include "server/operate/checkpoint_writer.h"
+#include "server/operate/shard_report.h"
+#include "server/parameters/parameter_server.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/core/loop.h"
+
+namespace murmurate {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kLastWordsMs = 20;
+
+/// What mmr-checkpoint writes of one shard, and what a shard goes on from.
+class ShardFiles {
+ public:
+  ShardFiles(const Config& config, std::string folder, LogCallback log)
+      : folder_(std::move(folder)),
+        log_(log),
+        writer_(config.checkpoint().retention, log,
+                [this](const std::string& at, const Status& written, const Checkpoint& checkpoint) {
+                  if (on_kept && written.ok())
+                    on_kept(fs::path(at).filename().string(),
+                            std::make_shared<const SavedState>(checkpoint.state));
+                }) {}
+
+  /// Any thread; nothing is kept of `shard`.
+  void Post(const std::string& model, const Shard& shard) {
+    auto state = std::make_shared<SavedState>();
+    shard.Save(state.get());
+    auto center = std::make_shared<AlignedFloats>(shard.center().size());
+    std::copy(shard.center().begin(), shard.center().end(), center->begin());
+    writer_.Post(FolderOf(model), [spec = shard.spec(), version = shard.version(),
+                                   range = shard.range(), state, center] {
+      auto parsed = ModelSpec::Parse(spec);
+      MURMURATE_CHECK(parsed.ok(), "a shard has a model");
+      Checkpoint checkpoint{{*std::move(parsed), version, version, {}}};
+      AlignedFloats& whole = checkpoint.weights.parameters;
+      whole = AlignedFloats(ParameterLayout(checkpoint.weights.spec).total);
+      std::copy(center->begin(), center->end(),
+                whole.begin() + static_cast<std::ptrdiff_t>(range.begin));
+      checkpoint.state = std::move(*state);
+      return checkpoint;
+    });
+  }
+
+  Status ResumeAll(ParameterServer* server) const {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder_ + "/models", error)) {
+      if (CheckpointSteps(entry.path().string()).empty()) continue;  // it died before the first
+      auto found = ReadNewestCheckpoint(entry.path().string(), log_);
+      if (!found.ok()) return found.status();
+      const Checkpoint& checkpoint = found->checkpoint;
+      MURMURATE_RETURN_IF_ERROR(server->Resume(entry.path().filename().string(),
+                                               checkpoint.weights.spec.ToText(), checkpoint.state));
+      log_(LogLevel::kInfo, "goes on from " + found->folder);
+    }
+    return {};
+  }
+
+  CheckpointWriter& writer() { return writer_; }
+  /// On the writing thread.
+  std::function<void(const std::string& model, std::shared_ptr<const SavedState>)> on_kept;
+
+ private:
+  std::string FolderOf(const std::string& model) const {
+    const std::string folder = folder_ + "/models/" + model;
+    std::error_code error;
+    fs::create_directories(folder, error);  // if that fails the writer says why
+    return folder;
+  }
+
+  const std::string folder_;
+  const LogCallback log_;
+  CheckpointWriter writer_;
+};
+
+Status CheckShard(const Config& config, const ConfigSource& source, int shard) {
+  if (!config.shares_parameters())
+    return InvalidArgument(source.label +
+                           ": parameters.mode is \"local\", so there is no parameter server; write "
+                           "mode = \"server\" and shards = [...] in [parameters]");
+  const auto count = config.shards().size();
+  if (shard < 0 || static_cast<std::size_t>(shard) >= count)
+    return InvalidArgument("--shard: got " + std::to_string(shard) + ", expected 0 to " +
+                           std::to_string(count - 1) + ", an index of parameters.shards");
+  return {};
+}
+
+/// Answers `murmurate status` and `stop`; the thread that polls is mmr-operate.
+class ShardDesk {
+ public:
+  /// Fills in what stays; the models are `server`'s.
+  ShardDesk(ShardReport report, const ParameterServer* server, Signals* signals)
+      : report_(std::move(report)), server_(server), signals_(signals) {}
+
+  /// Opens the socket, and says in the folder's address.json where it is.
+  Status Open(SocketContext& context, const RunDirectory& directory) {
+    auto folder = RuntimeFolder();
+    if (!folder.ok()) return folder.status();
+    const std::string address = "ipc://" + *folder + kShardSocket;
+    auto admin = AdminServer::Open(context, address,
+                                   [this](const std::string& command) { return Answer(command); });
+    if (!admin.ok()) return admin.status();
+    admin_.emplace(*std::move(admin));
+    const nlohmann::json where{
+        {"pid", report_.pid}, {"listen", {report_.listen}}, {"admin", address}};
+    return directory.Write("address.json", where.dump(2) + '\n');
+  }
+  void PollOnce(int timeout_ms) {
+    Socket* const sockets[] = {admin_->socket()};
+    (void)Poller(&signal_).Wait(sockets, timeout_ms);
+    admin_->PollOnce();
+  }
+  void Wake() { signal_.Set(); }
+
+ private:
+  wire::AdminOk Answer(const std::string& command) {
+    if (command.starts_with("stop")) {
+      signals_->Request(RunEnd::kAsked);
+      return {true, "stopping " + report_.directory};
+    }
+    if (command != "status")
+      return {false, "unknown question \"" + command + "\": a shard answers status and stop"};
+    ShardReport now = report_;
+    now.uptime_s = static_cast<double>(MonotonicNs() - start_ns_) * 1e-9;
+    for (const ShardView& view : server_->Views())
+      now.models.push_back({view.model, view.version, view.workers, view.waits});
+    return {true, now.ToJson()};
+  }
+
+  const ShardReport report_;
+  const ParameterServer* const server_;
+  Signals* const signals_;
+  const std::int64_t start_ns_ = MonotonicNs();
+  WakeSignal signal_;
+  std::optional<AdminServer> admin_;
+};
+
+std::string FolderOf(const Config& config, const ParamsArguments& arguments) {
+  if (!arguments.folder.empty()) return arguments.folder;
+  return config.run().dir + '/' + config.run().name + "-shard-" + std::to_string(arguments.shard);
+}
+
+ParameterServerOptions OptionsOf(const Config& config, const ParamsArguments& arguments,
+                                 const LogCallback& log) {
+  ParameterServerOptions options;
+  options.settings = [&config](const std::string& model) { return config.shard_settings(model); };
+  options.shard = arguments.shard;
+  options.shards = static_cast<int>(config.shards().size());
+  options.address = config.shards()[static_cast<std::size_t>(arguments.shard)];
+  options.save_every_ns = static_cast<std::int64_t>(config.checkpoint().every_s * 1e9);
+  options.log = log;
+  return options;
+}
+
+/// Until a signal, `murmurate stop`, or the end of the last worker.
+void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals* signals) {
+  Loop checkpoint(
+      "mmr-checkpoint", [files] { files->writer().PollOnce(10'000); },
+      [files] { files->writer().Wake(); });
+  Loop operate(
+      "mmr-operate", [desk] { desk->PollOnce(1000); }, [desk] { desk->Wake(); });
+  Loop loop(
+      "mmr-params", [server] { server->PollOnce(100); }, [server] { server->Wake(); });
+  while (!signals->requested() && signals->Wait(-1) != Signals::Event::kSignal) continue;
+}
+
+}  // namespace
+
+Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments) {
+  auto source = FindConfig(arguments.config);
+  if (!source.ok()) return source.status();
+  const auto config = Config::Load(*source, common.overrides);
+  if (!config.ok()) return config.status();
+  MURMURATE_RETURN_IF_ERROR(CheckShard(*config, *source, arguments.shard));
+  const fs::path folder = FolderOf(*config, arguments);
+  const auto taken =
+      arguments.fresh ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kGoOn;
+  auto directory =
+      RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
+  if (!directory.ok()) return directory.status();
+  MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", config->Resolved()));
+  Signals signals(Signals::Hangup::kIgnored);
+  Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
+  auto opened = Log::Open(directory->path() + "/log.txt", &display,
+                          common.quiet ? LogLevel::kWarning : LogLevel::kInfo);
+  if (!opened.ok()) return opened.status();
+  const LogCallback log = opened->callback();
+  MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
+  log(LogLevel::kInfo, DescriptorsInWords());
+  ShardFiles files(*config, directory->path(), log);
+
+  SocketContext context;
+  ParameterServerOptions options = OptionsOf(*config, arguments, log);
+  options.on_save = [&files](const std::string& model, const Shard& shard) {
+    files.Post(model, shard);
+  };
+  if (!arguments.stay)
+    options.on_left = [&log, &signals] {
+      log(LogLevel::kInfo, "its last worker has left, so this shard ends; --stay keeps it");
+      signals.Request(RunEnd::kStepsReached);
+    };
+  auto server = ParameterServer::Open(context, std::move(options));
+  if (!server.ok()) return server.status();
+  files.on_kept = [&server](const std::string& model, std::shared_ptr<const SavedState> state) {
+    (*server)->PostKept(model, std::move(state));
+  };
+  MURMURATE_RETURN_IF_ERROR(files.ResumeAll(server->get()));
+  const int shards = static_cast<int>(config->shards().size());
+  ShardDesk desk({.shard = arguments.shard,
+                  .shards = shards,
+                  .directory = fs::absolute(directory->path()).string(),
+                  .pid = getpid(),
+                  .listen = (*server)->BoundAddress(),
+                  .stays = arguments.stay,
+                  .models = {}},
+                 server->get(), &signals);
+  MURMURATE_RETURN_IF_ERROR(desk.Open(context, *directory));
+  log(LogLevel::kInfo,
+      "shard " + std::to_string(arguments.shard) + " of " + std::to_string(shards) + " on " +
+          (*server)->BoundAddress() +
+          (arguments.stay ? "; Ctrl+C stops it" : "; it ends with its last worker, or by Ctrl+C"));
+  Serve(server->get(), &files, &desk, &signals);
+  (*server)->PollOnce(kLastWordsMs);  // a worker's BYE, sent just before the signal
+  (*server)->SaveAll();
+  while (files.writer().PollOnce(0)) continue;
+  if (!common.quiet) display.Print((*server)->Report(), stdout);
+  MURMURATE_RETURN_IF_ERROR(directory->StillThere());
+  return 0;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,123 @@
+#include <cstdio>
+
+#include "server/command/commands.h"
+#include "server/daemon/daemon.h"
+#include "server/daemon/resume_plan.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " and ") + word;
+  return text;
+}
+
+const char* ReasonFor(RunEnd end) {
+  if (end == RunEnd::kAskedToResume) return "the learner stops for a while";
+  if (end == RunEnd::kSolved) return "the run reached stop_at_return";
+  if (end == RunEnd::kStepsReached || end == RunEnd::kBudgetSpent)
+    return "the run has learned from its steps";
+  return "the learner was told to stop";
+}
+
+/// Until a signal, `murmurate stop` or the run's own rules.
+RunEnd AwaitEnd(Signals* signals) {
+  while (true) {
+    if (signals->Wait(-1) == Signals::Event::kSignal) return RunEnd::kAsked;
+    if (const auto end = signals->requested()) return *end;
+  }
+}
+
+/// The plan of `serve --resume`; empty: there is nothing to go on from, so it starts.
+Result<std::optional<ResumePlan>> PlanFor(const Config& config) {
+  const std::string folder = config.run().dir + '/' + config.run().name;
+  const auto record = RunRecord::Read(folder);
+  if (!record.ok() || record->models.empty()) return std::optional<ResumePlan>();
+  if (CheckpointSteps(folder).empty()) return std::optional<ResumePlan>();
+  auto plan = ReadResumePlan(folder, config, LoudOnStderr());
+  if (!plan.ok()) return plan.status();
+  return std::optional(std::move(*plan));
+}
+
+/// "stream temp: 1,200 messages of 3 devices, 1,180 forecasts published, 1,100 pairs learned from"
+std::string StreamInWords(const StreamView& stream) {
+  std::string words = "stream " + stream.name + ": " + WithCommas(stream.messages) +
+                      " messages of " + WithCommas(stream.devices) + " devices, ";
+  if (!stream.broker.empty()) words += WithCommas(stream.published) + " forecasts published, ";
+  if (!stream.listen.empty()) words += WithCommas(stream.answered) + " samples answered, ";
+  return words + WithCommas(stream.learned) + " pairs learned from";
+}
+
+/// What a stream takes are messages and not steps.
+std::string DoneInWords(const Daemon::Outcome& outcome) {
+  if (outcome.streams.empty()) return StepsInWords(outcome.steps);
+  std::string words;
+  for (const StreamView& stream : outcome.streams)
+    words += (words.empty() ? "" : "; ") + StreamInWords(stream);
+  return words;
+}
+
+}  // namespace
+
+Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments) {
+  ConfigSource source{"defaults", "serve", ""};
+  if (!arguments.config.empty()) {
+    auto found = FindConfig(arguments.config);
+    if (!found.ok()) return found.status();
+    source = std::move(*found);
+  }
+  auto config = Config::Load(source, common.overrides);
+  if (!config.ok()) return config.status();
+  if (!config->collective().empty())
+    return InvalidArgument(
+        "parameters.collective: a rank that waits for games of others would hold all ranks up; use "
+        "`mpirun -n 4 murmurate train`, whose ranks have actors of their own, or a parameter "
+        "server");
+  DaemonOptions options;
+  if (arguments.resume) {
+    auto plan = PlanFor(*config);
+    if (!plan.ok()) return plan.status();
+    options.plan = std::move(*plan);
+  }
+  auto initial_files = ReadInitialFiles(config->initial_files());
+  if (!initial_files.ok()) return initial_files.status();
+  auto data = OpenData(config->data());
+  if (!data.ok()) return data.status();
+  options.source = *std::move(data);
+  options.initial_files = std::move(*initial_files);
+  const bool aside = arguments.fresh || arguments.resume;
+  options.when_taken = aside ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
+  return ServeOn(common, *config, std::move(options));
+}
+
+Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
+  Signals signals(Signals::Hangup::kIgnored);
+  options.display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
+  options.console = common.quiet ? LogLevel::kWarning : LogLevel::kInfo;
+  options.command = common.command;
+  options.start_ns = common.start_ns;
+  auto daemon = Daemon::Start(config, std::move(options), &signals);
+  if (!daemon.ok()) return daemon.status();
+  if (!common.quiet)
+    (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
+                     Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
+  if (config.server().insecure)
+    (*daemon)->log()(LogLevel::kWarning,
+                     "insecure: whoever reaches these addresses may train and read the model");
+  const RunEnd end = AwaitEnd(&signals);
+  const Daemon::Outcome outcome = (*daemon)->Stop(
+      ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
+  if (!signals.failure().ok()) return signals.failure();
+  if (!outcome.unreached.ok()) return outcome.unreached;
+  if (!common.quiet) {
+    (*daemon)->Print("stopped after " + DoneInWords(outcome) +
+                     (outcome.scores.empty() ? "" : "; " + outcome.scores) +
+                     (outcome.checkpoint.empty() ? "; no actor came, so there are no weights"
+                                                 : "; weights in " + outcome.checkpoint));
+  }
+  return end == RunEnd::kBudgetSpent ? 1 : 0;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,74 @@
+#include "server/config/batch_fit.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "server/experience/experience_channel.h"
+
+namespace murmurate {
+namespace {
+
+std::string MebibytesInWords(std::size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1u << 20));
+  return text;
+}
+
+std::size_t TrajectoryBytes(const ModelSpec& spec, int length) {
+  return TrajectoryLayout(spec, length).block_bytes;
+}
+
+std::size_t AllBatchBytes(const ModelSettings& settings, int length, int trajectories) {
+  const int batches =
+      ExperienceChannel::BatchesFor(settings.hogwild ? settings.hogwild->threads : 1);
+  return static_cast<std::size_t>(batches) *
+         TrainingBatch::BytesFor(TrajectoryLayout(settings.spec, length), trajectories);
+}
+
+/// What T and the batch bound.
+void FollowLength(int length, int batch_steps, ModelSettings* settings) {
+  AlgorithmSettings& algorithm = settings->algorithm;
+  algorithm.burn_in = algorithm.burn_in * length / algorithm.trajectory_length;
+  algorithm.trajectory_length = length;
+  algorithm.batch_steps = batch_steps;
+  algorithm.minibatch = std::min(algorithm.minibatch, batch_steps);
+  if (settings->spec.recurrent())
+    algorithm.threads = std::min(algorithm.threads, std::max(1, algorithm.minibatch / length));
+}
+
+}  // namespace
+
+Result<std::string> FitBatches(const std::string& model, std::size_t most_trajectory_bytes,
+                               ModelSettings* settings) {
+  const ModelSpec& spec = settings->spec;
+  const int wanted_length = settings->algorithm.trajectory_length;
+  const int wanted_steps = settings->algorithm.batch_steps;
+  int length = wanted_length;
+  while (length > 1 && TrajectoryBytes(spec, length) > most_trajectory_bytes) length /= 2;
+  if (const std::size_t least = TrajectoryBytes(spec, length); least > most_trajectory_bytes)
+    return InvalidArgument("model " + model + ": a trajectory of one step takes " +
+                           std::to_string(least) + " bytes, expected at most the " +
+                           std::to_string(most_trajectory_bytes) +
+                           " of a message; let the game show less, or uint8 in place of float32");
+  int trajectories = wanted_steps / length;
+  while (trajectories > 1 && AllBatchBytes(*settings, length, trajectories) > kMostBatchBytes)
+    trajectories /= 2;
+  std::string said;
+  if (length != wanted_length)
+    said = "; a trajectory of " + std::to_string(wanted_length) + " steps takes " +
+           MebibytesInWords(TrajectoryBytes(spec, wanted_length)) + " and a message holds " +
+           MebibytesInWords(most_trajectory_bytes) + ", so algorithm.trajectory_length is " +
+           std::to_string(length) + " here";
+  const int steps = trajectories * length;
+  const std::size_t wanted_bytes = AllBatchBytes(*settings, length, wanted_steps / length);
+  if (wanted_bytes > kMostBatchBytes)
+    said += "; its batches of " + std::to_string(wanted_steps) + " steps take " +
+            MebibytesInWords(wanted_bytes) + " and may take " + MebibytesInWords(kMostBatchBytes) +
+            ", so algorithm.batch_steps is " + std::to_string(steps) + " here";
+  else if (steps != wanted_steps)
+    said += "; algorithm.batch_steps is " + std::to_string(steps) + ", a multiple of it";
+  FollowLength(length, steps, settings);
+  return said.empty() ? said : "model " + model + ": " + said.substr(2);
+}
+
+}  // namespace murmurate

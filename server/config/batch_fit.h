@@ -1,0 +1,23 @@
+// FitBatches: makes a model's trajectories fit a message, and its batches the memory that they may
+// take, before anything is made for the model. The spaces of the model come from the client.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "server/config/config.h"
+
+namespace murmurate {
+
+/// What all batches of one model together may take: 1 GiB.
+inline constexpr std::size_t kMostBatchBytes = std::size_t{1} << 30;
+
+/// Halves T until a trajectory takes at most `most_trajectory_bytes`, then the number of
+/// trajectories in a batch until all batches of the model (experience_channel.h) take at most
+/// kMostBatchBytes. What is bounded by T or by the batch (minibatch, burn_in, the threads of a
+/// recurrent model) is reduced, too. The value: the sentence for the log, "" when nothing had to
+/// change. kInvalidArgument, with `settings` untouched, when not even one step fits.
+Result<std::string> FitBatches(const std::string& model, std::size_t most_trajectory_bytes,
+                               ModelSettings* settings);
+
+}  // namespace murmurate

@@ -1,0 +1,94 @@
+// What an algorithm makes of the keys that are not set, and which it refuses.
+#include "server/config/algorithm_defaults.h"
+#include "server/config/config.h"
+#include "server/schema/config_rules.h"
+
+namespace murmurate {
+namespace {
+
+bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
+
+}  // namespace
+
+const std::string& Config::AlgorithmNameFor(const std::string& model) const {
+  return std::get<std::string>(Get("algorithm", "name", model).value);
+}
+
+/// `model` "": for all that name no algorithm of their own.
+void Config::SettleAlgorithm(const std::string& model) {
+  auto& values = entries_.values;
+  const bool own_name = model.empty() || values.contains(PathOf("algorithm", "name", model));
+  const std::string name = AlgorithmNameFor(model);
+  for (const ConfigRule& rule : ConfigRules()) {
+    const bool learning = rule.section == "algorithm" || rule.section == "optimizer";
+    if (!own_name || !learning || !IsDefault(Get(rule.section, rule.key, model))) continue;
+    ConfigEntry usual = DefaultOf(rule, name);
+    if (usual.value != Get(rule.section, rule.key, model).value)
+      values[PathOf(rule.section, rule.key, model)] = std::move(usual);
+  }
+  const ConfigEntry& staleness = Get("algorithm", "staleness", model);
+  const bool blocks = std::get<std::string>(staleness.value) == "block";
+  if (blocks && IsDefault(Get("algorithm", "max_staleness", model)))
+    values[PathOf("algorithm", "max_staleness", model)] = {std::int64_t{0}, "default of block"};
+  const bool scaled = As<double>(Get("algorithm", "reward_scale", model).value) != 1.0;
+  if (scaled && IsDefault(Get("algorithm", "normalize_reward", model)))
+    values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
+  const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
+  if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
+                                  DefaultOf(*FindRule("algorithm", "minibatch"), name).value))
+    values[PathOf("algorithm", "minibatch", model)] = {Get("algorithm", "batch_steps", model).value,
+                                                       "default of " + name};
+}
+
+const ConfigEntry* Config::Written(const std::string& key, const std::string& model) const {
+  const auto own = entries_.values.find(PathOf("algorithm", key, model));
+  const bool own_name = entries_.values.contains(PathOf("algorithm", "name", model));
+  const ConfigEntry* entry = own != entries_.values.end() ? &own->second
+                             : own_name                   ? nullptr
+                                                          : &Get("algorithm", key);
+  return entry == nullptr || IsDefault(*entry) ? nullptr : entry;
+}
+
+Status Config::CheckAlgorithm(const std::string& model) const {
+  const std::string& name = AlgorithmNameFor(model);
+  const auto refuse = [&](const ConfigEntry& entry, const std::string& key,
+                          const std::string& expected) {
+    return InvalidArgument(entry.origin + ": " + PlaceOf("algorithm", key, model) + ": got " +
+                           ToToml(entry.value) + ", expected " + expected);
+  };
+  const auto number = [&](const char* key) { return AsInt(Get("algorithm", key, model).value); };
+  const ConfigEntry& staleness = Get("algorithm", "staleness", model);
+  const std::string& policy = std::get<std::string>(staleness.value);
+  const ConfigEntry& most = Get("algorithm", "max_staleness", model);
+  if (policy == "block" && number("max_staleness") > 0)
+    return refuse(most, "max_staleness",
+                  "0, because staleness = \"block\" is experience of the current version only; "
+                  "take the line out, or write staleness = \"drop\"");
+  const ConfigEntry& quorum = Get("algorithm", "quorum", model);
+  if (As<double>(quorum.value).value_or(1.0) < 1.0 && policy != "block")
+    return refuse(quorum, "quorum",
+                  "1, because only staleness = \"block\" waits for all live agents; take the line "
+                  "out, or write staleness = \"block\"");
+  if (name == "a2c" && policy == "vtrace")
+    return refuse(staleness, "staleness",
+                  "\"block\" or \"drop\", because a2c has no importance weights; take the line "
+                  "out, or write name = \"impala\"");
+  if (name == "a2c" && number("epochs") > 1)
+    return refuse(Get("algorithm", "epochs", model), "epochs",
+                  "1, because a2c's gradient is right for one pass only; take the line out, or "
+                  "write name = \"ppo\"");
+  if (name == "ppo" || LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
+  if (const ConfigEntry* clip = Written("clip", model))
+    return refuse(*clip, "clip",
+                  "no such line, because " + name +
+                      " clips no ratio; take it out, or write name = "
+                      "\"ppo\"");
+  const ConfigEntry* kl = Written("target_kl", model);
+  if (kl != nullptr && std::get<double>(kl->value) > 0)
+    return refuse(*kl, "target_kl",
+                  "no such line, because only ppo ends its epochs early; take it out, or write "
+                  "name = \"ppo\"");
+  return {};
+}
+
+}  // namespace murmurate

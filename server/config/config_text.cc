@@ -1,0 +1,91 @@
+// A Config as people read it: what `murmurate check` shows, and the config.toml of a run.
+#include "server/config/config.h"
+#include "server/schema/config_rules.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::string_view kSettingsPrefix = "settings.";
+
+/// Names with a dot must stand in quotes.
+std::string TomlKey(const std::string& name) {
+  return name.find('.') == std::string::npos ? name : '"' + name + '"';
+}
+
+/// A section of one's own: its name as TOML writes it, the beginning of its keys' paths, its rules.
+struct OwnSection {
+  std::string title, prefix, rules;
+};
+
+std::vector<OwnSection> SectionsOf(const std::string& name, const ConfigStream& stream) {
+  std::vector<OwnSection> sections{{"stream." + TomlKey(name), "stream." + name + '.', "stream"}};
+  for (const auto& [field, origin] : stream.fields)
+    sections.push_back({sections[0].title + ".field." + field,
+                        sections[0].prefix + "field." + field + '.', "stream.field"});
+  if (!stream.alarm.empty())
+    sections.push_back(
+        {sections[0].title + ".alarm", sections[0].prefix + "alarm.", "stream.alarm"});
+  return sections;
+}
+
+std::vector<OwnSection> SectionsOf(const std::string& model) {
+  const std::string title = "model." + TomlKey(model), prefix = "model." + model + '.';
+  return {{title, prefix, "model"},
+          {title + ".algorithm", prefix + "algorithm.", "algorithm"},
+          {title + ".optimizer", prefix + "optimizer.", "optimizer"}};
+}
+
+}  // namespace
+
+std::vector<Config::Line> Config::Explain() const {
+  std::vector<Line> lines;
+  for (const ConfigRule& rule : ConfigRules()) {
+    const ConfigEntry& entry = Get(rule.section, rule.key);
+    lines.push_back(
+        {rule.section + '.' + rule.key, ToToml(entry.value), entry.origin, rule.meaning});
+  }
+  for (const std::string& model : entries_.models)
+    for (const auto& [path, entry] : entries_.values)
+      if (path.starts_with("model." + model + '.'))
+        lines.push_back({path, ToToml(entry.value), entry.origin, ""});
+  for (const auto& [path, entry] : entries_.values)
+    if (path.starts_with(kSettingsPrefix))
+      lines.push_back(
+          {path, ToToml(entry.value), entry.origin, "games read it as an episode begins"});
+  for (const auto& [name, stream] : entries_.streams)
+    for (const OwnSection& section : SectionsOf(name, stream))
+      for (const std::string& key : KeysOf(section.rules))
+        if (const auto own = entries_.values.find(section.prefix + key);
+            own != entries_.values.end())
+          lines.push_back({own->first, ToToml(own->second.value), own->second.origin,
+                           FindRule(section.rules, key)->meaning});
+  return lines;
+}
+
+std::string Config::Resolved() const {
+  std::string text, section;
+  const auto write = [&](const std::string& in, const std::string& key, const ConfigValue& value) {
+    if (in != section) text += (text.empty() ? "[" : "\n[") + in + "]\n";
+    section = in;
+    const bool unset = std::holds_alternative<std::monostate>(value);
+    text += unset ? "# " + key + " is not set\n" : key + " = " + ToToml(value) + '\n';
+  };
+  for (const ConfigRule& rule : ConfigRules())
+    write(rule.section, rule.key, Get(rule.section, rule.key).value);
+  std::vector<OwnSection> sections;
+  const auto add = [&](std::vector<OwnSection> more) {
+    sections.insert(sections.end(), more.begin(), more.end());
+  };
+  for (const std::string& model : entries_.models) add(SectionsOf(model));
+  for (const auto& [name, stream] : entries_.streams) add(SectionsOf(name, stream));
+  for (const OwnSection& in : sections)
+    for (const std::string& key : KeysOf(in.rules))
+      if (const auto own = entries_.values.find(in.prefix + key); own != entries_.values.end())
+        write(in.title, key, own->second.value);
+  for (const auto& [path, entry] : entries_.values)
+    if (path.starts_with(kSettingsPrefix))
+      write("settings", TomlKey(path.substr(kSettingsPrefix.size())), entry.value);
+  return text;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,106 @@
+#include "server/config/initial_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "server/operate/checkpoint.h"
+#include "server/operate/display.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
+
+/// The code tells a path that is wrong from a file that is damaged.
+Status Refuse(const InitialFile& from, StatusCode code, const std::string& what) {
+  return Status(code, from.origin + ": " + from.path + ": " + what);
+}
+
+std::string Listed(const std::string& title, const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 12;
+  std::string text = names.empty() ? "" : "; " + title + ": ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text;
+}
+
+std::string Report(const std::string& path, const WeightsMatch& match) {
+  return "initialize_from " + path + ": " + std::to_string(match.taken.size()) + " of " +
+         std::to_string(match.tensors) + " tensors (" + WithCommas(match.taken_numbers) + " of " +
+         WithCommas(match.numbers) + " numbers) taken" + Listed("not in the file", match.missing) +
+         Listed("of another shape", match.reshaped) + Listed("not used", match.unused);
+}
+
+/// Numbers that the head gives mean something else in other units.
+std::string UnitsReport(const SafetensorsFile& file, const ModelSpec& spec) {
+  const auto text = file.metadata.find("murmurate.spec");
+  const bool scaled = text != file.metadata.end() && text->second.ends_with("\nscale box\n");
+  if (scaled == spec.continuous.scaled || spec.continuous.squashed) return "";
+  if (scaled)
+    return "; the file's policy acts in units of its box and this model in the game's, so what it "
+           "does is another: model.scale_actions = true keeps it";
+  return "; the file's policy acts in the game's units and this model in those of its box, so what "
+         "it does is another: model.scale_actions = false keeps it";
+}
+
+Result<SafetensorsFile> ReadInitialFile(const InitialFile& from) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(from.path, error);
+  if (error)
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "cannot be looked at (" + error.message() +
+                      "); make it and its folders readable for this user");
+  if (!exists)
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "there is no such file; give the path of a safetensors file, relative to the "
+                  "config's folder");
+  const std::filesystem::path path(from.path);
+  const bool folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path checkpoint = folder ? path : path.parent_path();
+  const bool sealed = std::filesystem::exists(checkpoint / "MANIFEST.json", error);
+  if (folder && !sealed)
+    return Refuse(from, StatusCode::kInvalidArgument,
+                  "is a folder where a safetensors file or a checkpoint was expected; name the "
+                  "file in it, or of a run RUN/checkpoints/latest");
+  if (sealed) {
+    const Status verified = ReadCheckpoint(checkpoint).status();
+    if (!verified.ok()) return Refuse(from, verified.code(), verified.message());
+  }
+  Result<std::string> bytes = ReadFile(folder ? path / "weights.safetensors" : path, kMaxFileBytes);
+  if (!bytes.ok()) return Refuse(from, bytes.status().code(), bytes.status().message());
+  Result<SafetensorsFile> file =
+      ParseSafetensors(std::as_bytes(std::span<const char>(*bytes)), OtherTypes::kName);
+  if (file.ok()) return file;
+  return Refuse(from, file.status().code(),
+                "no safetensors file that can be read: " + file.status().message() +
+                    "; give one, or take the setting out");
+}
+
+}  // namespace
+
+Result<InitialFiles> ReadInitialFiles(const std::vector<InitialFile>& named) {
+  InitialFiles files;
+  for (const InitialFile& from : named) {
+    if (files.contains(from.path)) continue;
+    Result<SafetensorsFile> file = ReadInitialFile(from);
+    if (!file.ok()) return file.status();
+    files[from.path] = std::make_shared<const SafetensorsFile>(std::move(*file));
+  }
+  return files;
+}
+
+Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFiles& files,
+                                        const ModelSpec& spec) {
+  const auto found = files.find(from.path);
+  MURMURATE_CHECK(found != files.end(),
+                  "the files of a config are read before its models are made");
+  Result<WeightsMatch> match = MatchWeights(*found->second, ParameterLayout(spec));
+  if (!match.ok()) return Refuse(from, match.status().code(), match.status().message());
+  const std::string report = Report(from.path, *match) + UnitsReport(*found->second, spec);
+  return InitialWeights{found->second, std::move(*match), report};
+}
+
+}  // namespace murmurate

@@ -1,0 +1,58 @@
+// Feeding and Recording: a model's files and the threads that read or write them, put together for
+// the daemon. Neither ever holds up another thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/config/config.h"
+#include "server/config/training_data.h"
+#include "server/data/data_feed.h"
+#include "server/data/recorder.h"
+#include "shared/core/loop.h"
+
+namespace murmurate {
+
+/// mmr-data, .2, ...: the batches of a channel filled from files instead of actors.
+class Feeding {
+ public:
+  /// `source` is prepared for the channel's model. `on_end` as DataFeed calls it.
+  Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<DataSource> source,
+          const DataSettings& settings, const RunSettings& run, std::function<void(Status)> on_end);
+
+  /// As DataFeed has them.
+  void Save(const StateWriter& writer) const { feed_.Save(writer); }
+  Status Load(const StateReader& reader) { return feed_.Load(reader); }
+
+  void Start();
+  void OnTrained() { feed_.OnTrained(); }  ///< the learning thread, after each batch
+  void Stop() { loops_.clear(); }          ///< joins the threads
+
+ private:
+  DataFeed feed_;
+  const int threads_;
+  std::vector<std::unique_ptr<Loop>> loops_;
+};
+
+/// mmr-record (.N): what ingest accepts, on its way to disk.
+class Recording {
+ public:
+  static Result<std::unique_ptr<Recording>> Start(const RecordingSettings& settings,
+                                                  const std::string& model, int number,
+                                                  const ExperienceChannel& channel,
+                                                  LogCallback log);
+  std::function<void(const TrajectoryView&)> taker() {
+    return [this](const TrajectoryView& view) { recorder_->Take(view); };
+  }
+  /// After the last Take: writes what is left, joins the thread, says what came of it.
+  std::string Finish();
+
+ private:
+  explicit Recording(std::unique_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace murmurate

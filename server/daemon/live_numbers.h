@@ -1,0 +1,74 @@
+// LiveNumbers: what may be changed while a run goes on: the games' settings and the models' rates;
+// by the learner itself, and by `murmurate set`. Any thread.
+//
+//   mmr-learn --Learned--> settings move --send--> ingest --SETTINGS--> clients
+//   mmr-operate --Set("difficulty=2")--> settings, or LearnLoop::PostRates
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "murmurate/log.h"
+#include "server/config/config.h"
+#include "server/learn/game_settings.h"
+#include "server/learn/rates.h"
+#include "shared/wire/messages.h"
+
+namespace murmurate {
+
+class LiveNumbers {
+ public:
+  /// `send` is called with all settings whenever one has changed, and once here when there are any.
+  LiveNumbers(std::vector<GameSetting> settings, std::function<void(const wire::Settings&)> send,
+              LogCallback log);
+
+  /// A model that learns from now on. `steps`: those it has learned from; `post` hands it new
+  /// rates.
+  void AddModel(const std::string& name, const Rates& rates, std::function<std::uint64_t()> steps,
+                std::function<void(const Rates&)> post);
+
+  /// After a batch of `model`: settings move by the first model's episodes. The settings these were
+  /// played under, as numbers to report: settings/NAME.
+  std::vector<wire::ReportedNumber> Learned(const std::string& model,
+                                            std::span<const EpisodeRecord> episodes,
+                                            std::uint64_t learned_steps);
+
+  /// NAME=VALUE, NAME a setting or algorithm.entropy, algorithm.clip or optimizer.learning_rate (of
+  /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".
+  Result<std::string> Set(const std::string& assignment);
+
+  GameSettings::Values settings() const;
+
+  /// For checkpoints: the settings. Load sends what it found.
+  void Save(const StateWriter& writer) const;
+  Status Load(const StateReader& reader);
+  /// Likewise the rates of `model`, and those its config gave. LoadRates posts what was set by
+  /// hand, but where the config says something else than it did then, its word is newer and holds.
+  /// More run.steps under a schedule that takes its horizon from them are not something else.
+  void SaveRates(const std::string& model, const StateWriter& writer) const;
+  Status LoadRates(const std::string& model, const StateReader& reader);
+
+ private:
+  struct Model {
+    std::string name;
+    Rates given, rates;  ///< by the config, and as they are
+    std::function<std::uint64_t()> steps;
+    std::function<void(const Rates&)> post;
+  };
+
+  Result<std::string> SetSetting(const std::string& name, double value);
+  Result<std::string> SetRate(const std::string& model, const std::string& rate, double value);
+  Status NoSuchName(const std::string& name) const;
+  void Send() const;
+
+  mutable std::mutex mutex_;
+  GameSettings settings_;
+  std::vector<Model> models_;
+  const std::function<void(const wire::Settings&)> send_;
+  const LogCallback log_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,198 @@
+#include "server/experience/training_batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "shared/core/check.h"
+#include "shared/trajectory/finite.h"
+
+namespace murmurate {
+namespace {
+
+template <typename T>
+void CopyTo(T* destination, std::span<const T> source) {
+  if (!source.empty()) std::memcpy(destination, source.data(), source.size_bytes());
+}
+
+void CopyRows(float* destination, std::span<const std::byte> rows) {
+  if (!rows.empty()) std::memcpy(destination, rows.data(), rows.size());
+}
+
+/// A column this large has left the cache by the time it is learned from.
+constexpr std::size_t kBeyondCacheBytes = 512u << 10;
+
+}  // namespace
+
+std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {
+  const auto length = static_cast<std::size_t>(layout.length);
+  const auto finals = static_cast<std::size_t>(layout.max_finals);
+  const std::size_t rows = length + 1 + finals + static_cast<std::size_t>(layout.frames);
+  const std::size_t step = static_cast<std::size_t>(layout.action.words()) * sizeof(std::int32_t) +
+                           3 * sizeof(float) + 1 +
+                           static_cast<std::size_t>(layout.action.mask_bytes());
+  const std::size_t trajectory =
+      rows * layout.row_bytes() + length * step +
+      static_cast<std::size_t>(layout.state_floats) * sizeof(float) + sizeof(BatchTrajectory) +
+      finals * sizeof(std::int32_t) +
+      static_cast<std::size_t>(layout.max_episodes) * sizeof(EpisodeRecord);
+  return static_cast<std::size_t>(trajectories) * trajectory;
+}
+
+TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int trajectory_count)
+    : layout(trajectory_layout),
+      capacity(trajectory_count),
+      length(layout.length),
+      observation(static_cast<std::size_t>(rows()) * layout.row_words()),
+      action(static_cast<std::size_t>(rows()) * layout.action.words()),
+      log_prob(rows()),
+      reward(rows()),
+      flags(rows()),
+      weight(rows()),
+      mask(static_cast<std::size_t>(rows()) * layout.action.mask_bytes(), 1),
+      state0(static_cast<std::size_t>(capacity) * layout.state_floats),
+      frames0(static_cast<std::size_t>(capacity) * layout.frames * layout.row_words()),
+      next_observation(static_cast<std::size_t>(capacity) * layout.row_words()),
+      final_observation(static_cast<std::size_t>(capacity) * layout.max_finals *
+                        layout.row_words()) {
+  MURMURATE_CHECK(capacity >= 1, "a batch holds at least one trajectory");
+  trajectories.reserve(capacity);
+  final_row.reserve(static_cast<std::size_t>(capacity) * layout.max_finals);
+  episodes.reserve(static_cast<std::size_t>(capacity) * layout.max_episodes);
+}
+
+bool TrainingBatch::CopyObservations(const TrajectoryView& view, std::size_t row) {
+  const bool large = observation.size() * sizeof(float) >= kBeyondCacheBytes;
+  const CopyKind kind = large ? CopyKind::kPastCache : CopyKind::kOrdinary;
+  // What is not plain is looked at first; its copy is then one of words, whatever they hold.
+  const bool plain = layout.observation.plain();
+  if (!plain && !CheckObservations(view, layout).ok()) return false;
+  float* to = observation.data() + row * layout.row_words();
+  return CopyFinite(to, NumbersOf(view.observation), kind) || !plain;
+}
+
+void TrainingBatch::CopyMask(const TrajectoryView& view, std::size_t row) {
+  const std::size_t width = static_cast<std::size_t>(layout.action.mask_bytes());
+  if (!view.mask.empty()) {
+    CopyTo(mask.data() + row * width, view.mask);
+    masked = true;
+  } else {
+    std::fill_n(mask.data() + row * width, view.steps * width, std::uint8_t{1});
+  }
+}
+
+bool TrainingBatch::Add(const TrajectoryView& view) {
+  MURMURATE_CHECK(!full(), "a full batch takes no more trajectories");
+  const std::size_t place = trajectories.size();
+  const std::size_t row = place * static_cast<std::size_t>(length);
+  const std::size_t width = layout.row_words();
+  if (!CopyObservations(view, row)) return false;
+  CopyTo(action.data() + row * layout.action.words(), view.action);
+  CopyTo(log_prob.data() + row, view.log_prob);
+  CopyTo(reward.data() + row, view.reward);
+  CopyTo(flags.data() + row, view.flags);
+  CopyMask(view, row);
+  CopyTo(state0.data() + place * layout.state_floats, view.state0);
+  CopyRows(frames0.data() + place * layout.frames * width, view.frames0);
+  CopyRows(next_observation.data() + place * width, view.next_observation);
+  CopyRows(final_observation.data() + final_row.size() * width, view.final_observation);
+  for (int step = 0; step < view.steps; ++step) {
+    if ((view.flags[step] & kTruncatedFlag) != 0) {
+      final_row.push_back(static_cast<std::int32_t>(row) + step);
+    }
+  }
+  std::fill_n(weight.data() + row, view.steps, 1.0f);
+  std::fill_n(weight.data() + row + view.steps, length - view.steps, 0.0f);
+  std::fill_n(flags.data() + row + view.steps, length - view.steps, std::uint8_t{0});
+  trajectories.push_back({view.agent, view.sender, view.first_step, view.version, view.steps,
+                          static_cast<std::uint32_t>(episodes.size()),
+                          static_cast<std::uint32_t>(view.episodes.size())});
+  AddEpisodes(view.episodes);
+  return true;
+}
+
+void TrainingBatch::AddEpisodes(std::span<const EpisodeRecord> finished) {
+  episodes.insert(episodes.end(), finished.begin(), finished.end());
+}
+
+TrajectoryView TrainingBatch::View(int place) const {
+  const BatchTrajectory& trajectory = trajectories[place];
+  const std::size_t i = static_cast<std::size_t>(place);
+  const std::size_t row = i * static_cast<std::size_t>(length);
+  const std::size_t steps = static_cast<std::size_t>(trajectory.steps);
+  const std::size_t words = static_cast<std::size_t>(layout.action.words());
+  const std::size_t masks = static_cast<std::size_t>(layout.action.mask_bytes());
+  const std::size_t states = static_cast<std::size_t>(layout.state_floats);
+  const std::size_t frames = static_cast<std::size_t>(layout.frames);
+  const std::size_t bytes = layout.row_bytes();
+  const auto first = std::lower_bound(final_row.begin(), final_row.end(), place * length);
+  const auto last = std::lower_bound(first, final_row.end(), (place + 1) * length);
+  TrajectoryView view;
+  view.agent = trajectory.agent;
+  view.sender = trajectory.sender;
+  view.first_step = trajectory.first_step;
+  view.version = trajectory.version;
+  view.steps = trajectory.steps;
+  view.observation = {ObservationRow(row), steps * bytes};
+  view.action = {action.data() + row * words, steps * words};
+  view.log_prob = {log_prob.data() + row, steps};
+  view.reward = {reward.data() + row, steps};
+  view.flags = {flags.data() + row, steps};
+  if (masked) view.mask = {mask.data() + row * masks, steps * masks};
+  view.state0 = {state0.data() + i * states, states};
+  view.frames0 = {RowIn(frames0, i * frames), frames * bytes};
+  view.next_observation = {NextRow(i), bytes};
+  view.final_observation = {FinalRow(static_cast<std::size_t>(first - final_row.begin())),
+                            static_cast<std::size_t>(last - first) * bytes};
+  view.episodes = std::span(episodes).subspan(trajectory.first_episode, trajectory.episode_count);
+  return view;
+}
+
+void TrainingBatch::History(int row, std::span<const std::byte*> history) const {
+  const int place = row / length, first_row = place * length;
+  history[0] = ObservationRow(static_cast<std::size_t>(row));
+  bool begun = true;
+  for (int age = 1; age < static_cast<int>(history.size()); ++age) {
+    const int earlier = row - age;
+    if (earlier + 1 >= first_row) begun &= (flags[earlier + 1] & kFirst) == 0;
+    history[age] = nullptr;
+    if (!begun) continue;
+    // frames0 holds zeros itself where the episode had not begun.
+    history[age] = earlier >= first_row
+                       ? ObservationRow(static_cast<std::size_t>(earlier))
+                       : RowIn(frames0, static_cast<std::size_t>((place + 1) * layout.frames +
+                                                                 earlier - first_row));
+  }
+}
+
+void TrainingBatch::Sort() {
+  const auto in_order = [](const BatchTrajectory& a, const BatchTrajectory& b) {
+    return std::pair(a.agent, a.first_step) < std::pair(b.agent, b.first_step);
+  };
+  if (std::is_sorted(trajectories.begin(), trajectories.end(), in_order)) return;
+
+  std::vector<int> order(trajectories.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return in_order(trajectories[a], trajectories[b]); });
+  TrainingBatch sorted(layout, capacity);
+  for (const int place : order) sorted.Add(View(place));
+  std::size_t loose = 0;  // episodes that belong to no trajectory stay last
+  for (const BatchTrajectory& trajectory : trajectories) {
+    sorted.AddEpisodes(std::span(episodes).subspan(loose, trajectory.first_episode - loose));
+    loose = trajectory.first_episode + trajectory.episode_count;
+  }
+  sorted.AddEpisodes(std::span(episodes).subspan(loose));
+  *this = std::move(sorted);
+}
+
+void TrainingBatch::Clear() {
+  trajectories.clear();
+  final_row.clear();
+  episodes.clear();
+  masked = false;
+  samples = Samples::kNew;
+  std::fill(weight.begin(), weight.end(), 0.0f);
+}
+
+}  // namespace murmurate

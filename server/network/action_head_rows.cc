@@ -1,0 +1,79 @@
+#include "server/network/action_head_rows.h"
+
+#include <algorithm>
+
+#include "server/network/action_head_kernels.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+extern const ActionKernels kPlainActionKernels;
+#ifdef __x86_64__
+extern const ActionKernels kAvx2ActionKernels, kAvx512ActionKernels;
+#endif
+
+const ActionKernels* FindActionKernels(KernelSet set) {
+  if (!ProcessorRuns(set)) return nullptr;
+#ifdef __x86_64__
+  if (set == KernelSet::kAvx512) return &kAvx512ActionKernels;
+  if (set == KernelSet::kAvx2) return &kAvx2ActionKernels;
+#endif
+  return &kPlainActionKernels;
+}
+
+const ActionKernels& BestActionKernels() { return *FindActionKernels(BestKernelSet()); }
+
+namespace {
+
+void AddColumns(const ActionPart& part, bool squashed, std::vector<ActionColumn>* columns) {
+  int logits = 0;
+  for (int i = 0; i < part.count; ++i) {
+    ActionColumn column{.kind = part.kind, .word = part.first_word + i};
+    column.output = part.first_output + i;
+    if (part.kind == ActionPart::Kind::kDiscrete) {
+      column.choices = part.choices[i];
+      column.output = part.first_output + logits;
+      column.mask_byte = part.first_mask_byte + logits;
+      logits += part.choices[i];
+    } else if (part.kind == ActionPart::Kind::kContinuous) {
+      column.squashed = squashed;
+      column.free_deviation = part.first_deviation >= 0;
+      column.deviation =
+          (column.free_deviation ? part.first_deviation : part.first_output + part.count) + i;
+    }
+    columns->push_back(column);
+  }
+}
+
+}  // namespace
+
+ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels,
+                               Parts parts)
+    : words_(layout.words()),
+      outputs_(layout.outputs()),
+      mask_bytes_(layout.mask_bytes()),
+      free_deviations_(layout.free_deviations()),
+      kernels_(kernels == nullptr ? &BestActionKernels() : kernels) {
+  for (const ActionPart& part : layout.parts())
+    if (parts == Parts::kAll || part.kind != ActionPart::Kind::kContinuous)
+      AddColumns(part, layout.settings().squashed, &columns_);
+}
+
+void ActionHeadRows::Evaluate(const ActionRows& rows, float* log_prob, float* entropy) const {
+  MURMURATE_CHECK(free_deviations_ == 0 || rows.log_deviations != nullptr, "log deviations");
+  const ActionCall call{rows,   columns_.data(), static_cast<int>(columns_.size()),
+                        words_, outputs_,        mask_bytes_};
+  kernels_->evaluate(call, log_prob, entropy);
+}
+
+void ActionHeadRows::Gradient(const ActionRows& rows, const float* d_log_prob,
+                              const float* d_entropy, float* d_outputs,
+                              float* d_log_deviations) const {
+  MURMURATE_CHECK(free_deviations_ == 0 || rows.log_deviations != nullptr, "log deviations");
+  const ActionCall call{rows,   columns_.data(), static_cast<int>(columns_.size()),
+                        words_, outputs_,        mask_bytes_};
+  if (free_deviations_ > 0) std::fill_n(d_log_deviations, free_deviations_, 0.0f);
+  kernels_->gradient(call, d_log_prob, d_entropy, d_outputs, d_log_deviations);
+}
+
+}  // namespace murmurate

@@ -1,0 +1,153 @@
+#include "server/network/network_tower.h"
+
+#include <algorithm>
+#include <span>
+
+namespace murmurate {
+namespace {
+
+/// Pictures that go through their layers together: a few fill the cache.
+constexpr int kPicturesAtOnce = 16;
+
+/// Layers up to the last that a picture comes to, and to the end of its residual block.
+std::size_t PictureLayers(const std::vector<PlannedLayer>& layers) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    if (!layers[i].in.vector()) end = i + 1;
+  bool open = false;
+  for (std::size_t i = 0; i < layers.size() && (i < end || open); ++i) {
+    if (layers[i].layer.kind == Layer::Kind::kResidual) open = true;
+    if (layers[i].layer.kind == Layer::Kind::kAdd) open = false;
+    end = std::max(end, i + 1);
+  }
+  return end;
+}
+
+}  // namespace
+
+NetworkTower::NetworkTower(const NetworkPlan& plan, const ObservationSources& sources,
+                           int chunk_rows, LayerRoom* room)
+    : room_(room), chunk_rows_(chunk_rows), joined_count_(plan.joined) {
+  bool learns = false;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    AddEncoder(plan.inputs[i], sources.rows(static_cast<int>(i)));
+    learns = learns || encoders_.back().has_gradient();
+  }
+  const LayerRows* in = encoders_[0].vectors->top();
+  if (encoders_.size() > 1) {
+    joined_ = AlignedFloats(static_cast<std::size_t>(room->max_rows) * joined_count_);
+    d_joined_ = AlignedFloats(static_cast<std::size_t>(chunk_rows) * joined_count_);
+    joined_rows_ = {joined_.data(), nullptr, joined_count_};
+    in = &joined_rows_;
+    const std::size_t slice = static_cast<std::size_t>(chunk_rows) * joined_count_;
+    room->vectors.floats = std::max(room->vectors.floats, slice);
+  }
+  AddStages(plan, in, learns);
+}
+
+void NetworkTower::AddEncoder(const PlannedInput& input, const LayerRows* rows) {
+  const std::span<const PlannedLayer> layers = input.layers;
+  const std::size_t cut = PictureLayers(input.layers);
+  Encoder encoder;
+  encoder.features = input.features;
+  encoder.first_feature = input.first_feature;
+  encoder.pictures =
+      std::make_unique<LayerChain>(layers.first(cut), rows, false,
+                                   std::min(chunk_rows_, kPicturesAtOnce), &room_->pictures, room_);
+  encoder.vectors = std::make_unique<LayerChain>(layers.subspan(cut), encoder.pictures->top(),
+                                                 encoder.pictures->has_gradient(), chunk_rows_,
+                                                 &room_->vectors, room_);
+  encoders_.push_back(std::move(encoder));
+}
+
+void NetworkTower::AddStages(const NetworkPlan& plan, const LayerRows* in, bool learns) {
+  const std::span<const PlannedLayer> trunk = plan.trunk;
+  int state_offset = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= trunk.size(); ++i) {
+    if (i < trunk.size() && !trunk[i].layer.recurrent()) continue;
+    stages_.push_back(std::make_unique<LayerChain>(trunk.subspan(begin, i - begin), in, learns,
+                                                   chunk_rows_, &room_->vectors, room_));
+    if (i == trunk.size()) break;
+    recurrent_.push_back(MakeRecurrentLayer(trunk[i], stages_.back()->top(), state_offset,
+                                            plan.state_floats, room_));
+    state_offset += trunk[i].layer.units * (trunk[i].layer.kind == Layer::Kind::kLstm ? 2 : 1);
+    in = &recurrent_.back()->out();
+    learns = true;
+    begin = i + 1;
+  }
+}
+
+double NetworkTower::flops() const {
+  double flops = 0;
+  for (const Encoder& encoder : encoders_)
+    flops += encoder.pictures->flops() + encoder.vectors->flops();
+  for (const auto& stage : stages_) flops += stage->flops();
+  for (const auto& layer : recurrent_) flops += layer->flops();
+  return flops;
+}
+
+void NetworkTower::Join(int first, int count) {
+  for (const Encoder& encoder : encoders_) {
+    const LayerRows& from = *encoder.vectors->top();
+    for (int row = first; row < first + count; ++row)
+      std::copy_n(from.Row(row), encoder.features,
+                  joined_.data() + std::ptrdiff_t{row} * joined_count_ + encoder.first_feature);
+  }
+}
+
+void NetworkTower::Recur(int stage, const float* parameters) {
+  recurrent_[stage - 1]->Forward(parameters);
+}
+
+void NetworkTower::Forward(int stage, const float* parameters, int first, int count) {
+  if (stage == 0) {
+    for (const Encoder& encoder : encoders_) {
+      encoder.pictures->Forward(parameters, first, count);
+      encoder.vectors->Forward(parameters, first, count);
+    }
+    if (encoders_.size() > 1) Join(first, count);
+  }
+  stages_[stage]->Forward(parameters, first, count);
+}
+
+void NetworkTower::TurnWeights(const float* parameters) {
+  for (const Encoder& encoder : encoders_) {
+    encoder.pictures->TurnWeights(parameters);
+    encoder.vectors->TurnWeights(parameters);
+  }
+  for (const auto& stage : stages_) stage->TurnWeights(parameters);
+}
+
+void NetworkTower::BackwardEncoder(const Encoder& encoder, LayerBackward call) {
+  call.dy = encoder.vectors->Backward(call, false);
+  if (call.dy != nullptr) encoder.pictures->Backward(call, false);
+}
+
+void NetworkTower::Backward(int stage, const LayerBackward& call, bool cooked) {
+  LayerBackward below = call;
+  if (stage + 1 < stages()) below.dy = recurrent_[stage]->d_input(call.first);
+  below.dy = stages_[stage]->Backward(below, cooked);
+  if (below.dy == nullptr) return;
+  if (stage > 0) {
+    float* const to = recurrent_[stage - 1]->d_output(call.first);
+    std::copy_n(below.dy, recurrent_[stage - 1]->d_output(call.first + call.count) - to, to);
+    return;
+  }
+  if (encoders_.size() == 1) return BackwardEncoder(encoders_[0], below);
+  std::copy_n(below.dy, std::ptrdiff_t{call.count} * joined_count_, d_joined_.data());
+  below.dy = room_->vectors.even.data();
+  for (const Encoder& encoder : encoders_) {
+    if (!encoder.has_gradient()) continue;
+    for (std::ptrdiff_t row = 0; row < call.count; ++row)
+      std::copy_n(d_joined_.data() + row * joined_count_ + encoder.first_feature, encoder.features,
+                  below.dy + row * encoder.features);
+    BackwardEncoder(encoder, below);
+  }
+}
+
+void NetworkTower::RecurBack(int stage, const float* parameters, float* gradient) {
+  recurrent_[stage - 1]->Backward(parameters, gradient);
+}
+
+}  // namespace murmurate

@@ -1,0 +1,56 @@
+// Reading a configuration: TOML text and --set into entries, each checked against its rule.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "murmurate/status.h"
+#include "server/schema/config_value.h"
+
+namespace murmurate {
+
+/// Where TOML comes from: a file, or one of the examples built into the executable.
+struct ConfigSource {
+  std::string label;  ///< "cartpole.toml", or "cartpole (built in)"
+  std::string stem;   ///< the run's name when none is set: "cartpole"
+  std::string text;
+  std::string folder = {};  ///< where relative paths in it start; "": the working folder
+};
+
+/// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed"; "set" of
+/// a live run).
+struct ConfigOverride {
+  std::string path, value;
+  std::string origin = "--set";
+};
+
+struct ConfigEntry {
+  ConfigValue value;
+  std::string origin;  ///< "default", "cartpole.toml:7", "--set algorithm.epochs=4"
+};
+
+/// A section [stream.NAME], and the [stream.NAME.field.FIELD] and [stream.NAME.alarm] in it, each
+/// with its place.
+struct ConfigStream {
+  std::string origin;
+  std::map<std::string, std::string> fields;
+  std::string alarm;  ///< "": none
+};
+
+struct ConfigEntries {
+  /// By "section.key", "model.NAME[.algorithm].key" or
+  /// "stream.NAME[.field.FIELD|.alarm].key".
+  std::map<std::string, ConfigEntry> values;
+  std::set<std::string> models;  ///< NAMEs of [model.NAME]
+  std::map<std::string, ConfigStream> streams;
+};
+
+/// Where an entry lies: "section.key"; of a model's own, "model.NAME.key" and
+/// "model.NAME.algorithm.key".
+std::string PathOf(const std::string& section, const std::string& key, const std::string& model);
+
+Status ReadText(const ConfigSource& source, ConfigEntries* entries);
+Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries);
+
+}  // namespace murmurate

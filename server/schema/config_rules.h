@@ -1,0 +1,70 @@
+// ConfigRules: every key of the configuration in one table, with its default. The table drives
+// parsing, --set, the resolved config.toml, and `murmurate check`.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "server/schema/config_value.h"
+
+namespace murmurate {
+
+enum class ValueKind {
+  kBool,
+  kInteger,
+  kNumber,
+  kSchedule,
+  kString,
+  kPath,
+  kPaths,
+  kStrings,
+  kLayers,
+  kSetting,
+  kNumbers,
+  kNames,
+  kDuration,
+  kSpans,
+  kNetwork
+};
+
+/// kPath: a string; a relative one starts from the folder of the file it stands in (of --set: the
+/// working folder), and is held absolute. kPaths: one, or a list of them that may have names ("x:
+/// x.npy"); it is held as a list. kLayers: a list of units (64) and layers in words ("conv
+/// 32 8 4"); it is held as std::vector<std::int64_t> when all are units, else as strings. kSetting:
+/// a number, a schedule or a curriculum. kNumbers: a list of numbers, each in the range. kNames:
+/// one string, or a list of them; it is held as a list. kDuration: "10s"; it is held as it stands.
+/// kSpans: one or several counts, or one or several durations; held as a list of integers or of
+/// strings. kNetwork: one of the choices, or layers as kLayers has them.
+struct ConfigRule {
+  std::string section;
+  std::string key;
+  ValueKind kind;
+  ConfigValue standard;  ///< the default; std::monostate: not set
+  std::string example;   ///< what a message proposes to write
+  std::string meaning;   ///< half a line for `check`
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};  ///< kString: nothing else is accepted
+};
+
+/// As `high`: no bound but that of exact integers; as `low`: anything above 0.
+inline constexpr double kMany = 9e15;
+inline constexpr double kTiny = 1e-12;
+
+const std::vector<ConfigRule>& ConfigRules();
+/// Of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
+/// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
+const std::vector<ConfigRule>& StreamRules();
+/// Null when there is none. [settings] has whatever names it is given, all of one rule.
+const ConfigRule* FindRule(const std::string& section, const std::string& key);
+std::vector<std::string> KeysOf(const std::string& section);
+std::vector<std::string> SectionNames();
+
+/// "an integer from 1 to 4096", "one of \"on\", \"off\"".
+std::string Expectation(const ConfigRule& rule);
+/// "" when `value` suits the rule, else what was expected; integers become numbers where a number
+/// is due.
+std::string Fit(const ConfigRule& rule, ConfigValue* value);
+
+}  // namespace murmurate

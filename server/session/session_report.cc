@@ -1,0 +1,116 @@
+#include "server/session/session_book.h"
+
+namespace murmurate::wire {
+
+std::string ServerSession::TroubleReport::Words() const {
+  if (agents == 0) return "model " + model + ": " + sentence;
+  std::string words = "agent " + std::to_string(agent) + " of model " + model + ": " + sentence;
+  if (agents > 1) words += " (the same of " + std::to_string(agents - 1) + " more agents)";
+  return words;
+}
+
+std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
+  std::vector<ActorReport> reports;
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.heard_here) continue;
+    ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
+    if (sender.cut_off()) report.health = Sender::Health::kGone;
+    report.agents = sender.agents();
+    report.trajectories = sender.trajectories;
+    report.refused = sender.refused;
+    for (const auto& [model, share] : sender.shares) {
+      report.steps += sender.Steps(share);
+      report.dropped_steps += share.pinged_dropped;
+      report.waited_ns += share.waited_ns;
+      report.played_ns += share.played_ns;
+    }
+    for (const PingTrouble& trouble : sender.troubles) {
+      if (sender.gone() || trouble.model >= sender.models.size()) continue;
+      report.troubles.push_back({book_->pools[sender.models[trouble.model]].model.welcome.name,
+                                 trouble.agent, trouble.agents, trouble.sentence});
+    }
+    report.silent_ns = now_ns - sender.last_heard_ns;
+    report.staleness = sender.staleness;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+std::vector<ServerSession::RefusedActor> ServerSession::RefusedActors(std::int64_t now_ns) const {
+  std::vector<RefusedActor> refused;
+  for (const RefusedActor& actor : book_->refused_actors) {
+    if (now_ns - actor.last_ns <= book_->limits.gone_after_ns) refused.push_back(actor);
+  }
+  return refused;
+}
+
+const std::array<std::uint64_t, kRefusalCount>& ServerSession::refusals() const {
+  return book_->refusals;
+}
+
+std::uint64_t ServerSession::duplicates() const { return book_->duplicates; }
+
+std::uint64_t ServerSession::EnvironmentSteps(std::uint32_t model) const {
+  return book_->EnvironmentSteps(model);
+}
+
+std::uint64_t ServerSession::Book::EnvironmentSteps(std::uint32_t model) const {
+  std::uint64_t steps = old_steps[model];
+  for (const auto& [id, sender] : senders) {
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end()) steps += sender.Steps(share->second);
+  }
+  return steps;
+}
+
+std::uint64_t ServerSession::DroppedSteps(std::uint32_t model) const {
+  std::uint64_t steps = book_->old_dropped[model];
+  for (const auto& [id, sender] : book_->senders) {
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end()) steps += share->second.pinged_dropped;
+  }
+  return steps;
+}
+
+int ServerSession::live_agents(std::uint32_t model) const {
+  std::size_t agents = 0;
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.live()) continue;
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats().size();
+  }
+  return static_cast<int>(agents);
+}
+
+int ServerSession::finished_agents(std::uint32_t model) const {
+  std::size_t agents = 0;
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.live()) continue;
+    const auto share = sender.shares.find(model);
+    if (share == sender.shares.end() || share->second.idle || share->second.held() > 0) continue;
+    agents += share->second.seats().size();
+  }
+  return static_cast<int>(agents);
+}
+
+ServerSession::Waits ServerSession::ActorWaits(std::uint32_t model) const {
+  Waits waits;
+  for (const auto& [id, sender] : book_->senders) {
+    const auto share = sender.shares.find(model);
+    if (share == sender.shares.end()) continue;
+    waits.waited_ns += share->second.waited_ns;
+    waits.played_ns += share->second.played_ns;
+  }
+  return waits;
+}
+
+bool ServerSession::any_here() const { return book_->present > 0; }
+
+bool ServerSession::any_lockstep() const {
+  for (const auto& [id, sender] : book_->senders) {
+    if (!sender.gone() && sender.pace == Pace::kLockstep) return true;
+  }
+  return false;
+}
+
+}  // namespace murmurate::wire

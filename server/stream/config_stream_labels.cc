@@ -1,0 +1,146 @@
+// What [stream.NAME] says of labels that come later: label_topic and the keys that go with it.
+#include <algorithm>
+#include <utility>
+
+#include "server/stream/config_stream_keys.h"
+#include "server/stream/forecast_text.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// Without label_topic.
+Status RefuseLabelKeys(const StreamKeys& keys) {
+  for (const char* key : {"id", "label_window", "label_header"})
+    if (keys.Given(key))
+      return keys.Superfluous(key,
+                              "no labels come later; take it out, or write for example "
+                              "label_topic = \"lab/{device}/result\"");
+  return {};
+}
+
+/// What makes no sense where each row has a label of its own.
+Status CheckBeside(const StreamKeys& keys, const StreamSettings& stream) {
+  if (!stream.listen.empty())
+    return keys.Superfluous("listen",
+                            "labels come over a broker, and a stream that listens has no place for "
+                            "them; take one of the two out, it or label_topic");
+  if (!std::holds_alternative<std::monostate>(keys.Entry("horizon").value))
+    return keys.Superfluous("horizon",
+                            "with label_topic the label of that very row is forecast; take one of "
+                            "the two out");
+  if (keys.Given("every"))
+    return keys.Superfluous("every",
+                            "with label_topic each message has an id and is a row; take one of the "
+                            "two out");
+  if (keys.Given("season"))
+    return keys.Superfluous("season",
+                            "with label_topic the naive forecast is the last label; take one of "
+                            "the two out");
+  if (stream.recurrent && keys.Text("state") == "per-device")
+    return keys.Refuse("state",
+                       "\"window\", because a label that comes late cannot be learned from a state "
+                       "that has gone on; write state = \"window\"");
+  if (stream.payload.format == PayloadFormat::kFloats)
+    return keys.Refuse("format",
+                       "one that has room for an id, because a sample and its label find each "
+                       "other by it; write format = \"json\", \"csv\" or \"flatbuffer\"");
+  if (!keys.Given("id"))
+    return InvalidArgument(keys.Place("label_topic") +
+                           "nothing says which sample a label is for; write for example id = "
+                           "\"/id\"");
+  if (stream.payload.format == PayloadFormat::kFlatBuffer && keys.Text("id") != "id")
+    return keys.Refuse("id", "\"id\", because a FlatBuffer has it there; write that");
+  return {};
+}
+
+Status ReadTopic(const StreamKeys& keys, StreamSettings* stream) {
+  const bool beside = keys.Given("device");
+  auto topic = TopicPattern::Parse(keys.Text("label_topic"), beside);
+  if (!topic.ok()) return keys.Blame("label_topic", topic.status());
+  const TopicPattern& subscribe = stream->subscribe;
+  if (beside && topic->has_device() && subscribe.has_device())
+    return keys.Superfluous("device",
+                            "subscribe and label_topic have a {device} that says who sends; take "
+                            "it out");
+  const bool sample_names = subscribe.has_device() || beside;
+  if (sample_names && !topic->has_device() && !beside)
+    return keys.Refuse("label_topic",
+                       "one with {device}, because nothing else says whose a label is; write for "
+                       "example \"lab/{device}/result\", or say where the payload has it: device = "
+                       "\"/device\"");
+  if (!sample_names && topic->has_device())
+    return keys.Refuse("label_topic",
+                       "no {device}, because nothing says whose a sample is; take it out, or write "
+                       "{device} in subscribe, too");
+  if (topic->Meets(subscribe))
+    return keys.Refuse(
+        "label_topic",
+        "topics that subscribe does not read, too; choose others for one of the two");
+  for (const auto& [key, answer] :
+       {std::pair{"publish", &stream->publish}, std::pair{"metrics", &stream->metrics},
+        std::pair{"committed", &stream->committed}})
+    if (*answer && (*answer)->Meets(*topic))
+      return keys.Refuse(key, "a topic that label_topic does not read; choose another");
+  if (const auto status = TopicTemplate::Parse(keys.Text("status"), subscribe);
+      keys.Given("status") && status.ok() && status->Meets(*topic))
+    return keys.Refuse("status", "a topic that label_topic does not read; choose another");
+  stream->link.subscriptions.push_back({topic->filter(), keys.Integer("qos")});
+  stream->labels = StreamLabelSettings{*std::move(topic), {}};
+  return {};
+}
+
+Status ReadTargets(const ConfigEntries& entries, const StreamKeys& keys, StreamSettings* stream) {
+  ForecastSettings& forecast = stream->forecast;
+  PayloadSettings& payload = stream->labels->payload;
+  forecast.horizons = {0};
+  const Strings names = *keys.Get<Strings>("target");
+  for (const std::string& name : names) {
+    if (std::ranges::find(forecast.fields, name, &StreamField::name) != forecast.fields.end())
+      return keys.Refuse(
+          "target", "what labels alone say, because a sample has no label yet; take \"" + name +
+                        "\" out of fields, or take label_topic out");
+    if (std::ranges::find(forecast.labels, name, &StreamField::name) != forecast.labels.end())
+      return keys.Refuse("target", "each target once; take one of the two out");
+    if (Status status = CheckTargetName(name); !status.ok()) return keys.Blame("target", status);
+    auto field = ReadStreamField(entries, stream->name, name);
+    if (!field.ok()) return field.status();
+    forecast.targets.push_back(static_cast<int>(forecast.fields.size() + forecast.labels.size()));
+    forecast.labels.push_back({name, field->unit});
+    payload.fields.push_back(*std::move(field));
+  }
+  return {};
+}
+
+Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
+  PayloadSettings& payload = stream->labels->payload;
+  payload.format = stream->payload.format;
+  payload.separator = stream->payload.separator;
+  payload.max_bytes = stream->payload.max_bytes;
+  payload.id = stream->payload.id;
+  payload.header = *keys.Get<Strings>("label_header");
+  if (!stream->labels->topic.has_device()) payload.device = keys.Get<std::string>("device");
+  if (keys.Given("label_header") && payload.format != PayloadFormat::kCsv)
+    return keys.Superfluous("label_header",
+                            "only CSV has columns; take it out, or write format = \"csv\"");
+  const auto reader = PayloadReader::Make(payload);
+  if (reader.ok()) return {};
+  return InvalidArgument(keys.Place("label_topic") +
+                         "of a label (its header is label_header): " + reader.status().message());
+}
+
+}  // namespace
+
+Status ReadStreamLabels(const ConfigEntries& entries, const StreamKeys& keys,
+                        StreamSettings* stream) {
+  if (!keys.Given("label_topic")) return RefuseLabelKeys(keys);
+  MURMURATE_RETURN_IF_ERROR(CheckBeside(keys, *stream));
+  MURMURATE_RETURN_IF_ERROR(ReadTopic(keys, stream));
+  MURMURATE_RETURN_IF_ERROR(ReadTargets(entries, keys, stream));
+  stream->forecast.label_window = keys.Integer("label_window");
+  return ReadPayload(keys, stream);
+}
+
+}  // namespace murmurate

@@ -1,7 +1,0 @@
-#include "shared/compute/gemm.h"
-
-namespace murmurate {
-
-void Gemm(const GemmCall& call) { BestDenseKernels().gemm(call); }
-
-}  // namespace murmurate

@@ -1,0 +1,311 @@
+#include "shared/inference/action_head.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+using Kind = ActionPart::Kind;
+using Mode = ActSettings::Mode;
+
+constexpr float kLog2 = std::numbers::ln2_v<float>;
+constexpr float kHalfLogTwoPi = 0.918938533f;
+constexpr float kNothing = -0.0f;  // -0 + x is x, bit for bit
+constexpr float kFarthest = 1e9f;  // in deviations: its square is still a float
+
+/// exp(x) to 1e-15 of it, x held within [-700, 700], by additions,
+/// products and one conversion: the same bits wherever it runs, which a libm that picks its own
+/// code for the processor does not promise.
+double PortableExp(double x) {
+  x = std::clamp(x, -700.0, 700.0);
+  const double n = std::floor(x * std::numbers::log2e + 0.5);
+  // ln 2 in two parts, the first of which times n is exact.
+  const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
+  double sum = 1;
+  for (int i = 13; i > 0; --i) sum = 1 + sum * r / i;  // Taylor: |r| <= 0.35, the rest < 1e-17
+  return std::ldexp(sum, static_cast<int>(n));
+}
+
+/// One number of a continuous part.
+struct Gaussian {
+  float mean, log_deviation;
+  bool squashed;
+
+  float LogProbability(float sample) const {
+    const float scaled = (sample - mean) * std::exp(-log_deviation);
+    const float z = std::clamp(scaled, -kFarthest, kFarthest);
+    const float log_density = -0.5f * z * z - log_deviation - kHalfLogTwoPi;
+    return squashed ? log_density - LogSlope(sample) : log_density;
+  }
+  /// log(1 - tanh(u)^2) = 2 (log 2 - u - softplus(-2 u)).
+  static float LogSlope(float u) {
+    u = std::abs(std::clamp(u, -1e6f, 1e6f));  // it is even
+    return 2 * (kLog2 - u - std::log1p(std::exp(-2 * u)));
+  }
+};
+
+/// `temperature` widens the deviation: N^(1/T) has the variance T sigma^2.
+Gaussian GaussianOf(const ActionLayout& layout, const ActionPart& part, const ActionHead::Row& row,
+                    int i, float temperature) {
+  const float* const means = row.outputs + part.first_output;
+  const float log_deviation = part.first_deviation < 0
+                                  ? means[part.count + i]
+                                  : row.log_deviations[part.first_deviation + i];
+  return {
+      means[i],
+      std::clamp(log_deviation, kMinLogDeviation, kMaxLogDeviation) + 0.5f * std::log(temperature),
+      layout.settings().squashed};
+}
+
+const std::uint8_t* MaskOf(const ActionPart& part, const std::uint8_t* mask) {
+  return mask == nullptr ? nullptr : mask + part.first_mask_byte;
+}
+
+float ChooseDiscrete(const ActionPart& part, const ActionHead::Row& row,
+                     const ActSettings& settings, Random& random, std::int32_t* action) {
+  const float* logits = row.outputs + part.first_output;
+  const std::uint8_t* mask = MaskOf(part, row.mask);
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const std::size_t n = static_cast<std::size_t>(part.choices[i]);
+    const ActionChoice choice = ChooseAllowed({logits, n}, mask, settings, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+    logits += n;
+    if (mask != nullptr) mask += n;
+  }
+  return log_prob;
+}
+
+/// A switch is a choice between the logits 0 and l.
+float ChooseBinary(const ActionPart& part, const ActionHead::Row& row, const ActSettings& settings,
+                   Random& random, std::int32_t* action) {
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const float logits[] = {0, row.outputs[part.first_output + i]};
+    const ActionChoice choice = ChooseAction(logits, settings, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+  }
+  return log_prob;
+}
+
+float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
+                       const ActionHead::Row& row, const ActSettings& settings, Random& random,
+                       std::int32_t* action) {
+  MURMURATE_CHECK(settings.mode != Mode::kEpsilon, "epsilon is for choices, not for numbers");
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const Gaussian gaussian = GaussianOf(layout, part, row, i, settings.temperature);
+    float sample = gaussian.mean;
+    if (settings.mode == Mode::kSample)
+      sample += std::exp(gaussian.log_deviation) * static_cast<float>(random.Normal());
+    action[i] = std::bit_cast<std::int32_t>(sample);
+    log_prob += gaussian.LogProbability(sample);
+  }
+  return log_prob;
+}
+
+/// Of the samples that ToGame puts within the bounds.
+struct SampleRange {
+  float low, high;
+};
+
+SampleRange RangeOf(const ActionPart& part, int i) {
+  if (part.scales.empty()) return {part.low[i], part.high[i]};
+  return {part.scales[i].ToSample(part.low[i]), part.scales[i].ToSample(part.high[i])};
+}
+
+/// Squashed: so that tanh(sample) is uniform in (-1, 1).
+float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Random& random,
+                        std::int32_t* action) {
+  double log_prob = 0;
+  for (int i = 0; i < part.count; ++i) {
+    double sample;
+    if (layout.settings().squashed) {
+      sample = std::atanh(2 * (random.Uniform() + 0x1p-25) - 1);
+      log_prob -= std::numbers::ln2;
+    } else if (part.low.empty()) {
+      sample = random.Normal();
+      log_prob -= 0.5 * sample * sample + kHalfLogTwoPi;
+    } else {
+      const SampleRange range = RangeOf(part, i);
+      const double width = double{range.high} - range.low;
+      sample = range.low + width * random.Uniform();
+      log_prob -= std::log(width);
+    }
+    action[i] = std::bit_cast<std::int32_t>(static_cast<float>(sample));
+  }
+  return static_cast<float>(log_prob);
+}
+
+float UniformPart(const ActionLayout& layout, const ActionPart& part, const std::uint8_t* mask,
+                  Random& random, std::int32_t* action) {
+  if (part.kind == Kind::kContinuous) return UniformContinuous(layout, part, random, action);
+  const std::uint8_t* allowed = part.kind == Kind::kDiscrete ? MaskOf(part, mask) : nullptr;
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    const int n = part.kind == Kind::kDiscrete ? part.choices[i] : 2;
+    const ActionChoice choice = ChooseUniformAllowed(n, allowed, random);
+    action[i] = choice.action;
+    log_prob += choice.log_prob;
+    if (allowed != nullptr) allowed += n;
+  }
+  return log_prob;
+}
+
+/// Of a sample that UniformContinuous might have drawn.
+float UniformLogProbability(const ActionLayout& layout, const ActionPart& part, int i,
+                            float sample) {
+  if (layout.settings().squashed) return -kLog2;
+  if (part.low.empty()) return -0.5f * sample * sample - kHalfLogTwoPi;
+  const SampleRange range = RangeOf(part, i);
+  if (sample < range.low || sample > range.high) return kForbiddenLogProbability;
+  return -std::log(range.high - range.low);
+}
+
+float NumberLogProbability(const ActionLayout& layout, const ActionPart& part,
+                           const ActionHead::Row& row, const ActSettings& settings, int i,
+                           float sample) {
+  if (settings.mode == Mode::kUniform) return UniformLogProbability(layout, part, i, sample);
+  return GaussianOf(layout, part, row, i, settings.temperature).LogProbability(sample);
+}
+
+float PartLogProbability(const ActionLayout& layout, const ActionPart& part,
+                         const ActionHead::Row& row, const ActSettings& settings,
+                         const std::int32_t* action) {
+  const float* logits = row.outputs == nullptr ? nullptr : row.outputs + part.first_output;
+  const std::uint8_t* mask = MaskOf(part, row.mask);
+  float log_prob = kNothing;
+  for (int i = 0; i < part.count; ++i) {
+    if (part.kind == Kind::kContinuous) {
+      log_prob +=
+          NumberLogProbability(layout, part, row, settings, i, std::bit_cast<float>(action[i]));
+      continue;
+    }
+    if (part.kind == Kind::kBinary) {
+      const float two[] = {0, logits == nullptr ? 0 : logits[i]};
+      log_prob += LogProbabilityAllowed(two, nullptr, settings, action[i]);
+      continue;
+    }
+    const std::size_t n = static_cast<std::size_t>(part.choices[i]);
+    log_prob += LogProbabilityAllowed({logits, n}, mask, settings, action[i]);
+    if (logits != nullptr) logits += n;
+    if (mask != nullptr) mask += n;
+  }
+  return log_prob;
+}
+
+float GameNumber(const ActionPart& part, int i, bool squashed, float sample) {
+  if (part.low.empty()) return sample;
+  const float low = part.low[i], high = part.high[i];
+  if (!part.scales.empty())
+    return static_cast<float>(std::clamp<double>(part.scales[i].ToGame(sample), low, high));
+  if (!squashed) return std::clamp(sample, low, high);
+  const double e = PortableExp(-2 * double{sample});
+  const double share = 0.5 * ((1 - e) / (1 + e) + 1);  // of tanh
+  return std::clamp(static_cast<float>(low + share * (double{high} - low)), low, high);
+}
+
+/// A sample that GameNumber gives as `number`; held off the ends, which no sample squashes to.
+float SampleOf(const ActionPart& part, int i, bool squashed, float number) {
+  if (part.low.empty()) return number;
+  const double low = part.low[i], high = part.high[i];
+  number = std::clamp(number, part.low[i], part.high[i]);
+  if (!part.scales.empty()) return part.scales[i].ToSample(number);
+  if (!squashed) return number;
+  const double unit = 2 * (number - low) / (high - low) - 1;
+  return static_cast<float>(std::atanh(std::clamp(unit, -1 + 1e-6, 1 - 1e-6)));
+}
+
+}  // namespace
+
+ActionHead::ActionHead(ActionLayout layout) : layout_(std::move(layout)) {}
+
+float ActionHead::Choose(const Row& row, const ActSettings& settings, Random& random,
+                         std::int32_t* action) const {
+  if (settings.mode == Mode::kUniform) return ChooseUniform(row.mask, random, action);
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts()) {
+    std::int32_t* const words = action + part.first_word;
+    if (part.kind == Kind::kDiscrete) {
+      log_prob += ChooseDiscrete(part, row, settings, random, words);
+    } else if (part.kind == Kind::kBinary) {
+      log_prob += ChooseBinary(part, row, settings, random, words);
+    } else {
+      log_prob += ChooseContinuous(layout_, part, row, settings, random, words);
+    }
+  }
+  return log_prob;
+}
+
+float ActionHead::ChooseUniform(const std::uint8_t* mask, Random& random,
+                                std::int32_t* action) const {
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts())
+    log_prob += UniformPart(layout_, part, mask, random, action + part.first_word);
+  return log_prob;
+}
+
+float ActionHead::LogProbability(const Row& row, const ActSettings& settings,
+                                 const std::int32_t* action) const {
+  float log_prob = kNothing;
+  for (const ActionPart& part : layout_.parts())
+    log_prob += PartLogProbability(layout_, part, row, settings, action + part.first_word);
+  return std::max(log_prob, kForbiddenLogProbability);
+}
+
+void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
+  const bool squashed = layout_.settings().squashed;
+  for (const ActionPart& part : layout_.parts()) {
+    for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
+      game[word] = part.kind != Kind::kContinuous
+                       ? action[word]
+                       : std::bit_cast<std::int32_t>(
+                             GameNumber(part, i, squashed, std::bit_cast<float>(action[word])));
+    }
+  }
+}
+
+void ActionHead::FromGame(const std::int32_t* game, const std::int32_t* chosen,
+                          std::int32_t* action) const {
+  const bool squashed = layout_.settings().squashed;
+  for (const ActionPart& part : layout_.parts()) {
+    for (int i = 0, word = part.first_word; i < part.count; ++i, ++word) {
+      const float number = std::bit_cast<float>(game[word]);
+      if (part.kind != Kind::kContinuous) {
+        action[word] = game[word];
+      } else if (chosen != nullptr &&
+                 GameNumber(part, i, squashed, std::bit_cast<float>(chosen[word])) == number) {
+        action[word] = chosen[word];
+      } else {
+        action[word] = std::bit_cast<std::int32_t>(SampleOf(part, i, squashed, number));
+      }
+    }
+  }
+}
+
+Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings) {
+  const bool continuous = std::ranges::any_of(
+      layout.parts(), [](const auto& p) { return p.kind == Kind::kContinuous; });
+  if (settings.mode == Mode::kGaussian || settings.mode > Mode::kUniform)
+    return InvalidData("the act settings ask for a mode that this version does not play");
+  if (settings.mode == Mode::kEpsilon && continuous)
+    return InvalidData(
+        "the act settings are epsilon-greedy but the action has continuous parts: "
+        "sample them");
+  if (!(settings.epsilon >= 0 && settings.epsilon <= 1))
+    return InvalidData("the act settings have an epsilon outside 0 to 1");
+  if (settings.temperature > 0 && std::isfinite(settings.temperature) &&
+      std::isfinite(1.0f / settings.temperature)) {
+    return Status();
+  }
+  return InvalidData("the act settings have a temperature that is not above 0");
+}
+
+}  // namespace murmurate
