@@ -8,6 +8,7 @@
 #include "server/daemon/run_log.h"
 #include "server/daemon/signals.h"
 #include "server/operate/admin.h"
+#include "server/operate/checkpoint_shelf.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/shard_report.h"
 #include "server/parameters/parameter_server.h"
@@ -57,6 +58,7 @@ class ShardFiles {
   Status ResumeAll(ParameterServer* server) const {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder_ + "/models", error)) {
+      SweepCrash(entry.path().string() + "/checkpoints");
       if (CheckpointSteps(entry.path().string()).empty()) continue;  // it died before the first
       auto found = ReadNewestCheckpoint(entry.path().string(), log_);
       if (!found.ok()) return found.status();
@@ -73,6 +75,11 @@ class ShardFiles {
   std::function<void(const std::string& model, std::shared_ptr<const SavedState>)> on_kept;
 
  private:
+  /// Removes what a shard that was killed had half written.
+  static void SweepCrash(const std::string& shelf) {
+    const auto lock = ShelfLock::Take(shelf);
+    if (lock.ok()) SweepUnfinished(shelf);
+  }
   std::string FolderOf(const std::string& model) const {
     const std::string folder = folder_ + "/models/" + model;
     std::error_code error;

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,6 +17,17 @@ sigset_t SetOf(std::initializer_list<int> numbers) {
   sigemptyset(&set);
   for (const int number : numbers) sigaddset(&set, number);
   return set;
+}
+
+/// Lets a second signal end the process. The kernel signals the death of a parent (children.h) for
+/// each of its threads, so it is first told that one was enough, and what came twice is dropped.
+void LetASecondSignalEnd() {
+  prctl(PR_SET_PDEATHSIG, 0);
+  const sigset_t terminate = SetOf({SIGTERM});
+  const timespec none{};
+  while (sigtimedwait(&terminate, nullptr, &none) > 0) continue;
+  const sigset_t set = SetOf({SIGINT, SIGTERM, SIGHUP});
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 }  // namespace
@@ -41,8 +53,7 @@ Signals::Event Signals::Wait(int timeout_ms) {
   signalfd_siginfo info;
   if (read(signal_fd_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD) return Event::kChild;
-    const sigset_t set = SetOf({SIGINT, SIGTERM, SIGHUP});
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    LetASecondSignalEnd();
     return Event::kSignal;
   }
   wake_.Clear();

@@ -25,7 +25,7 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   /// Waits at most `timeout_ms` (-1: for ever). After the first kSignal a second SIGINT or SIGTERM
-  /// ends the process at once, whatever it is doing.
+  /// ends the process at once, whatever it is doing; the death of its parent counts once.
   Event Wait(int timeout_ms);
 
   /// Any thread: the run is over. The first request stays.

@@ -187,7 +187,8 @@ TEST_F(KilledTogether, WhatIsLeftOfTwoLearnersAndAShardLearnsOn) {
   train->Send(SIGINT);
   EXPECT_EQ(train->Wait(kPatience), 0) << train->Errors();
   EXPECT_TRUE(ProcessesOf(place_).empty());
-  EXPECT_EQ(place_.LeftBehind(), "");
+  EXPECT_EQ(place_.LeftBehind(), "") << train->Errors() << place_.Read(run_ + "/log.txt")
+                                     << place_.Read(run_ + "/shard-0/log.txt");
 }
 
 }  // namespace

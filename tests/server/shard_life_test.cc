@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/server/corners.h"
@@ -53,6 +54,22 @@ TEST_F(ShardLife, AShardWaitsForItsFirstWorkerAndEndsWithItsLast) {
   EXPECT_EQ(learner.code, 0) << learner.errors;
   EXPECT_EQ(shard.Wait(20), 0) << shard.Errors();
   EXPECT_TRUE(shard.Says("its last worker has left, so this shard ends")) << shard.Output();
+  EXPECT_EQ(place_.LeftBehind(), "");
+}
+
+TEST_F(ShardLife, WhatAKilledOneHadHalfWrittenIsRemovedWhenItGoesOn) {
+  {
+    Process shard(place_.path(), Shard());
+    EXPECT_EQ(RunMurmurate(place_.path(), Learner("4")).code, 0);
+    ASSERT_EQ(shard.Wait(20), 0) << shard.Errors();
+  }
+  const std::string half = "runs/r-shard-0/models/default/checkpoints/.tmp-step-000000999999";
+  ASSERT_TRUE(std::filesystem::create_directory(place_.path() + '/' + half));
+  place_.Write(half + "/weights.safetensors", "half");
+  Process shard(place_.path(), Shard());
+  ASSERT_TRUE(shard.Says("it ends with its last worker, or by Ctrl+C")) << shard.Errors();
+  shard.Send(SIGTERM);
+  EXPECT_EQ(shard.Wait(20), 0) << shard.Errors();
   EXPECT_EQ(place_.LeftBehind(), "");
 }
 
