@@ -1,5 +1,5 @@
 // Signals in processes of their own.
-#include "server/signals.h"
+#include "server/daemon/signals.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
