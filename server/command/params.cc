@@ -58,7 +58,7 @@ class ShardFiles {
   Status ResumeAll(ParameterServer* server) const {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder_ + "/models", error)) {
-      SweepCrash(entry.path().string() + "/checkpoints");
+      RemoveHalfWritten(entry.path().string() + "/checkpoints");
       if (CheckpointSteps(entry.path().string()).empty()) continue;  // it died before the first
       auto found = ReadNewestCheckpoint(entry.path().string(), log_);
       if (!found.ok()) return found.status();
@@ -75,10 +75,10 @@ class ShardFiles {
   std::function<void(const std::string& model, std::shared_ptr<const SavedState>)> on_kept;
 
  private:
-  /// Removes what a shard that was killed had half written.
-  static void SweepCrash(const std::string& shelf) {
-    const auto lock = ShelfLock::Take(shelf);
-    if (lock.ok()) SweepUnfinished(shelf);
+  /// Removes what a killed shard was writing when it died.
+  static void RemoveHalfWritten(const std::string& checkpoints) {
+    const auto lock = ShelfLock::Take(checkpoints);
+    if (lock.ok()) SweepUnfinished(checkpoints);
   }
   std::string FolderOf(const std::string& model) const {
     const std::string folder = folder_ + "/models/" + model;

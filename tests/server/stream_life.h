@@ -130,10 +130,12 @@ class StreamingRounds : public ::testing::Test {
   void Publish(const std::string& device, const nlohmann::json& payload) {
     probe_->link->Publish("sensors/" + device + "/data", payload.dump(), 1);
   }
-  /// Returns when all messages published before have come: a mark of another client comes last.
+  /// Returns when all messages published before have come: the broker has acknowledged those of the
+  /// probe, and then a mark of another client comes last.
   void Settle(Life* life) {
     const std::string mark = std::to_string(++marks_);
     ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));
+    ASSERT_TRUE(Until(life, [&] { return probe_->link->in_flight() == 0; }));
     for (int i = 0; i < 3; ++i) life->stream->PollOnce(1);  // what it published is written
     marker_->link->Publish("sensors/mark", mark, 1);
     ASSERT_TRUE(Until(life, [&] {
