@@ -1,5 +1,5 @@
 // LayerChain: layers that run one after the other, a bounded number of rows at a time, so that what
-// one layer wrote the next finds in the cache; inside shared/network only.
+// one layer wrote the next finds in the cache; inside server/network only.
 #pragma once
 
 #include <memory>

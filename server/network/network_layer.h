@@ -1,4 +1,4 @@
-// NetworkLayer: one layer of a plan at work on the learner; inside shared/network only. There is
+// NetworkLayer: one layer of a plan at work on the learner; inside server/network only. There is
 // one kind of layer for each line of shared/model/layer.h (flatten needs none: rows are contiguous
 // and NHWC already). LayerChain runs them one after the other.
 #pragma once

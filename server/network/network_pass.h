@@ -1,5 +1,5 @@
 // NetworkPass: policy and critic of a spec with what they keep of the rows that go through them:
-// the work of one thread; inside shared/network only.
+// the work of one thread; inside server/network only.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// NetworkShare: one thread's share of the rows of an ActorCritic; inside shared/network only.
+// NetworkShare: one thread's share of the rows of an ActorCritic; inside server/network only.
 //
 // The sequences of a minibatch are cut into nearly equal runs, one a share (rows that are
 // independent are sequences of one step); the first shares have the odd ones. Rows are time-major,

@@ -1,4 +1,4 @@
-// NetworkTower: one network of a plan, from the sources to its features; inside shared/network
+// NetworkTower: one network of a plan, from the sources to its features; inside server/network
 // only. Recurrent layers cut it into stages: a stage takes rows a chunk at a time, a recurrent
 // layer between two of them takes all rows of the minibatch.
 //

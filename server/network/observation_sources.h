@@ -1,6 +1,6 @@
 // ObservationSources: rows of observations made into what the first layers take: bytes for a
 // convolution as they lie, other bytes widened to numbers in 0..1, categories one-hot, numbers
-// normalized when the model says so; inside shared/network only.
+// normalized when the model says so; inside server/network only.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Matrix products in double whose bits depend on the numbers alone: not on the instruction set, the
-// threads or how the work was cut; inside shared/network only.
+// threads or how the work was cut; inside server/network only.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Orthonormal vectors drawn uniformly (Haar measure), the same on every machine; inside
-// shared/network only.
+// server/network only.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // RecurrentLayer: an LSTM or a GRU over the whole sequences of a minibatch; backward is
-// backpropagation through all their steps. Inside shared/network only.
+// backpropagation through all their steps. Inside server/network only.
 #pragma once
 
 #include <memory>
