@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 # Inside the house a room is a library of its own; a user links one file, with the objects of all of
 # the client's rooms. What a program does not call, the linker leaves out.
 add_library(murmurate_client_archive STATIC)
-foreach(room core model experience transport compute_client wire policy weights client)
+foreach(room core model trajectory transport compute_client wire policy weights client)
   target_sources(murmurate_client_archive PRIVATE $<TARGET_OBJECTS:murmurate_${room}>)
 endforeach()
 set_target_properties(murmurate_client_archive PROPERTIES

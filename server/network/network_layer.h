@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "server/compute/layer_gradient_kernels.h"
-#include "server/network/epilogues.h"
+#include "shared/inference/epilogues.h"
 #include "server/network/sequences.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/network/epilogues.h"
+#include "shared/inference/epilogues.h"
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
 
