@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "server/compute/layer_gradient_kernels.h"
-#include "shared/inference/epilogues.h"
 #include "server/network/sequences.h"
 #include "shared/core/aligned_floats.h"
+#include "shared/inference/epilogues.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "shared/inference/epilogues.h"
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
+#include "shared/inference/epilogues.h"
 
 namespace murmurate {
 namespace {
