@@ -39,7 +39,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/compute", {"shared/compute"}},
       {"server/network", {"shared/model", "shared/inference", "server/compute"}},
       {"server/experience", {"shared/model", "shared/trajectory"}},
-      {"server/session", {"shared/wire"}},
+      {"server/session", {"server/experience", "shared/wire"}},
       {"server/data", {"shared/model", "server/experience"}},
       {"server/ingest", {"server/experience", "server/session", "shared/transport"}},
       {"server/collective", {}},
