@@ -24,7 +24,7 @@ struct Ran {
   std::string output;  ///< stdout and stderr
 };
 
-Ran Run(const std::string& command) {
+Ran RunShell(const std::string& command) {
   Ran ran;
   std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return ran;
@@ -36,7 +36,7 @@ Ran Run(const std::string& command) {
 }
 
 Ran RunScript(const std::string& name, const std::string& arguments) {
-  return Run("python3 '" + SourceFile("scripts/" + name) + "' " + arguments);
+  return RunShell("python3 '" + SourceFile("scripts/" + name) + "' " + arguments);
 }
 
 std::string ReadAll(const fs::path& path) {
@@ -144,10 +144,10 @@ TEST_F(Measurements, BecomeATableForEachSubjectWithCommandFigureAndDate) {
 }
 
 TEST_F(Measurements, ThatABenchPrintsReplaceTheirRowsAndTheOthersAreAdded) {
-  const Ran ran =
-      Run("printf 'p50: 0.25 us, limit 0.5 us, ratio 0.50, target 0.4 us: met\\n"
-          "p99: 9 us, two threads, target 3: MISSED\\nno figure\\n' | python3 '" +
-          SourceFile("scripts/write-measurements.py") + "' record Act --processor Old" + root());
+  const Ran ran = RunShell(
+      "printf 'p50: 0.25 us, limit 0.5 us, ratio 0.50, target 0.4 us: met\\n"
+      "p99: 9 us, two threads, target 3: MISSED\\nno figure\\n' | python3 '" +
+      SourceFile("scripts/write-measurements.py") + "' record Act --processor Old" + root());
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("passed over: no figure"));
   const std::string rows = Read("docs/measurements/performance.csv");
