@@ -32,17 +32,18 @@ HEAD = {
     "performance": f"""# Performance
 
 {GENERATED}
-Each figure was measured by the command above its table. Limits are what the machine can do at best, measured in the
-same run; only ratios and medians mean anything, each for its processor: a ratio to FMA peak, of wide to narrow vectors
-or of two threads to one is the processor's as much as the program's. Several figures in a row are runs of the same
-command. Build first (`scripts/build.sh release`), with nothing else running.
+Each figure was measured by the command above its table or in its row; a row without one continues the row above. Limits
+are what the machine can do at best, measured in the same run; only ratios and medians mean anything, each for its
+processor: a ratio to FMA peak, of wide to narrow vectors or of two threads to one is the processor's as much as the
+program's. Several figures in a cell are runs of the same command. `bench_NAME` is in `build/release/bench`; build first
+(`scripts/build.sh release`), with nothing else running.
 """,
     "results": f"""# Results
 
 {GENERATED}
-What is learned, in how many steps, and what survives which failures. Each figure was measured by the command above
-its table; several figures in a row are seeds or runs of the same command. How fast it is stands in
-[performance.md](performance.md).
+What is learned, in how many steps, and what survives which failures. Each figure was measured by the command above its
+table or in its row; a row without one continues the row above. Several figures in a cell are seeds or runs of the same
+command. [performance.md](performance.md) says how fast it is.
 """,
 }
 LINE = re.compile(r"^(?P<what>.+?): (?P<figure>\S.*?)"
@@ -72,17 +73,17 @@ class Measurements:
             if entry["subject"] == subject:
                 return entry["page"]
         known = ", ".join(entry["subject"] for entry in self.subjects)
-        sys.exit(f"{subject}: no subject of docs/measurements/subjects.csv; expected one of {known}")
+        sys.exit(f"{subject}: no subject of docs/measurements/subjects.csv; expected one of "
+                 f"{known}")
 
 
 def table(rows):
     """One table: columns that no row fills are left out."""
-    shown = [column for column in ("what", "figure", "limit", "target", "measured", "note")
-             if column in ("what", "figure", "measured") or any(row[column] for row in rows)]
-    lines = ["| " + " | ".join(shown) + " |", "| " + " | ".join("---" for _ in shown) + " |"]
-    for row in rows:
-        lines.append("| " + " | ".join(row[column].replace("|", "\\|") for column in shown) + " |")
-    return lines
+    columns = "what", "figure", "limit", "target", "measured", "command", "note"
+    shown = [column for column in columns if any(row[column] for row in rows)]
+    cells = [shown, ["---"] * len(shown)]
+    cells += [[row[column].replace("|", "\\|") for column in shown] for row in rows]
+    return ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in cells]
 
 
 def paragraphs(text):
@@ -94,17 +95,19 @@ def paragraphs(text):
 
 
 def section(entry, rows):
-    lines = ["", f"## {entry['subject']}", *paragraphs(entry["before"])]
-    command, group = None, []
-    for row in rows + [None]:
-        if group and (row is None or row["command"] != command):
-            lines += ["", f"`{command}`", ""] + table(group)
-            group = []
-        if row is not None:
-            command = row["command"]
-            measured = ", ".join(filter(None, (row["date"], row["processor"])))
-            group.append(row | {"measured": measured})
-    return lines + list(paragraphs(entry["after"]))
+    """A command stands above the table, or, where there are several, in the first of its rows."""
+    lines = ["", f"## {entry['subject']}", *paragraphs(entry["before"]), ""]
+    last = None
+    if len({row["command"] for row in rows}) == 1:
+        last = rows[0]["command"]
+        lines += [f"`{last}`", ""]
+    shown = []
+    for row in rows:
+        command = f"`{row['command']}`" if row["command"] != last else ""
+        last = row["command"]
+        measured = ", ".join(filter(None, (row["date"], row["processor"])))
+        shown.append(row | {"measured": measured, "command": command})
+    return lines + table(shown) + list(paragraphs(entry["after"]))
 
 
 def page_text(measurements, page):
@@ -117,7 +120,8 @@ def page_text(measurements, page):
     for entry in measurements.subjects:
         if entry["page"] == page:
             rows = [row for row in measurements.rows[page] if row["subject"] == entry["subject"]]
-            text += "\n".join(section(entry, rows)) + "\n"
+            if rows:
+                text += "\n".join(section(entry, rows)) + "\n"
     return text
 
 
@@ -153,7 +157,8 @@ def row_of(line):
     part = match.groupdict(default="")
     target = f"{part['target']}: {part['verdict'].lower()}" if part["target"] else ""
     limit = f"{part['limit']} (ratio {part['ratio']})" if part["limit"] else ""
-    return {"what": part["what"].strip(), "figure": part["figure"], "limit": limit, "target": target}
+    return {"what": part["what"].strip(), "figure": part["figure"], "limit": limit,
+            "target": target}
 
 
 def put(rows, row):

@@ -154,7 +154,7 @@ TEST_F(Measurements, ThatABenchPrintsReplaceTheirRowsAndTheOthersAreAdded) {
   EXPECT_THAT(rows, HasSubstr("\nAct,p50,0.25 us,0.5 us (ratio 0.50),0.4 us: met,bench_act,Old,"));
   EXPECT_THAT(rows, HasSubstr("\nAct,p99,\"9 us, two threads\",,3: missed,bench_act,Old,"));
   EXPECT_THAT(rows, Not(HasSubstr("2020")));
-  EXPECT_THAT(Read("docs/performance.md"), HasSubstr("| p99 | 9 us, two threads |  | 3: missed |"));
+  EXPECT_THAT(Read("docs/performance.md"), HasSubstr("| p99 | 9 us, two threads | | 3: missed |"));
 }
 
 TEST_F(Measurements, OfASubjectThatNoPageHasAreRefused) {
