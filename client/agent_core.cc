@@ -50,6 +50,9 @@ void AgentCore::Close() {
   recorder_.Finish();
   NoteOpen();
   model_->pins->Remove(&pin_);
+  // guard: Client.AgentsThatCloseAreHandedOverAndLeaveTheSession,
+  //   Client.AgentsThatComeAndGoInHasteAreAllHeard (1 to 5 of 5): an agent reports that it is
+  //   closed after its last hand-over
   closed_.store(true, std::memory_order_release);
   model_->bell->roster_changed.store(true, std::memory_order_release);
   model_->bell->wake.Set();
@@ -208,6 +211,8 @@ bool AgentCore::MayBegin(bool record) {
   }
   const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
   if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
+  // guard: ClientOverBothPaths.WhatArrivesIsExactlyWhatWasPlayed: under a pace that waits, an agent
+  //   waits for a free block
   // With every block on its way, the sender is behind: wait for it rather than drop.
   const int length = fitted_->ring->layout().length;
   if (!model_->HasCredit(length) || !recorder_.TakeInHand() || !model_->Reserve(length)) {

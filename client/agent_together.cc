@@ -48,6 +48,8 @@ bool AgentCore::StepTogether(std::span<AgentCore* const> agents) {
   do {
     for (AgentCore* agent : agents)  // may wait: nobody is pinned meanwhile
       if (!agent->Ensure()) return false;
+    // guard: AgentCore.AGroupThatWaitsForCreditHoldsNoVersion: a group pins nothing before all its
+    //   agents have done waiting
   } while (!PinTogether(agents));
   for (AgentCore* agent : agents) agent->Remember();
   for (std::size_t first = 0, end = 0; first < agents.size(); first = end) {

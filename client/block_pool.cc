@@ -97,6 +97,8 @@ TrajectoryBlock* BlockPool::TakeSpare() {
     const std::uint32_t place = static_cast<std::uint32_t>(head);
     if (place == kNobody) return nullptr;
     TrajectoryBlock* const block = At(place);
+    // guard: BlockPool.UnderHammeringNoBlockIsInTwoHands (3 of 5): the head of the stack of spare
+    //   blocks counts its changes
     const std::uint64_t change = ((head >> 32) + 1) << 32;
     const std::uint64_t after = change | block->next.load(std::memory_order_relaxed);
     if (head_.compare_exchange_weak(head, after, std::memory_order_acq_rel,

@@ -128,6 +128,8 @@ bool BlockSender::Wanted(const TrajectoryRing& ring, const TrajectoryBlock& bloc
                          const ClientModel& model, const Credit& credit) const {
   if (ring.layout().length != static_cast<int>(credit.trajectory_length)) return false;
   if (ring.spec_hash() != credit.spec_hash) return false;
+  // guard: Client.ALearnerThatDiesLeavesTheGamePlayingAndItsSuccessorIsFound: blocks played for
+  //   another learner are not sent
   if (block.stamp.incarnation != 0 && block.stamp.incarnation != incarnation_ && !resumed_)
     return false;
   return model.pace != Pace::kNever || block.steps == 0 || block.stamp.version >= credit.at_version;

@@ -41,7 +41,12 @@ struct SenderBell {
   /// mmr-client, before it sleeps: false when something is ready after all.
   template <typename AnyReady>
   bool MaySleep(bool could_send, AnyReady any_ready) {
+    // guard: TrajectoryRing.NoHandOverIsSleptThroughHoweverLateAStoreIsSeen (1 to 5 of 5): `wanted`
+    //   is set by a seq_cst store, before the count of waiting blocks is read
     wanted.store(could_send, std::memory_order_seq_cst);
+    // guard: SenderBell.AHandOverWakesNobodyWhoDoesNotSleepOrCannotSend,
+    //   TrajectoryRing.NoHandOverIsSleptThroughHoweverLateAStoreIsSeen (3 of 5): the sender reads
+    //   the count of waiting blocks once more before it sleeps
     if (!could_send || !any_ready()) return true;
     wanted.store(false, std::memory_order_relaxed);
     return false;
@@ -124,6 +129,8 @@ class ClientModel {
   bool WaitFor(Look look) {
     std::int64_t begun_ns = 0;
     for (;;) {
+      // guard: ClientModel.WhatChangesWhileAnAgentLooksIsNotSleptThrough: a waiting agent reads
+      //   `progress` before it looks
       const std::uint32_t seen = progress.load(std::memory_order_seq_cst);
       if (look()) return true;
       const FutexWait wait{&progress, seen};
@@ -149,6 +156,7 @@ class ClientModel {
     std::int64_t begun = started.load(std::memory_order_acquire);
     do {
       if (!Covers(begun, trajectory_length)) return false;
+      // guard: ClientModel.CreditIsNotSpentTwice: credit is reserved by compare-and-swap
     } while (!started.compare_exchange_weak(begun, begun + 1, std::memory_order_acq_rel));
     return true;
   }

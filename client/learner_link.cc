@@ -63,6 +63,8 @@ void LearnerLink::OpenSocket() {
 void LearnerLink::PollOnce() {
   const std::int64_t now_ns = MonotonicNs();
   if (!socket_.has_value()) OpenSocket();
+  // guard: Client.AgentsThatComeAndGoInHasteAreAllHeard (hangs): the flag that agents have changed
+  //   is cleared before they are read
   const bool came = bell_->roster_changed.exchange(false, std::memory_order_acq_rel);
   const bool gone = (came || closing_) && RemoveClosed();
   if (came || gone) Introduce(now_ns);
@@ -87,6 +89,8 @@ bool LearnerLink::RemoveClosed() {
   return roster_.RemoveClosed(
       [this](const AgentCore& agent, std::size_t model) {
         if (!live_) sender_.DropReady(agent, model);
+        // guard: Client.AgentsThatComeAndGoInHasteAreAllHeard: a closed agent stays in the session
+        //   until its blocks are sent
         return !agent.AnyRing([](const auto& ring) { return ring->HasReady(); });
       },
       &closing_);

@@ -68,6 +68,8 @@ void LearnerLink::OnWelcome() {
   sender_.BeginSession(hello_ok, models, specs, session_.fresh_session());
   OnCredit();
   // Live before the first weights can come: a game that waits for them is under its pace at once.
+  // guard: Client.LockstepPlaysEachBatchUnderTheVersionItsCreditIsFor (3 to 5 of 5): the session
+  //   counts as live before the first weights can come
   SetLive(true);
   comes_back_ns_ = 0;
   for (const RosterModel& entry : models) {

@@ -51,9 +51,13 @@ PolicyBuffer* PolicySet::ChooseBuffer() {
       buffer = NewBuffer();
       return buffer.get();
     }
+    // guard: PolicySet.AWriterWaitsForWhoeverIsInsideAct, AgentCore.OnlyALostBufferCutsATrajectory:
+    //   the latest buffer is never written
     if (buffer.get() == latest) continue;
     if (buffer->order == 0) return buffer.get();  // nothing was ever published in it
     if (oldest == nullptr || buffer->order < oldest->order) oldest = buffer.get();
+    // guard: PolicySet.APolicyNobodyPlaysGivesWayBeforeAnOlderOneThatIsPlayed: buffers that no
+    //   agent plays are reused first
     if (pins_->IsPlayed(buffer.get())) continue;
     if (oldest_unplayed == nullptr || buffer->order < oldest_unplayed->order) {
       oldest_unplayed = buffer.get();
@@ -63,9 +67,16 @@ PolicyBuffer* PolicySet::ChooseBuffer() {
 }
 
 void PolicySet::Begin() {
+  // guard: PolicySet.AVersionThatNeverBecameWholeIsPlayedByNobodyAndTheNextBeginsInItsPlace: a
+  //   version is played only when all of it has come
   if (begun_ != nullptr) return;  // the last one never became whole
   begun_ = ChooseBuffer();
+  // guard: PolicySet.HasNothingUntilTheFirstVersion (hangs): the generation is odd while a buffer
+  //   is packed
   begun_->generation.fetch_add(1, std::memory_order_seq_cst);
+  // guard: PolicySet.AWriterWaitsForWhoeverIsInsideAct,
+  //   PolicySet.UnderHammeringEveryPassIsOfOneWholeVersion: the writer waits until no agent pins
+  //   the buffer
   pins_->WaitUntilFree(begun_);
 }
 
@@ -98,6 +109,8 @@ bool PolicySet::PinLatest(PolicyPin* pin, PolicyHold* hold) const {
     hold->buffer = latest_.load(std::memory_order_seq_cst);
     if (hold->buffer == nullptr) return false;
     hold->generation = hold->buffer->generation.load(std::memory_order_acquire);
+    // guard: PolicySet.ABufferThatIsBeingWrittenIsNotTakenForTheLatest: a buffer that is being
+    //   written is not used as the latest
     // Odd: it stopped being the latest since we read that; there is another one by now.
     if ((hold->generation & 1) == 0 && Pin(pin, *hold)) return true;
   }

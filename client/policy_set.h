@@ -89,6 +89,11 @@ class PolicySet {
   /// An agent: pins the version it knows; false (and nothing pinned) when its buffer was taken.
   static bool Pin(PolicyPin* pin, const PolicyHold& hold) {
     pin->pinned.store(hold.buffer, std::memory_order_seq_cst);
+    // guard: PolicySet.ABufferThatWasTakenCannotBePinnedAgain,
+    //   PolicySet.AWriterWaitsForWhoeverIsInsideAct,
+    //   PolicySet.UnderHammeringEveryPassIsOfOneWholeVersion,
+    //   AgentCore.OnlyALostBufferCutsATrajectory: an agent reads the generation again after it has
+    //   set its pin
     if (hold.buffer->generation.load(std::memory_order_seq_cst) == hold.generation) return true;
     Unpin(pin);
     return false;

@@ -108,6 +108,8 @@ void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
   ring_->HandOver(block_);
   block_ = nullptr;
   open_ = false;
+  // guard: TrajectoryRing.NoHandOverIsSleptThroughHoweverLateAStoreIsSeen: a block that waits is
+  //   counted, seq_cst, after its hand-over and before `wanted` is read
   model_->ready.fetch_add(1, std::memory_order_seq_cst);
   model_->bell->Ring();
 }

@@ -77,8 +77,12 @@ TrajectoryBlock* TrajectoryRing::TakeLowestReady(std::uint64_t into) {
     if (lowest == nullptr) return nullptr;
     // Whoever handed this one over had handed over all earlier ones: a second look must see them,
     // though the first may have passed their places too soon.
+    // guard: TrajectoryRing.UnderHammeringNothingIsLostDoubledTornOrOutOfOrder (1 to 4 of 5): the
+    //   sender looks twice before it takes the lowest
     if (FindLowestReady(&again) != lowest || again != seen) continue;
     const std::uint64_t taken = (seen & ~std::uint64_t{3}) | into;
+    // guard: TrajectoryRing.UnderHammeringNothingIsLostDoubledTornOrOutOfOrder (1 to 3 of 5): game
+    //   and sender take a block by compare-and-swap of a word that holds its number
     if (lowest->word.compare_exchange_strong(seen, taken, std::memory_order_acq_rel)) {
       return lowest->block;
     }

@@ -123,6 +123,7 @@ void WeightsReceiver::PollOnce() {
   std::vector<FutexWait> waits{{&wake_, wake_.load(std::memory_order_acquire)}};
   for (const auto& source : sources()) {
     const FutexWord* word = source->subscriber->word();
+    // guard: Client.NoVersionIsSleptThrough: the futex words are read before versions are taken
     if (word != nullptr) waits.push_back({word, word->load(std::memory_order_acquire)});
     source->TakeNewer();
   }

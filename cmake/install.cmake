@@ -68,7 +68,8 @@ set(documents ${CMAKE_INSTALL_DATADIR}/doc/murmurate)
 install(FILES README.md DESTINATION ${documents} COMPONENT daemon)
 install(FILES schemas/README.md DESTINATION ${documents}/schemas COMPONENT daemon)
 install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon
-  PATTERN CMakeLists.txt EXCLUDE PATTERN reference EXCLUDE)
+  PATTERN CMakeLists.txt EXCLUDE PATTERN reference EXCLUDE PATTERN measurements EXCLUDE
+  PATTERN decisions EXCLUDE)
 install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_PERMISSIONS
   PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)

@@ -20,6 +20,8 @@ namespace {
 [[noreturn]] void Become(pid_t parent, char* const* arguments) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // guard: ChildrenTest.DoNotOutliveAParentThatDiedBeforeTheyBegan: a child whose parent died
+  //   before PDEATHSIG was set ends at once
   if (getppid() != parent) _exit(0);  // it died before the line above
   sigset_t none;
   sigemptyset(&none);

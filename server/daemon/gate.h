@@ -12,10 +12,13 @@ class Gate {
   template <typename Visit>
   void Pass(Visit visit) {
     std::lock_guard lock(mutex_);
+    // guard: Gate.ShutItLetsNobodyInAndNobodyIsInside: a learning thread that is left behind does
+    //   not call what is taken down
     if (!shut_) visit();
   }
   /// On return nobody is inside, and nobody will be.
   void Shut() {
+    // guard: Gate.ShutItLetsNobodyInAndNobodyIsInside: Shut waits until no thread is inside
     std::lock_guard lock(mutex_);
     shut_ = true;
   }

@@ -111,6 +111,8 @@ void DataFeed::HandOver(std::uint64_t number, const Turn& turn,
   {
     std::unique_lock lock(mutex_);
     turned_.wait(lock, [&] { return stopped_ || handed_over_ == number; });
+    // guard: FeedStateTest.ThreadsStopAtTheSameBatchAsOne: a batch that another thread had begun
+    //   behind the last one is not handed over
     if (stopped_ || number >= turns_) return;
     if (filled.ok()) {
       for (const BatchTrajectory& trajectory : batch->trajectories)

@@ -30,6 +30,9 @@ constexpr std::int64_t kRestNs = 2 * kNanosecondsPerSecond;
 void Ingest::State::TakeReturned(std::int64_t now_ns) {
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
     Assembly& assembly = *assemblies[model];
+    // guard: IngestThreads.LockstepCreditNamesTheVersionTrainedOnTheBatchBefore (with 100 us
+    //   between the two loads): `trajectories_done` is read before `version`, so credit names the
+    //   version trained on that batch
     const std::uint64_t done = assembly.channel().trajectories_done.load(std::memory_order_acquire);
     const std::uint64_t version = assembly.channel().version.load(std::memory_order_acquire);
     if (done != assembly.done_seen) {
@@ -184,6 +187,8 @@ void Ingest::State::CloseAtQuorum(std::uint32_t model, std::int64_t now_ns) {
 }
 
 void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
+  // guard: IngestThreads.ABatchIsNeverAheadOfTheCountOfItsSteps: the counts of steps are stored
+  //   before the batch is handed over
   CountSteps(model);  // before the batch, which is reported with them
   session.TakeMarks(model, assemblies[model]->next_marks());
   assemblies[model]->HandOver(session.any_lockstep(), now_ns);
@@ -281,6 +286,8 @@ Ingest::~Ingest() = default;
 void Ingest::PollOnce(int timeout_ms) {
   int received = 0;
   {
+    // guard: IngestThreads.AReportMayBeTakenWhileIngestWorks (tsan): a round and a report exclude
+    //   each other
     const std::lock_guard lock(state_->mutex);
     const std::int64_t now_ns = MonotonicNs();
     received = state_->Round(now_ns);
@@ -300,6 +307,7 @@ void Ingest::PollOnce(int timeout_ms) {
   state_->Round(MonotonicNs());
 }
 
+// guard: IngestThreads.AWakeBeforeTheWaitIsNotLost: a wake is kept until the next wait (eventfd)
 void Ingest::Wake() { state_->wake.Set(); }
 
 void Ingest::SayGoaway(const wire::Goaway& goaway) {

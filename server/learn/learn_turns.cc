@@ -9,6 +9,8 @@ std::unique_ptr<TrainingBatch> LearnTurns::Take(ExperienceChannel& channel,
                                                 std::chrono::milliseconds timeout) {
   if (!channel.ready.Wait(timeout)) return nullptr;
   std::unique_lock lock(mutex_);
+  // guard: LearnTurnsTest.AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt: no thread takes
+  //   a batch while another is alone or wants to be
   changed_.wait(lock, [this] { return wanting_ == 0 && !alone_; });
   auto batch = ended_ ? std::nullopt : channel.ready.TryPop();
   if (!batch) return nullptr;
@@ -62,6 +64,8 @@ int LearnTurns::wanting() const {
 
 void LearnTurns::BeginAlone(std::unique_lock<std::mutex>& lock) {
   ++wanting_;
+  // guard: LearnTurnsTest.AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt: a thread that
+  //   wants to be alone waits for the batches under way and for one that is alone
   changed_.wait(lock, [this] { return learning_ == 0 && !alone_; });
   --wanting_;
   alone_ = true;

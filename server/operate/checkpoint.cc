@@ -70,6 +70,8 @@ Status Verify(const std::string& place, const Checkpoint& checkpoint) {
 /// Afterwards `making` holds what was at `place` before, if anything was.
 Status PutInPlace(const std::string& making, const std::string& place,
                   const Checkpoint& checkpoint) {
+  // guard: KilledWriter.AtEveryFailpointLeavesThePreviousOrTheNew: a checkpoint gets its name when
+  //   all of it is there
   const bool taken = fs::exists(fs::symlink_status(place));
   Failpoint("before-rename");
   MURMURATE_RETURN_IF_ERROR(taken ? SwapPaths(making, place) : RenamePath(making, place));
@@ -101,6 +103,8 @@ Status WriteAs(const std::string& shelf, const std::string& name, const Checkpoi
 
 Result<std::string> WriteLocked(const std::string& shelf, const Checkpoint& checkpoint) {
   const std::string name = StepName(checkpoint.weights.steps);
+  // guard: KilledWriter.AtEveryFailpointLeavesThePreviousOrTheNew,
+  //   KilledWriter.AtRandomMomentsLeavesThePreviousOrTheNew: what a killed writer left is deleted
   SweepUnfinished(shelf);
   if (!IsThere(shelf + '/' + name, checkpoint))
     MURMURATE_RETURN_IF_ERROR(WriteAs(shelf, name, checkpoint));
@@ -113,6 +117,8 @@ Result<std::string> KeepLocked(const std::string& shelf, const Checkpoint& check
   std::string name = BestName(checkpoint.weights.steps);
   SweepUnfinished(shelf);
   const auto held = ReadBestCheckpoint(fs::path(shelf).parent_path(), log);
+  // guard: BestCheckpoint.IsTheOneThatCameToMostAndAloneAndNoneThatARunGoesOnFrom: only better
+  //   weights replace the best ones
   if (held.ok() && !Beats(*checkpoint.evaluated, *held->checkpoint.evaluated)) {
     name = fs::path(held->folder).filename();
   } else {

@@ -181,6 +181,7 @@ std::string FormatManifest(const Manifest& manifest) {
 
 Result<Manifest> ParseManifest(std::string_view text) try {
   auto manifest = FromManifestJson(Json::parse(text));
+  // guard: DamagedCheckpoint.IsFoundByEverySingleBit: the manifest names its own sum
   if (manifest.ok() && FormatManifest(*manifest) != text)
     return InvalidData("does not have the sum that it names: it is damaged");
   return manifest;

@@ -73,6 +73,7 @@ Result<std::string> ReadSealed(const OpenFolder& open, const std::string& folder
   if (bytes->size() != seal.size)
     return InvalidData(path + " has " + std::to_string(bytes->size()) + " bytes where " +
                        std::to_string(seal.size) + " were written: it is cut off");
+  // guard: DamagedCheckpoint.IsFoundByEverySingleBit: the sum of each file is compared
   if (ToHex(Sha256(*bytes)) != seal.sha256)
     return InvalidData(path + " does not have the sum that MANIFEST.json names: it is damaged");
   return bytes;

@@ -133,6 +133,8 @@ Status RenamePath(const std::string& from, const std::string& to) {
 }
 
 Status SwapPaths(const std::string& one, const std::string& other) {
+  // guard: KilledWriter.WhileOneTakesAnothersPlaceLeavesOneOfTheTwo: one checkpoint replaces
+  //   another in one exchange of names
   if (renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS)
     return ResourceError(FileSentence("put in place", other, errno));

@@ -61,6 +61,9 @@ void CheckpointWriter::Put(Order order) {
       return waits.directory == order.directory &&
              waits.evaluated.has_value() == order.evaluated.has_value();
     });
+    // guard: CheckpointWriter.NewestWinsAndNothingIsWrittenTwice,
+    //   CheckpointWriter.OfBestOnesThatWaitTheBestIsWrittenBesideTheNewestAndCommitsNothing: of the
+    //   checkpoints that wait the newest wins, of the best ones the best
     if (same == waiting_.end()) {
       waiting_.push_back(std::move(order));
     } else if (!order.evaluated || Beats(*order.evaluated, *same->evaluated)) {

@@ -197,6 +197,8 @@ void Operate::TakeMail() {
   std::span<const std::pair<std::string, Evaluation>> scored(evaluations);
   auto due = checkpoints.begin();
   for (std::size_t taken = 0; taken <= mail.size(); ++taken) {
+    // guard: Operate.ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter: the
+    //   progress in a checkpoint is that of the updates before it
     for (; due != checkpoints.end() && due->after == taken; ++due) {
       const std::size_t before = due->evaluations - (evaluations.size() - scored.size());
       TakeEvaluations(scored.first(before));

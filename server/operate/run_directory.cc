@@ -51,6 +51,9 @@ Result<int> TakeLock(const std::string& run) {
                         "); end that with `murmurate stop " + run +
                         "` or choose another name with --set run.name=NAME");
     }
+    // guard: RunDirectory.HasOneHolderAtATimeHoweverFastTheyFollowEachOther (3 to 8 of 9000
+    //   attempts): the locked file is still the one at its path: its last holder may have unlinked
+    //   it
     if (!SameFile(fd, path)) {
       close(fd);
       continue;

@@ -35,6 +35,8 @@ HogwildParameters::HogwildParameters(std::span<const float> initial, int threads
 }
 
 std::unique_lock<std::mutex> HogwildParameters::LockIfLocking() {
+  // guard: HogwildParameters.WithALockEveryReadIsWhole (17 of 20): a step and a read hold the lock,
+  //   if there is one
   return locking_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
@@ -53,6 +55,9 @@ std::size_t HogwildParameters::CountOf(std::size_t piece) const {
 float* HogwildParameters::Hold(std::size_t piece, Seat& seat) {
   float* held = pieces_[piece].load();
   for (;;) {
+    // guard: HogwildParameters.EveryPieceThatIsReadIsWholeAndNewerThanTheLastOne,
+    //   HogwildParameters.LosesNoAddUnderContention (one of the two, 10 of 20; with a release store
+    //   3 of 20): a piece is held, sequentially consistent, before it is seen in its place again
     seat.held.store(held);
     float* const now = pieces_[piece].load();
     if (now == held) return held;
@@ -65,6 +70,8 @@ float*& HogwildParameters::FreeSpare(Seat& seat) {
   for (;;) {
     for (float*& spare : seat.spares) {
       const auto is_held = [&](const Seat& other) { return other.held.load() == spare; };
+      // guard: HogwildParameters.EveryPieceThatIsReadIsWholeAndNewerThanTheLastOne (15 of 20): a
+      //   spare piece that a thread holds is not written
       if (std::none_of(seats_.begin(), seats_.end(), is_held)) return spare;
     }
   }
@@ -79,7 +86,12 @@ void HogwildParameters::StepPiece(std::size_t piece, Seat& seat, const StepFacto
     held = Hold(piece, seat);
     (void)SgdStepInto(factors, {held, gradient.size()}, gradient, next);
     if (!seen.empty()) std::copy(next.begin(), next.end(), seen.begin());
+    // guard: HogwildParameters.AThreadThatIsStoppedInTheMiddleOfAStepHoldsUpNobody (20 of 20),
+    //   HogwildParameters.EightThreadsLoseNothingOfALargerBlock (12 of 20): a piece is swapped only
+    //   if it is the one that was stepped
   } while (!pieces_[piece].compare_exchange_strong(held, spare));
+  // guard: HogwildParameters.OneThreadHasTheBitsOfSgd (hangs): a piece is released when it was
+  //   swapped
   seat.held.store(nullptr, std::memory_order_release);
   spare = held;
 }

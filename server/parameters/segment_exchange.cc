@@ -22,6 +22,8 @@ std::string SegmentExchange::Join(std::uint64_t worker, const wire::Join& join, 
     auto segment =
         ShardSegment::Open(join.segment, shard->block_floats(), ShardSegment::Access::kReadWrite);
     if (!segment.ok()) return Without(segment.status());
+    // guard: Talk.WhatLiesInASegmentThatIsMappedOnlyNowIsPassedOver: what lies in a segment when it
+    //   is mapped is passed over
     peer = {.segment = *segment, .answers = nullptr, .seen = (*segment)->turn()};
   }
   auto answers = shard->ShareAnswers(number_);
@@ -43,6 +45,8 @@ bool SegmentExchange::Takes(std::uint64_t worker, const wire::Push& push) {
   const auto found = peers_.find(worker);
   if (found == peers_.end()) return true;
   Peer& peer = found->second;
+  // guard: Talk.APushThatComesLateIsPassedOver: a push whose turn is not higher than all before is
+  //   passed over
   if (push.turn != 0 && push.turn <= peer.seen) return false;
   peer.seen = std::max(peer.seen, push.turn);
   peer.waits = push.turn;
@@ -74,6 +78,8 @@ SegmentExchange::Way SegmentExchange::Answer(const Shard::Answer& answer) {
     peer.segment->Answer({answer.center, 0}, turn);
     return Way::kMessage;
   }
+  // guard: Talk.WhatAWorkerReadsIsNotWrittenUntilItsNextPush: a worker's answer keeps its place
+  //   until that worker's next push
   peer.read = answer.block;
   peer.segment->Answer({answer.center, answer.block->place()}, turn);
   return Way::kPlaced;

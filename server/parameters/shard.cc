@@ -266,6 +266,8 @@ Status Shard::State::Accept(std::uint64_t id, const wire::Push& push, std::span<
   }
   if (empty) return {StatusCode::kUnavailable, "this shard has no parameters yet"};
   if (push.step == 0) {
+    // guard: AsynchronousShardTest.WhoseParametersCameTooLateToBeginIsToldSo: a worker that brought
+    //   parameters too late is told so
     Respond(id, {.merged = begins || block.empty()});  // else another began
     return {};
   }
@@ -296,6 +298,8 @@ Status Shard::OnPush(std::uint64_t id, const wire::Push& push, std::span<const f
   }
   MURMURATE_RETURN_IF_ERROR(s.TakeStatistics(&worker, push, block));
   Status status = s.Accept(id, push, block, now_ns);
+  // guard: AnyRule.APushThatIsRefusedLeavesWhatItsWorkerHadSeenAsItWas: the statistics of a refused
+  //   push are put back
   if (!status.ok()) s.PutBackStatistics(&worker, block);
   return status;
 }

@@ -170,6 +170,8 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
   if (!Map(joined)) return;  // and join without it, soon
   joined_ = true;
   if (!request_) return;
+  // guard: Restarted.APullOfOneWithAnOlderCheckpointIsAnsweredWhenItHasWhatItLacked: a pull is not
+  //   answered before the shard has the pushes that it lacks
   if (!joined.empty) return SendAfter(joined.step);
   retained_.clear();  // what they did is in the parameters that it gets now
   again_ = 0;
@@ -183,6 +185,8 @@ bool ShardLink::Map(const wire::Joined& joined) {
     answers_ = nullptr;
     return true;
   }
+  // guard: MadeUpShard.ASecondAnswerToWhatNamedASegmentIsNoneToWhatNamesNone: a JOINED to an
+  //   earlier JOIN is not an answer to one without a segment
   if (!Shares()) return false;  // to a JOIN that still named it
   if (answers_ && answers_->name() == joined.segment) return true;
   auto answers = ShardSegment::Open(joined.segment, floats(), ShardSegment::Access::kRead);

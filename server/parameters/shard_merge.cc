@@ -40,6 +40,8 @@ Status Shard::State::NotFinite(const wire::Push& push) const {
 }
 
 std::span<float> Shard::State::Renewed() {
+  // guard: AnyOptimizer.AnAnswerIsNotWrittenAnyMore/1: a center that is out as an answer is not
+  //   written any more
   if (is_out) {
     auto next = pool->Take();
     std::copy(center->floats().begin(), center->floats().end(), next->floats().begin());

@@ -63,6 +63,8 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
       worker.statistics = std::move(seen);
   }
   s.version = s.first_version = numbers[0];
+  // guard: ShardTest.ARunThatAllHadLeftWaitsForAllAgain: a barrier that all workers had left waits
+  //   for all again
   s.begun = numbers[1] != 0 && s.Members() > 0;
   s.empty = false;
   s.loaded = true;

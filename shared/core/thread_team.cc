@@ -41,10 +41,15 @@ void ThreadTeam::Run(Call call, const void* task) {
     call_ = call;
     task_ = task;
     working_.store(static_cast<int>(loops_.size()), std::memory_order_relaxed);
+    // guard: ThreadTeam.EveryShareIsDoneOnceAndAtTheSameTime (tsan): a round is counted after its
+    //   task is written, and read before it is called
     round_.fetch_add(1, std::memory_order_release);
+    // guard: ThreadTeam.EveryShareIsDoneOnceAndAtTheSameTime, ThreadTeam.OneThatNeverRanEnds
+    //   (hangs): sleeping threads are woken for a round, at its end and when the team ends
     round_.notify_all();
   }
   call(task, 0);
+  // guard: ThreadTeam.EveryShareIsDoneOnceAndAtTheSameTime: Run waits for the last share
   for (int left = working_.load(std::memory_order_acquire); left > 0;)
     left = AwaitChange(working_, left);
 }
@@ -53,6 +58,8 @@ void ThreadTeam::Work(int share, int* round) {
   *round = AwaitChange(round_, *round);
   if (over_.load(std::memory_order_relaxed)) return;
   call_(task_, share);
+  // guard: ThreadTeam.EveryShareIsDoneOnceAndAtTheSameTime (tsan): what the shares wrote is visible
+  //   when Run returns
   if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
 }
 

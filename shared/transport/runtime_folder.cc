@@ -96,6 +96,8 @@ Result<std::string> RuntimeFolder() {
   const std::string parent = BaseFolder() + "/murmurate-" + std::to_string(geteuid());
   const std::string path = parent + "/" + std::to_string(getpid());
   Status status = MakeBoth(parent, path);
+  // guard: RuntimeFolderTest.ProcessesComeAndGoWithoutDisturbingEachOther: the folder is made again
+  //   when its last user removes the parent meanwhile
   // Between the two steps another process, the last user, may have taken the parent away.
   for (int i = 1; i < kTries && !status.ok(); ++i) status = MakeBoth(parent, path);
   if (!status.ok()) return status;

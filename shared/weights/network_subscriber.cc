@@ -9,6 +9,8 @@ namespace murmurate {
 bool NetworkSubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
   std::optional<WeightPiece> piece = NextPiece();
   if (!piece && taken_ && known.version == 0 && passing_.version == 0) {
+    // guard: Weights.ReaderThatLostItsWeightsGetsThemAgain: a reader that lost its weights gets
+    //   them again
     lost_.store(true, std::memory_order_relaxed);
   }
   bool whole = false;
@@ -20,6 +22,8 @@ std::optional<WeightPiece> NetworkSubscriber::NextPiece() {
   std::optional<WeightPiece> next;
   bool room = false;
   {
+    // guard: Server.VersionsPassWholeFromTheThreadThatFetchesToTheThreadThatTakes (tsan): pieces
+    //   pass from thread to thread under a mutex
     std::lock_guard lock(mutex_);
     if (!pieces_.empty()) {
       next = std::move(pieces_.front());
@@ -56,6 +60,10 @@ bool NetworkSubscriber::Take(const WeightPiece& piece, WeightSink* into) {
   if (!piece.last) return false;
   passing_ = {};
   const Result<ActSettings> act = reader_.act();
+  // guard: Assembly.WrongHashIsRefusedAndTheNextTransferIsFine,
+  //   Fetcher.DamagedPayloadIsNotDeliveredAndIsFetchedAgain,
+  //   Assembly.PayloadWithAForeignPreambleIsRefusedDespiteItsHash: the hash of the whole payload
+  //   and its preamble are checked
   if (!act.ok() || hash_.value() != piece.hash) {
     damaged_.fetch_add(1, std::memory_order_relaxed);
     return false;

@@ -110,6 +110,7 @@ void NetworkWeightFetcher::State::OnMessage(Message message, std::int64_t now_ns
 void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk, Frame block,
                                           std::int64_t now_ns) {
   const auto found = models.find(chunk.model);
+  // guard: Fetcher.ChunksOfAnotherIncarnationAreRefused: chunks of another incarnation are refused
   if (found == models.end() || chunk.incarnation != incarnation) {
     ++refused;
     return;
@@ -137,6 +138,8 @@ void NetworkWeightFetcher::State::OnChunk(const wire::Chunk& chunk, Frame block,
     case WeightAssembly::Outcome::kOld:
       if (!model.pulling || model.assembly.version() != 0) break;
       model.pulling = false;
+      // guard: Fetcher.LearnerThatStillHasTheOldVersionIsAskedAgainSoon: a learner that has not
+      //   published yet is asked again
       model.not_before_ns = now_ns + kNotYetNs;
       break;
     case WeightAssembly::Outcome::kRefused:
@@ -173,6 +176,8 @@ void NetworkWeightFetcher::State::LookBack(Model& model, std::int64_t now_ns) {
 void NetworkWeightFetcher::State::Pull(const ModelKey& key, Model& model, std::int64_t now_ns) {
   LookBack(model, now_ns);
   TopUp(key, model, now_ns);
+  // guard: Fetcher.SilentTransferIsRetriedAfterASecondAndNotBefore: a silent transfer is retried, a
+  //   live one is not asked for twice
   if (model.pulling && now_ns - model.last_chunk_ns >= kSilentNs) model.pulling = false;
   if (model.pulling || model.newest <= model.have || now_ns < model.not_before_ns) return;
   if (!model.subscriber->MayAskForMore()) return;
@@ -213,6 +218,8 @@ Status NetworkWeightFetcher::Connect(const std::string& announce_address,
     model.assembly.Abort();
     model.pulling = false;
     model.not_before_ns = 0;
+    // guard: Fetcher.NewIncarnationForgetsTheOldVersions: versions of another incarnation are
+    //   forgotten
     if (!same_learner) model.newest = model.have = 0;
     MURMURATE_RETURN_IF_ERROR(state.Subscribe(key, &model));
   }

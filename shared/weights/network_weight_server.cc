@@ -45,6 +45,8 @@ struct NetworkWeightServer::State {
   std::int64_t next_announcement_ns = 0;
 
   Model* Find(const ModelKey& key) {
+    // guard: Server.ModelsAreAddedFromAnotherThreadWhileItPublishes (tsan): the list of models has
+    //   a mutex
     std::lock_guard lock(mutex);
     const auto found = std::find_if(models.begin(), models.end(),
                                     [&](const auto& model) { return model->key == key; });
@@ -99,6 +101,7 @@ void NetworkWeightServer::State::Announce(const ModelKey& key, const PublishedPa
 
 void NetworkWeightServer::State::AnnounceAll(std::int64_t now_ns) {
   if (now_ns < next_announcement_ns) return;
+  // guard: Server.AnnouncementsAloneAreEnoughForALateJoiner: versions are announced again and again
   next_announcement_ns = now_ns + kAnnounceEveryNs;
   std::lock_guard lock(mutex);
   for (const auto& model : models) {

@@ -89,6 +89,8 @@ void Publishing::State::OnPull(const std::string& name) {
     model = &found->second;
   }
   model->last_pull_ns = MonotonicNs();
+  // guard: PublishingTest.ModelWithASegmentIsOnTheNetworkForWhoeverPullsIt: a model that is pulled
+  //   is put onto the network first
   ShareOnNetwork(*model);
 }
 
@@ -133,11 +135,14 @@ Result<std::string> Publishing::AddModel(const std::string& model, const ModelSp
 
 void Publishing::Post(const std::string& model, std::shared_ptr<const Snapshot> snapshot) {
   {
+    // guard: PublishingTest.ModelsAreAddedWhileOthersArePublished (tsan): the mailboxes have a
+    //   mutex
     std::lock_guard lock(state_->mutex);
     const auto found = state_->models.find(model);
     MURMURATE_CHECK(found != state_->models.end(), "AddModel comes before Post");
     found->second.posted = std::move(snapshot);
   }
+  // guard: PublishingTest.PostWakesTheThreadThatPolls: a post wakes the thread that publishes
   state_->signal.Set();
 }
 

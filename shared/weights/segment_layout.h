@@ -55,6 +55,7 @@ inline void StoreWords(std::byte* shared, const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes / 8; ++i) {
     std::uint64_t value;
     std::memcpy(&value, source + 8 * i, 8);
+    // guard: SharedWords.MayBeReadWhileTheyAreWritten (tsan): words of the payload are atomic
     std::atomic_ref<std::uint64_t>(words[i]).store(value, std::memory_order_release);
   }
 }

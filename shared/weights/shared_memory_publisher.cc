@@ -22,6 +22,8 @@ struct SharedMemoryPublisher::State {
 namespace {
 
 void Announce(SegmentHeader& header) {
+  // guard: Weights.WordChangesAndWaitersWakeWhenAVersionMayBeTaken: the word changes and wakes the
+  //   readers
   header.word.fetch_add(1, std::memory_order_release);
   WakeAll(&header.word);
 }
@@ -38,6 +40,8 @@ Result<std::unique_ptr<SharedMemoryPublisher>> SharedMemoryPublisher::Create(
   if (!segment.ok()) return segment.status();
   auto state = std::make_unique<State>(State{*std::move(segment), layout, stride});
   auto* header = new (state->segment.data()) SegmentHeader;
+  // guard: SharedMemory.SilentWriterThatLivesIsAliveAndItsSegmentIsNotSwept: the owner is recorded
+  //   for the sweep of dead segments
   header->owner = ThisProcess();
   header->state.store(static_cast<std::uint32_t>(SegmentState::kMaking));
   header->magic = kSegmentMagic;
@@ -74,9 +78,13 @@ Status SharedMemoryPublisher::Publish(const Snapshot& snapshot) {
                   "versions begin at 1 and leave 8 bits for the slot");
   SegmentHeader& header = state_->header();
   const std::uint64_t latest = header.latest.load(std::memory_order_relaxed);
+  // guard: SharedMemoryRaces.WriterMarksItsSlotAndNeverTheOneReadersAreSentTo: the writer uses the
+  //   slot after the newest one
   const std::uint64_t index = latest == 0 ? 0 : ((latest & 0xff) + 1) % kSlotCount;
   SlotHeader& slot = state_->slot(index);
   const std::uint64_t sequence = slot.sequence.load(std::memory_order_relaxed);
+  // guard: SharedMemoryRaces.SlotHalfWrittenIsMarkedAtEveryInstant: the writer makes the sequence
+  //   odd before it writes the first word
   slot.sequence.store(sequence + 1, std::memory_order_relaxed);
 
   const Preamble preamble = MakePreamble(layout, snapshot.act);
@@ -90,6 +98,8 @@ Status SharedMemoryPublisher::Publish(const Snapshot& snapshot) {
   slot.version.store(snapshot.version, std::memory_order_release);
   slot.bytes.store(PayloadBytes(layout), std::memory_order_release);
 
+  // guard: SharedMemoryRaces.WriterMarksItsSlotAndNeverTheOneReadersAreSentTo: the sequence moves
+  //   on with every version
   slot.sequence.store(sequence + 2, std::memory_order_release);
   header.latest.store(snapshot.version << 8 | index, std::memory_order_release);
   header.heartbeat_ns.store(MonotonicNs(), std::memory_order_relaxed);

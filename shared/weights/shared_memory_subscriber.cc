@@ -94,6 +94,10 @@ struct SharedMemorySubscriber::State {
 std::optional<std::uint64_t> SharedMemorySubscriber::State::CopySlot(const SlotHeader& slot,
                                                                      WeightSink* into) {
   const std::uint64_t sequence = slot.sequence.load(std::memory_order_acquire);
+  // guard: SharedMemoryRaces.SlotThatIsBeingWrittenIsNotTaken,
+  //   SharedMemoryRaces.TornSlotLeavesWhatTheReaderHas,
+  //   SharedMemoryRaces.CopyThatOverlapsAWriteIsNeverTaken: an odd sequence means that a writer is
+  //   inside
   if (sequence % 2 != 0) return std::nullopt;
   const std::uint64_t version = slot.version.load(std::memory_order_acquire);
   const std::uint64_t bytes = slot.bytes.load(std::memory_order_acquire);
@@ -108,7 +112,11 @@ std::optional<std::uint64_t> SharedMemorySubscriber::State::CopySlot(const SlotH
     });
     segment.LetGo(kSegmentHeaderBytes);
   }
+  // guard: SharedMemoryRaces.CopyDuringWhichTheSlotWasRewrittenIsNeverTaken: the sequence is read
+  //   again after the copy
   if (slot.sequence.load(std::memory_order_relaxed) != sequence) return std::nullopt;
+  // guard: SharedMemory.SlotOfAnotherSizeOrOfNoVersionIsIgnored: size and version of the slot are
+  //   checked
   if (bytes != facts.payload_bytes || version == 0) return std::nullopt;
   return version;
 }
@@ -122,12 +130,18 @@ Result<std::unique_ptr<SharedMemorySubscriber>> SharedMemorySubscriber::Open(
   }
   const auto& header = *reinterpret_cast<const SegmentHeader*>(segment->data());
   const auto state = static_cast<SegmentState>(header.state.load(std::memory_order_acquire));
+  // guard: SharedMemory.AnyWrongFieldOfTheHeaderIsRefused: a segment that is being made or closed
+  //   is not opened
   if (state != SegmentState::kLive) {
     return Unavailable("weight segment " + name +
                        " is being made or closed: try again, or take the network path");
   }
   const Facts facts = ReadFacts(header);
   const ParameterLayout layout(spec);
+  // guard: SharedMemory.TruncatedSegmentIsRefusedAtEverySize,
+  //   SharedMemory.AnyWrongFieldOfTheHeaderIsRefused,
+  //   SharedMemory.OtherSpecOrIncarnationIsRefusedInWords: size, header, spec and incarnation are
+  //   checked before use
   MURMURATE_RETURN_IF_ERROR(CheckFacts(name, facts, segment->size()));
   MURMURATE_RETURN_IF_ERROR(CheckModel(name, facts, spec, PayloadBytes(layout), incarnation));
   const ProcessIdentity owner = header.owner;
@@ -144,9 +158,13 @@ bool SharedMemorySubscriber::TakeNewer(const VersionStamp& known, WeightSink* in
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const std::uint64_t latest = state_->header().latest.load(std::memory_order_acquire);
     const std::uint64_t index = latest & 0xff;
+    // guard: SharedMemory.LatestThatNamesNoSlotIsIgnored: the slot that `latest` names exists
     if (latest == 0 || index >= state_->facts.slot_count) return false;
     if (known == VersionStamp{state_->facts.incarnation, latest >> 8}) return false;
     const std::optional<std::uint64_t> version = state_->CopySlot(state_->slot(index), into);
+    // guard: SharedMemoryRaces.SlotThatIsBeingWrittenIsNotTaken,
+    //   SharedMemoryRaces.TornSlotLeavesWhatTheReaderHas: a version is played only when all of it
+    //   has come
     if (!version) continue;
     const Result<ActSettings> act = state_->reader.act();
     return act.ok() && into->End({state_->facts.incarnation, *version}, *act);
@@ -158,12 +176,17 @@ const FutexWord* SharedMemorySubscriber::word() const { return &state_->header()
 
 bool SharedMemorySubscriber::writer_alive() const {
   const SegmentHeader& header = state_->header();
+  // guard: SharedMemory.ClosingWriterWakesItsReadersAndUnlinks: a writer that closes is reported as
+  //   gone
   if (header.state.load(std::memory_order_acquire) !=
       static_cast<std::uint32_t>(SegmentState::kLive)) {
     return false;
   }
   // A writer of another container cannot be looked up by number: its heartbeat alone speaks for it.
   const std::int64_t age = MonotonicNs() - header.heartbeat_ns.load(std::memory_order_relaxed);
+  // guard: SharedMemory.SilentWriterThatLivesIsAliveAndItsSegmentIsNotSwept,
+  //   SharedMemory.HeartbeatAloneSpeaksForAWriterThatCannotBeLookedUp: a silent writer is looked
+  //   up; one that cannot be is judged by its heartbeat
   return age < kSilentNs || IsAlive(state_->owner);
 }
 

@@ -24,6 +24,7 @@ std::string WeightTransfers::OnPull(const PeerId& peer, const wire::Pull& pull,
   // A version that is gone begins anew with the newest.
   const bool from_there = goes_on || pull.version == 0 || pull.version == newest->version;
   const std::size_t offset = from_there ? pull.offset : 0;
+  // guard: WeightTransfers.OffsetsThatNoChunkHasAreRefused: offsets are checked
   if (offset % wire::kChunkBytes != 0 || offset >= transfer.payload->bytes().size()) {
     transfers_.erase({peer, pull.model});
     return "PULL from byte " + std::to_string(pull.offset) +
@@ -31,6 +32,7 @@ std::string WeightTransfers::OnPull(const PeerId& peer, const wire::Pull& pull,
   }
   const std::size_t end = offset + std::min(pull.credit, kMaxCredit) * wire::kChunkBytes;
   if (!goes_on || offset > transfer.next) transfer.next = offset;
+  // guard: WeightTransfers.NoMoreChunksThanCredit: credit is a window
   transfer.window_end = std::max(transfer.window_end, end);
   transfer.last_heard_ns = now_ns;
   return "";
@@ -41,6 +43,9 @@ void WeightTransfers::OnPublished(const ModelKey& model, const PayloadPointer& n
   for (const auto& [key, transfer] : transfers_) {
     if (key.second == model && !transfer.finished()) older.insert(transfer.payload->version);
   }
+  // guard: WeightTransfers.VersionInTransferIsFinishedWhenNewerOnesAppear,
+  //   WeightTransfers.AtMostThreeOlderVersionsAreKept: a version in transfer is finished; the
+  //   number of old ones is bounded
   if (older.size() <= kMaxOlderVersions) return;
   const std::uint64_t oldest_kept = *std::next(older.begin(), kMaxOlderVersions - 1);
   for (auto& [key, transfer] : transfers_) {
@@ -52,6 +57,7 @@ void WeightTransfers::OnPublished(const ModelKey& model, const PayloadPointer& n
 }
 
 void WeightTransfers::Expire(std::int64_t now_ns) {
+  // guard: WeightTransfers.SilentPlayersAreForgotten: players that are silent are forgotten
   std::erase_if(transfers_, [&](const auto& entry) {
     return entry.second.finished() || now_ns - entry.second.last_heard_ns > kExpiresAfterNs;
   });
@@ -59,6 +65,7 @@ void WeightTransfers::Expire(std::int64_t now_ns) {
 
 std::pair<const WeightTransfers::Key, WeightTransfers::Transfer>* WeightTransfers::NextSendable(
     const std::optional<Key>& last) {
+  // guard: WeightTransfers.PlayersTakeTurns: players take turns
   auto at = last ? transfers_.upper_bound(*last) : transfers_.begin();
   for (std::size_t i = 0; i < transfers_.size(); ++i, ++at) {
     if (at == transfers_.end()) at = transfers_.begin();
