@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "shared/model/parameter_layout.h"
 #include "tests/client/test_learner.h"
 #include "tests/sanitized.h"
 

@@ -11,6 +11,7 @@
 
 #include "server/session/server_session.h"
 #include "shared/core/clock.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/publishing.h"
 #include "tests/client/workbench.h"
 
@@ -31,7 +32,7 @@ struct TestLearnerOptions {
   bool resumed = false, shm = true, release = true;
   std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
-  ModelSpec model = SmallSpec();  ///< whatever the spaces are
+  PolicyAndValue model = SmallSpec();  ///< whatever the spaces are
 };
 
 class TestLearner : public wire::ServerSession::Models {
@@ -62,7 +63,7 @@ class TestLearner : public wire::ServerSession::Models {
       if (!difference.empty()) return InvalidArgument("model " + name + ": " + difference);
       return known->second;
     }
-    ModelSpec spec = options_.model;
+    PolicyAndValue spec = options_.model;
     spec.spaces = *spaces;
     auto segment = publishing_->AddModel(name, spec, false);
     if (!segment.ok()) return segment.status();

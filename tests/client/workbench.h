@@ -11,12 +11,14 @@
 
 #include "client/agent_core.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {
 
-inline ModelSpec SmallSpec(int observations = 3, int actions = 4) {
-  ModelSpec spec;
+inline PolicyAndValue SmallSpec(int observations = 3, int actions = 4) {
+  PolicyAndValue spec;
   spec.spaces = {Box({observations}), Discrete(actions)};
   spec.trunk = {{8, Activation::kTanh}};
   return spec;
@@ -116,7 +118,7 @@ struct BenchAgent : AgentCore {
 
 struct Workbench {
   explicit Workbench(int trajectory_length, ClientOptions options = {},
-                     ModelSpec model_spec = SmallSpec())
+                     PolicyAndValue model_spec = SmallSpec())
       : spec(std::move(model_spec)),
         bell(std::make_shared<SenderBell>()),
         settings(std::make_shared<SettingsTable>()),
@@ -135,7 +137,8 @@ struct Workbench {
     const AlignedFloats all = SomeParameters(spec, version);
     const std::span<const float> flat = all;
     const ParameterLayout layout(spec);
-    policies->Publish({7, version}, act, flat.subspan(layout.policy.offset, layout.policy.count),
+    policies->Publish({7, version}, act,
+                      flat.subspan(layout.published.offset, layout.published.count),
                       flat.subspan(layout.statistics.offset, layout.statistics.count));
     model->Progress();
   }
@@ -173,7 +176,7 @@ struct Workbench {
     return received;
   }
 
-  const ModelSpec spec;
+  const PolicyAndValue spec;
   const std::shared_ptr<SenderBell> bell;
   std::shared_ptr<SettingsTable> settings;
   const std::shared_ptr<ClientModel> model;

@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "shared/model/parameter_layout.h"
+
 namespace murmurate {
 namespace {
 

@@ -8,6 +8,8 @@
 
 #include "shared/core/aligned_floats.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 
 namespace murmurate {
@@ -16,9 +18,9 @@ namespace {
 constexpr Activation kNone = Activation::kNone, kTanh = Activation::kTanh;
 constexpr Activation kRelu = Activation::kRelu;
 
-ModelSpec MakeSpec(int observations, std::vector<Layer> trunk, int actions, bool separate,
-                   bool normalize) {
-  ModelSpec spec;
+PolicyAndValue MakeSpec(int observations, std::vector<Layer> trunk, int actions, bool separate,
+                        bool normalize) {
+  PolicyAndValue spec;
   spec.spaces = {Box({observations}), Discrete(actions)};
   spec.trunk = std::move(trunk);
   spec.separate_value = separate;
@@ -64,8 +66,8 @@ class Reference {
       const std::vector<double> features = Trunk("policy", x);
       const std::vector<double> logits = Dense("policy.head", features, kNone);
       for (int j = 0; j < n; ++j) sum += d_logits[row * n + j] * logits[j];
-      const auto top = spec_.separate_value ? Trunk("critic", x) : features;
-      sum += d_values[row] * Dense("critic.head", top, kNone)[0];
+      const auto top = spec_.separate_value ? Trunk("value", x) : features;
+      sum += d_values[row] * Dense("value.head", top, kNone)[0];
     }
     return sum;
   }
@@ -106,7 +108,7 @@ class Reference {
     return y;
   }
 
-  ModelSpec spec_;
+  PolicyAndValue spec_;
   ParameterLayout layout_;
   std::vector<double> parameters_;
 };
@@ -222,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MakeSpec(3, {{20, kTanh}}, 6, false, false), MakeSpec(5, {}, 4, true, true)));
 
 TEST(ActorCriticFlopsTest, CartPolesNetworkTakes52kPerRow) {
-  const ModelSpec spec = MakeSpec(4, {{64, kTanh}, {64, kTanh}}, 2, true, false);
+  const PolicyAndValue spec = MakeSpec(4, {{64, kTanh}, {64, kTanh}}, 2, true, false);
   // both towers: 2 * 2 * 4*64 + 3 * 2 * 64*64; heads: 3 * 2 * 64 * (2 + 1)
   EXPECT_EQ(ActorCritic(spec, 1).flops_per_row(), 2 * (1024 + 24576) + 1152);
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "murmurate/client.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
