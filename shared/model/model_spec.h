@@ -51,10 +51,11 @@ struct NetworkSpec {
 ///   observation float32 4            observation.camera uint8 84 84 1
 ///   action discrete 2                observation.speed float32 3
 ///   normalize_observation 0          action continuous 2 low -1 -1 high 1 1
-///   network policy published trained normalize_observation 1
-///   dense 64 tanh                    state_dependent_deviation 0
+///   networks 2                       normalize_observation 1
+///   network policy published trained state_dependent_deviation 0
 ///   dense 64 tanh                    squashed 0
-///   head action                      scale box
+///   dense 64 tanh                    scale box
+///   head action                      networks 2
 ///   network value trained            network policy published trained
 ///   dense 64 tanh                    input camera stack 4
 ///   dense 64 tanh                    conv 32 8 4 0 relu

@@ -13,9 +13,10 @@ namespace {
 constexpr std::string_view kFirstLine = "murmurate-model 2";
 constexpr std::string_view kFirstLineOfOld = "murmurate-model 1";
 constexpr std::size_t kMaxTextBytes = 16 * 1024;
-constexpr std::size_t kMaxNetworks = 16;
+constexpr std::uint64_t kMaxNetworks = 16;
 constexpr std::uint64_t kMaxOutputs = 65536;
-constexpr std::string_view kNetwork = "network ", kShares = "shares ", kHead = "head ";
+constexpr std::string_view kNetworks = "networks ", kNetwork = "network ", kShares = "shares ",
+                           kHead = "head ";
 constexpr std::string_view kReadsAction = "reads action", kHeadOfAction = "head action";
 
 std::string LayersText(const std::vector<Layer>& layers) {
@@ -99,11 +100,13 @@ Result<ModelSpec> ReadSpec(ModelLines* lines) {
   MURMURATE_RETURN_IF_ERROR(lines->ReadSpaces(&spec.spaces));
   MURMURATE_RETURN_IF_ERROR(lines->ReadFlag("normalize_observation", &spec.normalize_observation));
   MURMURATE_RETURN_IF_ERROR(lines->ReadContinuous(spec.spaces.action, &spec.continuous));
-  do {
+  const std::string_view line = lines->Next();
+  const auto count = line.starts_with(kNetworks)
+                         ? ParseCount(line.substr(kNetworks.size()), kMaxNetworks)
+                         : std::nullopt;
+  if (!count) return ModelLines::Unexpected(line, "\"networks 1..16\"");
+  for (std::uint64_t i = 0; i < *count; ++i)
     MURMURATE_RETURN_IF_ERROR(ReadNetwork(lines, &spec.networks.emplace_back()));
-    if (spec.networks.size() > kMaxNetworks)
-      return InvalidData("the model has more than 16 networks: use fewer");
-  } while (!lines->done());
   return spec;
 }
 
@@ -117,6 +120,7 @@ std::string ModelSpec::ToText() const {
     text += FlagText("squashed", continuous.squashed);
     if (continuous.scaled) text += std::string(kScaleLine) + "\n";
   }
+  text += std::string(kNetworks) + std::to_string(networks.size()) + "\n";
   for (const NetworkSpec& network : networks) text += NetworkText(network);
   return text;
 }

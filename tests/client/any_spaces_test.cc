@@ -326,7 +326,7 @@ TEST_P(AnySpacesOverBothPaths, ASavedPolicyPlaysTheSame) {
 }
 
 TEST(AnySpaces, AShippedPolicySaysWhatItCannotSee) {
-  const PolicyAndValue spec = SmallSpec();
+  const ModelSpec spec = SmallSpec();
   const WeightsFile file{.spec = spec, .parameters = SomeParameters(spec, 1)};
   std::string said;
   const auto client =

@@ -32,7 +32,7 @@ struct TestLearnerOptions {
   bool resumed = false, shm = true, release = true;
   std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
-  PolicyAndValue model = SmallSpec();  ///< whatever the spaces are
+  ModelSpec model = SmallSpec();  ///< whatever the spaces are
 };
 
 class TestLearner : public wire::ServerSession::Models {
@@ -63,7 +63,7 @@ class TestLearner : public wire::ServerSession::Models {
       if (!difference.empty()) return InvalidArgument("model " + name + ": " + difference);
       return known->second;
     }
-    PolicyAndValue spec = options_.model;
+    ModelSpec spec = options_.model;
     spec.spaces = *spaces;
     auto segment = publishing_->AddModel(name, spec, false);
     if (!segment.ok()) return segment.status();

@@ -52,8 +52,9 @@ inline std::vector<double> LogProbabilities(const ModelSpec& spec, const Aligned
     }
     x = y;
   };
-  for (std::size_t i = 0; i < spec.trunk.size(); ++i) {
-    dense("policy." + std::to_string(i), spec.trunk[i].units, true);
+  const std::vector<Layer>& trunk = spec.policy().trunk;
+  for (std::size_t i = 0; i < trunk.size(); ++i) {
+    dense("policy." + std::to_string(i), trunk[i].units, true);
   }
   dense("policy.head", spec.spaces.action.n, false);
   double sum = 0;
@@ -118,7 +119,7 @@ struct BenchAgent : AgentCore {
 
 struct Workbench {
   explicit Workbench(int trajectory_length, ClientOptions options = {},
-                     PolicyAndValue model_spec = SmallSpec())
+                     ModelSpec model_spec = SmallSpec())
       : spec(std::move(model_spec)),
         bell(std::make_shared<SenderBell>()),
         settings(std::make_shared<SettingsTable>()),
@@ -176,7 +177,7 @@ struct Workbench {
     return received;
   }
 
-  const PolicyAndValue spec;
+  const ModelSpec spec;
   const std::shared_ptr<SenderBell> bell;
   std::shared_ptr<SettingsTable> settings;
   const std::shared_ptr<ClientModel> model;

@@ -338,7 +338,7 @@ TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
       return std::span<const float>(snapshot->parameters).subspan(range.offset, range.count);
     };
     Policy policy(spec);
-    policy.Pack(part(layout.policy), part(layout.statistics));
+    policy.Pack(part(layout.published), part(layout.statistics));
     ActorCritic network(spec, 32);
     const TrainingBatch batch = FullBatch(4, 4, 4, 4);
     std::vector<float> logits(64), values(32), log_prob(32), scratch(policy.ScratchFloats(1));

@@ -14,6 +14,7 @@ constexpr char kText[] =
     "observation float32 4\n"
     "action discrete 2\n"
     "normalize_observation 1\n"
+    "networks 2\n"
     "network policy published trained\n"
     "dense 64 tanh\n"
     "dense 32 relu\n"
@@ -62,8 +63,8 @@ TEST(ModelSpec, TheTextOfAnEarlierVersionIsTheSameModel) {
 
 TEST(ModelSpec, HashIsSha256OfTheText) {  // printf '...' | sha256sum
   EXPECT_EQ(ToHex(Example().Hash()),
-            "eba42dbc5faf7f47cc3c6722ef5a832f6a0b749b4e013fe901d8a6c01a63cdc8");
-  EXPECT_EQ(Example().ShortHash(), 0x477faf5fbc2da4ebu);
+            "8a1e59573e2edbea82450937906f5b472e6f193d26e064f0143b0eea540a04ab");
+  EXPECT_EQ(Example().ShortHash(), 0xeadb2e3e57591e8au);
 }
 
 TEST(ModelSpec, AnyCutOfTheTextIsRefused) {
@@ -100,6 +101,10 @@ TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
         Replaced("head action", "head 2"),
         Replaced("head 1\n", "head 1\nhead 1\n"),
         Replaced("network value trained\n", ""),
+        Replaced("networks 2", "networks 1"),
+        Replaced("networks 2", "networks 3"),
+        Replaced("networks 2", "networks 17"),
+        Replaced("networks 2\n", ""),
         Replaced("discrete 2", "discrete 5000"),
         Replaced("float32 4", "float32 70000"),
         std::string(kText) + "x",
@@ -131,6 +136,7 @@ constexpr char kWholeText[] =
     "normalize_observation 1\n"
     "state_dependent_deviation 0\n"
     "squashed 1\n"
+    "networks 4\n"
     "network policy published trained\n"
     "input camera stack 4\n"
     "conv 16 3 1 1 none\n"
@@ -183,7 +189,8 @@ TEST(ModelSpec, TheLineOfAScaledBoxIsReadAndWrittenAndOthersHaveNone) {
   const std::string text =
       "murmurate-model 2\nobservation float32 2\naction continuous 1 low 0 high 100\n"
       "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 0\n";
-  const std::string networks = "network policy published trained\ndense 4 tanh\nhead action\n";
+  const std::string networks =
+      "networks 1\nnetwork policy published trained\ndense 4 tanh\nhead action\n";
   const Result<ModelSpec> plain = ModelSpec::Parse(text + networks);
   const Result<ModelSpec> scaled = ModelSpec::Parse(text + "scale box\n" + networks);
   ASSERT_TRUE(plain.ok() && scaled.ok()) << scaled.status();
@@ -309,7 +316,7 @@ TEST(ParameterLayout, SharedTrunkBelongsToThePolicy) {
 TEST(ParameterLayout, ATargetLiesBehindWhatIsTrainedWithTheShapesOfWhatItFollows) {
   const Result<ModelSpec> spec = ModelSpec::Parse(
       "murmurate-model 2\nobservation float32 5\naction.a discrete 3\naction.b continuous 2\n"
-      "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 0\n"
+      "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 0\nnetworks 3\n"
       "network policy published trained\ndense 4 tanh\nhead action\n"
       "network q1 trained\nreads action\ndense 6 relu\nhead 1\nnetwork old follows q1\n");
   ASSERT_TRUE(spec.ok()) << spec.status();

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -32,7 +33,7 @@ SafetensorsFile FileOf(const std::map<std::string, Tensor>& tensors) {
 
 // policy.head 2 x 3 and its bias; value.head 2 x 1 and its bias; statistics of two numbers.
 ModelSpec Spec() {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({2}), Discrete(3)};
   spec.normalize_observation = true;
   return spec;

@@ -66,7 +66,7 @@ class Reference {
       const std::vector<double> features = Trunk("policy", x);
       const std::vector<double> logits = Dense("policy.head", features, kNone);
       for (int j = 0; j < n; ++j) sum += d_logits[row * n + j] * logits[j];
-      const auto top = spec_.separate_value ? Trunk("value", x) : features;
+      const auto top = spec_.Find("value")->shares.empty() ? Trunk("value", x) : features;
       sum += d_values[row] * Dense("value.head", top, kNone)[0];
     }
     return sum;
@@ -87,8 +87,8 @@ class Reference {
   }
 
   std::vector<double> Trunk(const std::string& name, std::vector<double> x) const {
-    for (std::size_t i = 0; i < spec_.trunk.size(); ++i)
-      x = Dense(name + "." + std::to_string(i), x, spec_.trunk[i].activation);
+    for (std::size_t i = 0; i < spec_.policy().trunk.size(); ++i)
+      x = Dense(name + "." + std::to_string(i), x, spec_.policy().trunk[i].activation);
     return x;
   }
 
@@ -108,7 +108,7 @@ class Reference {
     return y;
   }
 
-  PolicyAndValue spec_;
+  ModelSpec spec_;
   ParameterLayout layout_;
   std::vector<double> parameters_;
 };
@@ -179,7 +179,7 @@ TEST_P(ActorCriticTest, TheClientsPolicyGivesTheLearnersLogits) {
   std::vector<float> logits(rows * n), values(rows), got(rows * n);
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());
   Policy policy(spec);
-  const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
+  const SectionRange section = network.layout().published, statistics = network.layout().statistics;
   policy.Pack({parameters.data() + section.offset, section.count},
               {parameters.data() + statistics.offset, statistics.count});
   EXPECT_EQ(policy.outputs(), n);
@@ -203,7 +203,7 @@ TEST_P(ActorCriticTest, NothingIsAllocatedAfterConstruction) {
   Policy policy(spec);
   std::vector<float> logits(rows * n), values(rows), scratch(policy.ScratchFloats(rows));
   std::vector<float> gradient(network.layout().trained_count());
-  const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
+  const SectionRange section = network.layout().published, statistics = network.layout().statistics;
   Random random(1);
   const std::uint64_t before = Allocations();
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());

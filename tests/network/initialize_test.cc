@@ -73,7 +73,7 @@ TEST(InitializeParametersTest, PolicyAndCriticStartApart) {
             parameters[layout.Find("value.0.weight").offset]);
 }
 
-PolicyAndValue Parse(const std::string& text) {
+ModelSpec Parse(const std::string& text) {
   Result<ModelSpec> spec = ModelSpec::Parse("murmurate-model 1\n" + text);
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   return *std::move(spec);

@@ -205,7 +205,7 @@ class Reference {
     return x;
   }
 
-  const PolicyAndValue spec_;
+  const ModelSpec spec_;
   const NetworkPlan plan_;
   const ParameterLayout layout_;
   const AlignedFloats& parameters_;
@@ -309,7 +309,7 @@ class PolicyTest : public testing::TestWithParam<Case> {
     return outputs;
   }
 
-  const PolicyAndValue spec_;
+  const ModelSpec spec_;
   const ParameterLayout layout_;
   Policy policy_;
   AlignedFloats parameters_, scratch_;

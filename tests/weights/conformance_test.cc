@@ -59,7 +59,7 @@ class SharedMemoryLearner : public Learner {
   }
 
  private:
-  const PolicyAndValue spec_;
+  const ModelSpec spec_;
   const std::uint64_t incarnation_;
   std::unique_ptr<SharedMemoryPublisher> publisher_;
 };
@@ -104,7 +104,7 @@ class NetworkLearner : public Learner {
   }
 
  private:
-  const PolicyAndValue spec_;
+  const ModelSpec spec_;
   const std::uint64_t incarnation_;
   SocketContext context_;
   std::unique_ptr<NetworkWeightServer> server_;
