@@ -12,6 +12,7 @@
 #include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 #include "tests/allocations.h"
 
@@ -50,7 +51,7 @@ void Measure(const std::string& name, const ModelSpec& spec, const Observation& 
   AlignedFloats parameters(layout.total);
   InitializeParameters(spec, 1, parameters);
   Policy policy(spec);
-  policy.Pack({parameters.data(), layout.policy.count}, {});
+  policy.Pack({parameters.data(), layout.published.count}, {});
   AlignedFloats row(ObservationLayout(StackedObservation(spec)).row_bytes() / sizeof(float));
   if (ObservationLayout(spec.spaces.observation).inputs()[0].name.empty()) {
     std::memset(row.data(), 128, row.size() * sizeof(float));  // the frame that is played

@@ -8,6 +8,7 @@
 #include "server/compute/vector_math.h"
 #include "shared/core/random.h"
 #include "shared/model/network_plan.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -61,8 +62,8 @@ void ActorCriticStep::Run() {
            std::span<float>(parameters_).first(gradient_.size()));
 }
 
-ModelSpec DenseModel(int observations, int units, int actions) {
-  ModelSpec spec;
+PolicyAndValue DenseModel(int observations, int units, int actions) {
+  PolicyAndValue spec;
   spec.spaces = {Box({observations}), Discrete(actions)};
   spec.trunk = {{units, Activation::kTanh}, {units, Activation::kTanh}};
   return spec;

@@ -9,6 +9,7 @@
 #include "server/network/actor_critic.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
@@ -33,7 +34,7 @@ class ActorCriticStep {
 };
 
 /// `observations` numbers, two dense layers of `units` (tanh), a critic of its own.
-ModelSpec DenseModel(int observations, int units, int actions);
+PolicyAndValue DenseModel(int observations, int units, int actions);
 /// 84x84x4 bytes, the Nature-CNN (Mnih et al. 2015), 6 choices.
 ModelSpec NatureCnnModel();
 /// 17 numbers, 64 units, an LSTM of 128, 6 choices.

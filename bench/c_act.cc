@@ -13,6 +13,7 @@
 #include "murmurate/client.h"
 #include "server/network/actor_critic.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {

@@ -9,6 +9,7 @@
 #include "bench/limits.h"
 #include "server/learn/learner.h"
 #include "server/operate/spare_state.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -34,7 +35,7 @@ void PrintWait(const std::string& name, double wait, double copy) {
 }
 
 void Measure(int inputs, int width, int layers) {
-  ModelSpec spec{.spaces = {Box({inputs}), Discrete(2)}, .trunk = {}, .separate_value = false};
+  PolicyAndValue spec{.spaces = {Box({inputs}), Discrete(2)}, .trunk = {}, .separate_value = false};
   spec.trunk.assign(static_cast<std::size_t>(layers), {width, Activation::kTanh});
   AlgorithmSettings settings;
   settings.trajectory_length = 8;

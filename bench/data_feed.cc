@@ -18,6 +18,7 @@
 #include "server/learn/learn_loop.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/data/npy_writer.h"
 
 namespace murmurate {
@@ -43,7 +44,7 @@ std::shared_ptr<ArraySource> MakeSource(const std::string& folder, int samples, 
   return *std::move(source);
 }
 
-ModelSpec MakeModel(const Spaces& spaces) {
+PolicyAndValue MakeModel(const Spaces& spaces) {
   return {.spaces = spaces,
           .trunk = {{64, Activation::kRelu}, {64, Activation::kRelu}},
           .separate_value = false};
@@ -170,7 +171,7 @@ Trained MeasureTraining(const std::shared_ptr<ArraySource>& source, const ModelS
 void Measure(int width) {
   const Files files;
   const auto source = MakeSource(files.folder, kSamples, width);
-  const ModelSpec spec = MakeModel(source->spaces());
+  const PolicyAndValue spec = MakeModel(source->spaces());
   const std::size_t row = (static_cast<std::size_t>(width) + 1) * sizeof(float);
   const double bytes = static_cast<double>(kRows * row);
   double loader = 1e9, copy = 1e9;

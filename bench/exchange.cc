@@ -43,6 +43,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

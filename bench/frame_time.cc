@@ -30,6 +30,8 @@
 #include "murmurate/client.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/safetensors.h"
 #include "shared/model/weights_file.h"
 
@@ -42,8 +44,8 @@ constexpr std::int64_t kPublishEveryNs = 100 * kNanosecondsPerMillisecond;
 constexpr double kTurnS = 3.0;
 constexpr int kUnmeasured = 100;  // frames at the beginning of a turn
 
-ModelSpec SevenMegabytes() {
-  ModelSpec spec;
+PolicyAndValue SevenMegabytes() {
+  PolicyAndValue spec;
   spec.spaces = {Box({kInputs}), Discrete(8)};
   spec.trunk = {{1024, Activation::kTanh}, {1600, Activation::kTanh}};
   return spec;
@@ -358,7 +360,7 @@ int Main(int argc, char** argv) {
   Work work;
   plan.passes =
       static_cast<int>(static_cast<double>(kWorkNs) * 1e-9 / SecondsPerCall([&] { work.Pass(); }));
-  const ModelSpec spec = SevenMegabytes();
+  const PolicyAndValue spec = SevenMegabytes();
   const double weights_mib = static_cast<double>(PayloadBytes(ParameterLayout(spec))) / (1 << 20);
   Side on{"ON"}, off{"OFF"};
   int thrown_away = 0;

@@ -22,6 +22,7 @@
 #include "server/parameters/hogwild_store.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/data/npy_writer.h"
 
 namespace murmurate {
@@ -193,7 +194,7 @@ int main() {
   using namespace murmurate;
   const Files files;
   const auto source = MakeSource(files.folder);
-  const ModelSpec spec{
+  const PolicyAndValue spec{
       .spaces = source->spaces(), .trunk = {{64, Activation::kTanh}}, .separate_value = false};
   for (const int minibatch : {64, 128, 256}) Measure(*source, spec, minibatch);
   MeasureSteps();

@@ -26,6 +26,7 @@
 #include "bench/limits.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/wire/client_session.h"
 
 namespace murmurate {
@@ -279,7 +280,7 @@ class Sender {
 
 double OurRate(const Ring& ring, const Shape& shape) {
   SocketContext context;
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = SpacesOf(shape);
   auto channel = std::make_shared<ExperienceChannel>(spec, kLength, shape.batch_trajectories);
   channel->version = 1;

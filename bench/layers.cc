@@ -16,6 +16,8 @@
 #include "shared/compute/packed_weight.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -306,7 +308,7 @@ void MeasureLstm() {
 }
 
 void MeasureInitialization() {
-  ModelSpec spec = DenseModel(1024, 1024, 2);
+  PolicyAndValue spec = DenseModel(1024, 1024, 2);
   spec.trunk.pop_back();
   spec.separate_value = false;
   AlignedFloats parameters(ParameterLayout(spec).total);

@@ -8,13 +8,14 @@
 #include "bench/limits.h"
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
 
 constexpr int kAgents = 8, kLength = 128, kSteps = kAgents * kLength;
 
-ModelSpec Spec() {
+PolicyAndValue Spec() {
   return {.spaces = {Box({4}), Discrete(2)},
           .trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}},
           .separate_value = true};
@@ -59,7 +60,7 @@ TrainingBatch MakeBatch(const ModelSpec& spec) {
 }
 
 void Measure(AlgorithmName name, int epochs, int minibatch) {
-  const ModelSpec spec = Spec();
+  const PolicyAndValue spec = Spec();
   Learner learner(spec, Settings(name, epochs, minibatch), 1);
   TrainingBatch batch = MakeBatch(spec);
   double seconds = 1e9, peak = 0;

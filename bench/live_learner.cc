@@ -7,6 +7,7 @@
 
 #include "server/network/actor_critic.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -13,6 +13,7 @@
 #include "server/ingest/ingest.h"
 #include "shared/core/loop.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/publishing.h"
 
 namespace murmurate {
@@ -21,7 +22,7 @@ class LiveLearner {
  public:
   struct Options {
     std::string address;
-    ModelSpec spec;
+    PolicyAndValue spec;
     int trajectory_length = 128, batch = 64;
     bool shm = true;
     std::int64_t publish_every_ns = 10 * kNanosecondsPerMillisecond;

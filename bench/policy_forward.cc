@@ -8,6 +8,8 @@
 #include "bench/limits.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -18,14 +20,14 @@ struct Case {
 };
 
 void MeasureLogits(const Case& c) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({c.observations}), Discrete(c.actions)};
   spec.trunk = {{c.units, Activation::kTanh}, {c.units, Activation::kTanh}};
   const ParameterLayout layout(spec);
   AlignedFloats parameters(layout.total);
   InitializeParameters(spec, 1, parameters);
   Policy policy(spec);
-  policy.Pack({parameters.data(), layout.policy.count}, {});
+  policy.Pack({parameters.data(), layout.published.count}, {});
   std::vector<float> observations(static_cast<std::size_t>(c.rows) * c.observations);
   Random random(1);
   for (float& x : observations) x = static_cast<float>(random.Normal());

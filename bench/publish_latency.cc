@@ -22,6 +22,8 @@
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/publishing.h"
 #include "shared/weights/shared_memory_weights.h"
 
@@ -50,8 +52,8 @@ struct Board {
 };
 
 /// 4-64-64-2: 19 KB published. 96-1024-1536-8: 6.7 MB.
-ModelSpec SpecOf(bool large) {
-  ModelSpec spec;
+PolicyAndValue SpecOf(bool large) {
+  PolicyAndValue spec;
   spec.spaces = large ? Spaces{Box({96}), Discrete(8)} : Spaces{Box({4}), Discrete(2)};
   spec.trunk = {{large ? 1024 : 64, Activation::kTanh}, {large ? 1536 : 64, Activation::kTanh}};
   return spec;
@@ -92,7 +94,7 @@ int RunActor(int fd, int index) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Board* const board = MapBoard(fd);
   if (board == nullptr) return Fail("cannot map the board");
-  const ModelSpec spec = SpecOf(board->large != 0);
+  const PolicyAndValue spec = SpecOf(board->large != 0);
   auto subscriber = SharedMemorySubscriber::Open(board->segment.data(), spec, board->incarnation);
   if (!subscriber.ok()) return Fail(subscriber.status().message());
   Packing packing(spec);
@@ -210,7 +212,7 @@ int RunSize(bool large, int rounds, double first_target_us, double slowest_targe
   if (fd < 0 || ftruncate(fd, sizeof(Board)) != 0) return Fail("no shared memory");
   Board* const board = MapBoard(fd);
   if (board == nullptr) return Fail("cannot map the board");
-  const ModelSpec spec = SpecOf(large);
+  const PolicyAndValue spec = SpecOf(large);
   Result<std::string> folder = RuntimeFolder();
   if (!folder.ok()) return Fail(folder.status().message());
   Publishing::Options options;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/model_patterns.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/safetensors.h"
 
 namespace murmurate {
@@ -101,7 +102,7 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
   const ParameterLayout& layout = policies->layout();
   const std::span<const float> all = policy_->parameters;
   policies->Publish({0, policy_->version}, {},
-                    all.subspan(layout.policy.offset, layout.policy.count),
+                    all.subspan(layout.published.offset, layout.published.count),
                     all.subspan(layout.statistics.offset, layout.statistics.count));
   model.set_policies(std::move(policies));
   return {};

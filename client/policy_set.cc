@@ -129,7 +129,7 @@ AlignedFloats PolicySet::Parameters(VersionStamp* stamp) const {
   pins_->Add(&pin);
   if (PinLatest(&pin, &hold)) {
     *stamp = hold.buffer->stamp;
-    hold.buffer->policy.Unpack(flat.subspan(layout_.policy.offset, layout_.policy.count),
+    hold.buffer->policy.Unpack(flat.subspan(layout_.published.offset, layout_.published.count),
                                flat.subspan(layout_.statistics.offset, layout_.statistics.count));
     Unpin(&pin);
   }

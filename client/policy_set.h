@@ -31,6 +31,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/inference/policy.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

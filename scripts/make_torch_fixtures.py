@@ -37,13 +37,13 @@ def make_parameters(observations, trunk, actions, separate):
         parameters[name + ".weight"] = weight.requires_grad_()
         parameters[name + ".bias"] = bias.requires_grad_()
 
-    for tower in ("policy", "critic") if separate else ("policy",):
+    for tower in ("policy", "value") if separate else ("policy",):
         inputs = observations
         for i, (units, _) in enumerate(trunk):
             dense(f"{tower}.{i}", inputs, units)
             inputs = units
     dense("policy.head", trunk[-1][0], actions)
-    dense("critic.head", trunk[-1][0], 1)
+    dense("value.head", trunk[-1][0], 1)
     return parameters
 
 
@@ -90,7 +90,7 @@ def actor_critic(name, seed, observations, trunk, actions, separate, normalize, 
         records |= {"mean": mean, "variance": variance}
     features = run(parameters, "policy", trunk, x)
     logits = head(parameters, "policy.head", features)
-    values = head(parameters, "critic.head", run(parameters, "critic", trunk, x) if separate else features)[:, 0]
+    values = head(parameters, "value.head", run(parameters, "value", trunk, x) if separate else features)[:, 0]
     action = torch.randint(actions, (rows,))
     behaviour = as_float32(torch.log_softmax(logits, 1).gather(1, action[:, None])[:, 0].detach()
                            + 0.3 * torch.randn(rows, dtype=torch.float64))

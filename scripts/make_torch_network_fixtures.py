@@ -32,7 +32,7 @@ def parameters():
 
     for name, shape in (("policy.camera.0", (4, 4, 2, 6)), ("policy.camera.2", (3, 3, 6, 6)),
                         ("policy.speed.0", (5, 7)), ("policy.0", (66, 16)),
-                        ("policy.head", (9, 4)), ("critic.head", (9, 1))):
+                        ("policy.head", (9, 4)), ("value.head", (9, 1))):
         add(name + ".weight", *shape)
         add(name + ".bias", shape[-1])
     add("policy.1.gain", 16, scale=1.0)
@@ -93,7 +93,7 @@ def main():
     features = encode(p, camera.to(torch.float64), kind, speed, mean, variance)
     hidden, state = recur(p, features.reshape(STEPS, COUNT, 16), first, state0)
     hidden = hidden.reshape(rows, 9)
-    logits, values = dense(p, "policy.head", hidden), dense(p, "critic.head", hidden)
+    logits, values = dense(p, "policy.head", hidden), dense(p, "value.head", hidden)
     d_logits, d_values = normal(rows, 4), normal(rows, 1)
     ((logits * d_logits).sum() + (values * d_values).sum()).backward()
     records = {"camera": camera, "kind": kind, "speed": speed, "first": first, "state0": state0,

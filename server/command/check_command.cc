@@ -11,6 +11,7 @@
 #include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -45,15 +46,19 @@ struct Sums {
   double flops = 0;
 };
 
-void PrintLayers(const std::vector<PlannedLayer>& layers, Sums* sums) {
+void AddLayers(const std::vector<PlannedLayer>& layers, Sums* sums) {
   for (const PlannedLayer& layer : layers) {
-    PrintRow("  " + layer.layer.ToText(), layer.out.ToText(), layer.parameters(), layer.flops());
     sums->parameters += layer.parameters();
     sums->flops += layer.flops();
   }
 }
 
-void PrintHead(const char* name, int features, int outputs, Sums* sums) {
+void PrintLayers(const std::vector<PlannedLayer>& layers) {
+  for (const PlannedLayer& layer : layers)
+    PrintRow("  " + layer.layer.ToText(), layer.out.ToText(), layer.parameters(), layer.flops());
+}
+
+void PrintHead(const std::string& name, int features, int outputs, Sums* sums) {
   const std::int64_t weights = std::int64_t{features} * outputs;
   PrintRow(name, std::to_string(outputs), weights + outputs, 2.0 * static_cast<double>(weights));
   sums->parameters += weights + outputs;
@@ -65,7 +70,7 @@ double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
   AlignedFloats parameters(layout.total);
   InitializeParameters(spec, 1, parameters);
   Policy policy(spec);
-  policy.Pack({parameters.data(), layout.policy.count},
+  policy.Pack({parameters.data(), layout.published.count},
               {parameters.data() + layout.statistics.offset, layout.statistics.count});
   const ObservationLayout observation(StackedObservation(spec));
   const AlignedFloats row(observation.row_bytes() / sizeof(float));
@@ -84,43 +89,62 @@ double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
   return times[15];
 }
 
-/// The layers that policy and critic have, each once or both together.
-Sums PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
-  const ObservationLayout observation(spec.spaces.observation);
+Sums SumsOf(const NetworkPlan& plan) {
   Sums sums;
+  for (const PlannedInput& input : plan.inputs) AddLayers(input.layers, &sums);
+  AddLayers(plan.trunk, &sums);
+  return sums;
+}
+
+void PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
+  const ObservationLayout observation(spec.spaces.observation);
   for (const PlannedInput& input : plan.inputs) {
     const std::string& name = observation.inputs()[static_cast<std::size_t>(input.input)].name;
     std::string title = name.empty() ? "observation" : name;
     if (input.stack > 1) title += ", " + std::to_string(input.stack) + " frames";
     PrintRow(title, input.in.ToText(), 0, 0);
-    PrintLayers(input.layers, &sums);
+    PrintLayers(input.layers);
   }
   PrintRow("trunk", std::to_string(plan.joined), 0, 0);
-  PrintLayers(plan.trunk, &sums);
+  PrintLayers(plan.trunk);
+}
+
+/// The layers of a network and its head; what is as in the policy is one line.
+Sums PrintNetworkAndHead(const ModelSpec& spec, const NetworkSpec& network) {
+  const NetworkPlan plan = *PlanNetwork(spec, network.name);
+  Sums sums;
+  if (network.shares.empty()) {
+    const NetworkSpec& policy = spec.policy();
+    sums = SumsOf(plan);
+    if (&network == &policy || network.trunk != policy.trunk ||
+        network.encoders != policy.encoders || network.reads_action != policy.reads_action)
+      PrintNetwork(spec, plan);
+    else
+      PrintRow("the " + network.name + "'s own layers, as above", std::to_string(plan.features),
+               sums.parameters, sums.flops);
+  }
+  PrintHead(network.name + " head", plan.features, plan.outputs, &sums);
   return sums;
 }
 
 void PrintModel(const ModelSettings& settings) {
   const ModelSpec& spec = settings.spec;
-  const NetworkPlan plan = *PlanNetwork(spec, "policy");
   const ActionLayout action(spec.spaces.action, spec.continuous);
   std::printf("\n%-34s %14s %14s %14s %14s\n", "layer", "output", "parameters", "bytes",
               "FLOPs a step");
-  const Sums network = PrintNetwork(spec, plan);
-  Sums heads;
-  PrintHead("policy head", plan.features, action.outputs(), &heads);
-  if (spec.separate_value) {
-    PrintRow("the critic's own layers, as above", std::to_string(plan.features), network.parameters,
-             network.flops);
+  Sums all{.parameters = action.free_deviations(), .flops = 0};
+  for (const NetworkSpec& network : spec.networks) {
+    const Sums sums = PrintNetworkAndHead(spec, network);
+    all.parameters += sums.parameters;
+    all.flops += sums.flops;
   }
-  PrintHead("value head", plan.features, 1, &heads);
-  const int times = spec.separate_value ? 2 : 1;
-  PrintRow("all", "", times * network.parameters + heads.parameters + action.free_deviations(),
-           times * network.flops + heads.flops);
+  PrintRow("all", "", all.parameters, all.flops);
   const ParameterLayout layout(spec);
-  std::printf("\npublished with each version: %s bytes\n",
-              WithCommas((layout.policy.count + layout.statistics.count) * sizeof(float)).c_str());
-  if (plan.state_floats > 0) std::printf("an agent's state: %d numbers\n", plan.state_floats);
+  std::printf(
+      "\npublished with each version: %s bytes\n",
+      WithCommas((layout.published.count + layout.statistics.count) * sizeof(float)).c_str());
+  const int state = PlanNetwork(spec, spec.policy().name)->state_floats;
+  if (state > 0) std::printf("an agent's state: %d numbers\n", state);
   std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
   if (settings.hogwild)
     std::printf(

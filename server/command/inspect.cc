@@ -7,6 +7,7 @@
 #include "server/operate/checkpoint_files.h"
 #include "server/operate/checkpoint_shelf.h"
 #include "server/operate/display.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -15,6 +15,7 @@
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -7,6 +7,7 @@
 #include "server/operate/checkpoint.h"
 #include "server/operate/display.h"
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

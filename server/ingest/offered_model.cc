@@ -25,7 +25,7 @@ Result<wire::SessionModel> ForSession(const std::string& name, const OfferedMode
   model.welcome.trajectory_length = static_cast<std::uint32_t>(channel.layout.length);
   model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered.max_trajectory_s * 1000.0);
   model.welcome.segment = shm ? offered.segment : "";
-  if (channel.spec.continuous.scaled) model.features = wire::kScaledBoxes;
+  model.features = wire::kNamedNetworks;
   model.block_bytes = channel.layout.block_bytes;
   model.outstanding_limit = offered.batches_ahead * channel.batch_trajectories;
   model.batch_trajectories = channel.batch_trajectories;

@@ -8,6 +8,7 @@
 #include "server/learn/order_places.h"
 #include "server/learn/returns.h"
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -37,6 +37,7 @@
 #include "server/network/ppo_action_loss.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 #include "shared/trajectory/frame_stack.h"
 

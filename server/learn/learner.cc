@@ -7,6 +7,7 @@
 #include "server/learn/reward_scale.h"
 #include "server/parameters/local_store.h"
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -16,6 +16,7 @@
 #include "server/network/actor_critic.h"
 #include "server/parameters/parameter_store.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 #include "shared/model/weights_match.h"
 #include "shared/weights/weights.h"

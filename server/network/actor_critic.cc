@@ -8,6 +8,7 @@
 #include "shared/compute/layer_kernels.h"
 #include "shared/core/check.h"
 #include "shared/core/thread_team.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -1,8 +1,8 @@
-// ActorCritic: a ModelSpec made runnable on the learner: forward and backward over one flat block,
-// for every model that CheckModel accepts.
+// ActorCritic: a ModelSpec of a policy and its value (policy_and_value.h) made runnable on the
+// learner: forward and backward over one flat block.
 //
-// y = head(trunk(join(encoder(source(input)) for each input))); the critic has a network of its own
-// when spec.separate_value, else it shares the policy's. The block is the caller's: parameters and
+// y = head(trunk(join(encoder(source(input)) for each input))); the value has layers of its own
+// unless it shares the policy's. The block is the caller's: parameters and
 // gradient have the layout of ParameterLayout. One thread uses an object at a time; several objects
 // may read the same parameters.
 //
@@ -29,6 +29,7 @@
 #include "server/network/sequences.h"
 #include "shared/core/random.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 
@@ -57,7 +58,7 @@ class ActorCritic {
   void Forward(std::span<const float> parameters, const void* observations, int rows, float* logits,
                float* values, const Sequences* sequences = nullptr);
 
-  /// Gradient of a scalar loss with respect to policy and critic sections, given its gradients with
+  /// Gradient of a scalar loss with respect to both networks, given its gradients with
   /// respect to the last Forward's outputs (d_logits [rows][outputs()], d_values [rows]);
   /// backpropagation through all steps, none into state0. Overwrites gradient[0 ..
   /// layout().trained_count()); policy.log_deviation, which no output depends on, gets 0. Once

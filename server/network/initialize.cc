@@ -9,6 +9,7 @@
 #include "server/network/orthonormal.h"
 #include "shared/core/check.h"
 #include "shared/core/thread_team.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -53,7 +54,7 @@ void FillNormal(const Weight& weight, double deviation, Random& random) {
 /// What the heads' weights are multiplied by; 0 for other layers.
 double HeadGain(std::string_view name, const Initialization& how) {
   if (name == "policy.head.weight") return how.policy_gain;
-  return name == "critic.head.weight" ? 1.0 : 0.0;
+  return name.ends_with(".head.weight") ? 1.0 : 0.0;
 }
 
 void FillWeight(const TensorSlot& slot, const Initialization& how, Random& random, ThreadTeam& team,
@@ -125,6 +126,23 @@ std::unique_ptr<ThreadTeam> MakeTeam(int size) try {
   return std::make_unique<ThreadTeam>("mmr-init", 1);
 }
 
+/// The network that the slot's network follows; null when it is no target.
+const NetworkSpec* FollowedBy(const ModelSpec& spec, const TensorSlot& slot) {
+  const NetworkSpec* network = spec.Find(slot.name.substr(0, slot.name.find('.')));
+  return network == nullptr || network->follows.empty() ? nullptr : spec.Find(network->follows);
+}
+
+/// A target begins as what it follows.
+void CopyTargets(const ModelSpec& spec, const ParameterLayout& layout,
+                 std::span<float> parameters) {
+  for (const TensorSlot& slot : layout.tensors) {
+    const NetworkSpec* const followed = FollowedBy(spec, slot);
+    if (followed == nullptr) continue;
+    const TensorSlot& from = layout.Find(followed->name + slot.name.substr(slot.name.find('.')));
+    std::copy_n(parameters.begin() + from.offset, from.count, parameters.begin() + slot.offset);
+  }
+}
+
 /// The log deviations of an action's numbers: free ones, or the head's biases for them.
 void FillDeviations(const ModelSpec& spec, const ParameterLayout& layout, float deviation,
                     std::span<float> parameters) {
@@ -149,6 +167,7 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
   const std::unique_ptr<ThreadTeam> team = MakeTeam(ThreadsFor(layout));
   std::uint64_t index = 0;
   for (const TensorSlot& slot : layout.tensors) {
+    if (FollowedBy(spec, slot) != nullptr) continue;
     float* const values = parameters.data() + slot.offset;
     if (slot.shape.size() < 2) {
       FillVector(layout, slot, how.keep_bias, values);
@@ -161,6 +180,7 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
       FillWeight(slot, how, random, *team, values);
   }
   FillDeviations(spec, layout, how.deviation, parameters);
+  CopyTargets(spec, layout, parameters);
 }
 
 }  // namespace murmurate

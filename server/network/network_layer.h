@@ -13,6 +13,7 @@
 #include "shared/inference/epilogues.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -11,15 +13,17 @@ namespace {
 /// cache; a multiple of every tile height. 96 is 1 % slower at 64 units and 5 % at 1024.
 constexpr int kChunkRows = 192;
 
-NetworkPlan Plan(const ModelSpec& spec, const char* section) {
-  Result<NetworkPlan> plan = PlanNetwork(spec, section);
+NetworkPlan Plan(const ModelSpec& spec, std::string_view network) {
+  MURMURATE_CHECK(spec.Find(network) != nullptr, "a model of a policy and its value");
+  Result<NetworkPlan> plan = PlanNetwork(spec, network);
   MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
   return *std::move(plan);
 }
 
-std::unique_ptr<DenseLayer> MakeHead(const char* name, int units, const NetworkPlan& plan,
+std::unique_ptr<DenseLayer> MakeHead(const char* name, const NetworkPlan& plan,
                                      const NetworkTower& tower, LayerRoom* room) {
-  const PlannedLayer planned{{.units = units}, name, {1, 1, plan.features}, {1, 1, units}};
+  const PlannedLayer planned{
+      {.units = plan.outputs}, name, {1, 1, plan.features}, {1, 1, plan.outputs}};
   return std::make_unique<DenseLayer>(
       LayerRequest{planned, tower.features(), room, tower.has_gradient(), 0, nullptr}, true);
 }
@@ -31,7 +35,7 @@ double HeadFlops(const DenseLayer& head) {
 }  // namespace
 
 NetworkPass::NetworkPass(const ModelSpec& spec, const ParameterLayout& layout, int max_rows)
-    : NetworkPass(spec, Plan(spec, "policy"), layout, max_rows) {}
+    : NetworkPass(spec, Plan(spec, kPolicyNetwork), layout, max_rows) {}
 
 NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan,
                          const ParameterLayout& layout, int max_rows)
@@ -41,11 +45,13 @@ NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan,
       room_{layout, max_rows},
       sources_(spec, plan, &room_),
       policy_(plan, sources_, chunk_rows_, &room_) {
-  if (spec.separate_value)
-    critic_ = std::make_unique<NetworkTower>(Plan(spec, "critic"), sources_, chunk_rows_, &room_);
-  policy_head_ = MakeHead("policy.head", outputs_, plan, policy_, &room_);
-  critic_head_ = MakeHead("critic.head", 1, plan, critic_tower(), &room_);
-  const std::size_t top = static_cast<std::size_t>(chunk_rows_) * plan.features;
+  const NetworkPlan value = Plan(spec, kValueNetwork);
+  if (spec.Find(kValueNetwork)->shares.empty())
+    value_ = std::make_unique<NetworkTower>(value, sources_, chunk_rows_, &room_);
+  policy_head_ = MakeHead("policy.head", plan, policy_, &room_);
+  value_head_ = MakeHead("value.head", value, value_tower(), &room_);
+  const std::size_t top =
+      static_cast<std::size_t>(chunk_rows_) * std::max(plan.features, value.features);
   room_.vectors.floats = std::max(room_.vectors.floats, top);
   room_.Allocate();
 }
@@ -56,25 +62,25 @@ void NetworkPass::EachChunk(int count, Visit visit) const {
     visit(first, std::min(chunk_rows_, count - first));
 }
 
-/// The critic has one stage: recurrent layers are the policy's alone, and then shared.
+/// The value's own layers are one stage: recurrent layers are the policy's alone, and then shared.
 void NetworkPass::ForwardStage(const float* parameters, int stage, int count, float* logits,
                                float* values) {
   if (stage > 0) policy_.Recur(stage, parameters);
   const bool last = stage + 1 == policy_.stages();
   EachChunk(count, [&](int first, int chunk) {
     if (stage == 0) sources_.Prepare(first, chunk);
-    if (logits != nullptr || critic_ == nullptr) policy_.Forward(stage, parameters, first, chunk);
+    if (logits != nullptr || value_ == nullptr) policy_.Forward(stage, parameters, first, chunk);
     if (!last) return;
     if (logits != nullptr)
       policy_head_->Run(parameters, first, chunk, logits + std::ptrdiff_t{first} * outputs_);
-    if (critic_ != nullptr) critic_->Forward(0, parameters, first, chunk);
-    critic_head_->Run(parameters, first, chunk, values + first);
+    if (value_ != nullptr) value_->Forward(0, parameters, first, chunk);
+    value_head_->Run(parameters, first, chunk, values + first);
   });
 }
 
 /// A head's gradient, then that of the last stage below it.
 void NetworkPass::BackwardTop(LayerBackward call, float* d_logits, float* d_values) {
-  const bool separate = critic_ != nullptr;
+  const bool separate = value_ != nullptr;
   const int last = policy_.stages() - 1;
   call.dx = policy_head_->has_input_gradient() ? room_.vectors.even.data() : nullptr;
   call.below = separate ? GradientEpilogue(policy_.top_activation()) : Epilogue::kNone;
@@ -82,13 +88,13 @@ void NetworkPass::BackwardTop(LayerBackward call, float* d_logits, float* d_valu
   LayerBackward below = call;
   below.dy = policy_head_->Backward(call);
   if (separate && below.dy != nullptr) policy_.Backward(last, below, true);
-  call.below = GradientEpilogue(critic_tower().top_activation());
+  call.below = GradientEpilogue(value_tower().top_activation());
   call.dy = d_values;
-  critic_head_->AddGradient(call);
+  value_head_->AddGradient(call);
   if (call.dx == nullptr) return;
-  critic_head_->InputGradient(call, !separate);
+  value_head_->InputGradient(call, !separate);
   below.dy = call.dx;
-  critic_tower().Backward(separate ? 0 : last, below, true);
+  value_tower().Backward(separate ? 0 : last, below, true);
 }
 
 void NetworkPass::BackwardStage(LayerBackward call, int stage, float* d_logits, float* d_values) {
@@ -116,9 +122,9 @@ void NetworkPass::Backward(const float* parameters, const float* d_logits, const
                            float* gradient) {
   std::fill_n(gradient, room_.layout.trained_count(), 0.0f);
   policy_.TurnWeights(parameters);
-  if (critic_ != nullptr) critic_->TurnWeights(parameters);
+  if (value_ != nullptr) value_->TurnWeights(parameters);
   policy_head_->TurnWeights(parameters);
-  critic_head_->TurnWeights(parameters);
+  value_head_->TurnWeights(parameters);
   // Heads only read their gradients: the layers below get blocks of the room's.
   for (int stage = policy_.stages(); stage-- > 0;)
     BackwardStage({.parameters = parameters, .gradient = gradient}, stage,
@@ -126,8 +132,8 @@ void NetworkPass::Backward(const float* parameters, const float* d_logits, const
 }
 
 double NetworkPass::flops() const {
-  return policy_.flops() + (critic_ != nullptr ? critic_->flops() : 0.0) +
-         HeadFlops(*policy_head_) + HeadFlops(*critic_head_);
+  return policy_.flops() + (value_ != nullptr ? value_->flops() : 0.0) + HeadFlops(*policy_head_) +
+         HeadFlops(*value_head_);
 }
 
 }  // namespace murmurate

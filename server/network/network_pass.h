@@ -1,4 +1,4 @@
-// NetworkPass: policy and critic of a spec with what they keep of the rows that go through them:
+// NetworkPass: policy and value of a spec with what they keep of the rows that go through them:
 // the work of one thread; inside server/network only.
 #pragma once
 
@@ -6,6 +6,7 @@
 
 #include "server/network/dense_layer.h"
 #include "server/network/network_tower.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 
@@ -25,7 +26,7 @@ class NetworkPass {
  private:
   NetworkPass(const ModelSpec& spec, const NetworkPlan& plan, const ParameterLayout& layout,
               int max_rows);
-  NetworkTower& critic_tower() { return critic_ != nullptr ? *critic_ : policy_; }
+  NetworkTower& value_tower() { return value_ != nullptr ? *value_ : policy_; }
   template <typename Visit>
   void EachChunk(int count, Visit visit) const;
   void ForwardStage(const float* parameters, int stage, int count, float* logits, float* values);
@@ -36,8 +37,8 @@ class NetworkPass {
   LayerRoom room_;
   ObservationSources sources_;
   NetworkTower policy_;
-  std::unique_ptr<NetworkTower> critic_;  ///< none when it shares the policy's
-  std::unique_ptr<DenseLayer> policy_head_, critic_head_;
+  std::unique_ptr<NetworkTower> value_;  ///< none when it shares the policy's
+  std::unique_ptr<DenseLayer> policy_head_, value_head_;
   int rows_ = 0;  ///< of the last Forward
 };
 

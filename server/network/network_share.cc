@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shared/model/parameter_layout.h"
+
 namespace murmurate {
 
 int NetworkShare::MostRows(const Cutting& cutting, int index) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/network/network_pass.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -4,6 +4,7 @@
 #include "server/network/actor_critic.h"
 #include "shared/core/check.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

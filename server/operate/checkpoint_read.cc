@@ -82,7 +82,7 @@ Result<std::string> ReadSealed(const OpenFolder& open, const std::string& folder
 Status TakeWeights(const Manifest& manifest, std::string_view bytes, Checkpoint* checkpoint) {
   auto weights = ParseWeightsFile(std::as_bytes(std::span(bytes.data(), bytes.size())));
   if (!weights.ok()) return InvalidData("cannot be used: " + weights.status().message());
-  if (ToHex(weights->spec.Hash()) != manifest.spec || weights->steps != manifest.step)
+  if (ToHex(weights->spec_hash) != manifest.spec || weights->steps != manifest.step)
     return InvalidData("is of another checkpoint than its MANIFEST.json");
   checkpoint->weights = std::move(*weights);
   return {};

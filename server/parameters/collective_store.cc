@@ -16,6 +16,7 @@
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/sha256.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

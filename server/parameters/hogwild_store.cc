@@ -12,6 +12,7 @@
 #include "server/parameters/hogwild.h"
 #include "server/parameters/observation_sum.h"
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

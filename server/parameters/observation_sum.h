@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

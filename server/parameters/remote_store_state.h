@@ -13,6 +13,7 @@
 #include "server/parameters/update_rule.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

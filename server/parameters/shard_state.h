@@ -11,6 +11,7 @@
 #include "server/parameters/block_pool.h"
 #include "server/parameters/sgd.h"
 #include "server/parameters/shard.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

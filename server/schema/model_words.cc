@@ -5,6 +5,7 @@
 
 #include "shared/core/check.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -145,7 +146,7 @@ Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   const ObservationLayout observation(spaces.observation);
   const Activation usual = UsualActivation(words, observation);
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = spaces;
   spec.continuous = words.continuous;
   spec.continuous.scaled &= !words.continuous.squashed && ScalesActions(spaces.action);
@@ -161,9 +162,10 @@ Result<ModelSpec> MakeSpec(const ModelWords& words, const Spaces& spaces) {
                              "\" where \"lstm UNITS\" or \"gru UNITS\" was expected");
     }
   }
-  spec.separate_value = words.separate_value.value_or(!spec.recurrent());
-  MURMURATE_RETURN_IF_ERROR(CheckModel(spec));
-  return spec;
+  spec.separate_value = words.separate_value.value_or(!Recurs(words));
+  ModelSpec model = spec.ToSpec();
+  MURMURATE_RETURN_IF_ERROR(CheckModel(model));
+  return model;
 }
 
 }  // namespace murmurate

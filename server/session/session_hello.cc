@@ -134,9 +134,8 @@ bool ServerSession::Book::LookUp(const std::string& peer, const Header& header, 
     if ((pools[*number].model.features & ~hello.features) != 0) {
       RefuseHello(peer, header, hello, Refusal::kVersion,
                   "model " + model.name +
-                      ": its actions are scaled to their boxes, which this client's version does "
-                      "not know: update the game's murmurate library, or begin the run with "
-                      "model.scale_actions = false",
+                      ": its text is of a version that this client does not know: update the "
+                      "game's murmurate library",
                   now);
       return false;
     }

@@ -9,7 +9,7 @@ namespace murmurate {
 
 void Forecaster::TakeWeights(const Snapshot& snapshot) {
   const std::span<const float> all(snapshot.parameters.data(), snapshot.parameters.size());
-  policy_.Pack(all.subspan(layout_.policy.offset, layout_.policy.count),
+  policy_.Pack(all.subspan(layout_.published.offset, layout_.published.count),
                all.subspan(layout_.statistics.offset, layout_.statistics.count));
   version_ = snapshot.version;
 }

@@ -39,6 +39,7 @@
 #include "server/stream/sample.h"
 #include "server/stream/stream_settings.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 #include "shared/weights/weights.h"
 

@@ -5,6 +5,7 @@
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
 #include "shared/inference/epilogues.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -67,7 +68,7 @@ PackedRun FindRun(const PackedTensor& tensor, std::size_t index, const DenseKern
 
 PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLayerKernels(set)) {
   MURMURATE_CHECK(kernels != nullptr, "the processor runs this set");
-  Result<NetworkPlan> made = PlanNetwork(spec, "policy");
+  Result<NetworkPlan> made = PlanNetwork(spec, spec.policy().name);
   MURMURATE_CHECK(made.ok(), made.status().message().c_str());
   plan = *std::move(made);
   const ParameterLayout layout(spec);
@@ -77,9 +78,9 @@ PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLay
     AddSteps(layout, input.layers, &inputs.emplace_back());
   }
   AddSteps(layout, plan.trunk, &trunk);
-  AddProduct(layout, "policy.head", Epilogue::kNone, &trunk);
+  AddProduct(layout, spec.policy().name + ".head", Epilogue::kNone, &trunk);
   if (ActionLayout(spec.spaces.action, spec.continuous).free_deviations() > 0) {
-    AddTensor(layout, "policy.log_deviation", Form::kAsItIs, &deviations);
+    AddTensor(layout, spec.policy().name + ".log_deviation", Form::kAsItIs, &deviations);
   }
   block = AlignedFloats(size_);
   rows_at_once = std::clamp(kFloatsAtOnce / widest, 1, kRowsAtOnce);
@@ -90,7 +91,7 @@ void PackedSteps::AddTensor(const ParameterLayout& layout, const std::string& na
   const TensorSlot& slot = layout.Find(name);
   const int columns = slot.shape.back();
   *tensor = {form, static_cast<int>(slot.count) / columns, columns,
-             slot.offset - layout.policy.offset, size_};
+             slot.offset - layout.published.offset, size_};
   tensors_.push_back(*tensor);
   size_ += (slot.count + 15) / 16 * 16;
 }

@@ -12,6 +12,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

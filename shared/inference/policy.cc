@@ -12,6 +12,7 @@
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
 #include "shared/inference/packed_steps.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -296,7 +297,7 @@ Policy::Policy(const ModelSpec& spec, KernelSet set)
     : packed_(std::make_unique<Packed>(spec, set)) {
   const ParameterLayout layout(spec);
   Packed& p = *packed_;
-  p.policy_count = layout.policy.count;
+  p.policy_count = layout.published.count;
   p.statistics = AlignedFloats(layout.statistics.count);
   if (spec.normalized_count() == 0) return;
   p.mean.resize(p.observation.inputs().size());

@@ -92,6 +92,15 @@ ActionLayout::ActionLayout(const Space& action, const ContinuousSettings& settin
   }
 }
 
+int ActionLayout::encoded_count() const {
+  int count = 0;
+  for (const ActionPart& part : parts_) {
+    if (part.kind != ActionPart::Kind::kDiscrete) count += part.count;
+    for (const int choices : part.choices) count += choices;
+  }
+  return count;
+}
+
 Status ActionLayout::CheckAction(const std::int32_t* words, const std::uint8_t* mask) const {
   for (const ActionPart& part : parts_) {
     MURMURATE_RETURN_IF_ERROR(CheckPart(part, words + part.first_word, mask));

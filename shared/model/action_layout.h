@@ -80,6 +80,8 @@ class ActionLayout {
   /// number (and a log deviation, when they depend on the state).
   int outputs() const { return outputs_; }
   int mask_bytes() const { return mask_bytes_; }
+  /// Numbers of an action as a network reads it: a number each, switches too, choices one-hot.
+  int encoded_count() const;
   int free_deviations() const { return free_deviations_; }  ///< log deviations in the parameters
 
   /// A recorded action from outside: choices that exist (and that `mask` allows, unless null),

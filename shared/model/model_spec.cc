@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "shared/core/check.h"
 #include "shared/model/network_plan.h"
@@ -13,128 +12,12 @@
 namespace murmurate {
 namespace {
 
-constexpr std::string_view kFirstLine = "murmurate-model 1";
-constexpr std::size_t kMaxTextBytes = 16 * 1024;
-constexpr std::size_t kMaxLayers = 256;
-constexpr std::uint64_t kMaxStack = 16;
+constexpr int kMaxStack = 16;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 28;  // 1 GiB
-constexpr std::string_view kUnnamed = "-";
-constexpr std::string_view kScaleLine = "scale box";
 
-Status Unexpected(std::string_view got, const std::string& expected) {
-  return InvalidData("the model's text has " + Quote(got) + " where " + expected +
-                     " was expected: it was made by another version or is damaged");
-}
-
-Status ParseFlag(std::string_view line, std::string_view name, bool* flag) {
-  const std::string prefix = std::string(name) + " ";
-  if (line != prefix + "0" && line != prefix + "1") {
-    return Unexpected(line, Quote(prefix + "0") + " or " + Quote(prefix + "1"));
-  }
-  *flag = line.back() == '1';
-  return Status();
-}
-
-/// A model's text, line by line.
-class Lines {
- public:
-  explicit Lines(std::vector<std::string_view> lines) : lines_(std::move(lines)) {}
-
-  bool done() const { return next_ == lines_.size(); }
-  std::string_view peek() const { return done() ? std::string_view() : lines_[next_]; }
-  std::string_view Take() { return done() ? std::string_view() : lines_[next_++]; }
-  Status TakeFlag(std::string_view name, bool* flag) { return ParseFlag(Take(), name, flag); }
-
- private:
-  const std::vector<std::string_view> lines_;
-  std::size_t next_ = 0;
-};
-
-Status ParseSpaces(Lines* lines, Spaces* spaces) {
-  std::string text;
-  while (lines->peek().starts_with("observation") || lines->peek().starts_with("action")) {
-    text += std::string(lines->Take()) + "\n";
-  }
-  Result<Spaces> parsed = Spaces::Parse(text);
-  if (!parsed.ok()) return parsed.status();
-  *spaces = *std::move(parsed);
-  return Status();
-}
-
-/// Layers up to the line that is none.
-Status ParseLayers(Lines* lines, std::vector<Layer>* layers) {
-  const auto ends = [](std::string_view line) {
-    return line.empty() || line == "trunk" || line.starts_with("input ") ||
-           line.starts_with("separate_value");
-  };
-  while (!ends(lines->peek())) {
-    Result<Layer> layer = Layer::Parse(lines->Take());
-    if (!layer.ok()) return layer.status();
-    layers->push_back(*layer);
-    if (layers->size() > kMaxLayers) {
-      return InvalidData("the model has more than 256 layers in a row: use fewer");
-    }
-  }
-  return Status();
-}
-
-Status ParseEncoder(Lines* lines, std::vector<InputEncoder>* encoders) {
-  const std::string_view line = lines->Take();
-  const std::vector<std::string_view> words = SplitWords(line);
-  const bool shaped = words.size() == 4 && words[2] == "stack" && !words[1].empty();
-  const auto stack = shaped ? ParseCount(words[3], kMaxStack) : std::nullopt;
-  if (!stack || *stack == 0) return Unexpected(line, "\"input NAME stack 1..16\"");
-  InputEncoder encoder;
-  if (words[1] != kUnnamed) encoder.input = std::string(words[1]);
-  encoder.stack = static_cast<int>(*stack);
-  MURMURATE_RETURN_IF_ERROR(ParseLayers(lines, &encoder.layers));
-  encoders->push_back(std::move(encoder));
-  return Status();
-}
-
-bool HasNumbers(const Space& action) {
-  for (int i = 0; i < action.leaf_count(); ++i) {
-    if (action.leaf(i).kind == Space::Kind::kBox) return true;
-  }
-  return false;
-}
-
-std::string LayersText(const std::vector<Layer>& layers) {
-  std::string text;
-  for (const Layer& layer : layers) text += layer.ToText() + "\n";
-  return text;
-}
-
-std::string FlagText(const char* name, bool flag) {
-  return std::string(name) + (flag ? " 1\n" : " 0\n");
-}
-
-Status ParseBody(Lines* lines, ModelSpec* spec) {
-  MURMURATE_RETURN_IF_ERROR(ParseSpaces(lines, &spec->spaces));
-  while (lines->peek().starts_with("input ")) {
-    MURMURATE_RETURN_IF_ERROR(ParseEncoder(lines, &spec->encoders));
-  }
-  if (!spec->encoders.empty() && lines->Take() != "trunk") {
-    return InvalidData("the model's text has inputs but no line \"trunk\": it is cut off");
-  }
-  MURMURATE_RETURN_IF_ERROR(ParseLayers(lines, &spec->trunk));
-  MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("separate_value", &spec->separate_value));
-  MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("normalize_observation", &spec->normalize_observation));
-  if (HasNumbers(spec->spaces.action)) {
-    ContinuousSettings& continuous = spec->continuous;
-    MURMURATE_RETURN_IF_ERROR(
-        lines->TakeFlag("state_dependent_deviation", &continuous.state_dependent_deviation));
-    MURMURATE_RETURN_IF_ERROR(lines->TakeFlag("squashed", &continuous.squashed));
-    continuous.scaled = lines->peek() == kScaleLine;
-    if (continuous.scaled) lines->Take();
-  }
-  return lines->done() ? Status() : Unexpected(lines->peek(), "the end");
-}
-
-Status CheckEncoders(const ModelSpec& spec) {
+Status CheckEncoders(const ModelSpec& spec, const NetworkSpec& network) {
   const ObservationLayout observation(spec.spaces.observation);
-  for (std::size_t i = 0; i < spec.encoders.size(); ++i) {
-    const InputEncoder& encoder = spec.encoders[i];
+  for (const InputEncoder& encoder : network.encoders) {
     const auto& inputs = observation.inputs();
     const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ObservationInput& one) {
       return one.name == encoder.input;
@@ -143,40 +26,115 @@ Status CheckEncoders(const ModelSpec& spec) {
     if (input == inputs.end()) {
       return InvalidArgument(who + " has layers, but the observation has no such part");
     }
-    if (spec.FindEncoder(encoder.input) != &encoder) {
+    if (network.FindEncoder(encoder.input) != &encoder) {
       return InvalidArgument(who + " is described twice");
     }
-    if (encoder.stack < 1 || encoder.stack > static_cast<int>(kMaxStack)) {
+    if (encoder.stack < 1 || encoder.stack > kMaxStack) {
       return InvalidArgument(who + ": expected a stack of 1 to 16 frames, got " +
                              std::to_string(encoder.stack));
     }
     if (encoder.stack > 1 && input->element == ObservationInput::Element::kInt32) {
       return InvalidArgument(who + " holds categories, which cannot be stacked");
     }
+    if (encoder.stack != spec.StackOf(encoder.input)) {
+      return InvalidArgument(who + " is stacked " + std::to_string(encoder.stack) +
+                             " in the network " + Quote(network.name) + " and " +
+                             std::to_string(spec.StackOf(encoder.input)) +
+                             " in another: every network sees the same frames");
+    }
   }
   return Status();
 }
 
-std::int64_t CountParameters(const NetworkPlan& plan) {
-  std::int64_t count = 0;
-  for (const PlannedInput& input : plan.inputs) {
+bool IsName(std::string_view name) {
+  constexpr std::size_t kMost = 32;
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && name.size() <= kMost && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+/// Published networks first, then those that are trained, then targets.
+int RankOf(const NetworkSpec& network) { return network.published ? 0 : network.trained ? 1 : 2; }
+
+/// `other` is a network before `network` with layers and a head of its own.
+Status CheckRefersTo(const ModelSpec& spec, const NetworkSpec& network, const std::string& other) {
+  const NetworkSpec* found = spec.Find(other);
+  if (found != nullptr && found < &network && found->follows.empty() && found->shares.empty())
+    return Status();
+  return InvalidArgument("the network " + Quote(network.name) + " refers to " + Quote(other) +
+                         ", which is no network before it with layers of its own");
+}
+
+Status CheckNetwork(const ModelSpec& spec, const NetworkSpec& network) {
+  const std::string who = "the network " + Quote(network.name);
+  if (!IsName(network.name)) {
+    return InvalidArgument(who +
+                           ": a name has 1 to 32 of a-z, 0-9 and _, and begins with a letter");
+  }
+  if (spec.Find(network.name) != &network) return InvalidArgument(who + " is described twice");
+  if (network.trained == !network.follows.empty()) {
+    return InvalidArgument(who + " must either be trained or follow another, and not both");
+  }
+  if (network.published && !network.trained) {
+    return InvalidArgument(who + " is published and not trained, which is not supported");
+  }
+  if (&network != &spec.networks.front() && RankOf(network) < RankOf(*(&network - 1))) {
+    return InvalidArgument(who +
+                           " is out of order: published networks come first, then others "
+                           "that are trained, then targets");
+  }
+  if (!network.follows.empty()) return CheckRefersTo(spec, network, network.follows);
+  if (!network.shares.empty()) return CheckRefersTo(spec, network, network.shares);
+  if (network.recurrent() && !network.published) {
+    return InvalidArgument("the layers of " + who +
+                           " recur and players do not have it, so its state "
+                           "would be unknown; share the policy's (separate_value = false)");
+  }
+  return CheckEncoders(spec, network);
+}
+
+/// Parameters of the layers and the head.
+Result<std::int64_t> CountParameters(const ModelSpec& spec, const NetworkSpec& network) {
+  const Result<NetworkPlan> plan = PlanNetwork(spec, network.name);
+  if (!plan.ok()) return plan.status();
+  std::int64_t count = (std::int64_t{plan->features} + 1) * plan->outputs;
+  if (!network.shares.empty()) return count;
+  for (const PlannedInput& input : plan->inputs) {
     for (const PlannedLayer& layer : input.layers) count += layer.parameters();
   }
-  for (const PlannedLayer& layer : plan.trunk) count += layer.parameters();
+  for (const PlannedLayer& layer : plan->trunk) count += layer.parameters();
   return count;
 }
 
 }  // namespace
 
-const InputEncoder* ModelSpec::FindEncoder(std::string_view input) const {
+const InputEncoder* NetworkSpec::FindEncoder(std::string_view input) const {
   for (const InputEncoder& encoder : encoders) {
     if (encoder.input == input) return &encoder;
   }
   return nullptr;
 }
 
-bool ModelSpec::recurrent() const {
+bool NetworkSpec::recurrent() const {
   return std::any_of(trunk.begin(), trunk.end(), [](const Layer& l) { return l.recurrent(); });
+}
+
+const NetworkSpec* ModelSpec::Find(std::string_view network) const {
+  for (const NetworkSpec& one : networks) {
+    if (one.name == network) return &one;
+  }
+  return nullptr;
+}
+
+int ModelSpec::StackOf(std::string_view input) const {
+  const InputEncoder* encoder = networks.empty() ? nullptr : policy().FindEncoder(input);
+  return encoder == nullptr ? 1 : encoder->stack;
+}
+
+bool ModelSpec::recurrent() const {
+  return std::any_of(networks.begin(), networks.end(),
+                     [](const NetworkSpec& network) { return network.recurrent(); });
 }
 
 int ModelSpec::normalized_count() const {
@@ -189,51 +147,21 @@ int ModelSpec::normalized_count() const {
   return count;
 }
 
-std::string ModelSpec::ToText() const {
-  std::string text = std::string(kFirstLine) + "\n" + spaces.ToText();
-  for (const InputEncoder& encoder : encoders) {
-    text += "input " + (encoder.input.empty() ? std::string(kUnnamed) : encoder.input) + " stack " +
-            std::to_string(encoder.stack) + "\n" + LayersText(encoder.layers);
-  }
-  if (!encoders.empty()) text += "trunk\n";
-  text += LayersText(trunk);
-  text += FlagText("separate_value", separate_value);
-  text += FlagText("normalize_observation", normalize_observation);
-  if (!HasNumbers(spaces.action)) return text;
-  text += FlagText("state_dependent_deviation", continuous.state_dependent_deviation);
-  text += FlagText("squashed", continuous.squashed);
-  return continuous.scaled ? text + std::string(kScaleLine) + "\n" : text;
-}
-
-Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
-    return InvalidData("the model's text takes " + std::to_string(text.size()) +
-                       " bytes where at most 16384 were expected: it is damaged");
-  }
-  Lines lines(SplitLines(text));
-  if (const std::string_view first = lines.Take(); first != kFirstLine) {
-    return Unexpected(first, Quote(kFirstLine));
-  }
-  ModelSpec spec;
-  MURMURATE_RETURN_IF_ERROR(ParseBody(&lines, &spec));
-  MURMURATE_RETURN_IF_ERROR(CheckModel(spec));
-  return spec;
-}
-
 Status CheckModel(const ModelSpec& spec) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spec.spaces));
   MURMURATE_RETURN_IF_ERROR(CheckContinuous(spec.spaces.action, spec.continuous));
-  MURMURATE_RETURN_IF_ERROR(CheckEncoders(spec));
-  const Result<NetworkPlan> plan = PlanNetwork(spec, "policy");
-  if (!plan.ok()) return plan.status();
-  if (spec.recurrent() && spec.separate_value) {
+  if (spec.networks.empty() || !spec.policy().published || spec.policy().outputs != 0) {
     return InvalidArgument(
-        "the trunk recurs and separate_value is 1: a recurrent critic of its own would have a "
-        "state that nobody holds; share the trunk (separate_value = false)");
+        "the model's first network must be published and have a head for the "
+        "action: it is what players choose by");
   }
-  const int outputs = ActionLayout(spec.spaces.action, spec.continuous).outputs();
-  const std::int64_t heads = std::int64_t{plan->features} * (outputs + 1);
-  const std::int64_t total = CountParameters(*plan) * (spec.separate_value ? 2 : 1) + heads;
+  std::int64_t total = 0;
+  for (const NetworkSpec& network : spec.networks) {
+    MURMURATE_RETURN_IF_ERROR(CheckNetwork(spec, network));
+    const Result<std::int64_t> count = CountParameters(spec, network);
+    if (!count.ok()) return count.status();
+    total += *count;
+  }
   if (total > kMaxParameters) {
     return InvalidArgument("the model has " + std::to_string(total) +
                            " parameters where at most 268435456 were expected: use fewer units, "

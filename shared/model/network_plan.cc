@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "shared/core/check.h"
+#include "shared/model/action_layout.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
@@ -126,11 +127,11 @@ class Planner {
   std::optional<LayerShape> open_;  // what went into the residual block
 };
 
-Status PlanInput(const ObservationInput& input, const InputEncoder* encoder,
-                 const std::string& section, PlannedInput* planned) {
-  planned->stack = encoder == nullptr ? 1 : encoder->stack;
+Status PlanInput(const ObservationInput& input, const InputEncoder* encoder, int stack,
+                 const std::string& network, PlannedInput* planned) {
+  planned->stack = stack;
   planned->in = ShapeOf(input, planned->stack);
-  const std::string name = section + "." + (input.name.empty() ? "observation" : input.name);
+  const std::string name = network + "." + (input.name.empty() ? "observation" : input.name);
   Planner planner(name, planned->in, &planned->layers);
   if (encoder != nullptr) {
     for (const Layer& layer : encoder->layers) MURMURATE_RETURN_IF_ERROR(planner.Add(layer, false));
@@ -190,16 +191,21 @@ Space StackedObservation(const ModelSpec& spec) {
   Space stacked = spec.spaces.observation;
   const bool parts = stacked.kind == Space::Kind::kDict;
   for (int i = 0; i < stacked.leaf_count(); ++i) {
-    const InputEncoder* encoder = spec.FindEncoder(stacked.leaf_name(i));
+    const int stack = spec.StackOf(stacked.leaf_name(i));
     Space& leaf = parts ? stacked.leaves[static_cast<std::size_t>(i)] : stacked;
-    if (encoder == nullptr || encoder->stack == 1) continue;
+    if (stack == 1) continue;
     if (leaf.shape.size() == 2) leaf.shape.push_back(1);
-    leaf.shape.back() *= encoder->stack;
+    leaf.shape.back() *= stack;
   }
   return stacked;
 }
 
-Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section) {
+Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view name) {
+  const NetworkSpec* const asked = spec.Find(name);
+  MURMURATE_CHECK(asked != nullptr, "the spec has a network of this name");
+  const NetworkSpec& whole = asked->follows.empty() ? *asked : *spec.Find(asked->follows);
+  const NetworkSpec& network = whole.shares.empty() ? whole : *spec.Find(whole.shares);
+  const std::string prefix = whole.shares.empty() ? asked->name : network.name;
   const ObservationLayout observation(spec.spaces.observation);
   NetworkPlan plan;
   std::int64_t joined = 0;
@@ -207,19 +213,23 @@ Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& sectio
     const ObservationInput& input = observation.inputs()[i];
     PlannedInput planned;
     planned.input = static_cast<int>(i);
-    MURMURATE_RETURN_IF_ERROR(PlanInput(input, spec.FindEncoder(input.name), section, &planned));
+    MURMURATE_RETURN_IF_ERROR(PlanInput(input, network.FindEncoder(input.name),
+                                        spec.StackOf(input.name), prefix, &planned));
     planned.first_feature = static_cast<int>(joined);
     joined += planned.features;
     if (joined > kMaxRow) {
-      return InvalidArgument(section + ": the joined inputs have more than 67108864 numbers");
+      return InvalidArgument(prefix + ": the joined inputs have more than 67108864 numbers");
     }
     plan.inputs.push_back(std::move(planned));
   }
-  plan.joined = static_cast<int>(joined);
-  Planner planner(section, {1, 1, plan.joined}, &plan.trunk);
-  for (const Layer& layer : spec.trunk) MURMURATE_RETURN_IF_ERROR(planner.Add(layer, true));
+  const ActionLayout action(spec.spaces.action, spec.continuous);
+  if (network.reads_action) plan.action_features = action.encoded_count();
+  plan.joined = static_cast<int>(joined) + plan.action_features;
+  Planner planner(prefix, {1, 1, plan.joined}, &plan.trunk);
+  for (const Layer& layer : network.trunk) MURMURATE_RETURN_IF_ERROR(planner.Add(layer, true));
   MURMURATE_RETURN_IF_ERROR(planner.End());
   plan.features = static_cast<int>(planner.shape().count());
+  plan.outputs = whole.outputs == 0 ? action.outputs() : whole.outputs;
   for (const PlannedLayer& layer : plan.trunk) {
     if (layer.layer.kind == Kind::kLstm) plan.state_floats += 2 * layer.layer.units;
     if (layer.layer.kind == Kind::kGru) plan.state_floats += layer.layer.units;

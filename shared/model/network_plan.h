@@ -3,11 +3,13 @@
 // client's policy and `murmurate check` all read the same plan.
 //
 //   input 0 -> [its layers] -+
-//   input 1 -> [its layers] -+- joined vector -> [trunk] -> features -> heads
+//   input 1 -> [its layers] -+- joined vector -> [trunk] -> features -> head
+//   action, if it is read ---+
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shared/model/layer.h"
@@ -30,7 +32,7 @@ struct LayerShape {
 
 struct PlannedLayer {
   Layer layer;
-  std::string name;  ///< "policy.0", "critic.camera.2": its tensors are name + ".weight", ...
+  std::string name;  ///< "policy.0", "value.camera.2": its tensors are name + ".weight", ...
   LayerShape in, out;
 
   /// Of one row forward, multiply and add counted apart.
@@ -49,16 +51,19 @@ struct PlannedInput {
 };
 
 struct NetworkPlan {
-  std::vector<PlannedInput> inputs;
+  std::vector<PlannedInput> inputs;  ///< of the observation
+  int action_features = 0;           ///< of the action, behind them; 0: it is not read
   int joined = 0;
   std::vector<PlannedLayer> trunk;
   int features = 0;
+  int outputs = 0;       ///< of the head
   int state_floats = 0;  ///< of all recurrent layers: what an agent carries from step to step
 };
 
-/// `section`: "policy" or "critic", the first word of the names. The status names the layer, what
-/// came to it and what it needs.
-Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, const std::string& section);
+/// The network of this name, which the spec has; its name is the first word of the names, but the
+/// layers of a network that shares another's have the other's names. The status names the layer,
+/// what came to it and what it needs.
+Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view network);
 
 /// The observation space as the network sees it: stacked inputs have `stack` times the channels,
 /// pixel by pixel, those of the oldest frame first.

@@ -1,5 +1,7 @@
+#include "shared/model/parameter_layout.h"
+
 #include "shared/core/check.h"
-#include "shared/model/model_spec.h"
+#include "shared/model/action_layout.h"
 #include "shared/model/network_plan.h"
 
 namespace murmurate {
@@ -23,20 +25,13 @@ class Builder {
     Add(section, name + ".bias", {out});
   }
 
-  void AddLayers(Section section, const std::vector<PlannedLayer>& layers) {
-    for (const PlannedLayer& layer : layers) AddLayer(section, layer);
+  void AddLayers(Section section, const NetworkPlan& plan) {
+    for (const PlannedInput& input : plan.inputs) {
+      for (const PlannedLayer& layer : input.layers) AddLayer(section, layer);
+    }
+    for (const PlannedLayer& layer : plan.trunk) AddLayer(section, layer);
   }
-  void AddNetwork(Section section, const NetworkPlan& plan) {
-    for (const PlannedInput& input : plan.inputs) AddLayers(section, input.layers);
-    AddLayers(section, plan.trunk);
-  }
-
-  /// Ends a section that began where the last one ended.
-  SectionRange EndSection() {
-    const SectionRange range{begin_, next_ - begin_};
-    begin_ = next_;
-    return range;
-  }
+  std::size_t end() const { return next_; }
 
  private:
   void AddLayer(Section section, const PlannedLayer& planned) {
@@ -70,34 +65,34 @@ class Builder {
   }
 
   ParameterLayout* layout_;
-  std::size_t begin_ = 0, next_ = 0;
+  std::size_t next_ = 0;
 };
 
 }  // namespace
 
 ParameterLayout::ParameterLayout(const ModelSpec& spec) {
-  const Result<NetworkPlan> plan = PlanNetwork(spec, "policy");
-  MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
   const ActionLayout action(spec.spaces.action, spec.continuous);
   Builder builder(this);
-  builder.AddNetwork(Section::kPolicy, *plan);
-  builder.AddDense(Section::kPolicy, "policy.head", plan->features, action.outputs());
-  if (action.free_deviations() > 0) {
-    builder.Add(Section::kPolicy, "policy.log_deviation", {action.free_deviations()});
+  for (const NetworkSpec& network : spec.networks) {
+    const Result<NetworkPlan> plan = PlanNetwork(spec, network.name);
+    MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
+    const Section section = network.published ? Section::kPublished : Section::kLearner;
+    if (network.shares.empty()) builder.AddLayers(section, *plan);
+    builder.AddDense(section, network.name + ".head", plan->features, plan->outputs);
+    const NetworkSpec& followed = network.follows.empty() ? network : *spec.Find(network.follows);
+    if (followed.outputs == 0 && action.free_deviations() > 0)
+      builder.Add(section, network.name + ".log_deviation", {action.free_deviations()});
+    if (network.published) published.count = builder.end();
+    if (network.trained) trained_ = builder.end();
   }
-  policy = builder.EndSection();
-
-  if (spec.separate_value) builder.AddNetwork(Section::kCritic, *PlanNetwork(spec, "critic"));
-  builder.AddDense(Section::kCritic, "critic.head", plan->features, 1);
-  critic = builder.EndSection();
-
+  statistics.offset = builder.end();
   if (const int numbers = spec.normalized_count(); numbers > 0) {
     builder.Add(Section::kStatistics, "statistics.observation.count", {1});
     builder.Add(Section::kStatistics, "statistics.observation.mean", {numbers});
     builder.Add(Section::kStatistics, "statistics.observation.variance", {numbers});
   }
-  statistics = builder.EndSection();
-  total = statistics.offset + statistics.count;
+  total = builder.end();
+  statistics.count = total - statistics.offset;
 }
 
 const TensorSlot& ParameterLayout::Find(std::string_view name) const {

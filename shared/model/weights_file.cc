@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/safetensors.h"
 #include "shared/model/text.h"
 
@@ -63,14 +65,14 @@ Status Fill(const TensorSlot& slot, const NamedTensor& tensor, AlignedFloats* pa
 /// Every tensor of the layout that the file must have, and no other.
 Status FillAll(const SafetensorsFile& file, const ParameterLayout& layout,
                AlignedFloats* parameters) {
-  std::map<std::string_view, const NamedTensor*> by_name;
-  for (const NamedTensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  std::map<std::string, const NamedTensor*> by_name;
+  for (const NamedTensor& tensor : file.tensors) by_name[NewTensorName(tensor.name)] = &tensor;
   const bool published_only =
       std::none_of(layout.tensors.begin(), layout.tensors.end(), [&](const TensorSlot& slot) {
-        return slot.section == Section::kCritic && by_name.contains(slot.name);
+        return slot.section == Section::kLearner && by_name.contains(slot.name);
       });
   for (const TensorSlot& slot : layout.tensors) {
-    if (slot.section == Section::kCritic && published_only) continue;
+    if (slot.section == Section::kLearner && published_only) continue;
     const auto found = by_name.find(slot.name);
     if (found == by_name.end()) {
       return InvalidData("the weights file lacks the tensor " + Quote(slot.name) +
@@ -91,7 +93,7 @@ std::string FormatWeightsFile(const WeightsFile& file, bool published_only) {
   MURMURATE_CHECK(file.parameters.size() == layout.total, "the block has the spec's layout");
   std::vector<NamedTensor> tensors;
   for (const TensorSlot& slot : layout.tensors) {
-    if (published_only && slot.section == Section::kCritic) continue;
+    if (published_only && slot.section == Section::kLearner) continue;
     tensors.push_back({slot.name, slot.shape, {file.parameters.data() + slot.offset, slot.count}});
   }
   return FormatSafetensors({{kSpecKey, file.spec.ToText()},
@@ -109,14 +111,15 @@ Result<WeightsFile> ParseWeightsFile(std::span<const std::byte> bytes) {
   if (!spec.ok()) return spec.status();
   WeightsFile file;
   file.spec = *spec;
+  file.spec_hash = Sha256(*text);
   MURMURATE_RETURN_IF_ERROR(ReadNumber(*tensors, kVersionKey, &file.version));
   MURMURATE_RETURN_IF_ERROR(ReadNumber(*tensors, kStepsKey, &file.steps));
   const ParameterLayout layout(file.spec);
   // A spec may ask for far more than the file holds: nothing is allocated before that is known.
-  if (tensors->storage.size() + 16 * layout.tensors.size() < layout.policy.count) {
+  if (tensors->storage.size() + 16 * layout.tensors.size() < layout.published.count) {
     return InvalidData("the weights file has " + std::to_string(tensors->storage.size()) +
-                       " numbers where its spec asks for " + std::to_string(layout.policy.count) +
-                       ": it is cut off or damaged");
+                       " numbers where its spec asks for " +
+                       std::to_string(layout.published.count) + ": it is cut off or damaged");
   }
   file.parameters = AlignedFloats(layout.total);
   MURMURATE_RETURN_IF_ERROR(FillAll(*tensors, layout, &file.parameters));

@@ -15,8 +15,9 @@ struct WeightsFile {
   ModelSpec spec;
   std::uint64_t version = 0;  ///< 0: unknown
   std::uint64_t steps = 0;    ///< learned from when it was written
-  /// The whole flat block of `spec`; sections a policy file lacks are zero.
+  /// The whole flat block of `spec`; networks that a policy file lacks are zero.
   AlignedFloats parameters;
+  Sha256Digest spec_hash = {};  ///< of the spec's text as it stands in the file that was read
 };
 
 std::string FormatWeightsFile(const WeightsFile& file, bool published_only);

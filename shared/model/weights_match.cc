@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/text.h"
 
 namespace murmurate {
@@ -47,8 +49,8 @@ class Matcher {
  public:
   Matcher(const SafetensorsFile& file, const ParameterLayout& layout)
       : file_(file), layout_(layout) {
-    for (const NamedTensor& tensor : file.tensors) tensors_[tensor.name] = &tensor;
-    for (const OtherTensor& tensor : file.others) others_[tensor.name] = &tensor;
+    for (const NamedTensor& tensor : file.tensors) tensors_[NewTensorName(tensor.name)] = &tensor;
+    for (const OtherTensor& tensor : file.others) others_[NewTensorName(tensor.name)] = &tensor;
     statistics_ = std::all_of(layout.tensors.begin(), layout.tensors.end(), [&](const auto& slot) {
       return slot.section != Section::kStatistics || Fits(slot);
     });
@@ -57,9 +59,9 @@ class Matcher {
   Result<WeightsMatch> Match() {
     match_.tensors = layout_.tensors.size();
     for (const TensorSlot& slot : layout_.tensors) MURMURATE_RETURN_IF_ERROR(Judge(slot));
-    for (const auto& [name, tensor] : tensors_) match_.unused.emplace_back(name);
+    for (const auto& [name, tensor] : tensors_) match_.unused.push_back(tensor->name);
     for (const auto& [name, tensor] : others_)
-      match_.unused.push_back(std::string(name) + " (" + tensor->type + ')');
+      match_.unused.push_back(tensor->name + " (" + tensor->type + ')');
     if (!match_.taken.empty()) return std::move(match_);
     return InvalidData("no tensor has the name and the shape of one of the model's: the file has " +
                        SomeOf(file_.tensors) + ", the model " + SomeOf(layout_.tensors) +
@@ -114,8 +116,8 @@ class Matcher {
 
   const SafetensorsFile& file_;
   const ParameterLayout& layout_;
-  std::map<std::string_view, const NamedTensor*> tensors_;
-  std::map<std::string_view, const OtherTensor*> others_;
+  std::map<std::string, const NamedTensor*> tensors_;
+  std::map<std::string, const OtherTensor*> others_;
   bool statistics_;  ///< all of them fit
   WeightsMatch match_;
 };

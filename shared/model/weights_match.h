@@ -13,6 +13,7 @@
 
 #include "murmurate/status.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/safetensors.h"
 
 namespace murmurate {

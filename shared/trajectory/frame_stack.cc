@@ -9,11 +9,6 @@
 namespace murmurate {
 namespace {
 
-int StackOf(const ModelSpec& spec, const std::string& input) {
-  const InputEncoder* encoder = spec.FindEncoder(input);
-  return encoder == nullptr ? 1 : encoder->stack;
-}
-
 /// As NetworkPlan sees pictures: {h, w} has one channel, {h, w, c} has c; all else is a vector.
 int Channels(const ObservationInput& input) {
   if (input.shape.size() == 2) return 1;
@@ -62,7 +57,7 @@ FrameStack::FrameStack(const ModelSpec& spec) : stacked_(StackedObservation(spec
   for (std::size_t i = 0; i < single.inputs().size(); ++i) {
     const ObservationInput& input = single.inputs()[i];
     Input& added = inputs_.emplace_back();
-    added.stack = StackOf(spec, input.name);
+    added.stack = spec.StackOf(input.name);
     added.from = input.offset_bytes;
     added.to = stacked_.inputs()[i].offset_bytes;
     const int channels = added.stack == 1 ? input.elements : Channels(input);

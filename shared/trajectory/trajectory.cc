@@ -14,14 +14,16 @@ std::size_t RoundUp(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kL
 
 int StateFloats(const ModelSpec& spec) {
   if (!spec.recurrent()) return 0;
-  const auto plan = PlanNetwork(spec, "policy");
+  const auto plan = PlanNetwork(spec, spec.policy().name);
   MURMURATE_CHECK(plan.ok(), "the spec has passed CheckModel");
   return plan->state_floats;
 }
 
 int FramesBefore(const ModelSpec& spec) {
   int frames = 0;
-  for (const InputEncoder& encoder : spec.encoders) frames = std::max(frames, encoder.stack - 1);
+  for (const NetworkSpec& network : spec.networks)
+    for (const InputEncoder& encoder : network.encoders)
+      frames = std::max(frames, encoder.stack - 1);
   return frames;
 }
 
@@ -32,7 +34,7 @@ std::span<const float> NumbersOf(std::span<const std::byte> rows) {
 }
 
 TrajectoryLayout::TrajectoryLayout(const Spaces& spaces, int steps)
-    : TrajectoryLayout(ModelSpec{.spaces = spaces, .trunk = {}}, steps) {}
+    : TrajectoryLayout(ModelSpec{.spaces = spaces}, steps) {}
 
 TrajectoryLayout::TrajectoryLayout(const ModelSpec& spec, int steps)
     : length(steps),

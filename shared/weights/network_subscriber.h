@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "shared/model/parameter_layout.h"
 #include "shared/transport/socket.h"
 #include "shared/weights/payload_hash.h"
 #include "shared/weights/payload_reader.h"

@@ -5,6 +5,7 @@
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/network_weights.h"
 #include "shared/weights/payload_hash.h"
 #include "shared/weights/weight_transfers.h"

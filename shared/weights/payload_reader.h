@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "shared/core/aligned_floats.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/preamble.h"
 
 namespace murmurate {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/weights.h"
 
 namespace murmurate {

@@ -2,6 +2,7 @@
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/preamble.h"
 #include "shared/weights/segment_layout.h"
 #include "shared/weights/shared_memory_weights.h"
@@ -90,9 +91,9 @@ Status SharedMemoryPublisher::Publish(const Snapshot& snapshot) {
   const Preamble preamble = MakePreamble(layout, snapshot.act);
   std::byte* payload = reinterpret_cast<std::byte*>(&slot) + sizeof(SlotHeader);
   const float* parameters = snapshot.parameters.data();
-  const std::size_t policy_bytes = layout.policy.count * sizeof(float);
+  const std::size_t policy_bytes = layout.published.count * sizeof(float);
   StoreWords(payload, &preamble, sizeof(preamble));
-  StoreWords(payload + sizeof(preamble), parameters + layout.policy.offset, policy_bytes);
+  StoreWords(payload + sizeof(preamble), parameters + layout.published.offset, policy_bytes);
   StoreWords(payload + sizeof(preamble) + policy_bytes, parameters + layout.statistics.offset,
              layout.statistics.count * sizeof(float));
   slot.version.store(snapshot.version, std::memory_order_release);

@@ -4,6 +4,7 @@
 
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/payload_reader.h"
 #include "shared/weights/segment_layout.h"
 #include "shared/weights/shared_memory_weights.h"

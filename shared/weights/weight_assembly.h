@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/weights.h"
 #include "shared/wire/messages.h"
 

@@ -3,17 +3,18 @@
 #include <cstring>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/preamble.h"
 
 namespace murmurate {
 
 std::size_t PayloadBytes(const ParameterLayout& layout) {
-  return sizeof(Preamble) + (layout.policy.count + layout.statistics.count) * sizeof(float);
+  return sizeof(Preamble) + (layout.published.count + layout.statistics.count) * sizeof(float);
 }
 
 Preamble MakePreamble(const ParameterLayout& layout, const ActSettings& act) {
   Preamble preamble;
-  preamble.policy_count = layout.policy.count;
+  preamble.policy_count = layout.published.count;
   preamble.statistics_count = layout.statistics.count;
   preamble.mode = static_cast<std::uint32_t>(act.mode);
   preamble.epsilon = act.epsilon;
@@ -30,7 +31,7 @@ void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
   std::byte* at = payload.data();
   std::memcpy(at, &preamble, sizeof(preamble));
   at += sizeof(preamble);
-  for (const SectionRange& range : {layout.policy, layout.statistics}) {
+  for (const SectionRange& range : {layout.published, layout.statistics}) {
     if (range.count == 0) continue;
     std::memcpy(at, snapshot.parameters.data() + range.offset, range.count * sizeof(float));
     at += range.count * sizeof(float);
@@ -38,7 +39,7 @@ void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
 }
 
 Result<ActSettings> ReadPreamble(const ParameterLayout& layout, const Preamble& preamble) {
-  if (preamble.magic != Preamble().magic || preamble.policy_count != layout.policy.count ||
+  if (preamble.magic != Preamble().magic || preamble.policy_count != layout.published.count ||
       preamble.statistics_count != layout.statistics.count) {
     return InvalidData(
         "published weights begin with another preamble than the model's: learner and client are "

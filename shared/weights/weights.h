@@ -18,6 +18,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/model/act_settings.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/transport/shared_segment.h"
 
 namespace murmurate {

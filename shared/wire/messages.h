@@ -107,9 +107,10 @@ struct Header {
 /// What a client knows beyond the first clients, a bit each in Hello::features. A learner refuses,
 /// in words, one that does not know what its model needs.
 enum Feature : std::uint32_t {
-  kScaledBoxes = 1,  ///< the line "scale box" of a spec
+  kScaledBoxes = 1,    ///< the line "scale box" of a spec
+  kNamedNetworks = 2,  ///< a spec that begins with "murmurate-model 2"
 };
-inline constexpr std::uint32_t kAllFeatures = kScaledBoxes;
+inline constexpr std::uint32_t kAllFeatures = kScaledBoxes | kNamedNetworks;
 
 struct HelloModel {
   std::string name;

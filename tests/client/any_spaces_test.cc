@@ -7,6 +7,7 @@
 
 #include "client/game_action.h"
 #include "murmurate/client.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/weights_file.h"
 #include "tests/client/game.h"
 #include "tests/client/mixed_game.h"
@@ -207,7 +208,7 @@ TEST(AnySpaces, TheMaskOfAFinalObservationDoesNotMatter) {
 }
 
 TEST(AnySpaces, OutputsThatAreNotFiniteCostTheTrajectory) {
-  ModelSpec spec = SmallSpec(40);
+  PolicyAndValue spec = SmallSpec(40);
   spec.trunk = {{8, Activation::kRelu}};
   Workbench bench(4, Pacing(), spec);
   bench.Publish(1);

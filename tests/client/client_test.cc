@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "shared/model/policy_and_value.h"
 #include "tests/client/game.h"
 
 namespace murmurate {
@@ -183,7 +184,7 @@ TEST(Client, WhatWasPlayedAtRandomForAnotherModelIsNotSent) {
   const std::string address = FreshAddress();
   auto client = MustConnect(address);
   Game game(*client);
-  ModelSpec other = SmallSpec();
+  PolicyAndValue other = SmallSpec();
   other.trunk[0].units = 16;  // its blocks have the same layout
   {
     TestLearner first(address, {.outstanding = 0, .model = other});

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "shared/model/parameter_layout.h"
 #include "tests/client/test_learner.h"
 #include "tests/sanitized.h"
 
@@ -39,8 +40,8 @@ class ClientMemory : public testing::TestWithParam<bool> {};
 TEST_P(ClientMemory, IsThreeTimesTheWeightsAndEightMebibytesWhateverIsPublished) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
   TestLearnerOptions options;
-  options.model.spaces = {Box({96}), Discrete(8)};
-  options.model.trunk = {{1024, Activation::kTanh}, {1600, Activation::kTanh}};
+  options.model = PolicyAndValue{.spaces = {Box({96}), Discrete(8)},
+                                 .trunk = {{1024, Activation::kTanh}, {1600, Activation::kTanh}}};
   options.release = true;
   options.shm = GetParam();
   const std::string address =

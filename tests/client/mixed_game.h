@@ -11,6 +11,7 @@
 
 #include "shared/inference/action_head.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/client/workbench.h"
 #include "tests/experience/mixed_trajectory.h"
 
@@ -39,7 +40,7 @@ inline void CheckPlayed(const TrajectoryView& view, std::uint64_t seed) {
   const AlignedFloats parameters = SomeParameters(spec, seed);
   const std::span<const float> flat = parameters;
   Policy policy(spec);
-  policy.Pack(flat.subspan(layout.policy.offset, layout.policy.count),
+  policy.Pack(flat.subspan(layout.published.offset, layout.published.count),
               flat.subspan(layout.statistics.offset, layout.statistics.count));
   const ActionHead head{ActionLayout(spec.spaces.action, spec.continuous)};
   std::vector<float> state(view.state0.begin(), view.state0.end());

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/client/workbench.h"
 
 namespace murmurate {
@@ -14,15 +16,15 @@ namespace {
 
 /// A policy whose logits are all its version, from a block large enough that packing takes a while:
 /// weights 0 but for the head's biases.
-ModelSpec FlatSpec() {
-  ModelSpec spec;
+PolicyAndValue FlatSpec() {
+  PolicyAndValue spec;
   spec.spaces = {Box({16}), Discrete(256)};
   spec.trunk = {{64, Activation::kTanh}};
   return spec;
 }
 
 struct Table {
-  ModelSpec spec = FlatSpec();
+  PolicyAndValue spec = FlatSpec();
   ParameterLayout layout{spec};
   std::shared_ptr<PolicyPins> pins = std::make_shared<PolicyPins>();
   PolicySet set{spec, pins};
@@ -34,7 +36,7 @@ struct Table {
       parameters[bias.offset + i] = static_cast<float>(version);
     }
     const std::span<const float> flat = parameters;
-    set.Publish({1, version}, {}, flat.subspan(layout.policy.offset, layout.policy.count),
+    set.Publish({1, version}, {}, flat.subspan(layout.published.offset, layout.published.count),
                 flat.subspan(layout.statistics.offset, layout.statistics.count));
   }
 };
@@ -188,7 +190,7 @@ TEST(PolicySet, AVersionThatNeverBecameWholeIsPlayedByNobodyAndTheNextBeginsInIt
   table.Publish(2);
   ASSERT_TRUE(reader.PinLatest());
   PolicySet::Unpin(&reader.pin);
-  const std::vector<float> half(table.layout.policy.count / 2, 7.0f);
+  const std::vector<float> half(table.layout.published.count / 2, 7.0f);
   for (int torn = 0; torn < 5; ++torn) {
     table.set.Begin();
     table.set.Put(0, half);

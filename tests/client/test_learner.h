@@ -11,6 +11,7 @@
 
 #include "server/session/server_session.h"
 #include "shared/core/clock.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/publishing.h"
 #include "tests/client/workbench.h"
 

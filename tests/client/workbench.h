@@ -11,12 +11,14 @@
 
 #include "client/agent_core.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/wire/messages.h"
 
 namespace murmurate {
 
-inline ModelSpec SmallSpec(int observations = 3, int actions = 4) {
-  ModelSpec spec;
+inline PolicyAndValue SmallSpec(int observations = 3, int actions = 4) {
+  PolicyAndValue spec;
   spec.spaces = {Box({observations}), Discrete(actions)};
   spec.trunk = {{8, Activation::kTanh}};
   return spec;
@@ -50,8 +52,9 @@ inline std::vector<double> LogProbabilities(const ModelSpec& spec, const Aligned
     }
     x = y;
   };
-  for (std::size_t i = 0; i < spec.trunk.size(); ++i) {
-    dense("policy." + std::to_string(i), spec.trunk[i].units, true);
+  const std::vector<Layer>& trunk = spec.policy().trunk;
+  for (std::size_t i = 0; i < trunk.size(); ++i) {
+    dense("policy." + std::to_string(i), trunk[i].units, true);
   }
   dense("policy.head", spec.spaces.action.n, false);
   double sum = 0;
@@ -135,7 +138,8 @@ struct Workbench {
     const AlignedFloats all = SomeParameters(spec, version);
     const std::span<const float> flat = all;
     const ParameterLayout layout(spec);
-    policies->Publish({7, version}, act, flat.subspan(layout.policy.offset, layout.policy.count),
+    policies->Publish({7, version}, act,
+                      flat.subspan(layout.published.offset, layout.published.count),
                       flat.subspan(layout.statistics.offset, layout.statistics.count));
     model->Progress();
   }

@@ -12,6 +12,7 @@
 
 #include "server/data/array_source.h"
 #include "server/data/data_feed.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/data/npy_writer.h"
 #include "tests/operate/temporary_folder.h"
 
@@ -45,7 +46,7 @@ class FeedStage : public testing::Test {
   void Start(std::shared_ptr<const DataSource> source, const DataFeedSettings& settings,
              int trajectories = 2) {
     channel_ = std::make_shared<ExperienceChannel>(
-        ModelSpec{.spaces = source->spaces(), .trunk = {}}, 4, trajectories);
+        PolicyAndValue{.spaces = source->spaces(), .trunk = {}}, 4, trajectories);
     ends_.clear();
     feed_ = std::make_unique<DataFeed>(channel_, std::move(source), settings,
                                        [this](Status status) { ends_.push_back(status); });

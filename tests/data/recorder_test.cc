@@ -7,6 +7,7 @@
 
 #include "server/data/recording_source.h"
 #include "shared/core/loop.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/experience/sample_trajectory.h"
 #include "tests/operate/temporary_folder.h"
@@ -16,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ModelSpec SampleSpec() { return {.spaces = SampleSpaces(), .trunk = {}}; }
+PolicyAndValue SampleSpec() { return {.spaces = SampleSpaces(), .trunk = {}}; }
 
 std::unique_ptr<Recorder> OpenRecorder(const std::string& folder, LogCallback log = {}) {
   auto recorder = Recorder::Open({folder, 64 << 20}, "default", SampleSpec(), SampleLayout(), log);

@@ -13,6 +13,7 @@
 #include "server/data/recording_files.h"
 #include "server/data/recording_source.h"
 #include "server/data/segment_writer.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/safetensors.h"
 #include "tests/experience/mixed_trajectory.h"
 #include "tests/experience/sample_trajectory.h"
@@ -24,7 +25,7 @@ namespace {
 using testing::HasSubstr;
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-ModelSpec SampleSpec() { return {.spaces = SampleSpaces(), .trunk = {}}; }
+PolicyAndValue SampleSpec() { return {.spaces = SampleSpaces(), .trunk = {}}; }
 
 std::vector<std::byte> RecordOf(const TrajectoryView& view, const TrajectoryLayout& layout) {
   std::vector<std::byte> record(MaxRecordBytes(layout));
@@ -218,7 +219,7 @@ TEST(RecordingTest, RefusesInWords) {
   Record(folder.path(), 0, 2);
   const auto source = RecordingSource::Open(folder.path());
   ASSERT_TRUE(source.ok()) << source.status();
-  ModelSpec other = SampleSpec();
+  PolicyAndValue other = SampleSpec();
   other.spaces.action = Discrete(3);
   EXPECT_THAT((*source)->PrepareFor(other, 4).message(), HasSubstr("action: expected discrete 3"));
   EXPECT_THAT((*source)->PrepareFor(SampleSpec(), 3).message(),
@@ -236,9 +237,9 @@ TEST(RecordingTest, RefusesInWords) {
 std::vector<float> LearnedSamples(bool recorded_scaled, bool learned_scaled,
                                   const std::vector<float>& samples) {
   const auto spec = [](bool scaled) {
-    return ModelSpec{.spaces = {Box({2}), Box({1}, 0, 100)},
-                     .trunk = {{4, Activation::kTanh}},
-                     .continuous = {.scaled = scaled}};
+    return PolicyAndValue{.spaces = {Box({2}), Box({1}, 0, 100)},
+                          .trunk = {{4, Activation::kTanh}},
+                          .continuous = {.scaled = scaled}};
   };
   const TemporaryFolder folder;
   SampleTrajectory trajectory(static_cast<int>(samples.size()), 0);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "shared/model/policy_and_value.h"
 #include "tests/experience/mixed_trajectory.h"
 
 namespace murmurate {
@@ -9,8 +10,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-ModelSpec Stacked(const Space& observation, int stack) {
-  ModelSpec spec{.spaces = {observation, Discrete(2)}, .trunk = {}};
+PolicyAndValue Stacked(const Space& observation, int stack) {
+  PolicyAndValue spec{.spaces = {observation, Discrete(2)}, .trunk = {}};
   spec.encoders = {{.input = "", .stack = stack, .layers = {}}};
   return spec;
 }
@@ -89,7 +90,7 @@ TEST(FrameStack, InputsThatAreNotStackedComeFromThePresentRow) {
 }
 
 TEST(FrameStack, WithoutStacksRowsAreWhatTheModelSees) {
-  const FrameStack stack(ModelSpec{.spaces = {Box({3}), Discrete(2)}, .trunk = {}});
+  const FrameStack stack(PolicyAndValue{.spaces = {Box({3}), Discrete(2)}, .trunk = {}});
   EXPECT_EQ(stack.depth(), 1);
   EXPECT_EQ(stack.row_bytes(), 12u);
 }

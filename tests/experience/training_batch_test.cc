@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shared/model/policy_and_value.h"
 #include "tests/experience/sample_trajectory.h"
 
 namespace murmurate {
@@ -27,10 +28,10 @@ TEST(TrainingBatch, PadsAShortTrajectoryWithRowsOfWeightZero) {
 }
 
 TEST(TrainingBatch, BytesForIsWhatItsColumnsTake) {
-  const ModelSpec plain{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
-  ModelSpec stacked = plain;
+  const PolicyAndValue plain{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
+  PolicyAndValue stacked = plain;
   stacked.encoders = {InputEncoder{.input = "", .stack = 4, .layers = {}}};
-  for (const ModelSpec& spec : {plain, stacked}) {
+  for (const PolicyAndValue& spec : {plain, stacked}) {
     const TrajectoryLayout layout(spec, 24);
     const TrainingBatch batch(layout, 3);
     const std::size_t words = batch.observation.size() + batch.action.size() +

@@ -12,6 +12,7 @@
 #include "server/stream/names.h"
 #include "server/stream/payload.h"
 #include "server/stream/topic_pattern.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
@@ -59,7 +60,7 @@ class AnyMessage {
     settings.forget_after_s = 100;
     return settings;
   }
-  static ModelSpec Spec(const ForecastSettings& settings) {
+  static PolicyAndValue Spec(const ForecastSettings& settings) {
     return {.spaces = {Box({InputsOf(settings)}), Box({OutputsOf(settings)})},
             .trunk = {{.units = 4, .kind = Layer::Kind::kGru}},
             .separate_value = false};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "shared/core/clock.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/experience/sample_trajectory.h"
 
 namespace murmurate {
@@ -15,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kSecond = kNanosecondsPerSecond;
 
 OfferedModel SampleModel(int trajectories, double max_batch_s = 10.0) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = SampleSpaces();
   OfferedModel model;
   model.channel = std::make_shared<ExperienceChannel>(spec, 4, trajectories);

@@ -13,6 +13,7 @@
 
 #include "server/ingest/ingest.h"
 #include "shared/core/clock.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
@@ -20,8 +21,8 @@ inline Spaces StageSpaces() { return {Box({2}), Discrete(2)}; }
 inline constexpr int kStageLength = 4;  ///< T
 inline constexpr std::uint64_t kStageIncarnation = 77;
 
-inline ModelSpec StageSpec(const Spaces& spaces) {
-  ModelSpec spec;
+inline PolicyAndValue StageSpec(const Spaces& spaces) {
+  PolicyAndValue spec;
   spec.spaces = spaces;
   spec.trunk = {Layer{8, Activation::kTanh}};
   return spec;

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/learn/example_batches.h"
 
 namespace murmurate {
@@ -25,7 +27,7 @@ class LinearAlgorithmTest : public testing::Test {
     settings_.value_weight = 0.5;
   }
 
-  ModelSpec spec_;
+  PolicyAndValue spec_;
   AlgorithmSettings settings_;
 };
 
@@ -33,7 +35,7 @@ TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
   Algorithm ppo(spec_, settings_, 1);
   const ParameterLayout& layout = ppo.layout();
   std::vector<float> parameters(layout.total, 0.0f), gradient(layout.trained_count());
-  parameters[layout.Find("critic.head.weight").offset] = 2.0f;
+  parameters[layout.Find("value.head.weight").offset] = 2.0f;
 
   // Values 2 x: 2, 4, -2; after the last step 2. pi = 1/2 each; mu = 1/2, 0.4, 0.55.
   const std::vector<float> observation = {1, 2, -1}, reward = {1, 0, 2}, next = {1};
@@ -73,7 +75,7 @@ TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
   }
   EXPECT_NEAR(gradient[layout.Find("policy.head.bias").offset + 1], policy_bias, 1e-6);
   EXPECT_NEAR(gradient[layout.Find("policy.head.bias").offset], -policy_bias, 1e-6);
-  EXPECT_NEAR(gradient[layout.Find("critic.head.bias").offset], value_bias, 1e-6);
+  EXPECT_NEAR(gradient[layout.Find("value.head.bias").offset], value_bias, 1e-6);
 
   EXPECT_FALSE(ppo.NextGradient(parameters, gradient)) << "one epoch of one minibatch";
   LearnReport report;

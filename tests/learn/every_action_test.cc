@@ -11,6 +11,7 @@
 #include "server/learn/learner.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/action_head.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -119,7 +120,7 @@ class Bandit {
   }
 
   const Task task_;
-  const ModelSpec spec_;
+  const PolicyAndValue spec_;
   const ActionHead head_;
   ActorCritic network_;
   Learner learner_;

@@ -9,10 +9,11 @@
 
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
-inline ModelSpec ExampleSpec(bool normalize_observation = false) {
+inline PolicyAndValue ExampleSpec(bool normalize_observation = false) {
   return {.spaces = {Box({3}), Discrete(2)},
           .trunk = {{16, Activation::kTanh}},
           .separate_value = true,

@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "shared/model/parameter_layout.h"
+
 namespace murmurate {
 namespace {
 
@@ -138,7 +140,7 @@ void LaggedActors::Play(TrainingBatch* batch) {
 
 TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t seed) {
   TrainingOutcome outcome;
-  outcome.spec = {CartPoleSpaces(), settings.trunk, settings.separate_value,
+  outcome.spec = PolicyAndValue{CartPoleSpaces(), settings.trunk, settings.separate_value,
                   settings.normalize_observation};
   Learner learner(outcome.spec, settings.algorithm, DeriveSeed(seed, 0));
   LaggedActors actors(outcome.spec, settings, DeriveSeed(seed, 1));

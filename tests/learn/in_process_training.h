@@ -15,6 +15,7 @@
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "server/learn/algorithm.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
 
@@ -30,8 +31,8 @@ TrainingBatch Separable(std::uint32_t seed, std::uint64_t version = 1) {
   return MakeBatch(trajectories);
 }
 
-ModelSpec OneTrunk() {
-  ModelSpec spec = ExampleSpec();
+PolicyAndValue OneTrunk() {
+  PolicyAndValue spec = ExampleSpec();
   spec.separate_value = false;
   return spec;
 }
@@ -132,7 +133,7 @@ double ScoreOf(Algorithm& algorithm, std::span<const float> parameters, Training
 
 TEST(LabelsTest, TheGradientIsTheFiniteDifferenceOfTheScore) {
   for (const AlgorithmName name : {AlgorithmName::kSupervised, AlgorithmName::kBc}) {
-    ModelSpec spec = OneTrunk();
+    PolicyAndValue spec = OneTrunk();
     spec.spaces.action = Dict({{"pick", Discrete(3)}, {"turn", Box({2})}});
     AlgorithmSettings settings = Labels(name);
     settings.minibatch = 32;
@@ -167,7 +168,7 @@ TEST(LabelsTest, TheGradientIsTheFiniteDifferenceOfTheScore) {
 }
 
 TEST(LabelsTest, LearningAllocatesNothing) {
-  ModelSpec spec = OneTrunk();
+  PolicyAndValue spec = OneTrunk();
   Algorithm algorithm(spec, Labels(), 1);
   std::vector<float> parameters(algorithm.layout().total);
   InitializeParameters(spec, 3, parameters);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "shared/model/policy_and_value.h"
 #include "tests/learn/example_batches.h"
 
 namespace murmurate {
@@ -13,19 +14,19 @@ constexpr int kAgents = 4, kLength = 8;
 
 struct Case {
   const char* name;
-  ModelSpec spec;
+  PolicyAndValue spec;
   AlgorithmSettings settings;
 };
 
-ModelSpec Recurrent() {
-  ModelSpec spec = ExampleSpec();
+PolicyAndValue Recurrent() {
+  PolicyAndValue spec = ExampleSpec();
   spec.trunk = {*Layer::Parse("gru 4")};
   spec.separate_value = false;
   return spec;
 }
 
-ModelSpec Continuous() {
-  ModelSpec spec = ExampleSpec(true);
+PolicyAndValue Continuous() {
+  PolicyAndValue spec = ExampleSpec(true);
   spec.spaces.action = Box({2});
   return spec;
 }

@@ -8,6 +8,8 @@
 #include "server/compute/losses.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
 
@@ -167,7 +169,7 @@ TEST(LearnerTest, ABatchWithNoWeightMakesAVersionButNoUpdate) {
 }
 
 TEST(LearnerTest, StepsThatAreBurnedInAreNotTrainedOn) {
-  ModelSpec spec = ExampleSpec();
+  PolicyAndValue spec = ExampleSpec();
   spec.trunk = {*Layer::Parse("gru 4")};
   spec.separate_value = false;
   AlgorithmSettings settings = ExamplePpo();
@@ -324,7 +326,7 @@ TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
 // Statistics change once per batch, after its updates, and travel with the version.
 TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
   for (const bool normalize : {false, true}) {
-    const ModelSpec spec = ExampleSpec(normalize);
+    const PolicyAndValue spec = ExampleSpec(normalize);
     Learner learner(spec, ExamplePpo(), 3);
     for (int i = 0; i < 3; ++i) {
       TrainingBatch batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
@@ -336,7 +338,7 @@ TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
       return std::span<const float>(snapshot->parameters).subspan(range.offset, range.count);
     };
     Policy policy(spec);
-    policy.Pack(part(layout.policy), part(layout.statistics));
+    policy.Pack(part(layout.published), part(layout.statistics));
     ActorCritic network(spec, 32);
     const TrainingBatch batch = FullBatch(4, 4, 4, 4);
     std::vector<float> logits(64), values(32), log_prob(32), scratch(policy.ScratchFloats(1));

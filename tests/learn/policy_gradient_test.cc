@@ -9,6 +9,8 @@
 #include "server/learn/algorithm.h"
 #include "server/learn/returns.h"
 #include "server/network/action_head_rows.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/trajectory/trajectory.h"
 #include "tests/compute/torch_fixture.h"
 #include "tests/learn/example_batches.h"
@@ -126,7 +128,8 @@ class LinearPolicyGradientTest : public testing::Test {
  protected:
   /// The gradients of the policy's second bias and the critic's bias.
   std::array<double, 2> Biases(AlgorithmName name, StalenessPolicy staleness) {
-    const ModelSpec spec{.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
+    const PolicyAndValue spec{
+        .spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
     AlgorithmSettings settings;
     settings.name = name;
     settings.staleness = staleness;
@@ -139,7 +142,7 @@ class LinearPolicyGradientTest : public testing::Test {
     Algorithm algorithm(spec, settings, 1);
     const ParameterLayout& layout = algorithm.layout();
     std::vector<float> parameters(layout.total), gradient(layout.trained_count());
-    parameters[layout.Find("critic.head.weight").offset] = 2.0f;
+    parameters[layout.Find("value.head.weight").offset] = 2.0f;
     TrainingBatch batch(TrajectoryLayout(spec.spaces, 4), 1);
     batch.Add(view());
     algorithm.TakeUp(parameters, batch, 0);
@@ -148,7 +151,7 @@ class LinearPolicyGradientTest : public testing::Test {
     EXPECT_FALSE(algorithm.NextGradient(parameters, untouched)) << "one pass";
     EXPECT_EQ(untouched, gradient);
     return {gradient[layout.Find("policy.head.bias").offset + 1],
-            gradient[layout.Find("critic.head.bias").offset]};
+            gradient[layout.Find("value.head.bias").offset]};
   }
 
   /// Values 2, 4, -2; after the last step 2. mu of what was done 1/2, 0.4, 0.8.
@@ -221,7 +224,7 @@ TEST(OnePassTest, ItsGradientIsTheMeanOfTheMinibatches) {
   for (const AlgorithmName name :
        {AlgorithmName::kPpo, AlgorithmName::kImpala, AlgorithmName::kA2c}) {
     for (const char* last : {"dense 5", "gru 5", "lstm 5"}) {
-      ModelSpec spec = ExampleSpec();
+      PolicyAndValue spec = ExampleSpec();
       const Activation tanh = Activation::kTanh;
       spec.trunk.push_back(*Layer::Parse(last, &tanh));
       spec.separate_value = !spec.trunk.back().recurrent();

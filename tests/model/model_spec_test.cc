@@ -3,10 +3,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
+
 namespace murmurate {
 namespace {
 
 constexpr char kText[] =
+    "murmurate-model 2\n"
+    "observation float32 4\n"
+    "action discrete 2\n"
+    "normalize_observation 1\n"
+    "networks 2\n"
+    "network policy published trained\n"
+    "dense 64 tanh\n"
+    "dense 32 relu\n"
+    "head action\n"
+    "network value trained\n"
+    "dense 64 tanh\n"
+    "dense 32 relu\n"
+    "head 1\n";
+
+/// What a version before named networks wrote of the same model.
+constexpr char kOldText[] =
     "murmurate-model 1\n"
     "observation float32 4\n"
     "action discrete 2\n"
@@ -16,7 +35,7 @@ constexpr char kText[] =
     "normalize_observation 1\n";
 
 ModelSpec Example() {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({4}), Discrete(2)};
   spec.trunk = {{64, Activation::kTanh}, {32, Activation::kRelu}};
   spec.normalize_observation = true;
@@ -31,10 +50,21 @@ TEST(ModelSpec, ParseGivesBackWhatToTextWrote) {
   EXPECT_EQ(*parsed, Example());
 }
 
+TEST(ModelSpec, TheTextOfAnEarlierVersionIsTheSameModel) {
+  const Result<ModelSpec> parsed = ModelSpec::Parse(kOldText);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->ToText(), kText);
+  const std::string text = kOldText;
+  for (std::size_t size = 0; size + 1 < text.size(); ++size) {
+    EXPECT_FALSE(ModelSpec::Parse(text.substr(0, size)).ok()) << size;
+  }
+  EXPECT_FALSE(ModelSpec::Parse(text + "head 1\n").ok());
+}
+
 TEST(ModelSpec, HashIsSha256OfTheText) {  // printf '...' | sha256sum
   EXPECT_EQ(ToHex(Example().Hash()),
-            "eba42dbc5faf7f47cc3c6722ef5a832f6a0b749b4e013fe901d8a6c01a63cdc8");
-  EXPECT_EQ(Example().ShortHash(), 0x477faf5fbc2da4ebu);
+            "8a1e59573e2edbea82450937906f5b472e6f193d26e064f0143b0eea540a04ab");
+  EXPECT_EQ(Example().ShortHash(), 0xeadb2e3e57591e8au);
 }
 
 TEST(ModelSpec, AnyCutOfTheTextIsRefused) {
@@ -51,13 +81,35 @@ std::string Replaced(std::string from, std::string to) {
 
 TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
   for (const std::string& text :
-       {Replaced("model 1", "model 2"), Replaced("dense 64 tanh", "dense 0 tanh"),
-        Replaced("dense 64 tanh", "dense 65537 tanh"), Replaced("dense 64 tanh", "dense 064 tanh"),
-        Replaced("dense 64 tanh", "conv 64 tanh"), Replaced("tanh", "softplus"),
-        Replaced("separate_value 1", "separate_value 2"),
-        Replaced("separate_value 1\n", "separate_value 1\nseparate_value 1\n"),
-        Replaced("discrete 2", "discrete 5000"), Replaced("float32 4", "float32 70000"),
-        std::string(kText) + "x", std::string(kText) + "\n", std::string(20'000, 'x'),
+       {Replaced("model 2", "model 3"),
+        Replaced("dense 64 tanh", "dense 0 tanh"),
+        Replaced("dense 64 tanh", "dense 65537 tanh"),
+        Replaced("dense 64 tanh", "dense 064 tanh"),
+        Replaced("dense 64 tanh", "conv 64 tanh"),
+        Replaced("tanh", "softplus"),
+        Replaced("normalize_observation 1", "normalize_observation 2"),
+        Replaced("normalize_observation 1\n", "normalize_observation 1\nnormalize_observation 1\n"),
+        Replaced("network value", "network policy"),
+        Replaced("network value", "network 2value"),
+        Replaced("published trained", "trained published"),
+        Replaced(" published", ""),
+        Replaced("value trained", "value"),
+        Replaced("value trained", "value trained follows"),
+        Replaced("value trained", "value trained follows policy"),
+        Replaced("head 1", "head 0"),
+        Replaced("head 1", "head 65537"),
+        Replaced("head action", "head 2"),
+        Replaced("head 1\n", "head 1\nhead 1\n"),
+        Replaced("network value trained\n", ""),
+        Replaced("networks 2", "networks 1"),
+        Replaced("networks 2", "networks 3"),
+        Replaced("networks 2", "networks 17"),
+        Replaced("networks 2\n", ""),
+        Replaced("discrete 2", "discrete 5000"),
+        Replaced("float32 4", "float32 70000"),
+        std::string(kText) + "x",
+        std::string(kText) + "\n",
+        std::string(20'000, 'x'),
         Replaced("dense 64 tanh\n", "dense 65536 tanh\ndense 65536 tanh\n")}) {
     EXPECT_FALSE(ModelSpec::Parse(text).ok()) << text.substr(0, 200);
   }
@@ -67,19 +119,25 @@ TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
 
 TEST(ModelSpec, AtMost256LayersInARow) {
   ModelSpec spec = Example();
-  spec.trunk.assign(256, {1, Activation::kTanh});
+  std::vector<Layer>& trunk = spec.networks[0].trunk;
+  trunk.assign(256, {1, Activation::kTanh});
   EXPECT_TRUE(ModelSpec::Parse(spec.ToText()).ok());
-  spec.trunk.push_back({1, Activation::kTanh});
+  trunk.push_back({1, Activation::kTanh});
   EXPECT_FALSE(ModelSpec::Parse(spec.ToText()).ok());
 }
 
 constexpr char kWholeText[] =
-    "murmurate-model 1\n"
+    "murmurate-model 2\n"
     "observation.camera uint8 84 84 1\n"
     "observation.speed float32 3\n"
     "observation.kind categories 10\n"
     "action.move discrete 4\n"
     "action.turn continuous 2 low -1 -1 high 1 1\n"
+    "normalize_observation 1\n"
+    "state_dependent_deviation 0\n"
+    "squashed 1\n"
+    "networks 4\n"
+    "network policy published trained\n"
     "input camera stack 4\n"
     "conv 16 3 1 1 none\n"
     "max_pool 3 2 1\n"
@@ -95,39 +153,54 @@ constexpr char kWholeText[] =
     "dense 256 sigmoid\n"
     "gru 8\n"
     "lstm 16\n"
-    "separate_value 0\n"
-    "normalize_observation 1\n"
-    "state_dependent_deviation 0\n"
-    "squashed 1\n";
+    "head action\n"
+    "network value trained\n"
+    "shares policy\n"
+    "head 1\n"
+    "network q1 trained\n"
+    "reads action\n"
+    "input camera stack 4\n"
+    "flatten\n"
+    "trunk\n"
+    "dense 8 relu\n"
+    "head 2\n"
+    "network q1_target follows q1\n";
 
 TEST(ModelSpec, EveryKindOfLineIsReadAndWrittenBack) {
   const Result<ModelSpec> parsed = ModelSpec::Parse(kWholeText);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->ToText(), kWholeText);
-  ASSERT_EQ(parsed->encoders.size(), 2u);
-  EXPECT_EQ(parsed->encoders[0].stack, 4);
-  EXPECT_EQ(parsed->FindEncoder("speed")->layers[1],
+  const NetworkSpec& policy = parsed->policy();
+  ASSERT_EQ(policy.encoders.size(), 2u);
+  EXPECT_EQ(policy.encoders[0].stack, 4);
+  EXPECT_EQ(policy.FindEncoder("speed")->layers[1],
             (Layer{32, Activation::kElu, Layer::Kind::kDense}));
-  EXPECT_EQ(parsed->FindEncoder("kind"), nullptr);
+  EXPECT_EQ(policy.FindEncoder("kind"), nullptr);
+  EXPECT_EQ(parsed->StackOf("camera"), 4);
+  EXPECT_EQ(parsed->Find("value")->shares, "policy");
+  EXPECT_TRUE(parsed->Find("q1")->reads_action);
+  EXPECT_EQ(parsed->Find("q1_target")->follows, "q1");
+  EXPECT_EQ(parsed->Find("q2"), nullptr);
   EXPECT_EQ(parsed->normalized_count(), 3);
   EXPECT_TRUE(parsed->continuous.squashed);
 }
 
 TEST(ModelSpec, TheLineOfAScaledBoxIsReadAndWrittenAndOthersHaveNone) {
   const std::string text =
-      "murmurate-model 1\nobservation float32 2\naction continuous 1 low 0 high 100\n"
-      "dense 4 tanh\nseparate_value 1\nnormalize_observation 0\nstate_dependent_deviation 0\n"
-      "squashed 0\n";
-  const Result<ModelSpec> plain = ModelSpec::Parse(text);
-  const Result<ModelSpec> scaled = ModelSpec::Parse(text + "scale box\n");
+      "murmurate-model 2\nobservation float32 2\naction continuous 1 low 0 high 100\n"
+      "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 0\n";
+  const std::string networks =
+      "networks 1\nnetwork policy published trained\ndense 4 tanh\nhead action\n";
+  const Result<ModelSpec> plain = ModelSpec::Parse(text + networks);
+  const Result<ModelSpec> scaled = ModelSpec::Parse(text + "scale box\n" + networks);
   ASSERT_TRUE(plain.ok() && scaled.ok()) << scaled.status();
   EXPECT_FALSE(plain->continuous.scaled);
   EXPECT_TRUE(scaled->continuous.scaled);
-  EXPECT_EQ(plain->ToText(), text);
-  EXPECT_EQ(scaled->ToText(), text + "scale box\n");
+  EXPECT_EQ(plain->ToText(), text + networks);
+  EXPECT_EQ(scaled->ToText(), text + "scale box\n" + networks);
   EXPECT_NE(plain->ShortHash(), scaled->ShortHash());
   const auto refused = [&](const std::string& from, const std::string& to) {
-    std::string other = text + "scale box\n";
+    std::string other = text + "scale box\n" + networks;
     return !ModelSpec::Parse(other.replace(other.find(from), from.size(), to)).ok();
   };
   EXPECT_TRUE(refused("squashed 0", "squashed 1"));
@@ -158,8 +231,19 @@ TEST(ModelSpec, WhatCannotBeMadeIsRefusedInWords) {
   EXPECT_THAT(message(WholeReplaced("input speed stack 1", "input kind stack 2")),
               HasSubstr("cannot be stacked"));
   EXPECT_THAT(message(WholeReplaced("stack 4", "stack 17")), HasSubstr("input NAME stack 1..16"));
-  EXPECT_THAT(message(WholeReplaced("separate_value 0", "separate_value 1")),
-              HasSubstr("share the trunk"));
+  EXPECT_THAT(message(WholeReplaced("dense 8 relu", "gru 8")), HasSubstr("separate_value = false"));
+  EXPECT_THAT(message(WholeReplaced("reads action\ninput camera stack 4", "input camera stack 2")),
+              HasSubstr("every network sees the same frames"));
+  EXPECT_THAT(message(WholeReplaced("shares policy", "shares q1")),
+              HasSubstr("no network before it"));
+  EXPECT_THAT(message(WholeReplaced("follows q1", "follows value")),
+              HasSubstr("with layers of its own"));
+  EXPECT_THAT(message(WholeReplaced("q1_target follows q1", "q1_target published follows q1")),
+              HasSubstr("published and not trained"));
+  EXPECT_THAT(message(WholeReplaced("q1 trained", "q1 published trained")),
+              HasSubstr("out of order"));
+  EXPECT_THAT(message(WholeReplaced("policy published", "policy")),
+              HasSubstr("must be published and have a head for the action"));
   EXPECT_THAT(message(WholeReplaced("action.turn continuous 2 low -1 -1 high 1 1",
                                     "action.turn continuous 2")),
               HasSubstr("bounds"));
@@ -186,53 +270,79 @@ void ExpectTensors(const ParameterLayout& layout, const std::vector<Row>& rows) 
 }
 
 TEST(ParameterLayout, SeparateTrunksLieAsWorkedOutByHand) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({5}), Discrete(3)};
   spec.trunk = {{4, Activation::kTanh}};
   spec.normalize_observation = true;
   const ParameterLayout layout(spec);
-  const Section p = Section::kPolicy, c = Section::kCritic, s = Section::kStatistics;
+  const Section p = Section::kPublished, c = Section::kLearner, s = Section::kStatistics;
   ExpectTensors(layout, {{"policy.0.weight", p, {5, 4}, 0, 20},
                          {"policy.0.bias", p, {4}, 32, 4},
                          {"policy.head.weight", p, {4, 3}, 48, 12},
                          {"policy.head.bias", p, {3}, 64, 3},
-                         {"critic.0.weight", c, {5, 4}, 80, 20},
-                         {"critic.0.bias", c, {4}, 112, 4},
-                         {"critic.head.weight", c, {4, 1}, 128, 4},
-                         {"critic.head.bias", c, {1}, 144, 1},
+                         {"value.0.weight", c, {5, 4}, 80, 20},
+                         {"value.0.bias", c, {4}, 112, 4},
+                         {"value.head.weight", c, {4, 1}, 128, 4},
+                         {"value.head.bias", c, {1}, 144, 1},
                          {"statistics.observation.count", s, {1}, 160, 1},
                          {"statistics.observation.mean", s, {5}, 176, 5},
                          {"statistics.observation.variance", s, {5}, 192, 5}});
-  EXPECT_EQ(layout.policy.offset, 0u);
-  EXPECT_EQ(layout.policy.count, 80u);
-  EXPECT_EQ(layout.critic.offset, 80u);
-  EXPECT_EQ(layout.critic.count, 80u);
+  EXPECT_EQ(layout.published.offset, 0u);
+  EXPECT_EQ(layout.published.count, 80u);
   EXPECT_EQ(layout.statistics.offset, 160u);
   EXPECT_EQ(layout.statistics.count, 48u);
   EXPECT_EQ(layout.total, 208u);
   EXPECT_EQ(layout.trained_count(), 160u);
-  EXPECT_EQ(layout.Find("critic.0.bias").offset, 112u);
+  EXPECT_EQ(layout.Find("value.0.bias").offset, 112u);
 }
 
 TEST(ParameterLayout, SharedTrunkBelongsToThePolicy) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({2, 2}), Discrete(2)};
   spec.trunk = {{16, Activation::kTanh}};
   spec.separate_value = false;
   const ParameterLayout layout(spec);
-  const Section p = Section::kPolicy, c = Section::kCritic;
+  const Section p = Section::kPublished, c = Section::kLearner;
   ExpectTensors(layout, {{"policy.0.weight", p, {4, 16}, 0, 64},
                          {"policy.0.bias", p, {16}, 64, 16},
                          {"policy.head.weight", p, {16, 2}, 80, 32},
                          {"policy.head.bias", p, {2}, 112, 2},
-                         {"critic.head.weight", c, {16, 1}, 128, 16},
-                         {"critic.head.bias", c, {1}, 144, 1}});
+                         {"value.head.weight", c, {16, 1}, 128, 16},
+                         {"value.head.bias", c, {1}, 144, 1}});
   EXPECT_EQ(layout.statistics.count, 0u);
   EXPECT_EQ(layout.total, 160u);
 }
 
+TEST(ParameterLayout, ATargetLiesBehindWhatIsTrainedWithTheShapesOfWhatItFollows) {
+  const Result<ModelSpec> spec = ModelSpec::Parse(
+      "murmurate-model 2\nobservation float32 5\naction.a discrete 3\naction.b continuous 2\n"
+      "normalize_observation 0\nstate_dependent_deviation 0\nsquashed 0\nnetworks 3\n"
+      "network policy published trained\ndense 4 tanh\nhead action\n"
+      "network q1 trained\nreads action\ndense 6 relu\nhead 1\nnetwork old follows q1\n");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const ParameterLayout layout(*spec);
+  const Section p = Section::kPublished, c = Section::kLearner;
+  // The action is 3 + 2 numbers beside the observation's 5.
+  ExpectTensors(layout, {{"policy.0.weight", p, {5, 4}, 0, 20},
+                         {"policy.0.bias", p, {4}, 32, 4},
+                         {"policy.head.weight", p, {4, 5}, 48, 20},
+                         {"policy.head.bias", p, {5}, 80, 5},
+                         {"policy.log_deviation", p, {2}, 96, 2},
+                         {"q1.0.weight", c, {10, 6}, 112, 60},
+                         {"q1.0.bias", c, {6}, 176, 6},
+                         {"q1.head.weight", c, {6, 1}, 192, 6},
+                         {"q1.head.bias", c, {1}, 208, 1},
+                         {"old.0.weight", c, {10, 6}, 224, 60},
+                         {"old.0.bias", c, {6}, 288, 6},
+                         {"old.head.weight", c, {6, 1}, 304, 6},
+                         {"old.head.bias", c, {1}, 320, 1}});
+  EXPECT_EQ(layout.published.count, 112u);
+  EXPECT_EQ(layout.trained_count(), 224u);
+  EXPECT_EQ(layout.total, 336u);
+}
+
 TEST(ParameterLayout, EveryKindOfLayerHasTheTensorsItsHeaderSays) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Dict({{"view", Image({8, 6, 1})}, {"speed", Box({3})}}),
                  Dict({{"move", Discrete(4)}, {"turn", Box({2})}})};
   spec.encoders = {
@@ -263,8 +373,8 @@ TEST(ParameterLayout, EveryKindOfLayerHasTheTensorsItsHeaderSays) {
       {"policy.head.weight", {2, 6}},
       {"policy.head.bias", {6}},
       {"policy.log_deviation", {2}},
-      {"critic.head.weight", {2, 1}},
-      {"critic.head.bias", {1}},
+      {"value.head.weight", {2, 1}},
+      {"value.head.bias", {1}},
       {"statistics.observation.count", {1}},
       {"statistics.observation.mean", {3}},
       {"statistics.observation.variance", {3}}};

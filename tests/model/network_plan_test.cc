@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "shared/model/model_spec.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -17,8 +18,8 @@ std::vector<Layer> Layers(std::initializer_list<const char*> texts) {
   return layers;
 }
 
-ModelSpec Pixels(std::vector<Layer> layers, int stack = 4) {
-  ModelSpec spec;
+PolicyAndValue Pixels(std::vector<Layer> layers, int stack = 4) {
+  PolicyAndValue spec;
   spec.spaces = {Image({84, 84, 1}), Discrete(6)};
   spec.encoders = {{"", stack, std::move(layers)}};
   spec.trunk = Layers({"dense 512 relu"});
@@ -53,16 +54,16 @@ TEST(NetworkPlan, NatureCnnHasTheShapesAndCostsOfItsPaper) {  // Mnih et al. 201
 TEST(NetworkPlan, AResidualBlockKeepsItsShape) {
   const auto plan = PlanNetwork(Pixels(Layers({"conv 16 3 1 1 none", "max_pool 3 2 1", "residual",
                                                "relu", "conv 16 3 1 1 relu", "add", "flatten"})),
-                                "critic");
+                                "value");
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(Shapes(plan->inputs[0].layers),
               ElementsAre("84 x 84 x 16", "42 x 42 x 16", "42 x 42 x 16", "42 x 42 x 16",
                           "42 x 42 x 16", "42 x 42 x 16", "28224"));
-  EXPECT_EQ(plan->inputs[0].layers[4].name, "critic.observation.4");
+  EXPECT_EQ(plan->inputs[0].layers[4].name, "value.observation.4");
 }
 
 TEST(NetworkPlan, InputsAreJoinedInTheOrderOfTheSpace) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Dict({{"map", Image({4, 4, 2})}, {"speed", Box({3})}, {"kind", Discrete(10)}}),
                  Discrete(2)};
   spec.encoders = {{"speed", 2, Layers({"dense 8 tanh"})}};

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/safetensors.h"
 
 namespace murmurate {
@@ -17,9 +19,9 @@ std::span<const std::byte> Bytes(const std::string& text) {
 
 WeightsFile Example() {
   WeightsFile file;
-  file.spec.spaces = {Box({3}), Discrete(2)};
-  file.spec.trunk = {{4, Activation::kTanh}};
-  file.spec.normalize_observation = true;
+  file.spec = PolicyAndValue{.spaces = {Box({3}), Discrete(2)},
+                             .trunk = {{4, Activation::kTanh}},
+                             .normalize_observation = true};
   file.version = 12;
   file.steps = 3456;
   const ParameterLayout layout(file.spec);
@@ -42,16 +44,38 @@ TEST(WeightsFile, EveryTensorComesBackAndThePaddingIsZero) {
   EXPECT_TRUE(std::equal(file.parameters.begin(), file.parameters.end(), read->parameters.begin()));
 }
 
+TEST(WeightsFile, AFileOfAnEarlierVersionCallsTheValueCritic) {
+  const WeightsFile file = Example();
+  std::vector<NamedTensor> tensors;
+  const ParameterLayout layout(file.spec);
+  for (const TensorSlot& slot : layout.tensors) {
+    std::string name = slot.name;
+    if (name.starts_with("value.")) name = "critic." + name.substr(6);
+    tensors.push_back(
+        {name, slot.shape, std::span(file.parameters.data() + slot.offset, slot.count)});
+  }
+  const std::string text =
+      "murmurate-model 1\nobservation float32 3\naction discrete 2\ndense 4 tanh\n"
+      "separate_value 1\nnormalize_observation 1\n";
+  const Result<WeightsFile> read = ParseWeightsFile(Bytes(FormatSafetensors(
+      {{"murmurate.spec", text}, {"murmurate.version", "12"}, {"murmurate.steps", "3456"}},
+      tensors)));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->spec, file.spec);
+  EXPECT_EQ(read->spec_hash, Sha256(text));
+  EXPECT_TRUE(std::equal(file.parameters.begin(), file.parameters.end(), read->parameters.begin()));
+}
+
 TEST(WeightsFile, PolicyFileHoldsOnlyWhatIsPublished) {
   const WeightsFile file = Example();
   const ParameterLayout layout(file.spec);
   const std::string bytes = FormatWeightsFile(file, true);
-  EXPECT_EQ(bytes.find("critic"), std::string::npos);
+  EXPECT_EQ(bytes.find("value."), std::string::npos);
   const Result<WeightsFile> read = ParseWeightsFile(Bytes(bytes));
   ASSERT_TRUE(read.ok()) << read.status();
   for (std::size_t i = 0; i < layout.total; ++i) {
-    const bool critic = i >= layout.critic.offset && i < layout.statistics.offset;
-    EXPECT_EQ(read->parameters[i], critic ? 0.0f : file.parameters[i]) << i;
+    const bool value = i >= layout.published.count && i < layout.statistics.offset;
+    EXPECT_EQ(read->parameters[i], value ? 0.0f : file.parameters[i]) << i;
   }
 }
 
@@ -67,7 +91,7 @@ TEST(WeightsFile, WhatDoesNotFitTheSpecIsRefusedByName) {
   };
   EXPECT_NE(message(Replaced(bytes, "policy.0.bias", "policy.1.bias")).find("\"policy.0.bias\""),
             std::string::npos);
-  EXPECT_NE(message(Replaced(bytes, "critic.0.bias", "critic.1.bias")).find("\"critic.0.bias\""),
+  EXPECT_NE(message(Replaced(bytes, "value.0.bias", "value.1.bias")).find("\"value.0.bias\""),
             std::string::npos);
   EXPECT_NE(message(Replaced(bytes, "float32 3", "float32 9")).find("has the shape [3,4]"),
             std::string::npos);
@@ -83,7 +107,7 @@ TEST(WeightsFile, WhatDoesNotFitTheSpecIsRefusedByName) {
 
 TEST(WeightsFile, SpecThatAsksForFarMoreThanTheFileHoldsIsRefused) {
   ModelSpec spec = Example().spec;
-  spec.trunk = {{8192, Activation::kTanh}, {8192, Activation::kTanh}};
+  spec.networks[0].trunk = {{8192, Activation::kTanh}, {8192, Activation::kTanh}};
   const std::string bytes = FormatSafetensors(
       {{"murmurate.spec", spec.ToText()}, {"murmurate.version", "1"}, {"murmurate.steps", "1"}},
       {});

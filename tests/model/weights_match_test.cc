@@ -6,6 +6,9 @@
 #include <limits>
 #include <map>
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
+
 namespace murmurate {
 namespace {
 
@@ -28,9 +31,9 @@ SafetensorsFile FileOf(const std::map<std::string, Tensor>& tensors) {
   return *ParseSafetensors(std::as_bytes(std::span<const char>(bytes)));
 }
 
-// policy.head 2 x 3 and its bias; critic.head 2 x 1 and its bias; statistics of two numbers.
+// policy.head 2 x 3 and its bias; value.head 2 x 1 and its bias; statistics of two numbers.
 ModelSpec Spec() {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({2}), Discrete(3)};
   spec.normalize_observation = true;
   return spec;
@@ -53,7 +56,7 @@ Numbers At(const Numbers& parameters, const char* name) {
 TEST(WeightsMatch, TakesWhatHasTheNameAndTheShape) {
   const SafetensorsFile file = FileOf({{"policy.head.weight", {{2, 3}, {1, 2, 3, 4, 5, 6}}},
                                        {"policy.head.bias", {{2}, {7, 8}}},
-                                       {"critic.head.bias", {{1, 1}, {9}}},
+                                       {"value.head.bias", {{1, 1}, {9}}},
                                        {"policy.0.weight", {{1}, {10}}}});
   const auto match = MatchWeights(file, kLayout);
   ASSERT_TRUE(match.ok()) << match.status();
@@ -62,10 +65,10 @@ TEST(WeightsMatch, TakesWhatHasTheNameAndTheShape) {
   EXPECT_EQ(match->taken.size(), 1u);
   EXPECT_EQ(match->taken_numbers, 6u);
   EXPECT_THAT(match->missing,
-              ElementsAre("critic.head.weight", "statistics.observation.count",
+              ElementsAre("value.head.weight", "statistics.observation.count",
                           "statistics.observation.mean", "statistics.observation.variance"));
   EXPECT_THAT(match->reshaped, ElementsAre("policy.head.bias (file 2, model 3)",
-                                           "critic.head.bias (file 1 1, model 1)"));
+                                           "value.head.bias (file 1 1, model 1)"));
   EXPECT_THAT(match->unused, ElementsAre("policy.0.weight"));
 
   const Numbers parameters = After(*match);
@@ -109,8 +112,8 @@ TEST(WeightsMatch, AFileThatFitsLeavesNothingToReport) {
   auto tensors = kStatistics;
   tensors["policy.head.weight"] = {{2, 3}, Numbers(6)};
   tensors["policy.head.bias"] = {{3}, Numbers(3)};
-  tensors["critic.head.weight"] = {{2, 1}, Numbers(2)};
-  tensors["critic.head.bias"] = {{1}, Numbers(1)};
+  tensors["value.head.weight"] = {{2, 1}, Numbers(2)};
+  tensors["value.head.bias"] = {{1}, Numbers(1)};
   const SafetensorsFile file = FileOf(tensors);
   const auto match = MatchWeights(file, kLayout);
   ASSERT_TRUE(match.ok()) << match.status();
@@ -136,7 +139,7 @@ TEST(WeightsMatch, NothingInCommonIsRefusedWithBothSides) {
                               {"y", {{1}, {1}}}})),
             "no tensor has the name and the shape of one of the model's: the file has a 2 3, b a "
             "single number, policy.head.bias 4, x 1 and 1 more, the model policy.head.weight 2 3, "
-            "policy.head.bias 3, critic.head.weight 2 1, critic.head.bias 1 and 3 more; rename or "
+            "policy.head.bias 3, value.head.weight 2 1, value.head.bias 1 and 3 more; rename or "
             "convert its tensors, or begin without it");
   EXPECT_THAT(Complaint(FileOf({})), HasSubstr("the file has nothing, the model"));
 }
@@ -156,14 +159,14 @@ TEST(WeightsMatch, NumbersThatCannotBeUsedAreRefusedByName) {
 
 TEST(WeightsMatch, OnlyATypeThatWouldBeReadMatters) {
   SafetensorsFile file = FileOf({{"policy.head.bias", {{3}, {1, 2, 3}}}});
-  file.others = {{"counter", "I64", {}}, {"critic.head.weight", "F16", {4, 1}}};
+  file.others = {{"counter", "I64", {}}, {"value.head.weight", "F16", {4, 1}}};
   const auto match = MatchWeights(file, kLayout);
   ASSERT_TRUE(match.ok()) << match.status();
   EXPECT_THAT(match->unused, ElementsAre("counter (I64)"));
-  EXPECT_THAT(match->reshaped, ElementsAre("critic.head.weight (file 4 1, model 2 1)"));
+  EXPECT_THAT(match->reshaped, ElementsAre("value.head.weight (file 4 1, model 2 1)"));
   file.others[1].shape = {2, 1};
   EXPECT_EQ(Complaint(file),
-            "tensor \"critic.head.weight\" has the type \"F16\" where F32 was expected; convert it "
+            "tensor \"value.head.weight\" has the type \"F16\" where F32 was expected; convert it "
             "to float32, or leave it out");
 }
 

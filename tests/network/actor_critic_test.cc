@@ -8,6 +8,8 @@
 
 #include "shared/core/aligned_floats.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 
 namespace murmurate {
@@ -16,9 +18,9 @@ namespace {
 constexpr Activation kNone = Activation::kNone, kTanh = Activation::kTanh;
 constexpr Activation kRelu = Activation::kRelu;
 
-ModelSpec MakeSpec(int observations, std::vector<Layer> trunk, int actions, bool separate,
-                   bool normalize) {
-  ModelSpec spec;
+PolicyAndValue MakeSpec(int observations, std::vector<Layer> trunk, int actions, bool separate,
+                        bool normalize) {
+  PolicyAndValue spec;
   spec.spaces = {Box({observations}), Discrete(actions)};
   spec.trunk = std::move(trunk);
   spec.separate_value = separate;
@@ -64,8 +66,8 @@ class Reference {
       const std::vector<double> features = Trunk("policy", x);
       const std::vector<double> logits = Dense("policy.head", features, kNone);
       for (int j = 0; j < n; ++j) sum += d_logits[row * n + j] * logits[j];
-      const auto top = spec_.separate_value ? Trunk("critic", x) : features;
-      sum += d_values[row] * Dense("critic.head", top, kNone)[0];
+      const auto top = spec_.Find("value")->shares.empty() ? Trunk("value", x) : features;
+      sum += d_values[row] * Dense("value.head", top, kNone)[0];
     }
     return sum;
   }
@@ -85,8 +87,8 @@ class Reference {
   }
 
   std::vector<double> Trunk(const std::string& name, std::vector<double> x) const {
-    for (std::size_t i = 0; i < spec_.trunk.size(); ++i)
-      x = Dense(name + "." + std::to_string(i), x, spec_.trunk[i].activation);
+    for (std::size_t i = 0; i < spec_.policy().trunk.size(); ++i)
+      x = Dense(name + "." + std::to_string(i), x, spec_.policy().trunk[i].activation);
     return x;
   }
 
@@ -177,7 +179,7 @@ TEST_P(ActorCriticTest, TheClientsPolicyGivesTheLearnersLogits) {
   std::vector<float> logits(rows * n), values(rows), got(rows * n);
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());
   Policy policy(spec);
-  const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
+  const SectionRange section = network.layout().published, statistics = network.layout().statistics;
   policy.Pack({parameters.data() + section.offset, section.count},
               {parameters.data() + statistics.offset, statistics.count});
   EXPECT_EQ(policy.outputs(), n);
@@ -201,7 +203,7 @@ TEST_P(ActorCriticTest, NothingIsAllocatedAfterConstruction) {
   Policy policy(spec);
   std::vector<float> logits(rows * n), values(rows), scratch(policy.ScratchFloats(rows));
   std::vector<float> gradient(network.layout().trained_count());
-  const SectionRange section = network.layout().policy, statistics = network.layout().statistics;
+  const SectionRange section = network.layout().published, statistics = network.layout().statistics;
   Random random(1);
   const std::uint64_t before = Allocations();
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());
@@ -222,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MakeSpec(3, {{20, kTanh}}, 6, false, false), MakeSpec(5, {}, 4, true, true)));
 
 TEST(ActorCriticFlopsTest, CartPolesNetworkTakes52kPerRow) {
-  const ModelSpec spec = MakeSpec(4, {{64, kTanh}, {64, kTanh}}, 2, true, false);
+  const PolicyAndValue spec = MakeSpec(4, {{64, kTanh}, {64, kTanh}}, 2, true, false);
   // both towers: 2 * 2 * 4*64 + 3 * 2 * 64*64; heads: 3 * 2 * 64 * (2 + 1)
   EXPECT_EQ(ActorCritic(spec, 1).flops_per_row(), 2 * (1024 + 24576) + 1152);
 }

@@ -9,13 +9,15 @@
 
 #include "server/network/actor_critic.h"
 #include "server/network/orthonormal.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/network/orthonormal_reference.h"
 
 namespace murmurate {
 namespace {
 
-ModelSpec MakeSpec(bool normalize) {
-  ModelSpec spec;
+PolicyAndValue MakeSpec(bool normalize) {
+  PolicyAndValue spec;
   spec.spaces = {Box({4}), Discrete(3)};
   spec.trunk = {{64, Activation::kTanh}, {32, Activation::kTanh}};
   spec.normalize_observation = normalize;
@@ -23,7 +25,7 @@ ModelSpec MakeSpec(bool normalize) {
 }
 
 TEST(InitializeParametersTest, WeightsAreOrthogonalWithTheirGainAndBiasesZero) {
-  const ModelSpec spec = MakeSpec(false);
+  const PolicyAndValue spec = MakeSpec(false);
   const ParameterLayout layout(spec);
   std::vector<float> parameters(layout.total, 5.0f);
   InitializeParameters(spec, 3, parameters);
@@ -34,9 +36,9 @@ TEST(InitializeParametersTest, WeightsAreOrthogonalWithTheirGainAndBiasesZero) {
       continue;
     }
     const bool policy_head = slot.name == "policy.head.weight";
-    const double gain = policy_head                         ? 0.01
-                        : slot.name == "critic.head.weight" ? 1.0
-                                                            : std::sqrt(2.0);
+    const double gain = policy_head                        ? 0.01
+                        : slot.name == "value.head.weight" ? 1.0
+                                                           : std::sqrt(2.0);
     const int in = slot.shape[0], out = slot.shape[1];
     const bool tall = in >= out;  // then the columns are orthogonal, else the rows
     const int count = tall ? out : in, length = tall ? in : out;
@@ -52,7 +54,7 @@ TEST(InitializeParametersTest, WeightsAreOrthogonalWithTheirGainAndBiasesZero) {
 }
 
 TEST(InitializeParametersTest, ASeedGivesTheSameNumbersAndAnotherSeedOthers) {
-  const ModelSpec spec = MakeSpec(true);
+  const PolicyAndValue spec = MakeSpec(true);
   const std::size_t total = ParameterLayout(spec).total;
   std::vector<float> one(total), same(total, 1.0f), other(total);
   InitializeParameters(spec, 3, one);
@@ -63,12 +65,12 @@ TEST(InitializeParametersTest, ASeedGivesTheSameNumbersAndAnotherSeedOthers) {
 }
 
 TEST(InitializeParametersTest, PolicyAndCriticStartApart) {
-  const ModelSpec spec = MakeSpec(false);
+  const PolicyAndValue spec = MakeSpec(false);
   const ParameterLayout layout(spec);
   std::vector<float> parameters(layout.total);
   InitializeParameters(spec, 3, parameters);
   EXPECT_NE(parameters[layout.Find("policy.0.weight").offset],
-            parameters[layout.Find("critic.0.weight").offset]);
+            parameters[layout.Find("value.0.weight").offset]);
 }
 
 ModelSpec Parse(const std::string& text) {
@@ -172,7 +174,7 @@ TEST(InitializeParametersTest, KeepBiasIsThatOfTheGatesThatKeepTheState) {
 }
 
 TEST(InitializeParametersTest, VectorsOfDifferentBlocksAreOrthogonalToo) {
-  ModelSpec spec;  // more than 64 vectors, and numbers of them that no block divides
+  PolicyAndValue spec;  // more than 64 vectors, and numbers of them that no block divides
   spec.spaces = {Box({131}), Discrete(2)};
   spec.trunk = {{203, Activation::kTanh}, {139, Activation::kTanh}};
   spec.separate_value = false;
@@ -229,7 +231,7 @@ std::pair<double, double> Spread(const ModelSpec& spec, const Initialization& ho
 }
 
 TEST(InitializeParametersTest, XavierAndHeHaveTheVariancesOfTheirPapers) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({120}), Discrete(80)};
   spec.trunk = {{200, Activation::kRelu}};
   const auto [xavier, limit] = Spread(spec, Initializer::kXavier, "policy.0.weight");
@@ -263,7 +265,7 @@ class StatisticsTest : public testing::Test {
     return parameters.data() + layout.Find("statistics.observation." + name).offset;
   }
 
-  ModelSpec spec;
+  PolicyAndValue spec;
   ParameterLayout layout;
   std::vector<float> parameters;
 };
@@ -327,7 +329,7 @@ TEST_F(StatisticsTest, TheCountStopsWhereFloatsCountNoFurther) {
 }
 
 TEST_F(StatisticsTest, WithoutNormalizationThereIsNothingToUpdate) {
-  const ModelSpec plain = MakeSpec(false);
+  const PolicyAndValue plain = MakeSpec(false);
   std::vector<float> block(ParameterLayout(plain).total, 1.0f);
   const std::vector<float> before = block;
   UpdateObservationStatistics(plain, std::vector<float>(4, 5.0f).data(), std::vector<float>{1},
@@ -336,7 +338,7 @@ TEST_F(StatisticsTest, WithoutNormalizationThereIsNothingToUpdate) {
 }
 
 TEST(ObservationStatistics, AnEnormousNumberLeavesThemFinite) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   spec.spaces = {Box({2}), Discrete(2)};
   spec.normalize_observation = true;
   const ParameterLayout layout(spec);

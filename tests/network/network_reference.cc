@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "shared/core/check.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -137,7 +138,7 @@ NetworkReference::NetworkReference(const ModelSpec& spec, const std::vector<floa
       layout_(spec),
       observation_(StackedObservation(spec)),
       policy_(*PlanNetwork(spec, "policy")),
-      critic_(*PlanNetwork(spec, "critic")),
+      critic_(*PlanNetwork(spec, "value")),
       parameters_(parameters.begin(), parameters.end()) {}
 
 const double* NetworkReference::Find(const std::string& name) const {
@@ -334,8 +335,9 @@ NetworkReference::Outputs NetworkReference::Evaluate(const std::vector<std::uint
     const Row features = Features(policy_, row, state);
     const Row logits = Dense("policy.head", features);
     outputs.logits.insert(outputs.logits.end(), logits.begin(), logits.end());
-    outputs.values.push_back(
-        Dense("critic.head", spec_.separate_value ? Features(critic_, row, nullptr) : features)[0]);
+    outputs.values.push_back(Dense("value.head", spec_.Find("value")->shares.empty()
+                                                     ? Features(critic_, row, nullptr)
+                                                     : features)[0]);
   }
   return outputs;
 }

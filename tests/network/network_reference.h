@@ -10,6 +10,7 @@
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -9,6 +9,8 @@
 
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 
 namespace murmurate {
@@ -218,38 +220,39 @@ std::vector<Layer> Layers(std::initializer_list<const char*> texts) {
 
 struct Case {
   const char* name;
-  ModelSpec spec;
+  PolicyAndValue spec;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 std::vector<Case> Cases() {
   const Space camera = Image({17, 13, 1});
-  ModelSpec dense{{Box({5}), Discrete(3)},
-                  Layers({"dense 7 elu", "layer_norm", "dense 130 sigmoid"})};
+  PolicyAndValue dense{{Box({5}), Discrete(3)},
+                       Layers({"dense 7 elu", "layer_norm", "dense 130 sigmoid"})};
   dense.normalize_observation = true;
-  ModelSpec wide{{Box({300}), MultiDiscrete({2, 5})}, Layers({"dense 500 relu", "dense 9 tanh"})};
-  ModelSpec pixels{{camera, Discrete(6)}, Layers({"dense 33 relu"})};
+  PolicyAndValue wide{{Box({300}), MultiDiscrete({2, 5})},
+                      Layers({"dense 500 relu", "dense 9 tanh"})};
+  PolicyAndValue pixels{{camera, Discrete(6)}, Layers({"dense 33 relu"})};
   pixels.encoders = {
       {"", 4, Layers({"conv 8 5 2 1 relu", "max_pool 3 2 1", "conv 20 2 1 0 elu", "flatten"})}};
-  ModelSpec bytes{{camera, Discrete(2)}, Layers({"dense 3 relu"})};
-  ModelSpec impala{{camera, Discrete(2)}, Layers({"relu", "dense 16 relu"})};
+  PolicyAndValue bytes{{camera, Discrete(2)}, Layers({"dense 3 relu"})};
+  PolicyAndValue impala{{camera, Discrete(2)}, Layers({"relu", "dense 16 relu"})};
   impala.encoders = {{"", 1,
                       Layers({"conv 6 3 1 1 none", "max_pool 3 2 1", "residual", "relu",
                               "conv 6 3 1 1 relu", "conv 6 3 1 1 none", "add", "flatten"})}};
-  ModelSpec parts{{Dict({{"place", Box({3})},
-                         {"camera", camera},
-                         {"kind", MultiDiscrete({4, 3})},
-                         {"map", Box({4, 5, 2})}}),
-                   Dict({{"move", Discrete(3)}, {"turn", Box({2}, -1.0f, 1.0f)}})},
-                  Layers({"dense 24 tanh", "lstm 11", "gru 5"})};
+  PolicyAndValue parts{{Dict({{"place", Box({3})},
+                              {"camera", camera},
+                              {"kind", MultiDiscrete({4, 3})},
+                              {"map", Box({4, 5, 2})}}),
+                        Dict({{"move", Discrete(3)}, {"turn", Box({2}, -1.0f, 1.0f)}})},
+                       Layers({"dense 24 tanh", "lstm 11", "gru 5"})};
   parts.encoders = {{"camera", 2, Layers({"conv 4 3 2 0 relu", "flatten"})},
                     {"place", 3, Layers({"residual", "relu", "add"})},
                     {"map", 1, Layers({"conv 3 3 1 1 tanh", "flatten", "layer_norm"})}};
   parts.normalize_observation = true;
   parts.separate_value = false;
-  ModelSpec lstm{{Box({4}), Discrete(2)}, Layers({"lstm 40", "dense 8 tanh"})};
+  PolicyAndValue lstm{{Box({4}), Discrete(2)}, Layers({"lstm 40", "dense 8 tanh"})};
   lstm.separate_value = false;
-  ModelSpec flat{{Box({6}), MultiBinary(3)}, {}};
+  PolicyAndValue flat{{Box({6}), MultiBinary(3)}, {}};
   return {{"dense", dense},   {"wide", wide},   {"pixels", pixels}, {"bytes", bytes},
           {"impala", impala}, {"parts", parts}, {"lstm", lstm},     {"flat", flat}};
 }
@@ -268,7 +271,7 @@ class PolicyTest : public testing::TestWithParam<Case> {
       for (std::size_t i = 0; i < variance.count; ++i)
         parameters_[variance.offset + i] = 0.5f + random.Uniform();
     }
-    policy_.Pack({parameters_.data(), layout_.policy.count},
+    policy_.Pack({parameters_.data(), layout_.published.count},
                  {parameters_.data() + layout_.statistics.offset, layout_.statistics.count});
     const ObservationLayout observation(StackedObservation(spec_));
     row_bytes_ = observation.row_bytes();

@@ -9,6 +9,7 @@
 #include "shared/inference/action_head.h"
 #include "shared/inference/policy.h"
 #include "shared/model/observation_layout.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
@@ -63,7 +64,7 @@ std::uint64_t Play(const char* text) {
   }
   Policy policy(*spec, KernelSet::kPlain);
   const std::span<const float> all(flat.data(), flat.size());
-  policy.Pack(all.subspan(layout.policy.offset, layout.policy.count),
+  policy.Pack(all.subspan(layout.published.offset, layout.published.count),
               all.subspan(layout.statistics.offset, layout.statistics.count));
   const ActionHead head(ActionLayout(spec->spaces.action, spec->continuous));
   const std::size_t words = ObservationLayout(spec->spaces.observation).row_bytes() / 4;

@@ -8,6 +8,7 @@
 
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/network/network_reference.h"
 
 namespace murmurate {
@@ -181,12 +182,12 @@ struct Pass {
   /// What comes back is what was packed; and in pieces it is packed as at once.
   void CheckUnpacked(const Policy& policy) {
     const ParameterLayout& layout = network.layout();
-    const std::size_t count = layout.policy.count, all = count + layout.statistics.count;
+    const std::size_t count = layout.published.count, all = count + layout.statistics.count;
     std::vector<float> back(all), again(all);
     policy.Unpack(std::span(back).first(count), std::span(back).subspan(count));
     const auto at = parameters.begin();
     EXPECT_TRUE(std::equal(back.begin(), back.begin() + static_cast<std::ptrdiff_t>(count),
-                           at + static_cast<std::ptrdiff_t>(layout.policy.offset)));
+                           at + static_cast<std::ptrdiff_t>(layout.published.offset)));
     EXPECT_TRUE(std::equal(back.begin() + static_cast<std::ptrdiff_t>(count), back.end(),
                            at + static_cast<std::ptrdiff_t>(layout.statistics.offset)));
     Policy pieces(spec);
@@ -204,7 +205,7 @@ struct Pass {
     const ParameterLayout& layout = network.layout();
     const std::span<const float> flat = parameters;
     Policy policy(spec);
-    policy.Pack(flat.subspan(layout.policy.offset, layout.policy.count),
+    policy.Pack(flat.subspan(layout.published.offset, layout.published.count),
                 flat.subspan(layout.statistics.offset, layout.statistics.count));
     CheckUnpacked(policy);
     const std::size_t words = rows.size() / kRows, outputs = logits.size() / kRows;
@@ -240,7 +241,7 @@ TEST(RandomModels, WhatIsTakenRunsAlikeEverywhereAndHasItsGradient) {
     if (!spec.ok()) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
     ++taken;
-    EXPECT_EQ(spec->ToText(), text);
+    EXPECT_EQ(*ModelSpec::Parse(spec->ToText()), *spec);
     recurrent += text.find("lstm") != text.npos || text.find("gru") != text.npos;
     pictures += text.find("conv") != text.npos;
     Pass pass(*spec);

@@ -6,6 +6,7 @@
 
 #include "server/network/actor_critic.h"
 #include "shared/model/network_plan.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/compute/torch_fixture.h"
 
 namespace murmurate {

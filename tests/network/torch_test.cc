@@ -6,6 +6,8 @@
 #include "server/compute/vector_math.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/compute/torch_fixture.h"
 
 namespace murmurate {
@@ -49,7 +51,7 @@ class TorchTest : public testing::TestWithParam<Case> {
   }
 
   TorchFixture fixture;
-  ModelSpec spec;
+  PolicyAndValue spec;
   int rows = 0;
   std::vector<float> observations, parameters, logits, values;
 };
@@ -64,7 +66,7 @@ TEST_P(TorchTest, ForwardGivesTheSameLogitsAndValues) {
 TEST_P(TorchTest, PolicyGivesTheSameLogits) {
   const ParameterLayout layout(spec);
   Policy policy(spec);
-  policy.Pack({parameters.data() + layout.policy.offset, layout.policy.count},
+  policy.Pack({parameters.data() + layout.published.offset, layout.published.count},
               {parameters.data() + layout.statistics.offset, layout.statistics.count});
   std::vector<float> scratch(policy.ScratchFloats(rows));
   policy.Forward(observations.data(), rows, logits.data(), scratch.data());

@@ -7,6 +7,7 @@
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
 #include "shared/model/network_plan.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/allocations.h"
 #include "tests/network/network_reference.h"
 
@@ -205,7 +206,7 @@ TEST_P(WholeNetworkTest, TheClientsPolicyGivesTheLearnersLogits) {
   batch.Forward();
   const ParameterLayout& layout = batch.network.layout();
   Policy policy(spec);
-  policy.Pack({batch.parameters.data() + layout.policy.offset, layout.policy.count},
+  policy.Pack({batch.parameters.data() + layout.published.offset, layout.published.count},
               {batch.parameters.data() + layout.statistics.offset, layout.statistics.count});
   std::vector<float> scratch(policy.ScratchFloats(count)), logits(batch.logits.size());
   std::vector<float> state = batch.state0;

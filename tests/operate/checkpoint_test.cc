@@ -153,7 +153,7 @@ TEST(Checkpoint, OfAnotherModelIsRefusedInOneSentence) {
   const FoundCheckpoint found{SampleCheckpoint(1), "F"};
   EXPECT_TRUE(CheckSameModel(found, found.checkpoint.weights.spec).ok());
   ModelSpec other = found.checkpoint.weights.spec;
-  other.trunk = SampleCheckpoint(1, 4).weights.spec.trunk;
+  other.networks = SampleCheckpoint(1, 4).weights.spec.networks;
   EXPECT_EQ(CheckSameModel(found, other).message(),
             "F is of another model: it has \"dense 3 tanh\" where \"dense 4 tanh\" was expected; "
             "go on with the config it was made with, or start another run");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server/operate/checkpoint.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

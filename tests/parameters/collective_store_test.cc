@@ -13,6 +13,7 @@
 
 #include "server/parameters/local_store.h"
 #include "shared/core/aligned_floats.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/parameters/quadratic.h"
 #include "tests/parameters/threads_collective.h"
 

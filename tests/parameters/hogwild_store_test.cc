@@ -10,6 +10,7 @@
 #include "server/parameters/local_store.h"
 #include "server/parameters/sgd.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {

@@ -16,6 +16,7 @@
 #include "server/parameters/remote_store.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "shared/model/parameter_layout.h"
+
 namespace murmurate {
 namespace {
 

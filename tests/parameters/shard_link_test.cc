@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/parameters/live_cluster.h"
 #include "tests/parameters/plain_shard.h"
 

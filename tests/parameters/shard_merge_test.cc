@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "server/parameters/apply.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/parameters/live_cluster.h"
 #include "tests/parameters/plain_shard.h"
 

@@ -8,6 +8,7 @@
 
 #include "server/parameters/shard_link.h"
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
 #include "tests/parameters/live_cluster.h"
 #include "tests/parameters/plain_shard.h"
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "murmurate/client.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
@@ -59,7 +60,7 @@ void ExpectTheSamePolicy(const std::string& file, const std::string& checkpoint)
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_EQ(policy->spec, whole->spec);
   const ParameterLayout layout(whole->spec);
-  for (const auto& section : {layout.policy, layout.statistics})
+  for (const auto& section : {layout.published, layout.statistics})
     EXPECT_TRUE(std::equal(policy->parameters.begin() + section.offset,
                            policy->parameters.begin() + section.offset + section.count,
                            whole->parameters.begin() + section.offset));

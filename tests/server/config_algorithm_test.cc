@@ -107,8 +107,8 @@ TEST(Config, AModelOverridesWhatItNames) {
   ASSERT_TRUE(config.ok()) << config.status();
   const ModelSettings npc = *config->ModelFor("npc", kSpaces),
                       other = *config->ModelFor("hero", kSpaces);
-  EXPECT_EQ(npc.spec.trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
-  EXPECT_EQ(other.spec.trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
+  EXPECT_EQ(npc.spec.policy().trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
+  EXPECT_EQ(other.spec.policy().trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
   EXPECT_EQ(npc.algorithm.epochs, 3);
   EXPECT_EQ(npc.algorithm.threads, 2);
   EXPECT_EQ(other.algorithm.epochs, 10);

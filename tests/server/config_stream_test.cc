@@ -56,9 +56,9 @@ TEST(ConfigStream, AModelThatRecursLearnsWindowsOfRows) {
   EXPECT_EQ(model->algorithm.minibatch, 120);
   EXPECT_EQ(model->algorithm.epochs, 1);
   EXPECT_DOUBLE_EQ(model->algorithm.learning_rate.At(0), 1e-3);
-  EXPECT_FALSE(model->spec.separate_value || model->spec.normalize_observation);
-  ASSERT_EQ(model->spec.trunk.size(), 1u);
-  EXPECT_EQ(model->spec.trunk[0].ToText(), "gru 8");
+  EXPECT_FALSE(model->spec.Find("value")->shares.empty() || model->spec.normalize_observation);
+  ASSERT_EQ(model->spec.policy().trunk.size(), 1u);
+  EXPECT_EQ(model->spec.policy().trunk[0].ToText(), "gru 8");
   EXPECT_EQ(model->spec.spaces.observation, Box({5}));  // two fields, their changes, the gap
   EXPECT_EQ(model->spec.spaces.action, Box({1}));
 }
@@ -77,8 +77,8 @@ TEST(ConfigStream, APlainModelSeesItsWindowAtOnce) {
   EXPECT_EQ(model->algorithm.batch_steps, 64);
   EXPECT_EQ(model->spec.spaces.observation, Box({60}));
   EXPECT_EQ(model->spec.spaces.action, Box({6}));  // two horizons of a value and two quantiles
-  ASSERT_EQ(model->spec.trunk.size(), 2u);
-  EXPECT_EQ(model->spec.trunk[1].units, 8);
+  ASSERT_EQ(model->spec.policy().trunk.size(), 2u);
+  EXPECT_EQ(model->spec.policy().trunk[1].units, 8);
 }
 
 TEST(ConfigStream, ReplayIsOffUnlessAskedForAndDrawnByTheRunsSeed) {
@@ -99,7 +99,7 @@ TEST(ConfigStream, AListOfLayersIsAModel) {
   const auto config = Load(kTemp + "model = [\"dense 24 relu\", \"lstm 16\"]\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_TRUE(config->streams()[0].recurrent);
-  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.trunk.size(), 2u);
+  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.policy().trunk.size(), 2u);
   const auto plain = Load(kTemp + "model = [24, 12]\n");
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_FALSE(plain->streams()[0].recurrent);
@@ -168,9 +168,9 @@ TEST(ConfigStream, WhatTheStreamSaysOfItsModelIsSaidOnce) {
 TEST(ConfigStream, StandsBesideModelsThatPlay) {
   const auto config = Load(kTemp + "[model]\nrecurrent = \"lstm 16\"\nlayers = [8]\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ModelFor("player", kSpaces)->spec.trunk.size(), 2u);
+  EXPECT_EQ(config->ModelFor("player", kSpaces)->spec.policy().trunk.size(), 2u);
   EXPECT_EQ(config->ModelFor("player", kSpaces)->algorithm.name, AlgorithmName::kPpo);
-  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.trunk.size(), 1u);
+  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.policy().trunk.size(), 1u);
   EXPECT_EQ(config->StreamOf("player"), nullptr);
   EXPECT_EQ(config->StreamOf("temp"), &config->streams()[0]);
 }

@@ -22,8 +22,8 @@ TEST(Config, BareDefaultsAreThoseOfTheDesign) {
   EXPECT_EQ(config->run().name, "serve");
   EXPECT_EQ(config->server().listen, (std::vector<std::string>{"tcp://127.0.0.1:7420", "ipc"}));
   const ModelSettings model = *config->ModelFor("default", kSpaces);
-  EXPECT_EQ(model.spec.trunk, (std::vector<Layer>(2, {64, Activation::kTanh})));
-  EXPECT_TRUE(model.spec.separate_value);
+  EXPECT_EQ(model.spec.policy().trunk, (std::vector<Layer>(2, {64, Activation::kTanh})));
+  EXPECT_TRUE(model.spec.Find("value")->shares.empty());
   EXPECT_TRUE(model.spec.normalize_observation);
   EXPECT_EQ(model.algorithm.trajectory_length, 128);
   EXPECT_EQ(model.algorithm.batch_steps, 2048);

@@ -11,6 +11,7 @@
 #include "server/data/data_feed.h"
 #include "server/learn/learn_loop.h"
 #include "shared/core/loop.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/data/npy_writer.h"
 #include "tests/operate/temporary_folder.h"
 
@@ -64,7 +65,7 @@ class DataWait : public testing::Test {
     auto arrays =
         ArraySource::Open({{{"", folder_.path() + "/x.npy"}}, {{"", folder_.path() + "/y.npy"}}});
     source_ = std::make_shared<GatedSource>(*std::move(arrays));
-    const ModelSpec spec{.spaces = source_->spaces(), .trunk = {}};
+    const PolicyAndValue spec{.spaces = source_->spaces(), .trunk = {}};
     channel_ = std::make_shared<ExperienceChannel>(spec, 4, 2);
     feed_ = std::make_unique<DataFeed>(channel_, source_, DataFeedSettings{}, [](Status) {});
     AlgorithmSettings settings;

@@ -8,6 +8,8 @@
 #include "server/daemon/scoring.h"
 #include "shared/core/clock.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -25,8 +27,8 @@ Environments Games(const std::string& name, int count) {
 
 /// Weights of zero give every action the same value, and greedy play takes the first: to push left
 /// at every step, which never gets the car up the right hill.
-ModelSpec CarSpec() {
-  ModelSpec spec;
+PolicyAndValue CarSpec() {
+  PolicyAndValue spec;
   spec.spaces = (*MakeEnvironment("mountain_car"))->spaces();
   spec.trunk = {{4, Activation::kTanh}};
   return spec;
@@ -179,7 +181,7 @@ TEST(Evaluator, AGameThatAsksForWhatIsNoSettingHasItsOwnNumber) {
 }
 
 TEST(Scoring, EveryCallPlaysTheSameEpisodesOnAnyNumberOfThreads) {
-  ModelSpec spec;
+  PolicyAndValue spec;
   const Environments games = Games("cartpole", 3);
   spec.spaces = games[0]->spaces();
   spec.trunk = {{4, Activation::kTanh}};

@@ -15,6 +15,8 @@
 #include "client/environments/gridworld.h"
 #include "client/environments/play.h"
 #include "murmurate/client.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/weights_file.h"
 #include "tests/server/process.h"
 
@@ -342,7 +344,7 @@ TEST(Games, ACurriculumOfRecallIsClimbed) {
 /// The policy would be given up at every step, and 100 episodes of random play would look like a
 /// score.
 TEST(Games, EvalOfWeightsWhoseOutputsOverflowIsThreeAndSaysSo) {
-  ModelSpec spec{.spaces = {Box({4}), Discrete(2)}, .trunk = {{64, Activation::kTanh}}};
+  PolicyAndValue spec{.spaces = {Box({4}), Discrete(2)}, .trunk = {{64, Activation::kTanh}}};
   WeightsFile huge{spec, 1, 0, AlignedFloats(ParameterLayout(spec).total)};
   std::ranges::fill(huge.parameters, 3e38f);
   Workplace place;

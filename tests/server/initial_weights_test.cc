@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "server/config/config.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {
@@ -89,13 +90,13 @@ TEST_F(InitialWeightsTest, TheReportNamesWhatMatchedAndWhatDidNot) {
   const std::string published = WriteWeights("published", "dense 8 tanh\n", true);
   EXPECT_EQ(Report("initialize_from = \"published\""),
             "initialize_from " + published +
-                ": 7 of 11 tensors (67 of 116 numbers) taken; not in the file: critic.0.weight, "
-                "critic.0.bias, critic.head.weight, critic.head.bias");
+                ": 7 of 11 tensors (67 of 116 numbers) taken; not in the file: value.0.weight, "
+                "value.0.bias, value.head.weight, value.head.bias");
   const std::string other = WriteWeights("other", "dense 8 tanh\ndense 6 tanh\n", true);
   EXPECT_EQ(Report("initialize_from = \"other\""),
             "initialize_from " + other +
-                ": 6 of 11 tensors (51 of 116 numbers) taken; not in the file: critic.0.weight, "
-                "critic.0.bias, critic.head.weight, critic.head.bias; of another shape: "
+                ": 6 of 11 tensors (51 of 116 numbers) taken; not in the file: value.0.weight, "
+                "value.0.bias, value.head.weight, value.head.bias; of another shape: "
                 "policy.head.weight (file 6 2, model 8 2); not used: policy.1.bias, "
                 "policy.1.weight");
 }

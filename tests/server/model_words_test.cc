@@ -25,9 +25,9 @@ std::string LayersOf(const std::vector<Layer>& layers) {
 
 TEST(ModelWords, NothingSaidIsTwoLayersOf64) {
   const ModelSpec spec = *MakeSpec({}, kNumbers);
-  EXPECT_EQ(LayersOf(spec.trunk), "dense 64 tanh; dense 64 tanh; ");
-  EXPECT_TRUE(spec.separate_value);
-  EXPECT_TRUE(spec.encoders.empty());
+  EXPECT_EQ(LayersOf(spec.policy().trunk), "dense 64 tanh; dense 64 tanh; ");
+  EXPECT_TRUE(spec.Find("value")->shares.empty());
+  EXPECT_TRUE(spec.policy().encoders.empty());
 }
 
 TEST(ModelWords, PicturesAreEncodedByTheirSize) {
@@ -37,43 +37,44 @@ TEST(ModelWords, PicturesAreEncodedByTheirSize) {
                                {"speed", Box({3})}}),
                          Discrete(2)};
   const ModelSpec spec = *MakeSpec({}, spaces);
-  EXPECT_EQ(LayersOf(spec.FindEncoder("camera")->layers),
+  EXPECT_EQ(LayersOf(spec.policy().FindEncoder("camera")->layers),
             "conv 32 8 4 0 relu; conv 64 4 2 0 relu; conv 64 3 1 0 relu; flatten; ");
-  EXPECT_EQ(LayersOf(spec.FindEncoder("radar")->layers), "conv 16 3 1 1 relu; flatten; ");
-  EXPECT_EQ(spec.FindEncoder("dots"), nullptr);
-  EXPECT_EQ(spec.FindEncoder("speed"), nullptr);
-  EXPECT_EQ(LayersOf(spec.trunk), "dense 512 relu; ");
+  EXPECT_EQ(LayersOf(spec.policy().FindEncoder("radar")->layers), "conv 16 3 1 1 relu; flatten; ");
+  EXPECT_EQ(spec.policy().FindEncoder("dots"), nullptr);
+  EXPECT_EQ(spec.policy().FindEncoder("speed"), nullptr);
+  EXPECT_EQ(LayersOf(spec.policy().trunk), "dense 512 relu; ");
   const ModelSpec small = *MakeSpec({}, {Image({10, 5, 1}), Discrete(3)});
-  EXPECT_EQ(LayersOf(small.trunk), "dense 64 relu; dense 64 relu; ");
+  EXPECT_EQ(LayersOf(small.policy().trunk), "dense 64 relu; dense 64 relu; ");
   const ModelSpec flat = *MakeSpec({.trunk = "mlp"}, spaces);
-  EXPECT_TRUE(flat.encoders.empty());
+  EXPECT_TRUE(flat.policy().encoders.empty());
 }
 
 TEST(ModelWords, TheSmallestPictureForNatureCnnFits) {
   EXPECT_TRUE(MakeSpec({}, {Image({36, 36, 1}), Discrete(2)}).ok());
-  EXPECT_EQ(MakeSpec({}, {Image({35, 36, 1}), Discrete(2)})->encoders[0].layers.size(), 2u);
+  EXPECT_EQ(MakeSpec({}, {Image({35, 36, 1}), Discrete(2)})->policy().encoders[0].layers.size(),
+            2u);
   EXPECT_FALSE(MakeSpec({.trunk = "nature_cnn"}, {Image({35, 36, 1}), Discrete(2)}).ok());
 }
 
 TEST(ModelWords, NatureCnnIsThePapersWithItsStack) {
   const ModelSpec spec = *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4}, kPixels);
-  ASSERT_EQ(spec.encoders.size(), 1u);
-  EXPECT_EQ(spec.encoders[0].stack, 4);
-  EXPECT_EQ(LayersOf(spec.encoders[0].layers),
+  ASSERT_EQ(spec.policy().encoders.size(), 1u);
+  EXPECT_EQ(spec.policy().encoders[0].stack, 4);
+  EXPECT_EQ(LayersOf(spec.policy().encoders[0].layers),
             "conv 32 8 4 0 relu; conv 64 4 2 0 relu; conv 64 3 1 0 relu; flatten; ");
-  EXPECT_EQ(LayersOf(spec.trunk), "dense 512 relu; ");
+  EXPECT_EQ(LayersOf(spec.policy().trunk), "dense 512 relu; ");
 }
 
 TEST(ModelWords, ImpalaCnnHasFifteenConvolutions) {
   const ModelSpec spec = *MakeSpec({.trunk = "impala_cnn", .recurrent = "lstm 256"}, kPixels);
   int convolutions = 0;
-  for (const Layer& layer : spec.encoders[0].layers)
+  for (const Layer& layer : spec.policy().encoders[0].layers)
     convolutions += layer.kind == Layer::Kind::kConv;
   EXPECT_EQ(convolutions, 15);
   // 84 -> 42 -> 21 -> 11, 32 channels
   EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 11 * 11 * 32);
-  EXPECT_EQ(LayersOf(spec.trunk), "dense 256 relu; lstm 256; ");
-  EXPECT_FALSE(spec.separate_value) << "nobody holds a critic's state";
+  EXPECT_EQ(LayersOf(spec.policy().trunk), "dense 256 relu; lstm 256; ");
+  EXPECT_FALSE(spec.Find("value")->shares.empty()) << "nobody holds a critic's state";
 }
 
 TEST(ModelWords, InputsAreEncodedEachInItsOwnWay) {
@@ -85,16 +86,16 @@ TEST(ModelWords, InputsAreEncodedEachInItsOwnWay) {
                  .activation = Activation::kElu,
                  .frame_stack = 2},
                 spaces);
-  EXPECT_EQ(LayersOf(spec.FindEncoder("speed")->layers), "dense 16 elu; ");
-  EXPECT_EQ(spec.FindEncoder("speed")->stack, 1) << "pictures are stacked";
-  EXPECT_EQ(LayersOf(spec.FindEncoder("camera")->layers), "conv 8 3 2 0 elu; flatten; ");
-  EXPECT_EQ(spec.FindEncoder("camera")->stack, 2);
-  EXPECT_EQ(LayersOf(spec.trunk), "dense 32 elu; layer_norm; ");
+  EXPECT_EQ(LayersOf(spec.policy().FindEncoder("speed")->layers), "dense 16 elu; ");
+  EXPECT_EQ(spec.policy().FindEncoder("speed")->stack, 1) << "pictures are stacked";
+  EXPECT_EQ(LayersOf(spec.policy().FindEncoder("camera")->layers), "conv 8 3 2 0 elu; flatten; ");
+  EXPECT_EQ(spec.policy().FindEncoder("camera")->stack, 2);
+  EXPECT_EQ(LayersOf(spec.policy().trunk), "dense 32 elu; layer_norm; ");
 }
 
 TEST(ModelWords, WithoutPicturesNumbersAreStacked) {
   const ModelSpec spec = *MakeSpec({.frame_stack = 3}, kNumbers);
-  EXPECT_EQ(spec.FindEncoder("")->stack, 3);
+  EXPECT_EQ(spec.policy().FindEncoder("")->stack, 3);
   EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 12);
 }
 
@@ -184,7 +185,7 @@ TEST(ModelWords, AConfigSaysAllOfIt) {
   ASSERT_TRUE(config.ok()) << config.status();
   const auto model = config->ModelFor("default", kPixels);
   ASSERT_TRUE(model.ok()) << model.status();
-  EXPECT_EQ(LayersOf(model->spec.trunk), "dense 128 relu; layer_norm; lstm 32; ");
+  EXPECT_EQ(LayersOf(model->spec.policy().trunk), "dense 128 relu; layer_norm; lstm 32; ");
   const auto again = Config::Load(Text(config->Resolved()), {});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->ModelFor("default", kPixels)->spec, model->spec);

@@ -12,6 +12,7 @@
 #include "server/stream/forecaster.h"
 #include "server/stream/replay_window.h"
 #include "shared/core/random.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
@@ -25,7 +26,7 @@ inline ForecastSettings OneField(int window, std::vector<int> horizons = {1}) {
   return settings;
 }
 
-inline ModelSpec SpecOf(const ForecastSettings& settings, Layer layer) {
+inline PolicyAndValue SpecOf(const ForecastSettings& settings, Layer layer) {
   const bool recurrent = layer.kind == Layer::Kind::kLstm || layer.kind == Layer::Kind::kGru;
   const int inputs = InputsOf(settings) * (recurrent ? 1 : settings.window);
   return {.spaces = {Box({inputs}), Box({OutputsOf(settings)})},

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "shared/model/parameter_layout.h"
 #include "tests/source_file.h"
 #include "tests/stream/forecasting.h"
 

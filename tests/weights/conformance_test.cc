@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/network_weights.h"
 #include "shared/weights/shared_memory_weights.h"
 #include "tests/weights/sample_weights.h"
@@ -140,7 +141,7 @@ class Weights : public testing::TestWithParam<std::string> {
       reader.Poll();
     }
   }
-  const ModelSpec spec_ = SmallSpec();
+  const PolicyAndValue spec_ = SmallSpec();
   std::uint64_t newest_ = 0;
   ReceivedWeights got_;
 };
@@ -194,7 +195,7 @@ TEST_P(Weights, LateJoinerGetsTheNewestVersion) {
 }
 
 TEST_P(Weights, LargeVersionArrivesWhole) {
-  const ModelSpec spec = LargeSpec();
+  const PolicyAndValue spec = LargeSpec();
   const auto learner = NewLearner(spec, 5);
   const auto reader = learner->NewReader();
   for (std::uint64_t version = 1; version <= 2; ++version) {
@@ -269,7 +270,7 @@ void HammerReader(const ModelSpec& spec, Reader& reader, std::uint64_t last, std
 
 TEST_P(Weights, ThreeReadersNeverSeeATornVersionOfABusyWriter) {
   constexpr std::uint64_t kLast = 100;
-  ModelSpec spec = SmallSpec();
+  PolicyAndValue spec = SmallSpec();
   spec.trunk = {{256, Activation::kTanh}, {256, Activation::kTanh}};  // 270 KB: two chunks
   const auto learner = NewLearner(spec, 5);
   std::atomic<int> torn{0}, done{0};

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/payload_hash.h"
 #include "tests/weights/sample_weights.h"
 

@@ -12,14 +12,16 @@
 #include <string>
 
 #include "shared/core/clock.h"
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/weights.h"
 #include "tests/weights/received_weights.h"
 
 namespace murmurate {
 
 /// 4-16-2 with statistics: 1 KiB.
-inline ModelSpec SmallSpec() {
-  ModelSpec spec;
+inline PolicyAndValue SmallSpec() {
+  PolicyAndValue spec;
   spec.spaces = {Box({4}), Discrete(2)};
   spec.trunk = {{16, Activation::kTanh}};
   spec.normalize_observation = true;
@@ -27,8 +29,8 @@ inline ModelSpec SmallSpec() {
 }
 
 /// 64-1024-1024-2: 4.5 MB, 18 chunks, more than one window of credit.
-inline ModelSpec LargeSpec() {
-  ModelSpec spec = SmallSpec();
+inline PolicyAndValue LargeSpec() {
+  PolicyAndValue spec = SmallSpec();
   spec.spaces.observation = Box({64});
   spec.trunk = {{1024, Activation::kTanh}, {1024, Activation::kTanh}};
   return spec;
@@ -45,7 +47,7 @@ inline Snapshot SampleSnapshot(const ModelSpec& spec, std::uint64_t version) {
   snapshot.act = {ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f};
   snapshot.parameters = AlignedFloats(layout.total);
   for (std::size_t i = 0; i < layout.total; ++i) {
-    const bool critic = i >= layout.critic.offset && i < layout.statistics.offset;
+    const bool critic = i >= layout.published.count && i < layout.statistics.offset;
     snapshot.parameters[i] = critic ? -1.0f : SampleValue(version, i);
   }
   return snapshot;
@@ -55,13 +57,13 @@ inline Snapshot SampleSnapshot(const ModelSpec& spec, std::uint64_t version) {
 inline bool IsWhole(const ModelSpec& spec, const ReceivedWeights& weights) {
   const ParameterLayout layout(spec);
   const std::uint64_t version = weights.stamp.version;
-  bool whole =
-      weights.in_order && weights.numbers.size() == layout.policy.count + layout.statistics.count;
-  for (std::size_t i = 0; whole && i < layout.policy.count; ++i) {
+  bool whole = weights.in_order &&
+               weights.numbers.size() == layout.published.count + layout.statistics.count;
+  for (std::size_t i = 0; whole && i < layout.published.count; ++i) {
     whole = weights.numbers[i] == SampleValue(version, i);
   }
   for (std::size_t i = 0; whole && i < layout.statistics.count; ++i) {
-    whole = weights.numbers[layout.policy.count + i] ==
+    whole = weights.numbers[layout.published.count + i] ==
             SampleValue(version, layout.statistics.offset + i);
   }
   return whole;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/segment_layout.h"
 #include "shared/weights/shared_memory_weights.h"
 #include "tests/weights/sample_weights.h"
@@ -69,7 +70,7 @@ class SharedMemory : public testing::Test {
   void Publish(SharedMemoryPublisher& publisher, std::uint64_t version) {
     EXPECT_TRUE(publisher.Publish(SampleSnapshot(spec_, version)).ok());
   }
-  ModelSpec spec_ = SmallSpec();
+  PolicyAndValue spec_ = SmallSpec();
   std::string name_;
   ReceivedWeights got_;
 };

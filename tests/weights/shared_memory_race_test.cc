@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "shared/core/random.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/weights/preamble.h"
 #include "tests/weights/segment_fixture.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shared/core/random.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/weights/segment_fixture.h"
 
 namespace murmurate {
@@ -71,7 +72,7 @@ TEST_F(SharedMemory, ClosingWriterWakesItsReadersAndUnlinks) {
 
 TEST_F(SharedMemory, OtherSpecOrIncarnationIsRefusedInWords) {
   const auto publisher = NewPublisher();
-  ModelSpec other = spec_;
+  PolicyAndValue other = spec_;
   other.trunk[0].activation = Activation::kRelu;  // the same sizes
   const Status spec = SharedMemorySubscriber::Open(name_, other, 5).status();
   EXPECT_NE(spec.message().find("spec"), std::string::npos) << spec;

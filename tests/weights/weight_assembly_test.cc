@@ -1,5 +1,7 @@
 #include "shared/weights/weight_assembly.h"
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/network_subscriber.h"
 #include "shared/weights/payload_hash.h"
 #include "tests/weights/sample_weights.h"
@@ -35,8 +37,8 @@ struct Sent {
   wire::Chunk chunk;
 };
 
-ModelSpec TwoChunkSpec() {
-  ModelSpec spec = SmallSpec();
+PolicyAndValue TwoChunkSpec() {
+  PolicyAndValue spec = SmallSpec();
   spec.trunk = {{256, Activation::kTanh}, {256, Activation::kTanh}};
   return spec;
 }
@@ -57,7 +59,7 @@ class Assembly : public testing::Test {
     return outcome;
   }
   bool Takes() { return reader_.TakeNewer(got_.stamp, &got_); }
-  const ModelSpec spec_ = TwoChunkSpec();
+  const PolicyAndValue spec_ = TwoChunkSpec();
   const Sent one_{spec_, 1}, two_{spec_, 2};
   WeightAssembly assembly_{spec_};
   NetworkSubscriber reader_{spec_};

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/weights/payload_reader.h"
 #include "tests/weights/sample_weights.h"
 
@@ -44,7 +46,7 @@ void SetWord(std::vector<std::byte>& payload, std::size_t word, float value) {
 }
 
 TEST(Payload, IsThePreambleThenPolicyThenStatisticsWithoutTheCritic) {
-  const ModelSpec spec = SmallSpec();
+  const PolicyAndValue spec = SmallSpec();
   const ParameterLayout layout(spec);
   // policy 4*16+16+16*2(32)+2(16) = 128, statistics 16 + 16 + 16 = 48, preamble 16 floats
   EXPECT_EQ(PayloadBytes(layout), 4u * (16 + 128 + 48));
@@ -60,14 +62,14 @@ TEST(Payload, IsThePreambleThenPolicyThenStatisticsWithoutTheCritic) {
 }
 
 TEST(Payload, OfAnotherModelIsRefused) {
-  const ModelSpec spec = SmallSpec();
-  ModelSpec other = spec;
+  const PolicyAndValue spec = SmallSpec();
+  PolicyAndValue other = spec;
   other.trunk[0].units = 32;
   EXPECT_FALSE(ReadWhole(other, Written(spec, SampleSnapshot(spec, 3))).ok());
 }
 
 TEST(Payload, DamagedPreambleIsRefused) {
-  const ModelSpec spec = SmallSpec();
+  const PolicyAndValue spec = SmallSpec();
   for (const std::size_t word : {0, 2, 4}) {  // magic, policy count, statistics count
     std::vector<std::byte> payload = Written(spec, SampleSnapshot(spec, 3));
     SetWord(payload, word, 1.0f);

@@ -1,0 +1,50 @@
+// ModelLines: a model's text, line by line, with what both of its versions have in common.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+class ModelLines {
+ public:
+  static constexpr std::size_t kMaxLayers = 256;  ///< in a row
+
+  explicit ModelLines(std::string_view text);
+
+  bool done() const { return next_ == lines_.size(); }
+  std::string_view peek() const { return done() ? std::string_view() : lines_[next_]; }
+  std::string_view Next() { return done() ? std::string_view() : lines_[next_++]; }
+  /// Reads the next line if it is this one.
+  bool NextIs(std::string_view line);
+
+  /// "NAME 0" or "NAME 1".
+  Status ReadFlag(std::string_view name, bool* flag);
+  Status ReadSpaces(Spaces* spaces);
+  /// Layers up to the first line that is a word of the text and no layer.
+  Status ReadLayers(std::vector<Layer>* layers);
+  /// The inputs with layers of their own, then the trunk.
+  Status ReadEncodersAndTrunk(std::vector<InputEncoder>* encoders, std::vector<Layer>* trunk);
+  /// What is said of numbers among the actions; nothing when there are none.
+  Status ReadContinuous(const Space& action, ContinuousSettings* continuous);
+  /// The text has a line that does not belong there.
+  static Status Unexpected(std::string_view got, const std::string& expected);
+
+ private:
+  Status ReadEncoder(std::vector<InputEncoder>* encoders);
+
+  const std::vector<std::string_view> lines_;
+  std::size_t next_ = 0;
+};
+
+/// The action has a part of numbers.
+bool HasNumbers(const Space& action);
+
+inline constexpr std::string_view kUnnamedInput = "-";
+inline constexpr std::string_view kScaleLine = "scale box";
+
+}  // namespace murmurate
