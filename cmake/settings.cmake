@@ -20,9 +20,14 @@ file(RELATIVE_PATH MURMURATE_PLUG_INS_FROM_DAEMON
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/murmurate)
 
 find_program(CCACHE_PROGRAM ccache)
+find_program(ENV_PROGRAM env)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  if(ENV_PROGRAM)  # without this ccache passes by what includes a precompiled header
+    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER
+      ${ENV_PROGRAM} CCACHE_SLOPPINESS=pch_defines,time_macros)
+  endif()
 endif()
 
 add_library(murmurate_settings INTERFACE)
@@ -44,6 +49,9 @@ if(MURMURATE_SANITIZE)
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
+include(cmake/precompiled.cmake)
+murmurate_precompile(murmurate_headers HEADERS ${MURMURATE_STANDARD_HEADERS} USES murmurate_settings)
+
 # murmurate_room(NAME SOURCES a.cc ... USES target ... [PRIVATE_USES target ...])
 # A room is one static library; its public headers, if any, lie in ./include.
 function(murmurate_room name)
@@ -53,4 +61,5 @@ function(murmurate_room name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
     target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)
   endif()
+  murmurate_use_precompiled(${name} murmurate_headers)
 endfunction()
