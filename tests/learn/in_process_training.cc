@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "server/learn/algorithms.h"
+
 namespace murmurate {
 namespace {
 
@@ -147,7 +149,7 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
   RolloutMean rollout;
   while (!outcome.solved && outcome.steps < settings.max_steps) {
     const double start = Now();
-    actors.Receive(*learner.TakeSnapshot());
+    actors.Receive(*learner.MakeSnapshot());
     batch.Clear();
     actors.Play(&batch);
     const double played = Now();
@@ -158,7 +160,7 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
     outcome.learn_seconds += Now() - played;
     outcome.solved = rollout.Reached(settings.stop_at_return);
   }
-  outcome.snapshot = learner.TakeSnapshot();
+  outcome.snapshot = learner.MakeSnapshot();
   return outcome;
 }
 
@@ -199,7 +201,7 @@ InProcessSettings CartPoleSettings() {
 InProcessSettings CartPoleImpalaSettings() {
   InProcessSettings settings;
   AlgorithmSettings& impala = settings.algorithm;
-  impala.name = AlgorithmName::kImpala;
+  impala.kind = AlgorithmNamed("impala");
   impala.trajectory_length = 32;
   impala.batch_steps = impala.minibatch = 256;
   impala.epochs = 1;
@@ -215,7 +217,7 @@ InProcessSettings CartPoleImpalaSettings() {
 InProcessSettings CartPoleA2cSettings() {
   InProcessSettings settings = CartPoleImpalaSettings();
   AlgorithmSettings& a2c = settings.algorithm;
-  a2c.name = AlgorithmName::kA2c;
+  a2c.kind = AlgorithmNamed("a2c");
   a2c.staleness = StalenessPolicy::kBlock;
   a2c.max_staleness = 0;
   a2c.trajectory_length = 16;
