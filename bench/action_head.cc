@@ -1,13 +1,12 @@
-// Actions of any space: choosing one (the client's Act, beside the network) and PPO's loss over a
-// minibatch, against PpoLoss, which does the one plain discrete action in a single pass.
+// Actions of any space: choosing one (the client's Act, beside the network) and the clipped policy
+// loss over a minibatch.
 #include "shared/inference/action_head.h"
 
 #include <vector>
 
 #include "bench/limits.h"
-#include "server/compute/losses.h"
 #include "server/network/action_head_rows.h"
-#include "server/network/ppo_action_loss.h"
+#include "server/network/policy_loss.h"
 
 namespace murmurate {
 namespace {
@@ -21,7 +20,7 @@ std::vector<float> Normals(std::size_t count, Random& random) {
 /// A minibatch of recorded actions under outputs that have moved a little since.
 class Minibatch {
  public:
-  Minibatch(const ActionLayout& layout, int rows) : layout_(layout), head_(layout), rows_(rows) {
+  Minibatch(const ActionLayout& layout, int rows) : head_(layout), rows_(rows) {
     Random random(1);
     const std::size_t n = static_cast<std::size_t>(rows), outputs = n * layout.outputs();
     outputs_ = Normals(outputs, random);
@@ -42,25 +41,18 @@ class Minibatch {
     d_deviations_.resize(deviations_.size());
   }
 
-  void ByParts() {
+  void Run() {
     const ActionRows rows{rows_, outputs_.data(), deviations_.data(), actions_.data(), nullptr};
     head_.Evaluate(rows, log_prob_.data(), entropy_.data());
-    PpoActionLoss({.entropy = 0.01f},
-                  {rows_, log_prob_.data(), entropy_.data(), values_.data(), behaviour_.data(),
-                   advantage_.data(), advantage_.data(), weight_.data()},
-                  d_log_prob_.data(), d_entropy_.data(), d_values_.data());
+    ClippedPolicyLoss({.entropy = 0.01f},
+                      {rows_, log_prob_.data(), entropy_.data(), values_.data(), behaviour_.data(),
+                       advantage_.data(), advantage_.data(), weight_.data()},
+                      d_log_prob_.data(), d_entropy_.data(), d_values_.data());
     head_.Gradient(rows, d_log_prob_.data(), d_entropy_.data(), d_outputs_.data(),
                    d_deviations_.data());
   }
 
-  void InOnePass() {
-    PpoLoss({.entropy = 0.01f}, rows_, layout_.outputs(), outputs_.data(), values_.data(),
-            actions_.data(), behaviour_.data(), advantage_.data(), advantage_.data(),
-            weight_.data(), d_outputs_.data(), d_values_.data());
-  }
-
  private:
-  ActionLayout layout_;
   ActionHeadRows head_;
   int rows_;
   std::vector<float> outputs_, deviations_, behaviour_, values_, advantage_, weight_;
@@ -71,21 +63,18 @@ class Minibatch {
 
 void MeasureDiscrete(int actions, int rows) {
   Minibatch minibatch{ActionLayout(Discrete(actions)), rows};
-  const double parts = SecondsPerCall([&] { minibatch.ByParts(); });
-  const double one = SecondsPerCall([&] { minibatch.InOnePass(); });
-  Print({.name = "PPO loss by parts, " + std::to_string(actions) + " actions, minibatch " +
-                 std::to_string(rows) + " (limit: PpoLoss)",
+  Print({.name = "policy loss, " + std::to_string(actions) + " actions, minibatch " +
+                 std::to_string(rows),
          .unit = "us",
-         .ours = parts * 1e6,
-         .limit = one * 1e6,
+         .ours = SecondsPerCall([&] { minibatch.Run(); }) * 1e6,
          .smaller_is_better = true});
 }
 
 void MeasureSpace(const char* name, const ActionLayout& layout) {
   Minibatch minibatch{layout, 1024};
-  Print({.name = std::string("PPO loss by parts, ") + name + ", minibatch 1024",
+  Print({.name = std::string("policy loss, ") + name + ", minibatch 1024",
          .unit = "us",
-         .ours = SecondsPerCall([&] { minibatch.ByParts(); }) * 1e6,
+         .ours = SecondsPerCall([&] { minibatch.Run(); }) * 1e6,
          .smaller_is_better = true});
   Random random(1);
   const ActionHead head(layout);

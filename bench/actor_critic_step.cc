@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "server/compute/losses.h"
 #include "server/compute/vector_math.h"
+#include "server/network/policy_loss.h"
 #include "shared/core/random.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/policy_and_value.h"
@@ -21,7 +21,8 @@ ModelSpec FromText(const std::string& text) {
 }  // namespace
 
 ActorCriticStep::ActorCriticStep(const ModelSpec& spec, int rows, int threads)
-    : network_(spec, rows, threads), rows_(rows), actions_(spec.spaces.action.n) {
+    : network_(spec, rows, threads), head_(ActionLayout(spec.spaces.action)), rows_(rows) {
+  const int actions = spec.spaces.action.n;
   const std::size_t trained = network_.layout().trained_count();
   parameters_ = AlignedFloats(network_.layout().total);
   gradient_ = AlignedFloats(trained);
@@ -38,24 +39,29 @@ ActorCriticStep::ActorCriticStep(const ModelSpec& spec, int rows, int threads)
   });
   sequences_ = {.steps = std::min(rows, 32), .count = rows / std::min(rows, 32)};
   for (int i = 0; i < rows; ++i) {
-    action_.push_back(static_cast<int>(random.UniformInt(actions_)));
+    action_.push_back(static_cast<int>(random.UniformInt(actions)));
     advantage_.push_back(normal());
     target_.push_back(normal());
   }
   weight_.assign(rows, 1.0f);
-  log_prob_.assign(rows, -std::log(static_cast<float>(actions_)));
-  logits_.resize(static_cast<std::size_t>(rows) * actions_);
+  log_prob_.assign(rows, -std::log(static_cast<float>(actions)));
+  logits_.resize(static_cast<std::size_t>(rows) * actions);
   d_logits_ = logits_;
   values_.resize(rows);
-  d_values_.resize(rows);
+  for (auto* column : {&entropy_, &d_values_, &new_log_prob_, &d_log_prob_, &d_entropy_})
+    column->resize(rows);
 }
 
 void ActorCriticStep::Run() {
   network_.Forward(parameters_, observations_.data(), rows_, logits_.data(), values_.data(),
                    &sequences_);
-  PpoLoss({.entropy = 0.01f}, rows_, actions_, logits_.data(), values_.data(), action_.data(),
-          log_prob_.data(), advantage_.data(), target_.data(), weight_.data(), d_logits_.data(),
-          d_values_.data());
+  const ActionRows actions{rows_, logits_.data(), nullptr, action_.data(), nullptr};
+  head_.Evaluate(actions, new_log_prob_.data(), entropy_.data());
+  ClippedPolicyLoss({.entropy = 0.01f},
+                    {rows_, new_log_prob_.data(), entropy_.data(), values_.data(), log_prob_.data(),
+                     advantage_.data(), target_.data(), weight_.data()},
+                    d_log_prob_.data(), d_entropy_.data(), d_values_.data());
+  head_.Gradient(actions, d_log_prob_.data(), d_entropy_.data(), d_logits_.data(), nullptr);
   network_.Backward(parameters_, d_logits_.data(), d_values_.data(), gradient_);
   const float scale = std::min(1.0f, 0.5f / (Norm(gradient_) + 1e-6f));
   AdamStep({.learning_rate = 1e-6f}, ++t_, scale, gradient_, first_, second_,

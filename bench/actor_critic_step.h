@@ -1,4 +1,4 @@
-// ActorCriticStep: one whole training step of an actor-critic (forward, PPO loss, backward, clip,
+// ActorCriticStep: one whole training step of an actor-critic (forward, policy loss, backward, clip,
 // Adam) on random rows, to be measured. Recurrent models see sequences of 32 steps.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/network/action_head_rows.h"
 #include "server/network/actor_critic.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
@@ -23,13 +24,15 @@ class ActorCriticStep {
 
  private:
   ActorCritic network_;
-  int rows_, actions_;
+  ActionHeadRows head_;
+  int rows_;
   std::uint64_t t_ = 0;
   AlignedFloats parameters_, gradient_, first_, second_;
   Sequences sequences_;  // of recurrent models
   std::vector<std::uint32_t> observations_;
   std::vector<float> logits_, values_, d_logits_, d_values_;
   std::vector<float> log_prob_, advantage_, target_, weight_;
+  std::vector<float> new_log_prob_, entropy_, d_log_prob_, d_entropy_;
   std::vector<std::int32_t> action_;
 };
 

@@ -15,6 +15,7 @@
 
 #include "bench/limits.h"
 #include "server/data/array_source.h"
+#include "server/learn/algorithms.h"
 #include "server/learn/learn_loop.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
@@ -52,7 +53,7 @@ PolicyAndValue MakeModel(const Spaces& spaces) {
 
 AlgorithmSettings Settings() {
   AlgorithmSettings settings;
-  settings.name = AlgorithmName::kSupervised;
+  settings.kind = AlgorithmNamed("supervised");
   settings.trajectory_length = kLength;
   settings.batch_steps = kRows;
   settings.epochs = 1;
@@ -99,7 +100,7 @@ class Alone {
     const std::int64_t begin = MonotonicNs();
     for (int i = 0; i < count; ++i) {
       (void)learner_.Learn(batch_, 0);
-      (void)learner_.TakeSnapshot();
+      (void)learner_.MakeSnapshot();
     }
     return static_cast<double>(MonotonicNs() - begin) * 1e-9 / count;
   }

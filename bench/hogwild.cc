@@ -18,6 +18,7 @@
 
 #include "bench/limits.h"
 #include "server/data/array_source.h"
+#include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
 #include "server/parameters/hogwild_store.h"
 #include "shared/core/clock.h"
@@ -53,7 +54,7 @@ std::shared_ptr<ArraySource> MakeSource(const std::string& folder) {
 
 AlgorithmSettings Settings(int minibatch) {
   AlgorithmSettings settings;
-  settings.name = AlgorithmName::kSupervised;
+  settings.kind = AlgorithmNamed("supervised");
   settings.optimizer = OptimizerSettings::Name::kSgd;
   settings.trajectory_length = kLength;
   settings.batch_steps = kRows;
@@ -122,7 +123,7 @@ Team Together(const ArraySource& source, const ModelSpec& spec, int minibatch,
   learners.push_back(std::make_unique<Learner>(
       spec, settings, 1, Initialization{},
       std::make_unique<HogwildStore>(hogwild, spec, settings.max_grad_norm)));
-  for (int i = 1; i < hogwild.threads; ++i) learners.push_back(learners[0]->Beside(i + 1));
+  for (int i = 1; i < hogwild.threads; ++i) learners.push_back(learners[0]->SharedReplica(i + 1));
   return {source, std::move(learners)};
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/learn/algorithms.h"
 #include "tests/learn/in_process_training.h"
 
 namespace {
@@ -44,15 +45,15 @@ double Row(murmurate::InProcessSettings settings, int lag, int seeds, double fre
 
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "ppo";
-  const auto algorithm = murmurate::AlgorithmNamed(name);
+  const auto* const algorithm = murmurate::AlgorithmNamed(name);
   if (algorithm) {
     --argc;
     ++argv;
   }
   const murmurate::InProcessSettings settings =
-      algorithm == murmurate::AlgorithmName::kImpala ? murmurate::CartPoleImpalaSettings()
-      : algorithm == murmurate::AlgorithmName::kA2c  ? murmurate::CartPoleA2cSettings()
-                                                     : murmurate::CartPoleSettings();
+      algorithm == murmurate::AlgorithmNamed("impala") ? murmurate::CartPoleImpalaSettings()
+      : algorithm == murmurate::AlgorithmNamed("a2c")  ? murmurate::CartPoleA2cSettings()
+                                                       : murmurate::CartPoleSettings();
   const int seeds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
   std::vector<int> lags = {0, 1, 2, 4, 8, 16};
   if (argc > 2) lags.assign(1, 0);

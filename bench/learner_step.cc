@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/limits.h"
+#include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
 #include "shared/model/policy_and_value.h"
@@ -21,14 +22,14 @@ PolicyAndValue Spec() {
           .separate_value = true};
 }
 
-AlgorithmSettings Settings(AlgorithmName name, int epochs, int minibatch) {
+AlgorithmSettings Settings(const AlgorithmKind* kind, int epochs, int minibatch) {
   AlgorithmSettings settings;
-  settings.name = name;
+  settings.kind = kind;
   settings.trajectory_length = kLength;
   settings.batch_steps = kSteps;
   settings.minibatch = minibatch;
   settings.epochs = epochs;
-  settings.normalize_advantage = name == AlgorithmName::kPpo;
+  settings.normalize_advantage = kind->many_updates;
   settings.learning_rate = 1e-6;  // the same work at every call
   settings.max_staleness = 1 << 30;
   return settings;
@@ -59,9 +60,9 @@ TrainingBatch MakeBatch(const ModelSpec& spec) {
   return batch;
 }
 
-void Measure(AlgorithmName name, int epochs, int minibatch) {
+void Measure(const AlgorithmKind* kind, int epochs, int minibatch) {
   const PolicyAndValue spec = Spec();
-  Learner learner(spec, Settings(name, epochs, minibatch), 1);
+  Learner learner(spec, Settings(kind, epochs, minibatch), 1);
   TrainingBatch batch = MakeBatch(spec);
   double seconds = 1e9, peak = 0;
   for (int turn = 0; turn < 5; ++turn) {
@@ -69,7 +70,7 @@ void Measure(AlgorithmName name, int epochs, int minibatch) {
     seconds = std::min(seconds, SecondsPerCall([&] { (void)learner.Learn(batch, kSteps); }));
   }
   const double flops = ActorCritic(spec, 1).flops_per_row() * kSteps * epochs;
-  Print({.name = std::string(TextOf(name)) + ", " + std::to_string(epochs) + " epochs, minibatch " +
+  Print({.name = kind->name + ", " + std::to_string(epochs) + " epochs, minibatch " +
                  std::to_string(minibatch) + ": " +
                  std::to_string(static_cast<int>(kSteps / seconds * 1e-3)) + " thousand steps/s",
          .unit = "GFLOP/s",
@@ -82,8 +83,8 @@ void Measure(AlgorithmName name, int epochs, int minibatch) {
 }  // namespace murmurate
 
 int main() {
-  using murmurate::AlgorithmName;
-  murmurate::Measure(AlgorithmName::kImpala, 1, murmurate::kSteps);
-  murmurate::Measure(AlgorithmName::kA2c, 1, murmurate::kSteps);
-  murmurate::Measure(AlgorithmName::kPpo, 4, 128);
+  using murmurate::AlgorithmNamed;
+  murmurate::Measure(AlgorithmNamed("impala"), 1, murmurate::kSteps);
+  murmurate::Measure(AlgorithmNamed("a2c"), 1, murmurate::kSteps);
+  murmurate::Measure(AlgorithmNamed("ppo"), 4, 128);
 }

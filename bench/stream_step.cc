@@ -48,7 +48,7 @@ void Measure(const char* name, int units, int window, int devices, int rounds) {
       steps += Now() - at;
     }
     if (pairs > 0) step.push_back(steps / pairs);
-    const auto snapshot = run.learner.TakeSnapshot();
+    const auto snapshot = run.learner.MakeSnapshot();
     const double at = Now();
     run.forecaster.TakeWeights(*snapshot);
     pack.push_back(Now() - at);

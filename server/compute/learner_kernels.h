@@ -1,30 +1,13 @@
-// LearnerKernels: what losses.h and vector_math.h compute, once for each instruction set
+// LearnerKernels: what vector_math.h computes, once for each instruction set
 // (learner_kernels_source.h). Apart from DenseKernels, because the client does not need them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "server/compute/losses.h"
 #include "shared/compute/dense_kernels.h"
 
 namespace murmurate {
-
-/// The arguments of PpoLoss (losses.h); `scale` is 1 / W.
-struct PpoCall {
-  PpoLossSettings settings;
-  float scale = 0;
-  int rows = 0, actions = 0;
-  const float* logits = nullptr;
-  const float* values = nullptr;
-  const std::int32_t* action = nullptr;
-  const float* behaviour_log_prob = nullptr;
-  const float* advantage = nullptr;
-  const float* value_target = nullptr;
-  const float* weight = nullptr;
-  float* d_logits = nullptr;
-  float* d_values = nullptr;
-};
 
 /// m += keep1 (g - m), v += keep2 (g^2 - v) with g scaled; p = decay p - step m / (root sqrt(v) +
 /// epsilon).
@@ -44,10 +27,6 @@ struct LearnerKernels {
                float* second, float* parameters);
   void (*rmsprop)(const RmsPropFactors& factors, std::size_t count, const float* gradient,
                   float* square, float* parameters);
-  /// Adds to all of `sums` but the weight.
-  void (*ppo_loss)(const PpoCall& call, PpoLossSums* sums);
-  void (*log_probabilities)(int rows, int actions, const float* logits, const std::int32_t* action,
-                            float* log_prob);
 };
 
 /// Null when this processor or this build cannot run the set.

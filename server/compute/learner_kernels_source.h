@@ -8,8 +8,6 @@
 namespace murmurate {
 namespace {
 
-using Stride = std::ptrdiff_t;
-
 double SumOfSquares(std::size_t count, const float* values) {
   constexpr std::size_t kRun = 4096 * kLanes;
   double total = 0;
@@ -72,80 +70,7 @@ void RmsProp(const RmsPropFactors& f, std::size_t count, const float* gradient, 
   }
 }
 
-/// kLanes rows of logits, one in each lane. Whatever a row holds stays in its lane.
-struct Softmax {
-  Vector top, log_sum, chosen,
-      entropy;  ///< log_sum is of exp(logit - top); chosen: log-probability
-
-  Softmax(int actions, const float* logits, Vector action, Mask rows) {
-    top = Gather(logits, actions, rows);
-    for (int j = 1; j < actions; ++j) top = Max(top, Gather(logits + j, actions, rows));
-    Vector sum = Splat(0.0f), weighted = Splat(0.0f);
-    chosen = Splat(0.0f);
-    for (int j = 0; j < actions; ++j) {
-      const Vector x = Gather(logits + j, actions, rows) - top, e = Exp(x);
-      sum = sum + e;
-      weighted = MulAdd(e, x, weighted);
-      chosen = Select(Equal(action, Splat(static_cast<float>(j))), x, chosen);
-    }
-    log_sum = Log(sum);
-    chosen = chosen - log_sum;
-    entropy = log_sum - weighted / sum;
-  }
-};
-
-void PpoLossRows(const PpoCall& call, int row, Mask rows, PpoLossSums* sums) {
-  const Vector zero = Splat(0.0f), one = Splat(1.0f);
-  const Stride offset = Stride{row} * call.actions;
-  const Vector action = LoadIntegers(call.action + row, rows);
-  const Vector weight = LoadPart(call.weight + row, rows);
-  const Mask alive = Greater(weight, zero);
-  const Vector a = LoadPart(call.advantage + row, rows);
-  const Softmax softmax(call.actions, call.logits + offset, action, rows);
-  const Vector log_ratio = softmax.chosen - LoadPart(call.behaviour_log_prob + row, rows);
-  const Vector ratio = Exp(log_ratio);
-  const Vector low = Splat(1.0f - call.settings.clip), high = Splat(1.0f + call.settings.clip);
-  const Vector clipped = Max(Min(ratio, high), low);
-  const Vector free_gain = ratio * a, clipped_gain = clipped * a;
-  const Vector slope = Select(Greater(free_gain, clipped_gain), zero, zero - free_gain);
-  const Vector factor = weight * Splat(call.scale);
-  const Vector bonus = Splat(call.settings.entropy);
-  for (int j = 0; j < call.actions; ++j) {
-    const Vector x = Gather(call.logits + offset + j, call.actions, rows);
-    const Vector log_p = x - softmax.top - softmax.log_sum, p = Exp(log_p);
-    const Vector hit = Select(Equal(action, Splat(static_cast<float>(j))), one, zero);
-    const Vector d = slope * (hit - p) + bonus * p * (log_p + softmax.entropy);
-    Scatter(call.d_logits + offset + j, call.actions, rows, Select(alive, factor * d, zero));
-  }
-  const Vector error = LoadPart(call.values + row, rows) - LoadPart(call.value_target + row, rows);
-  const Vector d_value = factor * Splat(call.settings.value_weight) * error;
-  StorePart(call.d_values + row, rows, Select(alive, d_value, zero));
-  const auto total = [&](Vector x) { return double{Sum(Select(alive, weight * x, zero))}; };
-  sums->policy_loss -= total(Min(free_gain, clipped_gain));
-  sums->value_loss += total(Splat(0.5f) * error * error);
-  sums->entropy += total(softmax.entropy);
-  sums->approx_kl += total(ratio - one - log_ratio);
-  sums->clipped += total(Select(Equal(ratio, clipped), zero, one));
-}
-
-void PpoLossAll(const PpoCall& call, PpoLossSums* sums) {
-  for (int row = 0; row < call.rows; row += kLanes)
-    PpoLossRows(call, row, FirstLanes(call.rows - row < kLanes ? call.rows - row : kLanes), sums);
-}
-
-void LogProbabilitiesAll(int rows, int actions, const float* logits, const std::int32_t* action,
-                         float* log_prob) {
-  for (int row = 0; row < rows; row += kLanes) {
-    const Mask part = FirstLanes(rows - row < kLanes ? rows - row : kLanes);
-    const Softmax softmax(actions, logits + Stride{row} * actions, LoadIntegers(action + row, part),
-                          part);
-    StorePart(log_prob + row, part, softmax.chosen);
-  }
-}
-
-constexpr LearnerKernels MakeLearnerKernels() {
-  return {SumOfSquares, Adam, RmsProp, PpoLossAll, LogProbabilitiesAll};
-}
+constexpr LearnerKernels MakeLearnerKernels() { return {SumOfSquares, Adam, RmsProp}; }
 
 }  // namespace
 }  // namespace murmurate

@@ -96,7 +96,7 @@ Status Config::CheckModels() const {
   for (const std::string& model : models) {
     MURMURATE_RETURN_IF_ERROR(CheckSchedules(model));
     MURMURATE_RETURN_IF_ERROR(CheckRecurrence(model));
-    MURMURATE_RETURN_IF_ERROR(CheckLabels(model));
+    MURMURATE_RETURN_IF_ERROR(CheckRefusals(model));
     MURMURATE_RETURN_IF_ERROR(CheckAlgorithm(model));
     MURMURATE_RETURN_IF_ERROR(CheckBatch(model));
     MURMURATE_RETURN_IF_ERROR(CheckRewards(model));
@@ -216,14 +216,14 @@ AlgorithmSettings Config::AlgorithmFor(const std::string& model) const {
     return std::get<double>(Get(section, key, model).value);
   };
   AlgorithmSettings settings;
-  settings.name = AlgorithmNamed(AlgorithmNameFor(model)).value_or(AlgorithmName::kPpo);
+  settings.kind = &KindFor(model);
   settings.trajectory_length = integer("trajectory_length");
   settings.batch_steps = integer("batch_steps");
   settings.minibatch = integer("minibatch");
   settings.epochs = integer("epochs");
   settings.gamma = number("gamma");
   settings.lambda = number("lambda");
-  if (settings.name == AlgorithmName::kPpo) settings.clip = ScheduleOf("algorithm", "clip", model);
+  if (settings.kind->clips_ratio) settings.clip = ScheduleOf("algorithm", "clip", model);
   settings.entropy = ScheduleOf("algorithm", "entropy", model);
   settings.learning_rate = ScheduleOf("optimizer", "learning_rate", model);
   settings.value_weight = number("value_weight");
@@ -270,9 +270,8 @@ ModelWords Config::WordsFor(const std::string& model) const {
     words.activation = ActivationNamed(*name);
   }
   words.separate_value = As<bool>(get("separate_value"));
-  const auto algorithm = AlgorithmNamed(AlgorithmNameFor(model));
-  if (!words.separate_value && algorithm && LearnsLabels(*algorithm))
-    words.separate_value = false;  // nobody learns a value: a critic would cost as much as the rest
+  if (!words.separate_value && !KindFor(model).values)
+    words.separate_value = false;  // no value is learned: a critic would cost as much as the rest
   words.normalize_observation = std::get<bool>(get("normalize_observation"));
   words.continuous.squashed = std::get<bool>(get("squashed"));
   words.continuous.scaled = As<bool>(get("scale_actions")).value_or(true);
@@ -310,7 +309,7 @@ Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& s
                        : initializer == "normal" ? Initializer::kNormal
                                                  : Initializer::kOrthogonal;
   // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
-  if (LearnsLabels(settings.algorithm.name) && StreamOf(model) == nullptr)
+  if (!settings.algorithm.kind->own_play && StreamOf(model) == nullptr)
     settings.beginning.policy_gain = 1.0;
   if (const auto bias = As<double>(Get("model", "keep_bias", model).value))
     settings.beginning.keep_bias = static_cast<float>(*bias);

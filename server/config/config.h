@@ -16,6 +16,7 @@
 #include "server/config/initial_weights.h"
 #include "server/config/training_data.h"
 #include "server/data/segment_writer.h"
+#include "server/learn/algorithm.h"
 #include "server/learn/game_settings.h"
 #include "server/learn/learner.h"
 #include "server/operate/checkpoint.h"
@@ -130,7 +131,7 @@ class Config {
   std::string collective() const;
   /// What a shard and its workers must have in common; `model` "": in general.
   ShardSettings shard_settings(const std::string& model = "") const;
-  /// "ppo"; `model` "": of all that name none of their own.
+  /// `model` "": of all that name none of their own.
   const std::string& AlgorithmNameFor(const std::string& model = "") const;
 
   /// Effective value and where it comes from, by "section.key" in the order of the table.
@@ -153,6 +154,7 @@ class Config {
   Schedule ScheduleOf(const std::string& section, const std::string& key,
                       const std::string& model) const;
   InitialFile InitialFileFor(const std::string& model) const;
+  const AlgorithmKind& KindFor(const std::string& model = "") const;
   const ConfigEntry* Written(const std::string& key, const std::string& model) const;
   ModelWords WordsFor(const std::string& model) const;
   AlgorithmSettings AlgorithmFor(const std::string& model) const;
@@ -178,7 +180,7 @@ class Config {
   Status CheckPlainSteps(const std::string& model) const;
   Status CheckCollective() const;
   RemoteSettings RemoteFor(const std::string& model) const;
-  Status CheckLabels(const std::string& model) const;
+  Status CheckRefusals(const std::string& model) const;
   Status CheckModels() const;
   Status ReadStreams();
   Status CheckStream(const StreamSettings& stream) const;

@@ -1,6 +1,7 @@
 // What an algorithm makes of the keys that are not set, and which it refuses.
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config.h"
+#include "server/learn/algorithms.h"
 #include "server/schema/config_rules.h"
 
 namespace murmurate {
@@ -14,15 +15,20 @@ const std::string& Config::AlgorithmNameFor(const std::string& model) const {
   return std::get<std::string>(Get("algorithm", "name", model).value);
 }
 
+const AlgorithmKind& Config::KindFor(const std::string& model) const {
+  const AlgorithmKind* kind = AlgorithmNamed(AlgorithmNameFor(model));
+  return kind == nullptr ? DefaultAlgorithm() : *kind;
+}
+
 /// `model` "": for all that name no algorithm of their own.
 void Config::SettleAlgorithm(const std::string& model) {
   auto& values = entries_.values;
   const bool own_name = model.empty() || values.contains(PathOf("algorithm", "name", model));
-  const std::string name = AlgorithmNameFor(model);
+  const AlgorithmKind& kind = KindFor(model);
   for (const ConfigRule& rule : ConfigRules()) {
     const bool learning = rule.section == "algorithm" || rule.section == "optimizer";
     if (!own_name || !learning || !IsDefault(Get(rule.section, rule.key, model))) continue;
-    ConfigEntry usual = DefaultOf(rule, name);
+    ConfigEntry usual = DefaultOf(rule, kind);
     if (usual.value != Get(rule.section, rule.key, model).value)
       values[PathOf(rule.section, rule.key, model)] = std::move(usual);
   }
@@ -35,9 +41,9 @@ void Config::SettleAlgorithm(const std::string& model) {
     values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
   const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
   if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
-                                  DefaultOf(*FindRule("algorithm", "minibatch"), name).value))
+                                  DefaultOf(*FindRule("algorithm", "minibatch"), kind).value))
     values[PathOf("algorithm", "minibatch", model)] = {Get("algorithm", "batch_steps", model).value,
-                                                       "default of " + name};
+                                                       "default of " + kind.name};
 }
 
 const ConfigEntry* Config::Written(const std::string& key, const std::string& model) const {
@@ -50,7 +56,6 @@ const ConfigEntry* Config::Written(const std::string& key, const std::string& mo
 }
 
 Status Config::CheckAlgorithm(const std::string& model) const {
-  const std::string& name = AlgorithmNameFor(model);
   const auto refuse = [&](const ConfigEntry& entry, const std::string& key,
                           const std::string& expected) {
     return InvalidArgument(entry.origin + ": " + PlaceOf("algorithm", key, model) + ": got " +
@@ -69,25 +74,29 @@ Status Config::CheckAlgorithm(const std::string& model) const {
     return refuse(quorum, "quorum",
                   "1, because only staleness = \"block\" waits for all live agents; take the line "
                   "out, or write staleness = \"block\"");
-  if (name == "a2c" && policy == "vtrace")
-    return refuse(staleness, "staleness",
-                  "\"block\" or \"drop\", because a2c has no importance weights; take the line "
-                  "out, or write name = \"impala\"");
-  if (name == "a2c" && number("epochs") > 1)
-    return refuse(Get("algorithm", "epochs", model), "epochs",
-                  "1, because a2c's gradient is right for one pass only; take the line out, or "
-                  "write name = \"ppo\"");
-  if (name == "ppo" || LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
-  if (const ConfigEntry* clip = Written("clip", model))
-    return refuse(*clip, "clip",
-                  "no such line, because " + name +
-                      " clips no ratio; take it out, or write name = "
-                      "\"ppo\"");
-  const ConfigEntry* kl = Written("target_kl", model);
-  if (kl != nullptr && std::get<double>(kl->value) > 0)
-    return refuse(*kl, "target_kl",
-                  "no such line, because only ppo ends its epochs early; take it out, or write "
-                  "name = \"ppo\"");
+  return {};
+}
+
+Status Config::CheckRefusals(const std::string& model) const {
+  const AlgorithmKind& kind = KindFor(model);
+  for (const KeyRefusal& refusal : kind.refusals) {
+    const ConfigEntry* const entry =
+        refusal.written ? Written(refusal.key, model) : &Get("algorithm", refusal.key, model);
+    if (entry == nullptr) continue;
+    const bool refused =
+        refusal.refused != nullptr
+            ? refusal.refused(ToKeyValue(entry->value))
+            : entry->value != DefaultOf(*FindRule("algorithm", refusal.key), kind).value;
+    if (!refused) continue;
+    const std::string line = refusal.written ? "it" : "the line";
+    return InvalidArgument(
+        entry->origin + ": " + PlaceOf("algorithm", refusal.key, model) + ": got " +
+        ToToml(entry->value) + ", expected " + refusal.expected + ", because " + kind.name +
+        refusal.because + "; take " + line + " out" +
+        (refusal.instead == nullptr
+             ? ""
+             : ", or write name = \"" + FirstAlgorithm(refusal.instead).name + '"'));
+  }
   return {};
 }
 

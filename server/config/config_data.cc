@@ -1,9 +1,9 @@
 // [data] and [record]: what a run learns from instead of actors, and what it keeps of them.
+#include <algorithm>
 #include <climits>
 
-#include "server/config/algorithm_defaults.h"
 #include "server/config/config.h"
-#include "server/schema/config_rules.h"
+#include "server/learn/algorithms.h"
 
 namespace murmurate {
 namespace {
@@ -24,10 +24,14 @@ std::vector<NamedPath> PathsIn(const ConfigValue& value) {
   return paths;
 }
 
-/// What labels have no use for.
-constexpr const char* kOfRewards[] = {
-    "gamma", "lambda",  "reward_scale", "reward_clip", "normalize_reward", "value_weight",
-    "clip",  "entropy", "target_kl",    "staleness",   "max_staleness"};
+/// The algorithms that learn from files, in the order of their names.
+std::vector<std::string> NamesForFiles() {
+  std::vector<std::string> names;
+  for (const AlgorithmKind* kind : Algorithms())
+    if (!kind->own_play) names.push_back(kind->name);
+  std::ranges::sort(names);
+  return names;
+}
 
 }  // namespace
 
@@ -95,32 +99,20 @@ Status Config::CheckData() const {
     return refuse("data", "labels",
                   "has no data.observations beside it; write for example observations = "
                   "\"x.npy\"");
-  const std::string& name = AlgorithmNameFor();
-  if (!LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo)))
+  if (const std::string& name = KindFor().name; KindFor().own_play) {
+    const std::vector<std::string> names = NamesForFiles();
+    std::string list;
+    for (const std::string& one : names) list += (list.empty() ? "\"" : " or \"") + one + '"';
     return refuse("algorithm", "name",
-                  "got \"" + name +
-                      "\", expected \"bc\" or \"supervised\", because files were not made by the "
-                      "policy that learns, and " +
-                      name + " learns from its own play; write name = \"bc\", or take [data] out");
+                  "got \"" + name + "\", expected " + list +
+                      ", because files were not made by the policy that learns, and " + name +
+                      " learns from its own play; write name = \"" + names.front() +
+                      "\", or take [data] out");
+  }
   if (run_.stop_at_return)
     return refuse("run", "stop_at_return",
                   "no episodes are played while files are learned from; take the line out, and "
                   "score the weights with `murmurate eval`");
-  return {};
-}
-
-Status Config::CheckLabels(const std::string& model) const {
-  const std::string& name = AlgorithmNameFor(model);
-  if (!LearnsLabels(AlgorithmNamed(name).value_or(AlgorithmName::kPpo))) return {};
-  for (const char* key : kOfRewards) {
-    const ConfigEntry* entry = Written(key, model);
-    if (entry == nullptr || entry->value == DefaultOf(*FindRule("algorithm", key), name).value)
-      continue;
-    return InvalidArgument(entry->origin + ": " + PathOf("algorithm", key, model) + ": got " +
-                           ToToml(entry->value) + ", expected no such line, because " + name +
-                           " learns what was done and knows no rewards, values or staleness; take "
-                           "it out");
-  }
   return {};
 }
 

@@ -54,7 +54,7 @@ ShardSettings Config::shard_settings(const std::string& model) const {
   std::optional<PushForm> form;
   if (const auto text = As<std::string>(Get("parameters", "form").value))
     form = PushFormNamed(*text);
-  settings.rule = algorithm.name == AlgorithmName::kPpo
+  settings.rule = algorithm.kind->many_updates
                       ? UsualRuleOfManyUpdates(name, settings.workers, form)
                       : UsualRule(name, settings.workers);
   settings.rule.form = form.value_or(settings.rule.form);

@@ -1,5 +1,6 @@
 // The table of keys: what there is, what it means, what it may be.
 #include "client/environments/environment.h"
+#include "server/learn/algorithms.h"
 #include "server/schema/config_table_words.h"
 
 namespace murmurate {
@@ -108,15 +109,8 @@ const std::vector<ConfigRule> kModelRules{
 };
 
 const std::vector<ConfigRule> kAlgorithmRules{
-    {"algorithm",
-     "name",
-     kString,
-     S("ppo"),
-     "\"impala\"",
-     "how it learns; it has defaults of its own",
-     -1,
-     1,
-     {"ppo", "impala", "a2c", "supervised", "bc"}},
+    {"algorithm", "name", kString, DefaultAlgorithm().name, ToToml(Algorithms()[1]->name),
+     "how it learns; it has defaults of its own", -1, 1, AlgorithmNames()},
     {"algorithm", "trajectory_length", kInteger, I(128), "128", "T, steps", 1, 65536},
     {"algorithm", "batch_steps", kInteger, I(2048), "2048", "steps of a batch, a multiple of T", 1,
      1 << 24},
@@ -130,7 +124,7 @@ const std::vector<ConfigRule> kAlgorithmRules{
      "set"},
     {"algorithm", "reward_clip", kNumber, kUnset, "10",
      "and cut to +- this; 0: not; usual: 10 when normalized, else 0", 0, 1e12},
-    {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio (ppo)", kTiny, 100},
+    {"algorithm", "clip", kSchedule, 0.2, "0.2", "of the policy's ratio", kTiny, 100},
     {"algorithm", "entropy", kSchedule, 0.0, "0.01", "weight of the entropy bonus", 0, 100},
     {"algorithm", "normalize_advantage", kBool, true, "true",
      "to mean 0 and deviation 1 over the batch"},
@@ -270,7 +264,7 @@ const std::vector<ConfigRule> kEvaluationRules{
 
 const std::vector<ConfigRule> kDataRules{
     {"data", "path", ValueKind::kPath, kUnset, "\"recordings\"",
-     "learn from this folder of recorded trajectories (bc, supervised), with no actor"},
+     "learn from this folder of recorded trajectories as labels, with no actor"},
     {"data", "observations", ValueKind::kPaths, kUnset, "\"x.npy\"",
      "or from arrays: one, or a list of \"name: path\""},
     {"data", "labels", ValueKind::kPaths, kUnset, "\"y.npy\"", "what is right for them"},

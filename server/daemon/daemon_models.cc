@@ -285,7 +285,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
   };
   add(std::move(learner));
   for (int i = 1; i < model->channel->learners; ++i)  // after a resume the order is a new one
-    add(first.Beside(
+    add(first.SharedReplica(
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
   live->AddModel(
       model->name, first.rates(), [model] { return model->channel->steps().learned; },

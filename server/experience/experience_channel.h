@@ -19,15 +19,16 @@
 namespace murmurate {
 
 struct ExperienceChannel {
+  /// `memory`: where the batches lie; it must outlive the channel.
   ExperienceChannel(const ModelSpec& model_spec, int trajectory_length, int trajectories,
-                    int learning_threads = 1)
+                    int learning_threads = 1, BatchMemory& memory = PlainBatchMemory())
       : spec(model_spec),
         layout(model_spec, trajectory_length),
         batch_trajectories(trajectories),
         learners(learning_threads),
         batches(BatchesFor(learning_threads)) {
     for (int i = 0; i < batches; ++i)
-      (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories));
+      (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories, memory));
   }
 
   /// How many go round.

@@ -44,7 +44,7 @@ class StalenessMail {
   };
 
   /// The ages of a batch's trajectories that know who sent them; those of another life of the model
-  /// (newer than `version`) have none. Allocates only while nobody takes them.
+  /// (newer than `version`) have none. Allocates only while they are not collected.
   template <typename Trajectories>
   void Post(const Trajectories& trajectories, std::uint64_t version) {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ class StalenessMail {
     }
   }
   /// What was posted since the last call, in place of what `ages` held.
-  void Take(std::vector<Age>* ages) {
+  void Collect(std::vector<Age>* ages) {
     ages->clear();
     const std::lock_guard lock(mutex_);
     std::swap(*ages, ages_);

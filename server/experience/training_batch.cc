@@ -1,6 +1,7 @@
 #include "server/experience/training_batch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -22,43 +23,79 @@ void CopyRows(float* destination, std::span<const std::byte> rows) {
 /// A column this large has left the cache by the time it is learned from.
 constexpr std::size_t kBeyondCacheBytes = 512u << 10;
 
+constexpr int kBatchColumns = 12;
+
+/// Bytes of each column, in the order of the block.
+std::array<std::size_t, kBatchColumns> ColumnBytes(const TrajectoryLayout& layout,
+                                                   int trajectories) {
+  const auto count = static_cast<std::size_t>(trajectories);
+  const std::size_t rows = count * static_cast<std::size_t>(layout.length);
+  const std::size_t finals = count * static_cast<std::size_t>(layout.max_finals);
+  const std::size_t row = layout.row_bytes(), number = sizeof(float);
+  return {rows * row,
+          rows * static_cast<std::size_t>(layout.action.words()) * sizeof(std::int32_t),
+          rows * number,
+          rows * number,
+          rows,
+          rows * number,
+          rows * static_cast<std::size_t>(layout.action.mask_bytes()),
+          count * static_cast<std::size_t>(layout.state_floats) * number,
+          count * static_cast<std::size_t>(layout.frames) * row,
+          count * row,
+          finals * row,
+          finals * sizeof(std::int32_t)};
+}
+
+std::size_t WithBorder(std::size_t bytes) {
+  return (bytes + BatchMemory::kBorder - 1) / BatchMemory::kBorder * BatchMemory::kBorder;
+}
+
+std::size_t BlockBytes(const TrajectoryLayout& layout, int trajectories) {
+  std::size_t bytes = 0;
+  for (const std::size_t column : ColumnBytes(layout, trajectories)) bytes += WithBorder(column);
+  return bytes;
+}
+
 }  // namespace
 
 std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {
-  const auto length = static_cast<std::size_t>(layout.length);
-  const auto finals = static_cast<std::size_t>(layout.max_finals);
-  const std::size_t rows = length + 1 + finals + static_cast<std::size_t>(layout.frames);
-  const std::size_t step = static_cast<std::size_t>(layout.action.words()) * sizeof(std::int32_t) +
-                           3 * sizeof(float) + 1 +
-                           static_cast<std::size_t>(layout.action.mask_bytes());
-  const std::size_t trajectory =
-      rows * layout.row_bytes() + length * step +
-      static_cast<std::size_t>(layout.state_floats) * sizeof(float) + sizeof(BatchTrajectory) +
-      finals * sizeof(std::int32_t) +
-      static_cast<std::size_t>(layout.max_episodes) * sizeof(EpisodeRecord);
-  return static_cast<std::size_t>(trajectories) * trajectory;
+  return BlockBytes(layout, trajectories) +
+         static_cast<std::size_t>(trajectories) *
+             (sizeof(BatchTrajectory) +
+              static_cast<std::size_t>(layout.max_episodes) * sizeof(EpisodeRecord));
 }
 
-TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int trajectory_count)
+TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int trajectory_count,
+                             BatchMemory& memory)
     : layout(trajectory_layout),
       capacity(trajectory_count),
       length(layout.length),
-      observation(static_cast<std::size_t>(rows()) * layout.row_words()),
-      action(static_cast<std::size_t>(rows()) * layout.action.words()),
-      log_prob(rows()),
-      reward(rows()),
-      flags(rows()),
-      weight(rows()),
-      mask(static_cast<std::size_t>(rows()) * layout.action.mask_bytes(), 1),
-      state0(static_cast<std::size_t>(capacity) * layout.state_floats),
-      frames0(static_cast<std::size_t>(capacity) * layout.frames * layout.row_words()),
-      next_observation(static_cast<std::size_t>(capacity) * layout.row_words()),
-      final_observation(static_cast<std::size_t>(capacity) * layout.max_finals *
-                        layout.row_words()) {
+      block_(memory, BlockBytes(layout, capacity)) {
   MURMURATE_CHECK(capacity >= 1, "a batch holds at least one trajectory");
-  trajectories.reserve(capacity);
-  final_row.reserve(static_cast<std::size_t>(capacity) * layout.max_finals);
-  episodes.reserve(static_cast<std::size_t>(capacity) * layout.max_episodes);
+  std::byte* at = block_.bytes().data();
+  const auto sizes = ColumnBytes(layout, capacity);
+  auto size = sizes.begin();
+  const auto place = [&]<typename T>(std::span<T>& column) {
+    column = {reinterpret_cast<T*>(at), *size / sizeof(T)};
+    at += WithBorder(*size++);
+  };
+  place(observation);
+  place(action);
+  place(log_prob);
+  place(reward);
+  place(flags);
+  place(weight);
+  place(mask);
+  place(state0);
+  place(frames0);
+  place(next_observation);
+  place(final_observation);
+  place(final_row);
+  final_row = final_row.first(0);
+  std::ranges::fill(mask, std::uint8_t{1});
+  trajectories.reserve(static_cast<std::size_t>(capacity));
+  episodes.reserve(static_cast<std::size_t>(capacity) *
+                   static_cast<std::size_t>(layout.max_episodes));
 }
 
 bool TrainingBatch::CopyObservations(const TrajectoryView& view, std::size_t row) {
@@ -83,8 +120,8 @@ void TrainingBatch::CopyMask(const TrajectoryView& view, std::size_t row) {
 
 bool TrainingBatch::Add(const TrajectoryView& view) {
   MURMURATE_CHECK(!full(), "a full batch takes no more trajectories");
-  const std::size_t place = trajectories.size();
-  const std::size_t row = place * static_cast<std::size_t>(length);
+  const std::size_t slot = trajectories.size();
+  const std::size_t row = slot * static_cast<std::size_t>(length);
   const std::size_t width = layout.row_words();
   if (!CopyObservations(view, row)) return false;
   CopyTo(action.data() + row * layout.action.words(), view.action);
@@ -92,13 +129,14 @@ bool TrainingBatch::Add(const TrajectoryView& view) {
   CopyTo(reward.data() + row, view.reward);
   CopyTo(flags.data() + row, view.flags);
   CopyMask(view, row);
-  CopyTo(state0.data() + place * layout.state_floats, view.state0);
-  CopyRows(frames0.data() + place * layout.frames * width, view.frames0);
-  CopyRows(next_observation.data() + place * width, view.next_observation);
+  CopyTo(state0.data() + slot * layout.state_floats, view.state0);
+  CopyRows(frames0.data() + slot * layout.frames * width, view.frames0);
+  CopyRows(next_observation.data() + slot * width, view.next_observation);
   CopyRows(final_observation.data() + final_row.size() * width, view.final_observation);
   for (int step = 0; step < view.steps; ++step) {
     if ((view.flags[step] & kTruncatedFlag) != 0) {
-      final_row.push_back(static_cast<std::int32_t>(row) + step);
+      final_row = {final_row.data(), final_row.size() + 1};
+      final_row.back() = static_cast<std::int32_t>(row) + step;
     }
   }
   std::fill_n(weight.data() + row, view.steps, 1.0f);
@@ -115,9 +153,9 @@ void TrainingBatch::AddEpisodes(std::span<const EpisodeRecord> finished) {
   episodes.insert(episodes.end(), finished.begin(), finished.end());
 }
 
-TrajectoryView TrainingBatch::View(int place) const {
-  const BatchTrajectory& trajectory = trajectories[place];
-  const std::size_t i = static_cast<std::size_t>(place);
+TrajectoryView TrainingBatch::View(int slot) const {
+  const BatchTrajectory& trajectory = trajectories[slot];
+  const std::size_t i = static_cast<std::size_t>(slot);
   const std::size_t row = i * static_cast<std::size_t>(length);
   const std::size_t steps = static_cast<std::size_t>(trajectory.steps);
   const std::size_t words = static_cast<std::size_t>(layout.action.words());
@@ -125,8 +163,8 @@ TrajectoryView TrainingBatch::View(int place) const {
   const std::size_t states = static_cast<std::size_t>(layout.state_floats);
   const std::size_t frames = static_cast<std::size_t>(layout.frames);
   const std::size_t bytes = layout.row_bytes();
-  const auto first = std::lower_bound(final_row.begin(), final_row.end(), place * length);
-  const auto last = std::lower_bound(first, final_row.end(), (place + 1) * length);
+  const auto first = std::lower_bound(final_row.begin(), final_row.end(), slot * length);
+  const auto last = std::lower_bound(first, final_row.end(), (slot + 1) * length);
   TrajectoryView view;
   view.agent = trajectory.agent;
   view.sender = trajectory.sender;
@@ -149,7 +187,7 @@ TrajectoryView TrainingBatch::View(int place) const {
 }
 
 void TrainingBatch::History(int row, std::span<const std::byte*> history) const {
-  const int place = row / length, first_row = place * length;
+  const int slot = row / length, first_row = slot * length;
   history[0] = ObservationRow(static_cast<std::size_t>(row));
   bool begun = true;
   for (int age = 1; age < static_cast<int>(history.size()); ++age) {
@@ -160,7 +198,7 @@ void TrainingBatch::History(int row, std::span<const std::byte*> history) const 
     // frames0 holds zeros itself where the episode had not begun.
     history[age] = earlier >= first_row
                        ? ObservationRow(static_cast<std::size_t>(earlier))
-                       : RowIn(frames0, static_cast<std::size_t>((place + 1) * layout.frames +
+                       : RowIn(frames0, static_cast<std::size_t>((slot + 1) * layout.frames +
                                                                  earlier - first_row));
   }
 }
@@ -175,8 +213,8 @@ void TrainingBatch::Sort() {
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
             [&](int a, int b) { return in_order(trajectories[a], trajectories[b]); });
-  TrainingBatch sorted(layout, capacity);
-  for (const int place : order) sorted.Add(View(place));
+  TrainingBatch sorted(layout, capacity, block_.memory());
+  for (const int slot : order) sorted.Add(View(slot));
   std::size_t loose = 0;  // episodes that belong to no trajectory stay last
   for (const BatchTrajectory& trajectory : trajectories) {
     sorted.AddEpisodes(std::span(episodes).subspan(loose, trajectory.first_episode - loose));
@@ -188,7 +226,7 @@ void TrainingBatch::Sort() {
 
 void TrainingBatch::Clear() {
   trajectories.clear();
-  final_row.clear();
+  final_row = final_row.first(0);
   episodes.clear();
   masked = false;
   samples = Samples::kNew;

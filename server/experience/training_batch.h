@@ -1,5 +1,6 @@
 // TrainingBatch: the columns one training step reads, filled trajectory by trajectory by the ingest
 // thread and handed whole to the learning thread. It always has `rows` rows; missing ones weigh 0.
+// The columns lie in one block (batch_memory.h), so that a device can copy them all at once.
 //
 // Rows of observations are those of ObservationLayout, not stacked (frame_stack.h stacks what
 // History gives), in storage of 4-byte words: of one float32 input, its numbers.
@@ -9,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "shared/core/aligned_floats.h"
+#include "server/experience/batch_memory.h"
 #include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
@@ -17,7 +18,7 @@ namespace murmurate {
 /// What is known of each trajectory of a batch.
 struct BatchTrajectory {
   std::uint32_t agent = 0;
-  std::uint64_t sender = 0;  ///< 0: nobody's actor
+  std::uint64_t sender = 0;  ///< 0: no actor's
   std::uint64_t first_step = 0;
   std::uint64_t version = 0;
   int steps = 0;
@@ -26,13 +27,14 @@ struct BatchTrajectory {
 
 class TrainingBatch {
  public:
-  /// Bytes of the columns of a batch of `trajectories`.
+  /// Bytes that a batch of `trajectories` takes: its block, and what is known of trajectories.
   static std::size_t BytesFor(const TrajectoryLayout& layout, int trajectories);
 
-  /// Room for `trajectories` x T rows.
-  TrainingBatch(const TrajectoryLayout& layout, int trajectories);
+  /// Room for `trajectories` x T rows, in a block of `memory`, which must outlive it.
+  TrainingBatch(const TrajectoryLayout& layout, int trajectories,
+                BatchMemory& memory = PlainBatchMemory());
 
-  /// Copies one trajectory's columns into the next free place; full() must be false. The view must
+  /// Copies one trajectory's columns into the next free slot; full() must be false. The view must
   /// have passed CheckAllButObservations. False: an observation does not pass CheckObservations,
   /// and nothing was added.
   bool Add(const TrajectoryView& view);
@@ -42,14 +44,14 @@ class TrainingBatch {
   /// they arrived in: what makes a lock-step run repeatable. Allocates when it must move.
   void Sort();
   void Clear();
-  /// The trajectory at a filled place.
-  TrajectoryView View(int place) const;
+  /// The trajectory in a filled slot.
+  TrajectoryView View(int slot) const;
 
   bool full() const { return static_cast<int>(trajectories.size()) == capacity; }
   int rows() const { return capacity * length; }
 
   const std::byte* ObservationRow(std::size_t row) const { return RowIn(observation, row); }
-  const std::byte* NextRow(std::size_t place) const { return RowIn(next_observation, place); }
+  const std::byte* NextRow(std::size_t slot) const { return RowIn(next_observation, slot); }
   const std::byte* FinalRow(std::size_t final) const { return RowIn(final_observation, final); }
   /// history[0] is the row itself, history[i] the one i steps before it in its episode, null where
   /// the episode had not begun. At most layout.frames + 1 of them.
@@ -59,25 +61,29 @@ class TrainingBatch {
   int capacity;  ///< trajectories; neither it nor the layout ever changes
   int length;    ///< T
 
-  std::vector<BatchTrajectory> trajectories;  ///< the filled places
-  AlignedFloats observation;                  ///< [capacity * T][row words]
-  std::vector<std::int32_t> action;           ///< [capacity * T][words]
-  AlignedFloats log_prob;                     ///< [capacity * T]
-  AlignedFloats reward;                       ///< [capacity * T]
-  std::vector<std::uint8_t> flags;            ///< [capacity * T]
-  AlignedFloats weight;                       ///< [capacity * T] 1 for a real step, 0 for padding
-  std::vector<std::uint8_t> mask;             ///< [capacity * T][mask bytes], 1 without a mask
-  AlignedFloats state0;                       ///< [capacity][state]
-  AlignedFloats frames0;                      ///< [capacity][frames][row words]
-  AlignedFloats next_observation;             ///< [capacity][row words]
-  AlignedFloats final_observation;            ///< [finals at capacity][row words]
-  std::vector<std::int32_t> final_row;        ///< the row of the truncated step of each final
+  std::vector<BatchTrajectory> trajectories;  ///< of the filled slots
   std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
   bool masked = false;                        ///< any trajectory came with a mask
 
+  // Columns of the block: each begins on a border of BatchMemory::kBorder bytes.
+  std::span<float> observation;        ///< [capacity * T][row words]
+  std::span<std::int32_t> action;      ///< [capacity * T][words]
+  std::span<float> log_prob;           ///< [capacity * T]
+  std::span<float> reward;             ///< [capacity * T]
+  std::span<std::uint8_t> flags;       ///< [capacity * T]
+  std::span<float> weight;             ///< [capacity * T] 1 for a real step, 0 for padding
+  std::span<std::uint8_t> mask;        ///< [capacity * T][mask bytes], 1 without a mask
+  std::span<float> state0;             ///< [capacity][state]
+  std::span<float> frames0;            ///< [capacity][frames][row words]
+  std::span<float> next_observation;   ///< [capacity][row words]
+  std::span<float> final_observation;  ///< [finals at capacity][row words]
+  std::span<std::int32_t> final_row;   ///< the row of each truncated step so far; grows in place
+  /// All of them, as they lie.
+  std::span<const std::byte> block() const { return block_.bytes(); }
+
   /// Where the rows come from, which says what a loss over them means. Clear: kNew.
   enum class Samples : std::uint8_t {
-    kNew,      ///< from actors: nobody has learned from them before
+    kNew,      ///< from actors: not learned from before
     kRead,     ///< from files or from memory, perhaps again
     kHeldOut,  ///< from files, never learned from
   };
@@ -86,9 +92,11 @@ class TrainingBatch {
  private:
   bool CopyObservations(const TrajectoryView& view, std::size_t row);
   void CopyMask(const TrajectoryView& view, std::size_t row);
-  const std::byte* RowIn(const AlignedFloats& rows, std::size_t i) const {
+  const std::byte* RowIn(std::span<const float> rows, std::size_t i) const {
     return reinterpret_cast<const std::byte*>(rows.data() + i * layout.row_words());
   }
+
+  BatchBlock block_;
 };
 
 }  // namespace murmurate

@@ -43,7 +43,7 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
       session.SetVersion(model, version);
     }
     if (done != assembly.done_seen || version != assembly.version_seen) urgent = true;
-    assembly.channel().staleness.Take(&ages);
+    assembly.channel().staleness.Collect(&ages);
     for (const StalenessMail::Age& age : ages) session.CountStaleness(age.sender, age.versions);
     assembly.done_seen = done;
     assembly.version_seen = version;

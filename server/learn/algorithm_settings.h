@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "server/parameters/optimizer.h"
 
@@ -24,22 +22,9 @@ struct Schedule {
   bool SaysTheSame(const Schedule& other) const;
 };
 
-/// Which update is made of a batch (algorithm.h has the formulas).
-enum class AlgorithmName : std::uint8_t {
-  kPpo,         ///< several epochs of minibatches, clipped ratio
-  kImpala,      ///< one pass, V-trace in targets and policy gradient
-  kA2c,         ///< one pass, lambda returns, no importance weights
-  kSupervised,  ///< actions are labels: cross-entropy and squared error (label_loss.h)
-  kBc,          ///< actions are to be cloned: their likelihood
-};
-
-/// "ppo"; the config's word for it.
-const char* TextOf(AlgorithmName name);
-/// What was done is what is right: no rewards, values or returns, and no version is too old.
-inline bool LearnsLabels(AlgorithmName name) {
-  return name == AlgorithmName::kSupervised || name == AlgorithmName::kBc;
-}
-std::optional<AlgorithmName> AlgorithmNamed(const std::string& text);
+struct AlgorithmKind;
+/// The one that a config which names none gets (algorithms.h has all).
+const AlgorithmKind& DefaultAlgorithm();
 
 /// What is done about late experience. Over `max_staleness` it is dropped in any case.
 enum class StalenessPolicy : std::uint8_t {
@@ -50,9 +35,9 @@ enum class StalenessPolicy : std::uint8_t {
 };
 
 struct AlgorithmSettings {
-  AlgorithmName name = AlgorithmName::kPpo;
-  int trajectory_length = 128;  ///< T
-  int batch_steps = 2048;       ///< a multiple of T
+  const AlgorithmKind* kind = &DefaultAlgorithm();  ///< never null
+  int trajectory_length = 128;                      ///< T
+  int batch_steps = 2048;                           ///< a multiple of T
   int minibatch = 256;
   int epochs = 10;
   double gamma = 0.99, lambda = 0.95;
@@ -60,9 +45,9 @@ struct AlgorithmSettings {
   bool normalize_reward = false;      ///< divided by the deviation of the discounted return,
   double reward_clip = 0.0;           ///< and cut to +- this; 0: not cut
   double rho_bar = 1.0, c_bar = 1.0;  ///< V-trace truncation levels
-  double rho_pg_bar = 1.0;            ///< impala: of the policy gradient's advantage
+  double rho_pg_bar = 1.0;            ///< of the advantage, where a kind weighs the gradient
   bool normalize_advantage = true;    ///< over the whole batch
-  Schedule clip = 0.2;                ///< ppo
+  Schedule clip = 0.2;                ///< of the ratio, where a kind clips it
   Schedule entropy = 0.0;
   Schedule learning_rate = 3e-4;
   double value_weight = 0.5;
@@ -75,7 +60,7 @@ struct AlgorithmSettings {
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
-  /// ppo: stop the epochs when the policy is further than 1.5 x this from the one that the update
+  /// Stop the epochs when the policy is further than 1.5 x this from the one that the update
   /// began with (approx_kl); 0: never.
   double target_kl = 0.0;
   /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.

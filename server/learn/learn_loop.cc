@@ -13,7 +13,7 @@ LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr
       turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
       now_ns_(std::move(now_ns)) {}
 
-/// The number first: nobody may play under a version that ingest does not know.
+/// The number first: no actor may play under a version that ingest does not know.
 void LearnLoop::Publish() {
   const std::uint64_t version = learner_->version();
   std::uint64_t newest = channel_->version.load(std::memory_order_relaxed);
@@ -21,7 +21,7 @@ void LearnLoop::Publish() {
          !channel_->version.compare_exchange_weak(newest, version, std::memory_order_release,
                                                   std::memory_order_relaxed)) {
   }
-  if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->TakeSnapshot());
+  if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->MakeSnapshot());
 }
 
 void LearnLoop::PostRates(const Rates& rates) {
@@ -29,7 +29,7 @@ void LearnLoop::PostRates(const Rates& rates) {
   rates_ = rates;
 }
 
-void LearnLoop::TakeRates() {
+void LearnLoop::ApplyPostedRates() {
   const std::lock_guard lock(mutex_);
   if (rates_) learner_->SetRates(*rates_);
   rates_.reset();
@@ -37,7 +37,7 @@ void LearnLoop::TakeRates() {
 
 /// False: the batch was left out, as if it had never come: a resumed run gets it again.
 bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
-  TakeRates();
+  ApplyPostedRates();
   StepCount steps = channel_->steps();
   channel_->staleness.Post(batch.trajectories, channel_->version.load());
   const LearnReport report = learner_->Learn(batch, steps.learned);
@@ -62,7 +62,7 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
     if (callbacks_.wake_ingest) callbacks_.wake_ingest();
   }
   const std::int64_t begin_ns = now_ns_();
-  auto batch = turns_->Take(*channel_, timeout);
+  auto batch = turns_->Next(*channel_, timeout);
   channel_->learner_waited_ns.fetch_add(now_ns_() - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
   const std::uint64_t trajectories = batch->trajectories.size();

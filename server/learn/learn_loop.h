@@ -1,7 +1,7 @@
 // LearnLoop: what mmr-learn repeats: take a full batch, learn, hand out a Snapshot and a report.
 //
 // A model of several learning threads has a loop for each, with learners that share their
-// parameters (Learner::Beside), one channel and one LearnTurns. Their callbacks then come from
+// parameters (Learner::SharedReplica), one channel and one LearnTurns. Their callbacks then come from
 // several threads, and a snapshot may come after a newer one.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace murmurate {
 
-/// Called on the learning thread; must return at once (post to a mailbox, wake somebody).
+/// Called on the learning thread; must return at once (post to a mailbox, wake a thread).
 struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
@@ -29,7 +29,7 @@ struct LearnCallbacks {
   /// After each batch and its report: whether at_border is due. Empty: always.
   std::function<bool()> border_due;
   /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
-  /// many of the channel are trained on. Nobody has been told yet that this one is done.
+  /// many of the channel are trained on. This one has not been counted as done yet.
   std::function<void(const Learner&, std::uint64_t batches)> at_border;
   std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
 };
@@ -56,7 +56,7 @@ class LearnLoop {
 
  private:
   void Publish();
-  void TakeRates();
+  void ApplyPostedRates();
   bool Learn(TrainingBatch& batch, bool held_out);
 
   std::shared_ptr<ExperienceChannel> channel_;
@@ -65,7 +65,7 @@ class LearnLoop {
   const std::shared_ptr<LearnTurns> turns_;
   const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
-  std::optional<Rates> rates_;  ///< not taken up yet
+  std::optional<Rates> rates_;  ///< not applied yet
 };
 
 }  // namespace murmurate

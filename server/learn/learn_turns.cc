@@ -5,7 +5,7 @@
 
 namespace murmurate {
 
-std::unique_ptr<TrainingBatch> LearnTurns::Take(ExperienceChannel& channel,
+std::unique_ptr<TrainingBatch> LearnTurns::Next(ExperienceChannel& channel,
                                                 std::chrono::milliseconds timeout) {
   if (!channel.ready.Wait(timeout)) return nullptr;
   std::unique_lock lock(mutex_);

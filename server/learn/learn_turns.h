@@ -1,10 +1,10 @@
 // LearnTurns: the order among learning threads that share a channel (learn_loop.h): batches are
-// taken one by one, and what must see a model at rest is done while nobody learns.
+// taken one by one, and what must see a model at rest is done while no thread learns.
 //
-//   thread 1  Take ==batch 1== Done   Take ==batch 3== Alone(checkpoint) Done   Take ...
-//   thread 2     Take ====batch 2==== Done . . . . waits . . . . . . . . .  Take ==batch 4== Done
+//   thread 1  Next ==batch 1== Done   Next ==batch 3== Alone(checkpoint) Done   Next ...
+//   thread 2     Next ====batch 2==== Done . . . . waits . . . . . . . . .  Next ==batch 4== Done
 //
-// Whoever wants to be alone waits for the batches under way, and nobody takes another one
+// A thread that wants to be alone waits for the batches under way, and none takes another one
 // meanwhile. So what is trained on then are the first `batches` of the channel, none left out:
 // what a checkpoint says of its experience is true. A batch that is held out is taken alone: all of
 // its rows are scored by the same parameters, those after every batch before it.
@@ -26,14 +26,14 @@ namespace murmurate {
 
 class LearnTurns {
  public:
-  /// The next batch of `channel`, waiting up to `timeout` for one (and longer for whoever is
+  /// The next batch of `channel`, waiting up to `timeout` for one (and longer for a thread that is
   /// alone); null when there is none. Done must follow.
-  std::unique_ptr<TrainingBatch> Take(ExperienceChannel& channel,
+  std::unique_ptr<TrainingBatch> Next(ExperienceChannel& channel,
                                       std::chrono::milliseconds timeout);
   /// Of the thread that took it. `held_out`: whether that batch is.
   void Done(bool held_out);
 
-  /// Between Take and Done, when the batch is trained on: `visit` while no other thread is between
+  /// Between Next and Done, when the batch is trained on: `visit` while no other thread is between
   /// its own.
   void Alone(bool held_out, const std::function<void()>& visit);
 
@@ -51,7 +51,7 @@ class LearnTurns {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  int learning_ = 0;  ///< threads between Take and Done, but those that are or want to be alone
+  int learning_ = 0;  ///< threads between Next and Done, but those that are or want to be alone
   int wanting_ = 0;   ///< to be alone
   bool alone_ = false, ended_ = false;
   std::atomic<std::uint64_t> batches_{0};

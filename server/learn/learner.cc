@@ -1,195 +1,147 @@
 #include "server/learn/learner.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "server/learn/algorithm.h"
+#include "server/learn/age_weights.h"
+#include "server/learn/algorithms.h"
+#include "server/learn/batch_planner.h"
+#include "server/learn/host_trainer.h"
 #include "server/learn/reward_scale.h"
-#include "server/parameters/local_store.h"
 #include "shared/core/check.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
-namespace {
-
-void Drop(TrainingBatch& batch, std::size_t place, LearnReport* report) {
-  std::fill_n(batch.weight.data() + place * batch.length, batch.length, 0.0f);
-  ++report->stale_trajectories;
-  report->late_steps += static_cast<std::uint64_t>(batch.trajectories[place].steps);
-}
-
-}  // namespace
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& algorithm_settings,
-        std::uint64_t seed, std::unique_ptr<ParameterStore> given_store,
+        std::uint64_t seed, std::unique_ptr<BatchTrainer> given_trainer,
         std::shared_ptr<RewardScale> given_rewards)
       : spec(model_spec),
+        layout(spec),
         settings(algorithm_settings),
         rewards(std::move(given_rewards)),
-        algorithm(spec, settings, DeriveSeed(seed, 1)),
-        parameters(algorithm.layout().total),
-        gradient(algorithm.layout().trained_count()),
-        store(given_store ? std::move(given_store)
-                          : std::make_unique<LocalStore>(
-                                MakeOptimizer(OptimizerOf(settings), gradient.size()),
-                                settings.max_grad_norm)) {}
+        planner(spec, settings, DeriveSeed(seed, 1)),
+        trainer(std::move(given_trainer)) {}
 
-  std::span<float> trained() { return std::span(parameters.data(), gradient.size()); }
-  void WeighByAge(TrainingBatch& batch, LearnReport* report) const;
-  void Train(std::uint64_t learned_steps, LearnReport* report);
-  void UpdateStatistics(const TrainingBatch& batch);
+  void Report(const TrainingBatch& batch, const BatchSums& sums, LearnReport* report) const;
 
   const ModelSpec spec;
+  const ParameterLayout layout;
   const AlgorithmSettings settings;
   Rates rates = Rates::Of(settings);
   const std::shared_ptr<RewardScale> rewards;
-  Algorithm algorithm;
-  AlignedFloats parameters, gradient;
-  std::unique_ptr<ParameterStore> store;
-  std::uint64_t version = 1;
+  BatchPlanner planner;
+  const std::unique_ptr<BatchTrainer> trainer;
+  std::uint64_t version = 1, learned_steps = 0;
 };
 
-void Learner::State::WeighByAge(TrainingBatch& batch, LearnReport* report) const {
-  if (LearnsLabels(settings.name)) return;
-  double sum = 0.0;
-  int counted = 0;
-  for (std::size_t place = 0; place < batch.trajectories.size(); ++place) {
-    const BatchTrajectory& trajectory = batch.trajectories[place];
-    if (trajectory.steps == 0) continue;
-    if (trajectory.version > version) {  // of another life of this model: its age means nothing
-      Drop(batch, place, report);
-      continue;
-    }
-    const std::uint64_t age = version - trajectory.version;
-    report->staleness_min = counted == 0 ? age : std::min<double>(report->staleness_min, age);
-    report->staleness_max = std::max<double>(report->staleness_max, age);
-    sum += static_cast<double>(age);
-    ++counted;
-    if (age > static_cast<std::uint64_t>(settings.max_staleness)) Drop(batch, place, report);
-  }
-  if (counted > 0) report->staleness_mean = sum / counted;
-}
-
-void Learner::State::Train(std::uint64_t learned_steps, LearnReport* report) {
-  report->learning_rate = rates.learning_rate.At(learned_steps);
-  double norms = 0.0;
-  while (algorithm.NextGradient(parameters, gradient)) {
-    const double norm = store->Step(report->learning_rate, gradient, trained());
-    if (!std::isfinite(norm)) {
-      ++report->skipped_updates;
-      continue;
-    }
-    norms += norm;
-    ++report->updates;
-  }
-  if (report->updates > 0) report->grad_norm = norms / static_cast<double>(report->updates);
-}
-
-void Learner::State::UpdateStatistics(const TrainingBatch& batch) {
-  if (!spec.normalize_observation) return;
-  const std::size_t length = static_cast<std::size_t>(batch.length);
-  const std::size_t width = batch.layout.row_words();
-  for (const int place : algorithm.places()) {
-    UpdateObservationStatistics(spec, batch.observation.data() + place * length * width,
-                                std::span(batch.weight.data() + place * length, length),
-                                store->ObservationsSeen(parameters));
-  }
+void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
+                            LearnReport* report) const {
+  ReportMetrics(*settings.kind, sums.algorithm, report);
+  report->version = sums.version;
+  report->held_out = planner.plan().scores;
+  if (report->held_out) return;
+  report->trained_steps = planner.plan().rows.size();
+  report->learning_rate = planner.plan().learning_rate;
+  report->updates = sums.updates;
+  report->skipped_updates = sums.skipped;
+  if (sums.updates > 0) report->grad_norm = sums.norms / static_cast<double>(sums.updates);
+  report->exchange = sums.exchange;
+  report->episodes.assign(batch.episodes.begin(), batch.episodes.end());
 }
 
 Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
                  const Initialization& beginning, std::unique_ptr<ParameterStore> store)
-    : state_(std::make_unique<State>(spec, settings, seed, std::move(store),
+    : Learner(spec, settings, seed, beginning,
+              std::make_unique<HostTrainer>(spec, settings, std::move(store))) {}
+
+Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
+                 const Initialization& beginning, std::unique_ptr<BatchTrainer> trainer)
+    : state_(std::make_unique<State>(spec, settings, seed, std::move(trainer),
                                      std::make_shared<RewardScale>(settings))) {
-  InitializeParameters(spec, DeriveSeed(seed, 0), state_->parameters, beginning);
+  AlignedFloats parameters(state_->layout.total);
+  InitializeParameters(spec, DeriveSeed(seed, 0), parameters, beginning);
+  state_->trainer->SetParameters(parameters);
 }
 
 Learner::Learner(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Learner::~Learner() = default;
 
-std::unique_ptr<Learner> Learner::Beside(std::uint64_t seed) const {
-  auto store = state_->store->Beside();
-  MURMURATE_CHECK(store != nullptr, "a store that several learners can share");
+std::unique_ptr<Learner> Learner::SharedReplica(std::uint64_t seed) const {
+  auto trainer = state_->trainer->SharedReplica();
+  MURMURATE_CHECK(trainer != nullptr, "parameters that several learners can share");
   std::unique_ptr<Learner> other(new Learner(std::make_unique<State>(
-      state_->spec, state_->settings, seed, std::move(store), state_->rewards)));
-  std::copy(state_->parameters.begin(), state_->parameters.end(),
-            other->state_->parameters.begin());
+      state_->spec, state_->settings, seed, std::move(trainer), state_->rewards)));
   other->state_->version = state_->version;
-  other->SetRates(state_->rates);
+  other->state_->rates = state_->rates;
   return other;
 }
 
-void Learner::BeginWith(const WeightsMatch& match) { match.CopyTo(state_->parameters); }
+void Learner::BeginWith(const WeightsMatch& match) {
+  AlignedFloats parameters(state_->layout.total);
+  std::ranges::copy(state_->trainer->parameters(), parameters.begin());
+  match.CopyTo(parameters);
+  state_->trainer->SetParameters(parameters);
+}
 
 void Learner::Save(SavedState* state) const {
-  state_->store->Save(StateWriter(state, "optimizer"));
-  state_->algorithm.Save(StateWriter(state, "algorithm"));
+  state_->trainer->Save(state);
+  state_->planner.Save(StateWriter(state, "algorithm"));
   state_->rewards->Save(StateWriter(state, "rewards"));
 }
 
 Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
                      const SavedState& state) {
-  if (parameters.size() != state_->parameters.size())
+  if (parameters.size() != state_->layout.total)
     return InvalidData("the saved model has " + std::to_string(parameters.size()) +
-                       " parameters, this one " + std::to_string(state_->parameters.size()));
-  MURMURATE_RETURN_IF_ERROR(state_->store->Load(StateReader(state, "optimizer")));
-  MURMURATE_RETURN_IF_ERROR(state_->algorithm.Load(StateReader(state, "algorithm")));
+                       " parameters, this one " + std::to_string(state_->layout.total));
+  MURMURATE_RETURN_IF_ERROR(state_->trainer->Load(state));
+  MURMURATE_RETURN_IF_ERROR(state_->planner.Load(StateReader(state, "algorithm")));
   MURMURATE_RETURN_IF_ERROR(state_->rewards->Load(StateReader(state, "rewards")));
-  std::copy(parameters.begin(), parameters.end(), state_->parameters.begin());
+  state_->trainer->SetParameters(parameters);
   state_->version = version;
   return {};
 }
 
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   LearnReport report;
-  if (batch.samples == TrainingBatch::Samples::kHeldOut) {
-    state_->store->Refresh(state_->parameters);
-    state_->version = state_->store->VersionBegun(state_->version);
-    state_->algorithm.TakeUp(state_->parameters, batch, learned_steps);
-    state_->algorithm.Score(state_->parameters);
-    state_->store->EndScoring();
-    state_->algorithm.Report(&report);
-    report.held_out = true;
-    report.version = state_->version;
-    return report;
-  }
-  if (!state_->store->BeginBatch(state_->parameters)) {
+  const bool held_out = batch.samples == TrainingBatch::Samples::kHeldOut;
+  const auto version = state_->trainer->Open(state_->version, held_out);
+  if (!version) {
     report.left_out = true;
     return report;
   }
-  state_->version = state_->store->VersionBegun(state_->version);
-  state_->WeighByAge(batch, &report);
-  state_->rewards->Apply(batch);
-  state_->algorithm.TakeUp(state_->parameters, batch, learned_steps);
-  state_->Train(learned_steps, &report);
-  state_->UpdateStatistics(batch);
-  state_->store->EndBatch(state_->parameters);
-  state_->algorithm.Report(&report);
-  report.exchange = state_->store->TakeReport();
-  report.version = state_->version = state_->store->VersionMade(state_->version);
-  report.episodes.assign(batch.episodes.begin(), batch.episodes.end());
+  state_->version = *version;
+  state_->learned_steps = learned_steps;
+  if (!held_out) {
+    if (state_->settings.kind->own_play)
+      WeighByAge(*version, state_->settings.max_staleness, batch, &report);
+    state_->rewards->Apply(batch);
+  }
+  state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps));
+  const BatchSums sums = state_->trainer->Finish();
+  state_->planner.Began(sums.begun);
+  state_->Report(batch, sums, &report);
+  state_->version = sums.version;
   return report;
 }
 
-std::shared_ptr<const Snapshot> Learner::TakeSnapshot() const {
+std::shared_ptr<const Snapshot> Learner::MakeSnapshot() const {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->version = state_->version;
-  snapshot->parameters = AlignedFloats(state_->parameters.size());
-  std::copy(state_->parameters.begin(), state_->parameters.end(), snapshot->parameters.begin());
+  snapshot->act = state_->settings.kind->act(state_->settings, state_->learned_steps);
+  snapshot->parameters = AlignedFloats(state_->layout.total);
+  std::ranges::copy(state_->trainer->parameters(), snapshot->parameters.begin());
   return snapshot;
 }
 
-void Learner::SetRates(const Rates& rates) {
-  state_->rates = rates;
-  state_->algorithm.SetRates(rates);
-}
-
-void Learner::Interrupt() { state_->store->Interrupt(); }
+void Learner::SetRates(const Rates& rates) { state_->rates = rates; }
+void Learner::Interrupt() { state_->trainer->Interrupt(); }
 const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }
-const ParameterLayout& Learner::layout() const { return state_->algorithm.layout(); }
+const ParameterLayout& Learner::layout() const { return state_->layout; }
 const RewardStatistics& Learner::reward_statistics() const { return state_->rewards->statistics(); }
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
 #include "server/learn/rates.h"
 
+#include "server/learn/algorithm.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -26,6 +27,10 @@ Status LoadOne(const StateReader& reader, const std::string& name, Schedule* sch
 }
 
 }  // namespace
+
+Rates Rates::Of(const AlgorithmSettings& settings) {
+  return {settings.learning_rate, settings.clip, settings.entropy, settings.kind->clips_ratio};
+}
 
 void Rates::Save(const StateWriter& writer) const {
   SaveOne(writer, "learning_rate", learning_rate);

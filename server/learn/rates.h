@@ -12,10 +12,7 @@ struct Rates {
   Schedule learning_rate, clip, entropy;
   bool clips = true;  ///< the algorithm's ratio; where it does not, `clip` means nothing
 
-  static Rates Of(const AlgorithmSettings& settings) {
-    return {settings.learning_rate, settings.clip, settings.entropy,
-            settings.name == AlgorithmName::kPpo};
-  }
+  static Rates Of(const AlgorithmSettings& settings);
   void Save(const StateWriter& writer) const;
   /// All but `clips`.
   Status Load(const StateReader& reader);

@@ -20,8 +20,8 @@ struct VtraceSettings {
 ///   v_s - V(x_s) = delta_s + gamma_s k_s c_s (v_{s+1} - V(x_{s+1}))
 ///   A_s = r_s + gamma_s (lambda v_{s+1} + (1 - lambda) V(x_{s+1})) - V(x_s)
 ///         [V(x_{s+1}) stands for v_{s+1} where k_s = 0]
-/// For impala A_s is multiplied by min(rho_pg_bar, pi/mu). For ppo it is not: there the weight
-/// enters once, in the loss, as r = pi_theta/mu. With pi = mu, A is GAE(gamma, lambda) and
+/// With rho_pg_bar A_s is multiplied by min(rho_pg_bar, pi/mu). Without, the weight is to enter
+/// once, in the loss, as r = pi_theta/mu. With pi = mu, A is GAE(gamma, lambda) and
 /// v = V + A in both.
 /// `value` [n] is V(x_t); `next_value` [n] is V of each step's successor (the next row, the final
 /// observation of a truncation, the observation after the last step; ignored where terminated).

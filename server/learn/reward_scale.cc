@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "server/learn/order_places.h"
+#include "server/learn/order_slots.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -21,20 +21,20 @@ RewardScale::RewardScale(const AlgorithmSettings& settings)
       clip_(settings.reward_clip),
       gamma_(settings.gamma),
       normalize_(settings.normalize_reward) {
-  places_.reserve(static_cast<std::size_t>(settings.batch_steps / settings.trajectory_length));
+  slots_.reserve(static_cast<std::size_t>(settings.batch_steps / settings.trajectory_length));
   if (normalize_) returns_.reserve(static_cast<std::size_t>(settings.batch_steps));
 }
 
 void RewardScale::Apply(TrainingBatch& batch) {
   if (!normalize_ && scale_ == 1.0 && clip_ == 0.0) return;
   const std::lock_guard lock(mutex_);
-  OrderPlaces(batch, &places_);
+  OrderSlots(batch, &slots_);
   if (normalize_) MergeReturns(batch);
   const double factor = normalize_ ? scale_ / std::sqrt(statistics_.variance() + kEpsilon) : scale_;
   const double limit = clip_ > 0.0 ? clip_ : std::numeric_limits<float>::max();
-  for (const int place : places_) {
-    float* const reward = batch.reward.data() + static_cast<std::ptrdiff_t>(place) * batch.length;
-    for (int step = 0; step < batch.trajectories[place].steps; ++step) {
+  for (const int slot : slots_) {
+    float* const reward = batch.reward.data() + static_cast<std::ptrdiff_t>(slot) * batch.length;
+    for (int step = 0; step < batch.trajectories[slot].steps; ++step) {
       reward[step] = static_cast<float>(std::clamp(reward[step] * factor, -limit, limit));
     }
   }
@@ -42,7 +42,7 @@ void RewardScale::Apply(TrainingBatch& batch) {
 
 void RewardScale::MergeReturns(const TrainingBatch& batch) {
   returns_.clear();
-  for (const int place : places_) AddReturns(batch, place);
+  for (const int slot : slots_) AddReturns(batch, slot);
   if (returns_.empty()) return;
   const double count = static_cast<double>(returns_.size());
   double mean = 0.0, m2 = 0.0;
@@ -55,10 +55,10 @@ void RewardScale::MergeReturns(const TrainingBatch& batch) {
   statistics_.count = total;
 }
 
-void RewardScale::AddReturns(const TrainingBatch& batch, int place) {
-  const BatchTrajectory& trajectory = batch.trajectories[place];
+void RewardScale::AddReturns(const TrainingBatch& batch, int slot) {
+  const BatchTrajectory& trajectory = batch.trajectories[slot];
   double& running = running_.try_emplace(trajectory.agent, statistics_.mean).first->second;
-  const std::size_t first = static_cast<std::size_t>(place) * batch.length;
+  const std::size_t first = static_cast<std::size_t>(slot) * batch.length;
   for (std::size_t row = first; row < first + trajectory.steps; ++row) {
     if ((batch.flags[row] & kFirst) != 0) running = 0.0;
     running = gamma_ * running + scale_ * batch.reward[row];

@@ -15,10 +15,10 @@
 // dropped.
 //
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
-// divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderPlaces.
+// divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderSlots.
 //
 // Learners of one model on several threads have one of it: Apply may be called by any thread, Save,
-// Load and statistics while nobody does. Batches that two threads took shortly after each other may
+// Load and statistics while none does. Batches that two threads took shortly after each other may
 // come here in the other order.
 #pragma once
 
@@ -28,10 +28,16 @@
 #include <vector>
 
 #include "server/experience/training_batch.h"
-#include "server/learn/learner.h"
+#include "server/learn/algorithm_settings.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
+
+/// Of discounted returns.
+struct RewardStatistics {
+  double count = 0, mean = 0, m2 = 0;
+  double variance() const { return count > 0 ? m2 / count : 0.0; }
+};
 
 class RewardScale {
  public:
@@ -48,14 +54,14 @@ class RewardScale {
 
  private:
   void MergeReturns(const TrainingBatch& batch);
-  void AddReturns(const TrainingBatch& batch, int place);
+  void AddReturns(const TrainingBatch& batch, int slot);
 
   const double scale_, clip_, gamma_;
   const bool normalize_;
   std::mutex mutex_;
   RewardStatistics statistics_;
   std::unordered_map<std::uint32_t, double> running_;  ///< R by agent
-  std::vector<int> places_;
+  std::vector<int> slots_;
   std::vector<double> returns_;  ///< of the batch
 };
 

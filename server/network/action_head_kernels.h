@@ -1,10 +1,10 @@
-// ActionKernels: what action_head_rows.h and ppo_action_loss.h compute, once for each instruction
+// ActionKernels: what action_head_rows.h and policy_loss.h compute, once for each instruction
 // set (action_head_kernels_source.h). Plain structs only: nothing that the linker could merge with
 // code for another processor.
 #pragma once
 
 #include "server/network/action_head_rows.h"
-#include "server/network/ppo_action_loss.h"
+#include "server/network/policy_loss.h"
 #include "shared/compute/dense_kernels.h"
 
 namespace murmurate {
@@ -21,11 +21,13 @@ struct ActionKernels {
   void (*gradient)(const ActionCall& call, const float* d_log_prob, const float* d_entropy,
                    float* d_outputs, float* d_log_deviations);
   /// Adds to all of `sums` but the weight, which is W already.
-  void (*ppo)(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLossSums* sums,
-              float* d_log_prob, float* d_entropy, float* d_values);
+  void (*clipped_policy)(const PolicyLossSettings& settings, const PolicyLossRows& batch,
+                         PolicyLossSums* sums, float* d_log_prob, float* d_entropy,
+                         float* d_values);
   /// The same of PolicyGradientLoss.
-  void (*policy_gradient)(const PpoLossSettings& settings, const PpoActionRows& batch,
-                          PpoLossSums* sums, float* d_log_prob, float* d_entropy, float* d_values);
+  void (*policy_gradient)(const PolicyLossSettings& settings, const PolicyLossRows& batch,
+                          PolicyLossSums* sums, float* d_log_prob, float* d_entropy,
+                          float* d_values);
 };
 
 /// Null when this processor or this build cannot run the set.

@@ -245,11 +245,11 @@ void Gradient(const ActionCall& call, const float* d_log_prob, const float* d_en
 
 /// kLanes rows of a loss: what each gains by its action, and what is the same for every loss.
 struct LossRows {
-  const PpoLossSettings& settings;
-  const PpoActionRows& batch;
+  const PolicyLossSettings& settings;
+  const PolicyLossRows& batch;
   const Rows& rows;
   float scale;
-  PpoLossSums* sums;
+  PolicyLossSums* sums;
   float *d_log_prob, *d_entropy, *d_values;
 
   Vector Load(const float* from) const { return LoadPart(from + rows.first, rows.lanes); }
@@ -278,7 +278,7 @@ struct LossRows {
   }
 };
 
-void PpoRows(const LossRows& loss) {
+void ClippedPolicyRows(const LossRows& loss) {
   const float clip = loss.settings.clip;
   const Vector a = loss.Load(loss.batch.advantage), ratio = Exp(loss.log_ratio());
   const Vector clipped = Clamp(ratio, 1.0f - clip, 1.0f + clip);
@@ -294,7 +294,7 @@ void PolicyGradientRows(const LossRows& loss) {
 }
 
 template <void (*kRows)(const LossRows&)>
-void AllRows(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLossSums* sums,
+void AllRows(const PolicyLossSettings& settings, const PolicyLossRows& batch, PolicyLossSums* sums,
              float* d_log_prob, float* d_entropy, float* d_values) {
   const float scale = sums->weight > 0 ? static_cast<float>(1.0 / sums->weight) : 0.0f;
   for (int row = 0; row < batch.rows; row += kLanes)
@@ -302,7 +302,7 @@ void AllRows(const PpoLossSettings& settings, const PpoActionRows& batch, PpoLos
 }
 
 constexpr ActionKernels MakeActionKernels() {
-  return {Evaluate, Gradient, AllRows<PpoRows>, AllRows<PolicyGradientRows>};
+  return {Evaluate, Gradient, AllRows<ClippedPolicyRows>, AllRows<PolicyGradientRows>};
 }
 
 }  // namespace

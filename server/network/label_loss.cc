@@ -61,8 +61,8 @@ void LabelLoss::CountChoices(const ActionPart& part, const ActionRows& rows, int
   sums->choices += weight * part.count;
 }
 
-void LabelLoss::TakeNumbers(const ActionPart& part, const ActionRows& rows, int row, double weight,
-                            double scale, LabelLossSums* sums, float* d_outputs) const {
+void LabelLoss::AddNumbers(const ActionPart& part, const ActionRows& rows, int row, double weight,
+                           double scale, LabelLossSums* sums, float* d_outputs) const {
   const std::size_t i = static_cast<std::size_t>(row);
   const float* mean = rows.outputs + i * layout_.outputs() + part.first_output;
   const std::int32_t* label = rows.actions + i * layout_.words() + part.first_word;
@@ -84,8 +84,8 @@ void LabelLoss::TakeNumbers(const ActionPart& part, const ActionRows& rows, int 
   sums->distance += weight * distance;
 }
 
-LabelLossSums LabelLoss::Take(const ActionRows& rows, const float* weight, float* d_outputs,
-                              float* d_log_deviations) {
+LabelLossSums LabelLoss::Evaluate(const ActionRows& rows, const float* weight, float* d_outputs,
+                                  float* d_log_deviations) {
   MURMURATE_CHECK(static_cast<std::size_t>(rows.rows) <= log_prob_.size(), "too many rows");
   LabelLossSums sums;
   for (int row = 0; row < rows.rows; ++row) sums.weight += weight[row];
@@ -103,7 +103,7 @@ LabelLossSums LabelLoss::Take(const ActionRows& rows, const float* weight, float
     for (int row = 0; row < rows.rows; ++row) {
       if (weight[row] <= 0.0f) continue;
       if (part.kind == Kind::kContinuous) {
-        TakeNumbers(part, rows, row, weight[row], scale, &sums, d_outputs);
+        AddNumbers(part, rows, row, weight[row], scale, &sums, d_outputs);
       } else {
         CountChoices(part, rows, row, weight[row], &sums);
       }

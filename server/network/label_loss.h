@@ -36,14 +36,14 @@ class LabelLoss {
   /// Writes dL/d outputs [rows][outputs] and, when there are free deviations, dL/d log_deviations;
   /// null d_outputs: the sums alone. Rows of weight 0 add nothing, and get zeros whatever they
   /// hold.
-  LabelLossSums Take(const ActionRows& rows, const float* weight, float* d_outputs,
-                     float* d_log_deviations);
+  LabelLossSums Evaluate(const ActionRows& rows, const float* weight, float* d_outputs,
+                         float* d_log_deviations);
 
  private:
   void CountChoices(const ActionPart& part, const ActionRows& rows, int row, double weight,
                     LabelLossSums* sums) const;
-  void TakeNumbers(const ActionPart& part, const ActionRows& rows, int row, double weight,
-                   double scale, LabelLossSums* sums, float* d_outputs) const;
+  void AddNumbers(const ActionPart& part, const ActionRows& rows, int row, double weight,
+                  double scale, LabelLossSums* sums, float* d_outputs) const;
 
   const ActionLayout layout_;
   const Numbers numbers_;

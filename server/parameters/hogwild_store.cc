@@ -109,7 +109,7 @@ std::uint64_t HogwildStore::VersionBegun(std::uint64_t own) {
 
 std::uint64_t HogwildStore::VersionMade(std::uint64_t /*own*/) { return made_; }
 
-std::unique_ptr<ParameterStore> HogwildStore::Beside() {
+std::unique_ptr<ParameterStore> HogwildStore::SharedReplica() {
   return std::unique_ptr<ParameterStore>(new HogwildStore(shared_));
 }
 

@@ -47,7 +47,7 @@ class HogwildStore : public ParameterStore {
   void Refresh(std::span<float> parameters) override { (void)BeginBatch(parameters); }
   std::uint64_t VersionBegun(std::uint64_t own) override;
   std::uint64_t VersionMade(std::uint64_t own) override;
-  std::unique_ptr<ParameterStore> Beside() override;
+  std::unique_ptr<ParameterStore> SharedReplica() override;
 
   /// The steps of all threads, as Sgd saves its own.
   void Save(const StateWriter& writer) const override;

@@ -57,7 +57,7 @@ class ParameterStore {
 
   /// Before the first batch: the store of another learner that steps the same parameters on a
   /// thread of its own; null where there can be none.
-  virtual std::unique_ptr<ParameterStore> Beside() { return nullptr; }
+  virtual std::unique_ptr<ParameterStore> SharedReplica() { return nullptr; }
 
   virtual void Save(const StateWriter& writer) const = 0;
   virtual Status Load(const StateReader& reader) = 0;

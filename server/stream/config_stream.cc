@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "server/learn/algorithms.h"
 #include "server/schema/config_rules.h"
 #include "server/schema/model_words.h"
 #include "server/stream/config_stream_keys.h"
@@ -47,21 +48,22 @@ std::vector<Demand> DemandsOf(const StreamKeys& keys) {
   const std::int64_t length = RecursOf(keys) ? keys.Integer("window") : 1;
   const std::int64_t steps = length * keys.Integer("max_batch");
   const ConfigValue unset;
-  std::vector<Demand> demands{{"model", "layers", LayersOf(keys), "model"},
-                              {"model", "recurrent", unset, "model"},
-                              {"model", "trunk", std::string("mlp"), "model"},
-                              {"model", "inputs", Strings{}, "model"},
-                              {"model", "frame_stack", std::int64_t{1}, "window"},
-                              {"model", "separate_value", false, ""},
-                              {"model", "squashed", false, ""},
-                              {"model", "state_dependent_deviation", false, ""},
-                              {"model", "normalize_observation", false, "normalize_over"},
-                              {"algorithm", "name", std::string("supervised"), ""},
-                              {"algorithm", "trajectory_length", length, "window"},
-                              {"algorithm", "batch_steps", steps, "max_batch"},
-                              {"algorithm", "minibatch", steps, "max_batch"},
-                              {"algorithm", "epochs", std::int64_t{1}, ""},
-                              {"algorithm", "burn_in", std::int64_t{0}, ""}};
+  std::vector<Demand> demands{
+      {"model", "layers", LayersOf(keys), "model"},
+      {"model", "recurrent", unset, "model"},
+      {"model", "trunk", std::string("mlp"), "model"},
+      {"model", "inputs", Strings{}, "model"},
+      {"model", "frame_stack", std::int64_t{1}, "window"},
+      {"model", "separate_value", false, ""},
+      {"model", "squashed", false, ""},
+      {"model", "state_dependent_deviation", false, ""},
+      {"model", "normalize_observation", false, "normalize_over"},
+      {"algorithm", "name", FirstAlgorithm(&AlgorithmKind::leaves_unknown).name, ""},
+      {"algorithm", "trajectory_length", length, "window"},
+      {"algorithm", "batch_steps", steps, "max_batch"},
+      {"algorithm", "minibatch", steps, "max_batch"},
+      {"algorithm", "epochs", std::int64_t{1}, ""},
+      {"algorithm", "burn_in", std::int64_t{0}, ""}};
   if (!RecursOf(keys)) demands.push_back({"model", "keep_bias", unset, "model"});
   if (keys.Given("learning_rate"))
     demands.push_back(

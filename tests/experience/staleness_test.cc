@@ -37,13 +37,13 @@ TEST(Staleness, MailHoldsTheAgesOfWhatSomebodysActorPlayed) {
   batch[4].steps = 0;
   mail.Post(batch, 10);
   std::vector<StalenessMail::Age> ages;
-  mail.Take(&ages);
+  mail.Collect(&ages);
   ASSERT_EQ(ages.size(), 2u);
   EXPECT_EQ(ages[0].sender, 7u);
   EXPECT_EQ(ages[0].versions, 1u);
   EXPECT_EQ(ages[1].sender, 8u);
   EXPECT_EQ(ages[1].versions, 0u);
-  mail.Take(&ages);
+  mail.Collect(&ages);
   EXPECT_TRUE(ages.empty());
 }
 

@@ -27,22 +27,73 @@ TEST(TrainingBatch, PadsAShortTrajectoryWithRowsOfWeightZero) {
   EXPECT_EQ(batch.next_observation[2], 9);
 }
 
-TEST(TrainingBatch, BytesForIsWhatItsColumnsTake) {
+TEST(TrainingBatch, BytesForIsWhatItTakes) {
   const PolicyAndValue plain{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
   PolicyAndValue stacked = plain;
   stacked.encoders = {InputEncoder{.input = "", .stack = 4, .layers = {}}};
   for (const PolicyAndValue& spec : {plain, stacked}) {
     const TrajectoryLayout layout(spec, 24);
     const TrainingBatch batch(layout, 3);
-    const std::size_t words = batch.observation.size() + batch.action.size() +
-                              batch.log_prob.size() + batch.reward.size() + batch.weight.size() +
-                              batch.state0.size() + batch.frames0.size() +
-                              batch.next_observation.size() + batch.final_observation.size();
     EXPECT_EQ(TrainingBatch::BytesFor(layout, 3),
-              4 * words + batch.flags.size() + batch.mask.size() +
-                  batch.trajectories.capacity() * sizeof(BatchTrajectory) +
-                  batch.final_row.capacity() * 4 + batch.episodes.capacity() * 16);
+              batch.block().size() + batch.trajectories.capacity() * sizeof(BatchTrajectory) +
+                  batch.episodes.capacity() * sizeof(EpisodeRecord));
   }
+}
+
+/// What a device gives; it counts what is out.
+class CountingMemory : public BatchMemory {
+ public:
+  std::byte* Allocate(std::size_t bytes) override {
+    out += bytes;
+    return PlainBatchMemory().Allocate(bytes);
+  }
+  void Free(std::byte* block, std::size_t bytes) override {
+    out -= bytes;
+    PlainBatchMemory().Free(block, bytes);
+  }
+  std::size_t out = 0;
+};
+
+TEST(TrainingBatch, ItsColumnsLieOneAfterTheOtherOnBordersOfOneBlockOfItsMemory) {
+  ModelSpec spec{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
+  spec.encoders = {InputEncoder{.input = "", .stack = 4, .layers = {}}};
+  CountingMemory memory;
+  {
+    const TrainingBatch batch(TrajectoryLayout(spec, 24), 3, memory);
+    EXPECT_EQ(memory.out, batch.block().size());
+    std::size_t end = 0;
+    const auto expect = [&](auto column, std::size_t count) {
+      EXPECT_EQ(column.size(), count);
+      const auto bytes = std::as_bytes(column);
+      const auto first = static_cast<std::size_t>(bytes.data() - batch.block().data());
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % BatchMemory::kBorder, 0u);
+      EXPECT_GE(first, end);
+      EXPECT_LT(first - end, BatchMemory::kBorder);
+      end = first + bytes.size();
+    };
+    const std::size_t rows = 3 * 24;
+    expect(batch.observation, rows * 5);
+    expect(batch.action, rows);
+    expect(batch.log_prob, rows);
+    expect(batch.reward, rows);
+    expect(batch.flags, rows);
+    expect(batch.weight, rows);
+    expect(batch.mask, rows * 3);
+    expect(batch.state0, 0);
+    expect(batch.frames0, 3 * 3 * 5);
+    expect(batch.next_observation, 3 * 5);
+    expect(batch.final_observation, 3 * 5 * static_cast<std::size_t>(batch.layout.max_finals));
+    EXPECT_TRUE(batch.final_row.empty());
+    EXPECT_LE(end + 3 * 4 * static_cast<std::size_t>(batch.layout.max_finals),
+              batch.block().size());
+  }
+  EXPECT_EQ(memory.out, 0u);
+}
+
+TEST(TrainingBatch, LargeBlocksOfPlainMemoryBeginWhereAHugePageMay) {
+  std::byte* const block = PlainBatchMemory().Allocate(BatchMemory::kHugePage + 256);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % BatchMemory::kHugePage, 0u);
+  PlainBatchMemory().Free(block, BatchMemory::kHugePage + 256);
 }
 
 TEST(TrainingBatch, KeepsTheRowOfEachFinalObservation) {
@@ -57,7 +108,8 @@ TEST(TrainingBatch, KeepsTheRowOfEachFinalObservation) {
 }
 
 TEST(TrainingBatch, SortsByAgentAndFirstStepWithAllColumns) {
-  TrainingBatch batch(SampleLayout(), 3);
+  CountingMemory memory;
+  TrainingBatch batch(SampleLayout(), 3, memory);
   SampleTrajectory second(3, 20), third(4, 30), first(4, 10);
   second.agent = third.agent = 1;
   third.first_step = 3;
@@ -65,6 +117,7 @@ TEST(TrainingBatch, SortsByAgentAndFirstStepWithAllColumns) {
   third.final_observation = {7, 8};
   for (const SampleTrajectory* t : {&third, &second, &first}) batch.Add(t->View());
   batch.Sort();
+  EXPECT_EQ(memory.out, batch.block().size());
   EXPECT_EQ(batch.observation[0], 10);
   EXPECT_EQ(batch.observation[4 * 2], 20);
   EXPECT_EQ(batch.observation[8 * 2], 30);

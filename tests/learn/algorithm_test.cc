@@ -1,9 +1,8 @@
-#include "server/learn/algorithm.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 
+#include "server/learn/algorithms.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/learn/example_batches.h"
@@ -32,7 +31,7 @@ class LinearAlgorithmTest : public testing::Test {
 };
 
 TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
-  Algorithm ppo(spec_, settings_, 1);
+  PlannedAlgorithm ppo(spec_, settings_, 1);
   const ParameterLayout& layout = ppo.layout();
   std::vector<float> parameters(layout.total, 0.0f), gradient(layout.trained_count());
   parameters[layout.Find("value.head.weight").offset] = 2.0f;
@@ -54,7 +53,7 @@ TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
   TrainingBatch batch(TrajectoryLayout(spec_.spaces, 4), 1);
   batch.Add(view);
 
-  ppo.TakeUp(parameters, batch, 0);
+  ppo.Prepare(parameters, batch);
   ASSERT_TRUE(ppo.NextGradient(parameters, gradient));
 
   // errors: 1 + 0.5 * 4 - 2 = 1; 0 - 4 = -4; 2 + 0.5 * 2 + 2 = 5.
@@ -78,9 +77,7 @@ TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
   EXPECT_NEAR(gradient[layout.Find("value.head.bias").offset], value_bias, 1e-6);
 
   EXPECT_FALSE(ppo.NextGradient(parameters, gradient)) << "one epoch of one minibatch";
-  LearnReport report;
-  ppo.Report(&report);
-  EXPECT_NEAR(report.entropy, std::log(2.0), 1e-6);
+  EXPECT_NEAR(ppo.Report().entropy, std::log(2.0), 1e-6);
 }
 
 TEST_F(LinearAlgorithmTest, EveryEpochVisitsEveryRowOnce) {
@@ -89,16 +86,14 @@ TEST_F(LinearAlgorithmTest, EveryEpochVisitsEveryRowOnce) {
   settings_.minibatch = 5;
   settings_.epochs = 3;
   spec_.spaces.observation = Box({3});
-  Algorithm ppo(spec_, settings_, 1);
+  PlannedAlgorithm ppo(spec_, settings_, 1);
   std::vector<float> parameters(ppo.layout().total, 0.0f), gradient(ppo.layout().trained_count());
   const TrainingBatch batch = MakeBatch({{0, 1, 8}, {1, 1, 8}, {2, 1, 6}});
-  ppo.TakeUp(parameters, batch, 0);
+  ppo.Prepare(parameters, batch);
   int minibatches = 0;
   while (ppo.NextGradient(parameters, gradient)) ++minibatches;
   EXPECT_EQ(minibatches, 3 * 5);  // 22 rows: five pieces of four or five
-  LearnReport report;
-  ppo.Report(&report);
-  EXPECT_NEAR(report.entropy, std::log(2.0), 1e-6);
+  EXPECT_NEAR(ppo.Report().entropy, std::log(2.0), 1e-6);
 }
 
 }  // namespace

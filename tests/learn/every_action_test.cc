@@ -69,7 +69,7 @@ class Bandit {
  private:
   void Play(ActSettings::Mode mode) {
     const ActionLayout& layout = head_.layout();
-    const auto snapshot = learner_.TakeSnapshot();
+    const auto snapshot = learner_.MakeSnapshot();
     const std::span<const float> parameters = snapshot->parameters;
     context_.resize(kRows);
     for (float& x : context_) x = 2 * random_.Uniform() - 1;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "server/learn/algorithms.h"
+#include "server/learn/batch_planner.h"
 #include "server/learn/learner.h"
 #include "shared/core/random.h"
 #include "shared/model/policy_and_value.h"
@@ -81,6 +83,46 @@ struct ExampleTrajectory {
   std::vector<EpisodeRecord> episodes;
 };
 
+/// An algorithm with plans of its own, run as a trainer runs it.
+class PlannedAlgorithm {
+ public:
+  PlannedAlgorithm(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed)
+      : kind_(*settings.kind),
+        rates_(Rates::Of(settings)),
+        planner_(spec, settings, seed),
+        algorithm_(kind_.make(spec, settings)) {}
+
+  void Prepare(std::span<const float> parameters, const TrainingBatch& batch) {
+    PrepareWith(planner_.Plan(batch, rates_, 0), parameters, batch);
+  }
+  void PrepareWith(const BatchPlan& plan, std::span<const float> parameters,
+                   const TrainingBatch& batch) {
+    plan_ = &plan;
+    algorithm_->Prepare(parameters, batch, plan);
+    begun_ = 0;
+  }
+  bool NextGradient(std::span<const float> parameters, std::span<float> gradient) {
+    return begun_ < plan_->updates.size() && algorithm_->Gradient(begun_++, parameters, gradient);
+  }
+  void Score(std::span<const float> parameters) {
+    while (begun_ < plan_->updates.size()) algorithm_->Score(begun_++, parameters);
+  }
+  LearnReport Report() const {
+    LearnReport report;
+    ReportMetrics(kind_, algorithm_->sums(), &report);
+    return report;
+  }
+  const ParameterLayout& layout() const { return algorithm_->layout(); }
+
+ private:
+  const AlgorithmKind& kind_;
+  const Rates rates_;
+  BatchPlanner planner_;
+  const std::unique_ptr<Algorithm> algorithm_;
+  const BatchPlan* plan_ = nullptr;
+  std::size_t begun_ = 0;
+};
+
 inline TrainingBatch EmptyBatch() {
   return TrainingBatch(TrajectoryLayout(ExampleSpec().spaces, ExamplePpo().trajectory_length), 4);
 }
@@ -97,7 +139,7 @@ inline TrainingBatch FullBatch(std::uint64_t a, std::uint64_t b, std::uint64_t c
 }
 
 inline std::vector<float> ParametersOf(const Learner& learner) {
-  const auto snapshot = learner.TakeSnapshot();
+  const auto snapshot = learner.MakeSnapshot();
   return {snapshot->parameters.begin(), snapshot->parameters.end()};
 }
 

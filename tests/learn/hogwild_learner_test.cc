@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "server/learn/learn_loop.h"
+#include "server/learn/reward_scale.h"
 #include "server/parameters/hogwild_store.h"
 #include "tests/learn/example_batches.h"
 
@@ -52,7 +53,7 @@ TEST(HogwildLearner, OneThreadHasTheBitsOfALocalStoreWithSgd) {
 }
 
 TEST(HogwildLearner, OneBesideAnotherGoesOnFromWhatThatHasLearned) {
-  const auto first = Hogwild(2), second = first->Beside(9);
+  const auto first = Hogwild(2), second = first->SharedReplica(9);
   EXPECT_EQ(ParametersOf(*second), ParametersOf(*first));
   const auto beginning = ParametersOf(*first);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
@@ -76,7 +77,7 @@ TEST(HogwildLearner, OneBesideAnotherGoesOnFromWhatThatHasLearned) {
 }
 
 TEST(HogwildLearner, WhatOneKnowsOfRewardsBothKnow) {
-  const auto first = Hogwild(2, false, true), second = first->Beside(9);
+  const auto first = Hogwild(2, false, true), second = first->SharedReplica(9);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
   first->Learn(batch, 0);
   EXPECT_EQ(second->reward_statistics().count, 32.0);
@@ -86,14 +87,14 @@ TEST(HogwildLearner, WhatOneKnowsOfRewardsBothKnow) {
 }
 
 TEST(HogwildLearner, OneThatIsLoadedAndTheOnesBesideItGoOnFromThere) {
-  const auto first = Hogwild(2), second = first->Beside(9);
+  const auto first = Hogwild(2), second = first->SharedReplica(9);
   TrainingBatch batch = FullBatch(1, 1, 1, 1), after = FullBatch(2, 2, 2, 2);
   first->Learn(batch, 0);
   second->Learn(after, 0);
-  const auto newest = second->TakeSnapshot();
+  const auto newest = second->MakeSnapshot();
   const auto again = Hogwild(2);
   ASSERT_TRUE(again->Load(newest->version, newest->parameters, StateOf(*first)).ok());
-  const auto beside = again->Beside(11);
+  const auto beside = again->SharedReplica(11);
   EXPECT_EQ(beside->version(), 3u);
   EXPECT_EQ(ParametersOf(*beside), ParametersOf(*second));
   TrainingBatch next = FullBatch(3, 3, 3, 3);
@@ -111,7 +112,7 @@ class HogwildLoops : public testing::TestWithParam<bool> {
   void Start() {
     auto first = Hogwild(kThreads, GetParam());
     for (int i = 1; i < kThreads; ++i)
-      learners_.push_back(first->Beside(static_cast<std::uint64_t>(i) + 50));
+      learners_.push_back(first->SharedReplica(static_cast<std::uint64_t>(i) + 50));
     learners_.insert(learners_.begin(), std::move(first));
     for (auto& learner : learners_)
       loops_.push_back(std::make_unique<LearnLoop>(channel_, std::move(learner), Callbacks(),

@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "server/learn/algorithms.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
@@ -141,7 +142,7 @@ void LaggedActors::Play(TrainingBatch* batch) {
 TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t seed) {
   TrainingOutcome outcome;
   outcome.spec = PolicyAndValue{CartPoleSpaces(), settings.trunk, settings.separate_value,
-                  settings.normalize_observation};
+                                settings.normalize_observation};
   Learner learner(outcome.spec, settings.algorithm, DeriveSeed(seed, 0));
   LaggedActors actors(outcome.spec, settings, DeriveSeed(seed, 1));
   TrainingBatch batch(TrajectoryLayout(outcome.spec.spaces, settings.algorithm.trajectory_length),
@@ -149,7 +150,7 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
   RolloutMean rollout;
   while (!outcome.solved && outcome.steps < settings.max_steps) {
     const double start = Now();
-    actors.Receive(*learner.TakeSnapshot());
+    actors.Receive(*learner.MakeSnapshot());
     batch.Clear();
     actors.Play(&batch);
     const double played = Now();
@@ -160,7 +161,7 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
     outcome.learn_seconds += Now() - played;
     outcome.solved = rollout.Reached(settings.stop_at_return);
   }
-  outcome.snapshot = learner.TakeSnapshot();
+  outcome.snapshot = learner.MakeSnapshot();
   return outcome;
 }
 
@@ -201,7 +202,7 @@ InProcessSettings CartPoleSettings() {
 InProcessSettings CartPoleImpalaSettings() {
   InProcessSettings settings;
   AlgorithmSettings& impala = settings.algorithm;
-  impala.name = AlgorithmName::kImpala;
+  impala.kind = AlgorithmNamed("impala");
   impala.trajectory_length = 32;
   impala.batch_steps = impala.minibatch = 256;
   impala.epochs = 1;
@@ -217,7 +218,7 @@ InProcessSettings CartPoleImpalaSettings() {
 InProcessSettings CartPoleA2cSettings() {
   InProcessSettings settings = CartPoleImpalaSettings();
   AlgorithmSettings& a2c = settings.algorithm;
-  a2c.name = AlgorithmName::kA2c;
+  a2c.kind = AlgorithmNamed("a2c");
   a2c.staleness = StalenessPolicy::kBlock;
   a2c.max_staleness = 0;
   a2c.trajectory_length = 16;

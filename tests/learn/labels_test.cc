@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "server/learn/algorithm.h"
+#include "server/learn/algorithms.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/learn/example_batches.h"
@@ -13,9 +13,9 @@ namespace {
 
 using Samples = TrainingBatch::Samples;
 
-AlgorithmSettings Labels(AlgorithmName name = AlgorithmName::kSupervised) {
+AlgorithmSettings Labels(const AlgorithmKind* kind = AlgorithmNamed("supervised")) {
   AlgorithmSettings settings = ExamplePpo();
-  settings.name = name;
+  settings.kind = kind;
   return settings;
 }
 
@@ -38,8 +38,8 @@ PolicyAndValue OneTrunk() {
 }
 
 TEST(LabelsTest, ALearnerComesToKnowTheLabels) {
-  for (const AlgorithmName name : {AlgorithmName::kSupervised, AlgorithmName::kBc}) {
-    Learner learner(OneTrunk(), Labels(name), 5);
+  for (const AlgorithmKind* kind : {AlgorithmNamed("supervised"), AlgorithmNamed("bc")}) {
+    Learner learner(OneTrunk(), Labels(kind), 5);
     LearnReport report;
     for (std::uint32_t i = 0; i < 60; ++i) {
       TrainingBatch batch = Separable(i);
@@ -99,7 +99,7 @@ TEST(LabelsTest, WhatIsLearnedAfterAScoreIsWhatWouldHaveBeenLearnedWithoutIt) {
 }
 
 TEST(LabelsTest, NoVersionIsTooOldAndNoneTooNew) {
-  Learner learner(OneTrunk(), Labels(AlgorithmName::kBc), 5);
+  Learner learner(OneTrunk(), Labels(AlgorithmNamed("bc")), 5);
   for (const std::uint64_t version : {0, 1, 99}) {
     TrainingBatch batch = Separable(0, version);
     const LearnReport report = learner.Learn(batch, 0);
@@ -111,7 +111,7 @@ TEST(LabelsTest, NoVersionIsTooOldAndNoneTooNew) {
 // Rewards, returns and log-probabilities of whoever played are not looked at.
 TEST(LabelsTest, OnlyObservationsAndActionsMatter) {
   const auto learned = [](float reward, float log_prob) {
-    Learner learner(OneTrunk(), Labels(AlgorithmName::kBc), 5);
+    Learner learner(OneTrunk(), Labels(AlgorithmNamed("bc")), 5);
     TrainingBatch batch = Separable(3);
     std::fill(batch.reward.begin(), batch.reward.end(), reward);
     std::fill(batch.log_prob.begin(), batch.log_prob.end(), log_prob);
@@ -122,22 +122,21 @@ TEST(LabelsTest, OnlyObservationsAndActionsMatter) {
 }
 
 /// The loss of the parameters, as a held-out batch is scored.
-double ScoreOf(Algorithm& algorithm, std::span<const float> parameters, TrainingBatch& batch) {
+double ScoreOf(PlannedAlgorithm& algorithm, std::span<const float> parameters,
+               TrainingBatch& batch) {
   batch.samples = Samples::kHeldOut;
-  algorithm.TakeUp(parameters, batch, 0);
+  algorithm.Prepare(parameters, batch);
   algorithm.Score(parameters);
-  LearnReport report;
-  algorithm.Report(&report);
-  return report.eval_loss;
+  return algorithm.Report().eval_loss;
 }
 
 TEST(LabelsTest, TheGradientIsTheFiniteDifferenceOfTheScore) {
-  for (const AlgorithmName name : {AlgorithmName::kSupervised, AlgorithmName::kBc}) {
+  for (const AlgorithmKind* kind : {AlgorithmNamed("supervised"), AlgorithmNamed("bc")}) {
     PolicyAndValue spec = OneTrunk();
     spec.spaces.action = Dict({{"pick", Discrete(3)}, {"turn", Box({2})}});
-    AlgorithmSettings settings = Labels(name);
+    AlgorithmSettings settings = Labels(kind);
     settings.minibatch = 32;
-    Algorithm algorithm(spec, settings, 1);
+    PlannedAlgorithm algorithm(spec, settings, 1);
     std::vector<float> parameters(algorithm.layout().total);
     InitializeParameters(spec, 3, parameters, Initializer::kXavier);
     TrainingBatch batch(TrajectoryLayout(spec, settings.trajectory_length), 4);
@@ -153,7 +152,7 @@ TEST(LabelsTest, TheGradientIsTheFiniteDifferenceOfTheScore) {
       ASSERT_TRUE(batch.Add(view));
     }
     std::vector<float> gradient(algorithm.layout().trained_count());
-    algorithm.TakeUp(parameters, batch, 0);
+    algorithm.Prepare(parameters, batch);
     ASSERT_TRUE(algorithm.NextGradient(parameters, gradient));
     for (std::size_t i = 0; i < gradient.size(); i += 3) {
       const float kept = parameters[i], step = 1e-2f;
@@ -169,13 +168,13 @@ TEST(LabelsTest, TheGradientIsTheFiniteDifferenceOfTheScore) {
 
 TEST(LabelsTest, LearningAllocatesNothing) {
   PolicyAndValue spec = OneTrunk();
-  Algorithm algorithm(spec, Labels(), 1);
+  PlannedAlgorithm algorithm(spec, Labels(), 1);
   std::vector<float> parameters(algorithm.layout().total);
   InitializeParameters(spec, 3, parameters);
   std::vector<float> gradient(algorithm.layout().trained_count());
   TrainingBatch batch = Separable(0);
   const std::uint64_t before = Allocations();
-  algorithm.TakeUp(parameters, batch, 0);
+  algorithm.Prepare(parameters, batch);
   while (algorithm.NextGradient(parameters, gradient)) continue;
   EXPECT_EQ(Allocations(), before);
 }

@@ -36,19 +36,19 @@ class LearnTurnsTest : public testing::Test {
 
 TEST_F(LearnTurnsTest, BatchesAreTakenInTheirOrderByWhoeverComes) {
   EXPECT_EQ(channel_.batches, 5);
-  EXPECT_EQ(turns_.Take(channel_, kNow), nullptr);
+  EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
   Fill(1);
   Fill(2);
-  EXPECT_EQ(NumberOf(*turns_.Take(channel_, kNow)), 1u);
-  EXPECT_EQ(NumberOf(*turns_.Take(channel_, kNow)), 2u);
-  EXPECT_EQ(turns_.Take(channel_, kNow), nullptr);
+  EXPECT_EQ(NumberOf(*turns_.Next(channel_, kNow)), 1u);
+  EXPECT_EQ(NumberOf(*turns_.Next(channel_, kNow)), 2u);
+  EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
 }
 
 TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
   Fill(1);
   Fill(2);
   Fill(3);
-  const auto first = turns_.Take(channel_, kNow), second = turns_.Take(channel_, kNow);
+  const auto first = turns_.Next(channel_, kNow), second = turns_.Next(channel_, kNow);
   std::atomic<bool> second_done = false, alone = false;
   std::thread border([&] {
     turns_.Alone(false, [&] {
@@ -62,7 +62,7 @@ TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
   std::atomic<bool> asked = false;
   std::thread next([&] {
     asked = true;
-    const auto third = turns_.Take(channel_, kSoon);
+    const auto third = turns_.Next(channel_, kSoon);
     EXPECT_EQ(NumberOf(*third), 3u);
     turns_.Done(false);
   });
@@ -78,14 +78,14 @@ TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
 
 TEST_F(LearnTurnsTest, AfterTheEndNothingIsTakenThoughSomebodyWaitedForIt) {
   Fill(1);
-  const auto first = turns_.Take(channel_, kNow);
+  const auto first = turns_.Next(channel_, kNow);
   std::thread waiting;
   turns_.Alone(false, [&] {
     Fill(2);
     std::atomic<bool> asked = false;
     waiting = std::thread([&] {
       asked = true;
-      EXPECT_EQ(turns_.Take(channel_, kSoon), nullptr);
+      EXPECT_EQ(turns_.Next(channel_, kSoon), nullptr);
     });
     while (!asked) std::this_thread::yield();
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
@@ -95,14 +95,14 @@ TEST_F(LearnTurnsTest, AfterTheEndNothingIsTakenThoughSomebodyWaitedForIt) {
   });
   turns_.Done(false);
   waiting.join();
-  EXPECT_EQ(turns_.Take(channel_, kNow), nullptr);
+  EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
   EXPECT_EQ(channel_.ready.size(), 1u);
 }
 
 TEST_F(LearnTurnsTest, TwoThatWantToBeAloneComeOneAfterTheOther) {
   Fill(1);
   Fill(2);
-  const auto first = turns_.Take(channel_, kNow), second = turns_.Take(channel_, kNow);
+  const auto first = turns_.Next(channel_, kNow), second = turns_.Next(channel_, kNow);
   std::atomic<int> inside = 0, visits = 0;
   const auto visit = [&] {
     EXPECT_EQ(++inside, 1);
@@ -128,7 +128,7 @@ TEST_F(LearnTurnsTest, AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt)
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       while (done < kBatches) {
-        auto batch = turns_.Take(channel_, std::chrono::milliseconds(1));
+        auto batch = turns_.Next(channel_, std::chrono::milliseconds(1));
         if (!batch) continue;
         const bool held_out = batch->samples == TrainingBatch::Samples::kHeldOut;
         const std::uint32_t number = NumberOf(*batch);

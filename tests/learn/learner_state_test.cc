@@ -106,7 +106,7 @@ class LearnerState : public testing::TestWithParam<Case> {
     return state;
   }
   static Status Resume(const Learner& from, Learner* into) {
-    const auto snapshot = from.TakeSnapshot();
+    const auto snapshot = from.MakeSnapshot();
     return into->Load(snapshot->version, snapshot->parameters, StateOf(from));
   }
 };
@@ -129,7 +129,7 @@ TEST_P(LearnerState, WithoutAnyOneOfItsSectionsItIsRefused) {
   Learner saved(spec, settings, 5);
   Train(&saved, 0, 2);
   const SavedState whole = StateOf(saved);
-  const auto snapshot = saved.TakeSnapshot();
+  const auto snapshot = saved.MakeSnapshot();
   const auto refused = [&](auto SavedState::*map, const std::string& key) {
     SavedState state = whole;
     (state.*map).erase(key);
@@ -148,7 +148,7 @@ TEST(LearnerStateTest, AnotherModelsParametersAreRefused) {
   Learner small(ExampleSpec(), ExamplePpo(), 5), large(Recurrent(), ExamplePpo(), 5);
   SavedState state;
   small.Save(&state);
-  const auto snapshot = small.TakeSnapshot();
+  const auto snapshot = small.MakeSnapshot();
   const Status status = large.Load(1, snapshot->parameters, state);
   EXPECT_EQ(status.code(), StatusCode::kInvalidData);
   EXPECT_NE(status.message().find("parameters"), std::string::npos);

@@ -5,7 +5,8 @@
 
 #include <array>
 
-#include "server/compute/losses.h"
+#include "server/learn/reward_scale.h"
+#include "server/network/action_head_rows.h"
 #include "server/network/actor_critic.h"
 #include "shared/inference/policy.h"
 #include "shared/model/parameter_layout.h"
@@ -21,7 +22,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 TEST(LearnerTest, TheFirstVersionIsOneAndEachBatchMakesTheNext) {
   Learner learner(ExampleSpec(), ExamplePpo(), 1);
   EXPECT_EQ(learner.version(), 1u);
-  EXPECT_EQ(learner.TakeSnapshot()->version, 1u);
+  EXPECT_EQ(learner.MakeSnapshot()->version, 1u);
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
   const LearnReport report = learner.Learn(batch, 32);
   EXPECT_EQ(report.version, 2u);
@@ -52,7 +53,7 @@ TEST(LearnerTest, BeginsAsItIsTold) {
 
 TEST(LearnerTest, ASnapshotNeverChanges) {
   Learner learner(ExampleSpec(), ExamplePpo(), 1);
-  const auto before = learner.TakeSnapshot();
+  const auto before = learner.MakeSnapshot();
   const std::vector<float> copy(before->parameters.begin(), before->parameters.end());
   TrainingBatch batch = FullBatch(1, 1, 1, 1);
   (void)learner.Learn(batch, 32);
@@ -304,7 +305,7 @@ TEST(LearnerTest, NothingIsAllocatedWhileItLearns) {
   several.normalize_reward = true;
   several.threads = 2;
   AlgorithmSettings one_pass = several;
-  one_pass.name = AlgorithmName::kImpala;
+  one_pass.kind = AlgorithmNamed("impala");
   one_pass.optimizer = OptimizerSettings::Name::kRmsProp;
   one_pass.minibatch = one_pass.batch_steps;
   one_pass.epochs = 1;
@@ -332,7 +333,7 @@ TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
       TrainingBatch batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
       (void)learner.Learn(batch, 32);
     }
-    const auto snapshot = learner.TakeSnapshot();
+    const auto snapshot = learner.MakeSnapshot();
     const ParameterLayout layout(spec);
     const auto part = [&](const SectionRange& range) {
       return std::span<const float>(snapshot->parameters).subspan(range.offset, range.count);
@@ -354,7 +355,8 @@ TEST(LearnerTest, FreshExperienceHasTheRatioOne) {
     }
     network.Forward(snapshot->parameters, batch.observation.data(), 32, logits.data(),
                     values.data());
-    LogProbabilities(32, 2, logits.data(), actions.data(), log_prob.data());
+    const ActionRows rows{32, logits.data(), nullptr, actions.data(), nullptr};
+    ActionHeadRows(ActionLayout(Discrete(2))).Evaluate(rows, log_prob.data(), nullptr);
     for (int row = 0; row < 32; ++row) {
       EXPECT_NEAR(std::exp(log_prob[row] - played[row]), 1.0, 1e-5) << row << " " << normalize;
     }

@@ -52,7 +52,7 @@ class MemoryGame {
 
   /// Plays and learns one batch; `answers_` right of all asked are counted.
   LearnReport Train() {
-    const auto snapshot = learner_.TakeSnapshot();
+    const auto snapshot = learner_.MakeSnapshot();
     Begin();
     for (int step = 0; step < kLength; ++step) Step(snapshot->parameters);
     TrainingBatch batch(layout_, kAgents);

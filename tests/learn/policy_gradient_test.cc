@@ -6,9 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "server/learn/algorithm.h"
+#include "server/learn/algorithms.h"
 #include "server/learn/returns.h"
 #include "server/network/action_head_rows.h"
+#include "server/network/policy_loss.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
 #include "shared/trajectory/trajectory.h"
@@ -107,7 +108,7 @@ TEST_P(TorchVtraceTest, ReturnsAndLossGradientsAreThoseOfTorch) {
   const ActionRows rows{n, logits.data(), nullptr, action.data(), nullptr};
   head.Evaluate(rows, log_prob.data(), entropy.data());
   std::vector<float> d_log_prob(n), d_entropy(n), d_values(n), d_logits(3 * n);
-  const PpoLossSums sums = PolicyGradientLoss(
+  const PolicyLossSums sums = PolicyGradientLoss(
       {.entropy = static_cast<float>(s[5]), .value_weight = static_cast<float>(s[6])},
       {n, log_prob.data(), entropy.data(), value.data(), torch.Floats("behaviour_log_prob").data(),
        advantage.data(), target.data(), weight.data()},
@@ -127,11 +128,11 @@ INSTANTIATE_TEST_SUITE_P(, TorchVtraceTest,
 class LinearPolicyGradientTest : public testing::Test {
  protected:
   /// The gradients of the policy's second bias and the critic's bias.
-  std::array<double, 2> Biases(AlgorithmName name, StalenessPolicy staleness) {
+  std::array<double, 2> Biases(const AlgorithmKind* kind, StalenessPolicy staleness) {
     const PolicyAndValue spec{
         .spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
     AlgorithmSettings settings;
-    settings.name = name;
+    settings.kind = kind;
     settings.staleness = staleness;
     settings.trajectory_length = settings.batch_steps = settings.minibatch = 4;
     settings.epochs = 1;
@@ -139,13 +140,13 @@ class LinearPolicyGradientTest : public testing::Test {
     settings.lambda = 0.8;
     settings.value_weight = 0.25;
     settings.normalize_advantage = false;
-    Algorithm algorithm(spec, settings, 1);
+    PlannedAlgorithm algorithm(spec, settings, 1);
     const ParameterLayout& layout = algorithm.layout();
     std::vector<float> parameters(layout.total), gradient(layout.trained_count());
     parameters[layout.Find("value.head.weight").offset] = 2.0f;
     TrainingBatch batch(TrajectoryLayout(spec.spaces, 4), 1);
     batch.Add(view());
-    algorithm.TakeUp(parameters, batch, 0);
+    algorithm.Prepare(parameters, batch);
     EXPECT_TRUE(algorithm.NextGradient(parameters, gradient));
     std::vector<float> untouched = gradient;
     EXPECT_FALSE(algorithm.NextGradient(parameters, untouched)) << "one pass";
@@ -179,21 +180,21 @@ class LinearPolicyGradientTest : public testing::Test {
 // By the second logit: -1/3 sum A (1[a = 1] - 1/2) = -1/3 (0.3 - 2 + 1.5625).
 // By the critic's bias: 0.25 / 3 sum (V - v) = -0.25 / 3 (-0.6 - 4 + 3.125).
 TEST_F(LinearPolicyGradientTest, ImpalaWeighsTheAdvantageOnce) {
-  const auto [policy, critic] = Biases(AlgorithmName::kImpala, StalenessPolicy::kVtrace);
+  const auto [policy, critic] = Biases(AlgorithmNamed("impala"), StalenessPolicy::kVtrace);
   EXPECT_NEAR(policy, 0.1375 / 3, 1e-6);
   EXPECT_NEAR(critic, 0.25 * 1.475 / 3, 1e-6);
 }
 
 // The same with all ratios 1: A = v - V = -0.6, -4, 5.
 TEST_F(LinearPolicyGradientTest, A2cTakesExperienceForFresh) {
-  const auto [policy, critic] = Biases(AlgorithmName::kA2c, StalenessPolicy::kBlock);
+  const auto [policy, critic] = Biases(AlgorithmNamed("a2c"), StalenessPolicy::kBlock);
   EXPECT_NEAR(policy, -(0.3 - 2 + 2.5) / 3, 1e-6);
   EXPECT_NEAR(critic, -0.25 * 0.4 / 3, 1e-6);
 }
 
 std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings settings, int minibatch) {
   settings.minibatch = minibatch;
-  Algorithm algorithm(spec, settings, 1);
+  PlannedAlgorithm algorithm(spec, settings, 1);
   const std::size_t total = algorithm.layout().total, trained = algorithm.layout().trained_count();
   std::vector<float> parameters(total), gradient(trained), sum(trained);
   InitializeParameters(spec, 5, parameters);
@@ -207,7 +208,7 @@ std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings setting
     view.state0 = state0;
     batch.Add(view);
   }
-  algorithm.TakeUp(parameters, batch, 0);
+  algorithm.Prepare(parameters, batch);
   int minibatches = 0;
   for (; algorithm.NextGradient(parameters, gradient); ++minibatches) {
     for (std::size_t i = 0; i < trained; ++i) sum[i] += gradient[i];
@@ -221,15 +222,15 @@ std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings setting
 /// backward through, and what followed truncations and ends, must not differ from a pass of its
 /// own.
 TEST(OnePassTest, ItsGradientIsTheMeanOfTheMinibatches) {
-  for (const AlgorithmName name :
-       {AlgorithmName::kPpo, AlgorithmName::kImpala, AlgorithmName::kA2c}) {
+  for (const AlgorithmKind* kind :
+       {AlgorithmNamed("ppo"), AlgorithmNamed("impala"), AlgorithmNamed("a2c")}) {
     for (const char* last : {"dense 5", "gru 5", "lstm 5"}) {
       PolicyAndValue spec = ExampleSpec();
       const Activation tanh = Activation::kTanh;
       spec.trunk.push_back(*Layer::Parse(last, &tanh));
       spec.separate_value = !spec.trunk.back().recurrent();
       AlgorithmSettings settings = ExamplePpo();
-      settings.name = name;
+      settings.kind = kind;
       settings.epochs = 1;
       settings.entropy = 0.01;
       const std::vector<float> once = MeanGradient(spec, settings, 32);

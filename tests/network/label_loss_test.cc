@@ -29,7 +29,7 @@ Taken Take(const ActionLayout& layout, Numbers numbers, const ActionRows& rows,
               std::vector<float>(static_cast<std::size_t>(layout.free_deviations()), kNan)};
   LabelLoss loss(layout, numbers, rows.rows);
   taken.sums =
-      loss.Take(rows, weight.data(), taken.d_outputs.data(), taken.d_log_deviations.data());
+      loss.Evaluate(rows, weight.data(), taken.d_outputs.data(), taken.d_log_deviations.data());
   return taken;
 }
 
@@ -219,7 +219,7 @@ TEST(LabelLossTest, AllocatesNothing) {
   LabelLoss loss(labels.layout, Numbers::kLikelihood, labels.rows().rows);
   std::vector<float> d_outputs(labels.outputs.size()), d_deviations(labels.log_deviations.size());
   const std::uint64_t before = Allocations();
-  loss.Take(labels.rows(), labels.weight.data(), d_outputs.data(), d_deviations.data());
+  loss.Evaluate(labels.rows(), labels.weight.data(), d_outputs.data(), d_deviations.data());
   EXPECT_EQ(Allocations(), before);
 }
 

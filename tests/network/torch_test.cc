@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/compute/losses.h"
 #include "server/compute/vector_math.h"
+#include "server/network/action_head_rows.h"
 #include "server/network/actor_critic.h"
+#include "server/network/policy_loss.h"
 #include "shared/inference/policy.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/policy_and_value.h"
@@ -39,15 +40,24 @@ class TorchTest : public testing::TestWithParam<Case> {
     values.resize(rows);
   }
 
-  PpoLossSums Loss(std::vector<float>* d_logits, std::vector<float>* d_values) {
+  PolicyLossSums Loss(std::vector<float>* d_logits, std::vector<float>* d_values) {
     const std::vector<float> s = fixture.Floats("settings");
     d_logits->resize(logits.size());
     d_values->resize(values.size());
-    return PpoLoss({.clip = s[0], .entropy = s[1], .value_weight = s[2]}, rows,
-                   spec.spaces.action.n, logits.data(), values.data(),
-                   fixture.Integers("action").data(), fixture.Floats("behaviour_log_prob").data(),
-                   fixture.Floats("advantage").data(), fixture.Floats("value_target").data(),
-                   fixture.Floats("weight").data(), d_logits->data(), d_values->data());
+    const std::vector<std::int32_t> action = fixture.Integers("action");
+    const ActionHeadRows head{ActionLayout(spec.spaces.action)};
+    const ActionRows batch{rows, logits.data(), nullptr, action.data(), nullptr};
+    std::vector<float> log_prob(values.size()), entropy(log_prob), d_log_prob(log_prob);
+    std::vector<float> d_entropy(log_prob);
+    head.Evaluate(batch, log_prob.data(), entropy.data());
+    const PolicyLossSums sums = ClippedPolicyLoss(
+        {.clip = s[0], .entropy = s[1], .value_weight = s[2]},
+        {rows, log_prob.data(), entropy.data(), values.data(),
+         fixture.Floats("behaviour_log_prob").data(), fixture.Floats("advantage").data(),
+         fixture.Floats("value_target").data(), fixture.Floats("weight").data()},
+        d_log_prob.data(), d_entropy.data(), d_values->data());
+    head.Gradient(batch, d_log_prob.data(), d_entropy.data(), d_logits->data(), nullptr);
+    return sums;
   }
 
   TorchFixture fixture;
@@ -77,7 +87,7 @@ TEST_P(TorchTest, LossGradientsAndOneClippedAdamStepAreTheSame) {
   ActorCritic network(spec, rows + 3);
   network.Forward(parameters, observations.data(), rows, logits.data(), values.data());
   std::vector<float> d_logits, d_values;
-  const PpoLossSums sums = Loss(&d_logits, &d_values);
+  const PolicyLossSums sums = Loss(&d_logits, &d_values);
   ExpectClose(std::vector<double>{sums.weight, sums.policy_loss, sums.value_loss, sums.entropy,
                                   sums.approx_kl, sums.clipped},
               fixture.Doubles("sums"), 1e-5, 1e-5, "sums");

@@ -55,7 +55,7 @@ std::unique_ptr<HogwildStore> First(bool locking = false, double max_grad_norm =
 class HogwildStoreTest : public testing::TestWithParam<bool> {};
 
 TEST_P(HogwildStoreTest, EachSeesTheStepsOfTheOtherAfterItsOwn) {
-  Replica one(First(GetParam())), other(one.store->Beside());
+  Replica one(First(GetParam())), other(one.store->SharedReplica());
   one.block[0] = other.block[0] = 1;
   one.block[1] = other.block[1] = 2;
   ASSERT_TRUE(one.store->BeginBatch(one.block));
@@ -92,7 +92,7 @@ TEST_P(HogwildStoreTest, AGradientThatIsNotFiniteChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Locking, HogwildStoreTest, testing::Bool());
 
 TEST(HogwildStore, VersionsAreCountedOverAllThreads) {
-  Replica one(First()), other(one.store->Beside());
+  Replica one(First()), other(one.store->SharedReplica());
   ASSERT_TRUE(one.store->BeginBatch(one.block));
   EXPECT_EQ(one.store->VersionBegun(7), 7u);
   ASSERT_TRUE(other.store->BeginBatch(other.block));
@@ -107,7 +107,7 @@ TEST(HogwildStore, VersionsAreCountedOverAllThreads) {
 // Of 1, 2, 3 and of 5, 7, 9, 11: together 7 numbers, mean 38/7, and sum of squares 290, so variance
 // 290/7 - (38/7)^2. Then once more 1, 2, 3: 10 numbers, sum 44, squares 304.
 TEST(HogwildStore, WhatThreadsSeeIsAddedUpOnce) {
-  Replica one(First()), other(one.store->Beside());
+  Replica one(First()), other(one.store->SharedReplica());
   ASSERT_TRUE(one.store->BeginBatch(one.block));
   ASSERT_TRUE(other.store->BeginBatch(other.block));
   one.Count(3, 2, 2.0f / 3);
@@ -128,7 +128,7 @@ TEST(HogwildStore, WhatThreadsSeeIsAddedUpOnce) {
 }
 
 TEST(HogwildStore, SavesTheStepsOfAllAsSgdDoes) {
-  Replica one(First()), other(one.store->Beside());
+  Replica one(First()), other(one.store->SharedReplica());
   ASSERT_TRUE(one.store->BeginBatch(one.block));
   ASSERT_TRUE(other.store->BeginBatch(other.block));
   one.Step(0.1, 1, 1);
@@ -149,7 +149,7 @@ TEST(HogwildStore, SavesTheStepsOfAllAsSgdDoes) {
 TEST(HogwildStore, ThreadsLoseNoStep) {
   constexpr int kSteps = 4000;
   for (const bool locking : {false, true}) {
-    Replica one(First(locking)), other(one.store->Beside());
+    Replica one(First(locking)), other(one.store->SharedReplica());
     const auto work = [](Replica* replica) {
       (void)replica->store->BeginBatch(replica->block);
       for (int i = 0; i < kSteps; ++i) replica->Step(0.5, -2, 4);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/learn/algorithms.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {
@@ -119,7 +120,7 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   const auto config = Load("[algorithm]\nname = \"impala\"\nbatch_steps = 1024\n");
   ASSERT_TRUE(config.ok()) << config.status();
   const AlgorithmSettings impala = config->ModelFor("default", kSpaces)->algorithm;
-  EXPECT_EQ(impala.name, AlgorithmName::kImpala);
+  EXPECT_EQ(impala.kind, AlgorithmNamed("impala"));
   EXPECT_EQ(impala.trajectory_length, 64);
   EXPECT_EQ(impala.minibatch, 1024);
   EXPECT_EQ(impala.epochs, 1);
@@ -133,7 +134,7 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
   const AlgorithmSettings a2c =
       Load("[algorithm]\nname = \"a2c\"\n")->ModelFor("default", kSpaces)->algorithm;
-  EXPECT_EQ(a2c.name, AlgorithmName::kA2c);
+  EXPECT_EQ(a2c.kind, AlgorithmNamed("a2c"));
   EXPECT_EQ(a2c.staleness, StalenessPolicy::kBlock);
   EXPECT_EQ(a2c.max_staleness, 0);
 }
@@ -150,7 +151,7 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
   ASSERT_TRUE(resolved.ok()) << resolved.status();
   for (const Config* one : {&*config, &*resolved}) {
     const AlgorithmSettings npc = one->ModelFor("npc", kSpaces)->algorithm;
-    EXPECT_EQ(npc.name, AlgorithmName::kPpo);
+    EXPECT_EQ(npc.kind, AlgorithmNamed("ppo"));
     EXPECT_EQ(npc.epochs, 10);
     EXPECT_EQ(npc.minibatch, 256);
     EXPECT_EQ(npc.batch_steps, 2048);
@@ -158,10 +159,10 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
     EXPECT_TRUE(npc.normalize_advantage);
     EXPECT_DOUBLE_EQ(npc.gamma, 0.9);
     const AlgorithmSettings cat = one->ModelFor("cat", kSpaces)->algorithm;
-    EXPECT_EQ(cat.name, AlgorithmName::kImpala);
+    EXPECT_EQ(cat.kind, AlgorithmNamed("impala"));
     EXPECT_EQ(cat.minibatch, 256);
     const AlgorithmSettings dog = one->ModelFor("dog", kSpaces)->algorithm;
-    EXPECT_EQ(dog.name, AlgorithmName::kA2c);
+    EXPECT_EQ(dog.kind, AlgorithmNamed("a2c"));
     EXPECT_EQ(dog.trajectory_length, 16);
     EXPECT_EQ(dog.minibatch, dog.batch_steps);
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/config/config.h"
+#include "server/learn/algorithms.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {
@@ -50,7 +51,7 @@ TEST(ConfigStream, AModelThatRecursLearnsWindowsOfRows) {
   ASSERT_TRUE(config.ok()) << config.status();
   const auto model = config->ModelForStream(config->streams()[0]);
   ASSERT_TRUE(model.ok()) << model.status();
-  EXPECT_EQ(model->algorithm.name, AlgorithmName::kSupervised);
+  EXPECT_EQ(model->algorithm.kind, AlgorithmNamed("supervised"));
   EXPECT_EQ(model->algorithm.trajectory_length, 12);
   EXPECT_EQ(model->algorithm.batch_steps, 120);
   EXPECT_EQ(model->algorithm.minibatch, 120);
@@ -169,7 +170,7 @@ TEST(ConfigStream, StandsBesideModelsThatPlay) {
   const auto config = Load(kTemp + "[model]\nrecurrent = \"lstm 16\"\nlayers = [8]\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->ModelFor("player", kSpaces)->spec.policy().trunk.size(), 2u);
-  EXPECT_EQ(config->ModelFor("player", kSpaces)->algorithm.name, AlgorithmName::kPpo);
+  EXPECT_EQ(config->ModelFor("player", kSpaces)->algorithm.kind, AlgorithmNamed("ppo"));
   EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.policy().trunk.size(), 1u);
   EXPECT_EQ(config->StreamOf("player"), nullptr);
   EXPECT_EQ(config->StreamOf("temp"), &config->streams()[0]);

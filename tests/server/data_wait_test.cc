@@ -9,6 +9,7 @@
 #include "server/daemon/training_update.h"
 #include "server/data/array_source.h"
 #include "server/data/data_feed.h"
+#include "server/learn/algorithms.h"
 #include "server/learn/learn_loop.h"
 #include "shared/core/loop.h"
 #include "shared/model/policy_and_value.h"
@@ -69,7 +70,7 @@ class DataWait : public testing::Test {
     channel_ = std::make_shared<ExperienceChannel>(spec, 4, 2);
     feed_ = std::make_unique<DataFeed>(channel_, source_, DataFeedSettings{}, [](Status) {});
     AlgorithmSettings settings;
-    settings.name = AlgorithmName::kSupervised;
+    settings.kind = AlgorithmNamed("supervised");
     settings.trajectory_length = 4;
     settings.batch_steps = settings.minibatch = 8;
     LearnCallbacks callbacks;

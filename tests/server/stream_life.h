@@ -65,7 +65,7 @@ class Life {
     auto batch = channel->ready.TryPop();
     if (!batch) return false;
     learner->Learn(**batch, 0);
-    stream->TakeWeights(learner->TakeSnapshot());
+    stream->TakeWeights(learner->MakeSnapshot());
     stream->OnTrained();
     (*batch)->Clear();
     EXPECT_TRUE(channel->empty.TryPush(*std::move(batch)));
@@ -118,7 +118,7 @@ class StreamingRounds : public ::testing::Test {
   }
   void BeginLife(Life* life) {
     ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));
-    life->stream->TakeWeights(life->learner->TakeSnapshot());
+    life->stream->TakeWeights(life->learner->MakeSnapshot());
   }
   /// Publishes message `seq` of a device and waits for its forecast.
   void Send(Life* life, int seq, const std::string& device = "a") {

@@ -140,7 +140,7 @@ TEST_P(Series, GoesOnFromWhatWasSavedAsIfItHadNeverStopped) {
   whole.forecaster.Save(StateWriter(&state, "stream"));
   Forecasting again(settings, spec);
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
-  again.forecaster.TakeWeights(*whole.learner.TakeSnapshot());
+  again.forecaster.TakeWeights(*whole.learner.MakeSnapshot());
   std::vector<double> one, other;
   const auto note = [](std::vector<double>* to) {
     return [to](const Forecast& all) {

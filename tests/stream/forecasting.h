@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
 #include "server/stream/forecaster.h"
 #include "server/stream/replay_window.h"
@@ -46,7 +47,7 @@ class Forecasting {
         forecaster(settings, spec, [this](const Forecast& forecast) {
           if (on_forecast) on_forecast(forecast);
         }) {
-    forecaster.TakeWeights(*learner.TakeSnapshot());
+    forecaster.TakeWeights(*learner.MakeSnapshot());
   }
 
   /// A message of device `name` with one value a second.
@@ -66,12 +67,12 @@ class Forecasting {
       batch_.Clear();
       learned += forecaster.OnTrained();
     }
-    forecaster.TakeWeights(*learner.TakeSnapshot());
+    forecaster.TakeWeights(*learner.MakeSnapshot());
   }
 
   static AlgorithmSettings Algorithm(int length, int sequences, double learning_rate) {
     AlgorithmSettings settings;
-    settings.name = AlgorithmName::kSupervised;
+    settings.kind = AlgorithmNamed("supervised");
     settings.trajectory_length = length;
     settings.batch_steps = settings.minibatch = length * sequences;
     settings.epochs = 1;

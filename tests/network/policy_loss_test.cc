@@ -1,6 +1,5 @@
-// PpoActionLoss: the same as PpoLoss where both apply, and the gradient of its own loss elsewhere;
-// PolicyGradientLoss: the gradient of its loss.
-#include "server/network/ppo_action_loss.h"
+// ClippedPolicyLoss and PolicyGradientLoss: numbers on paper, and the gradients of their own losses.
+#include "server/network/policy_loss.h"
 
 #include <gtest/gtest.h>
 
@@ -31,13 +30,13 @@ struct Minibatch {
 };
 
 struct Losses {
-  PpoLossSums sums;
+  PolicyLossSums sums;
   std::vector<float> d_outputs, d_values, d_log_deviations;
 };
 
-Losses ByParts(const ActionLayout& layout, const PpoLossSettings& settings, const ActionRows& rows,
-               const Minibatch& m, const ActionKernels* kernels,
-               decltype(&PpoActionLoss) loss = PpoActionLoss) {
+Losses ByParts(const ActionLayout& layout, const PolicyLossSettings& settings,
+               const ActionRows& rows, const Minibatch& m, const ActionKernels* kernels,
+               decltype(&ClippedPolicyLoss) loss = ClippedPolicyLoss) {
   const std::size_t n = static_cast<std::size_t>(rows.rows);
   std::vector<float> log_prob(n, kNan), entropy(n, kNan), d_log_prob(n, kNan), d_entropy(n, kNan);
   Losses out{{},
@@ -55,17 +54,7 @@ Losses ByParts(const ActionLayout& layout, const PpoLossSettings& settings, cons
   return out;
 }
 
-void ExpectSame(const PpoLossSums& got, const PpoLossSums& expected) {
-  const auto near = [](double a, double b) { EXPECT_NEAR(a, b, 1e-5 + 1e-5 * std::abs(b)); };
-  near(got.weight, expected.weight);
-  near(got.policy_loss, expected.policy_loss);
-  near(got.value_loss, expected.value_loss);
-  near(got.entropy, expected.entropy);
-  near(got.approx_kl, expected.approx_kl);
-  near(got.clipped, expected.clipped);
-}
-
-class PpoActionLossTest : public testing::TestWithParam<KernelSet> {
+class PolicyLossTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
     kernels_ = FindActionKernels(GetParam());
@@ -74,42 +63,74 @@ class PpoActionLossTest : public testing::TestWithParam<KernelSet> {
   const ActionKernels* kernels_ = nullptr;
 };
 
-TEST_P(PpoActionLossTest, OneDiscreteIsPpoLoss) {
-  const PpoLossSettings settings{.clip = 0.2f, .entropy = 0.03f, .value_weight = 0.7f};
-  for (const int actions : {2, 3, 18}) {
-    const int n = 133;
-    const ActionLayout layout(Discrete(actions));
-    ActionBatch batch(layout, n, false, actions);
-    std::vector<float> log_prob(n), d_logits(n * actions, kNan), d_values(n, kNan);
-    LogProbabilities(n, actions, batch.outputs.data(), batch.actions.data(), log_prob.data());
-    const Minibatch m(log_prob, actions);
-    for (int j = 0; j < actions; ++j) batch.outputs[4 * actions + j] = kNan;  // a row of no weight
-    const PpoLossSums expected =
-        PpoLoss(settings, n, actions, batch.outputs.data(), m.values.data(), batch.actions.data(),
-                m.behaviour.data(), m.advantage.data(), m.target.data(), m.weight.data(),
-                d_logits.data(), d_values.data());
-    const Losses got =
-        ByParts(layout, settings, {n, batch.outputs.data(), nullptr, batch.actions.data(), nullptr},
-                m, kernels_);
-    ExpectSame(got.sums, expected);
-    EXPECT_GT(expected.clipped, 10);
-    for (int i = 0; i < n * actions; ++i)
-      ASSERT_NEAR(got.d_outputs[i], d_logits[i], 1e-7 + 1e-5 * std::abs(d_logits[i])) << i;
-    for (int i = 0; i < n; ++i) ASSERT_NEAR(got.d_values[i], d_values[i], 1e-7);
+/// Two equal logits: pi = 1/2 each, d log pi(0) / d logits = (1/2, -1/2). The slope of the first
+/// logit is -A r / 2 where the unclipped side is the smaller, else 0.
+TEST_P(PolicyLossTest, ARatioOutsideTheClipRangeHasNoSlopeOnlyWhereItWouldGain) {
+  struct Row {
+    float ratio, advantage, slope, policy_loss, clipped;
+  };
+  const ActionLayout layout(Discrete(2));
+  const std::vector<float> outputs = {0.3f, 0.3f};
+  const std::vector<std::int32_t> action = {0};
+  Minibatch m({0.0f}, 1);
+  m.values = {1.0f};
+  m.target = {3.0f};
+  m.weight = {1.0f};
+  for (const Row& row : {Row{1.0f, 2.0f, -1.0f, -2.0f, 0}, Row{1.5f, 2.0f, 0.0f, -2.4f, 1},
+                         Row{1.5f, -2.0f, 1.5f, 3.0f, 1}, Row{0.5f, 2.0f, -0.5f, -1.0f, 1},
+                         Row{0.5f, -2.0f, 0.0f, 1.6f, 1}, Row{1.1f, -2.0f, 1.1f, 2.2f, 0}}) {
+    m.behaviour = {std::log(0.5f / row.ratio)};
+    m.advantage = {row.advantage};
+    const Losses got = ByParts(layout, {.clip = 0.2f, .entropy = 0.0f, .value_weight = 0.5f},
+                               {1, outputs.data(), nullptr, action.data(), nullptr}, m, kernels_);
+    EXPECT_NEAR(got.d_outputs[0], row.slope, 1e-6) << row.ratio << " " << row.advantage;
+    EXPECT_NEAR(got.d_outputs[1], -row.slope, 1e-6);
+    EXPECT_NEAR(got.sums.policy_loss, row.policy_loss, 2e-6);
+    EXPECT_EQ(got.sums.clipped, row.clipped);
+    EXPECT_NEAR(got.sums.approx_kl, row.ratio - 1 - std::log(row.ratio), 1e-6);
+    EXPECT_NEAR(got.sums.entropy, std::log(2.0), 1e-6);
+    EXPECT_NEAR(got.sums.value_loss, 2.0, 1e-6);  // 0.5 (1 - 3)^2
+    EXPECT_NEAR(got.d_values[0], -1.0, 1e-6);     // 0.5 (1 - 3)
   }
 }
 
-double PpoGain(const PpoLossSettings& settings, double log_prob, double behaviour, double a) {
+TEST_P(PolicyLossTest, RowsOfWeightZeroCountForNothingWhateverTheyHold) {
+  const int n = 19, actions = 3;
+  const ActionLayout layout(Discrete(actions));
+  ActionBatch batch(layout, n, false, 5);
+  std::vector<float> log_prob(n);
+  const ActionRows rows{n, batch.outputs.data(), nullptr, batch.actions.data(), nullptr};
+  ActionHeadRows(layout, kernels_).Evaluate(rows, log_prob.data(), nullptr);
+  Minibatch m(log_prob, 5);
+  for (const int row : {2, 7, 18}) m.weight[row] = 0;
+  const PolicyLossSettings settings{.clip = 0.2f, .entropy = 0.03f, .value_weight = 0.7f};
+  const Losses without = ByParts(layout, settings, rows, m, kernels_);
+  for (const int row : {2, 7, 18}) {
+    for (int j = 0; j < actions; ++j) batch.outputs[row * actions + j] = kNan;
+    m.values[row] = m.behaviour[row] = m.advantage[row] = m.target[row] = kNan;
+  }
+  const Losses got = ByParts(layout, settings, rows, m, kernels_);
+  EXPECT_EQ(got.sums.policy_loss, without.sums.policy_loss);
+  EXPECT_EQ(got.sums.value_loss, without.sums.value_loss);
+  EXPECT_EQ(got.sums.entropy, without.sums.entropy);
+  EXPECT_EQ(got.sums.approx_kl, without.sums.approx_kl);
+  EXPECT_EQ(got.sums.clipped, without.sums.clipped);
+  EXPECT_EQ(got.d_outputs, without.d_outputs);
+  EXPECT_EQ(got.d_values, without.d_values);
+  for (int j = 0; j < actions; ++j) EXPECT_EQ(got.d_outputs[7 * actions + j], 0.0f);
+}
+
+double PpoGain(const PolicyLossSettings& settings, double log_prob, double behaviour, double a) {
   const double r = std::exp(log_prob - behaviour);
   return std::min(r * a, std::clamp(r, 1.0 - settings.clip, 1.0 + settings.clip) * a);
 }
 
-double PolicyGradientGain(const PpoLossSettings&, double log_prob, double, double a) {
+double PolicyGradientGain(const PolicyLossSettings&, double log_prob, double, double a) {
   return a * log_prob;
 }
 
 /// The loss as its header writes it, by the double-precision reference.
-double ReferenceLoss(const ActionLayout& layout, const PpoLossSettings& settings,
+double ReferenceLoss(const ActionLayout& layout, const PolicyLossSettings& settings,
                      const ActionBatch& batch, const Minibatch& m, const std::vector<double>& x,
                      const std::vector<double>& s, decltype(&PpoGain) gain) {
   double loss = 0, weight = 0;
@@ -126,9 +147,9 @@ double ReferenceLoss(const ActionLayout& layout, const PpoLossSettings& settings
   return loss / weight;
 }
 
-void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&PpoActionLoss) loss,
+void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&ClippedPolicyLoss) loss,
                              decltype(&PpoGain) gain) {
-  const PpoLossSettings settings{.clip = 0.25f, .entropy = 0.05f, .value_weight = 0.5f};
+  const PolicyLossSettings settings{.clip = 0.25f, .entropy = 0.05f, .value_weight = 0.5f};
   for (const ActionLayout& layout : ManyLayouts()) {
     const int n = 11;
     const ActionBatch batch(layout, n, true, 21);
@@ -162,21 +183,21 @@ void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&PpoActionLo
   }
 }
 
-TEST_P(PpoActionLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
-  ExpectFiniteDifferences(kernels_, PpoActionLoss, PpoGain);
+TEST_P(PolicyLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
+  ExpectFiniteDifferences(kernels_, ClippedPolicyLoss, PpoGain);
 }
 
-TEST_P(PpoActionLossTest, PolicyGradientsThroughTheHeadAreFiniteDifferences) {
+TEST_P(PolicyLossTest, PolicyGradientsThroughTheHeadAreFiniteDifferences) {
   ExpectFiniteDifferences(kernels_, PolicyGradientLoss, PolicyGradientGain);
 }
 
 /// V = 3, target 1, weights 1, 0 and 3: 0.5 (V - target)^2 = 2, by V 2.
-TEST_P(PpoActionLossTest, ThePolicyGradientLossOnPaper) {
+TEST_P(PolicyLossTest, ThePolicyGradientLossOnPaper) {
   const std::vector<float> log_prob = {-1, kNan, -2}, behaviour = {-1, kNan, -1.5f};
   const std::vector<float> entropy = {0.5f, kNan, 0.25f}, values = {3, kNan, 3};
   const std::vector<float> advantage = {2, kNan, -1}, target = {1, kNan, 1}, weight = {1, 0, 3};
   std::vector<float> d_log_prob(3), d_entropy(3), d_values(3);
-  const PpoLossSums sums =
+  const PolicyLossSums sums =
       PolicyGradientLoss({.entropy = 0.1f, .value_weight = 0.25f},
                          {3, log_prob.data(), entropy.data(), values.data(), behaviour.data(),
                           advantage.data(), target.data(), weight.data()},
@@ -196,25 +217,25 @@ TEST_P(PpoActionLossTest, ThePolicyGradientLossOnPaper) {
   }
 }
 
-TEST_P(PpoActionLossTest, TheChangeIsMeasuredFromTheBeginningOfTheUpdate) {
+TEST_P(PolicyLossTest, TheChangeIsMeasuredFromTheBeginningOfTheUpdate) {
   const std::vector<float> log_prob = {-1, -2}, behaviour = {-3, -0.25f}, start = {-1.5f, -1.75f};
   const std::vector<float> one = {1, 1}, weight = {1, 3};
   std::vector<float> d_log_prob(2), d_entropy(2), d_values(2);
-  for (const auto loss : {PpoActionLoss, PolicyGradientLoss}) {
-    PpoActionRows rows{2,          log_prob.data(), one.data(),   one.data(), behaviour.data(),
-                       one.data(), one.data(),      weight.data()};
+  for (const auto loss : {ClippedPolicyLoss, PolicyGradientLoss}) {
+    PolicyLossRows rows{2,          log_prob.data(), one.data(),   one.data(), behaviour.data(),
+                        one.data(), one.data(),      weight.data()};
     rows.start_log_prob = start.data();
-    const PpoLossSums sums =
+    const PolicyLossSums sums =
         loss({}, rows, d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
     const double up = std::exp(0.5) - 1 - 0.5, down = std::exp(-0.25) - 1 + 0.25;
     EXPECT_NEAR(sums.approx_kl, up + 3 * down, 1e-6);
   }
 }
 
-TEST_P(PpoActionLossTest, AMinibatchWithoutWeightHasNoGradient) {
+TEST_P(PolicyLossTest, AMinibatchWithoutWeightHasNoGradient) {
   const std::vector<float> zero(3), one(3, kNan);
   std::vector<float> d_log_prob(3, kNan), d_entropy(3, kNan), d_values(3, kNan);
-  const PpoLossSums sums = PpoActionLoss(
+  const PolicyLossSums sums = ClippedPolicyLoss(
       {}, {3, one.data(), one.data(), one.data(), one.data(), one.data(), one.data(), zero.data()},
       d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
   EXPECT_EQ(sums.weight, 0);
@@ -224,23 +245,23 @@ TEST_P(PpoActionLossTest, AMinibatchWithoutWeightHasNoGradient) {
   EXPECT_EQ(d_values, zero);
 }
 
-TEST_P(PpoActionLossTest, AnImpossibleActionLeavesTheLossFinite) {
+TEST_P(PolicyLossTest, AnImpossibleActionLeavesTheLossFinite) {
   const std::vector<float> log_prob = {-1e9f, 0}, behaviour = {-1, -1e9f}, one = {1, 1};
   for (const float sign : {1.0f, -1.0f}) {
     const std::vector<float> advantage(2, sign);
     std::vector<float> d_log_prob(2), d_entropy(2), d_values(2);
-    const PpoLossSums sums =
-        PpoActionLoss({},
-                      {2, log_prob.data(), one.data(), one.data(), behaviour.data(),
-                       advantage.data(), one.data(), one.data()},
-                      d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
+    const PolicyLossSums sums =
+        ClippedPolicyLoss({},
+                          {2, log_prob.data(), one.data(), one.data(), behaviour.data(),
+                           advantage.data(), one.data(), one.data()},
+                          d_log_prob.data(), d_entropy.data(), d_values.data(), kernels_);
     EXPECT_TRUE(std::isfinite(sums.policy_loss));
     EXPECT_TRUE(std::isfinite(sums.approx_kl));
     for (const float d : d_log_prob) EXPECT_TRUE(std::isfinite(d));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, PpoActionLossTest,
+INSTANTIATE_TEST_SUITE_P(, PolicyLossTest,
                          testing::Values(KernelSet::kPlain, KernelSet::kAvx2, KernelSet::kAvx512),
                          [](const auto& test) {
                            return test.param == KernelSet::kPlain  ? "Plain"

@@ -1,31 +1,31 @@
-#include <utility>
-
 #include "server/learn/algorithm_settings.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 namespace murmurate {
-namespace {
 
-constexpr std::pair<AlgorithmName, const char*> kNames[] = {
-    {AlgorithmName::kPpo, "ppo"},
-    {AlgorithmName::kImpala, "impala"},
-    {AlgorithmName::kA2c, "a2c"},
-    {AlgorithmName::kSupervised, "supervised"},
-    {AlgorithmName::kBc, "bc"}};
-
-}  // namespace
-
-const char* TextOf(AlgorithmName name) {
-  for (const auto& [known, text] : kNames) {
-    if (known == name) return text;
+double Schedule::At(std::uint64_t learned_steps) const {
+  if (steps == 0) return from;
+  const double done =
+      std::min(1.0, static_cast<double>(learned_steps) / static_cast<double>(steps));
+  switch (shape) {
+    case Shape::kCosine:
+      return to + (from - to) * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+    case Shape::kExponential:
+      if (from > 0.0 && to > 0.0) return from * std::pow(to / from, done);
+      break;
+    case Shape::kLinear:
+      break;
   }
-  return "";
+  return from + (to - from) * done;
 }
 
-std::optional<AlgorithmName> AlgorithmNamed(const std::string& text) {
-  for (const auto& [known, name] : kNames) {
-    if (name == text) return known;
-  }
-  return std::nullopt;
+bool Schedule::SaysTheSame(const Schedule& other) const {
+  Schedule of_the_same_budget = *this;
+  if (over_the_budget && other.over_the_budget) of_the_same_budget.steps = other.steps;
+  return of_the_same_budget == other;
 }
 
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {

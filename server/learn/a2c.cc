@@ -1,0 +1,48 @@
+// A2C (Mnih et al. 2016, arXiv 1602.01783): one pass over fresh experience,
+//   -A log pi_theta, A = GAE: every pi/mu counts as 1, since it refuses staleness = "vtrace"
+#include "server/learn/on_policy.h"
+
+namespace murmurate {
+namespace {
+
+std::vector<KeyRefusal> Refusals() {
+  std::vector<KeyRefusal> refusals{
+      {.key = "staleness",
+       .refused = [](const KeyValue& value) { return std::get<std::string>(value) == "vtrace"; },
+       .written = false,
+       .expected = "\"block\" or \"drop\"",
+       .because = " has no importance weights",
+       .instead = &AlgorithmKind::weighs_gradient},
+      {.key = "epochs",
+       .refused = [](const KeyValue& value) { return std::get<std::int64_t>(value) > 1; },
+       .written = false,
+       .expected = "1",
+       .because = "'s gradient is right for one pass only",
+       .instead = &AlgorithmKind::many_updates}};
+  for (KeyRefusal& refusal : RefusalsWithoutRatio()) refusals.push_back(std::move(refusal));
+  return refusals;
+}
+
+}  // namespace
+
+const AlgorithmKind& A2c() {
+  static const AlgorithmKind kKind{
+      .name = "a2c",
+      .defaults = {{"algorithm", "trajectory_length", std::int64_t{16}},
+                   {"algorithm", "batch_steps", std::int64_t{128}},
+                   {"algorithm", "minibatch", {}},
+                   {"algorithm", "epochs", std::int64_t{1}},
+                   {"algorithm", "clip", {}},
+                   {"algorithm", "normalize_advantage", false},
+                   {"algorithm", "max_staleness", std::int64_t{0}},
+                   {"algorithm", "staleness", std::string("block")},
+                   {"optimizer", "learning_rate", 1e-3}},
+      .refusals = Refusals(),
+      .metrics = OnPolicyMetrics(),
+      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
+        return MakeOnPolicy(spec, settings, {.loss = PolicyGradientLoss});
+      }};
+  return kKind;
+}
+
+}  // namespace murmurate

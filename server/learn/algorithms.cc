@@ -1,0 +1,47 @@
+#include "server/learn/algorithms.h"
+
+#include <algorithm>
+#include <array>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+const AlgorithmKind& Ppo();         // ppo.cc
+const AlgorithmKind& Impala();      // impala.cc
+const AlgorithmKind& A2c();         // a2c.cc
+const AlgorithmKind& Supervised();  // labels.cc
+const AlgorithmKind& Bc();          // labels.cc
+
+std::span<const AlgorithmKind* const> Algorithms() {
+  static const std::array kAll = {&Ppo(), &Impala(), &A2c(), &Supervised(), &Bc()};
+  return kAll;
+}
+
+const AlgorithmKind& DefaultAlgorithm() { return *Algorithms().front(); }
+
+const AlgorithmKind* AlgorithmNamed(std::string_view name) {
+  const auto found = std::ranges::find(Algorithms(), name, &AlgorithmKind::name);
+  return found == Algorithms().end() ? nullptr : *found;
+}
+
+const AlgorithmKind& FirstAlgorithm(bool AlgorithmKind::*property) {
+  const auto found = std::ranges::find(Algorithms(), true, property);
+  MURMURATE_CHECK(found != Algorithms().end(), "an algorithm has the property");
+  return **found;
+}
+
+void ReportMetrics(const AlgorithmKind& kind, const AlgorithmSums& sums, LearnReport* report) {
+  for (const AlgorithmMetric& metric : kind.metrics) {
+    const double over = metric.over == AlgorithmMetric::kAsItIs ? 1.0 : sums[metric.over];
+    if (over > 0.0) report->*metric.number = sums[metric.sum] / over;
+  }
+}
+
+std::vector<std::string> AlgorithmNames() {
+  std::vector<std::string> names;
+  for (const AlgorithmKind* kind : Algorithms()) names.push_back(kind->name);
+  return names;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,76 @@
+// BatchTrainer: where a batch is trained on: "take this batch and this plan, do all its updates,
+// give the sums and the parameters". What crosses is a whole batch, not a layer or a minibatch, so
+// that a device can work through it without waiting for the host.
+//
+//   Learner            versions, ages, rewards, plans, reports, snapshots
+//   BatchTrainer       parameters, gradients, optimizer state, observation statistics
+//     HostTrainer      on this processor (host_trainer.h)
+//
+// One thread, that of the learner, calls everything but Interrupt.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "server/experience/training_batch.h"
+#include "server/learn/algorithm.h"
+#include "server/learn/batch_plan.h"
+#include "server/parameters/parameter_store.h"
+#include "shared/model/state.h"
+
+namespace murmurate {
+
+/// What came of one batch.
+struct BatchSums {
+  AlgorithmSums algorithm = {};
+  std::size_t begun = 0;      ///< updates of the plan that were looked at
+  std::uint64_t updates = 0;  ///< that stepped parameters
+  std::uint64_t skipped = 0;  ///< left out: the gradient was not finite
+  double norms = 0;           ///< of the gradients that stepped, before they were clipped, summed
+  std::uint64_t version = 0;  ///< of the parameters it left
+  ExchangeReport exchange = {};
+  /// Beside the plan's rows, what was found of each (Algorithm::row_answers); valid until the next
+  /// Begin.
+  std::span<const float> row_answers = {};
+};
+
+class BatchTrainer {
+ public:
+  virtual ~BatchTrainer() = default;
+
+  /// Before a batch: makes its parameters those that others who learn the model have left, too,
+  /// which may take long. Gives their version, for a learner whose own last one is `version`;
+  /// nothing: it was interrupted, and the batch is to be left out. `scores`: the batch changes
+  /// nothing, as plan.scores says.
+  virtual std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) = 0;
+
+  /// The batch that is likely to be trained on next, any time before its Begin: an upload of its
+  /// columns may begin. Only its rewards and weights still change.
+  virtual void Prefetch(const TrainingBatch& /*next*/) {}
+
+  /// Returns at once. Batch and plan must stay unchanged until Finish has returned.
+  virtual void Begin(const TrainingBatch& batch, const BatchPlan& plan) = 0;
+  /// Never waits. True: Finish waits for no other processor.
+  virtual bool Done() = 0;
+  /// When all updates of the plan are done, or the batch was left (plan.most_kl).
+  virtual BatchSums Finish() = 0;
+
+  /// The whole block on the host: valid until the next call that is not const.
+  virtual std::span<const float> parameters() const = 0;
+  virtual void SetParameters(std::span<const float> parameters) = 0;
+
+  /// Between batches: optimizer and algorithm, in sections of their own; not the parameters.
+  virtual void Save(SavedState* state) const = 0;
+  virtual Status Load(const SavedState& state) = 0;
+
+  /// Before the first batch: another that steps the same parameters for a learner on a thread of
+  /// its own; null where there can be none.
+  virtual std::unique_ptr<BatchTrainer> SharedReplica() { return nullptr; }
+
+  /// Any thread: an Open or Finish that waits for other learners returns soon, now and from now on.
+  virtual void Interrupt() {}
+};
+
+}  // namespace murmurate

@@ -1,0 +1,107 @@
+#include "server/learn/host_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/network/actor_critic.h"
+#include "server/parameters/local_store.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+HostTrainer::HostTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
+                         std::unique_ptr<ParameterStore> store)
+    : spec_(spec),
+      settings_(settings),
+      algorithm_(settings.kind->make(spec, settings)),
+      parameters_(algorithm_->layout().total),
+      gradient_(algorithm_->layout().trained_count()),
+      store_(store ? std::move(store)
+                   : std::make_unique<LocalStore>(
+                         MakeOptimizer(OptimizerOf(settings), gradient_.size()),
+                         settings.max_grad_norm)) {}
+
+std::optional<std::uint64_t> HostTrainer::Open(std::uint64_t version, bool scores) {
+  if (scores) {
+    store_->Refresh(parameters_);
+  } else if (!store_->BeginBatch(parameters_)) {
+    return std::nullopt;
+  }
+  return version_ = store_->VersionBegun(version);
+}
+
+void HostTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
+  batch_ = &batch;
+  plan_ = &plan;
+}
+
+BatchSums HostTrainer::Finish() {
+  BatchSums sums;
+  algorithm_->Prepare(parameters_, *batch_, *plan_);
+  if (plan_->scores) {
+    while (sums.begun < plan_->updates.size()) algorithm_->Score(sums.begun++, parameters_);
+    store_->EndScoring();
+    sums.version = version_;
+  } else {
+    Train(&sums);
+    UpdateStatistics();
+    store_->EndBatch(parameters_);
+    sums.exchange = store_->TakeReport();
+    sums.version = version_ = store_->VersionMade(version_);
+  }
+  sums.algorithm = algorithm_->sums();
+  sums.row_answers = algorithm_->row_answers();
+  return sums;
+}
+
+void HostTrainer::Train(BatchSums* sums) {
+  while (sums->begun < plan_->updates.size()) {
+    const PlannedUpdate& update = plan_->updates[sums->begun];
+    MURMURATE_CHECK(update.networks == PlannedUpdate::kAllNetworks && !update.moves_targets,
+                    "one block of parameters is stepped as a whole, and nothing follows it");
+    if (!algorithm_->Gradient(sums->begun++, parameters_, gradient_)) return;
+    const double norm = store_->Step(plan_->learning_rate, gradient_, trained());
+    if (!std::isfinite(norm)) {
+      ++sums->skipped;
+      continue;
+    }
+    sums->norms += norm;
+    ++sums->updates;
+  }
+}
+
+void HostTrainer::UpdateStatistics() {
+  if (!spec_.normalize_observation) return;
+  const auto length = static_cast<std::size_t>(batch_->length);
+  const std::size_t width = batch_->layout.row_words();
+  for (const int slot : plan_->slots) {
+    UpdateObservationStatistics(spec_, batch_->observation.data() + slot * length * width,
+                                batch_->weight.subspan(slot * length, length),
+                                store_->ObservationsSeen(parameters_));
+  }
+}
+
+void HostTrainer::SetParameters(std::span<const float> parameters) {
+  MURMURATE_CHECK(parameters.size() == parameters_.size(), "the whole block");
+  std::copy(parameters.begin(), parameters.end(), parameters_.begin());
+}
+
+void HostTrainer::Save(SavedState* state) const {
+  store_->Save(StateWriter(state, "optimizer"));
+  algorithm_->Save(StateWriter(state, "algorithm"));
+}
+
+Status HostTrainer::Load(const SavedState& state) {
+  MURMURATE_RETURN_IF_ERROR(store_->Load(StateReader(state, "optimizer")));
+  return algorithm_->Load(StateReader(state, "algorithm"));
+}
+
+std::unique_ptr<BatchTrainer> HostTrainer::SharedReplica() {
+  auto store = store_->SharedReplica();
+  if (store == nullptr) return nullptr;
+  auto replica = std::make_unique<HostTrainer>(spec_, settings_, std::move(store));
+  replica->SetParameters(parameters_);
+  return replica;
+}
+
+}  // namespace murmurate

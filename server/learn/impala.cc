@@ -1,0 +1,31 @@
+// IMPALA (Espeholt et al. 2018, arXiv 1802.01561): one pass over the batch, V-trace in targets and
+// policy gradient,
+//   -A log pi_theta, A times min(rho_pg_bar, pi/mu) as the batch begins
+//
+// Published constants are for losses summed over the batch; ours are means
+// (server/network/policy_loss.h converts them), so the clip is a length for means.
+#include "server/learn/on_policy.h"
+
+namespace murmurate {
+
+const AlgorithmKind& Impala() {
+  static const AlgorithmKind kKind{
+      .name = "impala",
+      .weighs_gradient = true,
+      .defaults = {{"algorithm", "trajectory_length", std::int64_t{64}},
+                   {"algorithm", "batch_steps", std::int64_t{512}},
+                   {"algorithm", "minibatch", {}},
+                   {"algorithm", "epochs", std::int64_t{1}},
+                   {"algorithm", "clip", {}},
+                   {"algorithm", "entropy", 0.003},
+                   {"algorithm", "normalize_advantage", false},
+                   {"optimizer", "learning_rate", 1e-3}},
+      .refusals = RefusalsWithoutRatio(),
+      .metrics = OnPolicyMetrics(),
+      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
+        return MakeOnPolicy(spec, settings, {.loss = PolicyGradientLoss, .weighs_advantage = true});
+      }};
+  return kKind;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,154 @@
+#include "server/learn/on_policy.h"
+
+#include "server/learn/advantages.h"
+#include "server/learn/batch_network.h"
+#include "server/network/action_head_rows.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+enum Sum : std::size_t {
+  kWeight,
+  kPolicyLoss,
+  kValueLoss,
+  kEntropy,
+  kApproxKl,
+  kClipped,
+  kExplainedVariance,
+  kLagKl,
+  kClip,
+};
+
+class OnPolicy : public Algorithm {
+ public:
+  OnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings, const OnPolicyRule& rule)
+      : rule_(rule),
+        value_weight_(static_cast<float>(settings.value_weight)),
+        head_(ActionLayout(spec.spaces.action, spec.continuous)),
+        network_(spec, settings),
+        advantages_(settings, rule.weighs_advantage) {
+    for (AlignedFloats* column : {&log_prob_, &entropy_, &d_log_prob_, &d_entropy_, &behaviour_,
+                                  &start_, &advantage_, &target_})
+      *column = AlignedFloats(static_cast<std::size_t>(network_.max_rows()));
+  }
+
+  void Prepare(std::span<const float> parameters, const TrainingBatch& batch,
+               const BatchPlan& plan) override;
+  bool Gradient(std::size_t update, std::span<const float> parameters,
+                std::span<float> gradient) override;
+  void Score(std::size_t, std::span<const float>) override {
+    MURMURATE_CHECK(false, "only labels are held out");
+  }
+  const AlgorithmSums& sums() const override { return sums_; }
+  const ParameterLayout& layout() const override { return network_.layout(); }
+
+ private:
+  PolicyLossSums Loss();
+
+  const OnPolicyRule rule_;
+  const float value_weight_;
+  const ActionHeadRows head_;
+  BatchNetwork network_;
+  Advantages advantages_;
+  const TrainingBatch* batch_ = nullptr;
+  const BatchPlan* plan_ = nullptr;
+  // Of the rows that the network saw last.
+  AlignedFloats log_prob_, entropy_, d_log_prob_, d_entropy_;
+  AlignedFloats behaviour_, start_, advantage_, target_;
+  AlgorithmSums sums_{};
+};
+
+void OnPolicy::Prepare(std::span<const float> parameters, const TrainingBatch& batch,
+                       const BatchPlan& plan) {
+  batch_ = &batch;
+  plan_ = &plan;
+  sums_ = {};
+  sums_[kClip] = plan.clip;
+  network_.Begin(batch, plan);
+  if (plan.rows.empty()) return;
+  network_.ForwardAll(parameters, [&] {
+    head_.Evaluate(network_.Actions(parameters), log_prob_.data(),
+                   plan.one_pass ? entropy_.data() : nullptr);
+    advantages_.Record(batch, network_.seen(), network_.values(), log_prob_);
+  });
+  advantages_.Compute(batch, plan);
+  sums_[kExplainedVariance] = advantages_.explained_variance();
+  sums_[kLagKl] = advantages_.lag_kl();
+}
+
+bool OnPolicy::Gradient(std::size_t update, std::span<const float> parameters,
+                        std::span<float> gradient) {
+  network_.Forward(plan_->updates[update], parameters);
+  const ActionRows actions = network_.Actions(parameters);
+  if (!plan_->one_pass) head_.Evaluate(actions, log_prob_.data(), entropy_.data());
+  const PolicyLossSums sums = Loss();
+  sums_[kWeight] += sums.weight;
+  sums_[kPolicyLoss] += sums.policy_loss;
+  sums_[kValueLoss] += sums.value_loss;
+  sums_[kEntropy] += sums.entropy;
+  sums_[kApproxKl] += sums.approx_kl;
+  sums_[kClipped] += sums.clipped;
+  if (plan_->most_kl > 0.0 && sums.approx_kl > plan_->most_kl * sums.weight) return false;
+  head_.Gradient(actions, d_log_prob_.data(), d_entropy_.data(), network_.d_outputs(),
+                 network_.d_deviations());
+  network_.Backward(parameters, gradient);
+  return true;
+}
+
+/// Of the minibatch seen: also the gradients by log pi, entropy and values.
+PolicyLossSums OnPolicy::Loss() {
+  const Minibatch& minibatch = network_.minibatch();
+  minibatch.Pick(batch_->log_prob, &behaviour_);
+  minibatch.Pick(advantages_.start_log_prob(), &start_);
+  minibatch.Pick(advantages_.advantage(), &advantage_);
+  minibatch.Pick(advantages_.target(), &target_);
+  return rule_.loss({.clip = plan_->clip, .entropy = plan_->entropy, .value_weight = value_weight_},
+                    {.rows = minibatch.rows(),
+                     .log_prob = log_prob_.data(),
+                     .entropy = entropy_.data(),
+                     .values = network_.values().data(),
+                     .behaviour_log_prob = behaviour_.data(),
+                     .advantage = advantage_.data(),
+                     .value_target = target_.data(),
+                     .weight = minibatch.weights(),
+                     .start_log_prob = start_.data()},
+                    d_log_prob_.data(), d_entropy_.data(), network_.d_values(), nullptr);
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                        const OnPolicyRule& rule) {
+  return std::make_unique<OnPolicy>(spec, settings, rule);
+}
+
+std::vector<AlgorithmMetric> OnPolicyMetrics() {
+  return {{&LearnReport::policy_loss, kPolicyLoss, kWeight},
+          {&LearnReport::value_loss, kValueLoss, kWeight},
+          {&LearnReport::entropy, kEntropy, kWeight},
+          {&LearnReport::approx_kl, kApproxKl, kWeight},
+          {&LearnReport::explained_variance, kExplainedVariance},
+          {&LearnReport::lag_kl, kLagKl}};
+}
+
+std::vector<AlgorithmMetric> ClippedMetrics() {
+  std::vector<AlgorithmMetric> metrics = OnPolicyMetrics();
+  metrics.push_back({&LearnReport::clip_fraction, kClipped, kWeight});
+  metrics.push_back({&LearnReport::clip_range, kClip});
+  return metrics;
+}
+
+std::vector<KeyRefusal> RefusalsWithoutRatio() {
+  return {{.key = "clip",
+           .expected = "no such line",
+           .because = " clips no ratio",
+           .instead = &AlgorithmKind::clips_ratio},
+          {.key = "target_kl",
+           .refused = [](const KeyValue& value) { return std::get<double>(value) > 0; },
+           .expected = "no such line",
+           .because = " does not end its epochs early",
+           .instead = &AlgorithmKind::clips_ratio}};
+}
+
+}  // namespace murmurate
