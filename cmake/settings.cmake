@@ -34,8 +34,8 @@ add_library(murmurate_settings INTERFACE)
 target_compile_options(murmurate_settings INTERFACE
   -Wall -Wextra -Wshadow -Wpedantic -Werror=return-type -Werror=unused-result
   $<$<NOT:$<PLATFORM_ID:Windows>>:-fstack-protector-strong> -fno-math-errno
-  # GCC 12 warns of overlaps in std::string that cannot be (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  # GCC 12 warns of overlaps and sizes in std::string that cannot be (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow>)
 target_compile_definitions(murmurate_settings INTERFACE
   $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 target_include_directories(murmurate_settings INTERFACE ${PROJECT_SOURCE_DIR})

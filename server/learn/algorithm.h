@@ -24,6 +24,7 @@
 #include "server/learn/learn_report.h"
 #include "shared/model/act_settings.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 
 namespace murmurate {

@@ -78,7 +78,7 @@ struct Task {
 };
 
 ModelSpec Recurrent() {
-  ModelSpec spec = ExampleSpec();
+  PolicyAndValue spec = ExampleSpec();
   spec.trunk = {*Layer::Parse("lstm 4")};
   spec.separate_value = false;
   return spec;
@@ -115,7 +115,7 @@ class TrainerConformance : public testing::TestWithParam<Maker> {};
 // The numbers of LinearAlgorithmTest: three rows, d L / d bias -1/3 sum r A (1[a = 1] - 1/2) and
 // 0.5/3 sum (V - v). Plain steps of size 1 take off the gradient itself.
 TEST_P(TrainerConformance, AStepOnPaper) {
-  const ModelSpec spec{.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
+  const PolicyAndValue spec{.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
   AlgorithmSettings settings;
   settings.trajectory_length = settings.batch_steps = settings.minibatch = 4;
   settings.epochs = 1;
