@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "shared/weights/weights.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 
