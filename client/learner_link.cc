@@ -275,9 +275,9 @@ wire::Ping LearnerLink::Progress() {
     // A wait that began before the session is counted whole when it ends.
     const std::int64_t here_ns = std::min(waited - lives_[i].waited_before_ns, lives_[i].played_ns);
     ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
-                           policies == nullptr ? 0 : policies->version(),
-                           static_cast<std::uint64_t>(here_ns),
-                           static_cast<std::uint64_t>(lives_[i].played_ns)});
+                           policies == nullptr ? 0 : policies->version()});
+    ping.waits.push_back(
+        {static_cast<std::uint64_t>(here_ns), static_cast<std::uint64_t>(lives_[i].played_ns)});
   }
   ping.troubles = Troubles();
   return ping;

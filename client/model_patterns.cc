@@ -1,6 +1,6 @@
 #include "client/model_patterns.h"
 
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 

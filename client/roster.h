@@ -10,7 +10,7 @@
 
 #include "client/agent_core.h"
 #include "client/client_model.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

@@ -13,7 +13,7 @@
 #include <limits>
 #include <string_view>
 
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

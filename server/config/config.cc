@@ -10,7 +10,7 @@
 #include "server/schema/setting_words.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 namespace {

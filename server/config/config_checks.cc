@@ -5,7 +5,7 @@
 #include "server/schema/config_rules.h"
 #include "shared/core/check.h"
 #include "shared/transport/socket.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/limits.h"
 
 namespace murmurate {
 

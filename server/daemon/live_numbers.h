@@ -15,7 +15,7 @@
 #include "server/config/config.h"
 #include "server/learn/game_settings.h"
 #include "server/learn/rates.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

@@ -9,7 +9,7 @@
 #include "server/operate/operate.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 namespace {

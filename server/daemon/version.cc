@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 

@@ -12,7 +12,7 @@ Assembly::Assembly(std::string name, OfferedModel model, std::int64_t now_ns)
       model_(std::move(model)),
       last_added_ns_(now_ns),
       last_handed_ns_(now_ns),
-      marks_(static_cast<std::size_t>(model_.channel->batches) + 2) {}
+      positions_(static_cast<std::size_t>(model_.channel->batches) + 2) {}
 
 bool Assembly::TakeBatch(std::int64_t now_ns) {
   if (batch_ != nullptr) return true;
@@ -108,10 +108,10 @@ void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
   last_handed_ns_ = now_ns;
 }
 
-std::span<const Assembly::Mark> Assembly::MarksOf(std::uint64_t number) const {
-  if (number == 0) return first_marks;
-  if (number > handed_ || handed_ - number + 1 >= marks_.size()) return {};
-  return marks_[(number - 1) % marks_.size()];
+std::span<const Assembly::Position> Assembly::PositionsOf(std::uint64_t number) const {
+  if (number == 0) return first_positions;
+  if (number > handed_ || handed_ - number + 1 >= positions_.size()) return {};
+  return positions_[(number - 1) % positions_.size()];
 }
 
 std::string Assembly::Waiting(int live_agents, std::int64_t now_ns) const {

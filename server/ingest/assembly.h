@@ -61,13 +61,13 @@ class Assembly {
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);
 
-  using Mark = wire::ServerSession::Mark;
+  using Position = wire::ServerSession::Position;
   /// Where every sender is, to be filled before HandOver: what it has given up to this batch.
-  std::vector<Mark>* next_marks() { return &marks_[handed_ % marks_.size()]; }
-  /// The marks of the `number`th batch handed over, from 1; empty when that is none of the last
-  /// few. A batch is trained before as many others have been handed over. 0: first_marks.
-  std::span<const Mark> MarksOf(std::uint64_t number) const;
-  std::vector<Mark> first_marks;  ///< what a resumed learner begins with
+  std::vector<Position>* next_positions() { return &positions_[handed_ % positions_.size()]; }
+  /// The positions of the `number`th batch handed over, from 1; empty when that is none of the last
+  /// few. A batch is trained before as many others have been handed over. 0: first_positions.
+  std::span<const Position> PositionsOf(std::uint64_t number) const;
+  std::vector<Position> first_positions;  ///< what a resumed learner begins with
 
   /// Who waits for whom and why, when anything has waited for over a second; "" otherwise.
   std::string Waiting(int live_agents, std::int64_t now_ns) const;
@@ -93,8 +93,8 @@ class Assembly {
   std::uint64_t closed_version_ = 0;          ///< newest published when a batch was handed over
   std::int64_t kept_since_ns_ = 0;            ///< waiting_ is not empty since
   std::int64_t last_added_ns_, last_handed_ns_;
-  std::uint64_t handed_ = 0;              ///< batches
-  std::vector<std::vector<Mark>> marks_;  ///< two more than batches go round
+  std::uint64_t handed_ = 0;                      ///< batches
+  std::vector<std::vector<Position>> positions_;  ///< two more than batches go round
 };
 
 }  // namespace murmurate

@@ -113,7 +113,8 @@ void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::in
       assembly.channel().refused_late_steps.fetch_add(static_cast<std::uint64_t>(view.steps),
                                                       std::memory_order_relaxed);
     }
-    session.Dealt(message.peer, decoded, refused.refusal, std::move(refused.sentence), now_ns);
+    session.Acknowledge(message.peer, decoded, refused.refusal, std::move(refused.sentence),
+                        now_ns);
     urgent = true;
     return;
   }
@@ -148,15 +149,15 @@ void Ingest::State::Settled(std::uint32_t model, const std::string& peer,
                             const wire::Decoded& decoded, Assembly::Outcome outcome,
                             std::int64_t now_ns) {
   if (outcome == Assembly::Outcome::kAdded) {
-    session.Dealt(peer, decoded, wire::Refusal::kNone, "", now_ns);
+    session.Acknowledge(peer, decoded, wire::Refusal::kNone, "", now_ns);
     if (owed_since_ns == 0) owed_since_ns = now_ns;
     return;
   }
   urgent = true;
-  session.Dealt(peer, decoded, wire::Refusal::kBusy,
-                "model " + assemblies[model]->name() +
-                    ": more finished episodes than a batch may report; send them with steps",
-                now_ns);
+  session.Acknowledge(peer, decoded, wire::Refusal::kBusy,
+                      "model " + assemblies[model]->name() +
+                          ": more finished episodes than a batch may report; send them with steps",
+                      now_ns);
 }
 
 void Ingest::State::SettleWaiting(std::uint32_t model, std::int64_t now_ns) {
@@ -190,18 +191,18 @@ void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
   // guard: IngestThreads.ABatchIsNeverAheadOfTheCountOfItsSteps: the counts of steps are stored
   //   before the batch is handed over
   CountSteps(model);  // before the batch, which is reported with them
-  session.TakeMarks(model, assemblies[model]->next_marks());
+  session.CopyPositions(model, assemblies[model]->next_positions());
   assemblies[model]->HandOver(session.any_lockstep(), now_ns);
 }
 
 void Ingest::State::Answer(std::int64_t now_ns) {
   urgent = false;
   owed_since_ns = 0;
-  std::vector<wire::ServerSession::Reply> replies = session.TakeReplies();
+  std::vector<wire::ServerSession::Reply> replies = session.PopReplies();
   for (const auto& reply : replies) chronicle.NoteReply(reply, now_ns);
   const Outbox::Unreached unreached = outbox.Send(std::move(replies));
   for (const std::string& peer : unreached.gone) session.OnUnreachable(peer, now_ns);
-  for (const std::string& peer : unreached.deaf) session.OnDeaf(peer, now_ns);
+  for (const std::string& peer : unreached.stuck) session.OnStuck(peer, now_ns);
 }
 
 bool Ingest::State::AnswerDue(std::int64_t now_ns) const {

@@ -10,7 +10,7 @@ Status Ingest::AddModel(const std::string& name, const OfferedModel& offered,
   const Result<std::uint32_t> number = state_->TakeModel(name, offered);
   if (!number.ok()) return number.status();
   MURMURATE_RETURN_IF_ERROR(state_->session.Load(*number, reader));
-  state_->session.TakeMarks(*number, &state_->assemblies[*number]->first_marks);
+  state_->session.CopyPositions(*number, &state_->assemblies[*number]->first_positions);
   state_->CountSteps(*number);
   return {};
 }
@@ -20,18 +20,18 @@ void Ingest::Save(const std::string& model, std::uint64_t batches,
   const std::lock_guard lock(state_->mutex);
   const auto number = state_->model_numbers.find(model);
   if (number == state_->model_numbers.end()) return;  // it learns from files
-  state_->session.Save(number->second, state_->assemblies[number->second]->MarksOf(batches),
+  state_->session.Save(number->second, state_->assemblies[number->second]->PositionsOf(batches),
                        writer);
 }
 
 void Ingest::Commit(const std::string& model, const StateReader& reader) {
-  const auto marks = wire::ServerSession::ReadMarks(reader);
-  if (!marks.ok()) return;  // weights only
+  const auto positions = wire::ServerSession::ReadPositions(reader);
+  if (!positions.ok()) return;  // weights only
   {
     const std::lock_guard lock(state_->mutex);
     const auto number = state_->model_numbers.find(model);
     if (number == state_->model_numbers.end()) return;
-    state_->session.Commit(number->second, *marks);
+    state_->session.Commit(number->second, *positions);
     state_->urgent = true;
   }
   Wake();

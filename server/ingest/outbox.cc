@@ -55,14 +55,14 @@ Outbox::Unreached Outbox::Send(std::vector<Reply> replies) {
     return std::ranges::find(peers, peer) != peers.end();
   };
   for (Reply& reply : replies) {
-    if (has(unreached.gone, reply.peer) || has(unreached.deaf, reply.peer)) continue;
+    if (has(unreached.gone, reply.peer) || has(unreached.stuck, reply.peer)) continue;
     SendOutcome outcome = SendOutcome::kWouldBlock;
     if (!slots_.contains(reply.peer)) outcome = TrySend(reply);
     if (outcome == SendOutcome::kSent) continue;
     std::string peer = reply.peer;
     if (outcome == SendOutcome::kWouldBlock && Park(std::move(reply))) continue;
     slots_.erase(peer);
-    (outcome == SendOutcome::kNoPeer ? unreached.gone : unreached.deaf).push_back(std::move(peer));
+    (outcome == SendOutcome::kNoPeer ? unreached.gone : unreached.stuck).push_back(std::move(peer));
   }
   return unreached;
 }

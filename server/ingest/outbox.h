@@ -21,8 +21,8 @@ class Outbox {
   Outbox(Socket* socket, std::uint64_t sender) : socket_(socket), sender_(sender) {}
 
   struct Unreached {
-    std::vector<std::string> gone;  ///< whose connection is
-    std::vector<std::string> deaf;  ///< who do not read
+    std::vector<std::string> gone;   ///< whose connection is
+    std::vector<std::string> stuck;  ///< that do not read
   };
   /// Sends in order, what waited in slots first.
   Unreached Send(std::vector<wire::ServerSession::Reply> replies);

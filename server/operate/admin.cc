@@ -11,6 +11,7 @@
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 namespace {
@@ -32,7 +33,7 @@ Message EncodeMessage(const PeerId& peer, const wire::Body& body, std::uint64_t 
   return message;
 }
 
-constexpr std::size_t kPieceBytes = 3000;
+constexpr std::size_t kPieceBytes = wire::kMaxReport - 1;  // and its sign
 constexpr std::size_t kMaxAnswerBytes = 16u << 20;
 
 Status NoAnswer(const std::string& address) {

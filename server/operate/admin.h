@@ -1,7 +1,7 @@
 // Admin: how `murmurate status` and `murmurate stop` reach a live learner or shard: one question,
 // one answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin (or shard-admin), which only the same user
-// can open. Metadata is at most 4 KiB, so a long answer comes in pieces: each text starts with '+'
-// (ask "more") or '.' (the last piece).
+// can open. ADMIN_OK holds at most 240 KiB (wire::kMaxReport); the status of some thousand actors is
+// longer and comes in pieces: each text starts with '+' (ask "more") or '.' (the last piece).
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 #include "murmurate/status.h"
 #include "shared/transport/socket.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/admin_messages.h"
 
 namespace murmurate {
 

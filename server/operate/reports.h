@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "murmurate/status.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

@@ -11,6 +11,7 @@
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 namespace {

@@ -8,6 +8,7 @@
 #include "server/parameters/remote_store_state.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 namespace {

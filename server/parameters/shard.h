@@ -52,7 +52,7 @@
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/state.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/shard_messages.h"
 
 namespace murmurate {
 

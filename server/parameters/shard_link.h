@@ -28,6 +28,7 @@
 #include "server/parameters/shard.h"
 #include "shared/transport/doorbell.h"
 #include "shared/transport/socket.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 

@@ -49,7 +49,7 @@
 #include <string>
 
 #include "shared/transport/shared_segment.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/shard_messages.h"
 
 namespace murmurate {
 

@@ -10,7 +10,7 @@
 #include "server/schema/config_aliases.h"
 #include "server/schema/config_rules.h"
 #include "shared/core/check.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 namespace {

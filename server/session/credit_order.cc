@@ -57,7 +57,7 @@ void CreditOrder::File(const CreditHolder& holder, bool plays) {
   if (!plays) return TakeOut(holder.share);
   const Share& share = *holder.share;
   Filing& filing = holder.share->filing;
-  if (!filing.filed || filing.seating != share.seating()) seats_valid_ = false;
+  if (!filing.filed || filing.slot_changes != share.slot_changes()) slots_valid_ = false;
   Queue::node_type node;
   if (filing.filed) node = Unlist(filing);
   if (!filing.filed) all_.emplace(holder.sender->id, holder);
@@ -67,10 +67,10 @@ void CreditOrder::File(const CreditHolder& holder, bool plays) {
             .several = holder.sender->models.size() > 1,
             .sender = holder.sender->id,
             .held = share.held(),
-            .agents = share.seats().size(),
+            .agents = share.slots().size(),
             .last_grant = share.last_grant,
-            .index = share.seats().front().index,
-            .seating = share.seating()};
+            .index = share.slots().front().index,
+            .slot_changes = share.slot_changes()};
   agents_ += filing.agents;
   held_ += filing.held;
   lockstep_ += filing.lockstep;
@@ -79,7 +79,7 @@ void CreditOrder::File(const CreditHolder& holder, bool plays) {
 
 void CreditOrder::TakeOut(Share* share) {
   if (!std::exchange(share->filing.filed, false)) return;
-  seats_valid_ = false;
+  slots_valid_ = false;
   (void)Unlist(share->filing);
   all_.erase(share->filing.sender);
 }
@@ -119,14 +119,14 @@ std::vector<CreditHolder> CreditOrder::Incomplete(bool begun) const {
   return holders;
 }
 
-std::span<const std::pair<std::uint32_t, CreditHolder>> CreditOrder::Seats() {
-  if (seats_valid_) return seats_;
-  seats_.clear();
+std::span<const std::pair<std::uint32_t, CreditHolder>> CreditOrder::Slots() {
+  if (slots_valid_) return slots_;
+  slots_.clear();
   for (const auto& [id, holder] : all_)
-    for (const Seat& seat : holder.share->seats()) seats_.emplace_back(seat.index, holder);
-  std::ranges::sort(seats_, {}, [](const auto& seat) { return seat.first; });
-  seats_valid_ = true;
-  return seats_;
+    for (const AgentSlot& slot : holder.share->slots()) slots_.emplace_back(slot.index, holder);
+  std::ranges::sort(slots_, {}, [](const auto& slot) { return slot.first; });
+  slots_valid_ = true;
+  return slots_;
 }
 
 }  // namespace murmurate::wire

@@ -4,7 +4,7 @@
 // It keeps every sender filed by what it held when it was filed last, so that a grant among n
 // senders, a newcomer and a return cost O(log n). It costs O(n) only when a new number of
 // agents changes the fair part of each (about 2 sqrt(limit) times as n grows), when senders begin
-// or cease to take turns, and, for Seats, when agents have come or gone.
+// or cease to take turns, and, for Slots, when agents have come or gone.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class CreditOrder {
   explicit CreditOrder(std::uint64_t limit) : limit_(limit) {}
 
   /// Files a sender by its present state, or takes it out when it does not play. To be called for
-  /// each sender whose share, seats, pace or models have changed; then Arrange is to be called.
+  /// each sender whose share, slots, pace or models have changed; then Arrange is to be called.
   void File(const CreditHolder& holder, bool plays);
   void Arrange();
   void TakeOut(Share* share);  ///< before it is destroyed
@@ -52,7 +52,7 @@ class CreditOrder {
   /// All of them, in the order of sender ids.
   const std::map<std::uint64_t, CreditHolder>& all() const { return all_; }
   /// Every agent by its index, in order. Valid until a File that changes them.
-  std::span<const std::pair<std::uint32_t, CreditHolder>> Seats();
+  std::span<const std::pair<std::uint32_t, CreditHolder>> Slots();
 
  private:
   /// Least held / agents first; of equals the one that has waited longest, then the lowest index.
@@ -77,8 +77,8 @@ class CreditOrder {
   std::map<std::uint64_t, CreditHolder> all_;
   Queue next_;  ///< in turns without those that have one for each agent
   std::map<std::uint64_t, CreditHolder> incomplete_several_, incomplete_begun_;
-  bool seats_valid_ = false;
-  std::vector<std::pair<std::uint32_t, CreditHolder>> seats_;
+  bool slots_valid_ = false;
+  std::vector<std::pair<std::uint32_t, CreditHolder>> slots_;
 };
 
 }  // namespace murmurate::wire

@@ -40,7 +40,7 @@ void CreditPool::Give(const CreditHolder& holder, std::uint64_t at_version, std:
   ++holder.share->granted;
   holder.share->last_grant = ++grants_;
   holder.share->at_version = at_version;
-  holder.sender->told = false;
+  holder.sender->totals_sent = false;
   given_.push_back(holder.sender);
   order_.File(holder, true);
 }
@@ -97,21 +97,21 @@ void CreditPool::GrantInTurns(std::int64_t now_ns) {
       Complete(next, now_ns);
       ++under_way;
     }
-    for (; under_way < limit && next.share->held() < next.share->seats().size(); ++under_way)
+    for (; under_way < limit && next.share->held() < next.share->slots().size(); ++under_way)
       Give(next, 0, now_ns);
   }
 }
 
 /// One for each of its agents, so that none of them waits for another one's end.
 void CreditPool::Complete(const CreditHolder& holder, std::int64_t now_ns) {
-  while (holder.share->held() < holder.share->seats().size()) Give(holder, 0, now_ns);
+  while (holder.share->held() < holder.share->slots().size()) Give(holder, 0, now_ns);
 }
 
 /// What is left over from a batch that was closed without it is for the present version.
 void CreditPool::NameVersion(const CreditHolder& holder) {
   if (holder.share->held() == 0 || holder.share->at_version >= version) return;
   holder.share->at_version = version;
-  holder.sender->told = false;
+  holder.sender->totals_sent = false;
   given_.push_back(holder.sender);
 }
 
@@ -126,10 +126,10 @@ void CreditPool::GrantRound(bool named, std::int64_t now_ns) {
   const auto batch = static_cast<std::uint64_t>(model.batch_trajectories);
   std::uint64_t under_way = unreleased_ + order_.held();
   if (under_way >= batch) return;
-  const auto turns = order_.Seats();
+  const auto turns = order_.Slots();
   for (; under_way < batch; ++under_way) {
     auto turn = std::ranges::lower_bound(turns, next_index_, {},
-                                         [](const auto& seat) { return seat.first; });
+                                         [](const auto& slot) { return slot.first; });
     if (turn == turns.end()) turn = turns.begin();
     next_index_ = turn->first + 1;
     Give(turn->second, version, now_ns);

@@ -38,7 +38,7 @@ class CreditPool {
       : model(std::move(session_model)),
         order_(static_cast<std::uint64_t>(model.outstanding_limit)) {}
 
-  /// Whether it plays, what it holds, its seats, pace or models may be others than before. Alone it
+  /// Whether it plays, what it holds, its slots, pace or models may be others than before. Alone it
   /// is no reason to grant anything: that is `dirty`.
   void Touch(const Sender& sender, Share* share);
   /// Before a share is destroyed.

@@ -6,31 +6,31 @@
 
 namespace murmurate::wire {
 
-void Share::TakeSeats(std::vector<Seat> seats) {
-  seats_ = std::move(seats);
-  ++seating_;
-  by_number_.resize(seats_.size());
+void Share::SetSlots(std::vector<AgentSlot> slots) {
+  slots_ = std::move(slots);
+  ++slot_changes_;
+  by_number_.resize(slots_.size());
   std::iota(by_number_.begin(), by_number_.end(), 0u);
-  std::ranges::sort(by_number_, {}, [this](std::uint32_t place) { return seats_[place].number; });
-  seated_steps_ = 0;
-  for (const Seat& seat : seats_) seated_steps_ += seat.last_steps - seat.first_steps;
+  std::ranges::sort(by_number_, {}, [this](std::uint32_t place) { return slots_[place].number; });
+  slot_steps_ = 0;
+  for (const AgentSlot& slot : slots_) slot_steps_ += slot.last_steps - slot.first_steps;
 }
 
-const Seat* Share::Find(std::uint32_t number) const {
+const AgentSlot* Share::Find(std::uint32_t number) const {
   const auto found = std::ranges::lower_bound(
-      by_number_, number, {}, [this](std::uint32_t place) { return seats_[place].number; });
-  if (found == by_number_.end() || seats_[*found].number != number) return nullptr;
-  return &seats_[*found];
+      by_number_, number, {}, [this](std::uint32_t place) { return slots_[place].number; });
+  if (found == by_number_.end() || slots_[*found].number != number) return nullptr;
+  return &slots_[*found];
 }
 
-void Share::CountSteps(const Seat& seat, std::uint64_t agent_steps, std::uint64_t steps) {
-  Seat& counted = seats_[static_cast<std::size_t>(&seat - seats_.data())];
+void Share::CountSteps(const AgentSlot& slot, std::uint64_t agent_steps, std::uint64_t steps) {
+  AgentSlot& counted = slots_[static_cast<std::size_t>(&slot - slots_.data())];
   if (!counted.heard) {
     counted.heard = true;
     counted.first_steps = counted.last_steps = agent_steps - std::min(agent_steps, steps);
   }
   const std::uint64_t last = std::max(counted.last_steps, agent_steps);
-  seated_steps_ += last - counted.last_steps;
+  slot_steps_ += last - counted.last_steps;
   counted.last_steps = last;
 }
 
@@ -40,7 +40,7 @@ Share* Sender::ShareOf(std::uint32_t model) {
 
 int Sender::agents() const {
   std::size_t count = 0;
-  for (const auto& [model, share] : shares) count += share.seats().size();
+  for (const auto& [model, share] : shares) count += share.slots().size();
   return static_cast<int>(count);
 }
 
@@ -50,23 +50,24 @@ std::uint64_t Sender::Steps(const Share& share) const {
   return pace == Pace::kLockstep ? steps : std::max(steps, share.pinged_steps);
 }
 
-std::uint64_t Sender::dealt_through() const {
-  return undealt.empty() ? acknowledged : std::min(acknowledged, undealt.begin()->first - 1);
+std::uint64_t Sender::acknowledged_through() const {
+  return unacknowledged.empty() ? acknowledged
+                                : std::min(acknowledged, unacknowledged.begin()->first - 1);
 }
 
 void AgentIndices::Know(std::uint32_t index) {
   if (index >= used_.size()) used_.resize(index + 1, false);
 }
 
-std::uint32_t AgentIndices::Take() {
+std::uint32_t AgentIndices::Acquire() {
   while (first_free_ < used_.size() && used_[first_free_]) ++first_free_;
   if (first_free_ == used_.size()) used_.push_back(false);
   used_[first_free_] = true;
   return static_cast<std::uint32_t>(first_free_++);
 }
 
-std::uint32_t AgentIndices::TakeAgain(std::uint32_t index) {
-  if (index >= used_.size() || used_[index]) return Take();
+std::uint32_t AgentIndices::Reacquire(std::uint32_t index) {
+  if (index >= used_.size() || used_[index]) return Acquire();
   used_[index] = true;
   return index;
 }

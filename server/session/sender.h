@@ -13,8 +13,8 @@ namespace murmurate::wire {
 
 inline constexpr std::uint32_t kNoIndex = ~0u;
 
-/// One agent's place: the client's own number, and the learner-wide index.
-struct Seat {
+/// One agent: the client's own number, and the learner-wide index.
+struct AgentSlot {
   std::uint32_t number = 0;
   std::uint32_t index = 0;
   bool heard = false;
@@ -29,7 +29,7 @@ struct Filing {
   bool several = false;                  ///< its sender plays several models
   std::uint64_t sender = 0, held = 0, agents = 0, last_grant = 0, index = 0;
   std::uint64_t counted = 0;  ///< of what is held, against the limit
-  std::uint64_t seating = 0;
+  std::uint64_t slot_changes = 0;
 };
 
 /// One sender's part of one model. Trajectories are counted from the start of the session.
@@ -37,7 +37,7 @@ struct Share {
   std::uint32_t model = 0;
   std::uint64_t granted = 0;   ///< may be sent
   std::uint64_t received = 0;  ///< have come
-  std::uint64_t settled = 0;   ///< have come and were dealt with
+  std::uint64_t returned = 0;  ///< have come and were acknowledged
   std::uint64_t at_version = 0;
   std::uint64_t last_grant = 0;  ///< number of the pool's grant
   std::int64_t progress_ns = 0;  ///< last sign that its agents play
@@ -48,25 +48,25 @@ struct Share {
   std::map<std::uint32_t, std::uint32_t> former;  ///< indices of agents that left, by their number
   std::uint64_t left_steps = 0;                   ///< of agents that are gone
   std::uint64_t pinged_steps = 0, pinged_dropped = 0;
-  std::uint64_t waited_ns = 0, played_ns = 0;             ///< as last pinged
+  PingWait wait;                                          ///< as last pinged
   std::uint64_t given_trajectories = 0, given_steps = 0;  ///< taken for training, in this run
   Committed committed;                                    ///< `model` is not set
 
-  std::uint64_t held() const { return granted - settled; }
-  const std::vector<Seat>& seats() const { return seats_; }  ///< in the order of HELLO
-  void TakeSeats(std::vector<Seat> seats);                   ///< instead of those before
-  std::uint64_t seating() const { return seating_; }         ///< how often it has taken seats
-  const Seat* Find(std::uint32_t number) const;              ///< null: HELLO did not name it
-  /// What `seat` says of its own steps in a trajectory of that many.
-  void CountSteps(const Seat& seat, std::uint64_t agent_steps, std::uint64_t steps);
+  std::uint64_t held() const { return granted - returned; }
+  const std::vector<AgentSlot>& slots() const { return slots_; }  ///< in the order of HELLO
+  void SetSlots(std::vector<AgentSlot> slots);                    ///< instead of those before
+  std::uint64_t slot_changes() const { return slot_changes_; }    ///< how often they were set
+  const AgentSlot* Find(std::uint32_t number) const;              ///< null: HELLO did not name it
+  /// What `slot` says of its own steps in a trajectory of that many.
+  void CountSteps(const AgentSlot& slot, std::uint64_t agent_steps, std::uint64_t steps);
   /// As the trajectories' own counts say, of those present and those that left.
-  std::uint64_t trajectory_steps() const { return left_steps + seated_steps_; }
+  std::uint64_t trajectory_steps() const { return left_steps + slot_steps_; }
 
  private:
-  std::vector<Seat> seats_;
-  std::vector<std::uint32_t> by_number_;  ///< places in seats_
-  std::uint64_t seating_ = 0;
-  std::uint64_t seated_steps_ = 0;  ///< sum of last_steps - first_steps
+  std::vector<AgentSlot> slots_;
+  std::vector<std::uint32_t> by_number_;  ///< places in slots_
+  std::uint64_t slot_changes_ = 0;
+  std::uint64_t slot_steps_ = 0;  ///< sum of last_steps - first_steps
 };
 
 struct Sender {
@@ -87,39 +87,42 @@ struct Sender {
   /// What it had given before the checkpoint that the learner was resumed from: never taken again.
   std::uint64_t kept_sequence = 0;
   bool heard_here = false;  ///< by this incarnation, not only known from that checkpoint
-  /// What was handed on and is not dealt with, by sequence.
-  struct Undealt {
+  /// What was handed on and is not acknowledged, by sequence.
+  struct Unacknowledged {
     std::size_t bytes = 0;
     std::uint64_t session = 0;
   };
-  std::map<std::uint64_t, Undealt> undealt;
-  std::uint64_t bytes_granted = 0, bytes_received = 0, bytes_dealt = 0;
+  std::map<std::uint64_t, Unacknowledged> unacknowledged;
+  std::uint64_t bytes_granted = 0, bytes_received = 0, bytes_returned = 0;
   std::size_t reserve_bytes = 0;  ///< its largest trajectory
   std::size_t wanted_bytes = 0;   ///< all it could have outstanding
-  bool told = true;               ///< knows its totals
-  bool queued = false;            ///< stands in the list of those to be told
+  bool totals_sent = true;        ///< it knows its totals
+  bool queued = false;            ///< is in the list of those to be sent them
   std::uint64_t trajectories = 0, refused = 0;
   StalenessHistogram staleness;
   std::vector<PingTrouble> troubles;  ///< as it last said; `model` is an index into `models`
 
-  /// All up to this one is in a batch or was refused.
-  std::uint64_t dealt_through() const;
+  /// Up to this one, all is in a batch or was refused.
+  std::uint64_t acknowledged_through() const;
   bool gone() const { return health == Health::kGone; }
   bool live() const { return health == Health::kLive; }
   bool cut_off() const { return cut_off_ns >= 0; }
-  std::uint64_t window() const { return bytes_granted - bytes_dealt; }
+  std::uint64_t window() const { return bytes_granted - bytes_returned; }
   /// Its share of HELLO's `model`-th model; null when it named fewer.
   Share* ShareOf(std::uint32_t model);
   int agents() const;
   std::uint64_t Steps(const Share& share) const;
 };
 
+/// By id: gone ones too.
+using Senders = std::map<std::uint64_t, Sender>;
+
 /// Gives out the lowest free number.
 class AgentIndices {
  public:
-  std::uint32_t Take();
+  std::uint32_t Acquire();
   /// `index` itself when it is free, else the lowest.
-  std::uint32_t TakeAgain(std::uint32_t index);
+  std::uint32_t Reacquire(std::uint32_t index);
   void Free(std::uint32_t index);
   /// `index` was given out in an earlier life of the learner, and is free.
   void Know(std::uint32_t index);

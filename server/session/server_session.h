@@ -3,7 +3,8 @@
 // owner (server/ingest) holds the sockets, the models and the batches.
 //
 // Credit. A sender needs both units. Bytes bound memory: one budget; every sender gets a
-// reserve of one trajectory, the rest is shared; bytes return when the block is dealt with. Steps
+// reserve of one trajectory, the rest is shared; bytes return when the block is
+// acknowledged. Steps
 // bound learning: each model states how many trajectories may be outstanding (granted and not yet
 // returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender with the
 // fewest outstanding per agent, and beyond that number where agents could otherwise wait for each
@@ -62,7 +63,7 @@ class ServerSession {
     Body body;
     std::uint64_t sequence = 0;
   };
-  /// What came of an EXPERIENCE. kAccept: hand the block on, then call Dealt.
+  /// What came of an EXPERIENCE. kAccept: hand the block on, then call Acknowledge.
   struct Verdict {
     bool accept = false;
     bool duplicate = false;
@@ -95,8 +96,8 @@ class ServerSession {
   Verdict OnExperience(const std::string& peer, const Decoded& message, std::int64_t now_ns);
   /// The block was copied (`refused` kNone) or refused for what is in it: bytes and sequence go
   /// back.
-  void Dealt(const std::string& peer, const Decoded& message, Refusal refused, std::string sentence,
-             std::int64_t now_ns);
+  void Acknowledge(const std::string& peer, const Decoded& message, Refusal refused,
+                   std::string sentence, std::int64_t now_ns);
   void OnUndecodable(const std::string& peer, const DecodeFailure& failure, std::int64_t now_ns);
   /// `count` trajectories of `model` have left the pool (their batch was trained on, or they were
   /// refused): that much may be granted again. `version`: newest published.
@@ -106,7 +107,7 @@ class ServerSession {
   /// Steps that the model has learned from: where SessionModel::lockstep_steps looks. Before the
   /// ReleaseTrajectories of the batch that they were in.
   void SetLearned(std::uint32_t model, std::uint64_t steps);
-  /// To everybody, now and in every later welcome, until the next: those of a revision.
+  /// To all senders, now and in every later welcome, until the next: those of a revision.
   void SetSettings(Settings settings);
   /// The batch being played was handed over short: nothing is granted until it has been released.
   void CloseBatch(std::uint32_t model);
@@ -115,34 +116,35 @@ class ServerSession {
   void StopGranting();
   /// In lock-step: nothing is out or waiting to be trained on, so the next batch has not begun.
   bool AtBorder(std::uint32_t model) const;
-  /// GOAWAY to everybody.
+  /// GOAWAY to all senders.
   void SayGoaway(const Goaway& goaway);
   /// A peer that could not be reached (its ROUTER slot is gone): it is given nothing more, and what
   /// it sent before is still taken; it has left with its BYE, or when nothing has come for 1 s.
   void OnUnreachable(const std::string& peer, std::int64_t now_ns);
-  /// A peer that is there and does not read what it is told: its session is over, and the next that
-  /// comes of it is told to greet again.
-  void OnDeaf(const std::string& peer, std::int64_t now_ns);
+  /// A stuck peer, which is there and does not read what it is sent: its session is over, and the
+  /// next message of it is answered with the request to say HELLO again.
+  void OnStuck(const std::string& peer, std::int64_t now_ns);
 
   /// Everything to be sent since the last call, in order.
-  std::vector<Reply> TakeReplies();
+  std::vector<Reply> PopReplies();
 
   /// What one sender has given to one model, up to some moment.
-  struct Mark {
+  struct Position {
     std::uint64_t sender = 0, sequence = 0, trajectories = 0, steps = 0;
   };
-  /// Of everybody who plays `model` or has: where they are now, as all that was dealt with lies in
-  /// batches. Overwrites `marks`, allocating only what it lacks.
-  void TakeMarks(std::uint32_t model, std::vector<Mark>* marks) const;
-  /// Counters, turns and who is who (senders, the indices of their agents), with `marks` for what
+  /// The present positions of all senders that play `model` or have: everything acknowledged lies in
+  /// batches. Overwrites `positions`, allocating only what it lacks.
+  void CopyPositions(std::uint32_t model, std::vector<Position>* positions) const;
+  /// Counters, turns and who is who (senders, the indices of their agents), with `positions` for what
   /// they have given, for a checkpoint of `model`.
-  void Save(std::uint32_t model, std::span<const Mark> marks, const StateWriter& writer) const;
+  void Save(std::uint32_t model, std::span<const Position> positions,
+            const StateWriter& writer) const;
   /// Right after AddModel: goes on from what was saved. What was given before is never taken again.
   Status Load(std::uint32_t model, const StateReader& reader);
-  /// The marks in what Save wrote.
-  static Result<std::vector<Mark>> ReadMarks(const StateReader& reader);
-  /// A checkpoint with these marks is on disk: COMMITTED to everybody in them who is here.
-  void Commit(std::uint32_t model, std::span<const Mark> marks);
+  /// The positions in what Save wrote.
+  static Result<std::vector<Position>> ReadPositions(const StateReader& reader);
+  /// A checkpoint with these positions is on disk: COMMITTED to every sender in them that is here.
+  void Commit(std::uint32_t model, std::span<const Position> positions);
   /// Trajectories sent to the learner before this one and in no checkpoint, as those who came back
   /// say.
   std::uint64_t lost_trajectories() const;
@@ -195,8 +197,8 @@ class ServerSession {
   bool any_here() const;
 
  private:
-  struct Book;
-  std::unique_ptr<Book> book_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace murmurate::wire

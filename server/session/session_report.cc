@@ -1,4 +1,4 @@
-#include "server/session/session_book.h"
+#include "server/session/session_state.h"
 
 namespace murmurate::wire {
 
@@ -11,7 +11,7 @@ std::string ServerSession::TroubleReport::Words() const {
 
 std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
   std::vector<ActorReport> reports;
-  for (const auto& [id, sender] : book_->senders) {
+  for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.heard_here) continue;
     ActorReport report{.name = sender.name, .sender = id, .health = sender.health};
     if (sender.cut_off()) report.health = Sender::Health::kGone;
@@ -21,13 +21,14 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
     for (const auto& [model, share] : sender.shares) {
       report.steps += sender.Steps(share);
       report.dropped_steps += share.pinged_dropped;
-      report.waited_ns += share.waited_ns;
-      report.played_ns += share.played_ns;
+      report.waited_ns += share.wait.waited_ns;
+      report.played_ns += share.wait.played_ns;
     }
     for (const PingTrouble& trouble : sender.troubles) {
       if (sender.gone() || trouble.model >= sender.models.size()) continue;
-      report.troubles.push_back({book_->pools[sender.models[trouble.model]].model.welcome.name,
-                                 trouble.agent, trouble.agents, trouble.sentence});
+      report.troubles.push_back(
+          {state_->credits.pool(sender.models[trouble.model]).model.welcome.name, trouble.agent,
+           trouble.agents, trouble.sentence});
     }
     report.silent_ns = now_ns - sender.last_heard_ns;
     report.staleness = sender.staleness;
@@ -38,76 +39,64 @@ std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_n
 
 std::vector<ServerSession::RefusedActor> ServerSession::RefusedActors(std::int64_t now_ns) const {
   std::vector<RefusedActor> refused;
-  for (const RefusedActor& actor : book_->refused_actors) {
-    if (now_ns - actor.last_ns <= book_->limits.gone_after_ns) refused.push_back(actor);
+  for (const RefusedActor& actor : state_->replies.refused_actors()) {
+    if (now_ns - actor.last_ns <= state_->limits.gone_after_ns) refused.push_back(actor);
   }
   return refused;
 }
 
 const std::array<std::uint64_t, kRefusalCount>& ServerSession::refusals() const {
-  return book_->refusals;
+  return state_->replies.refusals();
 }
 
-std::uint64_t ServerSession::duplicates() const { return book_->duplicates; }
+std::uint64_t ServerSession::duplicates() const { return state_->duplicates; }
 
 std::uint64_t ServerSession::EnvironmentSteps(std::uint32_t model) const {
-  return book_->EnvironmentSteps(model);
-}
-
-std::uint64_t ServerSession::Book::EnvironmentSteps(std::uint32_t model) const {
-  std::uint64_t steps = old_steps[model];
-  for (const auto& [id, sender] : senders) {
-    const auto share = sender.shares.find(model);
-    if (share != sender.shares.end()) steps += sender.Steps(share->second);
-  }
-  return steps;
+  return state_->table.EnvironmentSteps(model);
 }
 
 std::uint64_t ServerSession::DroppedSteps(std::uint32_t model) const {
-  std::uint64_t steps = book_->old_dropped[model];
-  for (const auto& [id, sender] : book_->senders) {
-    const auto share = sender.shares.find(model);
-    if (share != sender.shares.end()) steps += share->second.pinged_dropped;
-  }
-  return steps;
+  return state_->table.DroppedSteps(model);
 }
+
+std::uint64_t ServerSession::lost_trajectories() const { return state_->table.lost_trajectories(); }
 
 int ServerSession::live_agents(std::uint32_t model) const {
   std::size_t agents = 0;
-  for (const auto& [id, sender] : book_->senders) {
+  for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.live()) continue;
     const auto share = sender.shares.find(model);
-    if (share != sender.shares.end() && !share->second.idle) agents += share->second.seats().size();
+    if (share != sender.shares.end() && !share->second.idle) agents += share->second.slots().size();
   }
   return static_cast<int>(agents);
 }
 
 int ServerSession::finished_agents(std::uint32_t model) const {
   std::size_t agents = 0;
-  for (const auto& [id, sender] : book_->senders) {
+  for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.live()) continue;
     const auto share = sender.shares.find(model);
     if (share == sender.shares.end() || share->second.idle || share->second.held() > 0) continue;
-    agents += share->second.seats().size();
+    agents += share->second.slots().size();
   }
   return static_cast<int>(agents);
 }
 
 ServerSession::Waits ServerSession::ActorWaits(std::uint32_t model) const {
   Waits waits;
-  for (const auto& [id, sender] : book_->senders) {
+  for (const auto& [id, sender] : state_->table.senders()) {
     const auto share = sender.shares.find(model);
     if (share == sender.shares.end()) continue;
-    waits.waited_ns += share->second.waited_ns;
-    waits.played_ns += share->second.played_ns;
+    waits.waited_ns += share->second.wait.waited_ns;
+    waits.played_ns += share->second.wait.played_ns;
   }
   return waits;
 }
 
-bool ServerSession::any_here() const { return book_->present > 0; }
+bool ServerSession::any_here() const { return state_->credits.present() > 0; }
 
 bool ServerSession::any_lockstep() const {
-  for (const auto& [id, sender] : book_->senders) {
+  for (const auto& [id, sender] : state_->table.senders()) {
     if (!sender.gone() && sender.pace == Pace::kLockstep) return true;
   }
   return false;

@@ -57,9 +57,9 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::int64_t time_ns =
       sample.time_ns != 0 ? sample.time_ns : std::max(arrival_ns, device->last_time_ns);
-  const Standing standing = StandingOf(sample, time_ns, CellOf(*device, time_ns), device.get());
-  if (standing == Standing::kDuplicate) return Refusal::kDuplicate;
-  if (standing == Standing::kLate) return Refusal::kTimeRunsBack;
+  const Ordering standing = OrderingOf(sample, time_ns, CellOf(*device, time_ns), device.get());
+  if (standing == Ordering::kDuplicate) return Refusal::kDuplicate;
+  if (standing == Ordering::kLate) return Refusal::kTimeRunsBack;
   if (settings_.missing == ForecastSettings::Missing::kError &&
       std::any_of(sample.values.begin(), sample.values.end(),
                   [](double value) { return !Usable(value); }))
@@ -67,10 +67,10 @@ Refusal Forecaster::Take(const Sample& sample, std::int64_t arrival_ns) {
   if (settings_.late_labels())
     if (const Refusal refusal = SeeId(*device, sample.id); refusal != Refusal::kNone)
       return refusal;
-  if (standing == Standing::kBeginsAgain) BeginAgain(device.get(), sample);
+  if (standing == Ordering::kBeginsAgain) BeginAgain(device.get(), sample);
   if (sample.sequence)
     totals_.gaps += static_cast<std::uint64_t>(device->sequences.Take(*sample.sequence));
-  if (standing == Standing::kOvertaken) ++totals_.late;
+  if (standing == Ordering::kOvertaken) ++totals_.late;
   ++totals_.messages;
   const bool follows = device->heard_time_ns != 0 && time_ns >= device->heard_time_ns;
   const float gap_s =

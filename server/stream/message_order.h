@@ -26,12 +26,12 @@ namespace murmurate {
 
 inline constexpr std::uint32_t kMostLate = 10;
 
-enum class Standing : std::uint8_t { kNext, kOvertaken, kDuplicate, kLate, kBeginsAgain };
+enum class Ordering : std::uint8_t { kNext, kOvertaken, kDuplicate, kLate, kBeginsAgain };
 
 /// What a grid says of a message's time; kNone where there is no grid.
 enum class CellState : std::uint8_t { kNone, kOpen, kClosed };
 
 /// `time_ns`: of the sample, or of its arrival if it has none. Counts late ones in `device`.
-Standing StandingOf(const Sample& sample, std::int64_t time_ns, CellState cell, Device* device);
+Ordering OrderingOf(const Sample& sample, std::int64_t time_ns, CellState cell, Device* device);
 
 }  // namespace murmurate

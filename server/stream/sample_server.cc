@@ -106,7 +106,7 @@ void SampleServer::Hear() {
   const auto found = peers_.find(message_.peer);
   const bool known = found != peers_.end() && found->second.sender == header->sender;
   if (known) return HearKnown(&found->second, *header);
-  if (header->type != wire::MessageType::kStreamHello)
+  if (header->type != wire::StreamHello::kRow.type)
     return Reject(WireRefusal::kNotRegistered, "nobody knows you here: say STREAM_HELLO first",
                   header->sequence);
   const auto decoded = wire::Decode(frames_);
@@ -117,7 +117,7 @@ void SampleServer::Hear() {
 
 void SampleServer::HearKnown(Peer* peer, const wire::Header& header) {
   peer->heard_ns = now_ns_();
-  const bool is_sample = header.type == wire::MessageType::kSample;
+  const bool is_sample = header.type == wire::Sample::kRow.type;
   if (is_sample && !MayTake(peer, header.sequence)) return;
   const std::uint64_t number = is_sample ? header.sequence : 0;
   const auto decoded = wire::Decode(frames_);

@@ -32,7 +32,7 @@
 #include "server/stream/stream_labels.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

@@ -8,6 +8,7 @@
 #include "shared/weights/network_weights.h"
 #include "shared/weights/weight_assembly.h"
 #include "shared/weights/weight_transfers.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 namespace {

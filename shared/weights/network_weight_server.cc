@@ -9,6 +9,7 @@
 #include "shared/weights/network_weights.h"
 #include "shared/weights/payload_hash.h"
 #include "shared/weights/weight_transfers.h"
+#include "shared/wire/messages.h"
 
 namespace murmurate {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "shared/transport/socket.h"
 #include "shared/weights/weights.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/protocol.h"
 
 namespace murmurate {
 

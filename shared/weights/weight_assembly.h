@@ -7,7 +7,7 @@
 
 #include "shared/model/parameter_layout.h"
 #include "shared/weights/weights.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

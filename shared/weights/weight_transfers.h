@@ -12,7 +12,7 @@
 
 #include "shared/core/aligned_floats.h"
 #include "shared/transport/socket.h"
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "shared/wire/messages.h"
+#include "shared/wire/actor_messages.h"
 
 namespace murmurate::wire {
 namespace {

@@ -102,8 +102,8 @@ TEST(Client, SaysWhatIsSafeAndWhatWasLost) {
                  [&] { return with.received.size() >= trajectories; });
   };
   ASSERT_TRUE(play(*learner, 3));
-  std::vector<wire::ServerSession::Mark> marks;
-  learner->session().TakeMarks(0, &marks);
+  std::vector<wire::ServerSession::Position> marks;
+  learner->session().CopyPositions(0, &marks);
   SavedState state;
   learner->session().Save(0, marks, StateWriter(&state, "session"));
   learner->session().Commit(0, marks);

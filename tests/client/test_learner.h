@@ -94,7 +94,7 @@ class TestLearner : public wire::ServerSession::Models {
     Message message;
     while (!deaf && socket_->TryReceive(&message)) Take(message, now_ns);
     session_.OnTick(now_ns);
-    for (auto& reply : session_.TakeReplies()) Send(reply);
+    for (auto& reply : session_.PopReplies()) Send(reply);
     publishing_->PollOnce(0);
   }
 
@@ -147,7 +147,7 @@ class TestLearner : public wire::ServerSession::Models {
     ASSERT_TRUE(viewed.ok()) << viewed;
     const Status checked = CheckTrajectory(kept->view, layout);
     ASSERT_TRUE(checked.ok()) << checked;
-    session_.Dealt(message.peer, good, wire::Refusal::kNone, "", now_ns);
+    session_.Acknowledge(message.peer, good, wire::Refusal::kNone, "", now_ns);
     if (options_.release && kept->metadata.steps > 0) {
       session_.ReleaseTrajectories(verdict.model, 1, 0, now_ns);
     }

@@ -71,7 +71,7 @@ void PlayToServer(ServerSession& server, const Decoded& decoded, const DecodeFai
     if (verdict.accept) {
       Require(verdict.model == 0);
       const bool good = now_ns % 2 == 0;
-      server.Dealt("peer", decoded, good ? Refusal::kNone : Refusal::kMeaning, "odd", now_ns);
+      server.Acknowledge("peer", decoded, good ? Refusal::kNone : Refusal::kMeaning, "odd", now_ns);
     }
   } else {
     server.OnMessage("peer", decoded, models, now_ns);
@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     PlayToServer(server, decoded, failure, now_ns);
     (void)client.OnTick({}, now_ns);
-    Require(server.TakeReplies().size() < 64);
+    Require(server.PopReplies().size() < 64);
     Require(server.Actors(now_ns).size() < 65);
   }
   return 0;

@@ -10,8 +10,8 @@ using ::testing::IsEmpty;
 using Reply = wire::ServerSession::Reply;
 
 /// A ROUTER and a peer that never reads.
-struct DeafPeer {
-  DeafPeer() {
+struct StuckPeer {
+  StuckPeer() {
     SocketOptions options;
     options.high_water_mark = 4;
     router.emplace(*Socket::Open(context, SocketKind::kRouter, options));
@@ -54,21 +54,22 @@ wire::Accepted AcceptedUpTo(std::uint64_t sequence) {
 wire::Body LongError() { return wire::Error{wire::Refusal::kBusy, std::string(2000, 'x'), 1}; }
 
 TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
-  DeafPeer deaf;
-  ASSERT_TRUE(deaf.FillUp(AcceptedUpTo(1)));
+  StuckPeer stuck_peer;
+  ASSERT_TRUE(stuck_peer.FillUp(AcceptedUpTo(1)));
   for (std::uint64_t i = 2; i < 100; ++i) {
-    EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, AcceptedUpTo(i), 0}}).deaf, IsEmpty());
+    EXPECT_THAT(stuck_peer.outbox->Send({Reply{stuck_peer.peer, AcceptedUpTo(i), 0}}).stuck,
+                IsEmpty());
   }
-  EXPECT_THAT(deaf.outbox->Send({Reply{deaf.peer, wire::Pong{}, 0}}).deaf, IsEmpty());
+  EXPECT_THAT(stuck_peer.outbox->Send({Reply{stuck_peer.peer, wire::Pong{}, 0}}).stuck, IsEmpty());
   // None where ZeroMQ's threads found room for it after all.
-  EXPECT_LE(deaf.outbox->pending(), 1u);
+  EXPECT_LE(stuck_peer.outbox->pending(), 1u);
 
   std::uint64_t newest = 0;
   const std::int64_t deadline = MonotonicNs() + 10 * kNanosecondsPerSecond;
   while (newest != 99 && MonotonicNs() < deadline) {
-    (void)deaf.outbox->Send({});
+    (void)stuck_peer.outbox->Send({});
     Message message;
-    if (!deaf.dealer->TryReceive(&message)) continue;
+    if (!stuck_peer.dealer->TryReceive(&message)) continue;
     const std::span<const std::byte> frames[] = {message.frames[0].bytes(),
                                                  message.frames[1].bytes()};
     const auto decoded = wire::Decode(frames);
@@ -81,19 +82,20 @@ TEST(Outbox, TheNewestTotalsSupersedeOlderOnesForAPeerThatDoesNotRead) {
 }
 
 TEST(Outbox, APeerThatReadsNothingIsGivenUpAndStopsNobody) {
-  DeafPeer deaf;
-  ASSERT_TRUE(deaf.FillUp(LongError()));
+  StuckPeer stuck_peer;
+  ASSERT_TRUE(stuck_peer.FillUp(LongError()));
   std::vector<std::string> given_up;
   for (int i = 0; i < 200000 && given_up.empty(); ++i) {  // there may be room once more
-    given_up = deaf.outbox->Send({Reply{deaf.peer, LongError(), 0}}).deaf;
+    given_up = stuck_peer.outbox->Send({Reply{stuck_peer.peer, LongError(), 0}}).stuck;
   }
-  EXPECT_THAT(given_up, ElementsAre(deaf.peer));
-  EXPECT_EQ(deaf.outbox->pending(), 0u);
+  EXPECT_THAT(given_up, ElementsAre(stuck_peer.peer));
+  EXPECT_EQ(stuck_peer.outbox->pending(), 0u);
 }
 
 TEST(Outbox, APeerThatIsGoneIsNamed) {
-  DeafPeer deaf;
-  EXPECT_THAT(deaf.outbox->Send({Reply{"nobody", wire::Pong{}, 0}}).gone, ElementsAre("nobody"));
+  StuckPeer stuck_peer;
+  EXPECT_THAT(stuck_peer.outbox->Send({Reply{"nobody", wire::Pong{}, 0}}).gone,
+              ElementsAre("nobody"));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_F(LearnedSteps, APingThatClaimsStepsEndsAndSchedulesNothing) {
       stranger.Listen();
       return stranger.welcome.has_value();
     }));
-    ASSERT_EQ(stranger.Send(wire::Ping{0, {{std::uint64_t{1} << 62, 0, 0, 0, 0}}}, 0),
+    ASSERT_EQ(stranger.Send(wire::Ping{0, {{std::uint64_t{1} << 62, 0, 0}}}, 0),
               SendOutcome::kSent);
     ASSERT_TRUE(Eventually(20, [&] {
       stranger.Listen();

@@ -45,7 +45,7 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
   Share& ShareOf(Sender& sender) { return sender.shares[0]; }
 
   void HandAll() {
-    for (const ServerSession::Reply& reply : session_.TakeReplies())
+    for (const ServerSession::Reply& reply : session_.PopReplies())
       for (Client& client : clients_)
         if (client.peer == reply.peer) Hand(client, reply);
   }
@@ -68,7 +68,7 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
     Sender& sender = senders_[client.sender];
     const bool fresh = sender.gone();
     SayHello(client);
-    for (const ServerSession::Reply& reply : session_.TakeReplies())
+    for (const ServerSession::Reply& reply : session_.PopReplies())
       for (Client& other : clients_)
         if (other.peer == reply.peer) Hand(other, reply);
     if (fresh) client.sequence = 0;
@@ -76,10 +76,10 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
     sender.pace = client.hello.pace;
     sender.models.assign(client.hello.models.size(), 0);
     Hear(sender);
-    std::vector<Seat> seats;
+    std::vector<AgentSlot> slots;
     for (std::size_t a = 0; a < agents.size(); ++a)
-      seats.push_back({.number = agents[a], .index = client.ok.models.at(0).agent_indices.at(a)});
-    ShareOf(sender).TakeSeats(std::move(seats));
+      slots.push_back({.number = agents[a], .index = client.ok.models.at(0).agent_indices.at(a)});
+    ShareOf(sender).SetSlots(std::move(slots));
     dirty_ = true;
   }
 
@@ -94,8 +94,8 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
   void Part(Sender& sender) {
     sender.health = Sender::Health::kGone;
     Share& share = ShareOf(sender);
-    share.TakeSeats({});
-    share.granted = share.received = share.settled = share.at_version = 0;
+    share.SetSlots({});
+    share.granted = share.received = share.returned = share.at_version = 0;
     share.idle = false;
     dirty_ = true;
   }
@@ -105,10 +105,10 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
     Sender& sender = senders_[client.sender];
     Share& share = ShareOf(sender);
     if (sender.gone() || share.granted == share.received) return;
-    ASSERT_TRUE(Send(client, share.seats().front().number).accept);
+    ASSERT_TRUE(Send(client, share.slots().front().number).accept);
     Hear(sender);
     ++share.received;
-    ++share.settled;
+    ++share.returned;
     share.idle = false;
     share.progress_ns = now_;
     plain_->Delivered();
@@ -171,7 +171,7 @@ class TwoBooks : public ServerSessionTest, public testing::WithParamInterface<in
     std::vector<CreditHolder> holders;
     for (auto& [id, sender] : senders_) {
       Share& share = ShareOf(sender);
-      if (sender.live() && !share.seats().empty() && !share.idle)
+      if (sender.live() && !share.slots().empty() && !share.idle)
         holders.push_back({&sender, &share});
     }
     plain_->Grant(holders, now_);
@@ -241,7 +241,7 @@ class ManySenders : public ServerSessionTest {
     int sent = 0;
     for (Client& client : clients_)
       while (Send(client).accept) ++sent;
-    (void)session_.TakeReplies();
+    (void)session_.PopReplies();
     session_.ReleaseTrajectories(0, sent, 1, now_);
   }
   std::vector<Client> clients_;
@@ -252,13 +252,13 @@ TEST_F(ManySenders, TenThousandGrantsCostAFractionOfLookingAtEverySender) {
   AddNpc(kMany, kMany);
   Join(kMany);
   PlayAll();  // who came first was alone, and had all
-  (void)session_.TakeReplies();
+  (void)session_.PopReplies();
   std::map<std::uint64_t, Sender> senders;
   std::vector<CreditHolder> holders;
   for (int i = 0; i < kMany; ++i) {
     Sender& sender = senders[static_cast<std::uint64_t>(i + 1)];
     sender.id = static_cast<std::uint64_t>(i + 1);
-    sender.shares[0].TakeSeats({{.number = 0, .index = static_cast<std::uint32_t>(i)}});
+    sender.shares[0].SetSlots({{.number = 0, .index = static_cast<std::uint32_t>(i)}});
   }
   for (auto& [id, sender] : senders) holders.push_back({&sender, &sender.shares[0]});
   PlainCredit plain(kMany, kMany, false);
@@ -267,7 +267,7 @@ TEST_F(ManySenders, TenThousandGrantsCostAFractionOfLookingAtEverySender) {
   for (int round = 0; round < 3; ++round) {
     PlayAll();
     std::size_t told = 0;
-    fast = std::min(fast, Milliseconds([&] { told = session_.TakeReplies().size(); }));
+    fast = std::min(fast, Milliseconds([&] { told = session_.PopReplies().size(); }));
     ASSERT_EQ(told, static_cast<std::size_t>(kMany));
   }
   std::printf("10,000 grants among 10,000 senders: %.1f ms, plainly %.0f ms\n", fast, slow);
@@ -278,14 +278,14 @@ TEST_F(ManySenders, AHelloCostsLittleMoreAmongTenThousandThanAmongAFew) {
   AddNpc(64, 32);
   const auto hundred = [&] {
     const double ms = Milliseconds([&] { Join(100); });
-    (void)session_.TakeReplies();
+    (void)session_.PopReplies();
     return ms;
   };
   const auto least = [&] { return std::min({hundred(), hundred(), hundred(), hundred()}); };
   (void)hundred();
   const double few = least();
   Join(kMany - 500);
-  (void)session_.TakeReplies();
+  (void)session_.PopReplies();
   const double many = least();
   std::printf("a HELLO among 10,000: %.1f us, among 500: %.1f us\n", many * 10, few * 10);
   EXPECT_LT(many, 10 * few);

@@ -49,7 +49,7 @@ class CreditProgress : public ServerSessionTest {
     Told();
   }
   void Told() {
-    for (const ServerSession::Reply& reply : session_.TakeReplies()) {
+    for (const ServerSession::Reply& reply : session_.PopReplies()) {
       for (Player& player : players_) {
         if (player.client.peer == reply.peer) Hand(player.client, reply);
       }
@@ -167,7 +167,7 @@ TEST_F(CreditProgress, TurnsOfTwoModelsThatOneThreadPlaysCannotMissEachOther) {
     client.hello.models.push_back({"boss", "good", {2, 3}, 0, 0});
     SayHello(client);
   }
-  for (const ServerSession::Reply& reply : session_.TakeReplies()) {
+  for (const ServerSession::Reply& reply : session_.PopReplies()) {
     if (const auto* ok = std::get_if<HelloOk>(&reply.body))
       for (std::size_t i = 0; i < 2; ++i) granted[reply.peer][i] = ok->models[i].steps_total;
     if (const auto* accepted = std::get_if<Accepted>(&reply.body))

@@ -168,7 +168,7 @@ TEST_F(ServerSessionTest, EverybodyGetsATurnWhenThereAreMoreAgentsThanTrajectori
         session_.ReleaseTrajectories(0, 1, 1, now_);
       }
     }
-    for (const auto& reply : session_.TakeReplies()) {
+    for (const auto& reply : session_.PopReplies()) {
       for (Client& client : clients) {
         if (client.peer == reply.peer) Hand(client, reply);
       }
@@ -197,7 +197,7 @@ TEST_F(FourBlocksOfBytes, BytesBoundWhatMayBeUnderWay) {
   ASSERT_FALSE(session_.OnExperience("a", second, now_).accept) << "the first is not dealt with";
   EXPECT_EQ(Refused(Refusal::kCredit), 1u);
   const std::uint64_t before = a.bytes_total;
-  session_.Dealt("a", first, Refusal::kNone, "", now_);
+  session_.Acknowledge("a", first, Refusal::kNone, "", now_);
   Deliver({&a});
   EXPECT_EQ(a.bytes_total, before + kBlockBytes);
   EXPECT_TRUE(session_.OnExperience("a", Trajectory(a, 3), now_).accept);
@@ -292,7 +292,7 @@ TEST_F(ServerSessionTest, LockstepTrajectoryThatIsRefusedMayBePlayedAgain) {
   EXPECT_EQ(a.granted(), 2);
   const Decoded bad = Trajectory(a, ++a.sequence);
   ASSERT_TRUE(session_.OnExperience("a", bad, now_).accept);
-  session_.Dealt("a", bad, Refusal::kNotFinite, "reward of step 0: got nan", now_);
+  session_.Acknowledge("a", bad, Refusal::kNotFinite, "reward of step 0: got nan", now_);
   Deliver({&a});
   EXPECT_EQ(a.granted(), 3);
 }
@@ -314,7 +314,7 @@ TEST_F(ServerSessionTest, BlockDealtWithAfterItsSenderLeftStillCountsInThePool) 
   const Decoded message = Trajectory(a, 1);
   ASSERT_TRUE(session_.OnExperience("a", message, now_).accept);
   Say(a, Bye{});
-  session_.Dealt("a", message, Refusal::kNone, "", now_);
+  session_.Acknowledge("a", message, Refusal::kNone, "", now_);
   Join(b);
   EXPECT_EQ(b.granted(), 1) << "one of the two is taken until it is released";
   session_.ReleaseTrajectories(0, 1, 1, now_);

@@ -84,7 +84,7 @@ TEST_F(CurrentOnlyTest, ABatchClosedShortGrantsNothingUntilItIsReleased) {
 TEST_F(CurrentOnlyTest, LateExperienceThatIsRefusedGivesItsCreditBack) {
   const Decoded late = Trajectory(b_, ++b_.sequence);
   ASSERT_TRUE(session_.OnExperience(b_.peer, late, now_).accept);
-  session_.Dealt(b_.peer, late, Refusal::kStale, "late", now_);
+  session_.Acknowledge(b_.peer, late, Refusal::kStale, "late", now_);
   Deliver({&a_, &b_});
   EXPECT_EQ(a_.granted() + b_.granted(), 9) << "four are still to come";
   EXPECT_EQ(Refused(Refusal::kStale), 1u);
@@ -106,8 +106,8 @@ TEST_F(ServerSessionTest, WaitsAndAgesAreThoseOfTheirActor) {
   Client a = MakeClient("a", 11), b = MakeClient("b", 12);
   Join(a);
   Join(b);
-  Say(a, Ping{0, {{5, 0, 0, 250, 1000}}});
-  Say(b, Ping{0, {{5, 0, 0, 50, 2000}}});
+  Say(a, Ping{0, {{5, 0, 0}}, {}, {{250, 1000}}});
+  Say(b, Ping{0, {{5, 0, 0}}, {}, {{50, 2000}}});
   session_.CountStaleness(11, 0);
   session_.CountStaleness(11, 3);
   session_.CountStaleness(99, 3);  // forgotten: nobody's

@@ -17,7 +17,7 @@ TEST(Decode, ReadsWhatFlatcWrote) {
   // flatc --binary of {"sent_ns": 1234567890123, "models": [{"steps": 1000, "dropped_steps": 24,
   // "version": 7}]} with Ping as the root type.
   const Ping ping = DecodedAs<Ping>(
-      Under(MessageType::kPing,
+      Under(Ping::kRow.type,
             Bytes({0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x14, 0x00, 0x08,
                    0x00, 0x04, 0x00, 0x08, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0xcb, 0x04,
                    0xfb, 0x71, 0x1f, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00,
@@ -32,7 +32,7 @@ TEST(Decode, ReadsWhatFlatcWrote) {
 
 TEST(Decode, ReadsHelloAsFlatcWroteIt) {
   const Hello hello = DecodedAs<Hello>(Under(
-      MessageType::kHello,
+      Hello::kRow.type,
       Bytes({0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x16, 0x00, 0x20, 0x00,
              0x04, 0x00, 0x05, 0x00, 0x08, 0x00, 0x18, 0x00, 0x06, 0x00, 0x07, 0x00, 0x0c, 0x00,
              0x10, 0x00, 0x14, 0x00, 0x16, 0x00, 0x00, 0x00, 0x01, 0x01, 0x01, 0x01, 0x94, 0x00,
@@ -121,11 +121,11 @@ TEST(Decode, HeaderThatCountsWrongIsRefused) {
 }
 
 TEST(Decode, MetadataBeyondItsLimitIsRefusedUnread) {
-  EXPECT_EQ(FailureOf(Under(MessageType::kPing, std::vector<std::byte>(4097))).refusal,
+  EXPECT_EQ(FailureOf(Under(Ping::kRow.type, std::vector<std::byte>(4097))).refusal,
             Refusal::kTooLarge);
-  WireMessage greeting = Under(MessageType::kHello, std::vector<std::byte>(1024 * 1024 + 1));
+  WireMessage greeting = Under(Hello::kRow.type, std::vector<std::byte>(1024 * 1024 + 1));
   EXPECT_EQ(FailureOf(greeting).refusal, Refusal::kTooLarge);
-  WireMessage report = Under(MessageType::kAdminOk, std::vector<std::byte>(256 * 1024 + 1));
+  WireMessage report = Under(AdminOk::kRow.type, std::vector<std::byte>(256 * 1024 + 1));
   EXPECT_EQ(FailureOf(report).refusal, Refusal::kTooLarge);
 }
 

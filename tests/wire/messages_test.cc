@@ -152,7 +152,8 @@ TEST(RoundTrip, ColumnsAtTheEndThatHoldNothingAreNotSent) {
 
 TEST(RoundTrip, ThePingOfSixtyFourModelsHasRoomForItsTroubles) {
   Ping ping;
-  for (std::size_t i = 0; i < kMaxModels; ++i) ping.models.push_back({~0ull, ~0ull, 7, 1, 2});
+  ping.models.assign(kMaxModels, {~0ull, ~0ull, 7});
+  ping.waits.assign(kMaxModels, {1, 2});
   for (std::uint32_t i = 0; i < 6; ++i) ping.troubles.push_back({i, i, 1, std::string(5000, 'x')});
   const Ping read = DecodedAs<Ping>(ToWire(ping, 1, 0));
   EXPECT_EQ(read.models.size(), kMaxModels);
@@ -172,8 +173,8 @@ TEST(RoundTrip, SmallMessagesKeepTheirFields) {
   EXPECT_EQ(accepted.models[0].at_version, 2u);
   EXPECT_EQ(accepted.models[0].version, 3u);
   EXPECT_EQ(DecodedAs<Ping>(all[4]).sent_ns, -5);
-  EXPECT_EQ(DecodedAs<Ping>(all[4]).models.at(0).waited_ns, 30u);
-  EXPECT_EQ(DecodedAs<Ping>(all[4]).models[0].played_ns, 40u);
+  EXPECT_EQ(DecodedAs<Ping>(all[4]).waits.at(0).waited_ns, 30u);
+  EXPECT_EQ(DecodedAs<Ping>(all[4]).waits[0].played_ns, 40u);
   const PingTrouble trouble = DecodedAs<Ping>(all[4]).troubles.at(0);
   EXPECT_EQ(trouble.agent, 3u);
   EXPECT_EQ(trouble.agents, 8u);

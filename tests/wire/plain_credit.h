@@ -43,18 +43,18 @@ class PlainCredit {
  private:
   static std::uint64_t Agents(Holders holders) {
     std::uint64_t agents = 0;
-    for (const CreditHolder& holder : holders) agents += holder.share->seats().size();
+    for (const CreditHolder& holder : holders) agents += holder.share->slots().size();
     return agents;
   }
   static bool Waits(const CreditHolder& holder) { return holder.sender->pace == Pace::kCredit; }
   static bool Before(const Share& a, const Share& b) {
-    const std::uint64_t left = a.held() * b.seats().size(), right = b.held() * a.seats().size();
-    return std::tuple(left, a.last_grant, a.seats().front().index) <
-           std::tuple(right, b.last_grant, b.seats().front().index);
+    const std::uint64_t left = a.held() * b.slots().size(), right = b.held() * a.slots().size();
+    return std::tuple(left, a.last_grant, a.slots().front().index) <
+           std::tuple(right, b.last_grant, b.slots().front().index);
   }
   static bool Earlier(const Share& a, const Share& b) {
-    return std::tuple(a.last_grant, a.seats().front().index) <
-           std::tuple(b.last_grant, b.seats().front().index);
+    return std::tuple(a.last_grant, a.slots().front().index) <
+           std::tuple(b.last_grant, b.slots().front().index);
   }
 
   void Give(const CreditHolder& holder, std::uint64_t at_version, std::int64_t now_ns) {
@@ -85,12 +85,12 @@ class PlainCredit {
     const std::uint64_t fair = (limit_ + agents - 1) / agents;
     std::uint64_t under_way = unreleased_;
     for (const CreditHolder& holder : holders)
-      under_way += std::min(holder.share->held(), fair * holder.share->seats().size());
+      under_way += std::min(holder.share->held(), fair * holder.share->slots().size());
     for (; under_way < limit_; ++under_way) {
       const CreditHolder* best = nullptr;
       for (const CreditHolder& holder : holders) {
         const Share& share = *holder.share;
-        if (share.held() >= fair * share.seats().size()) continue;
+        if (share.held() >= fair * share.slots().size()) continue;
         if (best == nullptr || Before(share, *best->share)) best = &holder;
       }
       if (best == nullptr) return;
@@ -102,14 +102,14 @@ class PlainCredit {
     std::uint64_t under_way = unreleased_;
     for (const CreditHolder& holder : holders) {
       const Share& share = *holder.share;
-      const std::uint64_t held = std::min<std::uint64_t>(share.held(), share.seats().size());
-      under_way += !Waits(holder) ? held : held == share.seats().size() ? 1 : 0;
+      const std::uint64_t held = std::min<std::uint64_t>(share.held(), share.slots().size());
+      under_way += !Waits(holder) ? held : held == share.slots().size() ? 1 : 0;
     }
     while (under_way < limit_) {
       const CreditHolder* best = nullptr;
       for (const CreditHolder& holder : holders) {
         const Share& share = *holder.share;
-        if (share.held() >= share.seats().size()) continue;
+        if (share.held() >= share.slots().size()) continue;
         if (best == nullptr || Earlier(share, *best->share)) best = &holder;
       }
       if (best == nullptr) return;
@@ -117,13 +117,13 @@ class PlainCredit {
         Complete(*best, now_ns);
         ++under_way;
       }
-      for (; under_way < limit_ && best->share->held() < best->share->seats().size(); ++under_way)
+      for (; under_way < limit_ && best->share->held() < best->share->slots().size(); ++under_way)
         Give(*best, 0, now_ns);
     }
   }
 
   void Complete(const CreditHolder& holder, std::int64_t now_ns) {
-    while (holder.share->held() < holder.share->seats().size()) Give(holder, 0, now_ns);
+    while (holder.share->held() < holder.share->slots().size()) Give(holder, 0, now_ns);
   }
 
   void GrantRound(Holders holders, std::int64_t now_ns) {
@@ -134,7 +134,7 @@ class PlainCredit {
       under_way += holder.share->held();
       if (holder.share->held() > 0 && holder.share->at_version < version)
         holder.share->at_version = version;
-      for (const Seat& seat : holder.share->seats()) turns.emplace_back(seat.index, &holder);
+      for (const AgentSlot& slot : holder.share->slots()) turns.emplace_back(slot.index, &holder);
     }
     std::sort(turns.begin(), turns.end());
     for (; under_way < batch_; ++under_way) {

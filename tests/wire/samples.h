@@ -134,7 +134,7 @@ inline std::vector<WireMessage> EveryMessage() {
           wire(SampleHelloOk()),
           ToWire(SampleExperience(), 99, 7, &block),
           wire(Accepted{7, 1000, {{64, 2, 3}, {128, 0, 1}}}),
-          wire(Ping{-5, {{1000, 24, 7, 30, 40}}, {{0, 3, 8, "NaN at place 1"}}}),
+          wire(Ping{-5, {{1000, 24, 7}}, {{0, 3, 8, "NaN at place 1"}}, {{30, 40}}}),
           wire(Pong{-5, 77, {{64, 2, 3}}}),
           wire(Goaway{"stopped by the user", 3000, true}),
           wire(Error{Refusal::kSpaces, "action: expected discrete 2, got discrete 3", 7}),

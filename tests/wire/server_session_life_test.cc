@@ -46,7 +46,7 @@ TEST_F(ServerSessionTest, PingIsAnsweredWithTheNewestVersionAndCredit) {
   Join(a);
   session_.SetVersion(0, 9);
   Say(a, Ping{1234, {{100, 0, 8}}});
-  const auto replies = session_.TakeReplies();
+  const auto replies = session_.PopReplies();
   ASSERT_EQ(replies.size(), 1u);
   const auto& pong = std::get<Pong>(replies[0].body);
   EXPECT_EQ(pong.sent_ns, 1234);
@@ -132,7 +132,7 @@ TEST_F(ServerSessionTest, StormOfActorsThatComeAndGoLeavesABoundedBookAndTheRigh
     Send(a);
     session_.ReleaseTrajectories(0, 1, 1, now_);
     Say(a, Bye{});
-    (void)session_.TakeReplies();
+    (void)session_.PopReplies();
   }
   Pass(kMs);
   EXPECT_EQ(session_.Actors(now_).size(), 256u);
@@ -152,7 +152,7 @@ TEST_F(ServerSessionTest, MessagesForOtherSocketsAreUnknownHere) {
 TEST_F(ServerSessionTest, UndecodableMessagesAreAnsweredWithTheirReason) {
   AddNpc();
   session_.OnUndecodable("x", {Refusal::kUnknownType, "message type 13", 5, 9}, now_);
-  const auto replies = session_.TakeReplies();
+  const auto replies = session_.PopReplies();
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].peer, "x");
   EXPECT_EQ(std::get<Error>(replies[0].body).refusal, Refusal::kUnknownType);

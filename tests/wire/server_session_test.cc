@@ -59,17 +59,17 @@ TEST_F(ServerSessionTest, SettingsComeBeforeTheWelcomeAndWheneverTheyChange) {
   Join(early);
   const Settings first{1, {{"wind", 1.0}}}, second{2, {{"wind", 2.0}}};
   session_.SetSettings(first);
-  auto replies = session_.TakeReplies();
+  auto replies = session_.PopReplies();
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].peer, "early");
   EXPECT_EQ(std::get<Settings>(replies[0].body), first);
   SayHello(late);
-  replies = session_.TakeReplies();
+  replies = session_.PopReplies();
   ASSERT_GE(replies.size(), 2u);
   EXPECT_EQ(std::get<Settings>(replies[0].body), first);
   EXPECT_TRUE(std::holds_alternative<HelloOk>(replies[1].body));
   session_.SetSettings(second);
-  EXPECT_EQ(session_.TakeReplies().size(), 2u);
+  EXPECT_EQ(session_.PopReplies().size(), 2u);
 }
 
 TEST_F(ServerSessionTest, OnlyThisHostIsToldOfSharedMemory) {
@@ -143,7 +143,7 @@ TEST_F(ServerSessionTest, DuplicateIsAcknowledgedAgainAndNotTakenTwice) {
   Join(a);
   const Decoded first = Trajectory(a, 1);
   ASSERT_TRUE(session_.OnExperience("a", first, now_).accept);
-  session_.Dealt("a", first, Refusal::kNone, "", now_);
+  session_.Acknowledge("a", first, Refusal::kNone, "", now_);
   Deliver({&a});
   a.acknowledged = 0;
   const auto again = session_.OnExperience("a", first, now_);
@@ -184,7 +184,7 @@ TEST_F(ServerSessionTest, RefusedContentGivesBytesAndSequenceBack) {
   const std::uint64_t bytes_before = a.bytes_total;
   const Decoded bad = Trajectory(a, ++a.sequence);
   ASSERT_TRUE(session_.OnExperience("a", bad, now_).accept);
-  session_.Dealt("a", bad, Refusal::kNotFinite, "observation of step 3: got nan", now_);
+  session_.Acknowledge("a", bad, Refusal::kNotFinite, "observation of step 3: got nan", now_);
   Deliver({&a});
   ASSERT_EQ(a.errors.size(), 1u);
   EXPECT_EQ(a.errors[0].refusal, Refusal::kNotFinite);

@@ -107,7 +107,7 @@ class ServerSessionTest : public testing::Test, protected ServerSession::Models 
   /// Hands what is to be sent to the clients named; counts what went to each peer.
   std::map<std::string, int> Deliver(std::initializer_list<Client*> clients) {
     std::map<std::string, int> counts;
-    for (const ServerSession::Reply& reply : session_.TakeReplies()) {
+    for (const ServerSession::Reply& reply : session_.PopReplies()) {
       ++counts[reply.peer];
       for (Client* client : clients) {
         if (client->peer == reply.peer) Hand(*client, reply);
@@ -128,7 +128,7 @@ class ServerSessionTest : public testing::Test, protected ServerSession::Models 
     client.agent_steps += static_cast<std::uint64_t>(steps);
     experience.agent_steps = client.agent_steps;
     Decoded message;
-    message.header.type = MessageType::kExperience;
+    message.header.type = Experience::kRow.type;
     message.header.sender = client.sender;
     message.header.sequence = sequence;
     message.body = experience;
@@ -139,7 +139,7 @@ class ServerSessionTest : public testing::Test, protected ServerSession::Models 
   ServerSession::Verdict Send(Client& client, std::uint32_t agent = 0, int steps = kLength) {
     const Decoded message = Trajectory(client, ++client.sequence, agent, steps);
     const auto verdict = session_.OnExperience(client.peer, message, now_);
-    if (verdict.accept) session_.Dealt(client.peer, message, Refusal::kNone, "", now_);
+    if (verdict.accept) session_.Acknowledge(client.peer, message, Refusal::kNone, "", now_);
     return verdict;
   }
   std::uint64_t Refused(Refusal refusal) const {

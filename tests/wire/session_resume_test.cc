@@ -10,8 +10,8 @@ namespace {
 class SessionResumeTest : public ServerSessionTest {
  protected:
   SavedState Save() {
-    std::vector<ServerSession::Mark> marks;
-    session_.TakeMarks(0, &marks);
+    std::vector<ServerSession::Position> marks;
+    session_.CopyPositions(0, &marks);
     SavedState state;
     session_.Save(0, marks, StateWriter(&state, "session"));
     return state;
@@ -39,12 +39,12 @@ TEST_F(SessionResumeTest, ACheckpointTellsEverySenderUpToWhere) {
   Send(a);
   Send(a, 0, 5);
   Send(b);
-  std::vector<ServerSession::Mark> marks;
-  session_.TakeMarks(0, &marks);
+  std::vector<ServerSession::Position> marks;
+  session_.CopyPositions(0, &marks);
   Send(a);  // not in the checkpoint any more
   Deliver({&a, &b});
   session_.Commit(0, marks);
-  const auto replies = session_.TakeReplies();
+  const auto replies = session_.PopReplies();
   ASSERT_EQ(replies.size(), 2u);
   const auto& to_a = std::get<Committed>(replies[0].body);
   EXPECT_EQ(replies[0].peer, "a");
@@ -65,13 +65,13 @@ TEST_F(SessionResumeTest, WhatWaitsForRoomInABatchIsNotMarked) {
   ASSERT_TRUE(session_.OnExperience("a", waits, now_).accept);
   const Decoded bad = Trajectory(a, ++a.sequence);
   ASSERT_TRUE(session_.OnExperience("a", bad, now_).accept);
-  session_.Dealt("a", bad, Refusal::kMeaning, "bent", now_);
-  std::vector<ServerSession::Mark> marks;
-  session_.TakeMarks(0, &marks);
+  session_.Acknowledge("a", bad, Refusal::kMeaning, "bent", now_);
+  std::vector<ServerSession::Position> marks;
+  session_.CopyPositions(0, &marks);
   ASSERT_EQ(marks.size(), 1u);
   EXPECT_EQ(marks[0].sequence, 1u);
-  session_.Dealt("a", waits, Refusal::kNone, "", now_);
-  session_.TakeMarks(0, &marks);
+  session_.Acknowledge("a", waits, Refusal::kNone, "", now_);
+  session_.CopyPositions(0, &marks);
   EXPECT_EQ(marks[0].sequence, 3u);
   EXPECT_EQ(marks[0].trajectories, 2u);
 }
@@ -93,7 +93,7 @@ TEST_F(SessionResumeTest, AResumedLearnerKnowsItsAgentsItsStepsAndWhatItLost) {
   EXPECT_TRUE(session_.Actors(now_).empty()) << "nobody has come yet";
   b.hello.sequence = 3;
   SayHello(b);
-  const auto replies = session_.TakeReplies();
+  const auto replies = session_.PopReplies();
   const auto& ok = std::get<HelloOk>(replies.at(0).body);
   EXPECT_TRUE(ok.resumed);
   EXPECT_EQ(ok.kept_sequence, 2u);
@@ -160,7 +160,7 @@ TEST_F(SessionResumeTest, NoCreditIsGivenBeyondWhatALockstepRunIsToLearnFrom) {
   models_["npc"] = session_.AddModel(std::move(model));
   Client a = MakeClient("a", 11, {0}, Pace::kLockstep);
   Join(a);
-  Say(a, Ping{0, {{std::uint64_t{1} << 62, 0, 0, 0, 0}}});  // what it claims ends nothing
+  Say(a, Ping{0, {{std::uint64_t{1} << 62, 0, 0}}});  // what it claims ends nothing
   int trained = 0;
   while (a.granted() > static_cast<int>(a.sequence)) {
     Send(a);

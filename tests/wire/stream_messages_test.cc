@@ -196,7 +196,7 @@ TEST(StreamMessages, OneNameTenThousandTimesIsNotCopied) {
   builder.Finish(flatbuffers::Offset<flatbuffers::Table>(builder.EndTable(start)));
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   const auto failure = FailureOf(
-      Under(MessageType::kStreamHello, std::vector<std::byte>(bytes, bytes + builder.GetSize())));
+      Under(StreamHello::kRow.type, std::vector<std::byte>(bytes, bytes + builder.GetSize())));
   EXPECT_NE(failure.refusal, Refusal::kNone);
 }
 
@@ -204,7 +204,7 @@ TEST(PeekHeader, ReadsWhatDecodeWouldAndNothingElse) {
   const WireMessage message = ToWire(SampleOfAPump(), 99, 7);
   const auto header = PeekHeader(message.spans());
   ASSERT_TRUE(header.has_value());
-  EXPECT_EQ(header->type, MessageType::kSample);
+  EXPECT_EQ(header->type, Sample::kRow.type);
   EXPECT_EQ(header->sender, 99u);
   EXPECT_EQ(header->sequence, 7u);
   WireMessage broken = message;

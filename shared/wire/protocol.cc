@@ -1,8 +1,10 @@
+#include "shared/wire/protocol.h"
+
 #include <algorithm>
+#include <string>
 
 #include "shared/core/sha256.h"
 #include "shared/wire/little_endian.h"
-#include "shared/wire/messages.h"
 
 namespace murmurate::wire {
 namespace {
