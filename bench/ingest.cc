@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "bench/limits.h"
+#include "shared/core/aligned_floats.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/model/policy_and_value.h"

@@ -25,8 +25,9 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   if(ENV_PROGRAM)  # without this ccache passes by what includes a precompiled header
-    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER
-      ${ENV_PROGRAM} CCACHE_SLOPPINESS=pch_defines,time_macros)
+    # (the header is often younger than a second when the first source includes it)
+    set(sloppiness pch_defines,time_macros,include_file_mtime,include_file_ctime)
+    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${ENV_PROGRAM} CCACHE_SLOPPINESS=${sloppiness})
   endif()
 endif()
 

@@ -7,6 +7,19 @@
 namespace murmurate {
 namespace {
 
+/// "no such line, because impala clips no ratio; take it out, or write name = ..."
+std::string ExpectationOf(const KeyRefusal& refusal, const AlgorithmKind& kind) {
+  const std::string other = refusal.instead == nullptr ? "" : FirstAlgorithm(refusal.instead).name;
+  std::string because = refusal.because;
+  for (const auto& [mark, name] : {std::pair<std::string, std::string>{"{}", kind.name},
+                                   std::pair<std::string, std::string>{"{other}", other}})
+    if (const std::size_t at = because.find(mark); at != std::string::npos)
+      because.replace(at, mark.size(), name);
+  return refusal.expected + ", because " + because + "; take " +
+         (refusal.written ? "it" : "the line") + " out" +
+         (other.empty() ? "" : ", or write name = \"" + other + '"');
+}
+
 bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
 }  // namespace
@@ -88,14 +101,9 @@ Status Config::CheckRefusals(const std::string& model) const {
             ? refusal.refused(ToKeyValue(entry->value))
             : entry->value != DefaultOf(*FindRule("algorithm", refusal.key), kind).value;
     if (!refused) continue;
-    const std::string line = refusal.written ? "it" : "the line";
-    return InvalidArgument(
-        entry->origin + ": " + PlaceOf("algorithm", refusal.key, model) + ": got " +
-        ToToml(entry->value) + ", expected " + refusal.expected + ", because " + kind.name +
-        refusal.because + "; take " + line + " out" +
-        (refusal.instead == nullptr
-             ? ""
-             : ", or write name = \"" + FirstAlgorithm(refusal.instead).name + '"'));
+    return InvalidArgument(entry->origin + ": " + PlaceOf("algorithm", refusal.key, model) +
+                           ": got " + ToToml(entry->value) + ", expected " +
+                           ExpectationOf(refusal, kind));
   }
   return {};
 }

@@ -11,13 +11,13 @@ std::vector<KeyRefusal> Refusals() {
        .refused = [](const KeyValue& value) { return std::get<std::string>(value) == "vtrace"; },
        .written = false,
        .expected = "\"block\" or \"drop\"",
-       .because = " has no importance weights",
+       .because = "{} has no importance weights",
        .instead = &AlgorithmKind::weighs_gradient},
       {.key = "epochs",
        .refused = [](const KeyValue& value) { return std::get<std::int64_t>(value) > 1; },
        .written = false,
        .expected = "1",
-       .because = "'s gradient is right for one pass only",
+       .because = "{}'s gradient is right for one pass only",
        .instead = &AlgorithmKind::many_updates}};
   for (KeyRefusal& refusal : RefusalsWithoutRatio()) refusals.push_back(std::move(refusal));
   return refusals;

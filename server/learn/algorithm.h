@@ -82,7 +82,7 @@ struct KeyRefusal {
   bool (*refused)(const KeyValue& value) = nullptr;
   bool written = true;
   std::string expected;  ///< "1"
-  std::string because;   ///< " clips no ratio": follows the algorithm's name
+  std::string because;   ///< "{} clips no ratio": {} is this algorithm, {other} the one proposed
   /// Others have what this one lacks: the first of them is proposed.
   bool AlgorithmKind::*instead = nullptr;
 };

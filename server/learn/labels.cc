@@ -87,7 +87,7 @@ AlgorithmKind KindOf(const char* name) {
     kind.refusals.push_back(
         {.key = key,
          .expected = "no such line",
-         .because = " learns what was done and knows no rewards, values or staleness"});
+         .because = "{} learns what was done and knows no rewards, values or staleness"});
   return kind;
 }
 

@@ -18,7 +18,7 @@ struct LearnReport {
   double approx_kl = 0;  ///< k3 of the policy against the one that the update began with
   double lag_kl = 0;     ///< k3 of the policy that the update began with against what played
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
-  double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, at take-up
+  double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, as it began
   std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age
   std::uint64_t skipped_updates = 0;    ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes;  ///< finished, as the actors counted them

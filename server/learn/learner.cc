@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "server/learn/age_weights.h"
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
@@ -11,6 +10,38 @@
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
+namespace {
+
+void Drop(TrainingBatch& batch, std::size_t slot, LearnReport* report) {
+  std::ranges::fill(batch.weight.subspan(slot * batch.length, batch.length), 0.0f);
+  ++report->stale_trajectories;
+  report->late_steps += static_cast<std::uint64_t>(batch.trajectories[slot].steps);
+}
+
+/// Gives trajectories more than `max_staleness` versions old at `version`, and those of another life
+/// of the model (newer than it), the weight 0; reports ages and what it dropped.
+void WeighByAge(std::uint64_t version, int max_staleness, TrainingBatch& batch,
+                LearnReport* report) {
+  double sum = 0.0;
+  int counted = 0;
+  for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
+    const BatchTrajectory& trajectory = batch.trajectories[slot];
+    if (trajectory.steps == 0) continue;
+    if (trajectory.version > version) {  // of another life of this model: its age means nothing
+      Drop(batch, slot, report);
+      continue;
+    }
+    const std::uint64_t age = version - trajectory.version;
+    report->staleness_min = counted == 0 ? age : std::min<double>(report->staleness_min, age);
+    report->staleness_max = std::max<double>(report->staleness_max, age);
+    sum += static_cast<double>(age);
+    ++counted;
+    if (age > static_cast<std::uint64_t>(max_staleness)) Drop(batch, slot, report);
+  }
+  if (counted > 0) report->staleness_mean = sum / counted;
+}
+
+}  // namespace
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& algorithm_settings,

@@ -142,12 +142,12 @@ std::vector<AlgorithmMetric> ClippedMetrics() {
 std::vector<KeyRefusal> RefusalsWithoutRatio() {
   return {{.key = "clip",
            .expected = "no such line",
-           .because = " clips no ratio",
+           .because = "{} clips no ratio",
            .instead = &AlgorithmKind::clips_ratio},
           {.key = "target_kl",
            .refused = [](const KeyValue& value) { return std::get<double>(value) > 0; },
            .expected = "no such line",
-           .because = " does not end its epochs early",
+           .because = "only {other} ends its epochs early",
            .instead = &AlgorithmKind::clips_ratio}};
 }
 

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<float> Floats(const AlignedFloats& column) { return {column.begin(), column.end()}; }
+std::vector<float> Floats(std::span<const float> column) { return {column.begin(), column.end()}; }
 
 TrajectoryLayout LayoutOf(const Spaces& spaces) { return TrajectoryLayout(spaces, kStageLength); }
 
