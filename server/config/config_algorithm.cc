@@ -1,14 +1,10 @@
 // What an algorithm makes of the keys that are not set, and which it refuses.
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config.h"
-#include "server/schema/config_rules.h"
+#include "server/learn/algorithm_settings.h"
+#include "server/schema/section_view.h"
 
 namespace murmurate {
-namespace {
-
-bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
-
-}  // namespace
 
 const std::string& Config::AlgorithmNameFor(const std::string& model) const {
   return std::get<std::string>(Get("algorithm", "name", model).value);
@@ -19,7 +15,7 @@ void Config::SettleAlgorithm(const std::string& model) {
   auto& values = entries_.values;
   const bool own_name = model.empty() || values.contains(PathOf("algorithm", "name", model));
   const std::string name = AlgorithmNameFor(model);
-  for (const ConfigRule& rule : ConfigRules()) {
+  for (const ConfigRule& rule : Schema().general) {
     const bool learning = rule.section == "algorithm" || rule.section == "optimizer";
     if (!own_name || !learning || !IsDefault(Get(rule.section, rule.key, model))) continue;
     ConfigEntry usual = DefaultOf(rule, name);
@@ -35,7 +31,7 @@ void Config::SettleAlgorithm(const std::string& model) {
     values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
   const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
   if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
-                                  DefaultOf(*FindRule("algorithm", "minibatch"), name).value))
+                                  DefaultOf(*Schema().Find("algorithm", "minibatch"), name).value))
     values[PathOf("algorithm", "minibatch", model)] = {Get("algorithm", "batch_steps", model).value,
                                                        "default of " + name};
 }

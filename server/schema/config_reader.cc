@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "server/schema/config_aliases.h"
-#include "server/schema/config_rules.h"
 #include "shared/core/check.h"
 #include "shared/wire/messages.h"
 
@@ -158,13 +157,13 @@ std::string Absolute(const std::string& folder, const std::string& path) {
 
 class Reader {
  public:
-  Reader(Where where, std::string folder, ConfigEntries* entries)
-      : where_(std::move(where)), folder_(std::move(folder)), entries_(entries) {}
+  Reader(Where where, std::string folder, const ConfigSchema& schema, ConfigEntries* entries)
+      : where_(std::move(where)), folder_(std::move(folder)), schema_(schema), entries_(entries) {}
 
   Status ReadRoot(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string name(key.str());
-      const auto sections = SectionNames();
+      const auto sections = schema_.SectionNames();
       if (std::find(sections.begin(), sections.end(), name) == sections.end())
         return Unknown(
             node,
@@ -200,7 +199,7 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string word(key.str());
       const auto* inner = node.as_table();
-      if (inner == nullptr || FindRule("model", word) != nullptr) {
+      if (inner == nullptr || schema_.Find("model", word) != nullptr) {
         MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, section));
       } else if (!name.empty()) {
         if (word != "algorithm" && word != "optimizer")
@@ -287,12 +286,12 @@ class Reader {
     if (section.name == "settings" && !wire::IsGoodName(key))
       return InvalidArgument(where_(node) + ": " + path +
                              ": a setting's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
-    const ConfigRule* rule = FindRule(section.name, key);
+    const ConfigRule* rule = schema_.Find(section.name, key);
     if (rule == nullptr)
       return Unknown(
           node,
           "key \"" + key + "\" in [" + section.prefix.substr(0, section.prefix.size() - 1) + ']',
-          key, KeysOf(section.name));
+          key, schema_.KeysOf(section.name));
     ConfigValue value = ToValue(node, *rule);
     const std::string expected = Fit(*rule, &value);
     if (!expected.empty())
@@ -319,14 +318,16 @@ class Reader {
 
   Where where_;
   std::string folder_;
+  const ConfigSchema& schema_;
   ConfigEntries* entries_;
 };
 
-Status ParseInto(const ConfigSource& source, const Where& where, ConfigEntries* entries) {
+Status ParseInto(const ConfigSource& source, const Where& where, const ConfigSchema& schema,
+                 ConfigEntries* entries) {
   const std::string& label = source.label;
   try {
     const toml::table root = toml::parse(std::string_view(source.text), std::string_view(label));
-    return Reader(where, source.folder, entries).ReadRoot(root);
+    return Reader(where, source.folder, schema, entries).ReadRoot(root);
   } catch (const toml::parse_error& error) {
     return InvalidArgument(label + ':' + std::to_string(error.source().begin.line) +
                            ": not TOML (" + std::string(error.description()) +
@@ -350,14 +351,15 @@ std::string PathOf(const std::string& section, const std::string& key, const std
   return "model." + model + '.' + (section == "model" ? "" : section + '.') + key;
 }
 
-Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
+Status ReadText(const ConfigSource& source, const ConfigSchema& schema, ConfigEntries* entries) {
   const auto where = [&](const toml::node& node) {
     return source.label + ':' + std::to_string(node.source().begin.line);
   };
-  return ParseInto(source, where, entries);
+  return ParseInto(source, where, schema, entries);
 }
 
-Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
+Status ReadOverride(const ConfigOverride& change, const ConfigSchema& schema,
+                    ConfigEntries* entries) {
   const std::string named =
       change.origin + ' ' +
       (change.origin == "--set" || change.origin == "set" ? change.path + '=' : "") + change.value;
@@ -374,7 +376,7 @@ Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
     line = key + " = " + ToToml(ConfigValue(change.value));
   const std::string text = '[' + change.path.substr(0, dot) + "]\n" + line + '\n';
   return ParseInto(
-      {named, "", text}, [&](const toml::node&) { return named; }, entries);
+      {named, "", text}, [&](const toml::node&) { return named; }, schema, entries);
 }
 
 }  // namespace murmurate

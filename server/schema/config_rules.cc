@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/schema/setting_words.h"
 #include "shared/model/layer.h"
 
 namespace murmurate {
@@ -12,21 +11,20 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 constexpr std::size_t kMaxLayers = 64;
 using Strings = std::vector<std::string>;
-constexpr auto kUnset = std::monostate();
 
-std::string Number(double value) {
-  std::string text = ToToml(ConfigValue(value));
-  if (std::abs(value) < 1e15 && value == std::floor(value))
-    text = std::to_string(static_cast<long long>(value));
-  return text;
-}
-
-std::string Range(const ConfigRule& rule) {
+std::string RangeOf(const ConfigRule& rule) {
   const bool low = std::isfinite(rule.low), high = std::isfinite(rule.high) && rule.high < kMany;
   if (!low && !high) return "";
-  if (low && !high) return rule.low == kTiny ? " above 0" : " of at least " + Number(rule.low);
-  return rule.low == kTiny ? " above 0 and at most " + Number(rule.high)
-                           : " from " + Number(rule.low) + " to " + Number(rule.high);
+  if (low && !high) return rule.low == kTiny ? " above 0" : " of at least " + ShortToml(rule.low);
+  return rule.low == kTiny ? " above 0 and at most " + ShortToml(rule.high)
+                           : " from " + ShortToml(rule.low) + " to " + ShortToml(rule.high);
+}
+
+std::string ChoicesOf(const ConfigRule& rule) {
+  std::string text;
+  for (const std::string& choice : rule.choices)
+    text += (text.empty() ? "" : " or ") + ToToml(ConfigValue(choice));
+  return text;
 }
 
 bool InRange(const ConfigRule& rule, double value) {
@@ -49,8 +47,7 @@ std::string FitSchedule(const ConfigRule& rule, ConfigValue* value) {
 std::string FitSetting(const ConfigRule& rule, ConfigValue* value) {
   const auto* words = std::get_if<ConfigCurriculum>(value);
   if (words == nullptr) return FitSchedule(rule, value);
-  const auto made = MakeCurriculum(*words);
-  return made.ok() ? "" : made.status().message();
+  return rule.expected(*words);
 }
 
 std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
@@ -125,49 +122,40 @@ std::string FitNetwork(const ConfigRule& rule, const ConfigValue& value) {
 
 }  // namespace
 
-const ConfigRule* FindRule(const std::string& section, const std::string& key) {
-  static const ConfigRule kSettingRule{"settings", "", ValueKind::kSetting, kUnset, "1", ""};
-  if (section == kSettingRule.section) return &kSettingRule;
-  for (const auto* rules : {&ConfigRules(), &StreamRules()})
+const ConfigRule* ConfigSchema::Find(const std::string& section, const std::string& key) const {
+  if (section == setting.section) return &setting;
+  for (const auto* rules : {&general, &stream})
     for (const ConfigRule& rule : *rules)
       if (rule.section == section && rule.key == key) return &rule;
   return nullptr;
 }
 
-std::vector<std::string> KeysOf(const std::string& section) {
+std::vector<std::string> ConfigSchema::KeysOf(const std::string& section) const {
   std::vector<std::string> keys;
-  for (const auto* rules : {&ConfigRules(), &StreamRules()})
+  for (const auto* rules : {&general, &stream})
     for (const ConfigRule& rule : *rules)
       if (rule.section == section) keys.push_back(rule.key);
   return keys;
 }
 
-std::vector<std::string> SectionNames() {
-  return {"run",        "environment", "server", "model",  "algorithm", "optimizer", "parameters",
-          "checkpoint", "evaluation",  "data",   "record", "settings",  "stream"};
+std::vector<std::string> ConfigSchema::SectionNames() const {
+  std::vector<std::string> names;
+  for (const ConfigRule& rule : general)
+    if (names.empty() || names.back() != rule.section) names.push_back(rule.section);
+  names.insert(names.end(), {setting.section, "stream"});
+  return names;
 }
-
-namespace {
-
-std::string Choices(const ConfigRule& rule) {
-  std::string text;
-  for (const std::string& choice : rule.choices)
-    text += (text.empty() ? "" : " or ") + ToToml(ConfigValue(choice));
-  return text;
-}
-
-}  // namespace
 
 std::string Expectation(const ConfigRule& rule) {
   switch (rule.kind) {
     case ValueKind::kBool:
       return "true or false";
     case ValueKind::kInteger:
-      return "an integer" + Range(rule);
+      return "an integer" + RangeOf(rule);
     case ValueKind::kNumber:
-      return "a number" + Range(rule);
+      return "a number" + RangeOf(rule);
     case ValueKind::kSchedule:
-      return "a number" + Range(rule) + " or {from, to, steps, shape}";
+      return "a number" + RangeOf(rule) + " or {from, to, steps, shape}";
     case ValueKind::kSetting:
       return "a number, {from, to, steps, shape} or {from, to, step, when, episodes}";
     case ValueKind::kLayers:
@@ -177,21 +165,21 @@ std::string Expectation(const ConfigRule& rule) {
     case ValueKind::kPaths:
       return "a path or a list of \"name: path\"";
     case ValueKind::kNumbers:
-      return "a list of numbers" + Range(rule);
+      return "a list of numbers" + RangeOf(rule);
     case ValueKind::kNames:
       return "a string or a list of them, none empty";
     case ValueKind::kDuration:
       return "a duration such as \"10s\" (ms, s, m, h or d)";
     case ValueKind::kSpans:
-      return "an integer" + Range(rule) + ", a duration such as \"10s\", or a list of one kind";
+      return "an integer" + RangeOf(rule) + ", a duration such as \"10s\", or a list of one kind";
     case ValueKind::kNetwork:
-      return Choices(rule) +
+      return ChoicesOf(rule) +
              " or a list of at most 64 units (1 to 65536) and layers such as \"lstm 32\"";
     case ValueKind::kPath:
     case ValueKind::kString:
       break;
   }
-  return rule.choices.empty() ? "a string that is not empty" : Choices(rule);
+  return rule.choices.empty() ? "a string that is not empty" : ChoicesOf(rule);
 }
 
 std::string Fit(const ConfigRule& rule, ConfigValue* value) {
