@@ -22,7 +22,7 @@ std::vector<NamedPath> PathsIn(const ConfigValue& value) {
 const Keys<DataSettings>& DataKeys() {
   using namespace keys;
   using S = DataSettings;
-  const Kind path(ValueKind::kPath);
+  const auto path = Kind(ValueKind::kPath);
   static const Keys<S> kKeys(
       "data",
       {{"path", &S::recording,

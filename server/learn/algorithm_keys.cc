@@ -36,7 +36,7 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
           s->name = *AlgorithmNamed(std::get<std::string>(value));
         },
         "how it learns; it has defaults of its own", Example("\"impala\""),
-        Choices{"ppo", "impala", "a2c", "supervised", "bc"}},
+        Choices({"ppo", "impala", "a2c", "supervised", "bc"})},
        {"trajectory_length", &S::trajectory_length, "T, steps", Range(1, 65536)},
        {"batch_steps", &S::batch_steps, "steps of a batch, a multiple of T", Range(1, 1 << 24)},
        {"minibatch", &S::minibatch, "steps of an update", Range(1, 1 << 24)},

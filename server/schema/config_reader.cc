@@ -169,9 +169,7 @@ class Reader {
             node,
             node.is_table() ? "section [" + name + "]" : "key \"" + name + "\" outside a section",
             name, sections);
-      if (!node.is_table())
-        return InvalidArgument(where_(node) + ": " + name + ": got " + Show(node) +
-                               ", expected a section; write [" + name + "]");
+      if (!node.is_table()) return NoSection(node, name, "write [" + name + "]");
       const toml::table& table = *node.as_table();
       MURMURATE_RETURN_IF_ERROR(name == "model"    ? ReadModel(table, {"model", "model."}, "")
                                 : name == "stream" ? ReadStreams(table)
@@ -181,6 +179,20 @@ class Reader {
   }
 
  private:
+  Status NoSection(const toml::node& node, const std::string& path,
+                   const std::string& advice) const {
+    return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
+                           ", expected a section; " + advice);
+  }
+
+  /// `place`: as a message names it; `whose`: "a model".
+  Status CheckName(const toml::node& node, const std::string& name, const std::string& place,
+                   const std::string& whose) const {
+    if (wire::IsGoodName(name)) return {};
+    return InvalidArgument(where_(node) + ": " + place + ": " + whose +
+                           "'s name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+  }
+
   /// Of "name: path" the path.
   void MakeAbsolute(std::string* text) const {
     const std::size_t colon = text->find(": ");
@@ -207,10 +219,7 @@ class Reader {
                          {"algorithm", "optimizer"});
         MURMURATE_RETURN_IF_ERROR(ReadSection(*inner, {word, section.prefix + word + '.'}));
       } else {
-        if (!wire::IsGoodName(word))
-          return InvalidArgument(
-              where_(node) + ": [model." + word +
-              "]: a model's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+        MURMURATE_RETURN_IF_ERROR(CheckName(node, word, "[model." + word + "]", "a model"));
         entries_->models.insert(word);
         MURMURATE_RETURN_IF_ERROR(ReadModel(*inner, {"model", "model." + word + '.'}, word));
       }
@@ -222,13 +231,9 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
       if (!node.is_table())
-        return InvalidArgument(where_(node) + ": stream." + name + ": got " + Show(node) +
-                               ", expected a section; give each stream a name and write its keys "
-                               "below [stream.NAME]");
-      if (!wire::IsGoodName(name))
-        return InvalidArgument(where_(node) + ": [stream." + name +
-                               "]: a stream's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose "
-                               "another");
+        return NoSection(node, "stream." + name,
+                         "give each stream a name and write its keys below [stream.NAME]");
+      MURMURATE_RETURN_IF_ERROR(CheckName(node, name, "[stream." + name + "]", "a stream"));
       entries_->streams.try_emplace(name, ConfigStream{where_(node), {}, {}});
       MURMURATE_RETURN_IF_ERROR(ReadStream(*node.as_table(), name));
     }
@@ -261,10 +266,8 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string field(key.str()), path = "stream." + stream + ".field." + field;
       if (!node.is_table())
-        return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
-                               ", expected a section; write [" + path +
-                               "] with unit, low, high or "
-                               "pointer below it");
+        return NoSection(node, path,
+                         "write [" + path + "] with unit, low, high or pointer below it");
       entries_->streams[stream].fields.try_emplace(field, where_(node));
       MURMURATE_RETURN_IF_ERROR(ReadSection(*node.as_table(), {"stream.field", path + '.'}));
     }
@@ -274,18 +277,15 @@ class Reader {
   Status ReadAlarm(const toml::node& node, const std::string& stream) {
     const std::string path = "stream." + stream + ".alarm";
     if (!node.is_table())
-      return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
-                             ", expected a section; write [" + path +
-                             "] with when and publish below it");
+      return NoSection(node, path, "write [" + path + "] with when and publish below it");
     if (std::string& place = entries_->streams[stream].alarm; place.empty()) place = where_(node);
     return ReadSection(*node.as_table(), {"stream.alarm", path + '.'});
   }
 
   Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {
     const std::string path = section.prefix + key;
-    if (section.name == "settings" && !wire::IsGoodName(key))
-      return InvalidArgument(where_(node) + ": " + path +
-                             ": a setting's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+    if (section.name == "settings")
+      MURMURATE_RETURN_IF_ERROR(CheckName(node, key, path, "a setting"));
     const ConfigRule* rule = schema_.Find(section.name, key);
     if (rule == nullptr)
       return Unknown(

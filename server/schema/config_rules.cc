@@ -31,47 +31,56 @@ bool InRange(const ConfigRule& rule, double value) {
   return std::isfinite(value) && value >= rule.low && value <= rule.high;
 }
 
-std::string FitNumber(const ConfigRule& rule, ConfigValue* value) {
+bool FitsNumber(const ConfigRule& rule, ConfigValue* value) {
   if (const auto* whole = std::get_if<std::int64_t>(value)) *value = static_cast<double>(*whole);
   const auto* number = std::get_if<double>(value);
-  return number && InRange(rule, *number) ? "" : Expectation(rule);
+  return number != nullptr && InRange(rule, *number);
 }
 
-std::string FitSchedule(const ConfigRule& rule, ConfigValue* value) {
+bool FitsSchedule(const ConfigRule& rule, ConfigValue* value) {
   const auto* schedule = std::get_if<ConfigSchedule>(value);
-  if (schedule == nullptr) return FitNumber(rule, value);
-  const bool good = InRange(rule, schedule->from) && InRange(rule, schedule->to);
-  return good ? "" : Expectation(rule);
+  if (schedule == nullptr) return FitsNumber(rule, value);
+  return InRange(rule, schedule->from) && InRange(rule, schedule->to);
 }
 
-std::string FitSetting(const ConfigRule& rule, ConfigValue* value) {
-  const auto* words = std::get_if<ConfigCurriculum>(value);
-  if (words == nullptr) return FitSchedule(rule, value);
-  return rule.expected(*words);
-}
-
-std::string FitString(const ConfigRule& rule, const ConfigValue& value) {
+bool FitsString(const ConfigRule& rule, const ConfigValue& value) {
   const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr || text->empty()) return Expectation(rule);
-  const auto& choices = rule.choices;
-  const bool good =
-      choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end();
-  return good ? "" : Expectation(rule);
+  if (text == nullptr || text->empty()) return false;
+  return rule.choices.empty() || std::ranges::count(rule.choices, *text) > 0;
 }
 
-std::string FitTexts(const ConfigRule& rule, ConfigValue* value) {
+bool FitsTexts(ConfigValue* value) {
   if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
   const auto* list = std::get_if<Strings>(value);
-  const bool good = list != nullptr && !list->empty() &&
-                    std::none_of(list->begin(), list->end(),
-                                 [](const std::string& path) { return path.empty(); });
-  return good ? "" : Expectation(rule);
+  return list != nullptr && !list->empty() && std::ranges::count(*list, "") == 0;
 }
 
+bool FitsNumbers(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* whole = std::get_if<Integers>(value))
+    *value = std::vector<double>(whole->begin(), whole->end());
+  const auto* list = std::get_if<std::vector<double>>(value);
+  return list != nullptr &&
+         std::ranges::all_of(*list, [&](double number) { return InRange(rule, number); });
+}
+
+bool IsDuration(const std::string& text) { return SecondsIn(text).has_value(); }
+
+bool FitsSpans(const ConfigRule& rule, ConfigValue* value) {
+  if (const auto* one = std::get_if<std::int64_t>(value)) *value = Integers{*one};
+  if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
+  if (const auto* counts = std::get_if<Integers>(value))
+    return !counts->empty() && std::ranges::all_of(*counts, [&](std::int64_t n) {
+      return InRange(rule, static_cast<double>(n));
+    });
+  const auto* texts = std::get_if<Strings>(value);
+  return texts != nullptr && !texts->empty() && std::ranges::all_of(*texts, IsDuration);
+}
+
+/// "" for good layers; a word of a layer that is none is said.
 std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
   if (const auto* units = std::get_if<Integers>(&value)) {
-    const bool good = std::all_of(units->begin(), units->end(),
-                                  [](std::int64_t n) { return n >= 1 && n <= 65536; });
+    const bool good =
+        std::ranges::all_of(*units, [](std::int64_t n) { return n >= 1 && n <= 65536; });
     return good && units->size() <= kMaxLayers ? "" : Expectation(rule);
   }
   const auto* layers = std::get_if<Strings>(&value);
@@ -84,40 +93,40 @@ std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
   return "";
 }
 
-std::string FitNumbers(const ConfigRule& rule, ConfigValue* value) {
-  if (const auto* whole = std::get_if<Integers>(value))
-    *value = std::vector<double>(whole->begin(), whole->end());
-  const auto* list = std::get_if<std::vector<double>>(value);
-  const bool good = list != nullptr && std::all_of(list->begin(), list->end(), [&](double number) {
-                      return InRange(rule, number);
-                    });
-  return good ? "" : Expectation(rule);
-}
-
-std::string FitDuration(const ConfigRule& rule, const ConfigValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  const bool good = text != nullptr && SecondsIn(*text).has_value();
-  return good ? "" : Expectation(rule);
-}
-
-std::string FitSpans(const ConfigRule& rule, ConfigValue* value) {
-  if (const auto* one = std::get_if<std::int64_t>(value)) *value = Integers{*one};
-  if (const auto* one = std::get_if<std::string>(value)) *value = Strings{*one};
-  bool good = false;
-  if (const auto* counts = std::get_if<Integers>(value))
-    good = !counts->empty() && std::all_of(counts->begin(), counts->end(), [&](std::int64_t n) {
-      return InRange(rule, static_cast<double>(n));
-    });
-  if (const auto* texts = std::get_if<Strings>(value))
-    good = !texts->empty() && std::all_of(texts->begin(), texts->end(), [](const auto& text) {
-      return SecondsIn(text).has_value();
-    });
-  return good ? "" : Expectation(rule);
-}
-
-std::string FitNetwork(const ConfigRule& rule, const ConfigValue& value) {
-  if (std::holds_alternative<std::string>(value)) return FitString(rule, value);
-  return FitLayers(rule, value);
+/// Of the kinds that have one thing only to say about what does not fit.
+bool Fits(const ConfigRule& rule, ConfigValue* value) {
+  switch (rule.kind) {
+    case ValueKind::kBool:
+      return std::holds_alternative<bool>(*value);
+    case ValueKind::kInteger: {
+      const auto* number = std::get_if<std::int64_t>(value);
+      return number != nullptr && InRange(rule, static_cast<double>(*number));
+    }
+    case ValueKind::kNumber:
+      return FitsNumber(rule, value);
+    case ValueKind::kNumbers:
+      return FitsNumbers(rule, value);
+    case ValueKind::kDuration: {
+      const auto* text = std::get_if<std::string>(value);
+      return text != nullptr && IsDuration(*text);
+    }
+    case ValueKind::kSpans:
+      return FitsSpans(rule, value);
+    case ValueKind::kPaths:
+    case ValueKind::kNames:
+      return FitsTexts(value);
+    case ValueKind::kStrings: {
+      const auto* list = std::get_if<Strings>(value);
+      const auto* usual = std::get_if<Strings>(&rule.standard);
+      const bool may_be_empty = usual != nullptr && usual->empty();
+      return list != nullptr && (may_be_empty || !list->empty());
+    }
+    case ValueKind::kSchedule:
+    case ValueKind::kSetting:
+      return FitsSchedule(rule, value);
+    default:
+      return FitsString(rule, *value);
+  }
 }
 
 }  // namespace
@@ -183,43 +192,12 @@ std::string Expectation(const ConfigRule& rule) {
 }
 
 std::string Fit(const ConfigRule& rule, ConfigValue* value) {
-  switch (rule.kind) {
-    case ValueKind::kBool:
-      return std::holds_alternative<bool>(*value) ? "" : Expectation(rule);
-    case ValueKind::kNumber:
-      return FitNumber(rule, value);
-    case ValueKind::kSchedule:
-      return FitSchedule(rule, value);
-    case ValueKind::kSetting:
-      return FitSetting(rule, value);
-    case ValueKind::kPath:
-    case ValueKind::kString:
-      return FitString(rule, *value);
-    case ValueKind::kPaths:
-    case ValueKind::kNames:
-      return FitTexts(rule, value);
-    case ValueKind::kNumbers:
-      return FitNumbers(rule, value);
-    case ValueKind::kDuration:
-      return FitDuration(rule, *value);
-    case ValueKind::kSpans:
-      return FitSpans(rule, value);
-    case ValueKind::kNetwork:
-      return FitNetwork(rule, *value);
-    case ValueKind::kLayers:
-      return FitLayers(rule, *value);
-    case ValueKind::kInteger: {
-      const auto* number = std::get_if<std::int64_t>(value);
-      return number && InRange(rule, static_cast<double>(*number)) ? "" : Expectation(rule);
-    }
-    case ValueKind::kStrings: {
-      const auto* list = std::get_if<Strings>(value);
-      const auto* usual = std::get_if<Strings>(&rule.standard);
-      const bool may_be_empty = usual != nullptr && usual->empty();
-      return list && (may_be_empty || !list->empty()) ? "" : Expectation(rule);
-    }
-  }
-  return "";
+  const bool word = std::holds_alternative<std::string>(*value);
+  if (rule.kind == ValueKind::kLayers || (rule.kind == ValueKind::kNetwork && !word))
+    return FitLayers(rule, *value);
+  if (const auto* words = std::get_if<ConfigCurriculum>(value); words && rule.expected)
+    return rule.expected(*words);
+  return Fits(rule, value) ? "" : Expectation(rule);
 }
 
 }  // namespace murmurate

@@ -108,42 +108,30 @@ std::vector<std::string> WordsOf(const std::optional<T>&) {
 /// What a declaration says beside key, member and meaning.
 namespace keys {
 
-struct Range {
-  Range(double lowest, double highest) : low(lowest), high(highest) {}
-  void Apply(ConfigRule* rule) const {
+inline auto Range(double low, double high) {
+  return [=](ConfigRule* rule) {
     rule->low = low;
     rule->high = high;
-  }
-  double low, high;
-};
+  };
+}
 /// As a message proposes it, in TOML. Else that is the default.
-struct Example {
-  explicit Example(std::string toml) : text(std::move(toml)) {}
-  void Apply(ConfigRule* rule) const { rule->example = text; }
-  std::string text;
-};
-/// As a kind of its own, which the member's type does not tell.
-struct Kind {
-  explicit Kind(ValueKind it) : kind(it) {}
-  void Apply(ConfigRule* rule) const { rule->kind = kind; }
-  ValueKind kind;
-};
+inline auto Example(const std::string& toml) {
+  return [=](ConfigRule* rule) { rule->example = toml; };
+}
+/// A kind of its own, which the member's type does not tell.
+inline auto Kind(ValueKind kind) {
+  return [=](ConfigRule* rule) { rule->kind = kind; };
+}
 /// Texts, or words of an enumeration, of which no other is accepted.
-struct Choices {
-  Choices(std::initializer_list<const char*> words) : texts(words.begin(), words.end()) {}
-  void Apply(ConfigRule* rule) const { rule->choices = texts; }
-  std::vector<std::string> texts;
-};
-/// Shown as not set, and the member then keeps its initializer.
-struct Unset {
-  void Apply(ConfigRule* rule) const { rule->standard = ConfigValue(); }
-};
+inline auto Choices(const std::vector<std::string>& words) {
+  return [=](ConfigRule* rule) { rule->choices = words; };
+}
 /// Of runs, where the bare struct begins with something else.
-struct Default {
-  explicit Default(ConfigValue it) : value(std::move(it)) {}
-  void Apply(ConfigRule* rule) const { rule->standard = value; }
-  ConfigValue value;
-};
+inline auto Default(const ConfigValue& value) {
+  return [=](ConfigRule* rule) { rule->standard = value; };
+}
+/// Shown as not set, and the member then keeps its initializer.
+inline auto Unset() { return Default(ConfigValue()); }
 
 }  // namespace keys
 
@@ -182,7 +170,7 @@ struct Key {
     rule.kind = kind;
     rule.standard = std::move(standard);
     rule.meaning = meaning;
-    (options.Apply(&rule), ...);
+    (options(&rule), ...);
     if (rule.example.empty()) rule.example = ShortToml(rule.standard);
   }
 };

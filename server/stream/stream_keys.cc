@@ -13,7 +13,7 @@ using Rows = std::vector<Key<StreamDraft>>;
 
 Rows LinkKeys() {
   using namespace keys;
-  const Kind path(ValueKind::kPath);
+  const auto path = Kind(ValueKind::kPath);
   const auto link = [](auto member) {
     return [member](S & s) -> auto& { return s.settings.link.*member; };
   };
@@ -128,7 +128,7 @@ Rows ForecastKeys() {
        "rows after which it may repeat: a naive forecast beside the last value; 0: none",
        Example("24"), Range(0, 1'000'000)},
       {"model", &S::model, "what forecasts: one of these, of `hidden` units, or a list of layers",
-       Kind(ValueKind::kNetwork), Choices{"lstm", "gru", "mlp"}, Example("\"gru\"")},
+       Kind(ValueKind::kNetwork), Choices({"lstm", "gru", "mlp"}), Example("\"gru\"")},
       {"hidden", &S::hidden, "units of lstm, gru, and both layers of mlp", Range(1, 65536)},
       {"window", forecast(&ForecastSettings::window),
        "rows that a training step goes back, or that a model sees that does not recur",
@@ -138,7 +138,7 @@ Rows ForecastKeys() {
          s->settings.forecast.per_device_state = std::get<std::string>(value) == "per-device";
        },
        "what a model that recurs remembers: a device's whole past, or its window",
-       Choices{"per-device", "window"}, Example("\"window\"")},
+       Choices({"per-device", "window"}), Example("\"window\"")},
       {"normalize_over", forecast(&ForecastSettings::normalize_over),
        "rows of a device that its usual value and spread remember", Range(2, kMany)},
       {"score_over", forecast(&ForecastSettings::score_over),
