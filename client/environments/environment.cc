@@ -110,12 +110,6 @@ std::string NumberText(double value) {
 
 std::span<const EnvironmentOption> AllEnvironmentOptions() { return kOptions; }
 
-const EnvironmentOption* FindEnvironmentOption(std::string_view name) {
-  for (const EnvironmentOption& option : kOptions)
-    if (name == option.name) return &option;
-  return nullptr;
-}
-
 std::vector<std::string> EnvironmentNames() {
   std::vector<std::string> names;
   for (const auto& environment : kEnvironments) names.push_back(environment.name);

@@ -71,8 +71,6 @@ struct EnvironmentOption {
 /// "8", "0.01": that reads back as the same number.
 std::string NumberText(double value);
 std::span<const EnvironmentOption> AllEnvironmentOptions();
-/// Null when there is none.
-const EnvironmentOption* FindEnvironmentOption(std::string_view name);
 
 /// One of EnvironmentNames(), each the name of its header here. Another name: kInvalidArgument that
 /// lists these.

@@ -3,8 +3,12 @@
 
 #include "client/environments/environment.h"
 #include "server/command/commands.h"
+#include "server/config/model_settings.h"
+#include "server/data/training_data.h"
+#include "server/ingest/ingest_settings.h"
 #include "server/network/actor_critic.h"
 #include "server/operate/display.h"
+#include "server/stream/config_stream.h"
 #include "server/stream/streaming.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -228,7 +232,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
         "\nrun.environment is not set: the model is made for the spaces of the first actor\n");
     return 0;
   }
-  auto environment = MakeEnvironment(config->run().environment, config->run().environment_options);
+  auto environment = MakeEnvironment(config->run().environment, config->environment_options());
   if (!environment.ok()) return environment.status();
   const auto model = config->ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();

@@ -2,10 +2,11 @@
 #include <cstdio>
 #include <map>
 
+#include "client/environments/environment.h"
 #include "server/command/choose_checkpoint.h"
 #include "server/daemon/scoring.h"
+#include "server/learn/setting_keys.h"
 #include "server/operate/display.h"
-#include "server/schema/setting_words.h"
 
 namespace murmurate {
 namespace {
@@ -25,7 +26,7 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
         "environments only; set it, or let your game play in Agent::Mode(kEvaluate)");
   std::map<std::string, double, std::less<>> goals;  // what a curriculum leads to is what counts
   for (const GameSetting& setting : config->game_settings()) goals[setting.name] = GoalOf(setting);
-  EnvironmentOptions game = config->run().environment_options;
+  EnvironmentOptions game = config->environment_options();
   game.setting = [goals](std::string_view setting, double fallback) {
     const auto goal = goals.find(setting);
     return goal == goals.end() ? fallback : goal->second;

@@ -6,6 +6,7 @@
 #include "server/command/commands.h"
 #include "server/operate/display.h"
 #include "server/operate/learning_curve.h"
+#include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 

@@ -2,8 +2,10 @@
 #include <iostream>
 
 #include "server/command/commands.h"
+#include "server/config/initial_weights.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/resume_plan.h"
+#include "server/data/training_data.h"
 #include "shared/core/check.h"
 
 namespace murmurate {

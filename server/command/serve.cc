@@ -1,8 +1,11 @@
 #include <cstdio>
 
 #include "server/command/commands.h"
+#include "server/config/initial_weights.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/resume_plan.h"
+#include "server/data/training_data.h"
+#include "server/ingest/ingest_settings.h"
 #include "shared/core/check.h"
 
 namespace murmurate {

@@ -4,10 +4,13 @@
 
 #include "client/environments/environment.h"
 #include "server/command/commands.h"
+#include "server/config/model_settings.h"
 #include "server/daemon/children.h"
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
+#include "server/data/training_data.h"
 #include "server/operate/display.h"
+#include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
@@ -30,7 +33,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source,
         source.label +
         ": run.environment is not set, and train must know what its actors play; write "
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
-  auto environment = MakeEnvironment(name, config.run().environment_options);
+  auto environment = MakeEnvironment(name, config.environment_options());
   if (!environment.ok()) return environment.status();
   const auto model = config.ModelFor("default", (*environment)->spaces());
   if (!model.ok()) return model.status();
@@ -57,7 +60,7 @@ Status StartActors(const Config& config, Children* children) {
     for (const EnvironmentOption& option : AllEnvironmentOptions()) {
       if (!option.IsOf(config.run().environment)) continue;
       arguments.push_back(std::string("--") + option.name);
-      arguments.push_back(NumberText(config.run().environment_options.*option.value));
+      arguments.push_back(NumberText(config.environment_options().*option.value));
     }
     if (Status status = children->Start(arguments); !status.ok()) return status;
   }
@@ -150,7 +153,7 @@ void Complete(const CommonArguments& common, DaemonOptions* options) {
 /// What would else be found when the run has its folder.
 Status CheckData(const Config& config, DataSource& data) {
   if (const std::string& name = config.run().environment; !name.empty()) {
-    auto environment = MakeEnvironment(name, config.run().environment_options);
+    auto environment = MakeEnvironment(name, config.environment_options());
     if (!environment.ok()) return environment.status();
     const std::string difference = FirstDifference((*environment)->spaces(), data.spaces());
     if (!difference.empty())

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "server/config/config.h"
+#include "server/config/model_settings.h"
 
 namespace murmurate {
 

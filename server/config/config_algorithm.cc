@@ -2,7 +2,7 @@
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config.h"
 #include "server/learn/algorithms.h"
-#include "server/schema/config_rules.h"
+#include "server/schema/section_view.h"
 
 namespace murmurate {
 namespace {
@@ -20,8 +20,6 @@ std::string ExpectationOf(const KeyRefusal& refusal, const AlgorithmKind& kind) 
          (other.empty() ? "" : ", or write name = \"" + other + '"');
 }
 
-bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
-
 }  // namespace
 
 const std::string& Config::AlgorithmNameFor(const std::string& model) const {
@@ -38,7 +36,7 @@ void Config::SettleAlgorithm(const std::string& model) {
   auto& values = entries_.values;
   const bool own_name = model.empty() || values.contains(PathOf("algorithm", "name", model));
   const AlgorithmKind& kind = KindFor(model);
-  for (const ConfigRule& rule : ConfigRules()) {
+  for (const ConfigRule& rule : Schema().general) {
     const bool learning = rule.section == "algorithm" || rule.section == "optimizer";
     if (!own_name || !learning || !IsDefault(Get(rule.section, rule.key, model))) continue;
     ConfigEntry usual = DefaultOf(rule, kind);
@@ -54,7 +52,7 @@ void Config::SettleAlgorithm(const std::string& model) {
     values[PathOf("algorithm", "normalize_reward", model)] = {false, "default beside reward_scale"};
   const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
   if (IsDefault(minibatch) && std::holds_alternative<std::monostate>(
-                                  DefaultOf(*FindRule("algorithm", "minibatch"), kind).value))
+                                  DefaultOf(*Schema().Find("algorithm", "minibatch"), kind).value))
     values[PathOf("algorithm", "minibatch", model)] = {Get("algorithm", "batch_steps", model).value,
                                                        "default of " + kind.name};
 }
@@ -99,7 +97,7 @@ Status Config::CheckRefusals(const std::string& model) const {
     const bool refused =
         refusal.refused != nullptr
             ? refusal.refused(ToKeyValue(entry->value))
-            : entry->value != DefaultOf(*FindRule("algorithm", refusal.key), kind).value;
+            : entry->value != DefaultOf(*Schema().Find("algorithm", refusal.key), kind).value;
     if (!refused) continue;
     return InvalidArgument(entry->origin + ": " + PlaceOf("algorithm", refusal.key, model) +
                            ": got " + ToToml(entry->value) + ", expected " +

@@ -1,169 +1,220 @@
-// What a Config refuses that no single key shows.
+#include "server/config/config_checks.h"
+
 #include <algorithm>
 
-#include "server/config/config.h"
-#include "server/schema/config_rules.h"
+#include "client/environments/environment.h"
+#include "server/config/model_settings.h"
+#include "server/data/data_settings.h"
+#include "server/ingest/ingest_settings.h"
+#include "server/learn/algorithm_keys.h"
+#include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/transport/socket.h"
 #include "shared/wire/limits.h"
 
 namespace murmurate {
+namespace {
 
-Status Config::CheckListen() const {
-  const std::string& origin = Get("server", "listen").origin;
-  for (const std::string& address : server_.listen) {
+/// `place`: as a message begins.
+Status CheckSchedule(const Config& config, const ConfigValue& value, const std::string& place) {
+  const auto schedule = As<ConfigSchedule>(value);
+  if (!schedule) return {};
+  if (!schedule->steps && !config.run().steps)
+    return InvalidArgument(place +
+                           "a schedule without a horizon; write steps = N in it, or set run.steps");
+  if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
+    return InvalidArgument(
+        place + "an exponential schedule needs from and to above 0; choose shape = \"linear\"");
+  return {};
+}
+
+template <typename S>
+Status CheckSchedules(const Config& config, const Keys<S>& keys, const std::string& model) {
+  const SectionView view = keys.View(config.entries(), model);
+  for (const ConfigRule& rule : keys.rules())
+    MURMURATE_RETURN_IF_ERROR(
+        CheckSchedule(config, view[rule.key].value,
+                      view[rule.key].origin + ": " + rule.section + '.' + rule.key + ": "));
+  return {};
+}
+
+/// Threads share a recurrent model's minibatch by whole trajectories.
+Status CheckThreads(const SectionView& keys, const AlgorithmSettings& algorithm, bool recurs) {
+  const int length = algorithm.trajectory_length, threads = algorithm.threads;
+  const int lanes = std::max(1, algorithm.minibatch / length);
+  if (threads <= lanes || !recurs) return {};
+  return keys.RefuseOwn(
+      "threads",
+      "at most " + std::to_string(lanes) + ", because the model recurs and a minibatch of " +
+          std::to_string(algorithm.minibatch) + " steps has that many trajectories of " +
+          std::to_string(length) + "; write threads = " + std::to_string(lanes) +
+          ", or minibatch = " + std::to_string(threads * length),
+      "threads");
+}
+
+Status CheckBurnIn(const SectionView& keys, const AlgorithmSettings& algorithm, bool recurs,
+                   const std::string& model) {
+  const int length = algorithm.trajectory_length;
+  if (algorithm.burn_in >= length)
+    return keys.RefuseOwn("burn_in",
+                          "less than trajectory_length (" + std::to_string(length) +
+                              "), or no step is learned from; write for example burn_in = " +
+                              std::to_string(length / 4),
+                          "burn_in");
+  if (algorithm.burn_in == 0 || recurs) return {};
+  return keys.RefuseOwn("burn_in",
+                        "0, because " + (model.empty() ? "the model" : "model " + model) +
+                            " does not recur and has no state to warm; write recurrent = \"lstm "
+                            "128\" in its section, or burn_in only in [model.NAME.algorithm] of a "
+                            "model that recurs",
+                        "burn_in");
+}
+
+/// Where it listens, against the others.
+Status CheckStreamListens(const Config& config, const StreamSettings& stream,
+                          const std::vector<StreamSettings>& before) {
+  if (stream.listen.empty()) return {};
+  const std::string path = "stream." + stream.name + ".listen";
+  const std::string place = config.entries().values.at(path).origin + ": " + path + ": ";
+  if (const Status status = CheckListenAddress(config, stream.listen); !status.ok())
+    return InvalidArgument(place + status.message());
+  const auto taken = [&](const std::string& whose) {
+    return InvalidArgument(place + whose + " listens on " + stream.listen +
+                           "; choose another address for one of the two");
+  };
+  if (std::ranges::count(config.server().listen, stream.listen) > 0) return taken("server.listen");
+  for (const StreamSettings& other : before)
+    if (other.listen == stream.listen) return taken("[stream." + other.name + ']');
+  constexpr std::size_t kMostNumbers = 4096;
+  const ForecastSettings& forecast = stream.forecast;
+  const std::size_t values = forecast.targets.size() * forecast.horizons.size();
+  if (values * (1 + forecast.quantiles.size()) <= kMostNumbers) return {};
+  return InvalidArgument(place + "an answer has a number for each target, horizon and quantile, " +
+                         "expected at most " + std::to_string(kMostNumbers) +
+                         "; forecast fewer horizons");
+}
+
+}  // namespace
+
+Status CheckListen(const Config& config) {
+  for (const std::string& address : config.server().listen) {
     if (address == "ipc") continue;
-    if (const Status status = CheckListenAddress(address); !status.ok())
-      return InvalidArgument(origin + ": server.listen: " + status.message());
+    if (const Status status = CheckListenAddress(config, address); !status.ok())
+      return ServerKeys().View(config.entries()).Blame("listen", status);
   }
   return {};
 }
 
-Status Config::CheckListenAddress(const std::string& address) const {
+Status CheckListenAddress(const Config& config, const std::string& address) {
   if (const auto family = SisterAddresses(address); !family.ok()) return family.status();
-  if (IsLocalAddress(address) || server_.insecure) return {};
+  if (IsLocalAddress(address) || config.server().insecure) return {};
   return InvalidArgument(
       address +
       " can be reached from other hosts, and without keys anybody there could train or read "
       "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
 }
 
-Status Config::CheckEnvironment() const {
-  for (const EnvironmentOption& option : AllEnvironmentOptions()) {
-    const ConfigEntry& entry = Get("environment", option.name);
-    if (std::holds_alternative<std::monostate>(entry.value)) continue;
-    if (option.IsOf(run_.environment)) continue;
-    return InvalidArgument(entry.origin + ": environment." + option.name +
-                           ": only the environment \"" + option.environment +
-                           "\" has it, and run.environment is " +
-                           (run_.environment.empty() ? "not set" : '"' + run_.environment + '"') +
-                           "; take the line out, or set run.environment");
-  }
+Status CheckEnvironment(const Config& config) {
+  const SectionView keys = EnvironmentKeys().View(config.entries());
+  const std::string& environment = config.run().environment;
+  for (const EnvironmentOption& option : AllEnvironmentOptions())
+    if (keys.Given(option.name) && !option.IsOf(environment))
+      return keys.Blame(option.name,
+                        std::string("only the environment \"") + option.environment +
+                            "\" has it, and run.environment is " +
+                            (environment.empty() ? "not set" : '"' + environment + '"') +
+                            "; take the line out, or set run.environment");
   return {};
 }
 
-Status Config::CheckSchedules(const std::string& model) const {
-  for (const ConfigRule& rule : ConfigRules())
-    if (rule.kind == ValueKind::kSchedule)
-      MURMURATE_RETURN_IF_ERROR(
-          CheckSchedule(Get(rule.section, rule.key, model), rule.section + '.' + rule.key));
-  return {};
-}
-
-/// `path`: as a message names it.
-Status Config::CheckSchedule(const ConfigEntry& entry, const std::string& path) const {
-  const auto schedule = As<ConfigSchedule>(entry.value);
-  if (!schedule) return {};
-  if (!schedule->steps && !run_.steps)
-    return InvalidArgument(
-        entry.origin + ": " + path +
-        ": a schedule without a horizon; write steps = N in it, or set run.steps");
-  if (schedule->shape == "exponential" && !(schedule->from > 0 && schedule->to > 0))
-    return InvalidArgument(
-        entry.origin + ": " + path +
-        ": an exponential schedule needs from and to above 0; choose shape = \"linear\"");
-  return {};
-}
-
-Status Config::CheckSettings() const {
+Status CheckSettings(const Config& config) {
   std::size_t count = 0;
-  for (const auto& [path, entry] : entries_.values) {
+  for (const auto& [path, entry] : config.entries().values) {
     if (!path.starts_with("settings.")) continue;
-    MURMURATE_RETURN_IF_ERROR(CheckSchedule(entry, path));
+    const std::string place = entry.origin + ": " + path + ": ";
+    MURMURATE_RETURN_IF_ERROR(CheckSchedule(config, entry.value, place));
     if (++count > wire::kMaxSettings)
-      return InvalidArgument(entry.origin + ": " + path + ": one too many, expected at most " +
+      return InvalidArgument(place + "one too many, expected at most " +
                              std::to_string(wire::kMaxSettings) + " settings; take some out");
   }
   return {};
 }
 
-Status Config::CheckRecurrence(const std::string& model) const {
-  const ConfigEntry& entry = Get("model", "recurrent", model);
-  if (const auto words = As<std::string>(entry.value)) {
-    const Result<Layer> layer = Layer::Parse(*words);
+Status CheckModel(const Config& config, const std::string& model) {
+  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, AlgorithmKeys(), model));
+  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, OptimizerKeys(), model));
+  const SectionView keys = ModelKeys().View(config.entries(), model);
+  const ModelWords words = WordsFor(config, model);
+  if (!words.recurrent.empty()) {
+    const Result<Layer> layer = Layer::Parse(words.recurrent);
     if (!layer.ok() || !layer->recurrent())
-      return InvalidArgument(entry.origin + ": " + PathOf("model", "recurrent", model) +
-                             ": got \"" + *words +
-                             "\", expected \"lstm UNITS\" or \"gru UNITS\"; write for example "
-                             "recurrent = \"lstm 128\"");
+      return keys.RefuseOwn("recurrent",
+                            "\"lstm UNITS\" or \"gru UNITS\"; write for example recurrent = \"lstm "
+                            "128\"",
+                            "recurrent");
   }
-  const ConfigEntry& keep = Get("model", "keep_bias", model);
-  if (As<double>(keep.value) && !Recurs(WordsFor(model)))
-    return InvalidArgument(keep.origin + ": " + PathOf("model", "keep_bias", model) +
-                           ": the model does not recur and has no state to keep; take the line "
-                           "out, or write recurrent = \"gru 32\"");
-  const ConfigEntry& separate = Get("model", "separate_value", model);
-  if (!As<bool>(separate.value).value_or(false) || !Recurs(WordsFor(model))) return {};
-  return InvalidArgument(separate.origin + ": " + PathOf("model", "separate_value", model) +
-                         ": got true, expected false, because the model recurs and nobody holds a "
-                         "critic's state; take the line out");
+  const bool recurs = Recurs(words);
+  if (keys.Given("keep_bias") && !recurs)
+    return keys.BlameOwn("keep_bias",
+                         "the model does not recur and has no state to keep; take the line "
+                         "out, or write recurrent = \"gru 32\"");
+  if (!words.separate_value.value_or(false) || !recurs) return {};
+  return keys.RefuseOwn("separate_value",
+                        "false, because the model recurs and nobody holds a critic's state; take "
+                        "the line out",
+                        "separate_value");
 }
 
-Status Config::CheckBatch(const std::string& model) const {
-  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
-  const ConfigEntry& batch = Get("algorithm", "batch_steps", model);
-  const ConfigEntry& minibatch = Get("algorithm", "minibatch", model);
-  const int steps = AsInt(batch.value);
-  if (steps % length != 0) {
-    const ConfigEntry& blame =
-        batch.origin.starts_with("default") ? Get("algorithm", "trajectory_length", model) : batch;
-    return InvalidArgument(
-        blame.origin + ": " + PathOf("algorithm", "batch_steps", model) + ": got " +
-        std::to_string(steps) + ", expected a multiple of trajectory_length (" +
-        std::to_string(length) +
-        "); write for example batch_steps = " + std::to_string((steps / length + 1) * length));
-  }
-  if (AsInt(minibatch.value) > steps) {
-    const ConfigEntry& blame = minibatch.origin.starts_with("default") ? batch : minibatch;
-    return InvalidArgument(blame.origin + ": " + PathOf("algorithm", "minibatch", model) +
-                           ": got " + std::to_string(AsInt(minibatch.value)) +
-                           ", expected at most batch_steps (" + std::to_string(steps) +
-                           "); write for example minibatch = " + std::to_string(steps));
-  }
-  MURMURATE_RETURN_IF_ERROR(CheckThreads(model));
-  return CheckBurnIn(model);
+Status CheckBatch(const Config& config, const std::string& model) {
+  const AlgorithmSettings algorithm = AlgorithmFor(config, model);
+  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
+  const int steps = algorithm.batch_steps, length = algorithm.trajectory_length;
+  if (steps % length != 0)
+    return keys.RefuseOwn(
+        "batch_steps",
+        "a multiple of trajectory_length (" + std::to_string(length) +
+            "); write for example batch_steps = " + std::to_string((steps / length + 1) * length),
+        IsDefault(keys["batch_steps"]) ? "trajectory_length" : "batch_steps");
+  if (algorithm.minibatch > steps)
+    return keys.RefuseOwn("minibatch",
+                          "at most batch_steps (" + std::to_string(steps) +
+                              "); write for example minibatch = " + std::to_string(steps),
+                          IsDefault(keys["minibatch"]) ? "batch_steps" : "minibatch");
+  const bool recurs = Recurs(WordsFor(config, model));
+  MURMURATE_RETURN_IF_ERROR(
+      CheckThreads(ModelKeys().View(config.entries(), model), algorithm, recurs));
+  MURMURATE_RETURN_IF_ERROR(CheckBurnIn(keys, algorithm, recurs, model));
+  if (!algorithm.normalize_reward || algorithm.reward_scale == 1.0) return {};
+  return keys.Refuse("reward_scale",
+                     "1, because normalize_reward divides by the deviation of the scaled rewards "
+                     "and leaves nothing of it; take one of the two out");
 }
 
-/// Threads share a recurrent model's minibatch by whole trajectories.
-Status Config::CheckThreads(const std::string& model) const {
-  const ConfigEntry& entry = Get("model", "threads", model);
-  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
-  const int minibatch = AsInt(Get("algorithm", "minibatch", model).value);
-  const int lanes = std::max(1, minibatch / length), threads = AsInt(entry.value);
-  if (threads <= lanes || !Recurs(WordsFor(model))) return {};
-  return InvalidArgument(entry.origin + ": " + PathOf("model", "threads", model) + ": got " +
-                         std::to_string(threads) + ", expected at most " + std::to_string(lanes) +
-                         ", because the model recurs and a minibatch of " +
-                         std::to_string(minibatch) + " steps has that many trajectories of " +
-                         std::to_string(length) + "; write threads = " + std::to_string(lanes) +
-                         ", or minibatch = " + std::to_string(threads * length));
-}
-
-Status Config::CheckBurnIn(const std::string& model) const {
-  const ConfigEntry& entry = Get("algorithm", "burn_in", model);
-  const int burn_in = AsInt(entry.value);
-  const int length = AsInt(Get("algorithm", "trajectory_length", model).value);
-  const std::string got = entry.origin + ": " + PathOf("algorithm", "burn_in", model) + ": got " +
-                          std::to_string(burn_in) + ", expected ";
-  if (burn_in >= length)
-    return InvalidArgument(
-        got + "less than trajectory_length (" + std::to_string(length) +
-        "), or no step is learned from; write for example burn_in = " + std::to_string(length / 4));
-  if (burn_in == 0 || Recurs(WordsFor(model))) return {};
-  return InvalidArgument(got + "0, because " + (model.empty() ? "the model" : "model " + model) +
-                         " does not recur and has no state to warm; write recurrent = \"lstm "
-                         "128\" in its section, or burn_in only in [model.NAME.algorithm] of a "
-                         "model that recurs");
-}
-
-Status Config::CheckRewards(const std::string& model) const {
-  const ConfigEntry& scale = Get("algorithm", "reward_scale", model);
-  const bool normalized = *As<bool>(Get("algorithm", "normalize_reward", model).value);
-  if (!normalized || *As<double>(scale.value) == 1.0) return {};
-  return InvalidArgument(scale.origin + ": " + PlaceOf("algorithm", "reward_scale", model) +
-                         ": got " + ToToml(scale.value) +
-                         ", expected 1, because normalize_reward divides by the deviation of the "
-                         "scaled rewards and leaves nothing of it; take one of the two out");
+Status CheckStream(const Config& config, const StreamSettings& stream,
+                   const std::vector<StreamSettings>& before) {
+  const auto refuse = [&](const std::string& why) {
+    return InvalidArgument(stream.origin + ": " + why);
+  };
+  MURMURATE_RETURN_IF_ERROR(CheckStreamListens(config, stream, before));
+  if (config.Read(DataKeys()).given())
+    return refuse(
+        "a learner of files takes nothing else; take [data] out, or serve the stream by "
+        "itself");
+  if (config.hogwild())
+    return refuse(
+        "rule = \"hogwild\" of [parameters] has several threads that take up batches in "
+        "any order, and a stream's are learned in theirs; take that line out");
+  if (config.run().learners > 1)
+    return refuse("each learner would read every message; take learners out of [run]");
+  for (const StreamSettings& other : before)
+    if (!stream.link.client_id.empty() && other.link.client_id == stream.link.client_id &&
+        other.link.broker == stream.link.broker)
+      return refuse("has the client_id of [stream." + other.name +
+                    "], and a broker turns away the first of two clients of one name; choose "
+                    "another");
+  const auto model = config.ModelForStream(stream);
+  if (model.ok()) return {};
+  return refuse("its model cannot be made: " + model.status().message());
 }
 
 }  // namespace murmurate

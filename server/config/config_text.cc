@@ -1,6 +1,5 @@
 // A Config as people read it: what `murmurate check` shows, and the config.toml of a run.
 #include "server/config/config.h"
-#include "server/schema/config_rules.h"
 
 namespace murmurate {
 namespace {
@@ -39,39 +38,35 @@ std::vector<OwnSection> SectionsOf(const std::string& model) {
 
 std::vector<Config::Line> Config::Explain() const {
   std::vector<Line> lines;
-  for (const ConfigRule& rule : ConfigRules()) {
-    const ConfigEntry& entry = Get(rule.section, rule.key);
-    lines.push_back(
-        {rule.section + '.' + rule.key, ToToml(entry.value), entry.origin, rule.meaning});
-  }
+  const auto add = [&](const std::string& path, const std::string& meaning) {
+    if (const auto entry = entries_.values.find(path); entry != entries_.values.end())
+      lines.push_back({path, ToToml(entry->second.value), entry->second.origin, meaning});
+  };
+  for (const ConfigRule& rule : Schema().general) add(rule.section + '.' + rule.key, rule.meaning);
   for (const std::string& model : entries_.models)
     for (const auto& [path, entry] : entries_.values)
-      if (path.starts_with("model." + model + '.'))
-        lines.push_back({path, ToToml(entry.value), entry.origin, ""});
+      if (path.starts_with("model." + model + '.')) add(path, "");
   for (const auto& [path, entry] : entries_.values)
-    if (path.starts_with(kSettingsPrefix))
-      lines.push_back(
-          {path, ToToml(entry.value), entry.origin, "games read it as an episode begins"});
+    if (path.starts_with(kSettingsPrefix)) add(path, Schema().setting.meaning);
   for (const auto& [name, stream] : entries_.streams)
     for (const OwnSection& section : SectionsOf(name, stream))
-      for (const std::string& key : KeysOf(section.rules))
-        if (const auto own = entries_.values.find(section.prefix + key);
-            own != entries_.values.end())
-          lines.push_back({own->first, ToToml(own->second.value), own->second.origin,
-                           FindRule(section.rules, key)->meaning});
+      for (const ConfigRule& rule : Schema().stream)
+        if (rule.section == section.rules) add(section.prefix + rule.key, rule.meaning);
   return lines;
 }
 
 std::string Config::Resolved() const {
   std::string text, section;
-  const auto write = [&](const std::string& in, const std::string& key, const ConfigValue& value) {
+  const auto write = [&](const std::string& in, const std::string& key, const std::string& path) {
+    const auto entry = entries_.values.find(path);
+    if (entry == entries_.values.end()) return;
     if (in != section) text += (text.empty() ? "[" : "\n[") + in + "]\n";
     section = in;
-    const bool unset = std::holds_alternative<std::monostate>(value);
-    text += unset ? "# " + key + " is not set\n" : key + " = " + ToToml(value) + '\n';
+    const bool unset = std::holds_alternative<std::monostate>(entry->second.value);
+    text += unset ? "# " + key + " is not set\n" : key + " = " + ToToml(entry->second.value) + '\n';
   };
-  for (const ConfigRule& rule : ConfigRules())
-    write(rule.section, rule.key, Get(rule.section, rule.key).value);
+  for (const ConfigRule& rule : Schema().general)
+    write(rule.section, rule.key, rule.section + '.' + rule.key);
   std::vector<OwnSection> sections;
   const auto add = [&](std::vector<OwnSection> more) {
     sections.insert(sections.end(), more.begin(), more.end());
@@ -79,12 +74,10 @@ std::string Config::Resolved() const {
   for (const std::string& model : entries_.models) add(SectionsOf(model));
   for (const auto& [name, stream] : entries_.streams) add(SectionsOf(name, stream));
   for (const OwnSection& in : sections)
-    for (const std::string& key : KeysOf(in.rules))
-      if (const auto own = entries_.values.find(in.prefix + key); own != entries_.values.end())
-        write(in.title, key, own->second.value);
+    for (const std::string& key : Schema().KeysOf(in.rules)) write(in.title, key, in.prefix + key);
   for (const auto& [path, entry] : entries_.values)
     if (path.starts_with(kSettingsPrefix))
-      write("settings", TomlKey(path.substr(kSettingsPrefix.size())), entry.value);
+      write("settings", TomlKey(path.substr(kSettingsPrefix.size())), path);
   return text;
 }
 

@@ -16,6 +16,7 @@
 
 #include "murmurate/status.h"
 #include "server/config/config.h"
+#include "server/config/initial_weights.h"
 #include "server/daemon/resume_plan.h"
 #include "server/daemon/signals.h"
 #include "server/data/data_source.h"

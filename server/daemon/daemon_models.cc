@@ -111,13 +111,12 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   model->channel->learned_steps = steps.learned;
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) return segment.status();
-  OfferedModel offered{model->channel, *segment, settings.max_trajectory_s, settings.max_batch_s};
+  OfferedModel offered{settings, model->channel, *segment};
   MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
   model->channel->fed = model->fed();
   if (model->recording) offered.record = model->recording->taker();
-  offered.batches_ahead = settings.batches_ahead + threads - 1;
+  offered.batches_ahead += threads - 1;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
-  offered.quorum = settings.quorum;
   std::lock_guard lock(models_mutex);
   model->evaluating = MakeEvaluating(*model);
   if (models.empty()) offered.lockstep_steps = config.run().most_steps();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/config/model_settings.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/evaluating.h"
 #include "server/daemon/feeding.h"
@@ -20,7 +21,9 @@
 #include "server/daemon/training_update.h"
 #include "server/ingest/ingest.h"
 #include "server/learn/learn_loop.h"
+#include "server/operate/operate_settings.h"
 #include "server/operate/spare_state.h"
+#include "server/stream/config_stream.h"
 #include "server/stream/streaming.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"

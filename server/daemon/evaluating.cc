@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "client/environments/environment.h"
+#include "server/operate/operate_settings.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {
@@ -44,7 +46,7 @@ std::unique_ptr<Evaluating> Evaluating::Make(const Config& config, const std::st
   const EvaluationSettings& settings = config.evaluation();
   const std::string& name = config.run().environment;
   if (name.empty() || settings.every == 0) return nullptr;
-  EnvironmentOptions game = config.run().environment_options;
+  EnvironmentOptions game = config.environment_options();
   const auto played_under = std::make_shared<SettingsOfPlay>(std::move(live));
   game.setting = [played_under](std::string_view setting, double usual) {
     return played_under->Of(setting, usual);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "server/config/config.h"
-#include "server/config/training_data.h"
 #include "server/data/data_feed.h"
 #include "server/data/recorder.h"
+#include "server/data/training_data.h"
 #include "shared/core/loop.h"
 
 namespace murmurate {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "server/config/config.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -31,7 +32,7 @@ std::string Change(const std::string& name, double before, double after) {
 /// By the rules of the config.
 Result<double> ReadValue(const std::string& path, const std::string& value) {
   ConfigEntries entries;
-  MURMURATE_RETURN_IF_ERROR(ReadOverride({path, value, "set"}, &entries));
+  MURMURATE_RETURN_IF_ERROR(ReadOverride({path, value, "set"}, Schema(), &entries));
   if (const auto number = As<double>(entries.values.at(path).value)) return *number;
   return InvalidArgument("set " + path + '=' + value +
                          ": expected a number; schedules and curricula stand in the config");

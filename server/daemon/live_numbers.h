@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "murmurate/log.h"
-#include "server/config/config.h"
 #include "server/learn/game_settings.h"
 #include "server/learn/rates.h"
 #include "shared/wire/actor_messages.h"

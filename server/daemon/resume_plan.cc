@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "server/data/data_feed.h"
+#include "server/data/data_settings.h"
 #include "server/operate/operate.h"
+#include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 #include "shared/wire/protocol.h"

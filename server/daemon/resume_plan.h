@@ -13,7 +13,7 @@
 
 #include "murmurate/log.h"
 #include "murmurate/status.h"
-#include "server/config/config.h"
+#include "server/config/model_settings.h"
 #include "server/operate/checkpoint.h"
 
 namespace murmurate {

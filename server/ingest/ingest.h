@@ -15,24 +15,21 @@
 
 #include "murmurate/log.h"
 #include "server/experience/experience_channel.h"
+#include "server/ingest/ingest_settings.h"
 #include "server/session/server_session.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
 
 /// What the daemon makes when an actor first names a model.
-struct OfferedModel {
+struct OfferedModel : AssemblySettings {
   std::shared_ptr<ExperienceChannel> channel;
-  std::string segment;  ///< shared memory, "" when off
-  double max_trajectory_s = 5.0;
-  double max_batch_s = 10.0;
-  int batches_ahead = 2;  ///< experience granted at once: the batch in training and those after it
+  std::string segment;      ///< shared memory, "" when off
   int lockstep_agents = 0;  ///< no lock-step credit before that many agents are here
   /// Experience of the current version only. A batch then closes when it is full, or when `quorum`
   /// of the live agents have given all they were asked for and the rest has been waited for
   /// quorum_wait_s longer; what comes after it under the same version is stale.
   bool current_only = false;
-  double quorum = 1.0;
   double quorum_wait_s = 1.0;
   std::uint64_t lockstep_steps = UINT64_MAX;  ///< learned from, after which none is given
   /// Each trajectory that went into a batch; called on the polling thread, returns at once.

@@ -1,7 +1,5 @@
 #include "server/parameters/optimizer.h"
 
-#include <utility>
-
 #include "server/parameters/adagrad.h"
 #include "server/parameters/adam.h"
 #include "server/parameters/momentum.h"
@@ -10,32 +8,6 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
-namespace {
-
-using Name = OptimizerSettings::Name;
-
-constexpr std::pair<Name, const char*> kNames[] = {{Name::kAdam, "adam"},
-                                                   {Name::kRmsProp, "rmsprop"},
-                                                   {Name::kSgd, "sgd"},
-                                                   {Name::kMomentum, "momentum"},
-                                                   {Name::kAdagrad, "adagrad"}};
-
-}  // namespace
-
-const char* TextOf(OptimizerSettings::Name name) {
-  for (const auto& [known, text] : kNames) {
-    if (known == name) return text;
-  }
-  return "";
-}
-
-std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text) {
-  for (const auto& [name, known] : kNames) {
-    if (known == text) return name;
-  }
-  return std::nullopt;
-}
-
 bool IgnoresScale(OptimizerSettings::Name name) {
   return name != OptimizerSettings::Name::kSgd && name != OptimizerSettings::Name::kMomentum;
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "server/compute/vector_math.h"
+#include "shared/core/enum_names.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -56,9 +57,15 @@ struct OptimizerSettings {
   AdagradSettings adagrad = {};
 };
 
-/// "adam", "rmsprop", "sgd", "momentum", "adagrad", as a config has them; nothing for another text.
-std::optional<OptimizerSettings::Name> OptimizerNamed(const std::string& text);
-const char* TextOf(OptimizerSettings::Name name);
+inline constexpr EnumName<OptimizerSettings::Name> kOptimizerNames[] = {
+    {OptimizerSettings::Name::kAdam, "adam"},
+    {OptimizerSettings::Name::kRmsProp, "rmsprop"},
+    {OptimizerSettings::Name::kSgd, "sgd"},
+    {OptimizerSettings::Name::kMomentum, "momentum"},
+    {OptimizerSettings::Name::kAdagrad, "adagrad"}};
+constexpr std::span<const EnumName<OptimizerSettings::Name>> NamesOf(OptimizerSettings::Name) {
+  return kOptimizerNames;
+}
 
 /// A step is as long for a gradient as for twice that gradient (adam, rmsprop, adagrad), since it
 /// is divided by the size of those before it. Not so sgd and momentum.

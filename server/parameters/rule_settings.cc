@@ -6,14 +6,6 @@
 namespace murmurate {
 namespace {
 
-constexpr std::pair<RuleName, const char*> kNames[] = {
-    {RuleName::kHogwild, "hogwild"},   {RuleName::kAsgd, "asgd"},
-    {RuleName::kDownpour, "downpour"}, {RuleName::kAgn, "agn"},
-    {RuleName::kAdag, "adag"},         {RuleName::kDynSgd, "dynsgd"},
-    {RuleName::kSync, "sync"},         {RuleName::kSagn, "sagn"},
-    {RuleName::kEasgd, "easgd"},       {RuleName::kAeasgd, "aeasgd"},
-    {RuleName::kAeamsgd, "aeamsgd"}};
-
 bool IsElastic(RuleName name) { return name == RuleName::kEasgd || AnswerIsElastic(name); }
 
 bool HasBothForms(RuleName name) {
@@ -24,36 +16,6 @@ bool HasBothForms(RuleName name) {
 std::string Quoted(const char* text) { return "\"" + std::string(text) + "\""; }
 
 }  // namespace
-
-const char* TextOf(RuleName name) {
-  for (const auto& [known, text] : kNames) {
-    if (known == name) return text;
-  }
-  return "";
-}
-
-std::optional<RuleName> RuleNamed(const std::string& text) {
-  for (const auto& [known, name] : kNames) {
-    if (name == text) return known;
-  }
-  return std::nullopt;
-}
-
-std::string RuleNames() {
-  std::string all;
-  for (const auto& known : kNames) all += (all.empty() ? "" : ", ") + Quoted(known.second);
-  return all;
-}
-
-const char* TextOf(PushForm form) {
-  return form == PushForm::kGradient ? "gradient" : form == PushForm::kDelta ? "delta" : "elastic";
-}
-
-std::optional<PushForm> PushFormNamed(const std::string& text) {
-  if (text == "gradient") return PushForm::kGradient;
-  if (text == "delta") return PushForm::kDelta;
-  return std::nullopt;
-}
 
 RuleSettings UsualRule(RuleName name, int workers) {
   RuleSettings rule{.name = name, .elastic = kMovingRate / workers};

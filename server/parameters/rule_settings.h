@@ -43,6 +43,7 @@
 #include <string>
 
 #include "murmurate/status.h"
+#include "shared/core/enum_names.h"
 
 namespace murmurate {
 
@@ -60,19 +61,24 @@ enum class RuleName : std::uint8_t {
   kAeamsgd
 };
 
-/// "asgd"; and back: nothing for a name that is no rule.
-const char* TextOf(RuleName name);
-std::optional<RuleName> RuleNamed(const std::string& text);
-/// "hogwild", "asgd"... each in quotation marks, for messages.
-std::string RuleNames();
+inline constexpr EnumName<RuleName> kRuleNames[] = {
+    {RuleName::kAsgd, "asgd"},      {RuleName::kDownpour, "downpour"},
+    {RuleName::kAgn, "agn"},        {RuleName::kAdag, "adag"},
+    {RuleName::kDynSgd, "dynsgd"},  {RuleName::kSync, "sync"},
+    {RuleName::kSagn, "sagn"},      {RuleName::kEasgd, "easgd"},
+    {RuleName::kAeasgd, "aeasgd"},  {RuleName::kAeamsgd, "aeamsgd"},
+    {RuleName::kHogwild, "hogwild"}};
+constexpr std::span<const EnumName<RuleName>> NamesOf(RuleName) { return kRuleNames; }
 
 /// What a worker pushes: gradients, how far its copy went, or (easgd, aeasgd, aeamsgd) its copy or
 /// the elastic difference.
 enum class PushForm : std::uint8_t { kGradient, kDelta, kElastic };
 
-/// "gradient", "delta", "elastic"; and back for the first two: the third is never chosen.
-const char* TextOf(PushForm form);
-std::optional<PushForm> PushFormNamed(const std::string& text);
+/// The third is never chosen.
+inline constexpr EnumName<PushForm> kPushFormNames[] = {{PushForm::kGradient, "gradient"},
+                                                        {PushForm::kDelta, "delta"},
+                                                        {PushForm::kElastic, "elastic"}};
+constexpr std::span<const EnumName<PushForm>> NamesOf(PushForm) { return kPushFormNames; }
 
 /// beta = n alpha of the EASGD authors' demo (mpiT): alpha = 0.9 / n.
 inline constexpr double kMovingRate = 0.9;

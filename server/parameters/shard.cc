@@ -24,23 +24,30 @@ std::string Number(double value) {
   return text;
 }
 
+/// The optimizer's name and its numbers.
 std::string TextOf(const OptimizerSettings& o) {
   using Name = OptimizerSettings::Name;
+  std::vector<float> numbers;
   switch (o.name) {
     case Name::kAdam:
-      return "adam " + Number(o.adam.beta1) + ' ' + Number(o.adam.beta2) + ' ' +
-             Number(o.adam.epsilon) + ' ' + Number(o.adam.weight_decay);
+      numbers = {o.adam.beta1, o.adam.beta2, o.adam.epsilon, o.adam.weight_decay};
+      break;
     case Name::kRmsProp:
-      return "rmsprop " + Number(o.rmsprop.decay) + ' ' + Number(o.rmsprop.epsilon) + ' ' +
-             Number(o.rmsprop.weight_decay);
+      numbers = {o.rmsprop.decay, o.rmsprop.epsilon, o.rmsprop.weight_decay};
+      break;
     case Name::kSgd:
-      return "sgd " + Number(o.sgd.weight_decay);
+      numbers = {o.sgd.weight_decay};
+      break;
     case Name::kMomentum:
-      return "momentum " + Number(o.momentum.delta) + ' ' + Number(o.momentum.weight_decay);
+      numbers = {o.momentum.delta, o.momentum.weight_decay};
+      break;
     case Name::kAdagrad:
-      return "adagrad " + Number(o.adagrad.epsilon) + ' ' + Number(o.adagrad.weight_decay);
+      numbers = {o.adagrad.epsilon, o.adagrad.weight_decay};
+      break;
   }
-  return "";
+  std::string text = murmurate::TextOf(o.name);
+  for (const float number : numbers) text += ' ' + Number(number);
+  return text;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "server/schema/config_aliases.h"
-#include "server/schema/config_rules.h"
 #include "shared/core/check.h"
 #include "shared/wire/protocol.h"
 
@@ -158,21 +157,19 @@ std::string Absolute(const std::string& folder, const std::string& path) {
 
 class Reader {
  public:
-  Reader(Where where, std::string folder, ConfigEntries* entries)
-      : where_(std::move(where)), folder_(std::move(folder)), entries_(entries) {}
+  Reader(Where where, std::string folder, const ConfigSchema& schema, ConfigEntries* entries)
+      : where_(std::move(where)), folder_(std::move(folder)), schema_(schema), entries_(entries) {}
 
   Status ReadRoot(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string name(key.str());
-      const auto sections = SectionNames();
+      const auto sections = schema_.SectionNames();
       if (std::find(sections.begin(), sections.end(), name) == sections.end())
         return Unknown(
             node,
             node.is_table() ? "section [" + name + "]" : "key \"" + name + "\" outside a section",
             name, sections);
-      if (!node.is_table())
-        return InvalidArgument(where_(node) + ": " + name + ": got " + Show(node) +
-                               ", expected a section; write [" + name + "]");
+      if (!node.is_table()) return NoSection(node, name, "write [" + name + "]");
       const toml::table& table = *node.as_table();
       MURMURATE_RETURN_IF_ERROR(name == "model"    ? ReadModel(table, {"model", "model."}, "")
                                 : name == "stream" ? ReadStreams(table)
@@ -182,6 +179,20 @@ class Reader {
   }
 
  private:
+  Status NoSection(const toml::node& node, const std::string& path,
+                   const std::string& advice) const {
+    return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
+                           ", expected a section; " + advice);
+  }
+
+  /// `place`: as a message names it; `whose`: "a model".
+  Status CheckName(const toml::node& node, const std::string& name, const std::string& place,
+                   const std::string& whose) const {
+    if (wire::IsGoodName(name)) return {};
+    return InvalidArgument(where_(node) + ": " + place + ": " + whose +
+                           "'s name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+  }
+
   /// Of "name: path" the path.
   void MakeAbsolute(std::string* text) const {
     const std::size_t colon = text->find(": ");
@@ -200,7 +211,7 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string word(key.str());
       const auto* inner = node.as_table();
-      if (inner == nullptr || FindRule("model", word) != nullptr) {
+      if (inner == nullptr || schema_.Find("model", word) != nullptr) {
         MURMURATE_RETURN_IF_ERROR(ReadKey(word, node, section));
       } else if (!name.empty()) {
         if (word != "algorithm" && word != "optimizer")
@@ -208,10 +219,7 @@ class Reader {
                          {"algorithm", "optimizer"});
         MURMURATE_RETURN_IF_ERROR(ReadSection(*inner, {word, section.prefix + word + '.'}));
       } else {
-        if (!wire::IsGoodName(word))
-          return InvalidArgument(
-              where_(node) + ": [model." + word +
-              "]: a model's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
+        MURMURATE_RETURN_IF_ERROR(CheckName(node, word, "[model." + word + "]", "a model"));
         entries_->models.insert(word);
         MURMURATE_RETURN_IF_ERROR(ReadModel(*inner, {"model", "model." + word + '.'}, word));
       }
@@ -223,13 +231,9 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
       if (!node.is_table())
-        return InvalidArgument(where_(node) + ": stream." + name + ": got " + Show(node) +
-                               ", expected a section; give each stream a name and write its keys "
-                               "below [stream.NAME]");
-      if (!wire::IsGoodName(name))
-        return InvalidArgument(where_(node) + ": [stream." + name +
-                               "]: a stream's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose "
-                               "another");
+        return NoSection(node, "stream." + name,
+                         "give each stream a name and write its keys below [stream.NAME]");
+      MURMURATE_RETURN_IF_ERROR(CheckName(node, name, "[stream." + name + "]", "a stream"));
       entries_->streams.try_emplace(name, ConfigStream{where_(node), {}, {}});
       MURMURATE_RETURN_IF_ERROR(ReadStream(*node.as_table(), name));
     }
@@ -262,10 +266,8 @@ class Reader {
     for (const auto& [key, node] : table) {
       const std::string field(key.str()), path = "stream." + stream + ".field." + field;
       if (!node.is_table())
-        return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
-                               ", expected a section; write [" + path +
-                               "] with unit, low, high or "
-                               "pointer below it");
+        return NoSection(node, path,
+                         "write [" + path + "] with unit, low, high or pointer below it");
       entries_->streams[stream].fields.try_emplace(field, where_(node));
       MURMURATE_RETURN_IF_ERROR(ReadSection(*node.as_table(), {"stream.field", path + '.'}));
     }
@@ -275,24 +277,21 @@ class Reader {
   Status ReadAlarm(const toml::node& node, const std::string& stream) {
     const std::string path = "stream." + stream + ".alarm";
     if (!node.is_table())
-      return InvalidArgument(where_(node) + ": " + path + ": got " + Show(node) +
-                             ", expected a section; write [" + path +
-                             "] with when and publish below it");
+      return NoSection(node, path, "write [" + path + "] with when and publish below it");
     if (std::string& place = entries_->streams[stream].alarm; place.empty()) place = where_(node);
     return ReadSection(*node.as_table(), {"stream.alarm", path + '.'});
   }
 
   Status ReadKey(const std::string& key, const toml::node& node, const Section& section) {
     const std::string path = section.prefix + key;
-    if (section.name == "settings" && !wire::IsGoodName(key))
-      return InvalidArgument(where_(node) + ": " + path +
-                             ": a setting's name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
-    const ConfigRule* rule = FindRule(section.name, key);
+    if (section.name == "settings")
+      MURMURATE_RETURN_IF_ERROR(CheckName(node, key, path, "a setting"));
+    const ConfigRule* rule = schema_.Find(section.name, key);
     if (rule == nullptr)
       return Unknown(
           node,
           "key \"" + key + "\" in [" + section.prefix.substr(0, section.prefix.size() - 1) + ']',
-          key, KeysOf(section.name));
+          key, schema_.KeysOf(section.name));
     ConfigValue value = ToValue(node, *rule);
     const std::string expected = Fit(*rule, &value);
     if (!expected.empty())
@@ -319,14 +318,16 @@ class Reader {
 
   Where where_;
   std::string folder_;
+  const ConfigSchema& schema_;
   ConfigEntries* entries_;
 };
 
-Status ParseInto(const ConfigSource& source, const Where& where, ConfigEntries* entries) {
+Status ParseInto(const ConfigSource& source, const Where& where, const ConfigSchema& schema,
+                 ConfigEntries* entries) {
   const std::string& label = source.label;
   try {
     const toml::table root = toml::parse(std::string_view(source.text), std::string_view(label));
-    return Reader(where, source.folder, entries).ReadRoot(root);
+    return Reader(where, source.folder, schema, entries).ReadRoot(root);
   } catch (const toml::parse_error& error) {
     return InvalidArgument(label + ':' + std::to_string(error.source().begin.line) +
                            ": not TOML (" + std::string(error.description()) +
@@ -350,14 +351,15 @@ std::string PathOf(const std::string& section, const std::string& key, const std
   return "model." + model + '.' + (section == "model" ? "" : section + '.') + key;
 }
 
-Status ReadText(const ConfigSource& source, ConfigEntries* entries) {
+Status ReadText(const ConfigSource& source, const ConfigSchema& schema, ConfigEntries* entries) {
   const auto where = [&](const toml::node& node) {
     return source.label + ':' + std::to_string(node.source().begin.line);
   };
-  return ParseInto(source, where, entries);
+  return ParseInto(source, where, schema, entries);
 }
 
-Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
+Status ReadOverride(const ConfigOverride& change, const ConfigSchema& schema,
+                    ConfigEntries* entries) {
   const std::string named =
       change.origin + ' ' +
       (change.origin == "--set" || change.origin == "set" ? change.path + '=' : "") + change.value;
@@ -374,7 +376,7 @@ Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries) {
     line = key + " = " + ToToml(ConfigValue(change.value));
   const std::string text = '[' + change.path.substr(0, dot) + "]\n" + line + '\n';
   return ParseInto(
-      {named, "", text}, [&](const toml::node&) { return named; }, entries);
+      {named, "", text}, [&](const toml::node&) { return named; }, schema, entries);
 }
 
 }  // namespace murmurate

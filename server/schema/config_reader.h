@@ -6,7 +6,7 @@
 #include <string>
 
 #include "murmurate/status.h"
-#include "server/schema/config_value.h"
+#include "server/schema/config_rules.h"
 
 namespace murmurate {
 
@@ -50,7 +50,8 @@ struct ConfigEntries {
 /// "model.NAME.algorithm.key".
 std::string PathOf(const std::string& section, const std::string& key, const std::string& model);
 
-Status ReadText(const ConfigSource& source, ConfigEntries* entries);
-Status ReadOverride(const ConfigOverride& change, ConfigEntries* entries);
+Status ReadText(const ConfigSource& source, const ConfigSchema& schema, ConfigEntries* entries);
+Status ReadOverride(const ConfigOverride& change, const ConfigSchema& schema,
+                    ConfigEntries* entries);
 
 }  // namespace murmurate

@@ -1,7 +1,9 @@
-// ConfigRules: every key of the configuration in one table, with its default. The table drives
-// parsing, --set, the resolved config.toml, and `murmurate check`.
+// ConfigRule: what one key of a configuration may be, what it means and its default. The rooms bind
+// theirs to their settings (settings_keys.h); a ConfigSchema holds all of them, and drives parsing,
+// --set, the resolved config.toml, and `murmurate check`.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -39,27 +41,34 @@ enum class ValueKind {
 struct ConfigRule {
   std::string section;
   std::string key;
-  ValueKind kind;
+  ValueKind kind = ValueKind::kString;
   ConfigValue standard;  ///< the default; std::monostate: not set
   std::string example;   ///< what a message proposes to write
   std::string meaning;   ///< half a line for `check`
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  ///< kString: nothing else is accepted
+  /// kSetting: what a curriculum should have been; "" when it is one.
+  std::function<std::string(const ConfigCurriculum&)> expected = {};
 };
 
 /// As `high`: no bound but that of exact integers; as `low`: anything above 0.
 inline constexpr double kMany = 9e15;
 inline constexpr double kTiny = 1e-12;
 
-const std::vector<ConfigRule>& ConfigRules();
-/// Of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
-/// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
-const std::vector<ConfigRule>& StreamRules();
-/// Null when there is none. [settings] has whatever names it is given, all of one rule.
-const ConfigRule* FindRule(const std::string& section, const std::string& key);
-std::vector<std::string> KeysOf(const std::string& section);
-std::vector<std::string> SectionNames();
+/// All that a configuration may say.
+struct ConfigSchema {
+  std::vector<ConfigRule> general;  ///< in the order of the resolved file
+  /// Of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
+  /// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
+  std::vector<ConfigRule> stream;
+  ConfigRule setting;  ///< of every key of [settings], which has whatever names it is given
+
+  /// Null when there is none.
+  const ConfigRule* Find(const std::string& section, const std::string& key) const;
+  std::vector<std::string> KeysOf(const std::string& section) const;
+  std::vector<std::string> SectionNames() const;
+};
 
 /// "an integer from 1 to 4096", "one of \"on\", \"off\"".
 std::string Expectation(const ConfigRule& rule);

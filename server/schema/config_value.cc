@@ -74,6 +74,12 @@ std::string ToToml(const ConfigValue& value) {
   return std::visit([](const auto& held) { return Text(held); }, value);
 }
 
+std::string ShortToml(const ConfigValue& value) {
+  const auto number = As<double>(value);
+  const bool whole = number && std::abs(*number) < 1e15 && *number == std::floor(*number);
+  return whole ? std::to_string(static_cast<long long>(*number)) : ToToml(value);
+}
+
 std::optional<double> SecondsIn(const std::string& duration) {
   static const std::map<std::string, double> kUnits{
       {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86'400.0}};

@@ -43,6 +43,8 @@ inline int AsInt(const ConfigValue& value) {
 
 /// As TOML: what `config.toml (resolved)` and `murmurate check` show.
 std::string ToToml(const ConfigValue& value);
+/// The same, but a whole number without its fraction: 5, not 5.0.
+std::string ShortToml(const ConfigValue& value);
 
 /// Of "500ms", "10s", "1.5m", "2h", "1d"; empty: that is no duration above 0.
 std::optional<double> SecondsIn(const std::string& duration);

@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "server/learn/algorithms.h"
-#include "server/schema/config_rules.h"
-#include "server/schema/model_words.h"
-#include "server/stream/config_stream_keys.h"
 #include "server/stream/device.h"
 #include "server/stream/forecast_text.h"
+#include "server/stream/stream_keys.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -21,22 +19,6 @@ using Strings = std::vector<std::string>;
 
 constexpr const char* kUsualBroker = "mqtt://localhost:1883";
 
-/// Of its model, as [model] layers has them.
-ConfigValue LayersOf(const StreamKeys& keys) {
-  const ConfigValue& model = keys.Entry("model").value;
-  const auto* name = std::get_if<std::string>(&model);
-  if (name == nullptr) return model;
-  const std::string units = std::to_string(keys.Integer("hidden"));
-  if (*name == "mlp") return Strings{"dense " + units, "dense " + units};
-  return Strings{*name + ' ' + units};
-}
-
-bool RecursOf(const StreamKeys& keys) {
-  ModelWords words;
-  words.layers = As<Strings>(LayersOf(keys)).value_or(Strings{});
-  return Recurs(words);
-}
-
 /// A key of the model, what the stream makes of it, and the stream's own key that does.
 struct Demand {
   std::string section, key;
@@ -44,12 +26,12 @@ struct Demand {
   std::string own;
 };
 
-std::vector<Demand> DemandsOf(const StreamKeys& keys) {
-  const std::int64_t length = RecursOf(keys) ? keys.Integer("window") : 1;
-  const std::int64_t steps = length * keys.Integer("max_batch");
+std::vector<Demand> DemandsOf(const StreamDraft& draft) {
+  const std::int64_t length = draft.Recurs() ? draft.settings.forecast.window : 1;
+  const std::int64_t steps = length * draft.settings.max_batch;
   const ConfigValue unset;
   std::vector<Demand> demands{
-      {"model", "layers", LayersOf(keys), "model"},
+      {"model", "layers", draft.Layers(), "model"},
       {"model", "recurrent", unset, "model"},
       {"model", "trunk", std::string("mlp"), "model"},
       {"model", "inputs", Strings{}, "model"},
@@ -64,17 +46,19 @@ std::vector<Demand> DemandsOf(const StreamKeys& keys) {
       {"algorithm", "minibatch", steps, "max_batch"},
       {"algorithm", "epochs", std::int64_t{1}, ""},
       {"algorithm", "burn_in", std::int64_t{0}, ""}};
-  if (!RecursOf(keys)) demands.push_back({"model", "keep_bias", unset, "model"});
-  if (keys.Given("learning_rate"))
-    demands.push_back(
-        {"optimizer", "learning_rate", keys.Entry("learning_rate").value, "learning_rate"});
+  if (!draft.Recurs()) demands.push_back({"model", "keep_bias", unset, "model"});
+  if (draft.learning_rate)
+    demands.push_back({"optimizer", "learning_rate", *draft.learning_rate, "learning_rate"});
   return demands;
 }
 
+StreamDraft DraftOf(const ConfigEntries& entries, const std::string& stream) {
+  return StreamKeys().Read(StreamKeys().ViewAt(entries, "stream." + stream + '.'));
+}
+
 Status SettleModel(ConfigEntries* entries, const std::string& stream) {
-  const StreamKeys keys(*entries, stream);
   const std::string section = "[stream." + stream + ']';
-  for (Demand& demand : DemandsOf(keys)) {
+  for (const Demand& demand : DemandsOf(DraftOf(*entries, stream))) {
     const std::string path = PathOf(demand.section, demand.key, stream);
     const auto [entry, fresh] =
         entries->values.try_emplace(path, ConfigEntry{demand.value, section});
@@ -91,21 +75,22 @@ Status SettleModel(ConfigEntries* entries, const std::string& stream) {
 }
 
 /// Rows to each horizon.
-Result<std::vector<int>> ReadHorizons(const StreamKeys& keys, double every_s) {
+Result<std::vector<int>> ReadHorizons(const SectionView& keys, const ConfigValue& horizon,
+                                      double every_s) {
+  const std::string every = As<std::string>(keys["every"].value).value_or("");
   std::set<int> rows;
   const auto add = [&](double count) -> Status {
     if (!(count >= 1) || count > 4096 || std::abs(count - std::round(count)) > 1e-6)
-      return keys.Refuse("horizon", "1 to 4096 times `every` (" + keys.Text("every") +
-                                        "); write for example horizon = \"" + keys.Text("every") +
-                                        "\"");
+      return keys.Refuse("horizon", "1 to 4096 times `every` (" + every +
+                                        "); write for example horizon = \"" + every + "\"");
     if (!rows.insert(static_cast<int>(std::lround(count))).second)
       return keys.Refuse("horizon", "each horizon once; take one of the two out");
     return {};
   };
-  if (const auto counts = keys.Get<Integers>("horizon"))
+  if (const auto counts = As<Integers>(horizon))
     for (const std::int64_t count : *counts)
       MURMURATE_RETURN_IF_ERROR(add(static_cast<double>(count)));
-  if (const auto times = keys.Get<Strings>("horizon")) {
+  if (const auto times = As<Strings>(horizon)) {
     if (every_s <= 0)
       return keys.Refuse("horizon",
                          "a number of rows, because without `every` a row is a message, "
@@ -117,18 +102,17 @@ Result<std::vector<int>> ReadHorizons(const StreamKeys& keys, double every_s) {
   return std::vector<int>(rows.begin(), rows.end());
 }
 
-Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
-  if (!keys.Given("target"))
-    return InvalidArgument(stream->origin +
-                           ": says nothing of what is to be forecast; write for example target = "
-                           "\"" +
-                           (keys.Given("label_topic") ? std::string("quality")
-                                                      : stream->forecast.fields.front().name) +
-                           "\"");
+Status ReadTargets(const SectionView& keys, const StreamDraft& draft, StreamSettings* stream) {
+  if (draft.targets.empty())
+    return InvalidArgument(
+        stream->origin +
+        ": says nothing of what is to be forecast; write for example target = "
+        "\"" +
+        (draft.has_labels() ? std::string("quality") : stream->forecast.fields.front().name) +
+        "\"");
   const auto& fields = stream->forecast.fields;
-  if (keys.Given("label_topic")) return {};  // they are in what comes there
-  const Strings targets = *keys.Get<Strings>("target");
-  for (const std::string& name : targets) {
+  if (draft.has_labels()) return {};  // they are in what comes there
+  for (const std::string& name : draft.targets) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
     if (field == fields.end())
       return keys.Refuse("target", "some of the fields; write for example target = \"" +
@@ -142,93 +126,61 @@ Status ReadTargets(const StreamKeys& keys, StreamSettings* stream) {
   return {};
 }
 
-Status ReadModel(const StreamKeys& keys, StreamSettings* stream) {
-  ForecastSettings& forecast = stream->forecast;
-  stream->recurrent = RecursOf(keys);
-  forecast.window = keys.Integer("window");
-  forecast.per_device_state = keys.Text("state") == "per-device";
-  forecast.learn = *keys.Get<bool>("learn");
-  stream->max_batch = keys.Integer("max_batch");
-  stream->max_delay_ms = keys.Integer("max_delay_ms");
-  stream->replay = keys.Integer("replay");
-  if (keys.Given("hidden") && !keys.Get<std::string>("model"))
+Status ReadModel(const SectionView& keys, const StreamDraft& draft, StreamSettings* stream) {
+  stream->recurrent = draft.Recurs();
+  if (keys.Given("hidden") && !std::holds_alternative<std::string>(draft.model))
     return keys.Superfluous("hidden", "model lists its layers, each with its units; take it out");
   if (keys.Given("state") && !stream->recurrent)
     return keys.Superfluous("state",
                             "a model that does not recur has none; take it out, or write "
                             "model = \"lstm\"");
-  for (const char* key : {"max_delay_ms", "learning_rate", "replay"})
-    if (keys.Given(key) && !forecast.learn)
-      return keys.Superfluous(key, "nothing is learned; take it out, or write learn = true");
-  return {};
+  if (stream->forecast.learn) return {};
+  return keys.NoneOf({"max_delay_ms", "learning_rate", "replay"},
+                     "nothing is learned; take it out, or write learn = true");
 }
 
-Status ReadForecast(const StreamKeys& keys, StreamSettings* stream) {
-  using Forecast = ForecastSettings;
-  Forecast& forecast = stream->forecast;
-  forecast.every_s = keys.Given("every") ? *SecondsIn(keys.Text("every")) : 0.0;
-  if (keys.Given("resample") && forecast.every_s <= 0)
+Status ReadForecast(const SectionView& keys, const StreamDraft& draft, ForecastSettings* forecast) {
+  if (keys.Given("resample") && forecast->every_s <= 0)
     return keys.Superfluous("resample",
                             "each message is a row of its own; take it out, or write "
                             "for example every = \"10s\"");
-  const std::string resample = keys.Text("resample"), missing = keys.Text("missing");
-  forecast.resample = resample == "mean"  ? Forecast::Resample::kMean
-                      : resample == "sum" ? Forecast::Resample::kSum
-                                          : Forecast::Resample::kLast;
-  forecast.missing = missing == "skip"    ? Forecast::Missing::kSkip
-                     : missing == "error" ? Forecast::Missing::kError
-                                          : Forecast::Missing::kHold;
-  if (!keys.Given("label_topic")) {
-    auto horizons = ReadHorizons(keys, forecast.every_s);
+  if (!draft.has_labels()) {
+    auto horizons = ReadHorizons(keys, draft.horizon, forecast->every_s);
     if (!horizons.ok()) return horizons.status();
-    forecast.horizons = *std::move(horizons);
+    forecast->horizons = *std::move(horizons);
   }
-  forecast.quantiles = *keys.Get<std::vector<double>>("quantiles");
-  std::ranges::sort(forecast.quantiles);
-  if (std::ranges::adjacent_find(forecast.quantiles) != forecast.quantiles.end())
+  std::ranges::sort(forecast->quantiles);
+  if (std::ranges::adjacent_find(forecast->quantiles) != forecast->quantiles.end())
     return keys.Refuse("quantiles", "each quantile once; take one of the two out");
-  forecast.season = keys.Integer("season");
-  forecast.max_gap = keys.Integer("max_gap");
-  forecast.normalize_over = keys.Integer("normalize_over");
-  forecast.score_over = keys.Integer("score_over");
-  forecast.max_devices = keys.Integer("max_devices");
-  forecast.forget_after_s = *SecondsIn(keys.Text("forget_after"));
-  return {};
-}
-
-Status ReadDrift(const StreamKeys& keys, PageHinkleySettings* drift) {
-  drift->threshold = *keys.Get<double>("drift_threshold");
-  drift->tolerance = *keys.Get<double>("drift_tolerance");
-  if (keys.Given("drift_tolerance") && drift->threshold == 0)
+  if (keys.Given("drift_tolerance") && forecast->drift.threshold == 0)
     return keys.Superfluous("drift_tolerance",
                             "drift_threshold = 0 notices no drift; take one of the two out");
   return {};
 }
 
+template <typename S>
+void FillDefaults(const Keys<S>& keys, const std::string& prefix, ConfigEntries* entries) {
+  for (const ConfigRule& rule : keys.rules())
+    entries->values.try_emplace(prefix + rule.key, ConfigEntry{rule.standard, "default"});
+}
+
 /// Sections of one's own of whoever names none of them.
 void FillDefaults(ConfigEntries* entries, const std::string& stream) {
+  const std::string prefix = "stream." + stream + '.';
   const auto usual = [&](const char* key, ConfigValue value) {
-    entries->values.try_emplace("stream." + stream + '.' + key,
-                                ConfigEntry{std::move(value), "default"});
+    entries->values.try_emplace(prefix + key, ConfigEntry{std::move(value), "default"});
   };
   // What comes later is of that very row, and learned from a window that begins with nothing.
-  if (entries->values.contains("stream." + stream + ".label_topic")) {
+  if (entries->values.contains(prefix + "label_topic")) {
     usual("horizon", std::monostate());
-    usual("model", FindRule("stream", "model")->standard);
-    usual("hidden", FindRule("stream", "hidden")->standard);
-    if (RecursOf(StreamKeys(*entries, stream))) usual("state", std::string("window"));
+    if (DraftOf(*entries, stream).Recurs()) usual("state", std::string("window"));
   }
-  const bool alarm = !entries->streams.at(stream).alarm.empty();
-  for (const ConfigRule& rule : StreamRules()) {
-    if (rule.section != "stream" && !(alarm && rule.section == "stream.alarm")) continue;
-    const std::string inner = rule.section == "stream" ? "." : ".alarm.";
-    entries->values.try_emplace("stream." + stream + inner + rule.key,
-                                ConfigEntry{rule.standard, "default"});
-  }
-  ConfigEntry& broker = entries->values.at("stream." + stream + ".broker");
-  const bool listens = StreamKeys(*entries, stream).Given("listen");
-  if (std::holds_alternative<std::monostate>(broker.value) && !listens)
-    broker.value = std::string(kUsualBroker);
+  FillDefaults(StreamKeys(), prefix, entries);
+  if (!entries->streams.at(stream).alarm.empty())
+    FillDefaults(StreamAlarmKeys(), prefix + "alarm.", entries);
+  const StreamDraft draft = DraftOf(*entries, stream);
+  if (draft.settings.link.broker.empty() && draft.settings.listen.empty())
+    entries->values.at(prefix + "broker").value = std::string(kUsualBroker);
 }
 
 }  // namespace
@@ -251,18 +203,18 @@ Status SettleStreams(ConfigEntries* entries) {
 }
 
 Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const std::string& name) {
-  const StreamKeys keys(entries, name);
-  StreamSettings stream;
+  const SectionView keys = StreamKeys().ViewAt(entries, "stream." + name + '.');
+  const StreamDraft draft = StreamKeys().Read(keys);
+  StreamSettings stream = draft.settings;
   stream.name = name;
   stream.origin = entries.streams.at(name).origin + ": [stream." + name + ']';
   stream.seed = static_cast<std::uint64_t>(*As<std::int64_t>(entries.values.at("run.seed").value));
-  MURMURATE_RETURN_IF_ERROR(ReadStreamMessages(entries, keys, &stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTargets(keys, &stream));
-  MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, &stream));
-  MURMURATE_RETURN_IF_ERROR(ReadDrift(keys, &stream.forecast.drift));
-  MURMURATE_RETURN_IF_ERROR(ReadModel(keys, &stream));
-  MURMURATE_RETURN_IF_ERROR(ReadStreamLabels(entries, keys, &stream));
-  MURMURATE_RETURN_IF_ERROR(ReadStreamAlarm(entries, keys, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamMessages(entries, keys, draft, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadTargets(keys, draft, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadForecast(keys, draft, &stream.forecast));
+  MURMURATE_RETURN_IF_ERROR(ReadModel(keys, draft, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamLabels(entries, keys, draft, &stream));
+  MURMURATE_RETURN_IF_ERROR(ReadStreamAlarm(entries, draft, &stream));
   return stream;
 }
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/stream/config_stream_keys.h"
 #include "server/stream/forecast_text.h"
+#include "server/stream/stream_keys.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -11,23 +11,14 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// Without label_topic.
-Status RefuseLabelKeys(const StreamKeys& keys) {
-  for (const char* key : {"id", "label_window", "label_header"})
-    if (keys.Given(key))
-      return keys.Superfluous(key,
-                              "no labels come later; take it out, or write for example "
-                              "label_topic = \"lab/{device}/result\"");
-  return {};
-}
-
 /// What makes no sense where each row has a label of its own.
-Status CheckBeside(const StreamKeys& keys, const StreamSettings& stream) {
+Status CheckBeside(const SectionView& keys, const StreamDraft& draft,
+                   const StreamSettings& stream) {
   if (!stream.listen.empty())
     return keys.Superfluous("listen",
                             "labels come over a broker, and a stream that listens has no place for "
                             "them; take one of the two out, it or label_topic");
-  if (!std::holds_alternative<std::monostate>(keys.Entry("horizon").value))
+  if (!std::holds_alternative<std::monostate>(keys["horizon"].value))
     return keys.Superfluous("horizon",
                             "with label_topic the label of that very row is forecast; take one of "
                             "the two out");
@@ -39,7 +30,7 @@ Status CheckBeside(const StreamKeys& keys, const StreamSettings& stream) {
     return keys.Superfluous("season",
                             "with label_topic the naive forecast is the last label; take one of "
                             "the two out");
-  if (stream.recurrent && keys.Text("state") == "per-device")
+  if (stream.recurrent && stream.forecast.per_device_state)
     return keys.Refuse("state",
                        "\"window\", because a label that comes late cannot be learned from a state "
                        "that has gone on; write state = \"window\"");
@@ -47,18 +38,17 @@ Status CheckBeside(const StreamKeys& keys, const StreamSettings& stream) {
     return keys.Refuse("format",
                        "one that has room for an id, because a sample and its label find each "
                        "other by it; write format = \"json\", \"csv\" or \"flatbuffer\"");
-  if (!keys.Given("id"))
-    return InvalidArgument(keys.Place("label_topic") +
-                           "nothing says which sample a label is for; write for example id = "
-                           "\"/id\"");
-  if (stream.payload.format == PayloadFormat::kFlatBuffer && keys.Text("id") != "id")
+  if (!draft.id)
+    return keys.Blame("label_topic",
+                      "nothing says which sample a label is for; write for example id = \"/id\"");
+  if (stream.payload.format == PayloadFormat::kFlatBuffer && *draft.id != "id")
     return keys.Refuse("id", "\"id\", because a FlatBuffer has it there; write that");
   return {};
 }
 
-Status ReadTopic(const StreamKeys& keys, StreamSettings* stream) {
-  const bool beside = keys.Given("device");
-  auto topic = TopicPattern::Parse(keys.Text("label_topic"), beside);
+Status ReadTopic(const SectionView& keys, const StreamDraft& draft, StreamSettings* stream) {
+  const bool beside = draft.device.has_value();
+  auto topic = TopicPattern::Parse(draft.label_topic, beside);
   if (!topic.ok()) return keys.Blame("label_topic", topic.status());
   const TopicPattern& subscribe = stream->subscribe;
   if (beside && topic->has_device() && subscribe.has_device())
@@ -84,19 +74,19 @@ Status ReadTopic(const StreamKeys& keys, StreamSettings* stream) {
         std::pair{"committed", &stream->committed}})
     if (*answer && (*answer)->Meets(*topic))
       return keys.Refuse(key, "a topic that label_topic does not read; choose another");
-  if (const auto status = TopicTemplate::Parse(keys.Text("status"), subscribe);
-      keys.Given("status") && status.ok() && status->Meets(*topic))
+  if (const auto status = TopicTemplate::Parse(stream->status, subscribe);
+      !stream->status.empty() && status.ok() && status->Meets(*topic))
     return keys.Refuse("status", "a topic that label_topic does not read; choose another");
-  stream->link.subscriptions.push_back({topic->filter(), keys.Integer("qos")});
+  stream->link.subscriptions.push_back({topic->filter(), draft.qos});
   stream->labels = StreamLabelSettings{*std::move(topic), {}};
   return {};
 }
 
-Status ReadTargets(const ConfigEntries& entries, const StreamKeys& keys, StreamSettings* stream) {
+Status ReadTargets(const ConfigEntries& entries, const SectionView& keys, const Strings& names,
+                   StreamSettings* stream) {
   ForecastSettings& forecast = stream->forecast;
   PayloadSettings& payload = stream->labels->payload;
   forecast.horizons = {0};
-  const Strings names = *keys.Get<Strings>("target");
   for (const std::string& name : names) {
     if (std::ranges::find(forecast.fields, name, &StreamField::name) != forecast.fields.end())
       return keys.Refuse(
@@ -114,33 +104,36 @@ Status ReadTargets(const ConfigEntries& entries, const StreamKeys& keys, StreamS
   return {};
 }
 
-Status ReadPayload(const StreamKeys& keys, StreamSettings* stream) {
+Status ReadPayload(const SectionView& keys, const StreamDraft& draft, StreamSettings* stream) {
   PayloadSettings& payload = stream->labels->payload;
   payload.format = stream->payload.format;
   payload.separator = stream->payload.separator;
   payload.max_bytes = stream->payload.max_bytes;
   payload.id = stream->payload.id;
-  payload.header = *keys.Get<Strings>("label_header");
-  if (!stream->labels->topic.has_device()) payload.device = keys.Get<std::string>("device");
+  payload.header = draft.label_header;
+  if (!stream->labels->topic.has_device()) payload.device = draft.device;
   if (keys.Given("label_header") && payload.format != PayloadFormat::kCsv)
     return keys.Superfluous("label_header",
                             "only CSV has columns; take it out, or write format = \"csv\"");
   const auto reader = PayloadReader::Make(payload);
   if (reader.ok()) return {};
-  return InvalidArgument(keys.Place("label_topic") +
-                         "of a label (its header is label_header): " + reader.status().message());
+  return keys.Blame("label_topic",
+                    "of a label (its header is label_header): " + reader.status().message());
 }
 
 }  // namespace
 
-Status ReadStreamLabels(const ConfigEntries& entries, const StreamKeys& keys,
-                        StreamSettings* stream) {
-  if (!keys.Given("label_topic")) return RefuseLabelKeys(keys);
-  MURMURATE_RETURN_IF_ERROR(CheckBeside(keys, *stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTopic(keys, stream));
-  MURMURATE_RETURN_IF_ERROR(ReadTargets(entries, keys, stream));
-  stream->forecast.label_window = keys.Integer("label_window");
-  return ReadPayload(keys, stream);
+Status ReadStreamLabels(const ConfigEntries& entries, const SectionView& keys,
+                        const StreamDraft& draft, StreamSettings* stream) {
+  if (!draft.has_labels())
+    return keys.NoneOf({"id", "label_window", "label_header"},
+                       "no labels come later; take it out, or write for example label_topic = "
+                       "\"lab/{device}/result\"");
+  MURMURATE_RETURN_IF_ERROR(CheckBeside(keys, draft, *stream));
+  MURMURATE_RETURN_IF_ERROR(ReadTopic(keys, draft, stream));
+  MURMURATE_RETURN_IF_ERROR(ReadTargets(entries, keys, draft.targets, stream));
+  stream->forecast.label_window = draft.label_window;
+  return ReadPayload(keys, draft, stream);
 }
 
 }  // namespace murmurate

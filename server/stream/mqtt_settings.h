@@ -9,6 +9,7 @@
 
 #include "murmurate/status.h"
 #include "server/stream/mqtt_address.h"
+#include "shared/core/enum_names.h"
 
 namespace murmurate {
 
@@ -16,6 +17,12 @@ enum class MqttProtocol : std::uint8_t {
   k311,  ///< MQTT 3.1.1
   k5,    ///< MQTT 5: the broker keeps back what is larger than maximum_message_bytes
 };
+
+inline constexpr EnumName<MqttProtocol> kMqttProtocolNames[] = {{MqttProtocol::k311, "3.1.1"},
+                                                                {MqttProtocol::k5, "5"}};
+constexpr std::span<const EnumName<MqttProtocol>> NamesOf(MqttProtocol) {
+  return kMqttProtocolNames;
+}
 
 struct MqttSubscription {
   std::string filter;  ///< a topic, with + for a level and # for all the rest

@@ -1,7 +1,6 @@
 #include "server/stream/payload.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <string_view>
@@ -16,7 +15,6 @@
 namespace murmurate {
 namespace {
 
-constexpr std::array<const char*, 4> kFormatNames = {"json", "csv", "floats", "flatbuffer"};
 constexpr std::size_t kMaxColumns = 4096;
 constexpr std::size_t kMaxPayloadBytes = 256 << 20;  // as much as MQTT can carry
 
@@ -121,7 +119,7 @@ Scanner MakeCsv(const PayloadSettings& settings) {
 }
 
 Scanner MakeBinary(const PayloadSettings& settings) {
-  const std::string format = NameOf(settings.format);
+  const std::string format = TextOf(settings.format);
   for (const FieldSettings& field : settings.fields) {
     if (field.pointer) {
       return InvalidArgument("the field '" + field.name +
@@ -148,15 +146,6 @@ Scanner MakeBinary(const PayloadSettings& settings) {
 }
 
 }  // namespace
-
-const char* NameOf(PayloadFormat format) { return kFormatNames[static_cast<std::size_t>(format)]; }
-
-std::optional<PayloadFormat> PayloadFormatOf(std::string_view name) {
-  for (std::size_t i = 0; i < kFormatNames.size(); ++i) {
-    if (name == kFormatNames[i]) return static_cast<PayloadFormat>(i);
-  }
-  return std::nullopt;
-}
 
 PayloadReader::PayloadReader(PayloadSettings settings, std::unique_ptr<PayloadScanner> scanner)
     : settings_(std::move(settings)),

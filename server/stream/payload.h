@@ -37,13 +37,19 @@
 #include "murmurate/status.h"
 #include "server/stream/sample.h"
 #include "server/stream/time_text.h"
+#include "shared/core/enum_names.h"
 
 namespace murmurate {
 
 enum class PayloadFormat : std::uint8_t { kJson, kCsv, kFloats, kFlatBuffer };
-/// "json", "csv", "floats" or "flatbuffer"
-const char* NameOf(PayloadFormat format);
-std::optional<PayloadFormat> PayloadFormatOf(std::string_view name);
+inline constexpr EnumName<PayloadFormat> kPayloadFormatNames[] = {
+    {PayloadFormat::kJson, "json"},
+    {PayloadFormat::kCsv, "csv"},
+    {PayloadFormat::kFloats, "floats"},
+    {PayloadFormat::kFlatBuffer, "flatbuffer"}};
+constexpr std::span<const EnumName<PayloadFormat>> NamesOf(PayloadFormat) {
+  return kPayloadFormatNames;
+}
 
 struct FieldSettings {
   std::string name;

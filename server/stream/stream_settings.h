@@ -10,6 +10,7 @@
 
 #include "server/stream/alarm.h"
 #include "server/stream/page_hinkley.h"
+#include "shared/core/enum_names.h"
 
 namespace murmurate {
 
@@ -60,5 +61,21 @@ struct ForecastSettings {
     return at < fields.size() ? fields[at] : labels[at - fields.size()];
   }
 };
+
+inline constexpr EnumName<ForecastSettings::Missing> kMissingNames[] = {
+    {ForecastSettings::Missing::kHold, "hold"},
+    {ForecastSettings::Missing::kSkip, "skip"},
+    {ForecastSettings::Missing::kError, "error"}};
+constexpr std::span<const EnumName<ForecastSettings::Missing>> NamesOf(ForecastSettings::Missing) {
+  return kMissingNames;
+}
+inline constexpr EnumName<ForecastSettings::Resample> kResampleNames[] = {
+    {ForecastSettings::Resample::kLast, "last"},
+    {ForecastSettings::Resample::kMean, "mean"},
+    {ForecastSettings::Resample::kSum, "sum"}};
+constexpr std::span<const EnumName<ForecastSettings::Resample>> NamesOf(
+    ForecastSettings::Resample) {
+  return kResampleNames;
+}
 
 }  // namespace murmurate

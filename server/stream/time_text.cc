@@ -1,6 +1,5 @@
 #include "server/stream/time_text.h"
 
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <limits>
@@ -10,7 +9,6 @@
 namespace murmurate {
 namespace {
 
-constexpr std::array<const char*, 5> kNames = {"s", "ms", "us", "ns", "iso8601"};
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kMax = kMaxTimeNs;
 
@@ -149,15 +147,6 @@ void AppendIso8601(std::int64_t time_ns, std::string* text) {
 }
 
 }  // namespace
-
-const char* NameOf(TimeForm form) { return kNames[static_cast<std::size_t>(form)]; }
-
-std::optional<TimeForm> TimeFormOf(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i]) return static_cast<TimeForm>(i);
-  }
-  return std::nullopt;
-}
 
 std::optional<std::int64_t> TimeOfCount(std::uint64_t count, TimeForm form) {
   return Shift(count, PowerOf(form));

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "shared/core/enum_names.h"
+
 namespace murmurate {
 
 enum class TimeForm : std::uint8_t {
@@ -18,9 +20,12 @@ enum class TimeForm : std::uint8_t {
   kNanoseconds,
   kIso8601,  ///< text: 2026-05-01T12:34:56.789Z
 };
-/// "s", "ms", "us", "ns" or "iso8601"
-const char* NameOf(TimeForm form);
-std::optional<TimeForm> TimeFormOf(std::string_view name);
+inline constexpr EnumName<TimeForm> kTimeFormNames[] = {{TimeForm::kSeconds, "s"},
+                                                        {TimeForm::kMilliseconds, "ms"},
+                                                        {TimeForm::kMicroseconds, "us"},
+                                                        {TimeForm::kNanoseconds, "ns"},
+                                                        {TimeForm::kIso8601, "iso8601"}};
+constexpr std::span<const EnumName<TimeForm>> NamesOf(TimeForm) { return kTimeFormNames; }
 
 /// Times are taken up to the year 2115: the sum of two still fits.
 inline constexpr std::int64_t kMaxTimeNs = (std::int64_t{1} << 62) - 1;

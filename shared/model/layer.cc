@@ -9,9 +9,6 @@ namespace murmurate {
 namespace {
 
 constexpr std::uint64_t kMaxUnits = 65536, kMaxWindow = 1024;
-constexpr std::array kActivations = {Activation::kNone, Activation::kTanh, Activation::kRelu,
-                                     Activation::kElu, Activation::kSigmoid};
-
 using Kind = Layer::Kind;
 
 /// What follows a layer's name, in order.
@@ -47,7 +44,7 @@ class Reader {
     return true;
   }
   bool Padding(int* into) {
-    const bool given = next_ < words_.size() && !ActivationNamed(words_[next_]);
+    const bool given = next_ < words_.size() && !Named<Activation>(words_[next_]);
     if (!given) return usual_ != nullptr;
     return Number(0, kMaxWindow, into);
   }
@@ -56,7 +53,7 @@ class Reader {
       if (usual_ != nullptr) *into = *usual_;
       return usual_ != nullptr;
     }
-    const auto activation = ActivationNamed(words_[next_++]);
+    const auto activation = Named<Activation>(words_[next_++]);
     if (activation) *into = *activation;
     return activation.has_value();
   }
@@ -88,31 +85,8 @@ Status Unexpected(std::string_view text, const std::string& expected) {
 
 }  // namespace
 
-const char* ToString(Activation activation) {
-  switch (activation) {
-    case Activation::kNone:
-      return "none";
-    case Activation::kTanh:
-      return "tanh";
-    case Activation::kRelu:
-      return "relu";
-    case Activation::kElu:
-      return "elu";
-    case Activation::kSigmoid:
-      return "sigmoid";
-  }
-  return "none";
-}
-
-std::optional<Activation> ActivationNamed(std::string_view name) {
-  for (const Activation activation : kActivations) {
-    if (name == ToString(activation)) return activation;
-  }
-  return std::nullopt;
-}
-
 std::string Layer::ToText() const {
-  if (kind == Kind::kActivation) return ToString(activation);
+  if (kind == Kind::kActivation) return TextOf(activation);
   std::string text;
   for (const Form& form : kForms) {
     if (form.kind != kind) continue;
@@ -121,7 +95,7 @@ std::string Layer::ToText() const {
     if (form.window) {
       for (const int number : {kernel, stride, padding}) text += " " + std::to_string(number);
     }
-    if (form.activation) text += std::string(" ") + ToString(activation);
+    if (form.activation) text += std::string(" ") + TextOf(activation);
   }
   return text;
 }
@@ -130,7 +104,7 @@ Result<Layer> Layer::Parse(std::string_view text, const Activation* usual) {
   const std::vector<std::string_view> words = SplitWords(text);
   Layer layer;
   if (words.size() == 1) {
-    if (const auto activation = ActivationNamed(words[0])) {
+    if (const auto activation = Named<Activation>(words[0])) {
       layer.kind = Kind::kActivation;
       layer.activation = *activation;
       return layer;

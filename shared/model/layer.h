@@ -17,13 +17,18 @@
 #include <string_view>
 
 #include "murmurate/status.h"
+#include "shared/core/enum_names.h"
 
 namespace murmurate {
 
 enum class Activation : std::uint8_t { kNone, kTanh, kRelu, kElu, kSigmoid };
 
-const char* ToString(Activation activation);
-std::optional<Activation> ActivationNamed(std::string_view name);
+inline constexpr EnumName<Activation> kActivationNames[] = {{Activation::kTanh, "tanh"},
+                                                            {Activation::kRelu, "relu"},
+                                                            {Activation::kElu, "elu"},
+                                                            {Activation::kSigmoid, "sigmoid"},
+                                                            {Activation::kNone, "none"}};
+constexpr std::span<const EnumName<Activation>> NamesOf(Activation) { return kActivationNames; }
 
 struct Layer {
   enum class Kind : std::uint8_t {

@@ -79,12 +79,12 @@ TEST(AdagradTest, ParameterThatNeverMovedIsNotDividedByZero) {
 
 TEST(OptimizerNames, AreThoseOfTheConfig) {
   using Name = OptimizerSettings::Name;
-  EXPECT_EQ(OptimizerNamed("adam"), Name::kAdam);
-  EXPECT_EQ(OptimizerNamed("rmsprop"), Name::kRmsProp);
-  EXPECT_EQ(OptimizerNamed("sgd"), Name::kSgd);
-  EXPECT_EQ(OptimizerNamed("momentum"), Name::kMomentum);
-  EXPECT_EQ(OptimizerNamed("adagrad"), Name::kAdagrad);
-  EXPECT_EQ(OptimizerNamed("Adam"), std::nullopt);
+  EXPECT_EQ(Named<Name>("adam"), Name::kAdam);
+  EXPECT_EQ(Named<Name>("rmsprop"), Name::kRmsProp);
+  EXPECT_EQ(Named<Name>("sgd"), Name::kSgd);
+  EXPECT_EQ(Named<Name>("momentum"), Name::kMomentum);
+  EXPECT_EQ(Named<Name>("adagrad"), Name::kAdagrad);
+  EXPECT_EQ(Named<Name>("Adam"), std::nullopt);
 }
 
 }  // namespace

@@ -14,17 +14,12 @@ constexpr RuleName kAll[] = {RuleName::kHogwild, RuleName::kAsgd,   RuleName::kD
                              RuleName::kAeasgd,  RuleName::kAeamsgd};
 
 TEST(RuleSettingsTest, EveryNameIsItsText) {
-  std::string all;
-  for (const RuleName name : kAll) {
-    EXPECT_EQ(RuleNamed(TextOf(name)), name);
-    all += (all.empty() ? "\"" : ", \"") + std::string(TextOf(name)) + "\"";
-  }
-  EXPECT_EQ(RuleNames(), all);
-  EXPECT_EQ(RuleNamed("easgdd"), std::nullopt);
-  EXPECT_EQ(RuleNamed(""), std::nullopt);
-  EXPECT_EQ(PushFormNamed("gradient"), PushForm::kGradient);
-  EXPECT_EQ(PushFormNamed("delta"), PushForm::kDelta);
-  EXPECT_EQ(PushFormNamed("elastic"), std::nullopt);
+  for (const RuleName name : kAll) EXPECT_EQ(Named<RuleName>(TextOf(name)), name);
+  EXPECT_EQ(Named<RuleName>("easgdd"), std::nullopt);
+  EXPECT_EQ(Named<RuleName>(""), std::nullopt);
+  EXPECT_EQ(Named<PushForm>("gradient"), PushForm::kGradient);
+  EXPECT_EQ(Named<PushForm>("delta"), PushForm::kDelta);
+  EXPECT_EQ(Named<PushForm>("elastic"), PushForm::kElastic);
 }
 
 TEST(RuleSettingsTest, WhatIsUsualIsAllowed) {

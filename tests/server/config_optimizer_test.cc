@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "server/config/config.h"
+#include "server/config/model_settings.h"
 
 namespace murmurate {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "server/config/examples.h"
 #include "server/schema/config_aliases.h"
-#include "server/schema/config_rules.h"
 #include "tests/server/config_text.h"
 
 namespace murmurate {
@@ -143,7 +142,7 @@ TEST(ConfigError, EveryKeyThatAnotherNameStandsForExists) {
     ASSERT_NE(alias, nullptr) << name;
     const std::string path = alias->path;
     const std::size_t dot = path.find('.');
-    EXPECT_NE(FindRule(path.substr(0, dot), path.substr(dot + 1)), nullptr) << path;
+    EXPECT_NE(Schema().Find(path.substr(0, dot), path.substr(dot + 1)), nullptr) << path;
   }
 }
 
@@ -284,10 +283,10 @@ TEST(Config, AnyGamesRewardsHaveAScale) {
       "[run]\nenvironment = \"cartpole\"\n[environment]\nreward_scale = 1000\n"
       "[model]\nlayers = [8]\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->run().environment_options.reward_scale, 1000);
+  EXPECT_EQ(config->environment_options().reward_scale, 1000);
   EXPECT_EQ(Load("[run]\nenvironment = \"pendulum\"\n[environment]\naction_low = -0.01\n")
-                ->run()
-                .environment_options.action_low,
+                ->environment_options()
+                .action_low,
             -0.01);
 }
 
@@ -295,9 +294,9 @@ TEST(Config, OptionsOfTheEnvironmentAreItsOwn) {
   const std::string recall = "[run]\nenvironment = \"recall\"\n[environment]\n";
   const auto config = Load(recall + "distractors = 40\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->run().environment_options.distractors, 40);
-  EXPECT_EQ(Load(recall)->run().environment_options.distractors, 8);
-  EXPECT_EQ(Config::Load({"r", "r", config->Resolved()}, {})->run().environment_options.distractors,
+  EXPECT_EQ(config->environment_options().distractors, 40);
+  EXPECT_EQ(Load(recall)->environment_options().distractors, 8);
+  EXPECT_EQ(Config::Load({"r", "r", config->Resolved()}, {})->environment_options().distractors,
             40);
   EXPECT_EQ(Complaint(recall + "distractors = -1\n"),
             "c.toml:4: environment.distractors: got -1 (an integer), expected an integer from 0 to "

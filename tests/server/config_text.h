@@ -7,7 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "client/environments/environment.h"
 #include "server/config/config.h"
+#include "server/config/model_settings.h"
+#include "server/data/data_settings.h"
+#include "server/ingest/ingest_settings.h"
+#include "server/learn/setting_keys.h"
+#include "server/operate/operate_settings.h"
+#include "server/parameters/parameters_settings.h"
+#include "server/stream/config_stream.h"
 
 namespace murmurate {
 

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "server/config/config.h"
+#include "server/config/model_settings.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
 

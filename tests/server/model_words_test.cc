@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/config/config.h"
+#include "server/config/model_settings.h"
 #include "shared/model/network_plan.h"
 
 namespace murmurate {

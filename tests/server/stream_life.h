@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "server/config/model_settings.h"
 #include "server/learn/learner.h"
+#include "server/stream/config_stream.h"
 #include "server/stream/streaming.h"
 #include "tests/server/config_text.h"
 #include "tests/stream/probe.h"

@@ -22,7 +22,7 @@ TEST(PayloadDamage, EveryTruncationIsRefused) {
                                  : form.payload.size();
     PayloadReader reader = Reader(form.settings);
     Sample sample;
-    ASSERT_EQ(reader.Read(form.payload, &sample), Refusal::kNone) << NameOf(form.settings.format);
+    ASSERT_EQ(reader.Read(form.payload, &sample), Refusal::kNone) << TextOf(form.settings.format);
     ExpectValues(sample.values, kValues, form.payload);
     for (std::size_t size = 0; size < last; ++size) {
       // In memory of its own, so that a sanitizer sees a byte read behind it.
@@ -30,7 +30,7 @@ TEST(PayloadDamage, EveryTruncationIsRefused) {
                                   form.payload.begin() + static_cast<std::ptrdiff_t>(size));
       const Refusal refusal = reader.Read({cut.data(), size}, &sample);
       EXPECT_TRUE(refusal == Refusal::kMalformed || refusal == Refusal::kBadTime)
-          << NameOf(form.settings.format) << " cut at " << size << ": " << WordOf(refusal);
+          << TextOf(form.settings.format) << " cut at " << size << ": " << WordOf(refusal);
     }
   }
 }
@@ -64,8 +64,8 @@ TEST(PayloadDamage, AHundredThousandMutationsOfEachFormatAreRefusedOrUsable) {
       counts.Add(refusal);
       if (refusal == Refusal::kNone) ExpectUsable(sample, payload);
     }
-    EXPECT_GT(counts[Refusal::kNone], 0U) << NameOf(form.settings.format);
-    EXPECT_GT(counts[Refusal::kMalformed], 0U) << NameOf(form.settings.format);
+    EXPECT_GT(counts[Refusal::kNone], 0U) << TextOf(form.settings.format);
+    EXPECT_GT(counts[Refusal::kMalformed], 0U) << TextOf(form.settings.format);
   }
 }
 
@@ -114,7 +114,7 @@ TEST(PayloadDamage, AWarmReaderAllocatesNothingButJsonsParser) {
     ASSERT_EQ(reader.Read(form.payload, &sample), Refusal::kNone);
     const std::uint64_t allocations = Allocations() - before;
     EXPECT_LE(allocations, form.settings.format == PayloadFormat::kJson ? kParserAllocations : 0)
-        << NameOf(form.settings.format);
+        << TextOf(form.settings.format);
   }
 }
 

@@ -329,10 +329,10 @@ TEST(Refusals, HaveAWordAndASentenceEach) {
 
 TEST(PayloadFormats, HaveNames) {
   for (const char* name : {"json", "csv", "floats", "flatbuffer"}) {
-    ASSERT_TRUE(PayloadFormatOf(name));
-    EXPECT_STREQ(NameOf(*PayloadFormatOf(name)), name);
+    ASSERT_TRUE(Named<PayloadFormat>(name));
+    EXPECT_STREQ(TextOf(*Named<PayloadFormat>(name)), name);
   }
-  EXPECT_EQ(PayloadFormatOf("xml"), std::nullopt);
+  EXPECT_EQ(Named<PayloadFormat>("xml"), std::nullopt);
 }
 
 TEST(Payload, ValuesAreDoublesAndWhatIsBeyond1e15IsCounted) {

@@ -53,7 +53,7 @@ struct Exact {
 
 class StrangeMessages : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(, StrangeMessages, ::testing::Range(0, 4), [](const auto& which) {
-  return std::string(NameOf(Forms()[static_cast<std::size_t>(which.param)].settings.format));
+  return std::string(TextOf(Forms()[static_cast<std::size_t>(which.param)].settings.format));
 });
 
 TEST_P(StrangeMessages, AreRefusedOrForecastFromAndCostNoMoreThanTheyWeigh) {

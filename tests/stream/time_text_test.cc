@@ -127,10 +127,10 @@ TEST(TimeText, ATimeIsWrittenAsItCame) {
 
 TEST(TimeText, FormsHaveNames) {
   for (const char* name : {"s", "ms", "us", "ns", "iso8601"}) {
-    ASSERT_TRUE(TimeFormOf(name));
-    EXPECT_STREQ(NameOf(*TimeFormOf(name)), name);
+    ASSERT_TRUE(Named<TimeForm>(name));
+    EXPECT_STREQ(TextOf(*Named<TimeForm>(name)), name);
   }
-  EXPECT_EQ(TimeFormOf("seconds"), std::nullopt);
+  EXPECT_EQ(Named<TimeForm>("seconds"), std::nullopt);
 }
 
 }  // namespace

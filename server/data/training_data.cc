@@ -1,4 +1,4 @@
-#include "server/config/training_data.h"
+#include "server/data/training_data.h"
 
 #include <algorithm>
 #include <filesystem>

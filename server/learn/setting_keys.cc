@@ -1,9 +1,10 @@
-#include "server/schema/setting_words.h"
+#include "server/learn/setting_keys.h"
 
 #include <charconv>
 #include <cmath>
 #include <sstream>
 
+#include "server/learn/algorithm_keys.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -11,14 +12,19 @@ namespace {
 
 constexpr std::int64_t kMostEpisodes = 10'000;
 
-constexpr struct {
-  const char* name;
-  Curriculum::Number number;
-} kNumbers[] = {
-    {"rollout/success_rate", Curriculum::Number::kSuccessRate},
-    {"rollout/ep_rew_mean", Curriculum::Number::kMeanReturn},
-    {"rollout/ep_len_mean", Curriculum::Number::kMeanLength},
+constexpr EnumName<Curriculum::Number> kNumbers[] = {
+    {Curriculum::Number::kSuccessRate, "rollout/success_rate"},
+    {Curriculum::Number::kMeanReturn, "rollout/ep_rew_mean"},
+    {Curriculum::Number::kMeanLength, "rollout/ep_len_mean"},
 };
+
+}  // namespace
+
+constexpr std::span<const EnumName<Curriculum::Number>> NamesOf(Curriculum::Number) {
+  return kNumbers;
+}
+
+namespace {
 
 Status ReadWhen(const std::string& when, Curriculum* curriculum) {
   std::istringstream words(when);
@@ -27,22 +33,18 @@ Status ReadWhen(const std::string& when, Curriculum* curriculum) {
   const Status bad = InvalidArgument(
       "when = \"NUMBER >= BOUND\" (or <=) with one of rollout/success_rate, rollout/ep_rew_mean, "
       "rollout/ep_len_mean");
-  bool known = false;
-  for (const auto& entry : kNumbers) {
-    if (name != entry.name) continue;
-    curriculum->number = entry.number;
-    known = true;
-  }
+  const auto known = Named<Curriculum::Number>(name);
   const char* end = bound.data() + bound.size();
   const auto read = std::from_chars(bound.data(), end, curriculum->bound);
   const bool number = read.ec == std::errc() && read.ptr == end && std::isfinite(curriculum->bound);
   if (!known || !number || (comparison != ">=" && comparison != "<=") || words >> more) return bad;
+  curriculum->number = *known;
   curriculum->at_least = comparison == ">=";
   return {};
 }
 
-}  // namespace
-
+/// "rollout/success_rate >= 0.8" and the rest of a curriculum; the status says what is wrong with
+/// it, to be put after "expected".
 Result<Curriculum> MakeCurriculum(const ConfigCurriculum& words) {
   Curriculum made{.from = words.from, .to = words.to, .step = words.step};
   if (!std::isfinite(words.from) || !std::isfinite(words.to) || words.from == words.to)
@@ -57,6 +59,24 @@ Result<Curriculum> MakeCurriculum(const ConfigCurriculum& words) {
   if (rate && (made.bound < 0 || made.bound > 1))
     return InvalidArgument("a success rate between 0 and 1");
   return made;
+}
+
+}  // namespace
+
+ConfigRule SettingRule() {
+  ConfigRule rule{"settings",    "",  ValueKind::kSetting,
+                  ConfigValue(), "1", "games read it as an episode begins"};
+  rule.expected = [](const ConfigCurriculum& words) {
+    const auto made = MakeCurriculum(words);
+    return made.ok() ? std::string() : made.status().message();
+  };
+  return rule;
+}
+
+GameSetting MakeGameSetting(const std::string& name, const ConfigValue& value) {
+  if (const auto number = As<double>(value)) return {name, *number};
+  if (const auto words = As<ConfigCurriculum>(value)) return {name, *MakeCurriculum(*words)};
+  return {name, ConfigType<Schedule>::From(value)};
 }
 
 double GoalOf(const GameSetting& setting) {

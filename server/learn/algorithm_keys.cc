@@ -1,0 +1,88 @@
+#include "server/learn/algorithm_keys.h"
+
+#include "server/learn/algorithms.h"
+
+namespace murmurate {
+namespace {
+
+constexpr EnumName<Schedule::Shape> kShapeNames[] = {
+    {Schedule::Shape::kLinear, "linear"},
+    {Schedule::Shape::kCosine, "cosine"},
+    {Schedule::Shape::kExponential, "exponential"}};
+
+}  // namespace
+
+constexpr std::span<const EnumName<Schedule::Shape>> NamesOf(Schedule::Shape) {
+  return kShapeNames;
+}
+
+Schedule ConfigType<Schedule>::From(const ConfigValue& value) {
+  if (const auto number = As<double>(value)) return Schedule(*number);
+  const auto& written = std::get<ConfigSchedule>(value);
+  Schedule schedule;
+  schedule.from = written.from;
+  schedule.to = written.to;
+  schedule.over_the_budget = !written.steps;
+  schedule.steps = static_cast<std::uint64_t>(written.steps.value_or(0));
+  schedule.shape = *Named<Schedule::Shape>(written.shape);
+  return schedule;
+}
+
+const Keys<AlgorithmSettings>& AlgorithmKeys() {
+  using namespace keys;
+  using S = AlgorithmSettings;
+  static const Keys<S> kKeys(
+      "algorithm",
+      {{"name", ValueKind::kString, DefaultAlgorithm().name,
+        [](const ConfigValue& value, S* s) {
+          s->kind = AlgorithmNamed(std::get<std::string>(value));
+        },
+        "how it learns; it has defaults of its own", Example('"' + Algorithms()[1]->name + '"'),
+        Choices(AlgorithmNames())},
+       {"trajectory_length", &S::trajectory_length, "T, steps", Range(1, 65536)},
+       {"batch_steps", &S::batch_steps, "steps of a batch, a multiple of T", Range(1, 1 << 24)},
+       {"minibatch", &S::minibatch, "steps of an update", Range(1, 1 << 24)},
+       {"epochs", &S::epochs, "passes over a batch", Range(1, 1000)},
+       {"gamma", &S::gamma, "discount", Range(0, 1)},
+       {"lambda", &S::lambda, "of advantages and value targets", Range(0, 1)},
+       {"reward_scale", &S::reward_scale, "rewards are multiplied by it", Example("0.1"),
+        Range(kTiny, 1e12)},
+       {"normalize_reward", &S::normalize_reward,
+        "rewards are divided by the deviation of the discounted return; usual: unless reward_scale "
+        "is set",
+        Default(true)},
+       {"reward_clip", &S::reward_clip,
+        "and cut to +- this; 0: not; usual: 10 when normalized, else 0", Unset(), Example("10"),
+        Range(0, 1e12)},
+       {"clip", &S::clip, "of the policy's ratio", Range(kTiny, 100)},
+       {"entropy", &S::entropy, "weight of the entropy bonus", Example("0.01"), Range(0, 100)},
+       {"normalize_advantage", &S::normalize_advantage, "to mean 0 and deviation 1 over the batch"},
+       {"value_weight", &S::value_weight, "weight of the value loss", Range(0, 1000)},
+       {"max_grad_norm", &S::max_grad_norm, "clip gradients to this length; 0: not",
+        Range(0, 1e12)},
+       {"max_staleness", &S::max_staleness, "versions; older play is dropped", Range(0, 1 << 30)},
+       {"staleness", &S::staleness, "what becomes of late play"},
+       {"target_kl", &S::target_kl, "end the epochs early beyond it; 0: never", Example("0.03"),
+        Range(0, 1000)},
+       {"burn_in", &S::burn_in,
+        "recurrent models: first steps of a trajectory that only warm its state", Example("8"),
+        Range(0, 65535)}});
+  return kKeys;
+}
+
+const Keys<AlgorithmSettings>& OptimizerKeys() {
+  using namespace keys;
+  using S = AlgorithmSettings;
+  static const Keys<S> kKeys(
+      "optimizer",
+      {{"name", &S::optimizer, "what makes a step of a gradient"},
+       {"learning_rate", &S::learning_rate, "step size", Example("3e-4"), Range(kTiny, 100)},
+       {"weight_decay", &S::weight_decay, "decoupled", Example("0.01"), Range(0, 100)},
+       {"epsilon", &S::optimizer_epsilon, "of Adam or Adagrad, or inside RMSProp's root",
+        Example("1e-5"), Range(kTiny, 1)},
+       {"decay", &S::optimizer_decay, "of RMSProp's mean square", Range(0, 1)},
+       {"momentum", &S::optimizer_momentum, "of momentum's velocity (Nesterov)", Range(0, 1)}});
+  return kKeys;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,35 @@
+#include "server/operate/operate_settings.h"
+
+#include "server/schema/settings_keys.h"
+
+namespace murmurate {
+
+const Keys<CheckpointSettings>& CheckpointKeys() {
+  using namespace keys;
+  using S = CheckpointSettings;
+  static const Keys<S> kKeys(
+      "checkpoint",
+      {{"every_steps", &S::every_steps, "learned from, from one to the next; 0: not by steps",
+        Example("100000"), Range(0, kMany)},
+       {"every_s", &S::every_s,
+        "seconds from one to the next, so much a crash can cost; 0: not by time",
+        Range(0, 31'536'000)},
+       {"keep", [](S& s) -> int& { return s.retention.keep; }, "the newest that stay",
+        Range(1, 1 << 20)},
+       {"keep_every", [](S& s) -> std::uint64_t& { return s.retention.keep_every; },
+        "and the first after each multiple of so many steps; 0: none", Example("1000000"),
+        Range(0, kMany)}});
+  return kKeys;
+}
+
+const Keys<EvaluationSettings>& EvaluationKeys() {
+  using namespace keys;
+  using S = EvaluationSettings;
+  static const Keys<S> kKeys(
+      "evaluation",
+      {{"episodes", &S::episodes, "without exploration, of frozen weights", Range(1, 1e6)},
+       {"every", &S::every, "of run.steps, and at the end; 0: never", Range(0, 1)}});
+  return kKeys;
+}
+
+}  // namespace murmurate

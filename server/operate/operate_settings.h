@@ -1,0 +1,29 @@
+// CheckpointSettings and EvaluationSettings: [checkpoint] and [evaluation].
+#pragma once
+
+#include <cstdint>
+
+#include "server/operate/checkpoint.h"
+
+namespace murmurate {
+
+template <typename S>
+class Keys;
+
+struct CheckpointSettings {
+  std::uint64_t every_steps = 0;  ///< 0: not by steps
+  double every_s = 60.0;          ///< 0: not by time
+  Retention retention;
+};
+
+const Keys<CheckpointSettings>& CheckpointKeys();
+
+/// The learner's own, of models that play run.environment.
+struct EvaluationSettings {
+  int episodes = 100;
+  double every = 0.05;  ///< of run.steps; 0: never
+};
+
+const Keys<EvaluationSettings>& EvaluationKeys();
+
+}  // namespace murmurate
