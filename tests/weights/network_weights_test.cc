@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "shared/weights/payload_hash.h"
+#include "shared/wire/messages.h"
 #include "tests/weights/sample_weights.h"
 
 namespace murmurate {
