@@ -6,6 +6,7 @@
 
 #include "shared/model/parameter_layout.h"
 #include "shared/weights/payload_hash.h"
+#include "shared/wire/messages.h"
 #include "tests/weights/sample_weights.h"
 
 namespace murmurate {
