@@ -3,8 +3,8 @@
 
 #include "client/environments/environment.h"
 #include "server/command/commands.h"
+#include "server/metrics/number_text.h"
 #include "server/network/actor_critic.h"
-#include "server/operate/display.h"
 #include "server/stream/streaming.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"

@@ -4,7 +4,7 @@
 
 #include "server/command/choose_checkpoint.h"
 #include "server/daemon/scoring.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "server/schema/setting_words.h"
 
 namespace murmurate {

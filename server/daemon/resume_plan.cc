@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/data/data_feed.h"
+#include "server/metrics/number_text.h"
 #include "server/operate/operate.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"

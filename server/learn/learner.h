@@ -13,6 +13,7 @@
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/rates.h"
+#include "server/metrics/metric.h"
 #include "server/network/actor_critic.h"
 #include "server/parameters/parameter_store.h"
 #include "shared/model/model_spec.h"
@@ -50,6 +51,7 @@ struct LearnReport {
   bool held_out = false;         ///< nothing was learned, and the version is the one before
   bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
   ExchangeReport exchange = {};  ///< of a learner that shares its parameters
+  Measurements metrics = {};     ///< what its algorithm declares of its own (metric.h)
 };
 
 class Learner {
