@@ -8,7 +8,7 @@
 #include "client/environments/play.h"
 #include "server/command/commands.h"
 #include "server/daemon/signals.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
 

@@ -10,6 +10,7 @@
 #include "murmurate/pace.h"
 #include "murmurate/status.h"
 #include "server/config/config.h"
+#include "server/metrics/model_metrics.h"
 #include "server/parameters/collective_job.h"
 
 namespace murmurate {
@@ -106,10 +107,10 @@ struct ExportArguments {
 Result<int> RunExport(const CommonArguments& common, const ExportArguments& arguments);
 
 /// plot RUN [RUN...].
-inline constexpr char kRolloutColumn[] = "rollout/ep_rew_mean";
+inline constexpr std::string_view kRolloutColumn = kMeanReturn.name;
 struct PlotArguments {
   std::vector<std::string> runs;
-  std::string output, title, column = kRolloutColumn;
+  std::string output, title, column{kRolloutColumn};
   std::optional<double> target;  ///< instead of the runs' stop_at_return
 };
 Result<int> RunPlot(const CommonArguments& common, const PlotArguments& arguments);

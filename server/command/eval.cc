@@ -6,7 +6,7 @@
 #include "server/command/choose_checkpoint.h"
 #include "server/daemon/scoring.h"
 #include "server/learn/setting_keys.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 
 namespace murmurate {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "server/command/choose_checkpoint.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 

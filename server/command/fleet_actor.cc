@@ -7,7 +7,7 @@
 #include "server/command/commands.h"
 #include "server/command/fleet_way.h"
 #include "server/daemon/signals.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {

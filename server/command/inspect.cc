@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "server/command/choose_checkpoint.h"
+#include "server/metrics/number_text.h"
 #include "server/operate/checkpoint_files.h"
 #include "server/operate/checkpoint_shelf.h"
-#include "server/operate/display.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {

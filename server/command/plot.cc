@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "server/command/commands.h"
-#include "server/operate/display.h"
+#include "server/metrics/stream_metrics.h"
 #include "server/operate/learning_curve.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
@@ -109,7 +109,9 @@ std::vector<std::string> ColumnsOf(const std::string& text) {
 }
 
 std::string NameOf(const std::string& column) {
-  return column == kStreamError ? kStreamCurve : column == kNaiveError ? kNaiveCurve : column;
+  return column == kStreamError.name        ? kStreamCurve
+         : column == kStreamNaiveError.name ? kNaiveCurve
+                                            : column;
 }
 
 /// What is drawn: a column of runs of several configurations, or several columns of one.
@@ -162,7 +164,7 @@ CurveDrawing DrawingOf(const PlotArguments& arguments, const Plotted& plotted) {
   if (stream && drawing.title.empty() && plotted.runs.size() == 1)
     drawing.title = plotted.runs.front().name + ": stream " + plotted.runs.front().stream;
   if (arguments.column != kRolloutColumn) {
-    if (!arguments.column.starts_with(kStreamError))
+    if (!arguments.column.starts_with(kStreamError.name))
       drawing.y_name = plotted.series.size() == 1 ? arguments.column : "";
     if (!arguments.target) drawing.target.reset();
   }
@@ -183,8 +185,8 @@ Result<int> RunPlot(const CommonArguments& common, const PlotArguments& given) {
   PlotArguments arguments = given;
   auto plotted = ReadPlotted(common, arguments);
   if (plotted.ok() && arguments.column == kRolloutColumn && OnlyStreams(*plotted)) {
-    arguments.column = kStreamError;
-    if (plotted->series.size() == 1) arguments.column += std::string(",") + kNaiveError;
+    arguments.column = kStreamError.name;
+    if (plotted->series.size() == 1) arguments.column.append(",").append(kStreamNaiveError.name);
     plotted = ReadPlotted(common, arguments);
   }
   if (!plotted.ok()) return plotted.status();

@@ -6,6 +6,8 @@
 #include "server/daemon/resume_plan.h"
 #include "server/data/training_data.h"
 #include "server/ingest/ingest_settings.h"
+#include "server/metrics/number_text.h"
+#include "server/metrics/stream_metrics.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -45,19 +47,22 @@ Result<std::optional<ResumePlan>> PlanFor(const Config& config) {
 }
 
 /// "stream temp: 1,200 messages of 3 devices, 1,180 forecasts published, 1,100 pairs learned from"
-std::string StreamInWords(const StreamView& stream) {
-  std::string words = "stream " + stream.name + ": " + WithCommas(stream.messages) +
-                      " messages of " + WithCommas(stream.devices) + " devices, ";
-  if (!stream.broker.empty()) words += WithCommas(stream.published) + " forecasts published, ";
-  if (!stream.listen.empty()) words += WithCommas(stream.answered) + " samples answered, ";
-  return words + WithCommas(stream.learned) + " pairs learned from";
+std::string StreamInWords(const Reading& stream) {
+  const auto count = [&](const Metric& metric) { return WithCommas(stream.Count(metric)); };
+  std::string words = "stream " + stream.name() + ": " + count(kStreamMessages) + " messages of " +
+                      count(kStreamDevices) + " devices, ";
+  if (!stream[kStreamBroker].text().empty())
+    words += count(kStreamPublished) + " forecasts published, ";
+  if (!stream[kStreamListen].text().empty())
+    words += count(kStreamAnswered) + " samples answered, ";
+  return words + count(kStreamLearned) + " pairs learned from";
 }
 
 /// What a stream takes are messages and not steps.
 std::string DoneInWords(const Daemon::Outcome& outcome) {
   if (outcome.streams.empty()) return StepsInWords(outcome.steps);
   std::string words;
-  for (const StreamView& stream : outcome.streams)
+  for (const Reading& stream : outcome.streams)
     words += (words.empty() ? "" : "; ") + StreamInWords(stream);
   return words;
 }

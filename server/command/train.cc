@@ -9,7 +9,7 @@
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
 #include "server/data/training_data.h"
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -85,28 +85,21 @@ RunEnd Await(Signals* signals, Children* children, Cluster* cluster, const LogCa
 
 /// "; learner waited 12 %, actors 3 %"
 std::string Waits(const Daemon::Outcome& outcome) {
-  char text[80];
-  std::snprintf(text, sizeof text, "; learner waited %.0f %%", 100 * outcome.learner_wait);
-  std::string waits = text;
-  if (!outcome.actor_wait) return waits;
-  std::snprintf(text, sizeof text, ", actors %.0f %%", 100 * *outcome.actor_wait);
-  return waits + text;
+  return "; learner waited " + PercentText(outcome.learner_wait) +
+         (outcome.actor_wait ? ", actors " + PercentText(*outcome.actor_wait) : "");
 }
 
 std::string Sentence(RunEnd end, const Daemon::Outcome& outcome, const RunSettings& run) {
-  char numbers[200];
-  const std::string steps = StepsInWords(outcome.steps) + " in ";
-  std::snprintf(numbers, sizeof numbers, "%s%.2f s, mean return %s over the last 100 episodes",
-                steps.c_str(), outcome.seconds,
-                ReturnText(outcome.mean_return.value_or(0.0)).c_str());
   const std::string what =
-      (outcome.mean_return ? numbers : steps + ShortDuration(outcome.seconds)) + Waits(outcome);
+      StepsInWords(outcome.steps) + " in " +
+      (outcome.mean_return ? FormatNumber("%.2f s, mean return ", outcome.seconds) +
+                                 ReturnText(*outcome.mean_return) + " over the last 100 episodes"
+                           : ShortDuration(outcome.seconds)) +
+      Waits(outcome);
   if (end == RunEnd::kSolved) return "Solved: " + what + '.';
   if (end == RunEnd::kAsked || end == RunEnd::kAskedToResume) return "Stopped: " + what + '.';
   if (end == RunEnd::kStepsReached) return "Done: " + what + '.';
-  char target[32];
-  std::snprintf(target, sizeof target, "%g", *run.stop_at_return);
-  return "Not solved: " + what + " (stop_at_return is " + target +
+  return "Not solved: " + what + " (stop_at_return is " + FormatNumber("%g", *run.stop_at_return) +
          "); raise run.steps or change the [algorithm] and try again.";
 }
 

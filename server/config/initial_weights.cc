@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "server/metrics/number_text.h"
 #include "server/operate/checkpoint.h"
-#include "server/operate/display.h"
 #include "shared/core/check.h"
 #include "shared/model/parameter_layout.h"
 

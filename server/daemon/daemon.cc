@@ -257,8 +257,7 @@ const std::string& Daemon::directory() const { return state_->directory.path(); 
 const LogCallback& Daemon::log() const { return state_->log; }
 int Daemon::actors_left() const {
   int left = 0;
-  for (const auto& actor : state_->ingest->TakeReport().actors)
-    left += actor.health == wire::ServerSession::ActorReport::Health::kLive;
+  for (const auto& actor : state_->ingest->TakeReport().actors) left += actor.live();
   return left;
 }
 
@@ -288,15 +287,15 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
     state.PostCheckpoint(model.get());  // with what they scored
   state.operate->Finish();
   const Progress& progress = state.operate->progress();
-  const std::int64_t last_ns = progress.last().at_ns;
+  const std::int64_t last_ns = progress.last_ns();
   Outcome outcome{{progress.learned_steps(), progress.steps()},
                   progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
                   progress.mean_return(),
                   progress.evaluation(),
                   state.WriteLastCheckpoints()};
-  outcome.learner_wait = progress.last().learner_wait;
-  outcome.actor_wait = progress.last().actor_wait;
-  outcome.scores = progress.Scores();
+  outcome.learner_wait = progress.values().Number(kLearnerWait).value_or(0);
+  outcome.actor_wait = progress.values().Number(kActorWait);
+  outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
   outcome.streams = state.Streams();
   outcome.unreached = state.shard_waits.Unreached();
   state.log(LogLevel::kInfo, "stopped: " + reason);

@@ -60,10 +60,10 @@ class Daemon {
     std::optional<double> mean_return;
     std::optional<Evaluation> evaluation;  ///< of the last weights, or the last there was
     std::string checkpoint;                ///< "" when no model was ever made
-    double learner_wait = 0;               ///< of 1: as in TrainingUpdate
+    double learner_wait = 0;               ///< of 1
     std::optional<double> actor_wait = {};
     std::string scores = {};  ///< of supervised and bc: "train/loss 0.031, eval/accuracy 0.98"
-    std::vector<StreamView> streams = {};  ///< of those it had
+    std::vector<Reading> streams = {};  ///< of those it had
     Status unreached =
         {};  ///< not ok: a shard that never answered (kResource); nothing was learned
   };

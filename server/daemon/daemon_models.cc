@@ -234,8 +234,8 @@ void Daemon::State::Report(LiveModel* model, const LearnReport& report) {
   if (model->streaming) model->streaming->OnTrained();
   if (model->fed()) model->steps = model->channel->steps();
   TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
-  update.version = model->newest->version;  // another thread may have made a newer one
-  if (model->checkpoints.Due(update.learned_steps, update.at_ns)) model->checkpoint_due = true;
+  update.metrics.Set(kVersion, static_cast<double>(model->newest->version));  // perhaps another's
+  if (model->checkpoints.Due(update.steps.learned, update.at_ns)) model->checkpoint_due = true;
   operate->Post(std::move(update));
 }
 

@@ -79,7 +79,7 @@ struct Daemon::State {
   Result<OfferedModel> MakeModel(const std::string& name, const Spaces& spaces);
   Status MakeStreams();
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
-  std::vector<StreamView> Streams();
+  std::vector<Reading> Streams();
   Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
                                  std::unique_ptr<Learner> learner, StepCount steps,

@@ -27,12 +27,12 @@ Status Daemon::State::AddStream(LiveModel* model, const StreamSettings& stream,
   return resumed ? model->streaming->Load(StateReader(*resumed, "stream")) : Status();
 }
 
-std::vector<StreamView> Daemon::State::Streams() {
+std::vector<Reading> Daemon::State::Streams() {
   std::lock_guard lock(models_mutex);
-  std::vector<StreamView> views;
+  std::vector<Reading> streams;
   for (const auto& model : models)
-    if (model->streaming) views.push_back(model->streaming->View());
-  return views;
+    if (model->streaming) streams.push_back(model->streaming->Metrics());
+  return streams;
 }
 
 }  // namespace murmurate

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "server/operate/display.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {

@@ -1,10 +1,10 @@
 #include "server/daemon/live_numbers.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 
 #include "server/config/config.h"
+#include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -19,11 +19,7 @@ constexpr struct {
     {"optimizer.learning_rate", &Rates::learning_rate},
 };
 
-std::string Short(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
+std::string Short(double value) { return FormatNumber("%g", value); }
 
 std::string Change(const std::string& name, double before, double after) {
   return name + ": " + Short(before) + " -> " + Short(after);

@@ -7,6 +7,7 @@
 
 #include "server/data/data_feed.h"
 #include "server/data/data_settings.h"
+#include "server/metrics/number_text.h"
 #include "server/operate/operate.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"

@@ -1,5 +1,5 @@
-// ToUpdate: what a learning thread reports of a batch, in the words of operate, which knows nothing
-// of learn.
+// ToUpdate: what a learning thread reports of a batch, as metrics of its model: operate knows
+// nothing of learn.
 #pragma once
 
 #include <string>

@@ -1,42 +1,14 @@
-// StalenessHistogram: how late the trajectories of one actor were: versions between the weights
-// they were played under and the newest when their batch was begun.
+// StalenessMail: ages of trajectories on their way from the learning thread, which knows them, to
+// ingest, which knows the actors.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace murmurate {
 
-class StalenessHistogram {
- public:
-  static constexpr int kBuckets = 16;
-
-  /// 0, 1, 2-3, 4-7 ... 8192-16383, 16384 and more.
-  static int BucketOf(std::uint64_t versions) {
-    return std::min(static_cast<int>(std::bit_width(versions)), kBuckets - 1);
-  }
-  /// "0", "1", "2-3", "16384+"
-  static std::string NameOf(int bucket) {
-    const std::uint64_t first = bucket == 0 ? 0 : std::uint64_t{1} << (bucket - 1);
-    if (bucket < 2) return std::to_string(first);
-    if (bucket == kBuckets - 1) return std::to_string(first) + '+';
-    return std::to_string(first) + '-' + std::to_string(2 * first - 1);
-  }
-
-  void Add(std::uint64_t versions) { ++counts_[static_cast<std::size_t>(BucketOf(versions))]; }
-  const std::array<std::uint64_t, kBuckets>& counts() const { return counts_; }
-
- private:
-  std::array<std::uint64_t, kBuckets> counts_{};
-};
-
-/// Ages on their way from the learning thread, which knows them, to ingest, which knows the actors.
 class StalenessMail {
  public:
   struct Age {

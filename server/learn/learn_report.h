@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "server/metrics/metric.h"
 #include "server/parameters/parameter_store.h"
 #include "shared/trajectory/trajectory.h"
 
@@ -32,6 +33,7 @@ struct LearnReport {
   bool held_out = false;         ///< nothing was learned, and the version is the one before
   bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
   ExchangeReport exchange = {};  ///< of a learner that shares its parameters
+  Measurements metrics = {};     ///< what its algorithm declares of its own (metric.h)
 };
 
 }  // namespace murmurate

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "server/metrics/model_metrics.h"
 #include "server/operate/learning_curve.h"
 #include "shared/model/safetensors.h"
 
@@ -117,10 +118,10 @@ Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
   std::istringstream lines(*text);
   std::string line;
   std::getline(lines, line);
-  const int x = PlaceOf(line, "time/total_timesteps"), y = PlaceOf(line, column);
+  const std::string steps(kEnvironmentSteps.name);
+  const int x = PlaceOf(line, steps), y = PlaceOf(line, column);
   if (x < 0 || y < 0)
-    return InvalidData(progress_csv + ":1: no column \"" +
-                       (x < 0 ? "time/total_timesteps" : column) +
+    return InvalidData(progress_csv + ":1: no column \"" + (x < 0 ? steps : column) +
                        "\"; name one of its first line");
   std::vector<CurvePoint> points;
   while (std::getline(lines, line)) AddPoint(Field(line, x), Field(line, y), &points);

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/metrics/number_text.h"
+
 namespace murmurate {
+
+std::string StepsInWords(const StepCount& steps) {
+  return WithCommas(steps.taken) + " steps (" + WithCommas(steps.learned) + " learned from)";
+}
 
 std::optional<double> SuccessRate(const EpisodeList& episodes) {
   const auto said = std::ranges::count_if(episodes, [](auto& e) { return e.success != 0; });

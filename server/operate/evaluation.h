@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 
 #include "server/experience/step_count.h"
 #include "shared/trajectory/trajectory.h"
@@ -22,6 +23,8 @@ struct Evaluation {
 
   StepCount made_after() const { return {learned_steps, steps}; }
 };
+
+std::string StepsInWords(const StepCount& steps);  ///< "1,000 steps (900 learned from)"
 
 /// The share of successes among the episodes that say; empty when none does.
 std::optional<double> SuccessRate(const EpisodeList& episodes);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -36,22 +36,13 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
-std::string Fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
+std::string Fixed(double value) { return FormatNumber("%.1f", value); }
 
 /// 20000 -> "20k", 1500000 -> "1.5M".
 std::string Short(double value) {
   const double size = std::abs(value);
-  const double unit = size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g%s", value / unit,
-                unit == 1e6   ? "M"
-                : unit == 1e3 ? "k"
-                              : "");
-  return text;
+  if (size >= 1e6) return FormatNumber("%.6gM", value / 1e6);
+  return size >= 1e4 ? FormatNumber("%.6gk", value / 1e3) : FormatNumber("%.6g", value);
 }
 
 std::string Text(double x, double y, const char* anchor, const std::string& text,

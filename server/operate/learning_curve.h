@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "server/operate/progress.h"
+#include "murmurate/status.h"
+#include "server/operate/curve.h"
 
 namespace murmurate {
 
@@ -31,9 +32,8 @@ struct CurveDrawing {
   std::string nothing = "no episode has finished yet";  ///< said where there are no points
 };
 
-/// Of a stream, which has the model's error and the naive forecast's instead of returns: their
-/// names among a run's reports, and in the picture.
-constexpr char kStreamError[] = "stream/error", kNaiveError[] = "stream/baseline_error";
+/// Of a stream, which has the model's error and the naive forecast's instead of returns: how the
+/// two are called.
 constexpr char kStreamCurve[] = "model", kNaiveCurve[] = "naive forecast";
 /// Without a title.
 CurveDrawing StreamDrawing();

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -17,15 +16,20 @@ namespace {
 
 constexpr std::int64_t kCurveIntervalNs = 10 * kNanosecondsPerSecond;
 constexpr std::string_view kSet = "set ";
-constexpr std::size_t kMaxReportsWaiting = 100'000;
+
+bool IsStream(const ModelRecord& model, const std::vector<Reading>& streams) {
+  return std::ranges::find(streams, model.name(), &Reading::name) != streams.end();
+}
 
 }  // namespace
 
 Operate::Operate(OperateOptions options)
-    : options_(std::move(options)), writer_(options_.retention, options_.log, options_.on_tried) {
-  next_row_ns_ = options_.start_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
-  next_show_ns_ = options_.start_ns;
-  next_curve_ns_ = options_.start_ns + kCurveIntervalNs;
+    : options_(std::move(options)),
+      writer_(options_.retention, options_.log, options_.on_tried),
+      ending_(options_.stop, options_.on_end),
+      rows_(options_.start_ns, options_.log_interval_s),
+      next_show_ns_(options_.start_ns),
+      next_curve_ns_(options_.start_ns + kCurveIntervalNs) {
   if (options_.display->mode() != Display::Mode::kTable)
     next_show_ns_ += options_.display->interval_ns(options_.log_interval_s);
 }
@@ -38,48 +42,30 @@ Result<std::unique_ptr<Operate>> Operate::Open(SocketContext& context, OperateOp
   if (!admin.ok()) return admin.status();
   operate->admin_.emplace(std::move(*admin));
   for (const ResumedProgress& resumed : operate->options_.resumed)
-    if (Status status = operate->AddModel(resumed.model, &resumed); !status.ok()) return status;
+    MURMURATE_RETURN_IF_ERROR(operate->AddModel(resumed.model, &resumed));
   operate->named_ = !operate->models_.empty();
-  if (!operate->named_)
-    if (Status status = operate->AddModel("default"); !status.ok()) return status;
+  if (!operate->named_) MURMURATE_RETURN_IF_ERROR(operate->AddModel("default"));
   return operate;
 }
 
 Status Operate::AddModel(const std::string& name, const ResumedProgress* resumed) {
-  auto model = std::make_unique<Model>();
-  model->name = name;
-  model->folder = options_.directory->path();
+  std::string folder = options_.directory->path();
   if (!models_.empty()) {
-    auto folder = options_.directory->ModelFolder(name);
-    if (!folder.ok()) return folder.status();
-    model->folder = *folder;
+    auto own = options_.directory->ModelFolder(name);
+    if (!own.ok()) return own.status();
+    folder = *own;
   }
-  model->progress = std::make_unique<Progress>(options_.start_ns);
-  if (resumed != nullptr)
-    MURMURATE_RETURN_IF_ERROR(
-        model->progress->Load(StateReader(*resumed->state, "progress"), resumed->number));
-  const std::string rows = model->folder + "/progress.csv";
-  auto file = resumed == nullptr ? ProgressFile::Create(rows)
-                                 : ProgressFile::GoOn(rows, *model->progress, options_.log);
-  if (!file.ok()) return file.status();
-  model->file.emplace(std::move(*file));
-  if (resumed != nullptr)
-    for (const auto& [number, curve] :
-         {std::pair{kStreamError, &model->error}, std::pair{kNaiveError, &model->naive}})
-      if (const auto earlier = ReadReportedCurve(model->folder + "/reports.csv", number);
-          earlier.ok())
-        for (const CurvePoint& point : *earlier) curve->Add(point);
-  models_.push_back(std::move(model));
+  auto model = ModelRecord::Open(name, std::move(folder), options_.start_ns, resumed,
+                                 options_.sinks, options_.log);
+  if (!model.ok()) return model.status();
+  models_.push_back(std::move(*model));
   return {};
 }
 
-Operate::Model* Operate::Find(const std::string& name) {
-  if (!named_) {
-    named_ = true;
-    models_.front()->name = name;
-  }
+ModelRecord* Operate::Find(const std::string& name) {
+  if (!std::exchange(named_, true)) models_.front()->set_name(name);
   for (const auto& model : models_)
-    if (model->name == name) return model.get();
+    if (model->name() == name) return model.get();
   if (Status status = AddModel(name); !status.ok()) {
     if (options_.log) options_.log(LogLevel::kError, status.message());
     return nullptr;
@@ -87,73 +73,64 @@ Operate::Model* Operate::Find(const std::string& name) {
   return models_.back().get();
 }
 
+void Operate::PostModel(const std::string& model) {
+  mail_.Post([this, model] { (void)Find(model); });
+}
+
 void Operate::Post(TrainingUpdate update) {
-  {
-    std::lock_guard lock(mutex_);
-    mail_.push_back(std::move(update));
-  }
-  wake_.Set();
+  mail_.Post([this, update = std::move(update)] { TakeUpdate(update); });
 }
 
 void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
                           bool evaluated) {
-  std::lock_guard lock(mutex_);
-  if (reported_.size() > kMaxReportsWaiting)
-    return;  // mmr-operate is stuck: numbers are not worth memory
-  for (const wire::ReportedNumber& number : numbers) {
-    reported_.emplace_back(model, number);
-    if (evaluated) reported_.back().second.name.insert(0, "eval/");
-  }
-  if (reported_.size() >= kManyWaiting) wake_.Set();
-}
-
-void Operate::PostModel(const std::string& model) {
-  std::lock_guard lock(mutex_);
-  made_.push_back(model);
+  std::vector<wire::ReportedNumber> copy(numbers.begin(), numbers.end());
+  for (wire::ReportedNumber& number : copy)
+    if (evaluated) number.name.insert(0, "eval/");
+  mail_.PostMinor(
+      [this, model, copy = std::move(copy)] {
+        ModelRecord* const record = Find(model);
+        for (const wire::ReportedNumber& number : copy)
+          if (record != nullptr) record->TakeReport(number);
+        rows_.OnNews();
+      },
+      numbers.size());
 }
 
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
-  {
-    std::lock_guard lock(mutex_);
-    evaluations_.emplace_back(model, evaluation);
-  }
-  wake_.Set();
+  mail_.Post([this, model, evaluation] { TakeEvaluation(model, evaluation); });
+}
+
+void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes) {
+  mail_.PostMinor(
+      [this, model, copy = std::vector<EpisodeRecord>(episodes.begin(), episodes.end())] {
+        ModelRecord* const record = Find(model);
+        for (const EpisodeRecord& episode : copy)
+          if (record != nullptr) record->progress().TakeEvaluated({&episode, 1});
+        rows_.OnNews();
+      },
+      episodes.size());
 }
 
 void Operate::PostCheckpoint(const std::string& model, CheckpointWriter::Make make) {
-  {
-    std::lock_guard lock(mutex_);
-    checkpoints_.push_back({model, std::move(make), mail_.size(), evaluations_.size()});
-  }
-  wake_.Set();
+  mail_.Post(
+      [this, model, make = std::move(make)]() mutable { SaveCheckpoint(model, std::move(make)); });
 }
 
 void Operate::PostBest(const std::string& model, EvaluatedReturn evaluated,
                        CheckpointWriter::Make make) {
-  {
-    std::lock_guard lock(mutex_);
-    checkpoints_.push_back(
-        {model, std::move(make), mail_.size(), evaluations_.size(), std::move(evaluated)});
-  }
-  wake_.Set();
+  mail_.Post([this, model, evaluated = std::move(evaluated), make = std::move(make)]() mutable {
+    if (const ModelRecord* record = Find(model))
+      writer_.PostBest(record->folder(), std::move(evaluated), std::move(make));
+  });
 }
 
-void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes) {
-  std::lock_guard lock(mutex_);
-  if (evaluated_.size() > kMaxReportsWaiting) return;  // as in PostReports
-  for (const EpisodeRecord& episode : episodes) evaluated_.emplace_back(model, episode);
-  if (evaluated_.size() >= kManyWaiting) wake_.Set();
-}
-
-void Operate::PassOn(DueCheckpoint due) {
-  const Model* model = Find(due.model);
-  if (model == nullptr) return;
-  if (due.evaluated)
-    return writer_.PostBest(model->folder, std::move(*due.evaluated), std::move(due.make));
+void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make make) {
+  const ModelRecord* record = Find(model);
+  if (record == nullptr) return;
   SavedState progress;
-  model->progress->Save(MonotonicNs(), StateWriter(&progress, "progress"));
-  writer_.Post(model->folder, [mean = model->progress->mean_return(), make = std::move(due.make),
-                               progress = std::move(progress)]() mutable {
+  record->progress().Save(MonotonicNs(), StateWriter(&progress, "progress"));
+  writer_.Post(record->folder(), [mean = record->progress().mean_return(), make = std::move(make),
+                                  progress = std::move(progress)]() mutable {
     Checkpoint checkpoint = make();
     checkpoint.mean_return = mean;
     if (checkpoint.state.words.empty()) return checkpoint;  // weights only
@@ -165,109 +142,62 @@ void Operate::PassOn(DueCheckpoint due) {
 
 void Operate::PollOnce(int timeout_ms) {
   Socket* const sockets[] = {admin_->socket()};
-  const std::int64_t due_ns = std::min(RowDueNs(), next_show_ns_) - MonotonicNs();
-  Poller(&wake_).Wait(
-      sockets, static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
-  TakeMail();
+  const std::int64_t due_ns = std::min(rows_.due_ns(), next_show_ns_) - MonotonicNs();
+  Poller(mail_.wake())
+      .Wait(sockets,
+            static_cast<int>(std::clamp<std::int64_t>(due_ns / 1'000'000 + 1, 0, timeout_ms)));
+  ReadMail();
   admin_->PollOnce();
   const std::int64_t now_ns = MonotonicNs();
-  if (now_ns >= RowDueNs()) WriteRows(now_ns);
+  if (now_ns >= rows_.due_ns()) WriteRows(now_ns);
   if (now_ns >= next_show_ns_) Show(now_ns);
 }
 
-void Operate::TakeMail() {
-  std::vector<std::string> made;
-  std::vector<TrainingUpdate> mail;
-  std::vector<std::pair<std::string, wire::ReportedNumber>> reported;
-  std::vector<DueCheckpoint> checkpoints;
-  std::vector<std::pair<std::string, Evaluation>> evaluations;
-  std::vector<std::pair<std::string, EpisodeRecord>> evaluated;
-  {
-    std::lock_guard lock(mutex_);
-    made.swap(made_);
-    mail.swap(mail_);
-    reported.swap(reported_);
-    checkpoints.swap(checkpoints_);
-    evaluations.swap(evaluations_);
-    evaluated.swap(evaluated_);
-  }
-  news_ |= !mail.empty() || !reported.empty() || !evaluations.empty() || !evaluated.empty();
-  for (const std::string& name : made) (void)Find(name);
-  for (const auto& [name, number] : reported) TakeReport(name, number);
-  std::span<const std::pair<std::string, Evaluation>> scored(evaluations);
-  auto due = checkpoints.begin();
-  for (std::size_t taken = 0; taken <= mail.size(); ++taken) {
-    // guard: Operate.ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter: the
-    //   progress in a checkpoint is that of the updates before it
-    for (; due != checkpoints.end() && due->after == taken; ++due) {
-      const std::size_t before = due->evaluations - (evaluations.size() - scored.size());
-      TakeEvaluations(scored.first(before));
-      scored = scored.subspan(before);
-      PassOn(std::move(*due));
-    }
-    if (taken < mail.size()) TakeUpdate(mail[taken]);
-  }
-  for (const auto& [name, episode] : evaluated)
-    if (Model* model = Find(name)) model->progress->TakeEvaluated({&episode, 1});
-  TakeEvaluations(scored);
-}
-
-void Operate::TakeReport(const std::string& name, const wire::ReportedNumber& number) {
-  Model* model = Find(name);
-  if (model == nullptr) return;
-  model->reports.Take({&number, 1});
-  Curve* const curve = number.name == kStreamError  ? &model->error
-                       : number.name == kNaiveError ? &model->naive
-                                                    : nullptr;
-  if (curve != nullptr && number.count > 0)
-    curve->Add({model->progress->steps(), number.sum / number.count});
+void Operate::ReadMail() {
+  // guard: Operate.ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter: letters are
+  //   read in the order in which they were posted, so a checkpoint has the progress before it
+  for (const Mailbox::Letter& letter : mail_.Empty()) letter();
 }
 
 void Operate::TakeUpdate(const TrainingUpdate& update) {
-  Model* model = Find(update.model);
+  rows_.OnNews();
+  ModelRecord* const model = Find(update.model);
   if (model == nullptr) return;
   const bool first = model == models_.front().get();
-  if (!first || !frozen_) model->progress->Take(update);
-  if (first) CheckStop(*model->progress);
+  // A run that its rules have ended keeps the first model's numbers as they were then.
+  if (!first || !ending_.by_rules()) model->progress().Take(update);
+  if (first) ending_.Check(model->progress());
 }
 
-/// The learner's own get a row each, because they are few and far apart.
-void Operate::TakeEvaluations(std::span<const std::pair<std::string, Evaluation>> evaluations) {
-  for (const auto& [name, evaluation] : evaluations) {
-    if (next_row_ns_ == 0) WriteRows(MonotonicNs());
-    if (Model* model = Find(name)) model->progress->TakeEvaluation(evaluation);
-    next_row_ns_ = 0;
-    news_ = true;
-  }
-}
-
-void Operate::CheckStop(const Progress& progress) {
-  if (ended_) return;
-  const std::optional<RunEnd> end = EndOf(options_.stop, progress);
-  if (!end) return;
-  ended_ = frozen_ = true;
-  options_.on_end(*end);
+/// Each gets a row, because they are few and far apart.
+void Operate::TakeEvaluation(const std::string& model, const Evaluation& evaluation) {
+  if (rows_.asked()) WriteRows(MonotonicNs());
+  if (ModelRecord* record = Find(model)) record->progress().TakeEvaluation(evaluation);
+  rows_.Ask();
 }
 
 void Operate::WriteRows(std::int64_t now_ns) {
   for (const auto& model : models_) {
-    Status status = model->file->Append(ProgressFile::Row(*model->progress, now_ns));
-    if (status.ok()) status = model->reports.Write(model->folder, model->progress->steps());
+    Status status = model->WriteRow(now_ns);
     if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
     if (now_ns >= next_curve_ns_) DrawCurve(*model);
   }
   if (now_ns >= next_curve_ns_) next_curve_ns_ = now_ns + kCurveIntervalNs;
-  next_row_ns_ = now_ns + static_cast<std::int64_t>(options_.log_interval_s * 1e9);
-  quiet_row_ns_ = std::max(next_row_ns_, now_ns + kQuietRowNs);
-  news_ = false;
+  rows_.OnRow(now_ns);
 }
 
-bool Operate::IsStream(const Model& model, const std::vector<StreamView>& streams) const {
-  return std::ranges::find(streams, model.name, &StreamView::name) != streams.end();
+std::vector<Reading> Operate::Streams() const {
+  return options_.streams ? options_.streams() : std::vector<Reading>();
 }
 
-void Operate::WritePicture(const Model& model, const std::string& svg) const {
-  const std::string folder = model.folder + "/plots";
+void Operate::DrawCurve(const ModelRecord& model) const {
+  const bool stream = IsStream(model, Streams());
+  CurveDrawing drawing = stream ? StreamDrawing() : CurveDrawing();
+  drawing.title = stream ? options_.directory->name() + ": stream " + model.name() : options_.title;
+  if (!stream && models_.size() > 1) drawing.title += ", model " + model.name();
+  if (!stream && &model == models_.front().get()) drawing.target = options_.stop.at_return;
+  const std::string svg = DrawLearningCurves(drawing, model.Curves(stream));
+  const std::string folder = model.folder() + "/plots";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   Status status = WriteFileAtomically(folder + "/learning.svg",
@@ -275,74 +205,50 @@ void Operate::WritePicture(const Model& model, const std::string& svg) const {
   if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
 }
 
-void Operate::DrawStream(const Model& model) const {
-  CurveDrawing drawing = StreamDrawing();
-  drawing.title = options_.directory->name() + ": stream " + model.name;
-  const std::vector<CurveSeries> lines{{kStreamCurve, {model.error.points()}},
-                                       {kNaiveCurve, {model.naive.points()}}};
-  WritePicture(model, DrawLearningCurves(drawing, lines));
+/// With how the writing of its checkpoints goes.
+Reading Operate::Live(ModelRecord& model, std::int64_t now_ns) const {
+  Reading reading = model.Live(now_ns);
+  const CheckpointHealth health = writer_.Health(model.folder());
+  reading.Set(kCheckpointsWritten, health.written);
+  reading.Set(kCheckpointFailures, health.failures);
+  reading.Set(kCheckpointStep, health.last_step);
+  reading.Set(kCheckpointTrouble, health.trouble);
+  reading.Set(kBestFailures, health.best_failures);
+  reading.Set(kBestTrouble, health.best_trouble);
+  return reading;
 }
 
-void Operate::DrawCurve(const Model& model) {
-  if (options_.streams && IsStream(model, options_.streams())) return DrawStream(model);
-  CurveDrawing drawing;
-  drawing.title = options_.title;
-  if (models_.size() > 1) drawing.title += ", model " + model.name;
-  if (&model == models_.front().get()) drawing.target = options_.stop.at_return;
-  std::vector<CurveSeries> lines{{"", {model.progress->curve().points()}}};
-  if (const auto& scores = model.progress->evaluation_curve().points(); !scores.empty()) {
-    lines[0].name = "training";
-    lines.push_back({"evaluation", {scores}});
+ScreenView Operate::View(std::int64_t now_ns) {
+  Progress& progress = models_.front()->progress();
+  ScreenView view{.run = options_.directory->path(), .model = Live(*models_.front(), now_ns)};
+  view.model.Set(kBudget, options_.stop.budget);
+  view.model.Set(kTargetReturn, options_.stop.at_return);
+  const double rate = progress.learned_per_second(now_ns);
+  if (const auto budget = options_.stop.budget;
+      !ending_.ended() && budget && rate > 0 && *budget > progress.learned_steps())
+    view.model.Set(kEta, static_cast<double>(*budget - progress.learned_steps()) / rate);
+  int live = 0, agents = 0;
+  const ActorsView actors = options_.actors();
+  for (const ActorReport& actor : actors.actors) {
+    if (!actor.live()) continue;
+    ++live;
+    agents += actor.agents;
   }
-  WritePicture(model, DrawLearningCurves(drawing, lines));
-}
-
-void Operate::ShowStreams(const std::vector<StreamView>& streams, ProgressView* view) const {
-  for (const StreamView& stream : streams)
-    view->streams.push_back({stream.name, stream.up, stream.down_s, stream.messages, stream.devices,
-                             stream.learned, stream.messages_per_s, stream.error,
-                             stream.baseline_error, stream.skill()});
-  view->only_streams = !streams.empty() && std::ranges::all_of(models_, [&](const auto& model) {
-    return IsStream(*model, streams);
+  view.model.Set(kActors, live);
+  view.model.Set(kAgents, agents);
+  if (!actors.waiting.empty()) view.model.Set(kWaits, actors.waiting.front());
+  if (options_.settings) view.settings = options_.settings();
+  view.streams = Streams();
+  view.only_streams = !view.streams.empty() && std::ranges::all_of(models_, [&](const auto& model) {
+    return IsStream(*model, view.streams);
   });
+  return view;
 }
 
 void Operate::Show(std::int64_t now_ns) {
   next_show_ns_ = now_ns + options_.display->interval_ns(options_.log_interval_s);
   if (options_.display->mode() == Display::Mode::kQuiet) return void(next_show_ns_ = INT64_MAX);
-  Progress& progress = *models_.front()->progress;
-  ProgressView view;
-  view.run = options_.directory->path();
-  view.steps = progress.steps();
-  view.learned_steps = progress.learned_steps();
-  view.budget = options_.stop.budget;
-  view.mean_return = progress.mean_return();
-  view.target = options_.stop.at_return;
-  if (const auto& evaluation = progress.evaluation()) view.evaluation = evaluation->mean_return;
-  view.success_rate = progress.success_rate();
-  view.scores = progress.ScoreList();
-  view.reports = models_.front()->reports.Means();
-  if (options_.settings) view.settings = options_.settings();
-  view.episodes = progress.episodes();
-  view.updates = progress.last().updates;
-  view.version = progress.last().version;
-  view.dropped_steps = progress.last().dropped_steps;
-  view.steps_per_second = progress.steps_per_second(now_ns);
-  view.staleness = progress.last().staleness_mean;
-  view.elapsed_s = progress.elapsed_s(now_ns);
-  view.checkpoints = checkpoints();
-  const double rate = progress.learned_per_second(now_ns);
-  if (!ended_ && view.budget && rate > 0 && *view.budget > view.learned_steps)
-    view.eta_s = static_cast<double>(*view.budget - view.learned_steps) / rate;
-  if (options_.streams) ShowStreams(options_.streams(), &view);
-  const ActorsView actors = options_.actors();
-  for (const auto& actor : actors.actors) {
-    if (actor.health != wire::ServerSession::ActorReport::Health::kLive) continue;
-    ++view.actors;
-    view.agents += actor.agents;
-  }
-  if (!actors.waiting.empty()) view.waiting = actors.waiting.front();
-  options_.display->Show(view);
+  options_.display->Show(View(now_ns));
 }
 
 wire::AdminOk Operate::AnswerTo(const std::string& command) {
@@ -354,39 +260,31 @@ wire::AdminOk Operate::AnswerTo(const std::string& command) {
   const bool resume_follows = command == "stop to resume";
   if (command != "stop" && !resume_follows)
     return {false, "unknown question \"" + command + "\": expected status, stop or set NAME=VALUE"};
-  if (!std::exchange(ended_, true))
-    options_.on_end(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
+  ending_.Ask(resume_follows ? RunEnd::kAskedToResume : RunEnd::kAsked);
   return {true, "stopping " + options_.directory->path()};
 }
 
 StatusReport Operate::Report() {
   const std::int64_t now_ns = MonotonicNs();
-  StatusReport report;
-  report.run = options_.directory->name();
   std::error_code error;
-  report.directory = std::filesystem::absolute(options_.directory->path(), error).string();
-  report.pid = getpid();
-  report.uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9;
-  report.listen = options_.listen;
-  report.actors = options_.actors();
-  if (options_.streams) report.streams = options_.streams();
+  StatusReport report{
+      .run = options_.directory->name(),
+      .directory = std::filesystem::absolute(options_.directory->path(), error).string(),
+      .pid = getpid(),
+      .uptime_s = static_cast<double>(now_ns - options_.start_ns) * 1e-9,
+      .listen = options_.listen,
+      .models = {},
+      .settings = {},
+      .actors = options_.actors(),
+      .streams = Streams()};
   if (options_.settings) report.settings = options_.settings();
-  if (!named_) return report;
-  for (const auto& model : models_) {
-    const TrainingUpdate& last = model->progress->last();
-    report.models.push_back(
-        {model->name, last.environment_steps, last.learned_steps, last.trained_steps, last.updates,
-         last.version, model->progress->episodes(), last.dropped_steps, last.late_steps,
-         model->progress->mean_return(), model->progress->success_rate(),
-         model->progress->evaluation(), model->reports.Means(),
-         model->progress->steps_per_second(now_ns), last.staleness_mean,
-         writer_.Health(model->folder), last.learner_wait, last.ingest_wait, last.actor_wait});
-  }
+  for (const auto& model : models_)
+    if (named_) report.models.push_back(Live(*model, now_ns));
   return report;
 }
 
 void Operate::Finish() {
-  TakeMail();
+  ReadMail();
   const std::int64_t now_ns = MonotonicNs();
   next_curve_ns_ = 0;
   WriteRows(now_ns);

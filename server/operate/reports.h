@@ -1,15 +1,13 @@
-// Reports: the numbers a game reports by name (Agent::Report), averaged over the episodes of a log
-// interval, in reports.csv: steps,name,mean,count. The file appears with the first of them.
+// Reports: the numbers a game reports by name (Agent::Report), as samples of kReported: over the
+// last episodes, and over those since the last row.
 #pragma once
 
 #include <deque>
 #include <map>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "murmurate/status.h"
+#include "server/metrics/reading.h"
 #include "shared/wire/actor_messages.h"
 
 namespace murmurate {
@@ -20,19 +18,19 @@ class Reports {
   static constexpr std::size_t kMaxNames = 256;  ///< more are left out
   static constexpr std::uint64_t kWindow = 100;  ///< episodes
 
-  void Take(std::span<const wire::ReportedNumber> numbers);
+  void Take(const wire::ReportedNumber& number);
   /// Of each name ever heard: over the last kWindow episodes that reported it, or a few more,
   /// because they come several at once.
-  std::vector<std::pair<std::string, double>> Means() const;
-  /// Appends a row for each name heard since the last call.
-  Status Write(const std::string& folder, std::uint64_t steps);
+  void AddLive(Reading* reading) const;
+  /// Of each name heard since the last call.
+  void EndRow(Reading* reading);
 
  private:
   struct Sum {
     double sum = 0.0;
     std::uint64_t count = 0;
   };
-  std::map<std::string, Sum> sums_;
+  std::map<std::string, Sum> since_row_;
   std::map<std::string, std::deque<Sum>> recent_;
 };
 

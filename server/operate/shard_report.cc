@@ -1,32 +1,21 @@
 #include "server/operate/shard_report.h"
 
-#include <nlohmann/json.hpp>
-
-#include "server/operate/display.h"
+#include "server/operate/json_values.h"
 
 namespace murmurate {
 namespace {
 
 using Json = nlohmann::json;
 
-std::string ModelLines(const Json& model) {
-  std::string text = "model " + model.value("name", "?") + ": version " +
-                     WithCommas(model.value("version", std::uint64_t{0})) + ", " +
-                     std::to_string(model.value("workers", 0)) + " workers\n";
-  if (const std::string waits = model.value("waits", ""); !waits.empty())
-    text += "  waiting: " + waits + '\n';
-  return text;
-}
-
 std::string Lines(const Json& report) {
-  std::string text = "shard " + std::to_string(report.value("shard", 0)) + " of " +
-                     std::to_string(report.value("shards", 1)) + " (" +
-                     report.value("directory", "?") + "), process " +
-                     std::to_string(report.value("pid", 0)) + ", up " +
-                     ShortDuration(report.value("uptime_s", 0.0)) + '\n' + "listening on " +
-                     report.value("listen", "?") + '\n';
+  std::string text = FillText(
+      "shard {shard} of {shards} ({directory}), process {pid}, up {uptime_s|time}\n"
+      "listening on {listen}\n",
+      report);
   const Json models = report.value("models", Json::array());
-  for (const Json& model : models) text += ModelLines(model);
+  for (const Json& model : models)
+    text += FillText("model {name}: version {version|,}, {workers} workers\n[  waiting: {waits}\n]",
+                     model);
   if (models.empty()) text += "no worker has come yet\n";
   return text + (report.value("stays", false) ? "stays when its last worker has left\n"
                                               : "ends when its last worker has left\n");

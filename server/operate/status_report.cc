@@ -1,12 +1,6 @@
 #include "server/operate/status_report.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "server/operate/display.h"
-#include "server/operate/shard_report.h"
-#include "server/operate/status_streams.h"
-#include "server/operate/status_troubles.h"
+#include "server/operate/json_values.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
@@ -14,64 +8,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char* HealthName(wire::ServerSession::ActorReport::Health health) {
-  using Health = wire::ServerSession::ActorReport::Health;
+const char* HealthName(ActorReport::Health health) {
+  using Health = ActorReport::Health;
   return health == Health::kLive ? "live" : health == Health::kStalled ? "stalled" : "gone";
-}
-
-/// As TensorBoard and progress.csv would call it: the game's own words are of training.
-std::string Shown(const std::string& name) {
-  return name.find('/') == std::string::npos ? "rollout/" + name : name;
-}
-
-Json EvaluationJson(const std::optional<Evaluation>& evaluation) {
-  if (!evaluation) return nullptr;
-  return {{"mean_return", evaluation->mean_return},
-          {"deviation", evaluation->deviation},
-          {"mean_length", evaluation->mean_length},
-          {"success_rate", evaluation->success_rate ? Json(*evaluation->success_rate) : Json()},
-          {"episodes", evaluation->episodes},
-          {"steps", evaluation->steps},
-          {"learned_steps", evaluation->learned_steps}};
-}
-
-Json NumbersJson(const std::vector<std::pair<std::string, double>>& numbers) {
-  Json json = Json::object();
-  for (const auto& [name, value] : numbers) json[name] = value;
-  return json;
-}
-
-Json ReportsJson(std::vector<std::pair<std::string, double>> reports) {
-  for (auto& [name, mean] : reports) name = Shown(name);
-  return NumbersJson(reports);
-}
-
-Json ModelJson(const ModelStatus& model) {
-  return {{"name", model.name},
-          {"steps", model.steps},
-          {"learned_steps", model.learned_steps},
-          {"trained_steps", model.trained_steps},
-          {"updates", model.updates},
-          {"version", model.version},
-          {"episodes", model.episodes},
-          {"dropped_steps", model.dropped_steps},
-          {"late_steps", model.late_steps},
-          {"mean_return", model.mean_return ? Json(*model.mean_return) : Json(nullptr)},
-          {"success_rate", model.success_rate ? Json(*model.success_rate) : Json(nullptr)},
-          {"reports", ReportsJson(model.reports)},
-          {"evaluation", EvaluationJson(model.evaluation)},
-          {"steps_per_second", model.steps_per_second},
-          {"staleness", model.staleness},
-          {"checkpoints_written", model.checkpoints.written},
-          {"checkpoint_failures", model.checkpoints.failures},
-          {"checkpoint_step",
-           model.checkpoints.last_step ? Json(*model.checkpoints.last_step) : Json(nullptr)},
-          {"checkpoint_trouble", model.checkpoints.trouble},
-          {"best_failures", model.checkpoints.best_failures},
-          {"best_trouble", model.checkpoints.best_trouble},
-          {"learner_wait", model.learner_wait},
-          {"ingest_wait", model.ingest_wait},
-          {"actor_wait", model.actor_wait ? Json(*model.actor_wait) : Json(nullptr)}};
 }
 
 /// The buckets that hold anything, in order.
@@ -85,7 +24,17 @@ Json StalenessJson(const StalenessHistogram& staleness) {
   return buckets;
 }
 
-Json ActorJson(const wire::ServerSession::ActorReport& actor) {
+Json TroublesJson(const std::vector<TroubleReport>& troubles) {
+  Json list = Json::array();
+  for (const TroubleReport& trouble : troubles)
+    list.push_back({{"model", trouble.model},
+                    {"agent", trouble.agents > 0 ? Json(trouble.agent) : Json(nullptr)},
+                    {"agents", trouble.agents},
+                    {"reason", trouble.sentence}});
+  return list;
+}
+
+Json ActorJson(const ActorReport& actor) {
   return {{"name", actor.name},
           {"health", HealthName(actor.health)},
           {"agents", actor.agents},
@@ -101,181 +50,12 @@ Json ActorJson(const wire::ServerSession::ActorReport& actor) {
           {"staleness", StalenessJson(actor.staleness)}};
 }
 
-std::string Number(const Json& number, const char* format) {
-  if (!number.is_number()) return "-";
-  char text[48];
-  std::snprintf(text, sizeof text, format, number.get<double>());
-  return text;
-}
-
-std::string Return(const Json& mean) {
-  return mean.is_number() ? ReturnText(mean.get<double>()) : "-";
-}
-
-/// "evaluated 500.0 at step 66,304, "
-std::string Evaluated(const Json& evaluation) {
-  if (!evaluation.is_object()) return "";
-  return "evaluated " + Return(evaluation.value("mean_return", Json())) + " at step " +
-         WithCommas(
-             evaluation.value("learned_steps", evaluation.value("steps", std::uint64_t{0}))) +
-         ", ";
-}
-
-/// Successes and the game's own numbers, when there are any.
-std::string NumbersLine(const Json& model) {
-  std::string line;
-  if (const Json rate = model.value("success_rate", Json()); rate.is_number())
-    line = ", rollout/success_rate " + Number(rate, "%.2f");
-  const Json reports = model.value("reports", Json::object());
-  for (const auto& [name, mean] : reports.items()) line += ", " + name + ' ' + Return(mean);
-  return line.empty() ? line : "  " + line.substr(2) + '\n';
-}
-
-std::string Percent(const Json& share) {
-  return share.is_number() ? Number(Json(100.0 * share.get<double>()), "%.0f %%") : "-";
-}
-
-/// "staleness 0:81% 1:17% 2-3:2%"
-std::string StalenessLine(const Json& buckets) {
-  double all = 0;
-  for (const Json& bucket : buckets) all += bucket.value("trajectories", 0.0);
-  if (all == 0) return "";
-  std::string line = "  staleness";
-  for (const Json& bucket : buckets) {
-    const double percent = 100.0 * bucket.value("trajectories", 0.0) / all;
-    line += ' ' + bucket.value("versions", "?") + ':' +
-            (percent < 0.5 ? "<1" : Number(Json(percent), "%.0f")) + '%';
-  }
-  return line + '\n';
-}
-
-std::string WaitLine(const Json& model) {
-  if (!model.contains("learner_wait")) return "";
-  return "  waited: learner " + Percent(model["learner_wait"]) + ", actors " +
-         Percent(model.value("actor_wait", Json())) + ", experience for a free batch " +
-         Percent(model.value("ingest_wait", Json())) + " of the time\n";
-}
-
-/// Of a model that learns from the stream of its name: it plays no episodes.
-std::string StreamModelLine(const Json& model) {
-  return "model " + model.value("name", "?") + ": " +
-         WithCommas(model.value("steps", std::uint64_t{0})) + " rows learned, " +
-         Number(model.value("steps_per_second", Json()), "%.0f") + " rows/s, version " +
-         WithCommas(model.value("version", std::uint64_t{0})) + ", learner waited " +
-         Percent(model.value("learner_wait", Json())) + " of the time\n";
-}
-
-bool IsStream(const Json& model, const Json& streams) {
-  return std::any_of(streams.begin(), streams.end(), [&](const Json& stream) {
-    return stream.value("name", "") == model.value("name", "?");
-  });
-}
-
-/// "" while nothing came too late.
-std::string LateLine(const Json& model) {
-  const auto late = model.value("late_steps", std::uint64_t{0});
-  if (late == 0) return "";
-  return "  " + WithCommas(late) + " steps came too late to be learned from\n";
-}
-
-/// " (900 learned from)"; "" of a learner that does not say.
-std::string LearnedFrom(const Json& model) {
-  const Json learned = model.value("learned_steps", Json());
-  if (!learned.is_number()) return "";
-  return " (" + WithCommas(learned.get<std::uint64_t>()) + " learned from)";
-}
-
-std::string ModelLine(const Json& model) {
-  return "model " + model.value("name", "?") + ": " +
-         WithCommas(model.value("steps", std::uint64_t{0})) + " steps" + LearnedFrom(model) +
-         ", return " + Return(model.value("mean_return", Json())) +
-         " over the last 100 episodes (" + WithCommas(model.value("episodes", std::uint64_t{0})) +
-         " finished), " + Evaluated(model.value("evaluation", Json())) +
-         Number(model.value("steps_per_second", Json()), "%.0f") + " steps/s, version " +
-         WithCommas(model.value("version", std::uint64_t{0})) + ", staleness " +
-         Number(model.value("staleness", Json()), "%.1f") + '\n' + LateLine(model) +
-         WaitLine(model) + NumbersLine(model);
-}
-
-/// "" while all went well.
-std::string BestLine(const Json& model) {
-  const auto failures = model.value("best_failures", std::uint64_t{0});
-  if (failures == 0) return "";
-  const std::string trouble = model.value("best_trouble", "");
-  return "  best weights: " + WithCommas(failures) + " times not kept" +
-         (trouble.empty() ? "" : "; the last attempt: " + trouble) + '\n';
-}
-
-/// "" before the first attempt.
-std::string CheckpointLine(const Json& model) {
-  const Json step = model.value("checkpoint_step", Json());
-  const auto failures = model.value("checkpoint_failures", std::uint64_t{0});
-  if (step.is_null() && failures == 0) return BestLine(model);
-  std::string line = "  last good checkpoint: " +
-                     (step.is_number() ? "step " + WithCommas(step.get<std::uint64_t>()) : "none");
-  if (failures > 0) line += ", " + WithCommas(failures) + " failed";
-  const std::string trouble = model.value("checkpoint_trouble", "");
-  if (!trouble.empty()) line += "; the last attempt: " + trouble;
-  return line + '\n' + BestLine(model);
-}
-
-std::string ActorLine(const Json& actor) {
-  std::string line = "actor " + actor.value("name", "?") + ": " + actor.value("health", "?") +
-                     ", " + std::to_string(actor.value("agents", 0)) + " agents, " +
-                     WithCommas(actor.value("steps", std::uint64_t{0})) + " steps";
-  if (const auto dropped = actor.value("dropped_steps", std::uint64_t{0}); dropped > 0)
-    line += ", " + WithCommas(dropped) + " never sent";
-  if (const auto refused = actor.value("refused", std::uint64_t{0}); refused > 0)
-    line += ", " + WithCommas(refused) + " trajectories refused";
-  if (actor.value("health", "") != "live")
-    line += ", silent for " + ShortDuration(actor.value("silent_s", 0.0));
-  if (const Json wait = actor.value("wait", Json()); wait.is_number())
-    line += ", waited " + Percent(wait);
-  return line + '\n' + TroubleLines(actor.value("troubles", Json::array())) +
-         StalenessLine(actor.value("staleness", Json::array()));
-}
-
-std::string Lines(const Json& report) {
-  std::string text = "run " + report.value("run", "?") + " (" + report.value("directory", "?") +
-                     "), process " + std::to_string(report.value("pid", 0)) + ", up " +
-                     ShortDuration(report.value("uptime_s", 0.0)) + '\n';
-  for (const auto& address : report.value("listen", Json::array()))
-    text += "listening on " + address.get<std::string>() + '\n';
-  if (const std::string weights = report.value("weights", ""); !weights.empty())
-    text += "announcing on " + report.value("announce", "?") + ", weights on " + weights + '\n';
-  const Json streams = report.value("streams", Json::array());
-  for (const auto& model : report.value("models", Json::array()))
-    text += (IsStream(model, streams) ? StreamModelLine(model) : ModelLine(model)) +
-            CheckpointLine(model);
-  for (const auto& stream : streams) text += StreamLine(stream);
-  const Json settings = report.value("settings", Json::object());
-  for (const auto& [name, value] : settings.items())
-    text += "setting " + name + ' ' + Number(value, "%g") + '\n';
-  if (report.value("models", Json::array()).empty()) text += "no actor has named a model yet\n";
-  for (const auto& actor : report.value("actors", Json::array())) text += ActorLine(actor);
-  text += RefusedActorLines(report.value("refused_actors", Json::array()));
-  const Json refusals = report.value("refusals", Json::object());  // items() only points into it
-  for (const auto& [name, count] : refusals.items())
-    text += "refused messages (" + name + "): " + count.dump() + '\n';
-  if (const std::uint64_t lost = report.value("lost_trajectories", std::uint64_t{0}); lost > 0)
-    text +=
-        "lost with an earlier life of this learner: " + std::to_string(lost) + " trajectories\n";
-  for (const auto& sentence : report.value("waiting", Json::array()))
-    text += "waiting: " + sentence.get<std::string>() + '\n';
-  return text;
-}
-
 }  // namespace
 
 std::string StatusReport::ToJson() const {
-  AddressFamily
-      sisters;  // of the first address alone, and of use to people only where it is a port
+  AddressFamily sisters;  // of the first address alone, and only where it is a port
   if (!listen.empty() && listen.front().starts_with("tcp://"))
     if (const auto family = SisterAddresses(listen.front()); family.ok()) sisters = *family;
-  Json refusals = Json::object();
-  for (int i = 1; i < wire::kRefusalCount; ++i)
-    if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
-      refusals[wire::RefusalName(static_cast<wire::Refusal>(i))] = count;
   Json json{{"run", run},
             {"directory", directory},
             {"pid", pid},
@@ -283,37 +63,35 @@ std::string StatusReport::ToJson() const {
             {"listen", listen},
             {"announce", sisters.announce},
             {"weights", sisters.weights},
-            {"refusals", refusals},
-            {"refused_actors", RefusedActorsJson(actors.refused)},
+            {"refusals", Json::object()},
+            {"refused_actors", Json::array()},
             {"duplicates", actors.duplicates},
             {"lost_trajectories", actors.lost_trajectories},
             {"messages", actors.messages},
             {"bytes", actors.bytes},
             {"waiting", actors.waiting},
-            {"settings", NumbersJson(settings)},
+            {"settings", Json::object()},
             {"models", Json::array()},
             {"streams", Json::array()},
             {"actors", Json::array()}};
-  for (const auto& model : models) json["models"].push_back(ModelJson(model));
-  for (const auto& stream : streams) json["streams"].push_back(StreamJson(stream));
-  for (const auto& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
+  for (int i = 1; i < wire::kRefusalCount; ++i)
+    if (const auto count = actors.refusals[static_cast<std::size_t>(i)]; count > 0)
+      json["refusals"][wire::RefusalName(static_cast<wire::Refusal>(i))] = count;
+  for (const RefusedActor& actor : actors.refused)
+    json["refused_actors"].push_back({{"name", actor.name}, {"reason", actor.sentence}});
+  for (const auto& [name, value] : settings) json["settings"][name] = value;
+  for (const Reading& model : models)
+    json["models"].push_back(JsonOf(model, {{"evaluation", nullptr}, {"reports", Json::object()}}));
+  for (const Reading& stream : streams)
+    json["streams"].push_back(
+        JsonOf(stream, {{"refused", Json::object()}, {"fields", Json::object()}}));
+  for (const ActorReport& actor : actors.actors) json["actors"].push_back(ActorJson(actor));
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
-Result<std::string> StatusText(const std::string& json) {
-  if (IsShardReport(json)) return ShardText(json);
-  try {
-    return Lines(Json::parse(json));
-  } catch (const Json::exception& error) {
-    return InvalidData(std::string("the learner's status cannot be read (") + error.what() +
-                       "); use the same version of murmurate on both sides");
-  }
 }
 
 std::string StatusField(const std::string& json, const std::string& key) {
   const Json report = Json::parse(json, nullptr, false);
-  if (!report.is_object() || !report.contains(key) || !report[key].is_string()) return "";
-  return report[key].get<std::string>();
+  return ValueAt(report, key).text();
 }
 
 }  // namespace murmurate

@@ -1,6 +1,7 @@
 #include "server/operate/stop_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace murmurate {
 
@@ -11,6 +12,16 @@ std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress) {
     return RunEnd::kSolved;
   if (progress.learned_steps() < limit) return std::nullopt;
   return rules.at_return ? RunEnd::kBudgetSpent : RunEnd::kStepsReached;
+}
+
+void RunEnding::Check(const Progress& first_model) {
+  if (const auto end = EndOf(rules_, first_model)) End(*end, true);
+}
+
+void RunEnding::End(RunEnd end, bool by_rules) {
+  if (std::exchange(ended_, true)) return;
+  by_rules_ = by_rules;
+  on_end_(end);
 }
 
 }  // namespace murmurate

@@ -1,7 +1,9 @@
-// StopRules: when a run ends by itself.
+// StopRules: when a run ends by itself. RunEnding: that it ends once, by them or because it was
+// asked to.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "server/operate/progress.h"
@@ -25,5 +27,24 @@ enum class RunEnd {
 
 /// Why the rules end the run; empty: the run may go on.
 std::optional<RunEnd> EndOf(const StopRules& rules, const Progress& progress);
+
+/// One thread.
+class RunEnding {
+ public:
+  using OnEnd = std::function<void(RunEnd)>;
+  RunEnding(const StopRules& rules, OnEnd on_end) : rules_(rules), on_end_(std::move(on_end)) {}
+
+  void Check(const Progress& first_model);
+  void Ask(RunEnd end) { End(end, false); }
+  bool ended() const { return ended_; }
+  bool by_rules() const { return by_rules_; }
+
+ private:
+  void End(RunEnd end, bool by_rules);
+
+  const StopRules rules_;
+  const OnEnd on_end_;
+  bool ended_ = false, by_rules_ = false;
+};
 
 }  // namespace murmurate

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <new>
 #include <utility>
 
+#include "server/metrics/number_text.h"
 #include "server/parameters/shard_state.h"
 #include "server/parameters/update_rule.h"
 #include "shared/core/check.h"
@@ -18,11 +18,7 @@ constexpr std::size_t kFloatsInALine = 16;
 constexpr int kWorkersWithRoom = 16;                       ///< when blocks are small
 constexpr std::size_t kRoomFloats = std::size_t{4} << 20;  ///< 16 MiB, for more than are expected
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string Number(double value) { return FormatNumber("%.9g", value); }
 
 /// The optimizer's name and its numbers.
 std::string TextOf(const OptimizerSettings& o) {

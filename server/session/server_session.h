@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "server/experience/staleness.h"
+#include "server/metrics/actor_report.h"
 #include "shared/model/state.h"
 #include "shared/wire/messages.h"
 
@@ -149,32 +149,10 @@ class ServerSession {
   /// say.
   std::uint64_t lost_trajectories() const;
 
-  /// Why play of an actor cannot be learned from, as it says itself.
-  struct TroubleReport {
-    std::string model;
-    std::uint32_t agent = 0, agents = 0;  ///< as in PingTrouble
-    std::string sentence;
-    /// "agent 3 of model npc: SENTENCE (the same of 7 more agents)"
-    std::string Words() const;
-  };
-  struct ActorReport {
-    std::string name;
-    std::uint64_t sender = 0;
-    enum class Health : std::uint8_t { kLive, kStalled, kGone } health = Health::kLive;
-    int agents = 0;
-    std::uint64_t trajectories = 0, refused = 0, steps = 0, dropped_steps = 0;
-    std::int64_t silent_ns = 0;
-    std::uint64_t waited_ns = 0, played_ns = 0;  ///< of its agents inside Act, as it says
-    StalenessHistogram staleness = {};           ///< of its trajectories, when they were taken up
-    std::vector<TroubleReport> troubles = {};
-  };
+  using TroubleReport = murmurate::TroubleReport;
+  using ActorReport = murmurate::ActorReport;
+  using RefusedActor = murmurate::RefusedActor;
   std::vector<ActorReport> Actors(std::int64_t now_ns) const;
-  /// An actor whose HELLO was refused and that asks again, as clients do every few seconds.
-  struct RefusedActor {
-    std::string name, sentence;
-    std::uint64_t sender = 0;
-    std::int64_t last_ns = 0;
-  };
   /// Those of the last half minute, at most 16.
   std::vector<RefusedActor> RefusedActors(std::int64_t now_ns) const;
   const std::array<std::uint64_t, kRefusalCount>& refusals() const;

@@ -2,13 +2,6 @@
 
 namespace murmurate::wire {
 
-std::string ServerSession::TroubleReport::Words() const {
-  if (agents == 0) return "model " + model + ": " + sentence;
-  std::string words = "agent " + std::to_string(agent) + " of model " + model + ": " + sentence;
-  if (agents > 1) words += " (the same of " + std::to_string(agents - 1) + " more agents)";
-  return words;
-}
-
 std::vector<ServerSession::ActorReport> ServerSession::Actors(std::int64_t now_ns) const {
   std::vector<ActorReport> reports;
   for (const auto& [id, sender] : state_->table.senders()) {

@@ -22,7 +22,7 @@
 #include "murmurate/log.h"
 #include "murmurate/status.h"
 #include "server/experience/experience_channel.h"
-#include "server/operate/status_report.h"
+#include "server/metrics/reading.h"
 #include "server/stream/config_stream.h"
 #include "server/stream/forecaster.h"
 #include "server/stream/mqtt_link.h"
@@ -83,7 +83,7 @@ class Streaming {
   /// Any thread: a checkpoint with what Save wrote is on disk, and the senders are told.
   void Commit(const StateReader& reader);
 
-  StreamView View() const;  ///< any thread
+  Reading Metrics() const;  ///< those of stream_metrics.h; any thread
 
  private:
   Streaming(const StreamSettings& settings, std::shared_ptr<ExperienceChannel> channel,
@@ -108,6 +108,10 @@ class Streaming {
   void LogStuck();
   void CountOversized();
   std::vector<FieldCounts> CountFields() const;
+  void MeasureWays(Reading* reading) const;
+  void MeasureMessages(Reading* reading) const;
+  void MeasureForecasts(Reading* reading) const;
+  Reading Measure() const;
   void SayStatus();
 
   const StreamSettings settings_;

@@ -1,6 +1,7 @@
 // What a stream says of itself: numbers, log lines, its word on the broker, a view for `status`.
 #include <utility>
 
+#include "server/metrics/stream_metrics.h"
 #include "server/operate/reports.h"
 #include "server/stream/forecast_text.h"
 #include "server/stream/streaming.h"
@@ -11,49 +12,93 @@ namespace {
 
 constexpr std::int64_t kRefusalNs = 60 * kNanosecondsPerSecond;
 
-/// What became of the messages that were taken.
-void PutRows(const Forecaster::Totals& totals, StreamView* view) {
-  view->messages = totals.messages;
-  view->rows = totals.rows;
-  view->forecasts = totals.forecasts;
-  view->late = totals.late;
-  view->incomplete = totals.incomplete;
-  view->skipped = totals.skipped;
-  view->joined = totals.joined;
-  view->empty = totals.empty;
-}
-
 }  // namespace
 
-/// Each weighs as much as a whole window, so that what is shown is the newest.
-void Streaming::PostNumbers() {
+void Streaming::MeasureWays(Reading* reading) const {
+  const std::int64_t since_ns = link_ ? link_->down_since_ns() : MqttLink::kUp;
+  const bool up = since_ns == MqttLink::kUp;
+  reading->Set(kStreamUp, up);
+  reading->Set(kStreamDown, up ? 0.0 : static_cast<double>(clock_.now_ns() - since_ns) * 1e-9);
+  reading->Set(kStreamBroker, link_ ? link_->address().ToString() : "");
+  reading->Set(kStreamPublished, link_ ? link_->counters().published.load() : 0);
+  reading->Set(kStreamLosses, link_ ? link_->counters().losses.load() : 0);
+  if (link_)
+    reading->Set(kStreamUnpublished, link_->counters().refused_full + link_->counters().refused +
+                                         link_->counters().dropped);
+  reading->Set(kStreamListen, server_ ? server_->address() : "");
+  reading->Set(kStreamClients, server_ ? server_->peers() : 0);
+  reading->Set(kStreamAnswered, server_ ? server_->counters().answers : 0);
+}
+
+void Streaming::MeasureMessages(Reading* reading) const {
+  reading->Set(kStreamReceived, counts_.sum());
+  reading->Set(kStreamRefused, counts_.sum() - counts_[Refusal::kNone]);
+  reading->Set(kStreamRate, messages_per_s_);
+  if (server_)
+    for (const auto& [word, count] : server_->RefusedMessages())
+      reading->Add(kStreamRefusals, word, count);
+  for (std::size_t i = 1; i < kRefusals; ++i)
+    if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
+      reading->Add(kStreamRefusals, WordOf(refusal), counts_[refusal]);
+  const std::vector<FieldCounts> fields = CountFields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].any()) continue;
+    const std::string& name = settings_.payload.fields[i].name;
+    reading->Add(kFieldMissing, name, fields[i].missing);
+    reading->Add(kFieldOutOfRange, name, fields[i].out_of_range);
+    reading->Add(kFieldWrongType, name, fields[i].wrong_type);
+  }
+}
+
+void Streaming::MeasureForecasts(Reading* reading) const {
   const Forecaster::Totals& totals = forecaster_.totals();
+  const std::pair<const Metric*, std::uint64_t> counts[] = {
+      {&kStreamMessages, totals.messages},
+      {&kStreamRows, totals.rows},
+      {&kStreamForecasts, totals.forecasts},
+      {&kStreamLate, totals.late},
+      {&kStreamIncomplete, totals.incomplete},
+      {&kStreamSkipped, totals.skipped},
+      {&kStreamJoined, totals.joined},
+      {&kStreamEmpty, totals.empty},
+      {&kStreamLearned, totals.learned},
+      {&kStreamUnlearned, totals.unlearned},
+      {&kStreamGaps, totals.gaps},
+      {&kStreamBreaks, totals.breaks},
+      {&kStreamDrifts, totals.drifts},
+      {&kStreamDevices, forecaster_.devices()},
+      {&kStreamWaiting, forecaster_.open_cells()}};
+  for (const auto& [metric, count] : counts) reading->Set(*metric, count);
+  reading->Set(kStreamStuck, forecaster_.stuck());
+  if (settings_.alarm) reading->Set(kStreamAlarms, forecaster_.alarms());
+  if (replay_) reading->Set(kStreamReplayed, replay_->drawn());
+  const bool scored = totals.scored > 0;
+  reading->Set(kStreamError, scored ? MetricValue(totals.model_error) : MetricValue());
+  reading->Set(kStreamNaiveError, scored ? MetricValue(totals.baseline_error) : MetricValue());
+  reading->Set(kStreamSkill, scored ? MetricValue(totals.skill()) : MetricValue());
+}
+
+Reading Streaming::Measure() const {
+  Reading reading("stream", settings_.name);
+  MeasureWays(&reading);
+  MeasureMessages(&reading);
+  MeasureForecasts(&reading);
+  return reading;
+}
+
+Reading Streaming::Metrics() const {
+  const std::lock_guard lock(mutex_);
+  return Measure();
+}
+
+/// Reports with a full window's weight, so that the displayed mean is the latest value.
+void Streaming::PostNumbers() {
+  constexpr auto kWeight = static_cast<std::uint32_t>(Reports::kWindow);
   std::vector<wire::ReportedNumber> numbers;
-  const auto add = [&](const char* name, double value) {
-    constexpr auto kWeight = static_cast<std::uint32_t>(Reports::kWindow);
-    numbers.push_back({std::string("stream/") + name, value * kWeight, kWeight});
-  };
-  if (totals.scored > 0) {
-    add("error", totals.model_error);
-    add("baseline_error", totals.baseline_error);
-    add("skill", totals.skill());
-  }
-  add("messages_per_s", messages_per_s_);
-  add("devices", static_cast<double>(forecaster_.devices()));
-  std::uint64_t refused = 0;
-  for (std::size_t i = 1; i < kRefusals; ++i) refused += counts_[static_cast<Refusal>(i)];
-  add("refused", static_cast<double>(refused));
-  add("unlearned", static_cast<double>(totals.unlearned));
-  add("gaps", static_cast<double>(totals.gaps));
-  add("breaks", static_cast<double>(totals.breaks));
-  if (link_) {
-    const MqttCounters& counters = link_->counters();
-    add("unpublished",
-        static_cast<double>(counters.refused_full + counters.refused + counters.dropped));
-  }
-  if (replay_) add("replayed", static_cast<double>(replay_->drawn()));
-  add("drifts", static_cast<double>(totals.drifts));
-  if (settings_.alarm) add("alarms", static_cast<double>(forecaster_.alarms()));
+  const Reading reading = Measure();
+  for (const MetricSample& sample : reading.samples())
+    if (const auto value = sample.value.number(); value && sample.metric->in_files)
+      numbers.push_back({std::string(sample.metric->name), *value * kWeight, kWeight});
   on_numbers_(numbers);
 }
 
@@ -116,50 +161,6 @@ void Streaming::SayStatus() {
       {state, "", began_ns_, forecaster_.devices(), counts_, settings_.payload.fields, fields},
       settings_.payload.time_form, &status_text_);
   link_->Publish(settings_.status, status_text_, 1, true);
-}
-
-StreamView Streaming::View() const {
-  StreamView view;
-  view.name = settings_.name;
-  view.up = true;
-  if (link_) {
-    view.broker = link_->address().ToString();
-    const std::int64_t since_ns = link_->down_since_ns();
-    view.up = since_ns == MqttLink::kUp;
-    if (!view.up) view.down_s = static_cast<double>(clock_.now_ns() - since_ns) * 1e-9;
-    view.published = link_->counters().published;
-    view.losses = link_->counters().losses;
-  }
-  const std::lock_guard lock(mutex_);
-  if (server_) {
-    view.listen = server_->address();
-    view.clients = server_->peers();
-    view.answered = server_->counters().answers;
-    view.refused = server_->RefusedMessages();
-  }
-  const Forecaster::Totals& totals = forecaster_.totals();
-  view.received = counts_.sum();
-  PutRows(totals, &view);
-  view.waiting = forecaster_.open_cells();
-  view.stuck = forecaster_.stuck();
-  view.messages_per_s = messages_per_s_;
-  view.devices = forecaster_.devices();
-  view.learned = totals.learned;
-  view.unlearned = totals.unlearned;
-  view.gaps = totals.gaps;
-  if (totals.scored > 0) {
-    view.error = totals.model_error;
-    view.baseline_error = totals.baseline_error;
-  }
-  for (std::size_t i = 1; i < kRefusals; ++i)
-    if (const auto refusal = static_cast<Refusal>(i); counts_[refusal] > 0)
-      view.refused.emplace_back(WordOf(refusal), counts_[refusal]);
-  const std::vector<FieldCounts> fields = CountFields();
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].any())
-      view.fields.push_back({settings_.payload.fields[i].name, fields[i].missing,
-                             fields[i].out_of_range, fields[i].wrong_type});
-  return view;
 }
 
 }  // namespace murmurate

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/metrics/csv_file.h"
 #include "shared/core/clock.h"
 #include "shared/model/safetensors.h"
 #include "tests/operate/sample_checkpoint.h"
@@ -15,12 +16,13 @@ using ::testing::HasSubstr;
 
 /// An Operate without thread or learner.
 struct Fixture {
-  explicit Fixture(StopRules stop) {
+  explicit Fixture(StopRules stop, const std::vector<OpenSink>& sinks = MetricSinks()) {
     OperateOptions options;
     options.title = "test";
     options.directory = &directory;
     options.display = &display;
     options.stop = stop;
+    options.sinks = sinks;
     options.log_interval_s = 3600;
     options.start_ns = MonotonicNs();
     options.admin_address = "ipc://" + folder.path() + "/admin";
@@ -33,8 +35,7 @@ struct Fixture {
             const std::string& model = "default") {
     TrainingUpdate update;
     update.model = model;
-    update.environment_steps = 2 * steps;
-    update.learned_steps = steps;
+    update.steps = {.learned = steps, .taken = 2 * steps};
     update.episodes.assign(static_cast<std::size_t>(count), {episode_return, 10, 0});
     operate->Post(std::move(update));
     operate->PollOnce(0);
@@ -84,12 +85,11 @@ TEST(Operate, ASpentBudgetIsAFailureOnlyWithATarget) {
 TEST(Operate, StepsThatWereOnlyClaimedSpendNoBudget) {
   Fixture fixture({.at_steps = 5000, .budget = 10'000});
   TrainingUpdate update;
-  update.environment_steps = std::uint64_t{1} << 62;
-  update.learned_steps = 4999;
+  update.steps = {.learned = 4999, .taken = std::uint64_t{1} << 62};
   fixture.operate->Post(update);
   fixture.operate->PollOnce(0);
   EXPECT_TRUE(fixture.ends.empty());
-  update.learned_steps = 5000;
+  update.steps.learned = 5000;
   fixture.operate->Post(update);
   fixture.operate->PollOnce(0);
   EXPECT_THAT(fixture.ends, ::testing::ElementsAre(RunEnd::kStepsReached));
@@ -97,7 +97,7 @@ TEST(Operate, StepsThatWereOnlyClaimedSpendNoBudget) {
 
 TEST(Operate, EveryStopHasALastRow) {
   Fixture fixture({});
-  EXPECT_EQ(fixture.Read("progress.csv"), ProgressFile::Header());
+  EXPECT_EQ(fixture.Read("progress.csv"), CsvFile::Header());
   fixture.Post(777, 12, 3);
   fixture.operate->Finish();
   EXPECT_THAT(fixture.Read("progress.csv"), HasSubstr("\n1554,"));
@@ -131,6 +131,43 @@ TEST(Operate, NumbersOfEvaluationAreNotThoseOfTraining) {
             "steps,name,mean,count\n1000,eval/kills,9,1\n1000,kills,3,2\n");
 }
 
+/// A sink of one file, as a user of another tool would add it: NAME VALUE, the last reading.
+class NotesFile : public MetricSink {
+ public:
+  explicit NotesFile(std::string path) : path_(std::move(path)) {}
+  Status Write(const Reading& reading) override {
+    std::string text = "model " + reading.name() + '\n';
+    for (const MetricSample& sample : reading.samples())
+      if (const auto number = sample.value.number())
+        text +=
+            std::string(sample.metric->name) + sample.label + ' ' + std::to_string(*number) + '\n';
+    return WriteFileAtomically(path_, std::as_bytes(std::span(text.data(), text.size())));
+  }
+  static Result<std::unique_ptr<MetricSink>> Open(const SinkPlace& place) {
+    return std::unique_ptr<MetricSink>(new NotesFile(place.folder + "/notes.txt"));
+  }
+
+ private:
+  const std::string path_;
+};
+
+TEST(Operate, AFurtherSinkIsGivenWhatTheOthersAre) {
+  std::vector<OpenSink> sinks = MetricSinks();
+  sinks.push_back(NotesFile::Open);
+  Fixture fixture({}, sinks);
+  static constexpr Metric kTdError{"train/td_error"};
+  TrainingUpdate update{.model = "hero", .steps = {.learned = 50, .taken = 100}};
+  update.metrics.Set(kTdError, 0.25);
+  fixture.operate->Post(update);
+  fixture.operate->PostReports("hero", {{{"kills", 6.0, 2}}}, false);
+  fixture.operate->Finish();
+  EXPECT_THAT(fixture.Read("notes.txt"),
+              ::testing::AllOf(HasSubstr("model hero\n"), HasSubstr("time/total_timesteps 100."),
+                               HasSubstr("train/td_error 0.25"), HasSubstr("reportskills 3.0")));
+  EXPECT_THAT(fixture.Read("progress.csv"),
+              ::testing::AllOf(HasSubstr(",train/td_error\n100,"), ::testing::EndsWith(",0.25\n")));
+}
+
 TEST(Operate, ASecondModelHasFilesOfItsOwn) {
   Fixture fixture({.at_return = 5.0});
   fixture.Post(100, 1, 100, "hero");
@@ -161,8 +198,8 @@ TEST(Operate, ACheckpointHoldsTheProgressOfTheUpdatesBeforeItAndNotOfThoseAfter)
   Fixture fixture({});
   TrainingUpdate update;
   for (const std::uint64_t steps : {100, 200, 300}) {  // all of them wait together
-    update.environment_steps = steps;
-    update.version = steps / 10;
+    update.steps.taken = steps;
+    update.metrics.Set(kVersion, static_cast<double>(steps / 10));
     fixture.operate->Post(update);
     if (steps == 200)
       fixture.operate->PostCheckpoint("default", [] { return SampleCheckpoint(200); });
@@ -214,18 +251,18 @@ TEST(Operate, TheBestWeightsLieInTheirModelsFolder) {
 
 TEST(StatusReport, TellsTheLastGoodCheckpointAndWhatIsWrong) {
   StatusReport report;
-  report.models.emplace_back().name = "hero";
+  report.models.emplace_back("model", "hero");
   EXPECT_THAT(*StatusText(report.ToJson()), ::testing::Not(HasSubstr("checkpoint")));
-  CheckpointHealth& health = report.models[0].checkpoints;
-  health.failures = 1;
-  health.last_step = 4000;
-  health.trouble = "cannot write w: the disk is full";
+  Reading& hero = report.models[0];
+  hero.Set(kCheckpointFailures, 1);
+  hero.Set(kCheckpointStep, 4000);
+  hero.Set(kCheckpointTrouble, "cannot write w: the disk is full");
   EXPECT_THAT(*StatusText(report.ToJson()),
               HasSubstr("  last good checkpoint: step 4,000, 1 failed; the last attempt: cannot "
                         "write w: the disk is full\n"));
-  health = {};
-  health.best_failures = 2;
-  health.best_trouble = "cannot write b";
+  hero = Reading("model", "hero");
+  hero.Set(kBestFailures, 2);
+  hero.Set(kBestTrouble, "cannot write b");
   EXPECT_THAT(*StatusText(report.ToJson()),
               HasSubstr("\n  best weights: 2 times not kept; the last attempt: cannot write b\n"));
   EXPECT_THAT(report.ToJson(), HasSubstr("\"best_trouble\": \"cannot write b\""));

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "shared/model/safetensors.h"
-#include "tests/operate/temporary_folder.h"
-
 namespace murmurate {
 namespace {
 
@@ -12,21 +9,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 TrainingUpdate UpdateWith(std::uint64_t steps, std::vector<EpisodeRecord> episodes) {
   TrainingUpdate update;
-  update.environment_steps = steps;
+  update.steps.taken = steps;
   update.episodes = std::move(episodes);
   return update;
-}
-
-std::vector<std::string> Fields(const std::string& row) {
-  std::vector<std::string> fields(1);
-  for (const char c : row) {
-    if (c == '\n') break;
-    if (c == ',')
-      fields.emplace_back();
-    else
-      fields.back() += c;
-  }
-  return fields;
 }
 
 TEST(Progress, MeanReturnIsEmptyBeforeTheFirstEpisode) {
@@ -116,81 +101,59 @@ TEST(Progress, CurveStaysBounded) {
 TEST(Progress, UpdatesAndTrainedStepsAreSummed) {
   Progress progress(0);
   TrainingUpdate update;
-  update.updates = 32;
-  update.trained_steps = 512;
+  update.metrics.Set(kUpdates, 32);
+  update.metrics.Set(kTrainedSteps, 512);
   progress.Take(update);
   progress.Take(update);
-  EXPECT_EQ(progress.last().updates, 64u);
-  EXPECT_EQ(progress.last().trained_steps, 1024u);
+  EXPECT_EQ(progress.values().Count(kUpdates), 64u);
+  EXPECT_EQ(progress.values().Count(kTrainedSteps), 1024u);
 }
 
 TEST(Progress, RateIsOfTheLastSecondNotOfTheWholeRun) {
   Progress progress(0);
   progress.Take(UpdateWith(1000, {}));
-  EXPECT_DOUBLE_EQ(progress.steps_per_second(1 * kSecond), 1000.0);
+  EXPECT_DOUBLE_EQ(*progress.Live(1 * kSecond).Number(kStepRate), 1000.0);
   progress.Take(UpdateWith(6000, {}));
-  EXPECT_DOUBLE_EQ(progress.steps_per_second(3 * kSecond), 2500.0);
+  EXPECT_DOUBLE_EQ(*progress.Live(3 * kSecond).Number(kStepRate), 2500.0);
 }
 
-TEST(ProgressFile, RowHasAFieldForEveryColumn) {
+TEST(Progress, MeansAreOfWhatCameSinceTheLastRow) {
   Progress progress(0);
-  const auto columns = Fields(ProgressFile::Header());
-  EXPECT_EQ(Fields(ProgressFile::Row(progress, kSecond)).size(), columns.size());
-  TrainingUpdate update = UpdateWith(4096, {{20.0, 20, 0}});
-  update.updates = 3;
-  update.entropy = 0.5;
-  update.at_ns = kSecond;
-  update.staleness_mean = 1.5;
-  update.staleness_max = 4;
-  update.late_steps = 40;
-  update.learned_steps = 3584;
-  update.learner_wait = 0.125;
-  update.waited_s = 0.5;
-  update.lived_s = 4;
+  const auto take = [&](double mean, double most) {
+    TrainingUpdate update;
+    update.metrics.Set(kStaleness, mean);
+    update.metrics.Set(kStalenessMax, most);
+    progress.Take(update);
+  };
+  EXPECT_TRUE(progress.EndRow(kSecond)[kStaleness].empty());
+  take(1, 9);
+  take(2, 3);
+  EXPECT_EQ(progress.Live(kSecond).Number(kStaleness), 2) << "the newest";
+  const Reading row = progress.EndRow(kSecond);
+  EXPECT_EQ(row.Number(kStaleness), 1.5);
+  EXPECT_EQ(row.Number(kStalenessMax), 9);
+  EXPECT_TRUE(progress.EndRow(2 * kSecond)[kStaleness].empty()) << "nothing came since";
+  take(4, 4);
+  EXPECT_EQ(progress.EndRow(3 * kSecond).Number(kStalenessMax), 4);
+}
+
+TEST(Progress, AnAlgorithmsOwnMetricIsReadLikeTheOthers) {
+  static constexpr Metric kTdError{"train/td_error"};
+  Progress progress(0);
+  TrainingUpdate update;
+  update.metrics.Set(kTdError, 0.25);
   progress.Take(update);
-  const auto row = Fields(ProgressFile::Row(progress, 2 * kSecond));
-  ASSERT_EQ(row.size(), columns.size());
-  std::map<std::string, std::string> named;
-  for (std::size_t i = 0; i < row.size(); ++i) named[columns[i]] = row[i];
-  EXPECT_EQ(named["time/total_timesteps"], "4096");
-  EXPECT_EQ(named["time/time_elapsed"], "2");
-  EXPECT_EQ(named["time/fps"], "2048");
-  EXPECT_EQ(named["rollout/ep_rew_mean"], "20");
-  EXPECT_EQ(named["eval/mean_reward"], "");
-  EXPECT_EQ(named["train/entropy_loss"], "-0.5");
-  EXPECT_EQ(named["rollout/success_rate"], "");
-  EXPECT_EQ(named["train/policy_lag_avg"], "1.5");
-  EXPECT_EQ(named["train/policy_lag_max"], "4");
-  EXPECT_EQ(named["perf/late_steps"], "40");
-  EXPECT_EQ(named["time/learned_steps"], "3584");
-  EXPECT_EQ(named["perf/learner_wait"], "0.125");
-  EXPECT_EQ(named["perf/data_wait"], "0.125");
-  EXPECT_EQ(named["perf/actor_wait"], "") << "no actor has said";
-  progress.TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25});
-  const auto evaluated = Fields(ProgressFile::Row(progress, 2 * kSecond));
-  ASSERT_EQ(evaluated.size(), columns.size());
-  for (std::size_t i = 0; i < evaluated.size(); ++i) named[columns[i]] = evaluated[i];
-  EXPECT_EQ(named["eval/mean_reward"], "312.5");
-  EXPECT_EQ(named["eval/std_reward"], "10.25");
-  EXPECT_EQ(named["eval/mean_ep_length"], "44");
-  EXPECT_EQ(named["eval/success_rate"], "0.25");
-  EXPECT_EQ(named["eval/timesteps"], "4000");
-  EXPECT_EQ(named["train/entropy_loss"], "-0.5");
+  EXPECT_EQ(progress.EndRow(kSecond).Number(kTdError), 0.25);
+  progress.Take({});
+  EXPECT_TRUE(progress.EndRow(kSecond)[kTdError].empty()) << "the last batch had none";
 }
 
-TEST(ProgressFile, RowsAreOnDiskAtOnce) {
-  TemporaryFolder folder;
-  auto file = ProgressFile::Create(folder.path() + "/progress.csv");
-  ASSERT_TRUE(file.ok());
-  ASSERT_TRUE(file->Append("1,2,3\n").ok());
-  EXPECT_EQ(*ReadFile(folder.path() + "/progress.csv", 10000), ProgressFile::Header() + "1,2,3\n");
-}
-
-TEST(ProgressFile, AFolderThatIsNotThereIsNamed) {
-  const auto file = ProgressFile::Create("/nowhere/at/all.csv");
-  ASSERT_FALSE(file.ok());
-  EXPECT_EQ(file.status().code(), StatusCode::kResource);
-  EXPECT_NE(file.status().message().find("/nowhere/at/all.csv"), std::string::npos);
+TEST(Progress, CountsThatAreClaimedDoNotWrap) {
+  Progress progress(0);
+  TrainingUpdate update;
+  update.metrics.Set(kDroppedSteps, 1e300);
+  progress.Take(update);
+  EXPECT_GE(progress.values().Count(kDroppedSteps), std::uint64_t{1} << 62);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/metrics/model_metrics.h"
+
 namespace murmurate {
 namespace {
 
@@ -11,9 +13,12 @@ using ::testing::Not;
 
 TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
   StatusReport report;
-  report.models.push_back(
-      {.name = "default", .late_steps = 12'000, .learner_wait = 0.12, .actor_wait = 0.034});
-  wire::ServerSession::ActorReport actor{.name = "a-1"};
+  Reading& model = report.models.emplace_back("model", "default");
+  model.Set(kLateSteps, 12'000);
+  model.Set(kLearnerWait, 0.12);
+  model.Set(kActorWait, 0.034);
+  model.Set(kIngestWait, 0.0);
+  ActorReport actor{.name = "a-1"};
   actor.waited_ns = 1;
   actor.played_ns = 4;
   for (int i = 0; i < 810; ++i) actor.staleness.Add(0);
@@ -33,8 +38,12 @@ TEST(StatusReport, SaysHowLateAnActorsExperienceWasAndWhoWaited) {
 
 TEST(StatusReport, NamesTheStepsTakenAndThoseLearnedFrom) {
   StatusReport report;
-  report.models.push_back({.name = "default", .steps = 1'000'000, .learned_steps = 3'500});
-  report.models[0].evaluation = {.steps = 900'000, .episodes = 100, .learned_steps = 3'000};
+  Reading& model = report.models.emplace_back("model", "default");
+  model.Set(kEnvironmentSteps, 1'000'000);
+  model.Set(kLearnedSteps, 3'500);
+  model.Set(kEvalReturn, 0.0);
+  model.Set(kEvalSteps, 900'000);
+  model.Set(kEvalLearnedSteps, 3'000);
   const auto text = StatusText(report.ToJson());
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_THAT(*text,
@@ -45,7 +54,7 @@ TEST(StatusReport, NamesTheStepsTakenAndThoseLearnedFrom) {
 
 TEST(StatusReport, NamesTheAgentThatIsPlayedWronglyAndTheActorThatIsRefused) {
   StatusReport report;
-  wire::ServerSession::ActorReport actor{.name = "a-1"};
+  ActorReport actor{.name = "a-1"};
   actor.troubles = {{"npc", 3, 8, "NaN at place 1"}, {"npc", 0, 0, "41 % are never sent"}};
   report.actors.actors = {actor};
   report.actors.refused = {{.name = "a-2", .sentence = "other spaces"}};

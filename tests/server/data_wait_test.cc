@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <sstream>
 #include <thread>
 
 #include "server/daemon/training_update.h"
@@ -105,15 +104,7 @@ class DataWait : public testing::Test {
     learner.join();
   }
   /// Of a row written now, over what was trained on since the last one.
-  std::string Column() {
-    std::istringstream names(ProgressFile::Header());
-    std::istringstream fields(ProgressFile::Row(progress_, clock_ns_));
-    std::string name, field;
-    while (std::getline(names, name, ',') && name != "perf/data_wait")
-      std::getline(fields, field, ',');
-    std::getline(fields, field, ',');
-    return field;
-  }
+  double Column() { return progress_.EndRow(clock_ns_).Number(kDataWait).value_or(-1); }
 
   TemporaryFolder folder_;
   std::shared_ptr<GatedSource> source_;
@@ -130,14 +121,14 @@ class DataWait : public testing::Test {
 TEST_F(DataWait, IsTheShareOfTheLearnersTimeThatItsFilesMadeItWait) {
   TrainAfter(3);
   TrainAfter(0);
-  EXPECT_EQ(Column(), "0.75");  // 3 s of 3 + 1
+  EXPECT_DOUBLE_EQ(Column(), 0.75);  // 3 s of 3 + 1
   TrainAfter(1);
-  EXPECT_EQ(Column(), "0.5");
+  EXPECT_DOUBLE_EQ(Column(), 0.5);
 }
 
 TEST_F(DataWait, IsNothingWhereFilesAreFasterThanTheLearner) {
   for (int batch = 0; batch < 3; ++batch) TrainAfter(0);
-  EXPECT_EQ(Column(), "0");
+  EXPECT_DOUBLE_EQ(Column(), 0);
 }
 
 }  // namespace

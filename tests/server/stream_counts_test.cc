@@ -1,4 +1,5 @@
 // What a stream counts of its messages, and says of each.
+#include "server/metrics/stream_metrics.h"
 #include "tests/server/stream_life.h"
 
 namespace murmurate {
@@ -7,6 +8,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
+using Counted = std::pair<std::string, std::uint64_t>;
+
+/// By reason.
+std::vector<Counted> Refused(const Reading& stream) {
+  std::vector<Counted> refused;
+  for (const MetricSample& sample : stream.samples())
+    if (*sample.metric == kStreamRefusals) refused.emplace_back(sample.label, sample.value.count());
+  return refused;
+}
 
 TEST_F(StreamingRounds, MessagesThatSwapPlacesAreTakenAndAnsweredByTheirNumbers) {
   Life life(broker_, &clock_, "learn = false\n");
@@ -16,16 +26,15 @@ TEST_F(StreamingRounds, MessagesThatSwapPlacesAreTakenAndAnsweredByTheirNumbers)
   Publish("a", {{"temp", 20}, {"hum", 1}, {"seq", 5.0}});  // sent again, as Python's json may
   ASSERT_TRUE(Until(&life, [&] {
     return Taken(life) == 6 && News("sensors/a/forecast").size() == 6 &&
-           !life.stream->View().refused.empty();
+           !Refused(life.stream->Metrics()).empty();
   }));
-  const StreamView view = life.stream->View();
-  EXPECT_EQ(view.gaps, 0u);
-  EXPECT_EQ(view.late, 2u);
-  EXPECT_EQ(view.rows, 6u);
-  EXPECT_EQ(view.forecasts, 6u);
-  EXPECT_EQ(view.received, 7u);
-  using Counted = std::pair<std::string, std::uint64_t>;
-  EXPECT_THAT(view.refused, ElementsAre(Counted("duplicate", 1)));
+  const Reading view = life.stream->Metrics();
+  EXPECT_EQ(view.Count(kStreamGaps), 0u);
+  EXPECT_EQ(view.Count(kStreamLate), 2u);
+  EXPECT_EQ(view.Count(kStreamRows), 6u);
+  EXPECT_EQ(view.Count(kStreamForecasts), 6u);
+  EXPECT_EQ(view.Count(kStreamReceived), 7u);
+  EXPECT_THAT(Refused(view), ElementsAre(Counted("duplicate", 1)));
   std::vector<int> answered;
   for (const Json& said : News("sensors/a/forecast")) answered.push_back(said["seq"]);
   EXPECT_EQ(answered, order);
@@ -56,11 +65,11 @@ TEST_F(StreamingRounds, ADeviceThatNeverMakesARowIsLoggedOnceWithAdvice) {
   }
   EXPECT_EQ(life.Said("device a has sent 20 messages and none with a value for every field"), 1);
   EXPECT_EQ(life.Said("set 'every' to join those of one cell"), 1);
-  const StreamView view = life.stream->View();
-  EXPECT_EQ(view.rows, 0u);
-  EXPECT_EQ(view.incomplete, 40u);
-  EXPECT_EQ(view.received, 40u);
-  EXPECT_THAT(view.stuck, HasSubstr("device a has sent 20 messages"));
+  const Reading view = life.stream->Metrics();
+  EXPECT_EQ(view.Count(kStreamRows), 0u);
+  EXPECT_EQ(view.Count(kStreamIncomplete), 40u);
+  EXPECT_EQ(view.Count(kStreamReceived), 40u);
+  EXPECT_THAT(view[kStreamStuck].text(), HasSubstr("device a has sent 20 messages"));
 }
 
 TEST_F(StreamingRounds, WhatIsTooLargeForTheLinkIsCountedAndLoggedLikeOtherRefusals) {
@@ -71,10 +80,9 @@ TEST_F(StreamingRounds, WhatIsTooLargeForTheLinkIsCountedAndLoggedLikeOtherRefus
   clock_.Ahead(1000 * kMs);
   life.stream->PollOnce(0);
   EXPECT_EQ(life.Said("refused 1 messages (oversized)"), 1);
-  const StreamView view = life.stream->View();
-  using Counted = std::pair<std::string, std::uint64_t>;
-  EXPECT_THAT(view.refused, ElementsAre(Counted("oversized", 1)));
-  EXPECT_EQ(view.received, 2u);
+  const Reading view = life.stream->Metrics();
+  EXPECT_THAT(Refused(view), ElementsAre(Counted("oversized", 1)));
+  EXPECT_EQ(view.Count(kStreamReceived), 2u);
   EXPECT_EQ(life.numbers["stream/refused"], 1);
 }
 
@@ -84,18 +92,17 @@ TEST_F(StreamingRounds, RefusalsGoOnFromACheckpointSoThatSumsClose) {
     Life life(broker_, &clock_, "learn = false\n");
     BeginLife(&life);
     for (const int seq : {1, 2, 2, 3}) Publish("a", {{"temp", 20}, {"hum", 1}, {"seq", seq}});
-    ASSERT_TRUE(Until(&life, [&] { return life.stream->View().received == 4; }));
+    ASSERT_TRUE(Until(&life, [&] { return life.stream->Metrics().Count(kStreamReceived) == 4; }));
     life.stream->Save(StateWriter(&state, "stream"));
   }
   Life life(broker_, &clock_, "learn = false\n");
   ASSERT_TRUE(life.stream->Load(StateReader(state, "stream")).ok());
   BeginLife(&life);
   for (const int seq : {3, 4}) Publish("a", {{"temp", 20}, {"hum", 1}, {"seq", seq}});
-  ASSERT_TRUE(Until(&life, [&] { return life.stream->View().received == 6; }));
-  const StreamView view = life.stream->View();
-  EXPECT_EQ(view.messages, 4u);
-  using Counted = std::pair<std::string, std::uint64_t>;
-  EXPECT_THAT(view.refused, ElementsAre(Counted("duplicate", 2)));
+  ASSERT_TRUE(Until(&life, [&] { return life.stream->Metrics().Count(kStreamReceived) == 6; }));
+  const Reading view = life.stream->Metrics();
+  EXPECT_EQ(view.Count(kStreamMessages), 4u);
+  EXPECT_THAT(Refused(view), ElementsAre(Counted("duplicate", 2)));
   clock_.Ahead(1000 * kMs);
   life.stream->PollOnce(0);
   EXPECT_EQ(life.Said("refused 1 messages (duplicate)"), 1) << "of this life alone";

@@ -111,7 +111,9 @@ class StreamingRounds : public ::testing::Test {
       life->stream->PollOnce(1);
     });
   }
-  std::uint64_t Taken(const Life& life) const { return life.stream->View().messages; }
+  std::uint64_t Taken(const Life& life) const {
+    return life.stream->Metrics().Count(kStreamMessages);
+  }
   std::vector<nlohmann::json> News(const std::string& topic) const {
     std::vector<nlohmann::json> all;
     for (const auto& got : probe_->got)

@@ -1,4 +1,5 @@
 // Streaming: when it answers, learns and speaks of itself.
+#include "server/metrics/stream_metrics.h"
 #include "tests/server/stream_life.h"
 
 namespace murmurate {
@@ -133,14 +134,16 @@ TEST_F(StreamingRounds, FieldsThatWereNotUsableAreCountedInEachView) {
   Publish("a", {{"temp", 21}, {"seq", 3}});
   Publish("a", {{"temp", 22}, {"hum", "wet"}, {"seq", 4}});
   ASSERT_TRUE(Until(&life, [&] { return Taken(life) == 4; }));
-  const StreamView view = life.stream->View();
-  ASSERT_EQ(view.fields.size(), 2u);
-  EXPECT_EQ(view.fields[0].name, "temp");
-  EXPECT_EQ(view.fields[0].out_of_range, 1u);
-  EXPECT_EQ(view.fields[0].missing + view.fields[0].wrong_type, 0u);
-  EXPECT_EQ(view.fields[1].name, "hum");
-  EXPECT_EQ(view.fields[1].missing, 1u);
-  EXPECT_EQ(view.fields[1].wrong_type, 1u);
+  const Reading reading = life.stream->Metrics();
+  const auto count = [&](const Metric& metric, const std::string& field) -> std::uint64_t {
+    for (const MetricSample& sample : reading.samples())
+      if (*sample.metric == metric && sample.label == field) return sample.value.count();
+    return ~std::uint64_t{0};
+  };
+  EXPECT_EQ(count(kFieldOutOfRange, "temp"), 1u);
+  EXPECT_EQ(count(kFieldMissing, "temp") + count(kFieldWrongType, "temp"), 0u);
+  EXPECT_EQ(count(kFieldMissing, "hum"), 1u);
+  EXPECT_EQ(count(kFieldWrongType, "hum"), 1u);
   clock_.Ahead(1000 * kMs);
   ASSERT_TRUE(Until(&life, [&] { return News("sensors/forecaster").back().contains("fields"); }));
   EXPECT_EQ(News("sensors/forecaster").back()["fields"],
