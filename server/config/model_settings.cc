@@ -1,5 +1,6 @@
 #include "server/config/model_settings.h"
 
+#include "server/learn/algorithm.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/stream/config_stream.h"
