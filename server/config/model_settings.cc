@@ -89,76 +89,44 @@ const Keys<ModelSection>& ModelKeys() {
   using S = ModelSection;
   static const Keys<S> kKeys(
       "model",
-      {{"trunk", [](S& s) -> auto& { return s.words.trunk;
-}
-, "what encodes pictures", Example("\"mlp\""), Choices { "auto", "mlp", "nature_cnn", "impala_cnn" }
-}  // namespace murmurate
-,
-    {"layers",
-     ValueKind::kLayers,
-     ConfigValue(),
-     [](const ConfigValue& value, S* s) { s->words.layers = LayersIn(value); },
-     "of the trunk; usual: [64, 64]; after nature_cnn [512], impala_cnn [256]",
-     Example("[64, 64]")},
-    {"inputs", [](S& s) -> auto& {return s.words.inputs;
-}
-, "layers of single inputs", Example("[\"camera: conv 32 8 4\"]")
-}
-, {"recurrent", [](S& s) -> auto& {return s.words.recurrent;
-}
-, "on top of the trunk", Example("\"lstm 128\"")
-}
-, {"frame_stack", [](S& s) -> auto& {return s.words.frame_stack;
-}
-, "pictures (or numbers) seen at once", Example("4"), Range(1, 16)
-}
-, {"activation", [](S& s) -> auto& {return s.words.activation;
-}
-, "after each layer; usual: relu with pictures, otherwise tanh", Example("\"tanh\"")
-}
-, {"separate_value", [](S& s) -> auto& {return s.words.separate_value;
-}
-, "the critic has a trunk of its own; usual: unless it recurs", Example("true")
-}
-, {"squashed", [](S& s) -> auto& {return s.words.continuous.squashed;
-}
-, "continuous actions by tanh into their bounds, instead of cut off there", Example("true")
-}
-, {"scale_actions", [](S& s) -> auto& {return s.words.continuous.scaled;
-}
-, "continuous actions: the box's middle is the policy's 0, half its width 1; usual: true", Unset(),
-    Example("true")
-}
-, {"initial_deviation", [](S& s) -> auto& {return s.beginning.deviation;
-}
-, "of continuous actions: spread at first, 1 being half the box", Example("0.5"), Range(1e-6, 7.3)
-}
-, {"state_dependent_deviation",
-   [](S& s) -> auto& {return s.words.continuous.state_dependent_deviation;
-}
-, "the network gives the spread of continuous actions", Example("true")
-}
-, {"normalize_observation", [](S& s) -> auto& {return s.words.normalize_observation;
-}
-, "by running mean and variance"
-}
-, {"initializer", [](S& s) -> auto& {return s.beginning.weights;
-}
-, "how weights begin"
-}
-, {"keep_bias", [](S& s) -> auto& {return s.beginning.keep_bias;
-}
-, "first bias of the gates that keep a recurrent state; usual: lstm 1, gru 0", Example("2.5"),
-    Range(-20, 20)
-}
-,
-    {"initialize_from", &S::initialize_from, "a file: its tensors of the same name and shape",
-     Kind(ValueKind::kPath), Example("\"weights.safetensors\"")},
-{
-  "threads", &S::threads, "processor threads that train it together", Example("4"), Range(1, 64)
-}
-});
-return kKeys;
+      {{"trunk", In(&S::words, &ModelWords::trunk), "what encodes pictures", Example("\"mlp\""),
+        Choices({"auto", "mlp", "nature_cnn", "impala_cnn"})},
+       {"layers", ValueKind::kLayers, ConfigValue(),
+        [](const ConfigValue& value, S* s) { s->words.layers = LayersIn(value); },
+        "of the trunk; usual: [64, 64]; after nature_cnn [512], impala_cnn [256]",
+        Example("[64, 64]")},
+       {"inputs", In(&S::words, &ModelWords::inputs), "layers of single inputs",
+        Example("[\"camera: conv 32 8 4\"]")},
+       {"recurrent", In(&S::words, &ModelWords::recurrent), "on top of the trunk",
+        Example("\"lstm 128\"")},
+       {"frame_stack", In(&S::words, &ModelWords::frame_stack),
+        "pictures (or numbers) seen at once", Example("4"), Range(1, 16)},
+       {"activation", In(&S::words, &ModelWords::activation),
+        "after each layer; usual: relu with pictures, otherwise tanh", Example("\"tanh\"")},
+       {"separate_value", In(&S::words, &ModelWords::separate_value),
+        "the critic has a trunk of its own; usual: unless it recurs", Example("true")},
+       {"squashed", In(&S::words, &ModelWords::continuous, &ContinuousSettings::squashed),
+        "continuous actions by tanh into their bounds, instead of cut off there", Example("true")},
+       {"scale_actions", In(&S::words, &ModelWords::continuous, &ContinuousSettings::scaled),
+        "continuous actions: the box's middle is the policy's 0, half its width 1; usual: true",
+        Unset(), Example("true")},
+       {"initial_deviation", In(&S::beginning, &Initialization::deviation),
+        "of continuous actions: spread at first, 1 being half the box", Example("0.5"),
+        Range(1e-6, 7.3)},
+       {"state_dependent_deviation",
+        In(&S::words, &ModelWords::continuous, &ContinuousSettings::state_dependent_deviation),
+        "the network gives the spread of continuous actions", Example("true")},
+       {"normalize_observation", In(&S::words, &ModelWords::normalize_observation),
+        "by running mean and variance"},
+       {"initializer", In(&S::beginning, &Initialization::weights), "how weights begin"},
+       {"keep_bias", In(&S::beginning, &Initialization::keep_bias),
+        "first bias of the gates that keep a recurrent state; usual: lstm 1, gru 0", Example("2.5"),
+        Range(-20, 20)},
+       {"initialize_from", &S::initialize_from, "a file: its tensors of the same name and shape",
+        Kind(ValueKind::kPath), Example("\"weights.safetensors\"")},
+       {"threads", &S::threads, "processor threads that train it together", Example("4"),
+        Range(1, 64)}});
+  return kKeys;
 }
 
 ModelWords WordsFor(const Config& config, const std::string& model) {

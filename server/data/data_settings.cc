@@ -29,30 +29,27 @@ const Keys<DataSettings>& DataKeys() {
         "learn from this folder of recorded trajectories (bc, supervised), with no actor", path,
         Example("\"recordings\"")},
        {"observations", ValueKind::kPaths, ConfigValue(),
-        [](const ConfigValue& value, S* s) {
-    s->arrays.observations = PathsIn(value); },
+        [](const ConfigValue& value, S* s) { s->arrays.observations = PathsIn(value); },
         "or from arrays: one, or a list of \"name: path\"", Example("\"x.npy\"")},
        {"labels", ValueKind::kPaths, ConfigValue(),
-        [](const ConfigValue& value, S* s) {
-    s->arrays.labels = PathsIn(value); },
+        [](const ConfigValue& value, S* s) { s->arrays.labels = PathsIn(value); },
         "what is right for them", Example("\"y.npy\"")},
-       {"classes", [](S& s) -> auto& { return s.arrays.classes;
-}
-, "of labels that are integers; usual: all there are", Unset(), Example("10"), Range(2, 4096)
-}  // namespace murmurate
-, {"passes", &S::passes, "over this learner's part of it, then the run ends", Range(1, 1 << 30)},
-    {"holdout", &S::holdout, "share that is scored and never learned from", Example("0.1"),
-     Range(0, 0.9)},
-    {"holdout_path", &S::holdout_path,
-     "or score this folder's recordings, or its arrays of the same names", path,
-     Example("\"test\"")},
-    {"divide", &S::divide, "each of several learners reads a part of its own; usual: true", Unset(),
-     Example("false")},
-{
-  "threads", &S::threads, "that shuffle and fill the next batches", Example("2"), Range(1, 64)
-}
-});
-return kKeys;
+       {"classes", In(&S::arrays, &ArrayFiles::classes),
+        "of labels that are integers; usual: all there are", Unset(), Example("10"), Range(2, 4096)}
+       // namespace murmurate
+       ,
+       {"passes", &S::passes, "over this learner's part of it, then the run ends",
+        Range(1, 1 << 30)},
+       {"holdout", &S::holdout, "share that is scored and never learned from", Example("0.1"),
+        Range(0, 0.9)},
+       {"holdout_path", &S::holdout_path,
+        "or score this folder's recordings, or its arrays of the same names", path,
+        Example("\"test\"")},
+       {"divide", &S::divide, "each of several learners reads a part of its own; usual: true",
+        Unset(), Example("false")},
+       {"threads", &S::threads, "that shuffle and fill the next batches", Example("2"),
+        Range(1, 64)}});
+  return kKeys;
 }
 
 const Keys<RecordingSettings>& RecordKeys() {
