@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/environments/environment.h"
 #include "murmurate/pace.h"
 #include "murmurate/status.h"
 #include "server/config/config.h"

@@ -35,9 +35,8 @@ const Keys<DataSettings>& DataKeys() {
         [](const ConfigValue& value, S* s) { s->arrays.labels = PathsIn(value); },
         "what is right for them", Example("\"y.npy\"")},
        {"classes", In(&S::arrays, &ArrayFiles::classes),
-        "of labels that are integers; usual: all there are", Unset(), Example("10"), Range(2, 4096)}
-       // namespace murmurate
-       ,
+        "of labels that are integers; usual: all there are", Unset(), Example("10"),
+        Range(2, 4096)},
        {"passes", &S::passes, "over this learner's part of it, then the run ends",
         Range(1, 1 << 30)},
        {"holdout", &S::holdout, "share that is scored and never learned from", Example("0.1"),

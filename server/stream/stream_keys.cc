@@ -21,8 +21,7 @@ Rows LinkKeys() {
   return {
       {"listen", In(kSettings, &StreamSettings::listen),
        "where clients send samples and get forecasts over ZeroMQ; alone it needs no broker",
-       Example("\"tcp://127.0.0.1:7430\"")}  // namespace
-      ,
+       Example("\"tcp://127.0.0.1:7430\"")},
       {"broker", In(kSettings, kLink, &MqttSettings::broker),
        "where it listens; mqtts:// with TLS; usual: that one, and none beside `listen`",
        Example("\"mqtt://localhost:1883\"")},
@@ -32,8 +31,7 @@ Rows LinkKeys() {
        "to the broker; usual: one that is drawn", Example("\"murmurate-temp\"")},
       {"user", In(kSettings, kLink, &MqttSettings::user), "to the broker",
        Example("\"murmurate\"")},
-      {"password_file", In(kSettings, &StreamSettings::password_file)  // namespace murmurate
-       ,
+      {"password_file", In(kSettings, &StreamSettings::password_file),
        "whose first line is the user's password; mode 600", path, Example("\"password.txt\"")},
       {"password_env", In(kSettings, &StreamSettings::password_env),
        "or the variable of the environment that holds it", Example("\"MQTT_PASSWORD\"")},
