@@ -14,9 +14,8 @@ const Keys<CheckpointSettings>& CheckpointKeys() {
        {"every_s", &S::every_s,
         "seconds from one to the next, so much a crash can cost; 0: not by time",
         Range(0, 31'536'000)},
-       {"keep", [](S& s) -> int& { return s.retention.keep; }, "the newest that stay",
-        Range(1, 1 << 20)},
-       {"keep_every", [](S& s) -> std::uint64_t& { return s.retention.keep_every; },
+       {"keep", In(&S::retention, &Retention::keep), "the newest that stay", Range(1, 1 << 20)},
+       {"keep_every", In(&S::retention, &Retention::keep_every),
         "and the first after each multiple of so many steps; 0: none", Example("1000000"),
         Range(0, kMany)}});
   return kKeys;

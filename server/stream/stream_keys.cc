@@ -10,60 +10,61 @@ namespace {
 using S = StreamDraft;
 using Strings = std::vector<std::string>;
 using Rows = std::vector<Key<StreamDraft>>;
+constexpr auto kSettings = &StreamDraft::settings;
+constexpr auto kLink = &StreamSettings::link;
+constexpr auto kPayload = &StreamSettings::payload;
+constexpr auto kForecast = &StreamSettings::forecast;
 
 Rows LinkKeys() {
   using namespace keys;
   const auto path = Kind(ValueKind::kPath);
-  const auto link = [](auto member) { return In(&S::settings, &StreamSettings::link, member); };
   return {
-      {"listen", In(&S::settings, &StreamSettings::listen),
+      {"listen", In(kSettings, &StreamSettings::listen),
        "where clients send samples and get forecasts over ZeroMQ; alone it needs no broker",
        Example("\"tcp://127.0.0.1:7430\"")},
-      {"broker", link(&MqttSettings::broker),
+      {"broker", In(kSettings, kLink, &MqttSettings::broker),
        "where it listens; mqtts:// with TLS; usual: that one, and none beside `listen`",
        Example("\"mqtt://localhost:1883\"")},
-      {"protocol", link(&MqttSettings::protocol), "of MQTT", Default(std::string("3.1.1")),
-       Example("\"5\"")},
-      {"client_id", link(&MqttSettings::client_id), "to the broker; usual: one that is drawn",
-       Example("\"murmurate-temp\"")},
-      {"user", link(&MqttSettings::user), "to the broker", Example("\"murmurate\"")},
-      {"password_file", In(&S::settings, &StreamSettings::password_file),
+      {"protocol", In(kSettings, kLink, &MqttSettings::protocol), "of MQTT",
+       Default(std::string("3.1.1")), Example("\"5\"")},
+      {"client_id", In(kSettings, kLink, &MqttSettings::client_id),
+       "to the broker; usual: one that is drawn", Example("\"murmurate-temp\"")},
+      {"user", In(kSettings, kLink, &MqttSettings::user), "to the broker",
+       Example("\"murmurate\"")},
+      {"password_file", In(kSettings, &StreamSettings::password_file),
        "whose first line is the user's password; mode 600", path, Example("\"password.txt\"")},
-      {"password_env", In(&S::settings, &StreamSettings::password_env),
+      {"password_env", In(kSettings, &StreamSettings::password_env),
        "or the variable of the environment that holds it", Example("\"MQTT_PASSWORD\"")},
-      {"ca_file", link(&MqttSettings::ca_file),
+      {"ca_file", In(kSettings, kLink, &MqttSettings::ca_file),
        "who signs for the broker; usual: the system's authorities", path, Example("\"ca.pem\"")},
-      {"certificate_file", link(&MqttSettings::certificate_file), "ours, for the broker", path,
-       Example("\"client.pem\"")},
-      {"key_file", link(&MqttSettings::key_file), "of that certificate; mode 600", path,
-       Example("\"client.key\"")},
-      {"qos", &S::qos, "of what is read: 0 at most once, 1 at least once, 2 once", Range(0, 2)}};
+      {"certificate_file", In(kSettings, kLink, &MqttSettings::certificate_file),
+       "ours, for the broker", path, Example("\"client.pem\"")},
+      {"key_file", In(kSettings, kLink, &MqttSettings::key_file), "of that certificate; mode 600",
+       path, Example("\"client.key\"")},
+      {"qos", &S::qos, "of what is read: 0 at most once, 1 at least once, 2 once", Range(0, 2)},
+  };
 }
 
 Rows MessageKeys() {
   using namespace keys;
-  const auto payload = [](auto member) {
-    return In(&S::settings, &StreamSettings::payload, member);
-  };
-  const auto forecast = [](auto member) {
-    return In(&S::settings, &StreamSettings::forecast, member);
-  };
   return {
       {"subscribe", &S::subscribe, "topics that are read; {device} says whose message it is",
        Example("\"sensors/{device}/data\"")},
-      {"format", payload(&PayloadSettings::format), "of a message", Example("\"csv\"")},
+      {"format", In(kSettings, kPayload, &PayloadSettings::format), "of a message",
+       Example("\"csv\"")},
       {"fields", &S::fields, "numbers that each message has; the model sees them", Unset(),
        Example("[\"temp\", \"hum\"]")},
-      {"header", payload(&PayloadSettings::header), "csv: the names of all columns",
+      {"header", In(kSettings, kPayload, &PayloadSettings::header), "csv: the names of all columns",
        Example("[\"temp\", \"hum\"]")},
       {"separator", &S::separator, "csv: between columns", Example("\";\"")},
-      {"max_bytes", payload(&PayloadSettings::max_bytes), "of a message; larger ones are refused",
-       Range(1, 16 << 20)},
-      {"time", payload(&PayloadSettings::time),
+      {"max_bytes", In(kSettings, kPayload, &PayloadSettings::max_bytes),
+       "of a message; larger ones are refused", Range(1, 16 << 20)},
+      {"time", In(kSettings, kPayload, &PayloadSettings::time),
        "where a message says when it was measured; usual: it counts as it arrives",
        Example("\"/time\"")},
-      {"time_unit", payload(&PayloadSettings::time_form), "of that time", Example("\"ms\"")},
-      {"sequence", payload(&PayloadSettings::sequence),
+      {"time_unit", In(kSettings, kPayload, &PayloadSettings::time_form), "of that time",
+       Example("\"ms\"")},
+      {"sequence", In(kSettings, kPayload, &PayloadSettings::sequence),
        "where a message has its number: what comes twice counts once", Example("\"/seq\"")},
       {"device", &S::device, "where a message says who sends it, when its topic has no {device}",
        Example("\"/id\"")},
@@ -81,14 +82,14 @@ Rows MessageKeys() {
          s->settings.forecast.every_s = *SecondsIn(std::get<std::string>(value));
        },
        "put messages on a grid of this step; usual: each is a row", Example("\"10s\"")},
-      {"resample", forecast(&ForecastSettings::resample), "what the messages of one step make",
-       Example("\"mean\"")},
-      {"missing", forecast(&ForecastSettings::missing),
+      {"resample", In(kSettings, kForecast, &ForecastSettings::resample),
+       "what the messages of one step make", Example("\"mean\"")},
+      {"missing", In(kSettings, kForecast, &ForecastSettings::missing),
        "a field that is not there: its last value, no row, or a refusal", Example("\"skip\"")},
-      {"max_gap", forecast(&ForecastSettings::max_gap), "rows in which values may be held",
-       Range(0, 1'000'000)},
-      {"max_devices", forecast(&ForecastSettings::max_devices), "that are followed at once",
-       Range(1, 1'000'000)},
+      {"max_gap", In(kSettings, kForecast, &ForecastSettings::max_gap),
+       "rows in which values may be held", Range(0, 1'000'000)},
+      {"max_devices", In(kSettings, kForecast, &ForecastSettings::max_devices),
+       "that are followed at once", Range(1, 1'000'000)},
       {"forget_after", ValueKind::kDuration, std::string("1d"),
        [](const ConfigValue& value, S* s) {
          s->settings.forecast.forget_after_s = *SecondsIn(std::get<std::string>(value));
@@ -99,25 +100,21 @@ Rows MessageKeys() {
 
 Rows ForecastKeys() {
   using namespace keys;
-  const auto forecast = [](auto member) {
-    return In(&S::settings, &StreamSettings::forecast, member);
-  };
-  const auto stream = [](auto member) { return In(&S::settings, member); };
   return {
       {"target", &S::targets, "the fields that are forecast, or with label_topic what labels say",
        Unset(), Kind(ValueKind::kNames), Example("\"temp\"")},
       {"horizon", &S::horizon, "rows ahead, or times on the grid of `every`",
        Kind(ValueKind::kSpans), Example("[1, 6]"), Range(1, 4096)},
-      {"quantiles", forecast(&ForecastSettings::quantiles),
+      {"quantiles", In(kSettings, kForecast, &ForecastSettings::quantiles),
        "of the forecast's errors, that are tracked and published around it", Example("[0.1, 0.9]"),
        Range(1e-6, 1 - 1e-6)},
-      {"season", forecast(&ForecastSettings::season),
+      {"season", In(kSettings, kForecast, &ForecastSettings::season),
        "rows after which it may repeat: a naive forecast beside the last value; 0: none",
        Example("24"), Range(0, 1'000'000)},
       {"model", &S::model, "what forecasts: one of these, of `hidden` units, or a list of layers",
        Kind(ValueKind::kNetwork), Choices({"lstm", "gru", "mlp"}), Example("\"gru\"")},
       {"hidden", &S::hidden, "units of lstm, gru, and both layers of mlp", Range(1, 65536)},
-      {"window", forecast(&ForecastSettings::window),
+      {"window", In(kSettings, kForecast, &ForecastSettings::window),
        "rows that a training step goes back, or that a model sees that does not recur",
        Range(1, 1024)},
       {"state", ValueKind::kString, std::string("per-device"),
@@ -126,47 +123,48 @@ Rows ForecastKeys() {
        },
        "what a model that recurs remembers: a device's whole past, or its window",
        Choices({"per-device", "window"}), Example("\"window\"")},
-      {"normalize_over", forecast(&ForecastSettings::normalize_over),
+      {"normalize_over", In(kSettings, kForecast, &ForecastSettings::normalize_over),
        "rows of a device that its usual value and spread remember", Range(2, kMany)},
-      {"score_over", forecast(&ForecastSettings::score_over),
+      {"score_over", In(kSettings, kForecast, &ForecastSettings::score_over),
        "forecasts that errors and skill remember", Range(1, kMany)},
       {"drift_threshold",
-       In(&S::settings, &StreamSettings::forecast, &ForecastSettings::drift,
-          &PageHinkleySettings::threshold),
+       In(kSettings, kForecast, &ForecastSettings::drift, &PageHinkleySettings::threshold),
        "usual errors that the model's may add up to above their mean before a drift is noticed; 0: "
        "none ever is",
        Range(0, 1e9)},
       {"drift_tolerance",
-       In(&S::settings, &StreamSettings::forecast, &ForecastSettings::drift,
-          &PageHinkleySettings::tolerance),
+       In(kSettings, kForecast, &ForecastSettings::drift, &PageHinkleySettings::tolerance),
        "usual errors by which the model's may rise and count as nothing", Range(0, 1e9)},
-      {"learn", forecast(&ForecastSettings::learn), "false: the weights stay as they are",
-       Example("false")},
-      {"max_batch", stream(&StreamSettings::max_batch),
+      {"learn", In(kSettings, kForecast, &ForecastSettings::learn),
+       "false: the weights stay as they are", Example("false")},
+      {"max_batch", In(kSettings, &StreamSettings::max_batch),
        "sequences (rows, where nothing recurs) in a training step", Range(1, 4096)},
-      {"max_delay_ms", stream(&StreamSettings::max_delay_ms),
+      {"max_delay_ms", In(kSettings, &StreamSettings::max_delay_ms),
        "that a row may wait for others to be learned with", Example("20"), Range(0, 60'000)},
-      {"replay", stream(&StreamSettings::replay),
+      {"replay", In(kSettings, &StreamSettings::replay),
        "sequences (rows, where nothing recurs) kept, to learn as many again beside new ones; 0: "
        "none",
        Example("1000"), Range(0, 1'000'000)},
       {"learning_rate", &S::learning_rate, "of its model; usual: 1e-3, or what [optimizer] says",
-       Example("1e-3"), Range(kTiny, 100)}};
+       Example("1e-3"), Range(kTiny, 100)},
+  };
 }
 
 Rows AnswerKeys() {
   using namespace keys;
-  return {{"publish", &S::publish, "where forecasts go; {names} as in subscribe",
-           Example("\"sensors/{device}/forecast\"")},
-          {"metrics", &S::metrics, "where a device's errors and skill go",
-           Example("\"sensors/{device}/error\"")},
-          {"committed", &S::committed, "where the last number goes that a checkpoint holds",
-           Example("\"sensors/{device}/committed\"")},
-          {"status", In(&S::settings, &StreamSettings::status),
-           "where \"learning\" (or \"forecasting\") and, as its last will, \"offline\" go",
-           Example("\"sensors/forecaster\"")},
-          {"retain", In(&S::settings, &StreamSettings::retain),
-           "the broker keeps the last of each topic", Example("false")}};
+  return {
+      {"publish", &S::publish, "where forecasts go; {names} as in subscribe",
+       Example("\"sensors/{device}/forecast\"")},
+      {"metrics", &S::metrics, "where a device's errors and skill go",
+       Example("\"sensors/{device}/error\"")},
+      {"committed", &S::committed, "where the last number goes that a checkpoint holds",
+       Example("\"sensors/{device}/committed\"")},
+      {"status", In(kSettings, &StreamSettings::status),
+       "where \"learning\" (or \"forecasting\") and, as its last will, \"offline\" go",
+       Example("\"sensors/forecaster\"")},
+      {"retain", In(kSettings, &StreamSettings::retain), "the broker keeps the last of each topic",
+       Example("false")},
+  };
 }
 
 }  // namespace
