@@ -30,7 +30,7 @@ class SampleWay : public FleetWay {
   }
 
   bool Give(const FleetMessage& message) override {
-    const FleetReading& reading = message.reading;
+    const PumpReading& reading = message.reading;
     const double values[] = {reading.temp, reading.hum, reading.vib};
     // Another session since the last round begins again from what is committed: first that.
     if (sessions_ != predictor_->sessions()) return false;

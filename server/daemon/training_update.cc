@@ -39,7 +39,7 @@ void MeasureLearning(const LearnReport& report, Measurements* metrics) {
   metrics->Set(kClipRange, report.clip_range);
   metrics->Set(kLoss, report.loss);
   metrics->Set(kAccuracy, report.accuracy);
-  metrics->Set(kError, report.error);
+  metrics->Set(kLabelError, report.error);
   for (const auto& [metric, value] : report.metrics) metrics->Set(*metric, value);
 }
 

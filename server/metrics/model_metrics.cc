@@ -17,14 +17,14 @@ std::span<const Metric* const> ProgressColumns() {
                 &kMeanReturn, &kMeanLength, &kEpisodeCount, &kSuccessRate, &kEvalReturn,
                 &kEvalDeviation, &kEvalLength, &kEvalSuccess, &kEvalSteps, &kPolicyLoss,
                 &kValueLoss, &kEntropyLoss, &kApproxKl, &kClipFraction, &kExplainedVariance,
-                &kGradNorm, &kLearningRate, &kClipRange, &kLoss, &kAccuracy, &kError, &kEvalLoss,
-                &kEvalAccuracy, &kDataWait, &kExchangeStaleness, &kExchangeStalenessMax,
+                &kGradNorm, &kLearningRate, &kClipRange, &kLoss, &kAccuracy, &kLabelError,
+                &kEvalLoss, &kEvalAccuracy, &kDataWait, &kExchangeStaleness, &kExchangeStalenessMax,
                 &kExchangeDistance, &kExchangeWait, &kExchangeLate, &kExchangeWasted, &kLateSteps,
                 &kLearnedSteps, &kLagKl>();
 }
 
 std::span<const Metric* const> ScoreMetrics() {
-  return Listed<&kLoss, &kAccuracy, &kError, &kEvalLoss, &kEvalAccuracy>();
+  return Listed<&kLoss, &kAccuracy, &kLabelError, &kEvalLoss, &kEvalAccuracy>();
 }
 
 }  // namespace murmurate

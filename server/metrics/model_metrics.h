@@ -77,7 +77,7 @@ inline constexpr Metric kClipRange{"train/clip_range"};
 inline constexpr Metric kLoss{"train/loss", MetricKind::kGauge, "",
                               "of labels, over what was learned"};
 inline constexpr Metric kAccuracy{"train/accuracy"};
-inline constexpr Metric kError{"train/error"};
+inline constexpr Metric kLabelError{"train/error"};
 inline constexpr Metric kEvalLoss{
     "eval/loss", MetricKind::kGauge, "",
     "over held-out rows after the last pass, or rows not yet learned"};

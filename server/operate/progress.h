@@ -26,8 +26,8 @@ namespace murmurate {
 struct TrainingUpdate {
   std::string model = "default";
   std::int64_t at_ns = 0;  ///< monotonic
-  StepCount steps;         ///< with this batch, and when its learning began
-  Measurements metrics;
+  StepCount steps = {};    ///< with this batch, and when its learning began
+  Measurements metrics = {};
   /// The learning thread's time so far: without a batch, and all of it.
   double waited_s = 0, lived_s = 0;
   double eval_rows = 0;   ///< of which eval/loss and eval/accuracy are means

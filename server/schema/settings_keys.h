@@ -139,20 +139,6 @@ inline auto Default(const ConfigValue& value) {
 /// Shown as not set, and the member then keeps its initializer.
 inline auto Unset() { return Default(ConfigValue()); }
 
-template <typename S, typename Member>
-auto& Follow(S& settings, Member member) {
-  return settings.*member;
-}
-template <typename S, typename Member, typename... Deeper>
-auto& Follow(S& settings, Member member, Deeper... deeper) {
-  return Follow(settings.*member, deeper...);
-}
-/// A member of a member: In(&S::words, &ModelWords::trunk).
-template <typename... Members>
-auto In(Members... members) {
-  return [=](auto& settings) -> decltype(auto) { return Follow(settings, members...); };
-}
-
 }  // namespace keys
 
 template <typename S>

@@ -68,11 +68,11 @@ Fleet::Fleet(const FleetSettings& settings) {
   }
 }
 
-FleetReading Fleet::At(int device, std::uint64_t n, bool drifted) const {
+PumpReading Fleet::At(int device, std::uint64_t n, bool drifted) const {
   const Character& pump = CharacterOf(device, drifted);
   Random random(DeriveSeed(DeriveSeed(pump.seed, kOfMessages), n));
   const double warmth = WarmthAt(pump, n);
-  FleetReading reading;
+  PumpReading reading;
   reading.temp = warmth + pump.noise * random.Normal();
   reading.hum = pump.damp - pump.dry * (warmth - pump.level) + kHumidityNoise * random.Normal();
   reading.vib = pump.quiet + pump.shake * LoadAt(pump, n) + kVibrationNoise * random.Normal();

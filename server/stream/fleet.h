@@ -24,7 +24,7 @@ struct FleetSettings {
   double noise = 0.2;  ///< degrees; each pump has between half of it and one and a half
 };
 
-struct FleetReading {
+struct PumpReading {
   double temp = 0, hum = 0, vib = 0;
 };
 
@@ -49,7 +49,7 @@ class Fleet {
 
   /// `drifted`: after something broke. The level has jumped, the season is shorter and stronger,
   /// and a load cools where it heated; the noise is the same.
-  FleetReading At(int device, std::uint64_t n, bool drifted) const;
+  PumpReading At(int device, std::uint64_t n, bool drifted) const;
   const Character& CharacterOf(int device, bool drifted) const {
     return (drifted ? drifted_ : pumps_)[static_cast<std::size_t>(device)];
   }

@@ -29,7 +29,7 @@ struct FleetMessage {
   int device = 0;
   std::uint64_t number = 0;
   std::int64_t time_ns = 0;  ///< since 1970 began
-  FleetReading reading;
+  PumpReading reading;
 };
 /// {"temp":21.5000,"hum":40.0000,"vib":0.2000,"seq":7,"time":1700000000.500000}
 void WriteFleetPayload(const FleetMessage& message, std::string* payload);

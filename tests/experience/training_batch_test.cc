@@ -55,7 +55,7 @@ class CountingMemory : public BatchMemory {
 };
 
 TEST(TrainingBatch, ItsColumnsLieOneAfterTheOtherOnBordersOfOneBlockOfItsMemory) {
-  ModelSpec spec{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
+  PolicyAndValue spec{.spaces = {Box({5}), Discrete(3)}, .trunk = {}};
   spec.encoders = {InputEncoder{.input = "", .stack = 4, .layers = {}}};
   CountingMemory memory;
   {

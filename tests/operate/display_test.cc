@@ -71,7 +71,7 @@ TEST(Display, LabelsHaveLossAndErrorInPlaceOfAReturn) {
   view.model.Set(kMeanReturn, MetricValue());
   view.model.Set(kTargetReturn, MetricValue());
   view.model.Set(kLoss, 0.01234567);
-  view.model.Set(kError, 0.0831);
+  view.model.Set(kLabelError, 0.0831);
   EXPECT_THAT(OneLine(view),
               ::testing::StartsWith(
                   "steps 61,952  learned from 61,440 of 150,000  train/loss 0.01235  train/error "

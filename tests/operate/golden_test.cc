@@ -47,7 +47,7 @@ TrainingUpdate LaterUpdate() {
   update.eval_rows = 64;
   const std::vector<std::pair<const Metric*, double>> values = {{&kLoss, 0.031},
                                                                 {&kAccuracy, 0.98},
-                                                                {&kError, 0.25},
+                                                                {&kLabelError, 0.25},
                                                                 {&kEvalLoss, 0.5},
                                                                 {&kEvalAccuracy, 0.875},
                                                                 {&kExchangeStaleness, 2},
@@ -79,7 +79,8 @@ void TakeHeldOut(double loss, Progress* progress) {
 /// All that happened; rows are written meanwhile, if there is a file.
 void Play(Progress* progress, CsvFile* file = nullptr) {
   const auto write = [&](std::int64_t seconds) {
-    if (file != nullptr) EXPECT_TRUE(file->Write(progress->EndRow(seconds * kSecond)).ok());
+    if (file == nullptr) return;
+    EXPECT_TRUE(file->Write(progress->EndRow(seconds * kSecond)).ok());
   };
   write(1);
   TakeLag(FirstUpdate(), 1.5, 4, 0.5, 4, progress);

@@ -1,5 +1,4 @@
 // What a stream counts of its messages, and says of each.
-#include "server/metrics/stream_metrics.h"
 #include "tests/server/stream_life.h"
 
 namespace murmurate {
@@ -8,15 +7,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using Counted = std::pair<std::string, std::uint64_t>;
-
-/// By reason.
-std::vector<Counted> Refused(const Reading& stream) {
-  std::vector<Counted> refused;
-  for (const MetricSample& sample : stream.samples())
-    if (*sample.metric == kStreamRefusals) refused.emplace_back(sample.label, sample.value.count());
-  return refused;
-}
 
 TEST_F(StreamingRounds, MessagesThatSwapPlacesAreTakenAndAnsweredByTheirNumbers) {
   Life life(broker_, &clock_, "learn = false\n");
@@ -26,7 +16,7 @@ TEST_F(StreamingRounds, MessagesThatSwapPlacesAreTakenAndAnsweredByTheirNumbers)
   Publish("a", {{"temp", 20}, {"hum", 1}, {"seq", 5.0}});  // sent again, as Python's json may
   ASSERT_TRUE(Until(&life, [&] {
     return Taken(life) == 6 && News("sensors/a/forecast").size() == 6 &&
-           !Refused(life.stream->Metrics()).empty();
+           !Refused(*life.stream).empty();
   }));
   const Reading view = life.stream->Metrics();
   EXPECT_EQ(view.Count(kStreamGaps), 0u);
@@ -34,7 +24,7 @@ TEST_F(StreamingRounds, MessagesThatSwapPlacesAreTakenAndAnsweredByTheirNumbers)
   EXPECT_EQ(view.Count(kStreamRows), 6u);
   EXPECT_EQ(view.Count(kStreamForecasts), 6u);
   EXPECT_EQ(view.Count(kStreamReceived), 7u);
-  EXPECT_THAT(Refused(view), ElementsAre(Counted("duplicate", 1)));
+  EXPECT_THAT(Refused(*life.stream), ElementsAre(Counted("duplicate", 1)));
   std::vector<int> answered;
   for (const Json& said : News("sensors/a/forecast")) answered.push_back(said["seq"]);
   EXPECT_EQ(answered, order);
@@ -81,7 +71,7 @@ TEST_F(StreamingRounds, WhatIsTooLargeForTheLinkIsCountedAndLoggedLikeOtherRefus
   life.stream->PollOnce(0);
   EXPECT_EQ(life.Said("refused 1 messages (oversized)"), 1);
   const Reading view = life.stream->Metrics();
-  EXPECT_THAT(Refused(view), ElementsAre(Counted("oversized", 1)));
+  EXPECT_THAT(Refused(*life.stream), ElementsAre(Counted("oversized", 1)));
   EXPECT_EQ(view.Count(kStreamReceived), 2u);
   EXPECT_EQ(life.numbers["stream/refused"], 1);
 }
@@ -102,7 +92,7 @@ TEST_F(StreamingRounds, RefusalsGoOnFromACheckpointSoThatSumsClose) {
   ASSERT_TRUE(Until(&life, [&] { return life.stream->Metrics().Count(kStreamReceived) == 6; }));
   const Reading view = life.stream->Metrics();
   EXPECT_EQ(view.Count(kStreamMessages), 4u);
-  EXPECT_THAT(Refused(view), ElementsAre(Counted("duplicate", 2)));
+  EXPECT_THAT(Refused(*life.stream), ElementsAre(Counted("duplicate", 2)));
   clock_.Ahead(1000 * kMs);
   life.stream->PollOnce(0);
   EXPECT_EQ(life.Said("refused 1 messages (duplicate)"), 1) << "of this life alone";

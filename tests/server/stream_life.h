@@ -12,6 +12,7 @@
 
 #include "server/config/model_settings.h"
 #include "server/learn/learner.h"
+#include "server/metrics/stream_metrics.h"
 #include "server/stream/config_stream.h"
 #include "server/stream/streaming.h"
 #include "tests/server/config_text.h"
@@ -29,6 +30,17 @@ struct Clock {
     unix_ns += ns;
   }
 };
+
+using Counted = std::pair<std::string, std::uint64_t>;
+
+/// What a stream refused, by reason.
+inline std::vector<Counted> Refused(const Streaming& stream) {
+  std::vector<Counted> refused;
+  const Reading reading = stream.Metrics();
+  for (const MetricSample& sample : reading.samples())
+    if (*sample.metric == kStreamRefusals) refused.emplace_back(sample.label, sample.value.count());
+  return refused;
+}
 
 /// One life of a stream, the lines that it logged, and the learner of its batches.
 class Life {
@@ -121,7 +133,7 @@ class StreamingRounds : public ::testing::Test {
     return all;
   }
   void BeginLife(Life* life) {
-    ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));
+    ASSERT_TRUE(Until(life, [&] { return !life->stream->Metrics()[kStreamUp].zero(); }));
     life->stream->TakeWeights(life->learner->MakeSnapshot());
   }
   /// Publishes message `seq` of a device and waits for its forecast.
@@ -138,7 +150,7 @@ class StreamingRounds : public ::testing::Test {
   /// probe, and then a mark of another client comes last.
   void Settle(Life* life) {
     const std::string mark = std::to_string(++marks_);
-    ASSERT_TRUE(Until(life, [&] { return life->stream->View().up; }));
+    ASSERT_TRUE(Until(life, [&] { return !life->stream->Metrics()[kStreamUp].zero(); }));
     ASSERT_TRUE(Until(life, [&] { return probe_->link->in_flight() == 0; }));
     for (int i = 0; i < 3; ++i) life->stream->PollOnce(1);  // what it published is written
     marker_->link->Publish("sensors/mark", mark, 1);

@@ -1,5 +1,4 @@
 // Streaming: when it answers, learns and speaks of itself.
-#include "server/metrics/stream_metrics.h"
 #include "tests/server/stream_life.h"
 
 namespace murmurate {
@@ -48,7 +47,7 @@ TEST_F(StreamingRounds, AtMostTwoBatchesAreUnderWay) {
     return life.channel->environment_steps == 4u;
   })) << life.channel->environment_steps;
   EXPECT_EQ(life.channel->environment_steps, 4u) << "five rows are four pairs";
-  EXPECT_EQ(life.stream->View().unlearned, 0u);
+  EXPECT_EQ(life.stream->Metrics().Count(kStreamUnlearned), 0u);
 }
 
 TEST_F(StreamingRounds, APairWaitsForCompanyAsLongAsItMayAndNoLonger) {
@@ -182,7 +181,7 @@ TEST_F(StreamingRounds, WhatWasSavedGoesOnAndIsToldAgainWhenItComesUp) {
   Publish("a", {{"temp", 20}, {"hum", 1}, {"seq", 3}});
   Send(&life, 4);
   EXPECT_EQ(Taken(life), 4u);
-  const auto refused = life.stream->View().refused;
+  const auto refused = Refused(*life.stream);
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_EQ(refused[0].first, "duplicate");
   EXPECT_EQ(refused[0].second, 1u);
@@ -193,7 +192,7 @@ TEST_F(StreamingRounds, WhatIsRefusedLeavesNothingToSave) {
   Life life(broker_, &clock_);
   BeginLife(&life);
   probe_->link->Publish("sensors/a/data", "{", 1);
-  ASSERT_TRUE(Until(&life, [&] { return !life.stream->View().refused.empty(); }));
+  ASSERT_TRUE(Until(&life, [&] { return !Refused(*life.stream).empty(); }));
   EXPECT_FALSE(life.stream->unsaved());
   Publish("a", {{"temp", 20}, {"hum", nullptr}, {"seq", 1}});  // no row: hum was never known
   ASSERT_TRUE(Until(&life, [&] { return Taken(life) == 1; }));

@@ -62,7 +62,7 @@ TEST(FleetSender, AMessageSaysWhatItsPumpDoesAndWhen) {
   Stage stage(2);
   stage.sender->Send(kSecond, kAll);
   const auto message = stage.taken["pump-2"].at(1);
-  const FleetReading reading = stage.fleet.At(1, 2, false);
+  const PumpReading reading = stage.fleet.At(1, 2, false);
   EXPECT_NEAR(message["temp"].get<double>(), reading.temp, 5e-5);
   EXPECT_NEAR(message["hum"].get<double>(), reading.hum, 5e-5);
   EXPECT_NEAR(message["vib"].get<double>(), reading.vib, 5e-5);
