@@ -14,6 +14,7 @@
 #include "server/network/actor_critic.h"
 #include "shared/core/random.h"
 #include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 #include "shared/model/weights_file.h"
 
 namespace murmurate {
@@ -23,8 +24,8 @@ constexpr double kMostNs = 20;
 
 WeightsFile SomePolicy(const Space& action) {
   WeightsFile file;
-  file.spec.spaces = {Box({4}), action};
-  file.spec.trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}};
+  file.spec = PolicyAndValue{.spaces = {Box({4}), action},
+                             .trunk = {{64, Activation::kTanh}, {64, Activation::kTanh}}};
   file.parameters = AlignedFloats(ParameterLayout(file.spec).total);
   InitializeParameters(file.spec, 1, file.parameters);
   return file;

@@ -11,6 +11,7 @@
 #include "tests/allocations.h"
 #include "tests/data/npy_writer.h"
 #include "tests/operate/temporary_folder.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(ArraySourceTest, AMemoryNeedsSequences) {
   WriteNpy<float>(Path("y"), "<f4", "(3,)", {0, 1, 2});
   const auto source = ArraySource::Open({{{"", Path("x")}}, {{"", Path("y")}}});
   ASSERT_TRUE(source.ok()) << source.status();
-  ModelSpec spec{.spaces = (*source)->spaces(), .trunk = {*Layer::Parse("dense 4 tanh")}};
+  PolicyAndValue spec{.spaces = (*source)->spaces(), .trunk = {*Layer::Parse("dense 4 tanh")}};
   EXPECT_TRUE((*source)->PrepareFor(spec, 4).ok());
   spec.trunk.push_back(*Layer::Parse("gru 4"));
   EXPECT_THAT((*source)->PrepareFor(spec, 4).message(), HasSubstr("have no order"));

@@ -283,7 +283,7 @@ TEST(RecordingTest, AnotherModelsStateAndFramesBecomeZeros) {
   const auto source = RecordingSource::Open(folder.path());
   ASSERT_TRUE(source.ok()) << source.status();
   ModelSpec smaller = MixedSpec();
-  smaller.trunk = {*Layer::Parse("gru 3")};
+  smaller.networks[0].trunk = {*Layer::Parse("gru 3")};
   ASSERT_TRUE((*source)->PrepareFor(smaller, 6).ok());
   TrainingBatch batch(TrajectoryLayout(smaller, 6), 1);
   const std::uint64_t first = 0;

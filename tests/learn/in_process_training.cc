@@ -8,6 +8,7 @@
 
 #include "server/learn/algorithms.h"
 #include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -117,7 +118,7 @@ LaggedActors::LaggedActors(const ModelSpec& spec, const InProcessSettings& setti
 
 void LaggedActors::Receive(const Snapshot& snapshot) {
   Policy policy(spec_);
-  policy.Pack(Part(snapshot, layout_.policy), Part(snapshot, layout_.statistics));
+  policy.Pack(Part(snapshot, layout_.published), Part(snapshot, layout_.statistics));
   if (scratch_.size() == 0) {
     scratch_ = AlignedFloats(policy.ScratchFloats(static_cast<int>(agents_.size())));
   }
@@ -168,7 +169,8 @@ TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t 
 double EvaluateGreedy(const TrainingOutcome& outcome, int episodes, std::uint64_t seed) {
   const ParameterLayout layout(outcome.spec);
   Policy policy(outcome.spec);
-  policy.Pack(Part(*outcome.snapshot, layout.policy), Part(*outcome.snapshot, layout.statistics));
+  policy.Pack(Part(*outcome.snapshot, layout.published),
+              Part(*outcome.snapshot, layout.statistics));
   AlignedFloats scratch(policy.ScratchFloats(1));
   Random random(seed);
   double sum = 0.0;

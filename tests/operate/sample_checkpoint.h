@@ -3,13 +3,14 @@
 
 #include "server/operate/checkpoint.h"
 #include "shared/model/parameter_layout.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 
 inline Checkpoint SampleCheckpoint(std::uint64_t steps, int units = 3) {
   Checkpoint checkpoint;
   WeightsFile& file = checkpoint.weights;
-  file.spec = {{Box({2}), Discrete(2)}, {{units, Activation::kTanh}}, true, false};
+  file.spec = PolicyAndValue{{Box({2}), Discrete(2)}, {{units, Activation::kTanh}}, true, false};
   file.version = steps / 10;
   file.steps = steps;
   file.parameters = AlignedFloats(ParameterLayout(file.spec).total);

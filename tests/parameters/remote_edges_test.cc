@@ -9,6 +9,7 @@
 
 #include "shared/core/clock.h"
 #include "shared/model/parameter_layout.h"
+#include "shared/wire/messages.h"
 #include "tests/parameters/live_cluster.h"
 
 namespace murmurate {

@@ -1,6 +1,7 @@
 // The config.toml of a run directory.
 #include <gtest/gtest.h>
 
+#include "server/learn/algorithms.h"
 #include "shared/model/safetensors.h"
 #include "tests/server/config_text.h"
 #include "tests/source_file.h"
@@ -20,7 +21,7 @@ TEST(Config, TheResolvedFileOfEarlierRunsIsTheSameAndIsRead) {
   const auto again = Load(resolved);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->Resolved(), resolved);
-  EXPECT_EQ(again->ModelFor("npc", kSpaces)->algorithm.name, AlgorithmName::kImpala);
+  EXPECT_EQ(again->ModelFor("npc", kSpaces)->algorithm.kind, AlgorithmNamed("impala"));
   EXPECT_EQ(again->streams().at(0).forecast.horizons, (std::vector<int>{1, 6}));
 }
 

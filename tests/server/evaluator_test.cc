@@ -152,7 +152,7 @@ TEST(Evaluator, SettingsThatChangeWhileItPlaysCountFromTheNextEvaluationOn) {
   games.push_back(std::move(*MakeEnvironment("recall", game)));
   std::vector<std::pair<double, double>> lengths_and_settings;
   EvaluatorOptions options;
-  options.spec = {.spaces = games[0]->spaces(), .trunk = {{4, Activation::kTanh}}};
+  options.spec = PolicyAndValue{.spaces = games[0]->spaces(), .trunk = {{4, Activation::kTanh}}};
   options.episodes = 3;
   options.every_steps = 100;
   options.settings = settings;

@@ -31,8 +31,7 @@ inline ForecastSettings Late(int window = 4, int label_window = 8) {
 class Lab : public Forecasting {
  public:
   explicit Lab(const ForecastSettings& settings, const Layer& layer = Gru(8))
-      : Lab(settings, layer,
-            Algorithm(SpecOf(settings, layer).recurrent() ? settings.window : 1, 64, 2e-3)) {}
+      : Lab(settings, layer, Algorithm(layer.recurrent() ? settings.window : 1, 64, 2e-3)) {}
   Lab(const ForecastSettings& settings, const Layer& layer, const AlgorithmSettings& algorithm)
       : Forecasting(settings, SpecOf(settings, layer), algorithm) {
     on_forecast = [this](const Forecast& made) {
