@@ -8,10 +8,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "shared/model/policy_and_value.h"
 #include "tests/allocations.h"
 #include "tests/data/npy_writer.h"
 #include "tests/operate/temporary_folder.h"
-#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
