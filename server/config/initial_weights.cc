@@ -38,7 +38,11 @@ std::string Report(const std::string& path, const WeightsMatch& match) {
 /// Numbers that the head gives mean something else in other units.
 std::string UnitsReport(const SafetensorsFile& file, const ModelSpec& spec) {
   const auto text = file.metadata.find("murmurate.spec");
-  const bool scaled = text != file.metadata.end() && text->second.ends_with("\nscale box\n");
+  bool scaled = false;
+  if (text != file.metadata.end()) {
+    const Result<ModelSpec> saved = ModelSpec::Parse(text->second);
+    scaled = saved.ok() && saved->continuous.scaled;
+  }
   if (scaled == spec.continuous.scaled || spec.continuous.squashed) return "";
   if (scaled)
     return "; the file's policy acts in units of its box and this model in the game's, so what it "

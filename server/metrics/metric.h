@@ -73,14 +73,17 @@ class MetricValue {
   Variant value_;
 };
 
-/// What a producer has measured since it last reported; one thread. It allocates once a report.
+/// What a producer has measured since it last reported; one thread. It allocates once a
+/// report, when the first number is set.
 class Measurements {
  public:
   using Entry = std::pair<const Metric*, double>;
-  Measurements() { entries_.reserve(48); }
   /// Set again, a counter adds up, and of all else the later counts. What is not finite says
   /// nothing.
-  void Set(const Metric& metric, double value) { entries_.emplace_back(&metric, value); }
+  void Set(const Metric& metric, double value) {
+    if (entries_.empty()) entries_.reserve(48);
+    entries_.emplace_back(&metric, value);
+  }
   void Set(const Metric&& metric, double value) = delete;  ///< declarations outlive their values
   std::vector<Entry>::const_iterator begin() const { return entries_.begin(); }
   std::vector<Entry>::const_iterator end() const { return entries_.end(); }

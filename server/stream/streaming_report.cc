@@ -75,7 +75,8 @@ void Streaming::MeasureForecasts(Reading* reading) const {
   const bool scored = totals.scored > 0;
   reading->Set(kStreamError, scored ? MetricValue(totals.model_error) : MetricValue());
   reading->Set(kStreamNaiveError, scored ? MetricValue(totals.baseline_error) : MetricValue());
-  reading->Set(kStreamSkill, scored ? MetricValue(totals.skill()) : MetricValue());
+  const bool compared = scored && totals.baseline_error > 0;
+  reading->Set(kStreamSkill, compared ? MetricValue(totals.skill()) : MetricValue());
 }
 
 Reading Streaming::Measure() const {

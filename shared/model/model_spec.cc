@@ -89,7 +89,7 @@ Status CheckNetwork(const ModelSpec& spec, const NetworkSpec& network) {
   if (network.recurrent() && !network.published) {
     return InvalidArgument("the layers of " + who +
                            " recur and players do not have it, so its state "
-                           "would be unknown; share the policy's (separate_value = false)");
+                           "would be unknown; share the trunk (separate_value = false)");
   }
   return CheckEncoders(spec, network);
 }

@@ -128,7 +128,7 @@ TEST_P(TrainerConformance, AStepOnPaper) {
   Training run(GetParam(), spec, settings);
   const ParameterLayout layout(spec);
   std::vector<float> parameters(layout.total);
-  parameters[layout.Find("critic.head.weight").offset] = 2.0f;  // V = 2 x
+  parameters[layout.Find("value.head.weight").offset] = 2.0f;  // V = 2 x
   run.trainer->SetParameters(parameters);
 
   const std::vector<float> observation = {1, 2, -1}, reward = {1, 0, 2}, next = {1};
@@ -157,7 +157,7 @@ TEST_P(TrainerConformance, AStepOnPaper) {
   const std::vector<float> after = run.parameters();
   EXPECT_NEAR(after[layout.Find("policy.head.bias").offset + 1], -policy, 1e-6);
   EXPECT_NEAR(after[layout.Find("policy.head.bias").offset], policy, 1e-6);
-  EXPECT_NEAR(after[layout.Find("critic.head.bias").offset], -value, 1e-6);
+  EXPECT_NEAR(after[layout.Find("value.head.bias").offset], -value, 1e-6);
 }
 
 // Adam's first step: lr g / (|g| + epsilon), g clipped by the norm.

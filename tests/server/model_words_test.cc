@@ -167,7 +167,7 @@ TEST(ModelWords, WhatCannotWorkIsRefusedWithItsLine) {
       {"trunk = \"impala_cnn\"", kNumbers, "game.toml:3: model.trunk: ", "trunk = \"mlp\""},
       {wide.c_str(), kNumbers, "game.toml:3: model.layers: ", "at most 268435456"},
       {enormous.c_str(), kNumbers,
-       "game.toml:3: model.layers: ", "has 541174988800 parameters where at most 268435456"},
+       "game.toml:3: model.layers: ", "has 541174988803 parameters where at most 268435456"},
   };
   for (const Unworkable& one : all) {
     const auto config = Config::Load(Text(std::string("[model]\n\n") + one.model), {});
