@@ -79,7 +79,7 @@ double LoaderSecondsPerBatch(const std::shared_ptr<ArraySource>& source, const M
   return SecondsPerCall([&] {
     feed.PollOnce(std::chrono::milliseconds(0));
     auto batch = channel->ready.TryPop();
-    channel->trajectories_done.fetch_add((*batch)->trajectories.size());
+    channel->credit.fetch_add((*batch)->trajectories.size());
     (void)channel->empty.TryPush(std::move(*batch));
     feed.OnTrained();
   });

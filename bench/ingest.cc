@@ -303,7 +303,7 @@ double OurRate(const Ring& ring, const Shape& shape) {
   const double rate = Rate(ring.block_bytes, [&]() -> std::uint64_t {
     (*ingest)->PollOnce(100);
     while (auto batch = channel->ready.TryPop()) {
-      channel->trajectories_done += (*batch)->trajectories.size();
+      channel->credit += (*batch)->trajectories.size();
       (void)channel->empty.TryPush(std::move(*batch));
     }
     return channel->received_trajectories - std::exchange(received, channel->received_trajectories);

@@ -70,7 +70,7 @@ void LiveLearner::Round() {
     }
     (*batch)->Clear();
     (void)channel_->empty.TryPush(std::move(*batch));
-    channel_->trajectories_done.fetch_add(count);
+    channel_->credit.fetch_add(count);
   }
 }
 

@@ -47,10 +47,7 @@ Status Daemon::State::Open() {
   if (options.source && models.empty())
     MURMURATE_RETURN_IF_ERROR(MakeModel("default", options.source->spaces()).status());
   MURMURATE_RETURN_IF_ERROR(MakeStreams());
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    if (models[i]->feeding) models[i]->feeding->Start();
-    if (models[i]->streaming) models[i]->streaming->Start(static_cast<int>(i));
-  }
+  for (std::size_t i = 0; i < models.size(); ++i) models[i]->source->Start(static_cast<int>(i));
   // From here on this thread makes no models; a HELLO that came earlier waits.
   make_loop = std::make_unique<Loop>(
       "mmr-make", [this] { ingest->MakeModels(60'000); }, [this] { ingest->StopMaking(); });

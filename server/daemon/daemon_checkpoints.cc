@@ -9,10 +9,8 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
   auto state =
       std::make_shared<SavedState>(model->gate.shut() ? SavedState{} : model->spare.Take());
   if (!model->gate.shut()) {
-    model->learning.front()->learner().Save(state.get());
-    ingest->Save(model->name, model->turns->batches(), StateWriter(state.get(), "session"));
-    if (model->feeding) model->feeding->Save(StateWriter(state.get(), "data"));
-    if (model->streaming) model->streaming->Save(StateWriter(state.get(), "stream"));
+    model->learning.front()->Save(state.get());
+    model->source->Save(model->turns->batches(), state.get());
     live->Save(StateWriter(state.get(), "settings"));
     live->SaveRates(model->name, StateWriter(state.get(), "rates"));
   }
@@ -24,11 +22,11 @@ void Daemon::State::PostCheckpoint(LiveModel* model) {
   });
 }
 
-/// Posts a checkpoint, when one is due, of a stream that has taken messages while no batch was
-/// learned. A stream has one learning thread, on which this is called between two batches, so that
-/// the weights are those of this moment.
+/// Posts a checkpoint, when one is due, of a source that has received something to keep while no
+/// batch was learned. Such a source has one learning thread, on which this is called between two
+/// batches, so that the weights are those of this moment.
 void Daemon::State::PostUnlearned(LiveModel* model) {
-  if (!model->streaming || !model->streaming->unsaved()) return;
+  if (!model->source->unsaved()) return;
   model->gate.Pass([&] {
     if (model->checkpoints.Due(model->steps.learned, MonotonicNs())) PostCheckpoint(model);
   });
@@ -44,9 +42,7 @@ void Daemon::State::TakeBack(const std::string& folder, bool written, Checkpoint
         model = one.get();
   }
   if (model == nullptr) return;
-  if (written) ingest->Commit(model->name, StateReader(checkpoint->state, "session"));
-  if (written && model->streaming)
-    model->streaming->Commit(StateReader(checkpoint->state, "stream"));
+  if (written) model->source->Commit(checkpoint->state);
   model->spare.Give(std::move(checkpoint->state));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/config/batch_fit.h"
+#include "server/daemon/actor_source.h"
 #include "server/daemon/daemon_state.h"
 #include "server/ingest/offered_model.h"
 #include "server/parameters/collective_store.h"
@@ -21,9 +22,6 @@ SavedState StateOf(const Learner& learner) {
 
 }  // namespace
 
-constexpr std::chrono::milliseconds kLookForUnlearned(100);  ///< which a checkpoint may be due for
-constexpr std::chrono::milliseconds kLongestWait(10'000);    ///< for a batch, which ends it
-
 std::atomic<bool> Daemon::State::thread_left{false};
 
 Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces& spaces) {
@@ -36,22 +34,25 @@ Result<OfferedModel> Daemon::State::Offer(const std::string& name, const Spaces&
                          " and takes no experience; connect to a learner without [data]");
 }
 
-Status Daemon::State::AddFiles(LiveModel* model, const ModelSettings& settings,
-                               const SavedState* resumed) {
+Status Daemon::State::AddSource(LiveModel* model, const ModelSettings& settings,
+                                const SavedState* resumed) {
   if (const StreamSettings* stream = config.StreamOf(model->name))
     return AddStream(model, *stream, resumed);
   if (options.source) {
     MURMURATE_RETURN_IF_ERROR(
         options.source->PrepareFor(settings.spec, settings.algorithm.trajectory_length));
     for (const std::string& note : options.source->Notes()) log(LogLevel::kInfo, note);
-    model->feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
-                                               config.run(), [this](Status status) {
-                                                 if (status.ok())
-                                                   return signals->Request(RunEnd::kStepsReached);
-                                                 signals->RequestFailure(std::move(status));
-                                               });
-    return resumed ? model->feeding->Load(StateReader(*resumed, "data")) : Status();
+    auto feeding = std::make_unique<Feeding>(model->channel, options.source, config.data(),
+                                             config.run(), [this](Status status) {
+                                               if (status.ok())
+                                                 return signals->Request(RunEnd::kStepsReached);
+                                               signals->RequestFailure(std::move(status));
+                                             });
+    if (resumed) MURMURATE_RETURN_IF_ERROR(feeding->Load(*resumed));
+    model->source = std::move(feeding);
+    return {};
   }
+  model->source = std::make_unique<ActorSource>(ingest.get(), model->name);
   if (config.recording().folder.empty()) return {};
   auto recording = Recording::Start(config.recording(), model->name,
                                     static_cast<int>(models.size()), *model->channel, log);
@@ -112,8 +113,8 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   auto segment = publishing->AddModel(name, settings.spec, config.server().shm == "on");
   if (!segment.ok()) return segment.status();
   OfferedModel offered{settings, model->channel, *segment};
-  MURMURATE_RETURN_IF_ERROR(AddFiles(model.get(), settings, resumed));
-  model->channel->fed = model->fed();
+  MURMURATE_RETURN_IF_ERROR(AddSource(model.get(), settings, resumed));
+  model->channel->fed = !model->source->from_actors();
   if (model->recording) offered.record = model->recording->taker();
   offered.batches_ahead += threads - 1;
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
@@ -122,14 +123,14 @@ Result<OfferedModel> Daemon::State::TakeModel(const std::string& name,
   if (models.empty()) offered.lockstep_steps = config.run().most_steps();
   operate->PostModel(name);
   model->spare.Give(StateOf(*learner));  // the first checkpoint's memory, before anybody learns
-  StartLearning(model.get(), std::move(learner));
+  MURMURATE_RETURN_IF_ERROR(StartLearning(model.get(), std::move(learner), resumed));
   models.push_back(std::move(model));
   return offered;
 }
 
 /// Null: this learner has no such game.
 std::unique_ptr<Evaluating> Daemon::State::MakeEvaluating(const LiveModel& model) {
-  if (model.streaming) return nullptr;
+  if (!model.source->of_a_game()) return nullptr;
   return Evaluating::Make(
       config, model.name, model.channel->spec,
       [this] {
@@ -180,7 +181,7 @@ Status Daemon::State::ResumeModel(const ResumedModel& resumed) {
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models.back();
   model.checkpoints.StartAt(weights.steps);
-  if (!model.fed())
+  if (model.source->from_actors())
     MURMURATE_RETURN_IF_ERROR(
         ingest->AddModel(resumed.name, *offered, StateReader(state, "session")));
   MURMURATE_RETURN_IF_ERROR(live->LoadRates(resumed.name, StateReader(state, "rates")));
@@ -230,9 +231,8 @@ std::unique_ptr<ParameterStore> Daemon::State::MakeStore(const std::string& name
 }
 
 void Daemon::State::Report(LiveModel* model, const LearnReport& report) {
-  if (model->feeding) model->feeding->OnTrained();
-  if (model->streaming) model->streaming->OnTrained();
-  if (model->fed()) model->steps = model->channel->steps();
+  model->source->OnTrained();
+  if (model->channel->fed) model->steps = model->channel->steps();
   TrainingUpdate update = ToUpdate(model->name, *model->channel, report, model->steps);
   update.metrics.Set(kVersion, static_cast<double>(model->newest->version));  // perhaps another's
   if (model->checkpoints.Due(update.steps.learned, update.at_ns)) model->checkpoint_due = true;
@@ -247,7 +247,7 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
       model->newest = snapshot;
       publishing->Post(model->name, snapshot);
       publishing->Wake();
-      if (model->streaming) model->streaming->TakeWeights(snapshot);
+      model->source->OnSnapshot(snapshot);
       if (model->evaluating) model->evaluating->Offer(std::move(snapshot), model->steps);
     });
   };
@@ -256,7 +256,7 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
   };
   callbacks.on_learned = [this, model](const LearnReport& report, StepCount steps) {
     model->gate.Pass([&] {
-      if (!model->fed()) model->steps.RaiseTo(steps);
+      if (!model->channel->fed) model->steps.RaiseTo(steps);
       const auto settings = live->Learned(model->name, report.episodes, model->steps.learned);
       if (!settings.empty()) operate->PostReports(model->name, settings, false);
     });
@@ -275,7 +275,8 @@ LearnCallbacks Daemon::State::CallbacksOf(LiveModel* model) {
   return callbacks;
 }
 
-void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner) {
+Status Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> learner,
+                                    const SavedState* resumed) {
   const std::uint64_t seed = DeriveSeed(config.run().seed, models.size());
   const Learner& first = *learner;
   const auto add = [&](std::unique_ptr<Learner> one) {
@@ -286,6 +287,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
   for (int i = 1; i < model->channel->learners; ++i)  // after a resume the order is a new one
     add(first.SharedReplica(
         DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
+  if (resumed) MURMURATE_RETURN_IF_ERROR(model->learning.front()->LoadStore(*resumed));
   live->AddModel(
       model->name, first.rates(), [model] { return model->channel->steps().learned; },
       [model](const Rates& rates) {
@@ -293,6 +295,7 @@ void Daemon::State::StartLearning(LiveModel* model, std::unique_ptr<Learner> lea
       });
   model->learning.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
   StartThreads(model);
+  return {};
 }
 
 void Daemon::State::StartThreads(LiveModel* model) {
@@ -303,8 +306,7 @@ void Daemon::State::StartThreads(LiveModel* model) {
         i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
         [this, model, learning] {
           ++model->busy;
-          if (!learning->PollOnce(model->streaming ? kLookForUnlearned : kLongestWait))
-            PostUnlearned(model);
+          if (!learning->PollOnce(model->source->longest_wait())) PostUnlearned(model);
           --model->busy;
         },
         [model] { model->channel->ready.Close(); }));
@@ -313,8 +315,7 @@ void Daemon::State::StartThreads(LiveModel* model) {
 
 void Daemon::State::AskLearningToEnd() {
   for (const auto& model : models) {
-    if (model->feeding) model->feeding->Stop();
-    if (model->streaming) model->streaming->Stop();
+    model->source->Stop();
     for (const auto& loop : model->loops) loop->RequestStop();
     for (const auto& learning : model->learning) learning->Interrupt();
     model->turns->End(*model->channel);  // only batches in training are waited for

@@ -12,6 +12,7 @@
 #include "server/config/model_settings.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/evaluating.h"
+#include "server/daemon/experience_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/gate.h"
 #include "server/daemon/live_numbers.h"
@@ -24,7 +25,6 @@
 #include "server/operate/operate_settings.h"
 #include "server/operate/spare_state.h"
 #include "server/stream/config_stream.h"
-#include "server/stream/streaming.h"
 #include "shared/core/clock.h"
 #include "shared/core/loop.h"
 #include "shared/core/random.h"
@@ -36,9 +36,6 @@ namespace murmurate {
 struct LiveModel {
   explicit LiveModel(const CheckpointSettings& settings)
       : checkpoints(settings.every_steps, settings.every_s, MonotonicNs()) {}
-
-  /// Its batches come from nobody's actors, and their steps count when they are trained on.
-  bool fed() const { return feeding || streaming; }
 
   std::string name;
   std::shared_ptr<ExperienceChannel> channel;
@@ -54,9 +51,8 @@ struct LiveModel {
   CheckpointTimes checkpoints;
   bool checkpoint_due = false;
   SpareState spare;
-  std::unique_ptr<Feeding> feeding;      ///< of a run that learns from files; starts last of all
-  std::unique_ptr<Streaming> streaming;  ///< of a stream's model; starts last of all, too
-  std::unique_ptr<Recording> recording;  ///< of one that keeps what actors send
+  std::unique_ptr<ExperienceSource> source;  ///< starts last of all
+  std::unique_ptr<Recording> recording;      ///< of one that keeps what actors send
   std::vector<std::unique_ptr<Loop>> loops;  ///< last: their threads use all of the above
 };
 
@@ -80,7 +76,7 @@ struct Daemon::State {
   Status MakeStreams();
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
   std::vector<Reading> Streams();
-  Status AddFiles(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
+  Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Result<OfferedModel> TakeModel(const std::string& name, const ModelSettings& settings,
                                  std::unique_ptr<Learner> learner, StepCount steps,
                                  const SavedState* resumed = nullptr);
@@ -90,7 +86,8 @@ struct Daemon::State {
   Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
                                                const ModelSettings& settings);
   std::unique_ptr<ParameterStore> MakeStore(const std::string& name, const ModelSettings& settings);
-  void StartLearning(LiveModel* model, std::unique_ptr<Learner> learner);
+  Status StartLearning(LiveModel* model, std::unique_ptr<Learner> learner,
+                       const SavedState* resumed);
   void Report(LiveModel* model, const LearnReport& report);
   LearnCallbacks CallbacksOf(LiveModel* model);
   void StartThreads(LiveModel* model);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/daemon/daemon_state.h"
+#include "server/daemon/stream_source.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -23,15 +24,17 @@ Status Daemon::State::AddStream(LiveModel* model, const StreamSettings& stream,
       },
       log);
   if (!streaming.ok()) return streaming.status();
-  model->streaming = *std::move(streaming);
-  return resumed ? model->streaming->Load(StateReader(*resumed, "stream")) : Status();
+  auto source = std::make_unique<StreamSource>(*std::move(streaming));
+  if (resumed) MURMURATE_RETURN_IF_ERROR(source->Load(*resumed));
+  model->source = std::move(source);
+  return {};
 }
 
 std::vector<Reading> Daemon::State::Streams() {
   std::lock_guard lock(models_mutex);
   std::vector<Reading> streams;
   for (const auto& model : models)
-    if (model->streaming) streams.push_back(model->streaming->Metrics());
+    if (auto metrics = model->source->Metrics()) streams.push_back(*std::move(metrics));
   return streams;
 }
 

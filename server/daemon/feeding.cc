@@ -18,7 +18,7 @@ Feeding::Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<Dat
             std::move(on_end)),
       threads_(settings.threads) {}
 
-void Feeding::Start() {
+void Feeding::Start(int /*number*/) {
   for (int i = 1; i <= threads_; ++i) {
     loops_.push_back(std::make_unique<Loop>(
         i == 1 ? "mmr-data" : "mmr-data." + std::to_string(i),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/config/config.h"
+#include "server/daemon/experience_source.h"
 #include "server/data/data_feed.h"
 #include "server/data/recorder.h"
 #include "server/data/training_data.h"
@@ -16,19 +17,21 @@
 namespace murmurate {
 
 /// mmr-data, .2, ...: the batches of a channel filled from files instead of actors.
-class Feeding {
+class Feeding : public ExperienceSource {
  public:
   /// `source` is prepared for the channel's model. `on_end` as DataFeed calls it.
   Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<DataSource> source,
           const DataSettings& settings, const RunSettings& run, std::function<void(Status)> on_end);
 
-  /// As DataFeed has them.
-  void Save(const StateWriter& writer) const { feed_.Save(writer); }
-  Status Load(const StateReader& reader) { return feed_.Load(reader); }
+  /// As DataFeed has it.
+  Status Load(const SavedState& state) { return feed_.Load(StateReader(state, "data")); }
 
-  void Start();
-  void OnTrained() { feed_.OnTrained(); }  ///< the learning thread, after each batch
-  void Stop() { loops_.clear(); }          ///< joins the threads
+  void Start(int number) override;
+  void Stop() override { loops_.clear(); }
+  void OnTrained() override { feed_.OnTrained(); }
+  void Save(std::uint64_t /*batches*/, SavedState* state) const override {
+    feed_.Save(StateWriter(state, "data"));
+  }
 
  private:
   DataFeed feed_;

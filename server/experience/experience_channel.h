@@ -41,10 +41,10 @@ struct ExperienceChannel {
   BoundedQueue<std::unique_ptr<TrainingBatch>> ready{static_cast<std::size_t>(batches)},
       empty{static_cast<std::size_t>(batches)};
 
-  /// Written by a learning thread, which then wakes ingest: trajectories taken out of the pool of
-  /// outstanding ones (when their batch has been trained on), and the newest published version.
-  std::atomic<std::uint64_t> trajectories_done{0}, version{0};
-  /// Written by LearnLoop before trajectories_done: rows that weighed in finished batches. A model
+  /// Written by a learning thread, which then wakes ingest: trajectories that the players have back
+  /// (ExperienceStore::credit, of all loops together), and the newest published version.
+  std::atomic<std::uint64_t> credit{0}, version{0};
+  /// Written by LearnLoop before credit: rows that weighed in finished batches. A model
   /// that goes on begins with its checkpoint's number. Where the channel is `fed`: not written.
   std::atomic<std::uint64_t> learned_steps{0};
   /// Written by ingest, for reports: steps taken by actors by their own count, those of them never

@@ -31,9 +31,9 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
   for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
     Assembly& assembly = *assemblies[model];
     // guard: IngestThreads.LockstepCreditNamesTheVersionTrainedOnTheBatchBefore (with 100 us
-    //   between the two loads): `trajectories_done` is read before `version`, so credit names the
+    //   between the two loads): `credit` is read before `version`, so credit names the
     //   version trained on that batch
-    const std::uint64_t done = assembly.channel().trajectories_done.load(std::memory_order_acquire);
+    const std::uint64_t done = assembly.channel().credit.load(std::memory_order_acquire);
     const std::uint64_t version = assembly.channel().version.load(std::memory_order_acquire);
     if (done != assembly.done_seen) {
       session.SetLearned(model, assembly.channel().learned_steps.load(std::memory_order_acquire));

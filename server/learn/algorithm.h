@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/experience/experience_store.h"
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/batch_plan.h"
@@ -120,6 +121,12 @@ struct AlgorithmKind {
       [](const AlgorithmSettings&, std::uint64_t) { return ActSettings{}; };
   std::unique_ptr<Algorithm> (*make)(const ModelSpec& spec,
                                      const AlgorithmSettings& settings) = nullptr;
+  /// The experience that it needs: what becomes of batches as they are assembled.
+  std::unique_ptr<ExperienceStore> (*make_store)(const AlgorithmSettings& settings,
+                                                 const TrajectoryLayout& layout) =
+      [](const AlgorithmSettings&, const TrajectoryLayout&) -> std::unique_ptr<ExperienceStore> {
+    return std::make_unique<OnPolicyStore>();
+  };
 };
 
 }  // namespace murmurate

@@ -3,14 +3,20 @@
 #include <utility>
 
 namespace murmurate {
+namespace {
+
+constexpr char kStoreSection[] = "experience";
+
+}  // namespace
 
 LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
                      LearnCallbacks callbacks, std::function<std::int64_t()> now_ns,
-                     std::shared_ptr<LearnTurns> turns)
+                     std::shared_ptr<LearnTurns> turns, std::unique_ptr<ExperienceStore> store)
     : channel_(std::move(channel)),
       learner_(std::move(learner)),
       callbacks_(std::move(callbacks)),
       turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
+      store_(store ? std::move(store) : learner_->MakeStore(channel_->layout)),
       now_ns_(std::move(now_ns)) {}
 
 /// The number first: no actor may play under a version that ingest does not know.
@@ -22,6 +28,15 @@ void LearnLoop::Publish() {
                                                   std::memory_order_relaxed)) {
   }
   if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->MakeSnapshot());
+}
+
+void LearnLoop::Save(SavedState* state) const {
+  learner_->Save(state);
+  store_->Save(StateWriter(state, kStoreSection));
+}
+
+Status LearnLoop::LoadStore(const SavedState& state) {
+  return store_->Load(StateReader(state, kStoreSection));
 }
 
 void LearnLoop::PostRates(const Rates& rates) {
@@ -56,6 +71,17 @@ bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   return true;
 }
 
+/// True when it learned from a batch.
+bool LearnLoop::LearnAll(bool held_out) {
+  bool any = false;
+  while (TrainingBatch* batch = store_->Next()) {
+    const bool learned = Learn(*batch, held_out);
+    store_->Learned(learned, learner_->row_answers());
+    any |= learned;
+  }
+  return any;
+}
+
 bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   if (channel_->version.load(std::memory_order_relaxed) == 0) {
     Publish();
@@ -65,12 +91,12 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   auto batch = turns_->Next(*channel_, timeout);
   channel_->learner_waited_ns.fetch_add(now_ns_() - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
-  const std::uint64_t trajectories = batch->trajectories.size();
   const bool held_out = batch->samples == TrainingBatch::Samples::kHeldOut;
-  const bool learned = Learn(*batch, held_out);
-  batch->Clear();
-  (void)channel_->empty.TryPush(std::move(batch));
-  if (learned) channel_->trajectories_done.fetch_add(trajectories, std::memory_order_release);
+  const std::uint64_t credit = store_->credit();
+  store_->Insert(std::move(batch));
+  const bool learned = LearnAll(held_out);
+  while (auto released = store_->Release()) (void)channel_->empty.TryPush(std::move(released));
+  channel_->credit.fetch_add(store_->credit() - credit, std::memory_order_release);
   turns_->Done(held_out);
   if (learned && callbacks_.wake_ingest) callbacks_.wake_ingest();
   return learned;

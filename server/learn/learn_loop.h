@@ -1,4 +1,5 @@
-// LearnLoop: what mmr-learn repeats: take a full batch, learn, hand out a Snapshot and a report.
+// LearnLoop: what mmr-learn repeats: insert an assembled batch into the store, learn from what the
+// store gives, hand out a Snapshot and a report for each batch.
 //
 // A model of several learning threads has a loop for each, with learners that share their
 // parameters (Learner::SharedReplica), one channel and one LearnTurns. Their callbacks then come from
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include "server/experience/experience_channel.h"
+#include "server/experience/experience_store.h"
 #include "server/learn/learn_turns.h"
 #include "server/learn/learner.h"
 #include "shared/core/clock.h"
@@ -31,22 +33,29 @@ struct LearnCallbacks {
   /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
   /// many of the channel are trained on. This one has not been counted as done yet.
   std::function<void(const Learner&, std::uint64_t batches)> at_border;
-  std::function<void()> wake_ingest;  ///< channel's trajectories_done or version changed
+  std::function<void()> wake_ingest;  ///< channel's credit or version changed
 };
 
 class LearnLoop {
  public:
-  /// `turns`: those of the other loops of this channel; null: there are none.
+  /// `turns`: those of the other loops of this channel; null: there are none. `store`: null: what the
+  /// learner's algorithm needs.
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
             LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs,
-            std::shared_ptr<LearnTurns> turns = nullptr);
+            std::shared_ptr<LearnTurns> turns = nullptr,
+            std::unique_ptr<ExperienceStore> store = nullptr);
 
-  /// Waits up to `timeout` for a batch and trains on it; the first call hands out the initial
-  /// weights before it waits. The order per batch: learn, count its rows, count the new version,
-  /// hand out its snapshot, report, at_border, give the batch back (cleared), count it done, wake
-  /// ingest. Schedules are where the rows of earlier batches have brought them. True when it
-  /// trained.
+  /// Waits up to `timeout` for an assembled batch and learns from all that the store then gives; the
+  /// first call hands out the initial weights before it waits. The order per batch: learn, count its
+  /// rows, count the new version, hand out its snapshot, report, at_border; and then: give back what
+  /// the store releases, publish its credit, wake ingest. Schedules are where the rows of earlier
+  /// batches have brought them. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
+
+  /// Between batches (also of the loops beside it): what learner and store need to go on.
+  void Save(SavedState* state) const;
+  /// Before the first batch; the learner is loaded by itself.
+  Status LoadStore(const SavedState& state);
 
   /// Any thread: the learner's rates from the next batch on.
   void PostRates(const Rates& rates);
@@ -58,11 +67,13 @@ class LearnLoop {
   void Publish();
   void ApplyPostedRates();
   bool Learn(TrainingBatch& batch, bool held_out);
+  bool LearnAll(bool held_out);
 
   std::shared_ptr<ExperienceChannel> channel_;
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
   const std::shared_ptr<LearnTurns> turns_;
+  const std::unique_ptr<ExperienceStore> store_;
   const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not applied yet

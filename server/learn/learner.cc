@@ -64,6 +64,7 @@ struct Learner::State {
   BatchPlanner planner;
   const std::unique_ptr<BatchTrainer> trainer;
   std::uint64_t version = 1, learned_steps = 0;
+  std::span<const float> row_answers = {};  ///< of the trainer
 };
 
 void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
@@ -153,6 +154,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps));
   const BatchSums sums = state_->trainer->Finish();
   state_->planner.Began(sums.begun);
+  state_->row_answers = sums.row_answers;
   state_->Report(batch, sums, &report);
   state_->version = sums.version;
   return report;
@@ -169,6 +171,11 @@ std::shared_ptr<const Snapshot> Learner::MakeSnapshot() const {
 
 void Learner::SetRates(const Rates& rates) { state_->rates = rates; }
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
+std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout) const {
+  return state_->settings.kind->make_store(state_->settings, layout);
+}
+
+std::span<const float> Learner::row_answers() const { return state_->row_answers; }
 const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "server/experience/experience_store.h"
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/learn_report.h"
@@ -54,6 +55,12 @@ class Learner {
   /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
   /// version. `learned_steps`: where the schedules are. A batch that is held out is only scored.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
+
+  /// What its algorithm needs between assembled batches and Learn.
+  std::unique_ptr<ExperienceStore> MakeStore(const TrajectoryLayout& layout) const;
+  /// Beside the rows of the last batch, what its algorithm found of each (Algorithm::row_answers);
+  /// valid until the next Learn.
+  std::span<const float> row_answers() const;
 
   /// From the next batch on.
   void SetRates(const Rates& rates);

@@ -252,7 +252,7 @@ class Stage {
     return batch ? std::move(*batch) : nullptr;
   }
   void GiveBack(std::unique_ptr<TrainingBatch> batch, const std::string& model = "default") {
-    channel(model).trajectories_done += batch->trajectories.size();
+    channel(model).credit += batch->trajectories.size();
     channel(model).version += 1;
     EXPECT_TRUE(channel(model).empty.TryPush(std::move(batch)));
     ingest->Wake();

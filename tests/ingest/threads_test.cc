@@ -27,7 +27,7 @@ class LearningThread {
             const std::size_t count = (*batch)->trajectories.size();
             channel.version += 1;
             (void)channel.empty.TryPush(std::move(*batch));
-            channel.trajectories_done += count;
+            channel.credit += count;
             stage.ingest->Wake();
           }
         }) {}

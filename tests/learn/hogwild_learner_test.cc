@@ -167,7 +167,7 @@ TEST_P(HogwildLoops, EveryBatchIsTrainedOnOnceAndBordersFindTheModelAtRest) {
     ASSERT_TRUE(channel_->ready.TryPush(std::move(*batch)));
   }
   for (std::thread& thread : threads_) thread.join();
-  EXPECT_EQ(channel_->trajectories_done.load(), 4 * kBatches);
+  EXPECT_EQ(channel_->credit.load(), 4 * kBatches);
   EXPECT_EQ(channel_->version.load(), kBatches + 1);
   EXPECT_EQ(wrong_, 0u);
   EXPECT_GT(borders_, 0u);

@@ -21,7 +21,7 @@ class LearnLoopTest : public testing::Test {
     };
     callbacks.wake_ingest = [this] {
       events_.push_back("wake " + std::to_string(channel_->version.load()) + " " +
-                        std::to_string(channel_->trajectories_done.load()) + " " +
+                        std::to_string(channel_->credit.load()) + " " +
                         std::to_string(channel_->empty.size()));
     };
     callbacks.on_learned = [this](const LearnReport&, StepCount steps) { steps_ = steps; };
@@ -73,7 +73,7 @@ TEST_F(LearnLoopTest, BatchesComeBackEmptyAndGoRound) {
     EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
     EXPECT_EQ(report_.trained_steps, 32u);
   }
-  EXPECT_EQ(channel_->trajectories_done.load(), 20u);
+  EXPECT_EQ(channel_->credit.load(), 20u);
   ASSERT_EQ(channel_->empty.size(), 3u);
   for (int i = 0; i < 3; ++i) {
     const auto batch = *channel_->empty.TryPop();
@@ -159,6 +159,81 @@ TEST(Rates, SavedOnesComeBackAndOthersAreRefused) {
   EXPECT_TRUE(read.entropy == rates.entropy);
   state.doubles["rates.clip"][3] = 9;  // no such shape
   EXPECT_FALSE(read.Load(StateReader(state, "rates")).ok());
+}
+
+/// Learns from each assembled batch twice, and gives credit back on insertion.
+class TwiceStore : public OnPolicyStore {
+ public:
+  explicit TwiceStore(std::vector<std::string>* events) : events_(events) {}
+  void Insert(std::unique_ptr<TrainingBatch> batch) override {
+    inserted_ += batch->trajectories.size();
+    left_ = 2;
+    held_ = std::move(batch);
+  }
+  TrainingBatch* Next() override { return left_ > 0 ? held_.get() : nullptr; }
+  void Learned(bool learned, std::span<const float> row_answers) override {
+    events_->push_back("learned " + std::to_string(learned) + " " +
+                       std::to_string(row_answers.size()));
+    --left_;
+  }
+  std::unique_ptr<TrainingBatch> Release() override {
+    if (held_) held_->Clear();
+    return std::move(held_);
+  }
+  std::uint64_t credit() const override { return inserted_; }
+  void Save(const StateWriter& writer) const override { writer.Words("inserted", {&inserted_, 1}); }
+  Status Load(const StateReader& reader) override {
+    return reader.Words("inserted", {&inserted_, 1});
+  }
+
+ private:
+  std::vector<std::string>* const events_;
+  std::unique_ptr<TrainingBatch> held_;
+  int left_ = 0;
+  std::uint64_t inserted_ = 0;
+};
+
+TEST_F(LearnLoopTest, AStoreSaysWhatIsLearnedFromAndWhatMayBePlayed) {
+  std::vector<std::string> told;
+  LearnLoop loop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), {},
+                 MonotonicNs, nullptr, std::make_unique<TwiceStore>(&told));
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(told, (std::vector<std::string>{"learned 1 0", "learned 1 0"}));
+  EXPECT_EQ(channel_->version.load(), 3u) << "a version a batch that was learned from";
+  EXPECT_EQ(channel_->credit.load(), 4u) << "of one that was assembled";
+  EXPECT_EQ(channel_->empty.size(), 3u);
+
+  SavedState state;
+  loop.Save(&state);
+  LearnLoop again(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), {},
+                  MonotonicNs, nullptr, std::make_unique<TwiceStore>(&told));
+  EXPECT_TRUE(again.LoadStore(state).ok());
+  EXPECT_FALSE(again.LoadStore({}).ok());
+}
+
+TEST(OnPolicyStoreTest, LearnsFromABatchOnceAndThenGivesItAndItsCreditBack) {
+  OnPolicyStore store;
+  EXPECT_EQ(store.Next(), nullptr);
+  EXPECT_EQ(store.Release(), nullptr);
+  const auto insert = [&] {
+    auto batch = std::make_unique<TrainingBatch>(FullBatch(4, 1, 1, 1));
+    store.Insert(std::move(batch));
+  };
+  insert();
+  ASSERT_NE(store.Next(), nullptr);
+  EXPECT_EQ(store.Release(), nullptr) << "it has not been learned from";
+  EXPECT_EQ(store.credit(), 0u);
+  store.Learned(true, {});
+  EXPECT_EQ(store.Next(), nullptr);
+  EXPECT_EQ(store.credit(), 4u);
+  const auto released = store.Release();
+  ASSERT_NE(released, nullptr);
+  EXPECT_TRUE(released->trajectories.empty());
+  insert();
+  store.Learned(false, {});
+  EXPECT_EQ(store.credit(), 4u) << "what is left out was never inserted";
 }
 
 }  // namespace
