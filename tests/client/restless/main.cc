@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include "tests/client/restless/game.h"
 #include "tests/sanitized.h"
