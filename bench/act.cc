@@ -209,7 +209,7 @@ int Main() {
       const std::uint64_t acted = client->Stats().steps;
       Timings timings = TimeCalls(agent, acted, 60);
       const std::uint64_t dropped = client->Stats().trajectories_dropped;
-      PrintCalls(std::move(timings), learner.TakeHandOvers());
+      PrintCalls(std::move(timings), learner.PopHandOvers());
       if (dropped > 0)
         std::printf("trajectories dropped: %llu\n", static_cast<unsigned long long>(dropped));
     }

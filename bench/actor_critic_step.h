@@ -1,5 +1,5 @@
-// ActorCriticStep: one whole training step of an actor-critic (forward, policy loss, backward, clip,
-// Adam) on random rows, to be measured. Recurrent models see sequences of 32 steps.
+// ActorCriticStep: one whole training step of an actor-critic (forward, policy loss, backward,
+// clip, Adam) on random rows, to be measured. Recurrent models see sequences of 32 steps.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,10 @@ namespace {
 /// As the learning thread does it.
 double SecondsOfSave(const Learner& learner, SpareState* spare) {
   const auto begin = std::chrono::steady_clock::now();
-  SavedState state = spare->Take();
+  SavedState state = spare->Acquire();
   learner.Save(&state);
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
-  spare->Give(std::move(state));
+  spare->Release(std::move(state));
   return waited.count();
 }
 

@@ -78,11 +78,11 @@ std::string Address(const char* name) {
 }
 
 /// This thread, and all that it starts, on one core of those we may use.
-void StayOn(int place) {
+void StayOn(int slot) {
   cpu_set_t allowed, one;
   sched_getaffinity(0, sizeof allowed, &allowed);
   for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || place-- > 0) continue;
+    if (!CPU_ISSET(core, &allowed) || slot-- > 0) continue;
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     sched_setaffinity(0, sizeof one, &one);
@@ -325,7 +325,7 @@ class Rounds {
 
 struct Times {
   Rounds wall, cpu;
-  void Take(int calls, Ours* ours) {
+  void RunCalls(int calls, Ours* ours) {
     const double cpu_before = ours->ShardCpuSeconds();
     wall.Add(Round(calls, [&] { ours->Exchange(); }));
     cpu.Add((ours->ShardCpuSeconds() - cpu_before) / calls);
@@ -360,9 +360,9 @@ void Measure(const Size& size, int rounds) {
     Ours by_message(size, false), by_segment(size, true), by_kept(size, true, kKeepsAll);
     for (int round = part; round < std::min(rounds, part + 5); ++round) {
       raw_s.Add(Round(size.exchanges, [&] { raw.Exchange(); }));
-      messages.Take(size.exchanges, &by_message);
-      segment.Take(size.exchanges, &by_segment);
-      kept.Take(size.exchanges, &by_kept);
+      messages.RunCalls(size.exchanges, &by_message);
+      segment.RunCalls(size.exchanges, &by_segment);
+      kept.RunCalls(size.exchanges, &by_kept);
       copy_s.Add(Round(size.exchanges, [&] { passes.Copy(); }));
       step_s.Add(Round(size.exchanges, [&] { passes.Step(); }));
     }

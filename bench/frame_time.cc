@@ -281,7 +281,7 @@ void PlayTurn(const Plan& plan, LiveLearner& learner, bool on, Side* side) {
   std::vector<Started> games;
   for (int i = 0; i < plan.games; ++i) games.push_back(StartGame(plan, on));
   for (const Started& game : games) side->Add(game);
-  (void)learner.TakeHandOvers();
+  (void)learner.PopHandOvers();
 }
 
 /// A pair of turns; false when others took part.

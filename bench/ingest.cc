@@ -252,9 +252,10 @@ class Sender {
   }
 
   bool MaySend() const {
-    return session_.state() == wire::ClientSession::State::kLive && !session_.credit().empty() &&
-           (number_ + 1) * kLength <= session_.credit()[0].steps_total &&
-           (number_ + 1) * ring_.block_bytes <= session_.bytes_total();
+    return session_.state() == wire::ClientSession::State::kLive &&
+           !session_.totals().credit().empty() &&
+           (number_ + 1) * kLength <= session_.totals().credit()[0].steps_total &&
+           (number_ + 1) * ring_.block_bytes <= session_.totals().bytes();
   }
 
   bool Ship() {
@@ -310,7 +311,7 @@ double OurRate(const Ring& ring, const Shape& shape) {
   });
   stop = true;
   actor.join();
-  const Ingest::Report report = (*ingest)->TakeReport();
+  const Ingest::Report report = (*ingest)->CollectReport();
   for (const std::uint64_t refusals : report.refusals) {
     MURMURATE_CHECK(refusals == 0, "the bench's own messages were refused");
   }

@@ -11,7 +11,7 @@
 #include "bench/read_bandwidth.h"
 #include "server/compute/convolution_gradient.h"
 #include "server/compute/gemm.h"
-#include "server/compute/lstm_sequence.h"
+#include "server/compute/recurrent_sequence.h"
 #include "server/compute/vector_math.h"
 #include "shared/compute/packed_weight.h"
 #include "shared/core/aligned_floats.h"
@@ -164,10 +164,10 @@ class NatureCnn {
   }
 
   void DenseBackward() {
-    const DenseKernels& kernels = BestDenseKernels();
+    const DenseKernels& kernels = BestKernels<DenseKernels>();
     std::ranges::copy(d_units_, d_sums_.begin());
-    BestLayerKernels().apply(Epilogue::kReluGradient, d_sums_.size(), units_.data(),
-                             d_sums_.data());
+    BestKernels<LayerKernels>().apply(Epilogue::kReluGradient, d_sums_.size(), units_.data(),
+                                      d_sums_.data());
     std::ranges::fill(d_dense_, 0.0f);
     std::ranges::fill(d_dense_bias_, 0.0f);
     const ConvLayer& below = layers_.back();
@@ -254,18 +254,21 @@ class Lstm {
   static constexpr int kInputs = 64, kHidden = 128, kSteps = 20, kGates = 4 * kHidden;
 
   void Step() {
-    LstmStep({1, kInputs, kHidden, x_.data(), 0, packed_w_.data(), packed_u_.data(), true,
-              bias_.data(), state_.data(), output_.data(), scratch_.data()});
+    RecurrentStep(kLstmCell,
+                  {1, kInputs, kHidden, x_.data(), 0, packed_w_.data(), packed_u_.data(), true,
+                   bias_.data(), nullptr, state_.data(), output_.data(), scratch_.data()});
   }
   void Learn() {
     std::ranges::fill(dw_, 0.0f);
     std::ranges::fill(du_, 0.0f);
     std::ranges::fill(db_, 0.0f);
-    LstmForward({kSteps, 1, kInputs, kHidden, x_.data(), first_.data(), nullptr, w_.data(),
-                 u_.data(), bias_.data(), output_.data(), nullptr, kept_});
-    LstmBackward({kSteps, 1, kInputs, kHidden, x_.data(), first_.data(), w_.data(), u_.data(),
-                  kept_, d_output_.data(), nullptr, dx_.data(), dw_.data(), du_.data(), db_.data(),
-                  nullptr, scratch_.data()});
+    RecurrentForward(kLstmCell,
+                     {kSteps, 1, kInputs, kHidden, x_.data(), first_.data(), nullptr, w_.data(),
+                      u_.data(), bias_.data(), nullptr, output_.data(), nullptr, kept_});
+    RecurrentBackward(kLstmCell,
+                      {kSteps, 1, kInputs, kHidden, x_.data(), first_.data(), w_.data(), u_.data(),
+                       kept_, d_output_.data(), nullptr, dx_.data(), dw_.data(), du_.data(),
+                       db_.data(), nullptr, nullptr, scratch_.data()});
   }
   Lstm() {
     PackWeight(kInputs, kGates, w_.data(), packed_w_.data());
@@ -277,12 +280,13 @@ class Lstm {
   AlignedFloats x_ = Normals(kSteps * kInputs, 1), w_ = Normals(kInputs * kGates, 0.1f);
   AlignedFloats u_ = Normals(kHidden * kGates, 0.1f), bias_ = Normals(kGates, 0.1f);
   AlignedFloats packed_w_{w_.size()}, packed_u_{u_.size()}, state_{2 * kHidden};
-  AlignedFloats output_{kSteps * kHidden}, block_{LstmKeptFloats(kSteps, 1, kHidden)};
-  AlignedFloats scratch_{LstmBackwardScratchFloats(1, kInputs, kHidden)};
+  AlignedFloats output_{kSteps * kHidden},
+      block_{RecurrentKeptFloats(kLstmCell, kSteps, 1, kHidden)};
+  AlignedFloats scratch_{RecurrentBackwardScratchFloats(kLstmCell, 1, kInputs, kHidden)};
   AlignedFloats d_output_ = Normals(kSteps * kHidden, 1), dx_{x_.size()};
   AlignedFloats dw_{w_.size()}, du_{u_.size()}, db_{bias_.size()};
   std::vector<std::uint8_t> first_ = std::vector<std::uint8_t>(kSteps);
-  LstmKept kept_ = LstmKeptIn(kSteps, 1, kHidden, block_.data());
+  RecurrentKept kept_ = RecurrentKeptIn(kLstmCell, kSteps, 1, kHidden, block_.data());
 };
 
 void MeasureLstm() {

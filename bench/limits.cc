@@ -80,7 +80,7 @@ __attribute__((target("avx512f,fma"))) void FmaAvx512(long steps) {
 }  // namespace
 
 double MeasureFmaPeak() {
-  const DenseKernels& kernels = BestDenseKernels();
+  const DenseKernels& kernels = BestKernels<DenseKernels>();
   void (*loop)(long) = FmaPlain;
 #ifdef __x86_64__
   if (kernels.set == KernelSet::kAvx2) loop = FmaAvx2;

@@ -40,7 +40,7 @@ LiveLearner::LiveLearner(Options options) : options_(std::move(options)) {
 
 LiveLearner::~LiveLearner() { loop_.reset(); }
 
-std::vector<std::uint64_t> LiveLearner::TakeHandOvers() {
+std::vector<std::uint64_t> LiveLearner::PopHandOvers() {
   std::lock_guard lock(mutex_);
   return std::move(hand_overs_);
 }

@@ -34,7 +34,7 @@ class LiveLearner {
   /// Any thread: nothing new is published until it is called again. The first version always is.
   void Pause(bool pause) { paused_.store(pause); }
   /// Any thread: at which of its agent's steps each trajectory ended that came since the last call.
-  std::vector<std::uint64_t> TakeHandOvers();
+  std::vector<std::uint64_t> PopHandOvers();
   const AlignedFloats& parameters() const { return parameters_; }
 
  private:

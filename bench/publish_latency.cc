@@ -105,7 +105,7 @@ int RunActor(int fd, int index) {
   row.ready = true;
   while (!board->stop) {
     const std::uint32_t seen = word->load(std::memory_order_acquire);
-    if ((*subscriber)->TakeNewer(packing.stamp, &packing)) {
+    if ((*subscriber)->ReceiveNewer(packing.stamp, &packing)) {
       row.at_ns = MonotonicNs();
       row.version = packing.stamp.version;
     } else if (const std::uint32_t bare = board->bare.load(); bare != seen_bare) {

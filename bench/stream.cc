@@ -45,7 +45,7 @@ class Devices {
   Devices(const Broker& broker, const std::string& answers, int devices)
       : sent_ns_(static_cast<std::size_t>(devices)),
         sender_(Open(broker, "", {})),
-        hearer_(Open(broker, answers, [this](const MqttMessage& m) { Take(m); })) {
+        hearer_(Open(broker, answers, [this](const MqttMessage& m) { OnMessage(m); })) {
     DriveUntil(
         5, [this] { return sender_->up() && hearer_->up(); },
         [this] {
@@ -78,7 +78,7 @@ class Devices {
     events.on_state = [](bool, const std::string&) {};
     return *MqttLink::Open(std::move(settings), std::move(events));
   }
-  void Take(const MqttMessage& message) {
+  void OnMessage(const MqttMessage& message) {
     if (message.retained) return;
     const int device = std::atoi(std::string(message.topic.substr(8)).c_str());
     took_us.push_back(

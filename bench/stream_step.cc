@@ -50,7 +50,7 @@ void Measure(const char* name, int units, int window, int devices, int rounds) {
     if (pairs > 0) step.push_back(steps / pairs);
     const auto snapshot = run.learner.MakeSnapshot();
     const double at = Now();
-    run.forecaster.TakeWeights(*snapshot);
+    run.forecaster.ApplyWeights(*snapshot);
     pack.push_back(Now() - at);
   }
   const double forecast_us = Median(forecast), step_us = Median(step);

@@ -1,315 +1,222 @@
 #include "client/agent_core.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "client/game_action.h"
-#include "shared/core/clock.h"
-#include "shared/trajectory/finite.h"
+#include "client/misuse.h"
 
 namespace murmurate {
-namespace {
-
-constexpr int kStepsBetweenClocks = 16;
-
-}  // namespace
 
 AgentCore::AgentCore(std::shared_ptr<ClientModel> model, std::uint32_t number,
                      const Action& default_action, int rows)
-    : model_(std::move(model)),
-      number_(number),
-      rows_(rows),
-      numbers_(NumbersOfPlain(model_->observation)),
-      default_action_(
-          WordsOf(default_action.empty() ? Action(model_->spaces.action) : default_action)),
-      recorder_(model_.get(), &counts_),
-      random_(RandomIdentity()),
-      row_(model_->observation.row_bytes() / sizeof(float)),
-      mask_(static_cast<std::size_t>(model_->head.layout().mask_bytes())),
-      action_(static_cast<std::size_t>(model_->head.layout().words())),
-      game_(action_.size()),
-      drawn_action_(action_.size()) {
-  model_->pins->Add(&pin_);
-  BeginEpisode();
-}
+    : shared_(std::move(model), number, rows),
+      observation_(shared_),
+      action_(*shared_.model(), default_action),
+      episode_(shared_),
+      trajectory_(*shared_.model(), shared_.counts()),
+      policy_(*shared_.model()) {}
 
 AgentCore::~AgentCore() {
-  if (!closed()) Close();
+  if (!shared_.closed()) Close();
 }
 
 void AgentCore::Close() {
-  if (recorder_.open()) {
-    if (recorded_) recorder_.Settle(step_reward_);
-    if (recorder_.steps() == 0) {
-      recorder_.Drop();
-    } else {
-      recorder_.HandOverUnfinished(steps());
-    }
-  }
-  recorder_.HandOverNews(steps());
-  recorder_.Finish();
-  NoteOpen();
-  model_->pins->Remove(&pin_);
-  // guard: Client.AgentsThatCloseAreHandedOverAndLeaveTheSession,
-  //   Client.AgentsThatComeAndGoInHasteAreAllHeard (1 to 5 of 5): an agent reports that it is
-  //   closed after its last hand-over
-  closed_.store(true, std::memory_order_release);
-  model_->bell->roster_changed.store(true, std::memory_order_release);
-  model_->bell->wake.Set();
-}
-
-void AgentCore::Fit(std::unique_ptr<AgentGear> gear) {
-  std::lock_guard lock(gears_mutex_);
-  gears_.push_back(std::move(gear));
-  gear_.store(gears_.back().get(), std::memory_order_release);
-}
-
-void AgentCore::ChangeGear(AgentGear* gear) {
-  // Only another model makes an agent forget.
-  if (fitted_ != nullptr && fitted_->memory != gear->memory &&
-      fitted_->policies->spec() == gear->policies->spec()) {
-    std::swap(gear->memory, fitted_->memory);
-  }
-  fitted_ = gear;
-  head_ = &gear->shape->head;
-  recorder_.Attach(gear->ring.get());
-  NoteOpen();
-  if (gear->reseed) random_ = Random(gear->seed);
-  playing_ = recorded_ = drawn_ = false;
-  hold_ = {};
+  trajectory_.Close(episode_.step_reward(), shared_.steps());
+  policy_.Close();
+  shared_.Close();
 }
 
 bool AgentCore::Step() {
-  Settle();
+  FinishReward();
   do {
     if (!Ensure()) return false;
   } while (!Pin());
-  Remember();
-  if (hold_.buffer != nullptr) {
-    Run();
-    PolicySet::Unpin(&pin_);
+  policy_.Remember(observation_.row());
+  if (policy_.version() != nullptr) {
+    policy_.Run();
+    policy_.Unpin();
   }
   Choose();
   Record();
   return true;
 }
 
-void AgentCore::Settle() {
-  AgentGear* gear = gear_.load(std::memory_order_acquire);
-  if (gear != fitted_) [[unlikely]]
-    ChangeGear(gear);
-  NoteOpen();
-  if (recorder_.open()) {
-    if (recorded_) recorder_.Settle(step_reward_);
-    if (!sight_.good) {
+void AgentCore::FinishReward() {
+  AgentBuffers* const buffers = shared_.buffers();
+  if (buffers != policy_.fitted()) [[unlikely]]
+    SwitchBuffers(buffers);
+  trajectory_.NoteOpen();
+  if (trajectory_.open()) {
+    trajectory_.SetReward(episode_.step_reward());
+    if (!observation_.good()) {
       DropTrajectory();
-    } else if (recorder_.full() || (!acted_ && mode_ != next_mode_) || WeightsAppeared() ||
-               Aged()) {
+    } else if (trajectory_.full() || episode_.mode_changes() || policy_.WeightsAppeared() ||
+               trajectory_.Aged()) {
       Leave();
     }
   }
-  if (!acted_ && fitted_ != nullptr) fitted_->memory->Forget();
+  if (!episode_.acted() && policy_.fitted() != nullptr) policy_.fitted()->memory->Forget();
+}
+
+void AgentCore::SwitchBuffers(AgentBuffers* buffers) {
+  policy_.Attach(buffers);
+  action_.UseHead(buffers->shape->head);
+  trajectory_.Attach(buffers->ring.get());
+  if (buffers->reseed) action_.Reseed(buffers->seed);
 }
 
 /// Ends the open trajectory before the step that sees what the agent looks at.
 void AgentCore::Leave() {
-  if (recorder_.steps() == 0) return DropTrajectory();
-  playing_ = recorded_ = false;
-  recorder_.HandOver(sight_.row, steps());
-  NoteOpen();
+  if (trajectory_.recorder().steps() == 0) return DropTrajectory();
+  policy_.Stop();
+  trajectory_.HandOver(observation_.row(), shared_.steps());
 }
 
 void AgentCore::DropTrajectory() {
-  playing_ = recorded_ = false;
-  recorder_.Drop();
-  NoteOpen();
+  policy_.Stop();
+  trajectory_.Drop();
 }
 
-/// Wherever a trajectory was begun or has left, and at each step: the game may have gone on in
-/// another thread.
-void AgentCore::NoteOpen() {
-  if (model_->pace == Pace::kNever) return;
-  const std::thread::id now = recorder_.open() ? std::this_thread::get_id() : std::thread::id();
-  if (now == opened_in_) [[likely]]
-    return;
-  if (opened_in_ != std::thread::id()) model_->bell->open.Closed(opened_in_);
-  if (now != std::thread::id()) model_->bell->open.Opened(now);
-  opened_in_ = now;
-}
-
-bool AgentCore::WeightsAppeared() const {
-  return hold_.buffer == nullptr && fitted_->policies != nullptr && !fitted_->policies->empty();
-}
-
-bool AgentCore::Aged() {
-  if (model_->pace == Pace::kLockstep || --steps_until_clock_ > 0) return false;
-  steps_until_clock_ = kStepsBetweenClocks;
-  return MonotonicNs() - begun_ns_ >= model_->max_trajectory_ns.load(std::memory_order_relaxed);
-}
-
-/// Something to play with, open for recording if it is to be recorded. An evaluation episode stays
-/// with the version it began under while that lasts. False: the wait was limited.
+/// Something to play with, open for recording if it is to be recorded: the newest version is chosen
+/// (Pin pins it again for each step), and a block opened. An evaluation episode stays with the
+/// version it began under while that lasts. False: the wait was limited.
 bool AgentCore::Ensure() {
-  if (playing_ && recorder_.open()) [[likely]]
+  if (policy_.playing() && trajectory_.open()) [[likely]]
     return true;
-  if (playing_ && acted_ && mode_ != PlayMode::kTrain && hold_.buffer != nullptr) return true;
-  if (!acted_) mode_ = next_mode_;
+  if (policy_.playing() && episode_.acted() && episode_.mode() != PlayMode::kTrain &&
+      policy_.version() != nullptr) {
+    return true;
+  }
+  episode_.AdoptMode();
   bool record = false;
   if (!Wait(&record)) return false;
-  Begin(record);
+  const bool greedy = episode_.mode() != PlayMode::kTrain || shared_.model()->deterministic;
+  const VersionStamp stamp = policy_.ChooseNewest(greedy);
+  if (trajectory_.open()) {
+    trajectory_.recorder().Restamp(stamp);
+  } else if (record) {
+    trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
+  }
   return true;
-}
-
-bool AgentCore::WantsToRecord() const {
-  if (mode_ != PlayMode::kTrain || !sight_.good || !recorder_.attached()) return false;
-  return model_->without_policy != WithoutPolicy::kDefault || !fitted_->policies->empty();
 }
 
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. `record`: what
 /// follows is recorded.
 bool AgentCore::Wait(bool* record) {
-  return model_->WaitFor([&] {
-    AgentGear* gear = gear_.load(std::memory_order_acquire);
-    if (gear != fitted_) ChangeGear(gear);
-    *record = WantsToRecord();
+  const auto look = [&] {
+    AgentBuffers* const buffers = shared_.buffers();
+    if (buffers != policy_.fitted()) SwitchBuffers(buffers);
+    *record = episode_.mode() == PlayMode::kTrain && observation_.good() &&
+              trajectory_.WantsToRecord(policy_.fitted());
     if (MayBegin(*record)) return true;
-    if (!*record || !HoldsUpItsThread()) return false;
+    if (!*record || !trajectory_.HoldsUpItsThread(*policy_.fitted())) return false;
     *record = false;
     return true;
-  });
-}
-
-/// Credit is for one batch under one version (lock-step, staleness "block") and all of it is spent:
-/// the next comes when that batch is there, and part of it may be what another agent of this very
-/// thread has not finished. Which agents these are follows from play alone, not from time, so a
-/// run in lock-step repeats. Elsewhere a learner gives every agent of a client its credit.
-bool AgentCore::HoldsUpItsThread() const {
-  const bool rounds =
-      model_->pace == Pace::kLockstep || model_->at_version.load(std::memory_order_acquire) > 0;
-  if (!rounds || !model_->live.load(std::memory_order_acquire)) return false;
-  if (fitted_->policies->empty() && model_->without_policy == WithoutPolicy::kWait) return false;
-  return !model_->HasCredit(fitted_->ring->layout().length) &&
-         model_->bell->open.AnyOf(std::this_thread::get_id());
+  };
+  ClientModel& model = *shared_.model();
+  return model.wait.Until(look, model.wakeup->max_wait_ns);
 }
 
 bool AgentCore::MayBegin(bool record) {
-  const bool closed = model_->bell->nobody_hears();
-  const bool weights = fitted_ != nullptr && fitted_->policies && !fitted_->policies->empty();
-  if (model_->without_policy == WithoutPolicy::kWait && !weights && !closed &&
-      !model_->given_up.load(std::memory_order_acquire)) {
-    return false;
-  }
-  if (!record || recorder_.open()) return true;
-  bool live = model_->live.load(std::memory_order_acquire);
-  if (!live && !closed) {
-    if (model_->comes_back()) return false;
-    live = model_->live.load(std::memory_order_acquire);  // it may have come back just now
-  }
-  if (model_->pace == Pace::kNever || closed || !live) {
-    model_->started.fetch_add(1, std::memory_order_acq_rel);
-    return true;
-  }
-  const std::uint64_t newest = std::max(fitted_->policies->version(), model_->unplayable());
-  if (newest < model_->at_version.load(std::memory_order_acquire)) return false;
-  // guard: ClientOverBothPaths.WhatArrivesIsExactlyWhatWasPlayed: under a pace that waits, an agent
-  //   waits for a free block
-  // With every block on its way, the sender is behind: wait for it rather than drop.
-  const int length = fitted_->ring->layout().length;
-  if (!model_->HasCredit(length) || !recorder_.TakeInHand() || !model_->Reserve(length)) {
-    return false;
-  }
-  // The credit may be of a later version, or what a session that has just ended gave back.
-  if (newest >= model_->at_version.load(std::memory_order_acquire) &&
-      model_->live.load(std::memory_order_acquire))
-    return true;
-  model_->started.fetch_sub(1, std::memory_order_acq_rel);
-  return false;
-}
-
-/// Chooses the newest version (Pin pins it again for each step) and opens a block.
-void AgentCore::Begin(bool record) {
-  hold_ = {};
-  settings_ = {};
-  VersionStamp stamp;
-  if (fitted_ != nullptr && fitted_->policies && fitted_->policies->PinLatest(&pin_, &hold_)) {
-    // A policy from a file is nobody's version.
-    if (hold_.buffer->stamp.incarnation != 0) stamp = hold_.buffer->stamp;
-    settings_ = hold_.buffer->act;
-    PolicySet::Unpin(&pin_);
-  }
-  pin_.playing.store(hold_.buffer, std::memory_order_relaxed);
-  if (mode_ != PlayMode::kTrain || model_->deterministic)
-    settings_.mode = ActSettings::Mode::kGreedy;
-  playing_ = true;
-  if (recorder_.open()) return recorder_.Restamp(stamp);
-  if (!record || !recorder_.Start(stamp, steps())) return;
-  NoteOpen();
-  fitted_->memory->Write(recorder_.state0(), recorder_.frames0());
-  begun_ns_ = MonotonicNs();
-  steps_until_clock_ = kStepsBetweenClocks;
+  const bool closed = shared_.model()->wakeup->nobody_hears();
+  if (!policy_.MayPlay(closed)) return false;
+  return !record || trajectory_.open() || trajectory_.MayBegin(*policy_.fitted(), closed);
 }
 
 /// False when the buffer was taken for a newer version: what was recorded under it leaves, short.
 bool AgentCore::Pin() {
-  if (hold_.buffer == nullptr || PolicySet::Pin(&pin_, hold_)) [[likely]]
+  if (policy_.Pin()) [[likely]]
     return true;
-  playing_ = false;
-  if (recorder_.open() && recorder_.steps() > 0) Leave();
+  policy_.Stop();
+  if (trajectory_.open() && trajectory_.recorder().steps() > 0) Leave();
   return false;
-}
-
-void AgentCore::Remember() {
-  if (fitted_ != nullptr) seen_ = fitted_->memory->Look(sight_.row);
-}
-
-void AgentCore::Run() {
-  const Policy& policy = hold_.buffer->policy;
-  AgentGear& gear = *fitted_;
-  policy.Forward(seen_, 1, gear.outputs.data(), gear.scratch.data(), gear.memory->state().data());
-  std::copy_n(policy.log_deviations(), gear.deviations.size(), gear.deviations.data());
-}
-
-ActionHead::Row AgentCore::PlayedRow() const {
-  return {drawn_ ? fitted_->outputs.data() : nullptr, drawn_ ? fitted_->deviations.data() : nullptr,
-          sight_.mask.empty() ? nullptr : sight_.mask.data()};
 }
 
 /// What the policy said is no use: the step is not learned from, nor what came before it.
 void AgentCore::GiveUpPolicy() {
-  drawn_ = false;
-  AgentCounts::Add(counts_.steps_given_up, 1);
-  std::ranges::fill(fitted_->memory->state(), 0.0f);
-  if (recorder_.open()) DropTrajectory();
-  Complain(Trouble::kOutputs);
+  AgentCounts::Add(shared_.counts().steps_given_up, 1);
+  if (trajectory_.open()) DropTrajectory();
+  shared_.Complain(Trouble::kOutputs);
 }
 
 void AgentCore::Choose() {
-  drawn_ = hold_.buffer != nullptr;
-  if (drawn_ && !(AllFinite(fitted_->outputs) && AllFinite(fitted_->deviations))) GiveUpPolicy();
-  if (drawn_) {
-    log_prob_ = head().Choose(PlayedRow(), settings_, random_, action_.data());
-  } else if (hold_.buffer == nullptr && model_->without_policy == WithoutPolicy::kDefault) {
-    head().FromGame(default_action_.data(), nullptr, action_.data());
-    log_prob_ = 0.0f;
+  if (!policy_.CheckOutputs()) GiveUpPolicy();
+  const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
+  if (row.outputs != nullptr) {
+    action_.ChooseByPolicy(row, policy_.settings());
+  } else if (policy_.version() == nullptr &&
+             shared_.model()->without_policy == WithoutPolicy::kDefault) {
+    action_.ChooseDefault();
   } else {
-    log_prob_ = head().ChooseUniform(PlayedRow().mask, random_, action_.data());
+    action_.ChooseUniform(row.mask);
   }
 }
 
 void AgentCore::Record() {
-  step_reward_ = 0.0;  // not when it is settled: after a limited wait that is done again
-  recorded_ = recorder_.open();
-  if (recorded_) recorder_.Record(sight_.row, action_, log_prob_, !acted_, sight_.mask);
-  if (mode_ == PlayMode::kTrain) {
-    AgentCounts::Add(counts_.steps, 1);
-    if (!recorded_) AgentCounts::Add(counts_.steps_dropped, 1);
+  trajectory_.Record(observation_.row(), action_.words(), action_.log_prob(), !episode_.acted(),
+                     observation_.mask());
+  AgentCounts& counts = shared_.counts();
+  if (episode_.mode() == PlayMode::kTrain) {
+    AgentCounts::Add(counts.steps, 1);
+    if (!trajectory_.recorded()) AgentCounts::Add(counts.steps_dropped, 1);
   } else {
-    AgentCounts::Add(counts_.evaluation_steps, 1);
+    AgentCounts::Add(counts.evaluation_steps, 1);
   }
-  if (!acted_ && episode_.settings != model_->settings->revision()) episode_.settings = 0;
-  acted_ = true;
-  if (++episode_.length % AgentTroubles::kStepsWithoutEnd == 0) [[unlikely]]
-    NoteLongEpisode();
+  episode_.NoteStep(trajectory_.attached());
+}
+
+void AgentCore::Reward(double reward) {
+  if (!episode_.acted() || episode_.Reward(reward)) return;
+  if (trajectory_.open()) DropTrajectory();
+}
+
+void AgentCore::End(EndKind kind, Success success) {
+  if (!episode_.acted()) return;
+  trajectory_.SetReward(episode_.step_reward());
+  if (trajectory_.recorded() && kind == kTruncated && !observation_.good()) {
+    DropTrajectory();
+  } else {
+    trajectory_.EndEpisode(kind, observation_.row());
+  }
+  TrajectoryRecorder& recorder = trajectory_.recorder();
+  episode_.End(success, recorder);
+  if (recorder.open() && (recorder.full() || recorder.finals_used_up())) {
+    policy_.Stop();
+    trajectory_.HandOver({}, shared_.steps());
+  } else if (episode_.mode() == PlayMode::kEvaluate) {
+    recorder.HandOverNews(shared_.steps());
+  }
+}
+
+void AgentCore::Took(int action, const char* call) {
+  action_.PutDone(action, call);
+  const Status status = TookWords();
+  MURMURATE_EXPECT(status.ok(), call, status.message());
+}
+
+void AgentCore::Took(const Action& action, const char* call) {
+  action_.PutDone(action, call);
+  const Status status = TookWords();
+  MURMURATE_EXPECT(status.ok(), call, status.message());
+}
+
+Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
+  action_.PutDone(choices, numbers);
+  const Status status = TookWords();
+  return status.ok() ? status : InvalidArgument("Took: " + status.message());
+}
+
+Status AgentCore::TookWords() {
+  if (!episode_.acted()) return Status();
+  const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
+  if (Status fault = action_.Replace(row.mask); !fault.ok()) return fault;
+  if (!trajectory_.recorded()) return Status();
+  trajectory_.recorder().Replace(action_.words(), action_.LogProbability(row, policy_.settings()));
+  return Status();
+}
+
+void AgentCore::Discard() {
+  trajectory_.ForgetEpisode();
+  episode_.Begin();
 }
 
 }  // namespace murmurate

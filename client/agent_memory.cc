@@ -40,7 +40,7 @@ void AgentMemory::Write(std::span<float> state0, std::span<std::byte> frames0) c
   }
 }
 
-const std::byte* AgentMemory::Look(std::span<const std::byte> row) {
+const std::byte* AgentMemory::Stack(std::span<const std::byte> row) {
   if (depth_ == 1) return row.data();
   newest_ = (newest_ + 1) % depth_;
   held_ = std::min(held_ + 1, depth_);

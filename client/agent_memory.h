@@ -4,7 +4,7 @@
 //
 //   Forget()     an episode begins
 //   Write()      what the next step begins with, for the trajectory that begins with it
-//   Look(row)    the next step sees `row`; the row that the policy sees
+//   Stack(row)   the next step sees `row`; the row that the policy sees
 //   state()      read and replaced by the policy
 #pragma once
 
@@ -26,10 +26,10 @@ class AgentMemory {
   void Forget();
   /// Whole columns of a block: state0 [state_floats], frames0 [depth - 1] rows, oldest first.
   void Write(std::span<float> state0, std::span<std::byte> frames0) const;
-  /// `row` itself where nothing is stacked, else the stacked row, kept here until the next Look.
-  const std::byte* Look(std::span<const std::byte> row);
+  /// `row` itself where nothing is stacked, else the stacked row, kept here until the next Stack.
+  const std::byte* Stack(std::span<const std::byte> row);
   std::span<float> state() { return state_; }
-  /// Bytes of what Look gives.
+  /// Bytes of what Stack gives.
   std::size_t seen_bytes() const { return stack_->row_bytes(); }
 
  private:

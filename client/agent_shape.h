@@ -1,5 +1,5 @@
 // AgentShape: what all agents of one model have alike once it has a spec: made with it, kept by the
-// gear that was made for it.
+// buffers that was made for it.
 #pragma once
 
 #include <memory>

@@ -59,7 +59,7 @@ void AgentTroubles::Note(Trouble kind, const Detail& detail) {
   noted_.store(static_cast<std::uint8_t>(before | Bit(kind)), std::memory_order_release);
 }
 
-std::optional<Trouble> AgentTroubles::Take() {
+std::optional<Trouble> AgentTroubles::PopNew() {
   const std::uint8_t noted = noted_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < kKinds; ++i) {
     const Trouble kind = static_cast<Trouble>(i);

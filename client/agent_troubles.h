@@ -32,8 +32,8 @@ class AgentTroubles {
   /// More steps than an episode of nearly every game has.
   static constexpr std::uint32_t kStepsWithoutEnd = 10'000;
 
-  /// Of kObservation: the word at `offset` of the row; of kMask: the variable whose `word` bytes
-  /// begin at `offset`; of kReward: `value`, the step's rewards so far.
+  /// The first wrong value. kObservation: the word at `offset` of the row. kMask: the variable
+  /// whose `word` bytes begin at `offset`. kReward: `value`, the step's rewards so far.
   struct Detail {
     std::uint32_t offset = 0, word = 0;
     double value = 0.0;
@@ -53,7 +53,7 @@ class AgentTroubles {
 
   // Any other thread.
   /// The next kind that was noted and not yet taken; none: every noted kind was taken.
-  std::optional<Trouble> Take();
+  std::optional<Trouble> PopNew();
   /// One sentence that says what is wrong and what to do. `kind` must have been noted.
   std::string WordsFor(Trouble kind, const ClientModel& model) const;
 

@@ -18,7 +18,7 @@ std::size_t EpisodeBytes(int episodes) {
   return static_cast<std::size_t>(episodes) * sizeof(EpisodeRecord);
 }
 
-/// As many as a trajectory has final observations: shorter episodes are for a spare block.
+/// As many episodes as a trajectory has final observations, at least 16; more need a spare block.
 int FewEpisodes(const TrajectoryLayout& layout) {
   return std::min(layout.max_episodes, std::max(16, layout.length / 8));
 }
@@ -59,8 +59,8 @@ void BlockPool::FillUpSpare(std::size_t agents) {
   spare_ += count;
   for (std::size_t i = count; i-- > 0;) {
     chunk.blocks[i].spare = true;
-    chunk.blocks[i].place = static_cast<std::uint32_t>(number << kPlaceBits | i);
-    GiveSpare(&chunk.blocks[i]);
+    chunk.blocks[i].index = static_cast<std::uint32_t>(number << kIndexBits | i);
+    ReleaseSpare(&chunk.blocks[i]);
   }
 }
 
@@ -71,7 +71,7 @@ void BlockPool::Expect(int agents) {
   FillUpSpare(agents_ + count);
 }
 
-TrajectoryBlock* BlockPool::TakeOwn() {
+TrajectoryBlock* BlockPool::AcquireOwn() {
   const std::lock_guard lock(mutex_);
   if (free_own_.empty()) AddOwn(1);
   FillUpSpare(++agents_);
@@ -80,23 +80,23 @@ TrajectoryBlock* BlockPool::TakeOwn() {
   return block;
 }
 
-void BlockPool::GiveOwn(TrajectoryBlock* block) {
+void BlockPool::ReleaseOwn(TrajectoryBlock* block) {
   const std::lock_guard lock(mutex_);
   --agents_;
   free_own_.push_back(block);
 }
 
-TrajectoryBlock* BlockPool::At(std::uint32_t place) const {
-  TrajectoryBlock* const chunk = spare_chunks_[place >> kPlaceBits].load(std::memory_order_acquire);
-  return chunk + (place & ((1u << kPlaceBits) - 1));
+TrajectoryBlock* BlockPool::At(std::uint32_t index) const {
+  TrajectoryBlock* const chunk = spare_chunks_[index >> kIndexBits].load(std::memory_order_acquire);
+  return chunk + (index & ((1u << kIndexBits) - 1));
 }
 
-TrajectoryBlock* BlockPool::TakeSpare() {
+TrajectoryBlock* BlockPool::AcquireSpare() {
   std::uint64_t head = head_.load(std::memory_order_acquire);
   for (;;) {
-    const std::uint32_t place = static_cast<std::uint32_t>(head);
-    if (place == kNobody) return nullptr;
-    TrajectoryBlock* const block = At(place);
+    const std::uint32_t index = static_cast<std::uint32_t>(head);
+    if (index == kNobody) return nullptr;
+    TrajectoryBlock* const block = At(index);
     // guard: BlockPool.UnderHammeringNoBlockIsInTwoHands (3 of 5): the head of the stack of spare
     //   blocks counts its changes
     const std::uint64_t change = ((head >> 32) + 1) << 32;
@@ -108,11 +108,11 @@ TrajectoryBlock* BlockPool::TakeSpare() {
   }
 }
 
-void BlockPool::GiveSpare(TrajectoryBlock* block) {
+void BlockPool::ReleaseSpare(TrajectoryBlock* block) {
   std::uint64_t head = head_.load(std::memory_order_relaxed);
   for (;;) {
     block->next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
-    const std::uint64_t after = ((head >> 32) + 1) << 32 | block->place;
+    const std::uint64_t after = ((head >> 32) + 1) << 32 | block->index;
     if (head_.compare_exchange_weak(head, after, std::memory_order_acq_rel,
                                     std::memory_order_relaxed)) {
       return;

@@ -8,9 +8,9 @@
 //   spare  | the same                                               | episodes .............. |
 //
 // So what ten thousand agents take does not depend on how far the learner is behind. mmr-client
-// adds blocks before an agent gets its gear, of memory that costs nothing until it is touched;
+// adds blocks before an agent gets its buffers, of memory that costs nothing until it is touched;
 // spare ones are handed round by a lock-free stack (the last one used comes first, so memory stays
-// warm), whose head carries a count against the same block seen twice.
+// warm), whose head counts its changes, so that a block that returns is not mistaken (ABA).
 #pragma once
 
 #include <array>
@@ -41,9 +41,9 @@ struct alignas(64) TrajectoryBlock {
   int max_episodes = 0;
   bool spare = false;
   std::uint8_t slot = 0;    ///< in the ring that has it
-  std::uint32_t place = 0;  ///< of a spare one, in the pool
+  std::uint32_t index = 0;  ///< of a spare one, in the pool
   std::atomic<std::uint32_t> next{0};
-  // Written by the game while it fills the block, read by whoever takes it then.
+  // The game writes these while it fills the block; the thread that receives the block reads them.
   VersionStamp stamp;
   std::uint64_t first_step = 0, agent_steps = 0;
   int steps = 0, finals = 0, episodes = 0;
@@ -63,18 +63,18 @@ class BlockPool {
 
   const TrajectoryLayout& layout() const { return layout_; }
   std::uint64_t spec_hash() const { return spec_hash_; }
-  /// Where the game's thread writes episodes: behind everything else.
+  /// The offset at which the game's thread writes episodes, behind everything else.
   std::size_t episodes_offset() const { return layout_.column(Column::kEpisodes).offset; }
 
-  // Whoever makes or ends agents; takes a lock.
-  /// So many agents are about to come: their blocks are made at once.
+  // For the threads that make or end agents; takes a lock.
+  /// Makes the blocks of so many agents, which are about to come, at once.
   void Expect(int agents);
-  TrajectoryBlock* TakeOwn();
-  void GiveOwn(TrajectoryBlock* block);
+  TrajectoryBlock* AcquireOwn();
+  void ReleaseOwn(TrajectoryBlock* block);
 
   // Any thread, without a lock.
-  TrajectoryBlock* TakeSpare();  ///< null when all are in use
-  void GiveSpare(TrajectoryBlock* block);
+  TrajectoryBlock* AcquireSpare();  ///< null when all are in use
+  void ReleaseSpare(TrajectoryBlock* block);
 
  private:
   /// Blocks made together.
@@ -83,12 +83,12 @@ class BlockPool {
     ZeroPages bytes;
     std::unique_ptr<TrajectoryBlock[]> blocks;
   };
-  static constexpr int kPlaceBits = 24;
+  static constexpr int kIndexBits = 24;
   static constexpr std::size_t kMostSpareChunks = 128;
 
   void AddOwn(std::size_t count);
   void FillUpSpare(std::size_t agents);
-  TrajectoryBlock* At(std::uint32_t place) const;
+  TrajectoryBlock* At(std::uint32_t index) const;
 
   const TrajectoryLayout layout_;
   const std::uint64_t spec_hash_;
@@ -99,7 +99,7 @@ class BlockPool {
   std::size_t agents_ = 0, spare_ = 0, spare_chunk_count_ = 0;
 
   std::array<std::atomic<TrajectoryBlock*>, kMostSpareChunks> spare_chunks_{};
-  alignas(64) std::atomic<std::uint64_t> head_;  ///< number of the change << 32 | place
+  alignas(64) std::atomic<std::uint64_t> head_;  ///< number of the change << 32 | index
 };
 
 }  // namespace murmurate

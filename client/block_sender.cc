@@ -8,21 +8,21 @@ namespace {
 
 constexpr int kMostSends = 64;  // a round
 
-/// What libzmq does when it needs a block no more: any thread, perhaps after the client is gone.
+/// libzmq calls this when it needs a block no more: any thread, perhaps after the client is gone.
 struct ReleaseBlock {
   std::shared_ptr<TrajectoryRing> ring;
   std::shared_ptr<ClientModel> model;
   TrajectoryBlock* block;
   void operator()() const {
     ring->Release(block);
-    if (model->pace != Pace::kNever) model->Progress();
+    if (model->pace != Pace::kNever) model->wait.Progress();
   }
 };
 
 std::vector<wire::ReportedNumber> ReportsOf(const TrajectoryBlock& block, const AgentCore& agent) {
   std::vector<wire::ReportedNumber> reports;
   if (!block.reported) return reports;
-  const std::vector<std::string> names = agent.report_names();
+  const std::vector<std::string> names = agent.episode().report_names();
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ReportSum& report = block.reports[i];
     if (report.count == 0 || !std::isfinite(report.sum)) continue;
@@ -31,8 +31,8 @@ std::vector<wire::ReportedNumber> ReportsOf(const TrajectoryBlock& block, const 
   return reports;
 }
 
-TrajectoryBlock* TakeReady(TrajectoryRing& ring, const AgentCore& agent) {
-  TrajectoryBlock* const block = ring.TakeReady();
+TrajectoryBlock* PopReady(TrajectoryRing& ring, const AgentCore& agent) {
+  TrajectoryBlock* const block = ring.PopReady();
   if (block != nullptr) agent.model()->ready.fetch_sub(1, std::memory_order_relaxed);
   return block;
 }
@@ -40,7 +40,7 @@ TrajectoryBlock* TakeReady(TrajectoryRing& ring, const AgentCore& agent) {
 }  // namespace
 
 void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
-                               const std::vector<RosterModel>& models,
+                               const std::vector<RegisteredModel>& models,
                                const std::vector<ModelSpec>& specs, bool fresh) {
   in_session_ = true;
   resumed_ = hello_ok.resumed;
@@ -62,11 +62,11 @@ void BlockSender::BeginSession(const wire::HelloOk& hello_ok,
   }
 }
 
-void BlockSender::EndSession(const std::vector<RosterModel>& models) {
+void BlockSender::EndSession(const std::vector<RegisteredModel>& models) {
   in_session_ = false;
   bytes_sent_ = 0;
   for (std::size_t i = 0; i < credit_.size(); ++i) {
-    models[i].model->started.fetch_sub(credit_[i].sent, std::memory_order_acq_rel);
+    models[i].model->credit.GiveBack(credit_[i].sent);
     credit_[i].sent = 0;
   }
   if (!pending_.has_value()) return;
@@ -95,7 +95,7 @@ bool BlockSender::MaySend() const {
                                    [this](const Credit& c) { return MaySend(c); });
 }
 
-bool BlockSender::AnyToSend(const std::vector<RosterModel>& models) const {
+bool BlockSender::AnyToSend(const std::vector<RegisteredModel>& models) const {
   for (std::size_t i = 0; i < std::min(models.size(), credit_.size()); ++i) {
     if (models[i].model->ready.load(std::memory_order_seq_cst) > 0 && MaySend(credit_[i])) {
       return true;
@@ -106,15 +106,15 @@ bool BlockSender::AnyToSend(const std::vector<RosterModel>& models) const {
 
 void BlockSender::Drop(ClientModel& model, std::size_t index, int steps) {
   if (steps == 0) return;
-  model.started.fetch_sub(1, std::memory_order_acq_rel);
+  model.credit.GiveBack();
   ++counts_[index].trajectories_dropped;
   counts_[index].steps_dropped += static_cast<std::uint64_t>(steps);
 }
 
 void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
   counts_.resize(std::max(counts_.size(), model + 1));
-  (void)agent.AnyRing([&](const auto& ring) {
-    while (TrajectoryBlock* block = TakeReady(*ring, agent)) {
+  (void)agent.shared().AnyRing([&](const auto& ring) {
+    while (TrajectoryBlock* block = PopReady(*ring, agent)) {
       Drop(*agent.model(), model, block->steps);
       ring->Release(block);
     }
@@ -122,8 +122,8 @@ void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
   });
 }
 
-/// Of the model and the length the learner asked for, played under its weights or none; and of the
-/// version it asked for, which a game that waits for nothing need not have played under.
+/// Whether a block has the model and the length the learner asked for, played under its weights or
+/// none, and the version it asked for, which a game that waits for nothing need not have.
 bool BlockSender::Wanted(const TrajectoryRing& ring, const TrajectoryBlock& block,
                          const ClientModel& model, const Credit& credit) const {
   if (ring.layout().length != static_cast<int>(credit.trajectory_length)) return false;
@@ -149,7 +149,7 @@ Message BlockSender::Pack(const std::shared_ptr<TrajectoryRing>& ring, Trajector
                           std::size_t model, const AgentCore& agent, wire::ClientSession& session) {
   wire::Experience metadata;
   metadata.model = static_cast<std::uint32_t>(model);
-  metadata.agent = agent.number();
+  metadata.agent = agent.shared().number();
   metadata.incarnation = block->stamp.incarnation;
   metadata.version = block->stamp.version;
   metadata.first_step = block->first_step;
@@ -180,10 +180,10 @@ bool BlockSender::TrySend(Pending pending, Socket& socket) {
   return true;
 }
 
-bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore& agent,
+bool BlockSender::SendOne(const RegisteredModel& entry, std::size_t model, AgentCore& agent,
                           wire::ClientSession& session, Socket& socket) {
-  return agent.AnyRing([&](const std::shared_ptr<TrajectoryRing>& ring) {
-    TrajectoryBlock* block = TakeReady(*ring, agent);
+  return agent.shared().AnyRing([&](const std::shared_ptr<TrajectoryRing>& ring) {
+    TrajectoryBlock* block = PopReady(*ring, agent);
     if (block == nullptr) return false;
     if (!Wanted(*ring, *block, *entry.model, credit_[model])) {
       Drop(*entry.model, model, block->steps);
@@ -198,7 +198,7 @@ bool BlockSender::SendOne(const RosterModel& entry, std::size_t model, AgentCore
 /// Each agent's next block, beginning where the last round ended, so that none has to wait for ever
 /// while there is credit for a few; from the first in lock-step, which plays the same twice. How
 /// many went.
-int BlockSender::SendRound(const RosterModel& entry, std::size_t model,
+int BlockSender::SendRound(const RegisteredModel& entry, std::size_t model,
                            wire::ClientSession& session, Socket& socket) {
   const std::size_t agents = entry.agents.size();
   std::size_t& next = credit_[model].next_agent;
@@ -213,7 +213,7 @@ int BlockSender::SendRound(const RosterModel& entry, std::size_t model,
   return sends;
 }
 
-void BlockSender::SendSome(const std::vector<RosterModel>& models, wire::ClientSession& session,
+void BlockSender::SendSome(const std::vector<RegisteredModel>& models, wire::ClientSession& session,
                            Socket& socket) {
   if (!in_session_) return;
   if (pending_.has_value()) {

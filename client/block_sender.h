@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "client/roster.h"
+#include "client/agent_registry.h"
 #include "shared/transport/socket.h"
 #include "shared/wire/client_session.h"
 
@@ -18,23 +18,25 @@ class BlockSender {
     std::uint64_t sent = 0, trajectories_dropped = 0, steps_dropped = 0;
   };
 
-  /// What the learner said of `models`. `fresh`: a new session, whose totals count from 0.
-  void BeginSession(const wire::HelloOk& hello_ok, const std::vector<RosterModel>& models,
+  /// Begins with the learner's reply about `models`. `fresh`: a new session, whose totals count
+  /// from 0.
+  void BeginSession(const wire::HelloOk& hello_ok, const std::vector<RegisteredModel>& models,
                     const std::vector<ModelSpec>& specs, bool fresh);
   void SetCredit(std::uint64_t bytes_total, const std::vector<wire::ModelCredit>& credit);
-  /// Nothing can be sent until the next session; a message the socket would not take is lost.
-  void EndSession(const std::vector<RosterModel>& models);
+  /// Ends sending until the next session; a message the socket would not take is lost.
+  void EndSession(const std::vector<RegisteredModel>& models);
 
-  /// One bounded round: agent after agent, one block each, until nothing is left or allowed.
-  void SendSome(const std::vector<RosterModel>& models, wire::ClientSession& session,
+  /// Sends in one bounded round: agent after agent, one block each, until nothing is left or
+  /// allowed.
+  void SendSome(const std::vector<RegisteredModel>& models, wire::ClientSession& session,
                 Socket& socket);
-  /// A block handed over now could be sent now.
+  /// Whether a block handed over now could be sent now.
   bool MaySend() const;
-  /// A block that waits could be sent now.
-  bool AnyToSend(const std::vector<RosterModel>& models) const;
+  /// Whether a block that waits could be sent now.
+  bool AnyToSend(const std::vector<RegisteredModel>& models) const;
   /// The socket was full: try again soon.
   bool blocked() const { return pending_.has_value(); }
-  /// What an agent still has ready will not be sent.
+  /// Drops the blocks that an agent still has ready.
   void DropReady(const AgentCore& agent, std::size_t model);
 
   Totals totals(std::size_t model) const {
@@ -57,9 +59,9 @@ class BlockSender {
   };
 
   bool MaySend(const Credit& credit) const;
-  int SendRound(const RosterModel& entry, std::size_t model, wire::ClientSession& session,
+  int SendRound(const RegisteredModel& entry, std::size_t model, wire::ClientSession& session,
                 Socket& socket);
-  bool SendOne(const RosterModel& entry, std::size_t model, AgentCore& agent,
+  bool SendOne(const RegisteredModel& entry, std::size_t model, AgentCore& agent,
                wire::ClientSession& session, Socket& socket);
   Message Pack(const std::shared_ptr<TrajectoryRing>& ring, TrajectoryBlock* block,
                std::size_t model, const AgentCore& agent, wire::ClientSession& session);

@@ -16,14 +16,14 @@ namespace {
 constexpr const char* kNoAgent = "this Agent is not valid: Client::last_error() says why";
 constexpr const char* kGroupAct = "AgentGroup::Act";
 
-/// From a file, or from memory when there is no path.
+/// Reads a policy from a file, or from memory when there is no path.
 Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes) {
   if (path.empty()) return ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)));
   return ReadWeightsFile(path);
 }
 
-/// What `make` gives, of a client that warns on stderr where the game has set no log; or why the
-/// system has no thread, no file descriptor or no memory for it.
+/// Returns what `make` gives: a client that warns on stderr where the game has set no log; or why
+/// the system has no thread, no file descriptor or no memory for it.
 template <typename Making>
 Result<std::unique_ptr<Client>> Make(ClientOptions* options, Making make) try {
   if (!options->log && !options->quiet) options->log = StderrLog::Make();
@@ -68,7 +68,7 @@ PolicySource PolicySource::FromMemory(std::string bytes) {
 /// what wakes mmr-client is the parent's. The memory goes with the process.
 void Agent::Close() {
   if (core_ == nullptr) return;
-  if (core_->model()->bell->home.left()) {
+  if (core_->model()->wakeup->home.left()) {
     (void)new std::shared_ptr<AgentCore>(std::move(core_));
   } else {
     core_->Close();
@@ -89,26 +89,26 @@ Agent::~Agent() { Close(); }
 
 int Agent::Act(std::span<const float> observation, std::span<const std::uint8_t> allowed) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Act", kNoAgent);
-  core_->Look(observation);
-  core_->Allow(allowed);
+  core_->observation().Observe(observation);
+  core_->observation().SetMask(allowed);
   core_->Step();
-  return core_->choice();
+  return core_->action().choice();
 }
 
 void Agent::ActContinuous(std::span<const float> observation, std::span<float> action) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::ActContinuous", kNoAgent);
-  core_->Look(observation, "Agent::ActContinuous");
-  core_->Allow({});
+  core_->observation().Observe(observation, "Agent::ActContinuous");
+  core_->observation().SetMask({});
   core_->Step();
-  core_->Give(action);
+  core_->action().ReadAction(action);
 }
 
 void Agent::Act(const Observation& observation, Action* action) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Act", kNoAgent);
-  core_->Look(observation);
-  core_->Allow(observation.mask());
+  core_->observation().Observe(observation);
+  core_->observation().SetMask(observation.mask());
   core_->Step();
-  core_->Give(action);
+  core_->action().ReadAction(action);
 }
 
 void Agent::Reward(double reward) {
@@ -126,7 +126,7 @@ void Agent::End(EndKind kind, Success success, const Observation& final_observat
     MURMURATE_EXPECT(!final_observation.parts().empty(), "Agent::End",
                      "End(kTruncated) needs the final observation: the one that life would have "
                      "gone on from");
-    core_->Look(final_observation, "Agent::End");
+    core_->observation().Observe(final_observation, "Agent::End");
   }
   core_->End(kind, success);
 }
@@ -143,16 +143,16 @@ void Agent::Took(int action) {
 
 void Agent::Record(std::span<const float> observation, int action) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Record", kNoAgent);
-  core_->Look(observation, "Agent::Record");
-  core_->Allow({});
+  core_->observation().Observe(observation, "Agent::Record");
+  core_->observation().SetMask({});
   core_->Step();
   core_->Took(action, "Agent::Record");
 }
 
 void Agent::Record(const Observation& observation, const Action& action) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Record", kNoAgent);
-  core_->Look(observation, "Agent::Record");
-  core_->Allow(observation.mask(), "Agent::Record");
+  core_->observation().Observe(observation, "Agent::Record");
+  core_->observation().SetMask(observation.mask(), "Agent::Record");
   core_->Step();
   core_->Took(action, "Agent::Record");
 }
@@ -164,12 +164,12 @@ void Agent::Discard() {
 
 void Agent::Report(std::string_view name, double value) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Report", kNoAgent);
-  core_->Report(name, value);
+  core_->episode().Report(name, value);
 }
 
 void Agent::Mode(PlayMode mode) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Mode", kNoAgent);
-  core_->SetMode(mode);
+  core_->episode().SetMode(mode);
 }
 
 void AgentGroup::Check(std::size_t observations, std::size_t actions) {
@@ -196,21 +196,22 @@ void AgentGroup::Act(std::span<const float> observations, std::span<std::int32_t
           std::to_string(allowed.size()) + " bytes are not as many for each of " +
           std::to_string(agents_.size()) + " agents");
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    cores_[i]->Look(observations.subspan(i * width, width), kGroupAct);
-    cores_[i]->Allow(allowed.subspan(i * choices, choices), kGroupAct);
+    cores_[i]->observation().Observe(observations.subspan(i * width, width), kGroupAct);
+    cores_[i]->observation().SetMask(allowed.subspan(i * choices, choices), kGroupAct);
   }
   AgentCore::StepTogether(cores_);
-  for (std::size_t i = 0; i < agents_.size(); ++i) actions[i] = cores_[i]->choice(kGroupAct);
+  for (std::size_t i = 0; i < agents_.size(); ++i)
+    actions[i] = cores_[i]->action().choice(kGroupAct);
 }
 
 void AgentGroup::Act(std::span<const Observation> observations, std::span<Action> actions) {
   Check(observations.size(), actions.size());
   for (std::size_t i = 0; i < agents_.size(); ++i) {
-    cores_[i]->Look(observations[i], kGroupAct);
-    cores_[i]->Allow(observations[i].mask(), kGroupAct);
+    cores_[i]->observation().Observe(observations[i], kGroupAct);
+    cores_[i]->observation().SetMask(observations[i].mask(), kGroupAct);
   }
   AgentCore::StepTogether(cores_);
-  for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->Give(&actions[i]);
+  for (std::size_t i = 0; i < agents_.size(); ++i) cores_[i]->action().ReadAction(&actions[i]);
 }
 
 Client::Client(std::unique_ptr<ClientCore> core) : core_(std::move(core)) {}
@@ -228,14 +229,14 @@ Result<std::unique_ptr<Client>> Client::Connect(const std::string& address, Clie
   MURMURATE_RETURN_IF_ERROR(CheckModelPatterns(options.models));
   if (options.deterministic) {
     return InvalidArgument(
-        "ClientOptions::deterministic is for Client::Open: who learns must try what it does not "
-        "know to be best; take it out, or play Agent::Mode(kEvaluate)");
+        "ClientOptions::deterministic is for Client::Open: a client that learns must explore; take "
+        "it out, or play Agent::Mode(kEvaluate)");
   }
   if (options.updates == Updates::kManual &&
       (options.pace != Pace::kNever || options.without_policy == WithoutPolicy::kWait)) {
     return InvalidArgument(
         "Updates::kManual with a pace or WithoutPolicy that waits: Act would wait for weights that "
-        "only Update() takes up; use Pace::kNever without kWait, or Updates::kAutomatic");
+        "only Update() loads; use Pace::kNever without kWait, or Updates::kAutomatic");
   }
   std::optional<WeightsFile> policy;
   if (!options.policy.empty()) {

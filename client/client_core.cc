@@ -53,21 +53,21 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
                        std::optional<WeightsFile> policy)
     : options_(std::move(options)),
       policy_(std::move(policy)),
-      bell_(std::make_shared<SenderBell>()),
+      wakeup_(std::make_shared<SenderWakeup>()),
       settings_(std::make_shared<SettingsTable>()),
-      roster_(options_, bell_, settings_),
+      registry_(options_, wakeup_, settings_),
       receiver_(options_.log,
                 options_.pace == Pace::kNever && options_.updates == Updates::kAutomatic) {
   if (address.empty()) {
-    bell_->closed.store(true, std::memory_order_release);
+    wakeup_->closed.store(true, std::memory_order_release);
     return;
   }
   context_ = std::make_unique<SocketContext>();
-  link_ = std::make_unique<LearnerLink>(*context_, std::move(address), options_, roster_, receiver_,
-                                        bell_, settings_);
+  link_ = std::make_unique<LearnerLink>(*context_, std::move(address), options_, registry_,
+                                        receiver_, wakeup_, settings_);
   const auto introduce_again = [this] {
-    Poller(&bell_->wake).Wait({}, kSecondTryMs);
-    bell_->roster_changed.store(true, std::memory_order_release);
+    Poller(&wakeup_->wake).Wait({}, kSecondTryMs);
+    wakeup_->registry_changed.store(true, std::memory_order_release);
   };
   if (options_.updates == Updates::kAutomatic) {
     weights_loop_ = std::make_unique<Loop>(
@@ -76,15 +76,15 @@ ClientCore::ClientCore(std::string address, ClientOptions options,
   }
   client_loop_ = std::make_unique<Loop>(
       "mmr-client", Enduring([this] { link_->PollOnce(); }, introduce_again, options_.log),
-      [this] { bell_->wake.Set(); });
+      [this] { wakeup_->wake.Set(); });
 }
 
 ClientCore::~ClientCore() { Stop(); }
 
 void ClientCore::Stop() {
   if (std::exchange(stopped_, true)) return;
-  bell_->closed.store(true, std::memory_order_release);
-  for (const RosterModel& entry : roster_.models()) entry.model->Progress();
+  wakeup_->closed.store(true, std::memory_order_release);
+  for (const RegisteredModel& entry : registry_.models()) entry.model->wait.Progress();
   client_loop_.reset();
   Hear();
   if (link_ != nullptr) link_->Leave();
@@ -104,70 +104,71 @@ Status ClientCore::PlayPolicy(ClientModel& model) {
   policies->Publish({0, policy_->version}, {},
                     all.subspan(layout.published.offset, layout.published.count),
                     all.subspan(layout.statistics.offset, layout.statistics.count));
-  model.set_policies(std::move(policies));
+  model.weights.SetPolicies(std::move(policies));
   return {};
 }
 
 Result<std::shared_ptr<AgentCore>> ClientCore::NewAgent(const AgentOptions& options, int rows,
                                                         bool more_follow) {
   if (home().left()) return MadeElsewhere(home());
-  if (link_ == nullptr && bell_->roster_changed.exchange(false, std::memory_order_acq_rel)) {
+  if (link_ == nullptr && wakeup_->registry_changed.exchange(false, std::memory_order_acq_rel)) {
     Hear();
-    roster_.RemoveClosed([](const AgentCore&, std::size_t) { return true; });
+    registry_.RemoveClosed([](const AgentCore&, std::size_t) { return true; });
   }
-  if (link_ != nullptr && roster_.agents() >= wire::kMaxAgents) {
+  if (link_ != nullptr && registry_.agents() >= wire::kMaxAgents) {
     return InvalidArgument("a client plays at most " + std::to_string(wire::kMaxAgents) +
                            " agents: connect a second client for more");
   }
   AgentOptions mapped = options;
   mapped.model = ModelOf(options_.models, options.model);
-  auto agent = roster_.Add(mapped, rows, [this](ClientModel& model) {
+  auto agent = registry_.Add(mapped, rows, [this](ClientModel& model) {
     return policy_.has_value() ? PlayPolicy(model) : Status();
   });
   if (!agent.ok()) return agent;
-  // Until the learner says what it wants recorded; agents that keep its pace wait for that.
-  auto shape = (*agent)->model()->shape();
+  // It records nothing until the learner says what; agents that keep its pace wait for that.
+  auto shape = (*agent)->model()->weights.shape();
   const bool at_once = link_ == nullptr || options_.pace == Pace::kNever || policy_.has_value();
-  if (shape != nullptr && at_once) (*agent)->Fit(MakeGear(std::move(shape), rows, nullptr));
+  if (shape != nullptr && at_once)
+    (*agent)->shared().Fit(MakeAgentBuffers(std::move(shape), rows, nullptr));
   if (more_follow || link_ == nullptr) return agent;
-  bell_->roster_changed.store(true, std::memory_order_release);
-  bell_->wake.Set();
+  wakeup_->registry_changed.store(true, std::memory_order_release);
+  wakeup_->wake.Set();
   return agent;
 }
 
 int ClientCore::Update() {
   const bool ours = options_.updates == Updates::kManual && !home().left();
-  return ours ? receiver_.TakeNewer() : 0;
+  return ours ? receiver_.ReceiveNewer() : 0;
 }
 
 StateReport ClientCore::State() const {
   if (home().left()) return {ClientState::kNoLearner, MadeElsewhere(home()).message()};
-  if (link_ != nullptr) return link_->State();
+  if (link_ != nullptr) return link_->state().report();
   return {ClientState::kNoLearner, "playing a policy file: there is no learner to connect to"};
 }
 
 void ClientCore::Hear() const {
-  if (link_ != nullptr || !bell_->complained.exchange(false, std::memory_order_acq_rel)) return;
-  roster_.PassOnComplaints(options_.log);
+  if (link_ != nullptr || !wakeup_->complained.exchange(false, std::memory_order_acq_rel)) return;
+  registry_.PassOnComplaints(options_.log);
 }
 
 ClientStats ClientCore::Stats() const {
   ClientStats stats;
   if (home().left()) return stats;
-  const RosterCounts counts = roster_.AllCounts();
+  const RegistryCounts counts = registry_.AllCounts();
   stats.steps = counts.steps + counts.evaluation_steps;
   stats.steps_dropped = counts.steps_dropped;
   stats.trajectories_dropped = counts.trajectories_dropped;
   stats.steps_given_up = counts.steps_given_up;
   stats.rewards_not_finite = counts.rewards_not_finite;
   stats.weights_received = receiver_.received();
-  if (const auto models = roster_.models(); !models.empty()) {
-    const auto policies = models.front().model->policies();
+  if (const auto models = registry_.models(); !models.empty()) {
+    const auto policies = models.front().model->weights.policies();
     if (policies != nullptr) stats.version = policies->stamp().version;
   }
   Hear();
   if (link_ == nullptr) return stats;
-  const LearnerLink::Numbers numbers = link_->numbers();
+  const LinkState::Numbers numbers = link_->state().numbers();
   stats.trajectories_sent = numbers.totals.sent;
   stats.steps_dropped += numbers.totals.steps_dropped;
   stats.trajectories_dropped += numbers.totals.trajectories_dropped;
@@ -181,12 +182,12 @@ ClientStats ClientCore::Stats() const {
 
 Status ClientCore::Save(const std::string& path, const std::string& model_name) const {
   if (home().left()) return MadeElsewhere(home());
-  const auto model = roster_.Find(model_name);
+  const auto model = registry_.Find(model_name);
   if (model == nullptr) {
     return InvalidArgument("no agent of this client plays model " + model_name +
                            ": there is nothing to save");
   }
-  const auto policies = model->policies();
+  const auto policies = model->weights.policies();
   if (policies == nullptr || policies->empty()) {
     return Unavailable("model " + model_name + " has no weights yet: save it when they have come");
   }

@@ -1,4 +1,4 @@
-// ClientCore: one client put together: the roster, the two threads, and a policy file if there is
+// ClientCore: one client put together: the registry, the two threads, and a policy file if there is
 // one.
 #pragma once
 
@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "client/agent_registry.h"
 #include "client/learner_link.h"
-#include "client/roster.h"
 #include "client/weights_receiver.h"
 #include "shared/core/loop.h"
 #include "shared/model/weights_file.h"
@@ -19,8 +19,8 @@ class ClientCore {
   /// `address` empty: no socket, no thread.
   ClientCore(std::string address, ClientOptions options, std::optional<WeightsFile> policy);
   ~ClientCore();
-  /// Wakes whoever waits, says goodbye, joins. What any thread may ask is still answered, and
-  /// agents play on alone. Once: the destructor does it where nobody has.
+  /// Wakes the waiting threads, says goodbye and joins mmr-client. Queries are still answered, and
+  /// agents play on alone. It runs once: the destructor calls it if it has not run.
   void Stop();
 
   /// `more_follow`: the learner hears of it together with those that follow at once.
@@ -29,19 +29,20 @@ class ClientCore {
   StateReport State() const;
   ClientStats Stats() const;
   int Update();
-  /// Of the calls that play, from now on: they fail after that long. 0: never.
+  /// Limits the waits of the calls that play, from now on: they fail after that long. 0: never.
   void LimitWaits(int milliseconds) {
-    bell_->max_wait_ns.store(milliseconds * kNanosecondsPerMillisecond, std::memory_order_relaxed);
+    wakeup_->max_wait_ns.store(milliseconds * kNanosecondsPerMillisecond,
+                               std::memory_order_relaxed);
   }
-  bool should_stop() const { return link_ != nullptr && link_->should_stop(); }
+  bool should_stop() const { return link_ != nullptr && link_->state().should_stop(); }
   double Setting(std::string_view name, double fallback) const {
     return settings_->Get(name, fallback);
   }
   Status Save(const std::string& path, const std::string& model) const;
-  /// Without a learner there is no mmr-client: whoever asks hears what agents had to say.
+  /// Without a learner there is no mmr-client: the calling thread passes on what agents reported.
   void Hear() const;
 
-  const HomeProcess& home() const { return bell_->home; }
+  const HomeProcess& home() const { return wakeup_->home; }
 
   Status last_error;
 
@@ -51,9 +52,9 @@ class ClientCore {
   bool stopped_ = false;
   const ClientOptions options_;
   const std::optional<WeightsFile> policy_;
-  const std::shared_ptr<SenderBell> bell_;
+  const std::shared_ptr<SenderWakeup> wakeup_;
   const std::shared_ptr<SettingsTable> settings_;
-  Roster roster_;
+  AgentRegistry registry_;
   WeightsReceiver receiver_;
   std::unique_ptr<SocketContext> context_;
   std::unique_ptr<LearnerLink> link_;

@@ -10,7 +10,7 @@ constexpr std::uint64_t kManySteps = 65'536;  // from here on the older half fad
 
 }  // namespace
 
-void DroppedPlay::Look(std::uint64_t steps, std::uint64_t overrun) {
+void DroppedPlay::Count(std::uint64_t steps, std::uint64_t overrun) {
   if (last_.has_value()) {
     recent_.steps += steps - std::min(steps, last_->steps);
     recent_.overrun += overrun - std::min(overrun, last_->overrun);
@@ -34,7 +34,7 @@ std::string DroppedPlay::Words() const {
          "may wait, use the pace \"credit\" (Pace::kCredit, MMR_PACE_CREDIT)";
 }
 
-bool DroppedPlay::TakeNews() {
+bool DroppedPlay::PopWarning() {
   if (said_ || !Much()) return false;
   said_ = true;
   return true;

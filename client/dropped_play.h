@@ -13,14 +13,14 @@ class DroppedPlay {
   /// Both are sums over the agents of the model since the start: steps, and those of them that were
   /// never sent because newer ones needed the room. To be called from time to time while the
   /// learner answers.
-  void Look(std::uint64_t steps, std::uint64_t overrun);
-  /// The learner does not answer: steps that are dropped until the next Look are not counted.
+  void Count(std::uint64_t steps, std::uint64_t overrun);
+  /// The learner does not answer: steps that are dropped until the next Count are not counted.
   void Pause() { last_.reset(); }
 
   /// One sentence when more than a quarter of at least 10,000 steps was dropped, else "".
   std::string Words() const;
   /// True once: at the first call at which Words is not "".
-  bool TakeNews();
+  bool PopWarning();
 
  private:
   struct Sums {

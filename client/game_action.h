@@ -11,13 +11,13 @@
 
 namespace murmurate {
 
-/// Whether the parts of `action` are those of the space.
+/// True when the parts of `action` are those of the space.
 bool HasPartsOf(const ActionLayout& layout, const Action& action);
-/// Its words, part by part.
+/// The words of `action`, part by part.
 std::vector<std::int32_t> WordsOf(const Action& action);
-/// The same into room that is there; `action` has the parts of the space that `words` is of.
+/// Copies the words into memory of the caller; `action` has the parts of the space of `words`.
 void CopyWords(const Action& action, std::int32_t* words);
-/// `action` has passed HasPartsOf.
+/// Copies words into `action`, which has passed HasPartsOf.
 void CopyWords(const std::int32_t* words, Action* action);
 
 }  // namespace murmurate

@@ -1,4 +1,4 @@
-// What the C interface reaches for behind the C++ one.
+// The C++ client's internals that the C interface uses.
 #pragma once
 
 #include "client/client_core.h"

@@ -1,7 +1,7 @@
 #include "client/learner_link.h"
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <utility>
 
 #include "client/platform.h"
@@ -18,24 +18,39 @@ constexpr int kMostMessages = 64;  // a round
 using Kind = wire::ClientSession::Event::Kind;
 using Session = wire::ClientSession::State;
 
+SocketOptions HowToOpen() {
+  SocketOptions options;
+  options.linger_ms = kLingerMs;
+  return options;
+}
+
+/// True when the client holds weights of another learner.
+bool HoldsOthers(const std::vector<wire::HelloModel>& models, std::uint64_t incarnation) {
+  return std::ranges::any_of(models, [&](const wire::HelloModel& model) {
+    return model.holds_incarnation != 0 && model.holds_incarnation != incarnation;
+  });
+}
+
 }  // namespace
 
 LearnerLink::LearnerLink(SocketContext& context, std::string address, ClientOptions options,
-                         Roster& roster, WeightsReceiver& receiver,
-                         std::shared_ptr<SenderBell> bell, std::shared_ptr<SettingsTable> settings)
-    : context_(context),
-      address_(std::move(address)),
+                         AgentRegistry& registry, WeightsReceiver& receiver,
+                         std::shared_ptr<SenderWakeup> wakeup,
+                         std::shared_ptr<SettingsTable> settings)
+    : address_(std::move(address)),
       options_(std::move(options)),
-      roster_(roster),
-      receiver_(receiver),
-      bell_(std::move(bell)),
+      registry_(registry),
+      wakeup_(std::move(wakeup)),
       settings_(std::move(settings)),
       session_(RandomIdentity()),
+      socket_(context, address_, session_.sender(), HowToOpen()),
       fetcher_(context, session_.sender(),
                options_.updates == Updates::kAutomatic
-                   ? std::function<void()>([bell = bell_] { bell->wake.Set(); })
+                   ? std::function<void()>([wakeup = wakeup_] { wakeup->wake.Set(); })
                    : std::function<void()>()),
-      started_ns_(MonotonicNs()) {
+      setups_(receiver, fetcher_, options_.log),
+      play_(registry, sender_, options_.log),
+      state_(address_, options_.log) {
   OpenSocket();
 }
 
@@ -44,130 +59,105 @@ void LearnerLink::Log(LogLevel level, const std::string& text) const {
 }
 
 void LearnerLink::OpenSocket() {
-  socket_.reset();
-  SocketOptions socket_options;
-  socket_options.linger_ms = kLingerMs;
-  Result<Socket> opened = Socket::Open(context_, SocketKind::kDealer, socket_options);
-  Status status = opened.status();
-  if (opened.ok()) {
-    socket_ = std::move(*opened);
-    status = socket_->Connect(address_);
-  }
-  if (status.ok()) return;
-  socket_.reset();
-  if (trouble_ == status.message()) return;  // said
+  const Status status = socket_.Open();
+  if (status.ok() || trouble_ == status.message()) return;
   trouble_ = status.message();
   Log(LogLevel::kError, trouble_);
 }
 
 void LearnerLink::PollOnce() {
   const std::int64_t now_ns = MonotonicNs();
-  if (!socket_.has_value()) OpenSocket();
+  if (!socket_.is_open()) OpenSocket();
   // guard: Client.AgentsThatComeAndGoInHasteAreAllHeard (hangs): the flag that agents have changed
   //   is cleared before they are read
-  const bool came = bell_->roster_changed.exchange(false, std::memory_order_acq_rel);
+  const bool came = wakeup_->registry_changed.exchange(false, std::memory_order_acq_rel);
   const bool gone = (came || closing_) && RemoveClosed();
   if (came || gone) Introduce(now_ns);
-  roster_.CopyModels(&models_, &models_revision_);
+  registry_.CopyModels(&models_, &models_revision_);
   ReceiveSome(now_ns);
-  NotePlayed(now_ns);
-  Apply(session_.OnTick(session_.PingDue(now_ns) ? Progress() : wire::Ping(), now_ns), now_ns);
-  if (!fetching_from_.empty()) fetcher_.PollOnce(now_ns);
-  if (MaySend()) sender_.SendSome(models_, session_, *socket_);
-  UpdateState(now_ns);
-  if (bell_->complained.exchange(false, std::memory_order_acq_rel)) {
-    roster_.PassOnComplaints(options_.log);
+  const std::size_t introduced = setups_.introduced().size();
+  play_.NotePlayed(models_, introduced, live_, now_ns);
+  const bool due = session_.PingDue(now_ns);
+  Apply(session_.OnTick(due ? play_.Ping(models_, introduced, live_) : wire::Ping(), now_ns));
+  if (setups_.fetches()) fetcher_.PollOnce(now_ns);
+  UpdateState(now_ns);  // first: a game whose experience has arrived is told that it is in session
+  if (MaySend()) sender_.SendSome(models_, session_, *socket_.get());
+  if (wakeup_->complained.exchange(false, std::memory_order_acq_rel)) {
+    registry_.PassOnComplaints(options_.log);
   }
-  {
-    std::lock_guard lock(state_mutex_);
-    numbers_.totals = sender_.totals();
-  }
+  state_.NoteSent(sender_.totals());
   Sleep();
 }
 
 bool LearnerLink::RemoveClosed() {
-  return roster_.RemoveClosed(
+  return registry_.RemoveClosed(
       [this](const AgentCore& agent, std::size_t model) {
         if (!live_) sender_.DropReady(agent, model);
         // guard: Client.AgentsThatComeAndGoInHasteAreAllHeard: a closed agent stays in the session
         //   until its blocks are sent
-        return !agent.AnyRing([](const auto& ring) { return ring->HasReady(); });
+        return !agent.shared().AnyRing([](const auto& ring) { return ring->HasReady(); });
       },
       &closing_);
 }
 
 bool LearnerLink::MaySend() const {
   const Session state = session_.state();
-  return adopted_ && socket_.has_value() && !session_.unsure() &&
+  return adopted_ && socket_.is_open() && !session_.unsure() &&
          (state == Session::kLive || state == Session::kDegraded);
 }
 
 void LearnerLink::Sleep() {
   const bool could_send = MaySend() && sender_.MaySend();
-  if (!bell_->MaySleep(could_send, [&] { return sender_.AnyToSend(models_); })) return;
-  const bool quiet = session_.state() == Session::kLive || roster_.empty();
+  if (!wakeup_->MaySleep(could_send, [&] { return sender_.AnyToSend(models_); })) return;
+  const bool quiet = session_.state() == Session::kLive || registry_.empty();
   sleep_ms_ = quiet ? kLongestSleepMs : std::min(sleep_ms_ * 2, kLongestSleepMs);
   std::vector<Socket*> sockets = fetcher_.sockets();
-  if (socket_.has_value()) sockets.push_back(&*socket_);
-  Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : sleep_ms_);
-  bell_->wanted.store(false, std::memory_order_relaxed);
+  sockets.push_back(socket_.get());
+  Poller(&wakeup_->wake).Wait(sockets, sender_.blocked() ? 1 : sleep_ms_);
+  wakeup_->wanted.store(false, std::memory_order_relaxed);
 }
 
 void LearnerLink::Introduce(std::int64_t now_ns) {
-  introduced_ = roster_.HelloModels();
-  if (introduced_.empty()) return;
+  setups_.Introduce(registry_.HelloModels());
+  if (setups_.introduced().empty()) return;
   wire::Hello hello;
   hello.actor_name = options_.name;
   hello.host_identity = HostIdentity();
   hello.pace = options_.pace;
   hello.accept_reset = options_.accept_reset;
   hello.pid = ProcessId();
-  hello.models = introduced_;
+  hello.models = setups_.introduced();
   sleep_ms_ = 1;
-  Apply(session_.Introduce(std::move(hello), now_ns), now_ns);
+  Apply(session_.Introduce(std::move(hello), now_ns));
 }
 
 void LearnerLink::ReceiveSome(std::int64_t now_ns) {
-  Message message;
-  for (int i = 0; i < kMostMessages && socket_.has_value(); ++i) {
-    if (!socket_->TryReceive(&message)) return;
-    Take(message, now_ns);
+  for (int i = 0; i < kMostMessages; ++i) {
+    const auto received = socket_.Receive();
+    if (!received.has_value()) return;
+    if (const auto* failure = std::get_if<wire::DecodeFailure>(&*received)) {
+      Log(LogLevel::kWarning,
+          "a message from " + address_ + " was not understood: " + failure->sentence);
+    } else {
+      OnMessage(std::get<wire::Decoded>(*received), now_ns);
+    }
   }
 }
 
-void LearnerLink::Take(const Message& message, std::int64_t now_ns) {
-  std::vector<std::span<const std::byte>> frames;
-  for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
-  const auto decoded = wire::Decode(frames);
-  if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
-    Log(LogLevel::kWarning,
-        "a message from " + address_ + " was not understood: " + failure->sentence);
-    return;
-  }
-  const auto& good = std::get<wire::Decoded>(decoded);
-  Apply(session_.OnMessage(good, now_ns), now_ns);
+void LearnerLink::OnMessage(const wire::Decoded& message, std::int64_t now_ns) {
+  Apply(session_.OnMessage(message, now_ns));
   // A refused session is a state, which is announced; one that has ended is begun anew.
-  const auto* error = std::get_if<wire::Error>(&good.body);
+  const auto* error = std::get_if<wire::Error>(&message.body);
   if (error != nullptr && error->refusal != wire::Refusal::kNotRegistered &&
       session_.state() != Session::kRefused) {
     Log(LogLevel::kWarning, "the learner refused: " + error->sentence);
   }
-  std::lock_guard lock(state_mutex_);
-  numbers_.refused = session_.refused_trajectories();
-  numbers_.lost = session_.lost_trajectories();
+  state_.NoteRefused(session_.totals());
 }
 
-void LearnerLink::Send(const wire::Body& body) {
-  if (!socket_.has_value()) return;
-  const wire::Encoded encoded = wire::Encode(body, session_.sender(), 0);
-  Message message;
-  message.frames.emplace_back(encoded.header);
-  message.frames.emplace_back(encoded.metadata);
-  (void)socket_->TrySend(message);  // nobody there: the session asks again
-}
-
-void LearnerLink::Apply(const wire::ClientSession::Output& output, std::int64_t) {
-  for (const wire::Body& body : output.send) Send(body);
+void LearnerLink::Apply(const wire::ClientSession::Output& output) {
+  // With no learner there, a message is lost; the session asks again.
+  for (const wire::Body& body : output.send) (void)socket_.Send(body);
   for (const auto& event : output.events) OnEvent(event.kind);
 }
 
@@ -178,162 +168,163 @@ void LearnerLink::OnEvent(Kind kind) {
     case Kind::kCredit:
       return OnCredit();
     case Kind::kNewVersion:
-      return OnNewVersion();
+      return setups_.NoteVersions(models_, session_.totals().credit());
     case Kind::kSettings:
-      return settings_->Take(session_.settings());
+      return settings_->Apply(session_.settings());
     case Kind::kCommitted:
-      return NoteCommitted();
+      return state_.NoteCommitted(session_.totals());
     case Kind::kGoaway:
-      if (!session_.restart_expected()) should_stop_.store(true, std::memory_order_release);
+      if (!session_.restart_expected()) state_.Stop();
       if (session_.restart_expected() && options_.pace == Pace::kLockstep) AwaitReturn();
-      Log(LogLevel::kInfo, "the learner said goodbye: " + session_.reason());
+      Log(LogLevel::kInfo, "the learner is stopping: " + session_.reason());
       break;
     case Kind::kRefused:
       break;
     case Kind::kLost:
-      CountReconnect();
+      state_.CountReconnect();
       OpenSocket();
       break;
   }
   adopted_ = false;
-  SetLive(false);  // before the credit that was spent comes back: nobody begins with it
+  SetLive(false);  // before the credit that was spent comes back: no agent begins with it
   sender_.EndSession(models_);
 }
 
-/// In lock-step nobody plays on meanwhile, so that the run goes on where it was.
+/// In lock-step no agent plays on meanwhile, so that the run goes on where it was.
 void LearnerLink::AwaitReturn() {
   const std::int64_t until_ns =
       MonotonicNs() + std::int64_t{session_.deadline_ms()} * kNanosecondsPerMillisecond;
-  comes_back_ns_ = until_ns;
-  for (const RosterModel& entry : models_) {
+  for (const RegisteredModel& entry : models_) {
     entry.model->comes_back_ns.store(until_ns, std::memory_order_release);
-  }
-}
-
-void LearnerLink::NoteCommitted() {
-  std::lock_guard lock(state_mutex_);
-  numbers_.trajectories_committed = numbers_.steps_committed = 0;
-  for (const wire::Committed& committed : session_.committed()) {
-    numbers_.trajectories_committed += committed.trajectories;
-    numbers_.steps_committed += committed.steps;
   }
 }
 
 void LearnerLink::SetLive(bool live) {
   live_ = live;
-  if (!live) {
-    for (DroppedPlay& dropped : dropped_) dropped.Pause();
-  }
-  const bool given_up = should_stop() || session_.state() == Session::kRefused;
-  for (const RosterModel& entry : models_) {
+  if (!live) play_.Pause();
+  const bool given_up = state_.should_stop() || session_.state() == Session::kRefused;
+  for (const RegisteredModel& entry : models_) {
     ClientModel& model = *entry.model;
     const bool was = model.live.exchange(live, std::memory_order_acq_rel);
     const bool gave_up = model.given_up.exchange(given_up, std::memory_order_acq_rel);
-    if (was != live || gave_up != given_up) model.Progress();
+    if (was != live || gave_up != given_up) model.wait.Progress();
   }
 }
 
 void LearnerLink::OnCredit() {
-  const auto& credit = session_.credit();
-  sender_.SetCredit(session_.bytes_total(), credit);
+  const auto& credit = session_.totals().credit();
+  sender_.SetCredit(session_.totals().bytes(), credit);
   for (std::size_t i = 0; i < std::min(models_.size(), credit.size()); ++i) {
     ClientModel& model = *models_[i].model;
     model.at_version.store(credit[i].at_version, std::memory_order_release);
-    model.steps_total.store(credit[i].steps_total, std::memory_order_release);
-    model.Progress();
+    model.credit.Grant(credit[i].steps_total);
+    model.wait.Progress();
   }
 }
 
-void LearnerLink::OnNewVersion() {
-  const auto& credit = session_.credit();
-  for (std::size_t i = 0; i < std::min({models_.size(), credit.size(), outfits_.size()}); ++i) {
-    if (outfits_[i].over_network) fetcher_.NoteVersion(models_[i].model->name, credit[i].version);
+void LearnerLink::OnWelcome() {
+  const wire::HelloOk& hello_ok = *session_.hello_ok();
+  auto models = models_;
+  models.resize(std::min({models.size(), hello_ok.models.size(), setups_.introduced().size()}));
+  trouble_.clear();
+  adopted_ = false;
+  if (!hello_ok.resumed && !options_.accept_reset &&
+      HoldsOthers(registry_.HelloModels(), hello_ok.incarnation)) {
+    trouble_ = "the learner at " + address_ +
+               " started afresh, and this client holds weights of an earlier one: playing on with "
+               "them and sending nothing; set ClientOptions::accept_reset to follow the new one";
+    return sender_.EndSession(models);
+  }
+  const auto specs = ModelSetups::ReadSpecs(hello_ok, models);
+  if (!specs.ok()) {
+    trouble_ = specs.status().message();
+    return sender_.EndSession(models);
+  }
+  adopted_ = true;
+  if (setups_.Follow(hello_ok, models)) play_.RecordBaseline(models);
+  sender_.BeginSession(hello_ok, models, *specs, session_.fresh_session());
+  OnCredit();
+  // Live before the first weights can come: a game that waits for them is under its pace at once.
+  // guard: Client.LockstepPlaysEachBatchUnderTheVersionItsCreditIsFor (3 to 5 of 5): the session
+  //   counts as live before the first weights can come
+  SetLive(true);
+  for (const RegisteredModel& entry : models) {
+    entry.model->comes_back_ns.store(0, std::memory_order_release);
+  }
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    setups_.SetUp(models[i], i, (*specs)[i], hello_ok);
   }
 }
 
-void LearnerLink::NotePlayed(std::int64_t now_ns) {
-  const std::int64_t since_ns = std::exchange(lived_until_ns_, now_ns);
-  lives_.resize(std::max(lives_.size(), introduced_.size()));
-  if (!live_) return;
-  for (std::size_t i = 0; i < introduced_.size(); ++i) {
-    lives_[i].played_ns += (now_ns - since_ns) * std::ssize(models_[i].agents);
-  }
+void LearnerLink::UpdateState(std::int64_t now_ns) {
+  const bool live = adopted_ && session_.state() == Session::kLive;
+  if (live != live_) SetLive(live);
+  state_.Announce(Describe(live), now_ns);
+  play_.NoteWaiting(models_, now_ns);
 }
 
-wire::Ping LearnerLink::Progress() {
-  wire::Ping ping;
-  const std::size_t count = introduced_.size();
-  baseline_.resize(std::max(baseline_.size(), count));
-  dropped_.resize(std::max(dropped_.size(), count));
-  for (std::size_t i = 0; i < count; ++i) {
-    const RosterCounts counts = roster_.Counts(i);
-    const std::uint64_t unsent = sender_.totals(i).steps_dropped;
-    const std::uint64_t dropped = counts.steps_dropped + unsent;
-    if (live_) dropped_[i].Look(counts.steps, counts.steps_overrun + unsent);
-    const auto policies = models_[i].model->policies();
-    const std::int64_t waited = models_[i].model->waited_ns.load(std::memory_order_relaxed);
-    // A wait that began before the session is counted whole when it ends.
-    const std::int64_t here_ns = std::min(waited - lives_[i].waited_before_ns, lives_[i].played_ns);
-    ping.models.push_back({counts.steps - baseline_[i].steps, dropped - baseline_[i].steps_dropped,
-                           policies == nullptr ? 0 : policies->version()});
-    ping.waits.push_back(
-        {static_cast<std::uint64_t>(here_ns), static_cast<std::uint64_t>(lives_[i].played_ns)});
+StateReport LearnerLink::Describe(bool live) const {
+  const Session session = session_.state();
+  StateReport report{ClientState::kLive, ""};
+  const bool comes_back =
+      std::any_of(models_.begin(), models_.end(),
+                  [](const RegisteredModel& entry) { return entry.model->comes_back(); });
+  const bool waiting =
+      std::any_of(models_.begin(), models_.end(),
+                  [](const RegisteredModel& entry) { return !entry.model->weights.any(); });
+  if (session == Session::kRefused) {
+    report = {ClientState::kRefused, session_.reason()};
+  } else if (!trouble_.empty()) {
+    report = {ClientState::kDegraded, trouble_};
+  } else if (!live && comes_back) {
+    report = {ClientState::kDegraded,
+              "the learner at " + address_ + " is to come back: waiting for it"};
+  } else if (!live && setups_.followed_any()) {
+    report = {ClientState::kDegraded, "the learner at " + address_ +
+                                          " is silent or gone: playing on, and trying to reach it"};
+  } else if (!live) {
+    report = {ClientState::kNoLearner,
+              "no learner answers at " + address_ + "; start one with `murmurate serve`"};
+  } else if (waiting) {
+    report = {ClientState::kWaitingForWeights,
+              options_.updates == Updates::kManual
+                  ? "in session, no weights have been loaded yet: call Update()"
+                  : "in session, no weights have come yet"};
   }
-  ping.troubles = Troubles();
-  return ping;
-}
-
-std::vector<wire::PingTrouble> LearnerLink::Troubles() {
-  std::vector<wire::PingTrouble> troubles = roster_.Troubles();
-  for (std::size_t i = 0; i < std::min(introduced_.size(), dropped_.size()); ++i) {
-    const std::string words = dropped_[i].Words();
-    if (words.empty()) continue;
-    if (dropped_[i].TakeNews()) {
-      Log(LogLevel::kWarning, "model " + introduced_[i].name + ": " + words);
-    }
-    troubles.push_back({.model = static_cast<std::uint32_t>(i), .sentence = words});
+  for (const RegisteredModel& entry : models_) {
+    if (report.state != ClientState::kLive || entry.model->weights.unplayable() == 0) continue;
+    report = {ClientState::kDegraded,
+              "version " + std::to_string(entry.model->weights.unplayable()) + " of model " +
+                  entry.model->name + " cannot be played, so the last one is: " +
+                  entry.model->weights.unplayable_reason()};
   }
-  return troubles;
+  report.in_session = session == Session::kLive;
+  return report;
 }
 
 void LearnerLink::Leave() {
   SayGoodbye();
-  socket_.reset();
+  socket_.Close();
   fetcher_.Disconnect();
 }
 
 void LearnerLink::SayGoodbye() {
   const std::int64_t deadline = MonotonicNs() + kLingerMs * kNanosecondsPerMillisecond;
-  if (session_.state() != Session::kLive || !socket_.has_value()) return;
+  if (session_.state() != Session::kLive || !socket_.is_open()) return;
   for (;;) {
     const std::int64_t now_ns = MonotonicNs();
     ReceiveSome(now_ns);
     if (!MaySend() || now_ns >= deadline) break;
-    roster_.CopyModels(&models_, &models_revision_);
-    sender_.SendSome(models_, session_, *socket_);
-    const bool any = std::any_of(models_.begin(), models_.end(), [](const RosterModel& entry) {
+    registry_.CopyModels(&models_, &models_revision_);
+    sender_.SendSome(models_, session_, *socket_.get());
+    const bool any = std::any_of(models_.begin(), models_.end(), [](const RegisteredModel& entry) {
       return entry.model->ready.load(std::memory_order_seq_cst) > 0;
     });
     if (!any && !sender_.blocked()) break;
-    Socket* sockets[] = {&*socket_};
-    Poller(&bell_->wake).Wait(sockets, sender_.blocked() ? 1 : 20);
+    Socket* sockets[] = {socket_.get()};
+    Poller(&wakeup_->wake).Wait(sockets, sender_.blocked() ? 1 : 20);
   }
-  Send(wire::Bye{});
-}
-
-void LearnerLink::CountReconnect() {
-  std::lock_guard lock(state_mutex_);
-  ++numbers_.reconnects;
-}
-
-LearnerLink::Numbers LearnerLink::numbers() const {
-  std::lock_guard lock(state_mutex_);
-  return numbers_;
-}
-
-StateReport LearnerLink::State() const {
-  std::lock_guard lock(state_mutex_);
-  return state_;
+  (void)socket_.Send(wire::Bye{});
 }
 
 }  // namespace murmurate

@@ -1,4 +1,4 @@
-// Which model plays an agent of which name (ClientOptions::models).
+// The patterns that say which model plays an agent of which name (ClientOptions::models).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace murmurate {
 
-/// Whether `name` reads as `pattern`, in which * stands for any letters, none as well, and ? for
-/// one; everything else for itself. Any bytes; the time is at most their product.
+/// True when `name` matches `pattern`: * stands for any letters, also none, ? for one letter, and
+/// everything else for itself. Any bytes; the time is at most the product of the two lengths.
 bool Matches(std::string_view pattern, std::string_view name);
 
-/// That every pattern has letters and every model a name that the wire can carry.
+/// Checks that every pattern has letters and every model a name that the wire can carry.
 Status CheckModelPatterns(const std::vector<ModelPattern>& models);
 
 /// The model of the first pattern that matches, or `name` itself.

@@ -1,4 +1,5 @@
-// What the client asks of the operating system beside the rooms below; one source file a system.
+// The operating system's services that the client uses beside the rooms below; one source file a
+// system.
 #pragma once
 
 #include <cstddef>

@@ -43,7 +43,7 @@ ZeroPages::~ZeroPages() {
 }
 
 void StandBehind() {
-  // A wish; SCHED_IDLE would have no turn at all on a machine whose processors are all busy.
+  // Not SCHED_IDLE: it would have no turn at all on a machine whose processors are all busy.
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
 }
 

@@ -1,5 +1,5 @@
 // PolicySet: the three packed buffers of one model's newest versions: written by mmr-weights,
-// played by any number of agents, none of whom ever waits.
+// played by any number of agents, none of which ever waits.
 //
 //   buffer {Policy, stamp, settings, generation}      generation: odd while the buffer is written
 //
@@ -13,12 +13,12 @@
 //
 // A version is packed straight from where it comes from, and Save reads the latest buffer back: the
 // three buffers are all that is held of the weights. One that was begun and never became whole
-// stays odd, out of everybody's reach, and is the one that the next version begins in.
+// stays odd, out of every agent's reach, and is the one that the next version begins in.
 //
 // The two seq_cst pairs are Dekker's: either the agent sees the odd generation, or the writer sees
 // the pin. A trajectory stays on its buffer; when its generation has changed, the agent hands over
-// what it has and goes on under the latest. A buffer is made when the first version needs it, by
-// whoever packs, and nothing is freed before the end: what plays a file holds one.
+// what it has and goes on under the latest. The packing thread makes a buffer when the first
+// version needs it, and frees nothing before the end: a client that plays a file holds one.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ struct PolicyBuffer {
 /// One agent's marks, read by mmr-weights. Lies inside the agent.
 struct alignas(64) PolicyPin {
   std::atomic<const PolicyBuffer*> pinned{nullptr};   ///< inside Act
-  std::atomic<const PolicyBuffer*> playing{nullptr};  ///< of the open trajectory: a wish, no claim
+  std::atomic<const PolicyBuffer*> playing{nullptr};  ///< of the open trajectory: only a hint
 };
 
 /// A buffer as an agent knows it: valid while the generation is the same.
@@ -75,13 +75,14 @@ class PolicySet {
  public:
   PolicySet(const ModelSpec& spec, std::shared_ptr<PolicyPins> pins, bool deterministic = false);
 
-  /// mmr-weights, or Client::Update: a version begins; what was put since the last Publish is void.
+  /// mmr-weights, or Client::Update: begins a version; what was put since the last Publish is void.
   void Begin();
-  /// As WeightSink::Put. Nothing happens unless a version was begun.
+  /// Stores a piece of the version, as WeightSink::Put does. Does nothing unless a version was
+  /// begun.
   void Put(std::size_t first, std::span<const float> numbers);
-  /// All was put: it is the latest.
+  /// Makes the version, of which all was put, the latest.
   void Publish(const VersionStamp& stamp, const ActSettings& act);
-  /// The three at once.
+  /// Begin, Put and Publish at once.
   void Publish(const VersionStamp& stamp, const ActSettings& act, std::span<const float> policy,
                std::span<const float> statistics);
 
@@ -102,18 +103,19 @@ class PolicySet {
   static void Unpin(PolicyPin* pin) { pin->pinned.store(nullptr, std::memory_order_release); }
 
   bool empty() const { return latest_.load(std::memory_order_acquire) == nullptr; }
-  /// Of the latest version; any thread.
+  /// The stamp of the latest version; any thread.
   VersionStamp stamp() const;
-  /// 0 without weights, with those of a file, and after ForgetVersion until the next Publish.
+  /// The latest version; 0 without weights, with those of a file, and after ForgetVersion until the
+  /// next Publish.
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   void ForgetVersion() { version_.store(0, std::memory_order_release); }
-  /// One row at a time, by the portable kernels.
+  /// Whether rows are run one at a time, by the portable kernels.
   bool deterministic() const { return deterministic_; }
   const ModelSpec& spec() const { return spec_; }
-  /// Of any version: for its sizes.
+  /// A policy of any version, for its sizes.
   const Policy& shape() const { return buffers_[0]->policy; }
   const ParameterLayout& layout() const { return layout_; }
-  /// The whole flat block of the latest version, its critic zero; any thread but a game's.
+  /// The whole flat block of the latest version, its value zero; any thread but a game's.
   AlignedFloats Parameters(VersionStamp* stamp) const;
 
  private:
@@ -126,7 +128,7 @@ class PolicySet {
   const ParameterLayout layout_;
   const std::shared_ptr<PolicyPins> pins_;
   std::array<std::unique_ptr<PolicyBuffer>, kBuffers> buffers_;
-  PolicyBuffer* begun_ = nullptr;  // odd, and nobody's
+  PolicyBuffer* begun_ = nullptr;  // odd: no agent uses it
   std::uint64_t packed_ = 0;
   std::atomic<PolicyBuffer*> latest_{nullptr};
   std::atomic<std::uint64_t> version_{0};

@@ -16,11 +16,11 @@ class ReportNames {
   static constexpr int kMost = 256;
   static constexpr std::size_t kMostBytes = 64;  ///< of a name; longer ones are cut
 
-  /// Its number; -1 for no name at all, or when there are kMost others.
+  /// The number of `name`; -1 for an empty name, or when there are kMost others.
   int Find(std::string_view name);
-  /// A number that Find gave.
+  /// Whether `number`, which Find gave, is that of `name`.
   bool Is(int number, std::string_view name) const;
-  /// As the wire takes it.
+  /// The name in the form the wire takes.
   std::string Text(int number) const;
 
  private:

@@ -1,8 +1,8 @@
 // SettingsTable: the learner's settings as the client last heard them: mmr-client writes, any
 // thread reads, without lock or allocation.
 //
-// A game reads one value at a time. `revision` is 0 while values change, so whoever finds the same
-// revision before and after his reading knows under which one he has read.
+// A game reads one value at a time. `revision` is 0 while values change, so a reader that finds the
+// same revision before and after reading knows which revision it has read.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ class SettingsTable {
     const double value = entry == nullptr ? kAbsent : entry->value.load(std::memory_order_acquire);
     return std::isnan(value) ? fallback : value;
   }
-  /// 0: none have come, or they are changing just now.
+  /// The revision; 0: none have come, or they are changing just now.
   std::uint16_t revision() const { return revision_.load(std::memory_order_acquire); }
 
   /// mmr-client. Names that are not there any more are absent again.
-  void Take(const wire::Settings& settings) {
+  void Apply(const wire::Settings& settings) {
     revision_.store(0, std::memory_order_seq_cst);
     const int known = count_.load(std::memory_order_relaxed);
     for (const wire::Setting& setting : settings.settings) {

@@ -6,20 +6,20 @@ namespace murmurate {
 
 void TrajectoryRecorder::Attach(TrajectoryRing* ring) {
   if (open()) Drop();
-  if (block_ != nullptr) ring_->GiveBack(block_);
+  if (block_ != nullptr) ring_->ReturnUnused(block_);
   block_ = nullptr;
   ring_ = ring;
   length_ = ring == nullptr ? 0 : ring->layout().length;
 }
 
-bool TrajectoryRecorder::TakeInHand() {
-  if (block_ == nullptr && ring_ != nullptr) block_ = ring_->TakeFree();
+bool TrajectoryRecorder::ReserveBlock() {
+  if (block_ == nullptr && ring_ != nullptr) block_ = ring_->AcquireFree();
   return block_ != nullptr;
 }
 
-bool TrajectoryRecorder::TakeBlock() {
-  if (TakeInHand()) return true;
-  if (ring_ != nullptr) block_ = ring_->TakeBackOldest();
+bool TrajectoryRecorder::AcquireBlock() {
+  if (ReserveBlock()) return true;
+  if (ring_ != nullptr) block_ = ring_->ReclaimOldest();
   if (block_ == nullptr) return false;
   model_->ready.fetch_sub(1, std::memory_order_relaxed);
   Reclaim(block_);
@@ -32,7 +32,7 @@ void TrajectoryRecorder::Reclaim(TrajectoryBlock* block) {
     AgentCounts::Add(counts_->trajectories_dropped, 1);
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block->steps));
     AgentCounts::Add(counts_->steps_overrun, static_cast<std::uint64_t>(block->steps));
-    model_->started.fetch_sub(1, std::memory_order_acq_rel);
+    model_->credit.GiveBack();
   } else if (block->reported) {  // of evaluation; those to come need not be
     std::fill_n(block->reports, kMaxReports, ReportSum{});
     block->reported = false;
@@ -42,24 +42,16 @@ void TrajectoryRecorder::Reclaim(TrajectoryBlock* block) {
 }
 
 bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_step) {
-  if (!TakeBlock()) {
-    model_->started.fetch_sub(1, std::memory_order_acq_rel);
+  if (!AcquireBlock()) {
+    model_->credit.GiveBack();
     return false;
   }
   open_ = true;
   block_->stamp = stamp;
   block_->first_step = first_step;
   episode_start_ = 0;
-  FindColumns();
+  columns_ = BlockColumns(*ring_, block_);
   return true;
-}
-
-void TrajectoryRecorder::FindColumns() {
-  observation_ = ring_->ColumnOf<std::byte>(block_, Column::kObservation);
-  action_ = ring_->ColumnOf<std::int32_t>(block_, Column::kAction);
-  log_prob_ = ring_->ColumnOf<float>(block_, Column::kLogProb);
-  reward_ = ring_->ColumnOf<float>(block_, Column::kReward);
-  flags_ = ring_->ColumnOf<std::uint8_t>(block_, Column::kFlags);
 }
 
 std::span<float> TrajectoryRecorder::state0() const {
@@ -72,28 +64,8 @@ std::span<std::byte> TrajectoryRecorder::frames0() const {
           ring_->layout().column(Column::kFrames0).bytes};
 }
 
-/// From its first mask on a block has one for each step; the steps before it allowed everything.
-void TrajectoryRecorder::RecordMask(std::span<const std::uint8_t> mask) {
-  std::uint8_t* masks = ring_->ColumnOf<std::uint8_t>(block_, Column::kMask);
-  const std::size_t width = static_cast<std::size_t>(ring_->layout().action.mask_bytes());
-  const std::size_t before = static_cast<std::size_t>(block_->steps) * width;
-  if (!block_->masked) std::fill_n(masks, before, std::uint8_t{1});
-  block_->masked = true;
-  if (mask.empty()) {
-    std::fill_n(masks + before, width, std::uint8_t{1});
-  } else {
-    std::copy(mask.begin(), mask.end(), masks + before);
-  }
-}
-
-void TrajectoryRecorder::Replace(std::span<const std::int32_t> action, float log_prob) {
-  const std::size_t last = static_cast<std::size_t>(block_->steps - 1);
-  std::copy(action.begin(), action.end(), action_ + last * action.size());
-  log_prob_[last] = log_prob;
-}
-
 void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const std::byte> final_observation) {
-  flags_[block_->steps - 1] |= kind == kTerminated ? kTerminatedFlag : kTruncatedFlag;
+  columns_.MarkEnd(block_->steps - 1, kind);
   episode_start_ = block_->steps;
   if (kind == kTerminated) return;
   std::byte* finals = ring_->ColumnOf<std::byte>(block_, Column::kFinalObservation);
@@ -111,7 +83,7 @@ void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
   // guard: TrajectoryRing.NoHandOverIsSleptThroughHoweverLateAStoreIsSeen: a block that waits is
   //   counted, seq_cst, after its hand-over and before `wanted` is read
   model_->ready.fetch_add(1, std::memory_order_seq_cst);
-  model_->bell->Ring();
+  model_->wakeup->Notify();
 }
 
 void TrajectoryRecorder::HandOver(std::span<const std::byte> next_observation,
@@ -127,8 +99,7 @@ void TrajectoryRecorder::HandOverUnfinished(std::uint64_t agent_steps) {
   --block_->steps;
   AgentCounts::Add(counts_->steps_dropped, 1);
   if (block_->steps == 0) return Drop();
-  const std::size_t width = ring_->layout().row_bytes();
-  HandOver({observation_ + static_cast<std::size_t>(block_->steps) * width, width}, agent_steps);
+  HandOver(columns_.Row(block_->steps, ring_->layout().row_bytes()), agent_steps);
 }
 
 void TrajectoryRecorder::Drop() {
@@ -137,12 +108,12 @@ void TrajectoryRecorder::Drop() {
     AgentCounts::Add(counts_->steps_dropped, static_cast<std::uint64_t>(block_->steps));
   }
   MarkFinished(false);
-  model_->started.fetch_sub(1, std::memory_order_acq_rel);
+  model_->credit.GiveBack();
   open_ = false;
   block_->steps = block_->finals = 0;
   block_->masked = false;
   if (block_->episodes > 0 || block_->reported) return;  // stays in hand
-  ring_->GiveBack(block_);
+  ring_->ReturnUnused(block_);
   block_ = nullptr;
 }
 
@@ -154,38 +125,22 @@ void TrajectoryRecorder::ForgetEpisode() {
 }
 
 void TrajectoryRecorder::AddEpisode(const EpisodeRecord& episode) {
-  if (!TakeBlock()) return;
-  if (block_->episodes == block_->max_episodes && !MoveToSpare()) {
-    EpisodeRecord* const episodes = ring_->EpisodesOf(block_);
-    std::copy(episodes + 1, episodes + block_->episodes, episodes);
-    --block_->episodes;
+  if (!AcquireBlock()) return;
+  if (block_->episodes == block_->max_episodes) {
+    if (TrajectoryBlock* const roomier = ring_->MoveToSpare(block_)) {
+      block_ = roomier;
+      columns_ = BlockColumns(*ring_, block_);
+    } else {
+      EpisodeRecord* const episodes = ring_->EpisodesOf(block_);
+      std::copy(episodes + 1, episodes + block_->episodes, episodes);
+      --block_->episodes;
+    }
   }
   ring_->EpisodesOf(block_)[block_->episodes++] = episode;
 }
 
-/// More episodes than the agent's own block holds: all that it has goes on in one that does.
-bool TrajectoryRecorder::MoveToSpare() {
-  if (block_->spare) return false;
-  TrajectoryBlock* const to = ring_->TakeSpare();
-  if (to == nullptr) return false;
-  std::memcpy(to->data, block_->data, ring_->pool().episodes_offset());
-  std::copy_n(ring_->EpisodesOf(block_), block_->episodes, ring_->EpisodesOf(to));
-  std::copy_n(block_->reports, kMaxReports, to->reports);
-  to->stamp = block_->stamp;
-  to->first_step = block_->first_step;
-  to->steps = block_->steps;
-  to->finals = block_->finals;
-  to->episodes = block_->episodes;
-  to->masked = block_->masked;
-  to->reported = block_->reported;
-  ring_->GiveBack(block_);
-  block_ = to;
-  FindColumns();
-  return true;
-}
-
 void TrajectoryRecorder::AddReport(int name, double value) {
-  if (!TakeBlock()) return;
+  if (!AcquireBlock()) return;
   block_->reported = true;
   block_->reports[name].sum += value;
   ++block_->reports[name].count;

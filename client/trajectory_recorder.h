@@ -1,23 +1,21 @@
-// TrajectoryRecorder: writes what one agent lives into the blocks of its ring, and counts what is
-// lost.
+// TrajectoryRecorder records one agent's steps in the blocks of its ring, and counts what is lost.
 //
-//   Start -> Record, Settle, Record, Settle, ... -> HandOver | Drop
+//   Start -> Record, SetReward, Record, SetReward, ... -> HandOver | Drop
 //
-// The reward of a step is final when Settle is called (at the next Act, or End). Finished episodes
-// and reported numbers are written into the block in hand. It stays in hand when its trajectory is
-// dropped, and is taken in hand when there is something to keep and no trajectory open, so they
-// leave with the next one; a block that is taken back unsent keeps its own. So a dropped trajectory
-// falsifies no return. The game's thread; no lock, no allocation.
+// The reward of a step is final when SetReward is called (at the next Act, or End). Finished
+// episodes and reported numbers are written into the block in hand. It stays in hand when its
+// trajectory is dropped, and is taken in hand when there is something to keep and no trajectory
+// open, so they leave with the next one; a block that is taken back unsent keeps its own. So a
+// dropped trajectory falsifies no return. The game's thread; no lock, no allocation.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 
+#include "client/block_columns.h"
 #include "client/client_model.h"
 #include "client/trajectory_ring.h"
 
@@ -40,19 +38,19 @@ class TrajectoryRecorder {
  public:
   TrajectoryRecorder(ClientModel* model, AgentCounts* counts) : model_(model), counts_(counts) {}
 
-  /// Blocks for a layout, or none: nothing is recorded then, and what the last ring's block in hand
-  /// kept is forgotten.
+  /// Records into this ring's blocks from now on; null: nothing is recorded, and what the last
+  /// ring's block in hand kept is forgotten.
   void Attach(TrajectoryRing* ring);
   bool attached() const { return ring_ != nullptr; }
 
-  /// Whether there is a block for a trajectory without dropping one that waits to be sent; it is
+  /// True when there is a block for a trajectory without dropping one that waits to be sent; it is
   /// kept for Start.
-  bool TakeInHand();
+  bool ReserveBlock();
   /// False when libzmq holds every block: this one will not be recorded. The caller has counted it
-  /// in model.started; on false it is taken back.
+  /// in model.credit; on false it is given back.
   bool Start(const VersionStamp& stamp, std::uint64_t first_step);
-  /// What the first step begins with, between Start and the first Record; whole columns (state0,
-  /// frames0) that a model without state or stacks does not have.
+  /// The state and frames before the first step, to be filled between Start and the first Record;
+  /// whole columns (state0, frames0) that a model without state or stacks does not have.
   std::span<float> state0() const;
   std::span<std::byte> frames0() const;
   bool open() const { return open_; }
@@ -65,18 +63,21 @@ class TrajectoryRecorder {
   void Record(std::span<const std::byte> row, std::span<const std::int32_t> action, float log_prob,
               bool first, std::span<const std::uint8_t> mask = {}) {
     const int t = block_->steps;
-    std::memcpy(observation_ + static_cast<std::size_t>(t) * row.size(), row.data(), row.size());
-    std::copy(action.begin(), action.end(), action_ + static_cast<std::size_t>(t) * action.size());
-    if (!mask.empty() || block_->masked) [[unlikely]]
-      RecordMask(mask);
-    log_prob_[t] = log_prob;
-    flags_[t] = first ? kFirst : 0;
+    columns_.StoreStep(t, row, action, log_prob, first);
+    if (!mask.empty() || block_->masked) [[unlikely]] {
+      columns_.StoreMask(t, mask, block_->masked);
+      block_->masked = true;
+    }
     if (first) episode_start_ = t;
     block_->steps = t + 1;
     if (block_->steps == length_) MarkFinished(true);
   }
-  void Settle(double reward) { reward_[block_->steps - 1] = static_cast<float>(reward); }
-  void Replace(std::span<const std::int32_t> action, float log_prob);
+  void SetReward(double reward) {
+    columns_.StoreReward(block_->steps - 1, static_cast<float>(reward));
+  }
+  void Replace(std::span<const std::int32_t> action, float log_prob) {
+    columns_.ReplaceAction(block_->steps - 1, action, log_prob);
+  }
   void EndEpisode(EndKind kind, std::span<const std::byte> final_observation);
   bool finals_used_up() const { return block_->finals == ring_->layout().max_finals; }
 
@@ -89,7 +90,8 @@ class TrajectoryRecorder {
   /// Takes back the steps of the unfinished episode that are in the open block.
   void ForgetEpisode();
 
-  /// Of those that a block cannot hold the oldest give way; all do when libzmq holds every block.
+  /// Adds a finished episode. A full block drops its oldest ones; all are dropped when libzmq holds
+  /// every block.
   void AddEpisode(const EpisodeRecord& episode);
   void AddReport(int name, double value);
   bool has_news() const { return block_ != nullptr && block_->episodes > 0; }
@@ -99,10 +101,7 @@ class TrajectoryRecorder {
   void Finish() { Attach(nullptr); }
 
  private:
-  bool TakeBlock();
-  void FindColumns();
-  bool MoveToSpare();
-  void RecordMask(std::span<const std::uint8_t> mask);
+  bool AcquireBlock();
   void MarkFinished(bool finished) {
     if (finished != finished_) model_->finished.fetch_add(finished ? 1 : -1);
     finished_ = finished;
@@ -118,10 +117,7 @@ class TrajectoryRecorder {
   int length_ = 0;
   bool finished_ = false;  ///< counted in model.finished
   int episode_start_ = 0;  ///< where the running episode begins in the open block
-  std::byte* observation_ = nullptr;
-  std::int32_t* action_ = nullptr;
-  float *log_prob_ = nullptr, *reward_ = nullptr;
-  std::uint8_t* flags_ = nullptr;
+  BlockColumns columns_;   ///< of block_, while a trajectory is open
 };
 
 }  // namespace murmurate

@@ -8,11 +8,11 @@
 namespace murmurate {
 namespace {
 
-enum Place : std::uint64_t { kFree = 0, kFilling = 1, kReady = 2, kSending = 3 };
+enum SlotState : std::uint64_t { kFree = 0, kFilling = 1, kReady = 2, kSending = 3 };
 
 constexpr std::size_t kLine = 64;
 
-Place PlaceOf(std::uint64_t word) { return static_cast<Place>(word & 3); }
+SlotState StateOf(std::uint64_t word) { return static_cast<SlotState>(word & 3); }
 
 TrajectoryBlock* Emptied(TrajectoryBlock* block) {
   block->steps = block->finals = block->episodes = 0;
@@ -24,31 +24,31 @@ TrajectoryBlock* Emptied(TrajectoryBlock* block) {
 }  // namespace
 
 TrajectoryRing::TrajectoryRing(std::shared_ptr<BlockPool> pool) : pool_(std::move(pool)) {
-  slots_[0].block = pool_->TakeOwn();
+  slots_[0].block = pool_->AcquireOwn();
   slots_[0].block->slot = 0;
 }
 
 TrajectoryRing::~TrajectoryRing() {
   for (std::size_t i = 1; i < slots_.size(); ++i) {
-    if (PlaceOf(slots_[i].word.load(std::memory_order_acquire)) != kFree) {
-      pool_->GiveSpare(slots_[i].block);
+    if (StateOf(slots_[i].word.load(std::memory_order_acquire)) != kFree) {
+      pool_->ReleaseSpare(slots_[i].block);
     }
   }
-  pool_->GiveOwn(slots_[0].block);
+  pool_->ReleaseOwn(slots_[0].block);
 }
 
-TrajectoryBlock* TrajectoryRing::TakeFree() {
+TrajectoryBlock* TrajectoryRing::AcquireFree() {
   Slot& own = slots_[0];
-  if (PlaceOf(own.word.load(std::memory_order_acquire)) != kFree) return TakeSpare();
+  if (StateOf(own.word.load(std::memory_order_acquire)) != kFree) return AcquireSpare();
   own.word.store(kFilling, std::memory_order_relaxed);
   return Emptied(own.block);
 }
 
-TrajectoryBlock* TrajectoryRing::TakeSpare() {
+TrajectoryBlock* TrajectoryRing::AcquireSpare() {
   for (std::size_t i = 1; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    if (PlaceOf(slot.word.load(std::memory_order_acquire)) != kFree) continue;
-    TrajectoryBlock* const block = pool_->TakeSpare();
+    if (StateOf(slot.word.load(std::memory_order_acquire)) != kFree) continue;
+    TrajectoryBlock* const block = pool_->AcquireSpare();
     if (block == nullptr) return nullptr;
     block->slot = static_cast<std::uint8_t>(i);
     slot.block = block;
@@ -63,20 +63,20 @@ TrajectoryRing::Slot* TrajectoryRing::FindLowestReady(std::uint64_t* word) {
   *word = std::numeric_limits<std::uint64_t>::max();
   for (Slot& slot : slots_) {
     const std::uint64_t seen = slot.word.load(std::memory_order_acquire);
-    if (PlaceOf(seen) != kReady || seen >= *word) continue;
+    if (StateOf(seen) != kReady || seen >= *word) continue;
     lowest = &slot;
     *word = seen;
   }
   return lowest;
 }
 
-TrajectoryBlock* TrajectoryRing::TakeLowestReady(std::uint64_t into) {
+TrajectoryBlock* TrajectoryRing::PopLowestReady(std::uint64_t into) {
   std::uint64_t seen, again;
   for (;;) {
     Slot* lowest = FindLowestReady(&seen);
     if (lowest == nullptr) return nullptr;
-    // Whoever handed this one over had handed over all earlier ones: a second look must see them,
-    // though the first may have passed their places too soon.
+    // The game had handed over all earlier ones before this one: a second pass must see them,
+    // though the first may have gone by their slots too soon.
     // guard: TrajectoryRing.UnderHammeringNothingIsLostDoubledTornOrOutOfOrder (1 to 4 of 5): the
     //   sender looks twice before it takes the lowest
     if (FindLowestReady(&again) != lowest || again != seen) continue;
@@ -89,10 +89,10 @@ TrajectoryBlock* TrajectoryRing::TakeLowestReady(std::uint64_t into) {
   }
 }
 
-TrajectoryBlock* TrajectoryRing::TakeReady() { return TakeLowestReady(kSending); }
+TrajectoryBlock* TrajectoryRing::PopReady() { return PopLowestReady(kSending); }
 
-TrajectoryBlock* TrajectoryRing::TakeBackOldest() {
-  TrajectoryBlock* const block = TakeLowestReady(kFilling);
+TrajectoryBlock* TrajectoryRing::ReclaimOldest() {
+  TrajectoryBlock* const block = PopLowestReady(kFilling);
   if (block != nullptr) MoveEpisodes(block, block->episodes_offset, pool_->episodes_offset());
   return block;
 }
@@ -116,16 +116,35 @@ void TrajectoryRing::HandOver(TrajectoryBlock* block) {
 /// The block goes first: once its slot is free, the game may borrow another for it.
 void TrajectoryRing::Free(TrajectoryBlock* block, std::memory_order order) {
   Slot& slot = slots_[block->slot];
-  if (block->spare) pool_->GiveSpare(block);
+  if (block->spare) pool_->ReleaseSpare(block);
   slot.word.store(kFree, order);
 }
 
-void TrajectoryRing::GiveBack(TrajectoryBlock* block) { Free(block, std::memory_order_release); }
+void TrajectoryRing::ReturnUnused(TrajectoryBlock* block) {
+  Free(block, std::memory_order_release);
+}
+TrajectoryBlock* TrajectoryRing::MoveToSpare(TrajectoryBlock* block) {
+  TrajectoryBlock* const to = block->spare ? nullptr : AcquireSpare();
+  if (to == nullptr) return nullptr;
+  std::memcpy(to->data, block->data, pool().episodes_offset());
+  std::copy_n(EpisodesOf(block), block->episodes, EpisodesOf(to));
+  std::copy_n(block->reports, kMaxReports, to->reports);
+  to->stamp = block->stamp;
+  to->first_step = block->first_step;
+  to->steps = block->steps;
+  to->finals = block->finals;
+  to->episodes = block->episodes;
+  to->masked = block->masked;
+  to->reported = block->reported;
+  ReturnUnused(block);
+  return to;
+}
+
 void TrajectoryRing::Release(TrajectoryBlock* block) { Free(block, std::memory_order_seq_cst); }
 
 bool TrajectoryRing::HasReady() const {
   return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return PlaceOf(slot.word.load(std::memory_order_seq_cst)) == kReady;
+    return StateOf(slot.word.load(std::memory_order_seq_cst)) == kReady;
   });
 }
 

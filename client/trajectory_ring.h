@@ -1,13 +1,13 @@
 // TrajectoryRing: an agent's blocks on their way to mmr-client and back. One game thread, one
 // sender.
 //
-//   word of a slot = hand-over number << 2 | place
+//   word of a slot = hand-over number << 2 | state
 //
-//          TakeFree              HandOver              TakeReady            libzmq is done
+//          AcquireFree           HandOver              PopReady             libzmq is done
 //   kFree -----------> kFilling -----------> kReady ---------------> kSending -----------> kFree
 //     ^                    | ^                  |
-//     +---- GiveBack ------+ +------------------+
-//                              TakeBackOldest: the game's answer to no free block; what was in it
+//     +---- ReturnUnused ------+ +------------------+
+//                              ReclaimOldest: the game's answer to no free block; what was in it
 //                              is lost, and counted
 //
 // The first slot has the agent's own block; the others borrow spare ones of the pool as they are
@@ -39,18 +39,21 @@ class TrajectoryRing {
   TrajectoryRing& operator=(const TrajectoryRing&) = delete;
 
   // The game's thread.
-  /// Its own block, else a spare one; null when there is none. It holds nothing.
-  TrajectoryBlock* TakeFree();
-  TrajectoryBlock* TakeSpare();       ///< one with room for every episode; null when there is none
-  TrajectoryBlock* TakeBackOldest();  ///< null when none is waiting to be sent
+  /// The agent's own block, else a spare one; null when there is none. It holds nothing.
+  TrajectoryBlock* AcquireFree();
+  TrajectoryBlock* AcquireSpare();  ///< one with room for every episode; null when there is none
+  /// Moves all that was written into `block` to a spare one, which has room for every episode, and
+  /// returns `block`; null, and nothing is moved, when it is a spare one itself or there is none.
+  TrajectoryBlock* MoveToSpare(TrajectoryBlock* block);
+  TrajectoryBlock* ReclaimOldest();  ///< null when none is waiting to be sent
   void HandOver(TrajectoryBlock* block);
-  void GiveBack(TrajectoryBlock* block);
+  void ReturnUnused(TrajectoryBlock* block);
 
   // The sender's thread.
-  TrajectoryBlock* TakeReady();  ///< the first handed over; null when there is none
+  TrajectoryBlock* PopReady();  ///< the first handed over; null when there is none
   bool HasReady() const;
 
-  /// Any thread: the block's bytes are needed no more.
+  /// Any thread: frees a block whose bytes are needed no more.
   void Release(TrajectoryBlock* block);
 
   const BlockPool& pool() const { return *pool_; }
@@ -74,7 +77,7 @@ class TrajectoryRing {
     TrajectoryBlock* block = nullptr;  ///< written before `word`, read after it
   };
   Slot* FindLowestReady(std::uint64_t* word);
-  TrajectoryBlock* TakeLowestReady(std::uint64_t into);
+  TrajectoryBlock* PopLowestReady(std::uint64_t into);
   void Free(TrajectoryBlock* block, std::memory_order order);
   void MoveEpisodes(TrajectoryBlock* block, std::size_t from, std::size_t to);
   std::array<ColumnRange, kColumnCount> AllButEpisodes(const TrajectoryBlock* block,

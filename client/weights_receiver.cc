@@ -19,9 +19,9 @@ constexpr int kPauseUs = 400;
 struct WeightsReceiver::Source : WeightSink {
   explicit Source(WeightsReceiver& its_receiver) : receiver(its_receiver) {}
 
-  bool TakeNewer() {
+  bool ReceiveNewer() {
     published = false;
-    return subscriber->TakeNewer(known, this) && published;
+    return subscriber->ReceiveNewer(known, this) && published;
   }
   void Begin() override {
     hurried = begun;
@@ -60,12 +60,12 @@ bool WeightsReceiver::Source::End(const VersionStamp& stamp, const ActSettings& 
     Refuse(playable.message());
     return true;
   }
-  if (complained) model->set_unplayable(0, "");
+  if (complained) model->weights.SetUnplayable(0, "");
   complained = false;
   policies->Publish(stamp, act);
   published = true;
   receiver.received_.fetch_add(1, std::memory_order_relaxed);
-  model->Progress();
+  model->wait.Progress();
   return true;
 }
 
@@ -76,7 +76,7 @@ void WeightsReceiver::Source::Refuse(const std::string& reason) {
                                           " cannot be played, so the last one is: " + reason);
   }
   complained = true;
-  model->set_unplayable(known.version, reason);
+  model->weights.SetUnplayable(known.version, reason);
 }
 
 void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
@@ -84,7 +84,8 @@ void WeightsReceiver::Subscribe(std::shared_ptr<ClientModel> model,
                                 std::shared_ptr<WeightSubscriber> subscriber) {
   auto source = std::make_shared<Source>(*this);
   source->known = policies->stamp();
-  if (model->unplayable() != 0) model->set_unplayable(0, "");  // that was another learner's
+  if (model->weights.unplayable() != 0)
+    model->weights.SetUnplayable(0, "");  // that was another learner's
   source->model = std::move(model);
   source->policies = std::move(policies);
   source->subscriber = std::move(subscriber);
@@ -111,10 +112,10 @@ std::vector<std::shared_ptr<WeightsReceiver::Source>> WeightsReceiver::sources()
   return sources_;
 }
 
-int WeightsReceiver::TakeNewer() {
+int WeightsReceiver::ReceiveNewer() {
   std::lock_guard lock(taking_);
   int taken = 0;
-  for (const auto& source : sources()) taken += source->TakeNewer();
+  for (const auto& source : sources()) taken += source->ReceiveNewer();
   return taken;
 }
 
@@ -125,7 +126,7 @@ void WeightsReceiver::PollOnce() {
     const FutexWord* word = source->subscriber->word();
     // guard: Client.NoVersionIsSleptThrough: the futex words are read before versions are taken
     if (word != nullptr) waits.push_back({word, word->load(std::memory_order_acquire)});
-    source->TakeNewer();
+    source->ReceiveNewer();
   }
   if (!stopping_.load(std::memory_order_acquire)) WaitForAny(waits, kLongestSleepMs);
 }

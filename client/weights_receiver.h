@@ -1,4 +1,4 @@
-// WeightsReceiver: what mmr-weights repeats: wait until a model has newer weights, pack them
+// WeightsReceiver is what mmr-weights repeats: wait until a model has newer weights, pack them
 // for the kernels as they come, make them the latest. The game pays for none of it, whatever the
 // size; under Updates::kManual it pays for all of it, in Client::Update, and there is no
 // mmr-weights.
@@ -19,7 +19,7 @@ namespace murmurate {
 class WeightsReceiver {
  public:
   /// `gives_way`: for mmr-weights beside a game that plays in real time (Pace::kNever). It then
-  /// runs only on a core that nobody else wants, and packs a large version with pauses, so that no
+  /// runs only on a core that is otherwise idle, and packs a large version with pauses, so that no
   /// frame meets more than a little of it; one that was torn meanwhile is packed again without
   /// them.
   explicit WeightsReceiver(LogCallback log, bool gives_way = false)
@@ -30,8 +30,9 @@ class WeightsReceiver {
                  std::shared_ptr<WeightSubscriber> subscriber);
   /// mmr-weights: one round; sleeps by futex until something newer may be there, at most 1 s.
   void PollOnce();
-  /// Under Updates::kManual instead: never sleeps; how many models have a newer version now.
-  int TakeNewer();
+  /// Takes PollOnce's place under Updates::kManual: never sleeps; returns how many models have a
+  /// newer version now.
+  int ReceiveNewer();
   void Wake();  ///< any thread
   void Stop();  ///< any thread: PollOnce sleeps no more
 
@@ -45,7 +46,7 @@ class WeightsReceiver {
   const bool gives_way_;
   bool stands_behind_ = false;
   mutable std::mutex mutex_;
-  std::mutex taking_;  ///< whoever takes: PolicySet has one writer
+  std::mutex taking_;  ///< serializes receivers: PolicySet has one writer
   std::vector<std::shared_ptr<Source>> sources_;
   FutexWord wake_{0};
   std::atomic<bool> stopping_{false};

@@ -3,6 +3,11 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq>=4.3.3)
+find_path(CPPZMQ_INCLUDE zmq.hpp)  # headers alone
+if(NOT CPPZMQ_INCLUDE)
+  message(FATAL_ERROR "Could not find CPPZMQ_INCLUDE (zmq.hpp): install cppzmq-dev")
+endif()
+target_include_directories(PkgConfig::ZMQ INTERFACE ${CPPZMQ_INCLUDE})
 find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_program(FLATC flatc REQUIRED)
 if(WIN32)

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 # Inside the house a room is a library of its own; a user links one file, with the objects of all of
 # the client's rooms. What a program does not call, the linker leaves out.
 add_library(murmurate_client_archive STATIC)
-foreach(room core model trajectory transport compute_client wire policy weights client)
+foreach(room core model trajectory transport compute wire inference weights client)
   target_sources(murmurate_client_archive PRIVATE $<TARGET_OBJECTS:murmurate_${room}>)
 endforeach()
 set_target_properties(murmurate_client_archive PROPERTIES
@@ -63,7 +63,7 @@ if(MURMURATE_CLIENT_ONLY)
 endif()
 
 # The daemon, and what one reads beside it.
-install(TARGETS murmurate RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
+install(TARGETS murmurate murmurate_sensors RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/murmurate)
 install(FILES README.md DESTINATION ${documents} COMPONENT daemon)
 install(FILES schemas/README.md DESTINATION ${documents}/schemas COMPONENT daemon)
@@ -71,7 +71,8 @@ install(DIRECTORY docs DESTINATION ${documents} COMPONENT daemon
   PATTERN CMakeLists.txt EXCLUDE PATTERN reference EXCLUDE PATTERN measurements EXCLUDE
   PATTERN decisions EXCLUDE)
 install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_PERMISSIONS
-  PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE)
+  PATTERN CMakeLists.txt EXCLUDE PATTERN .gitignore EXCLUDE
+  PATTERN fleet EXCLUDE)  # sources that compile in the project's tree alone
 install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)
 
 # A plug-in of the daemon each.

@@ -16,12 +16,17 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND kernel_sets avx2 avx512)
 endif()
 
-# murmurate_kernels(OUT NAME...): the sources NAME_SET.cc of every set, in OUT, each with its flags.
+# murmurate_kernels(OUT NAME...): NAME_source.h of this folder made a source for every set, each with its
+# flags and behind the vectors of its set; all of them in OUT.
 function(murmurate_kernels out)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(set IN LISTS kernel_sets)
     foreach(name IN LISTS ARGN)
-      list(APPEND sources ${name}_${set}.cc)
-      set_source_files_properties(${name}_${set}.cc PROPERTIES
+      set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}_${set}.cc)
+      file(CONFIGURE OUTPUT ${source} CONTENT
+        "#include \"shared/compute/vector_${set}.h\"\n#include \"${folder}/${name}_source.h\"\n")
+      list(APPEND sources ${source})
+      set_source_files_properties(${source} PROPERTIES
         COMPILE_OPTIONS "-O3;-ffp-contract=fast;-fno-stack-protector;${gnu_quiet};${${set}_flags}")
     endforeach()
   endforeach()

@@ -1,5 +1,6 @@
 # The client for Windows, compiled on Linux (Debian: g++-mingw-w64-x86-64-posix); see
-# scripts/minimal-client.sh --windows, which gives libzmq, and FLATBUFFERS_INCLUDE and XXHASH_INCLUDE.
+# scripts/minimal-client.sh --windows, which gives libzmq, and CPPZMQ_INCLUDE,
+# FLATBUFFERS_INCLUDE and XXHASH_INCLUDE.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_VERSION 10.0)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)

@@ -28,8 +28,8 @@ TAG = "py3-none-linux_x86_64"
 INSTALL = "run scripts/install-packages.sh build"
 NEEDED = {  # what CMake says it has not got -> the Debian package; the first of several is the reason
     "Unix Makefiles": "ninja-build", "Ninja": "ninja-build", "CMAKE_CXX_COMPILER": "g++", "PkgConfig": "pkg-config",
-    "libzmq": "libzmq3-dev", "FLATBUFFERS_INCLUDE": "libflatbuffers-dev", "FLATC": "flatbuffers-compiler",
-    "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
+    "libzmq": "libzmq3-dev", "CPPZMQ_INCLUDE": "cppzmq-dev", "FLATBUFFERS_INCLUDE": "libflatbuffers-dev",
+    "FLATC": "flatbuffers-compiler", "Boost": "libboost-dev", "XXHASH_INCLUDE": "libxxhash-dev",
 }  # fmt: skip
 _NOT_FOUND = r"(No|Package|Could not find|Could NOT find|[Uu]nable to find)\b[^\n]*\b{0}\b|\b{0}\b[^\n]*not (set|found)"
 

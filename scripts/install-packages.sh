@@ -6,8 +6,8 @@
 # compiler for Windows.  stories: what makes a clean Debian (scripts/stories.sh).
 set -euo pipefail
 
-client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev libflatbuffers-dev
-        flatbuffers-compiler libboost-dev libxxhash-dev)
+client=(build-essential cmake ninja-build ccache pkg-config libzmq3-dev cppzmq-dev
+        libflatbuffers-dev flatbuffers-compiler libboost-dev libxxhash-dev)
 build=("${client[@]}" file libcli11-dev libtomlplusplus-dev libspdlog-dev nlohmann-json3-dev libgtest-dev
        libgmock-dev libbenchmark-dev openmpi-bin libopenmpi-dev libmosquitto-dev python3-venv)
 test=(mosquitto mosquitto-clients openssl)

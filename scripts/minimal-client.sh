@@ -20,7 +20,7 @@ folder=$(realpath -m "${1:-$root/build/$name}")
 prefix=$folder/prefix
 mkdir -p "$folder"
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
-# A linker can leave out what nobody calls.
+# A linker can leave out what is never called.
 sections="-ffunction-sections -fdata-sections"
 
 # The source, from where apt takes its packages; apt's own lists and settings stay as they are.
@@ -51,9 +51,10 @@ arguments=()
 if $windows; then
   # Of this machine's headers those alone that are the same everywhere.
   mkdir -p "$folder/headers"
-  ln -sfn /usr/include/flatbuffers /usr/include/xxhash.h -t "$folder/headers"
+  ln -sfn /usr/include/flatbuffers /usr/include/xxhash.h /usr/include/zmq.hpp -t "$folder/headers"
   arguments=(-DCMAKE_TOOLCHAIN_FILE="$root/cmake/windows.cmake" -DZMQ_HAVE_IPC=OFF
-             -DFLATBUFFERS_INCLUDE="$folder/headers" -DXXHASH_INCLUDE="$folder/headers")
+             -DFLATBUFFERS_INCLUDE="$folder/headers" -DXXHASH_INCLUDE="$folder/headers"
+             -DCPPZMQ_INCLUDE="$folder/headers")
 fi
 
 build() { # SOURCE BUILD-FOLDER cmake-arguments...: built and installed into the prefix

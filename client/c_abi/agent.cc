@@ -8,33 +8,33 @@ namespace {
 
 mmr_status Step(AgentCore& core, std::span<const float> observation,
                 std::span<const std::uint8_t> allowed) {
-  core.Look(observation);
-  core.Allow(allowed);
+  core.observation().Observe(observation);
+  core.observation().SetMask(allowed);
   return core.Step() ? MMR_OK : Fail(MMR_UNAVAILABLE, kStillWaits);
 }
 
-/// Of any spaces: the agent's choice into `action`, or (`record`) what a person did, from there.
+/// A step in any spaces: the agent's choice into `action`, or (`record`) a person's, from there.
 mmr_status StepAny(mmr_agent* agent, const mmr_observation* observation, const mmr_action* action,
                    bool record) {
   mmr_status status = Check(agent);
   if (status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
     AgentCore& core = *agent->core;
-    Observation sight;
+    Observation converted;
     mmr_action room;
-    if ((status = Convert(observation, &sight)) != MMR_OK) return status;
-    const std::span<const std::uint8_t> allowed = sight.mask();
+    if ((status = Convert(observation, &converted)) != MMR_OK) return status;
+    const std::span<const std::uint8_t> allowed = converted.mask();
     if ((status = CheckMask(core, allowed.data(), allowed.size())) != MMR_OK) return status;
     if ((status = ReadAction(action, agent->counts, &room)) != MMR_OK) return status;
     if (record) {
-      const Status fits =
-          core.CheckRecord(room.choices, room.numbers, allowed.empty() ? nullptr : allowed.data());
+      const Status fits = core.action().CheckRecord(room.choices, room.numbers,
+                                                    allowed.empty() ? nullptr : allowed.data());
       if (!fits.ok()) return Fail(fits);
     }
-    if ((status = Look(core, sight)) != MMR_OK) return status;
-    core.Allow(allowed);
+    if ((status = Observe(core, converted)) != MMR_OK) return status;
+    core.observation().SetMask(allowed);
     if (!core.Step()) return Fail(MMR_UNAVAILABLE, kStillWaits);
-    if (!record) return core.Give(room.choices, room.numbers), MMR_OK;
+    if (!record) return core.action().ReadAction(room.choices, room.numbers), MMR_OK;
     const Status took = core.TryTook(room.choices, room.numbers);
     return took.ok() ? MMR_OK : Fail(took);
   });
@@ -94,10 +94,10 @@ int32_t mmr_act_masked(mmr_agent* agent, const float* observation, uint64_t numb
   return Guard([&]() -> std::int32_t {
     AgentCore& core = *agent->core;
     if (!core.model()->head.layout().one_choice()) return Fail(kNotOneChoice);
-    if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
+    if ((status = CheckObservation(core, observation, numbers)) != MMR_OK) return status;
     if ((status = CheckMask(core, allowed, choices)) != MMR_OK) return status;
     status = Step(core, {observation, numbers}, {allowed, choices});
-    return status != MMR_OK ? status : core.choice();
+    return status != MMR_OK ? status : core.action().choice();
   });
 }
 
@@ -107,7 +107,7 @@ mmr_status mmr_act_continuous(mmr_agent* agent, const float* observation, uint64
   if (status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
     AgentCore& core = *agent->core;
-    if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
+    if ((status = CheckObservation(core, observation, numbers)) != MMR_OK) return status;
     if (core.model()->spaces.action.kind != Space::Kind::kBox ||
         action_numbers != agent->counts.numbers || action == nullptr) {
       return Fail("mmr_act_continuous gives a Box of numbers: this action has " +
@@ -116,7 +116,7 @@ mmr_status mmr_act_continuous(mmr_agent* agent, const float* observation, uint64
                   std::to_string(action == nullptr ? 0 : action_numbers));
     }
     if ((status = Step(core, {observation, numbers}, {})) != MMR_OK) return status;
-    core.Give(std::span(action, action_numbers));
+    core.action().ReadAction(std::span(action, action_numbers));
     return MMR_OK;
   });
 }
@@ -143,8 +143,8 @@ mmr_status mmr_end(mmr_agent* agent, int32_t how, const float* final_observation
     if ((status = CheckEnd(how, MMR_NOT_SAID)) != MMR_OK) return status;
     if (how == MMR_TRUNCATED) {
       if (final_observation == nullptr) return Fail(kNoFinal);
-      if ((status = CheckSight(core, final_observation, numbers)) != MMR_OK) return status;
-      core.Look(std::span(final_observation, numbers));
+      if ((status = CheckObservation(core, final_observation, numbers)) != MMR_OK) return status;
+      core.observation().Observe(std::span(final_observation, numbers));
     }
     core.End(static_cast<EndKind>(how));
     return MMR_OK;
@@ -160,9 +160,9 @@ mmr_status mmr_end_any(mmr_agent* agent, int32_t how, int32_t success,
     if ((status = CheckEnd(how, success)) != MMR_OK) return status;
     if (how == MMR_TRUNCATED) {
       if (final_observation == nullptr) return Fail(kNoFinal);
-      Observation sight;
-      if ((status = Convert(final_observation, &sight)) != MMR_OK) return status;
-      if ((status = Look(core, sight)) != MMR_OK) return status;
+      Observation converted;
+      if ((status = Convert(final_observation, &converted)) != MMR_OK) return status;
+      if ((status = Observe(core, converted)) != MMR_OK) return status;
     }
     core.End(static_cast<EndKind>(how), static_cast<Success>(success));
     return MMR_OK;
@@ -200,8 +200,8 @@ mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbe
     if (!core.model()->head.layout().one_choice()) {
       return Fail("mmr_record: this action is not one choice: use mmr_record_any");
     }
-    if ((status = CheckSight(core, observation, numbers)) != MMR_OK) return status;
-    const Status fits = core.CheckRecord(&choice, nullptr, nullptr);
+    if ((status = CheckObservation(core, observation, numbers)) != MMR_OK) return status;
+    const Status fits = core.action().CheckRecord(&choice, nullptr, nullptr);
     if (!fits.ok()) return Fail(fits);
     if ((status = Step(core, {observation, numbers}, {})) != MMR_OK) return status;
     const Status took = core.TryTook(&choice, nullptr);
@@ -226,7 +226,7 @@ mmr_status mmr_report(mmr_agent* agent, const char* name, double value) {
   if (const mmr_status status = Check(agent); status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
     if (name == nullptr || *name == 0) return Fail("mmr_report: the number needs a name");
-    if (agent->core->Report(name, value)) return MMR_OK;
+    if (agent->core->episode().Report(name, value)) return MMR_OK;
     return Fail("mmr_report: \"" + std::string(name) + "\" is not counted: the number must be " +
                 "finite, and an agent has at most " + std::to_string(kMaxReports) + " names");
   });
@@ -239,7 +239,7 @@ mmr_status mmr_set_mode(mmr_agent* agent, int32_t mode) {
       return Fail("a mode is MMR_TRAIN, MMR_EVALUATE or MMR_SILENT, not " + std::to_string(mode));
     });
   }
-  agent->core->SetMode(static_cast<PlayMode>(mode));
+  agent->core->episode().SetMode(static_cast<PlayMode>(mode));
   return MMR_OK;
 }
 

@@ -7,7 +7,7 @@
 namespace murmurate::c_abi {
 namespace {
 
-/// What takes the log, and what mmr_next_log takes from when the caller gave no function.
+/// Sets where the log goes; returns the queue of mmr_next_log when the caller gave no function.
 std::shared_ptr<LogLines> SetLog(const mmr_client_options& given, ClientOptions* out) {
   if (given.log != nullptr) {
     out->log = [log = given.log, user = given.log_user](LogLevel level, std::string_view message) {
@@ -61,7 +61,7 @@ mmr_stats ToC(const ClientStats& stats) {
   return out;
 }
 
-/// As much as fits, and a 0.
+/// Copies as much as fits, and a 0.
 void CopyText(std::string_view text, char* to, std::size_t capacity) {
   const std::size_t size = std::min(text.size(), capacity - 1);
   std::copy_n(text.data(), size, to);

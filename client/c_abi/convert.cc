@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "client/c_abi/sight.h"
+#include "client/c_abi/step_arguments.h"
 #include "shared/core/check.h"
 #include "shared/model/spaces_text.h"
 
@@ -117,7 +117,7 @@ mmr_status ToEnum(std::int32_t given, std::int32_t most, const char* name, T* ou
   return MMR_OK;
 }
 
-/// As default_action: the parts of a space that has passed CheckSpaces.
+/// Converts default_action to the parts of a space that has passed CheckSpaces.
 mmr_status ToAction(const mmr_action* given, const Space& space, Action* out) {
   mmr_action read;
   const mmr_status status = ReadAction(given, ActionCounts(ActionLayout(space)), &read);

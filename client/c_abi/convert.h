@@ -1,4 +1,4 @@
-// What a C program says once, as the C++ client takes it.
+// Converts the options that a C program sets once to those of the C++ client.
 #pragma once
 
 #include "client/agent_core.h"
@@ -7,9 +7,9 @@
 
 namespace murmurate::c_abi {
 
-/// All but the log.
+/// Converts all but the log.
 mmr_status Convert(const mmr_client_options& given, ClientOptions* out);
-/// Whether they make sense is for NewAgent to say.
+/// Converts agent options; NewAgent checks whether they make sense.
 mmr_status ReadAgentOptions(const mmr_agent_options* given, AgentOptions* out);
 
 }  // namespace murmurate::c_abi

@@ -24,7 +24,7 @@ mmr_status CheckPlain(const mmr_group& group, const float* observations, std::ui
                       const std::uint8_t* allowed, std::uint64_t choices) {
   const AgentCore& first = *group.cores.front();  // all have one space
   if (!first.model()->head.layout().one_choice()) return Fail(kNotOneChoice);
-  const mmr_status status = CheckSight(first, observations, width);
+  const mmr_status status = CheckObservation(first, observations, width);
   return status != MMR_OK ? status : CheckMask(first, allowed, choices);
 }
 
@@ -35,9 +35,9 @@ mmr_status CheckAny(const mmr_group& group, const mmr_observation* observations,
   }
   mmr_status status = MMR_OK;
   for (std::size_t i = 0; i < group.cores.size(); ++i) {
-    Observation sight;
+    Observation converted;
     mmr_action room;
-    status = ToSight(*group.cores[i], At(observations, i), &sight);
+    status = ToObservation(*group.cores[i], At(observations, i), &converted);
     if (status != MMR_OK) return status;
     status = ReadAction(At(actions, i), group.agents[i]->counts, &room);
     if (status != MMR_OK) return status;
@@ -104,11 +104,12 @@ mmr_status mmr_group_act(mmr_group* group, const float* observations, uint64_t n
       return status;
     }
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
-      group->cores[i]->Look(RowOf(observations, numbers, i));
-      group->cores[i]->Allow(RowOf(allowed, choices, i));
+      group->cores[i]->observation().Observe(RowOf(observations, numbers, i));
+      group->cores[i]->observation().SetMask(RowOf(allowed, choices, i));
     }
     if (!AgentCore::StepTogether(group->cores)) return Fail(MMR_UNAVAILABLE, kStillWaits);
-    for (std::size_t i = 0; i < group->cores.size(); ++i) actions[i] = group->cores[i]->choice();
+    for (std::size_t i = 0; i < group->cores.size(); ++i)
+      actions[i] = group->cores[i]->action().choice();
     return MMR_OK;
   });
 }
@@ -121,16 +122,16 @@ mmr_status mmr_group_act_any(mmr_group* group, const mmr_observation* observatio
     if ((status = CheckCount(*group, agents, "observations")) != MMR_OK) return status;
     if ((status = CheckAny(*group, observations, actions)) != MMR_OK) return status;
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
-      Observation sight;
-      (void)Convert(At(observations, i), &sight);  // has just been checked
-      group->cores[i]->Look(sight);
-      group->cores[i]->Allow(sight.mask());
+      Observation converted;
+      (void)Convert(At(observations, i), &converted);  // has just been checked
+      group->cores[i]->observation().Observe(converted);
+      group->cores[i]->observation().SetMask(converted.mask());
     }
     if (!AgentCore::StepTogether(group->cores)) return Fail(MMR_UNAVAILABLE, kStillWaits);
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
       mmr_action room;
       (void)ReadAction(At(actions, i), group->agents[i]->counts, &room);
-      group->cores[i]->Give(room.choices, room.numbers);
+      group->cores[i]->action().ReadAction(room.choices, room.numbers);
     }
     return MMR_OK;
   });

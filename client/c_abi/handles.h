@@ -1,4 +1,4 @@
-// What the opaque handles are, and whether one may be used.
+// The opaque handles, and the check that one may be used.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "client/agent_core.h"
 #include "client/c_abi/open_clients.h"
-#include "client/c_abi/sight.h"
+#include "client/c_abi/step_arguments.h"
 #include "client/internals.h"
 #include "client/platform.h"
 #include "murmurate/client.h"
@@ -33,7 +33,7 @@ struct Handle {
   const HomeProcess* const home;  ///< lives as long as what the handle holds
 };
 
-/// What mmr_next_log takes from; outlives the client's threads.
+/// LogLines is the queue that mmr_next_log reads; it outlives the client's threads.
 struct LogLines {
   static constexpr std::size_t kMost = 64;
   struct Line {
@@ -44,7 +44,7 @@ struct LogLines {
   std::deque<Line> lines;
 };
 
-/// Why a handle cannot be used; never MMR_OK.
+/// Fails with the reason why a handle cannot be used; never MMR_OK.
 mmr_status RefuseHandle(const Handle* handle, HandleKind expected);
 
 inline mmr_status CheckHandle(const Handle* handle, HandleKind expected) {
@@ -71,7 +71,7 @@ struct mmr_client : murmurate::c_abi::Handle {
 
 struct mmr_agent : murmurate::c_abi::Handle {
   mmr_agent(murmurate::AgentCore* agent_core, bool of_group)
-      : Handle(murmurate::c_abi::HandleKind::kAgent, &agent_core->model()->bell->home),
+      : Handle(murmurate::c_abi::HandleKind::kAgent, &agent_core->model()->wakeup->home),
         core(agent_core),
         counts(agent_core->model()->head.layout()),
         grouped(of_group) {}

@@ -1,4 +1,4 @@
-// What mmr_last_error says, and the border that no exception crosses.
+// The text of mmr_last_error, and the border that no exception crosses.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@ mmr_status Fail(mmr_status status, std::string_view text);
 mmr_status Fail(const Status& status);
 inline mmr_status Fail(std::string_view text) { return Fail(MMR_INVALID_ARGUMENT, text); }
 
-/// As Fail, and what was to be made is NULL: whoever is then given that NULL says this reason.
+/// Like Fail, for a call that makes an object and returns NULL: later calls given that NULL report
+/// this reason.
 void FailToMake();
 /// A NULL handle: why there is none, if this thread's last failing call was to make one.
 mmr_status FailForNull(std::string_view kind);
 
-/// What `work` returns (a status, or a number that is not negative), or the status of what it
-/// threw.
+/// Returns the result of `work` (a status, or a number that is not negative), or the status of the
+/// exception it threw.
 template <typename Work>
 auto Guard(Work work) noexcept -> decltype(work()) {
   try {
@@ -38,8 +39,8 @@ auto Guard(Work work) noexcept -> decltype(work()) {
   }
 }
 
-/// The same for what makes a handle: null with the reason kept. `work` returns a pointer, null when
-/// it has called Fail.
+/// Guard for work that makes a handle: null with the reason kept. `work` returns a pointer, null
+/// when it has called Fail.
 template <typename Work>
 auto GuardMaking(Work work) noexcept -> decltype(work()) {
   decltype(work()) made = nullptr;

@@ -1,4 +1,4 @@
-// How structs cross the border while both sides grow: `size` says how much of one the caller knows.
+// Structs cross the border while both sides grow: `size` says how much of one the caller knows.
 //
 //   caller's size < ours    an older caller: what is missing is 0, its default
 //   caller's size > ours    a newer caller: the rest must be 0 (what we are given), or becomes 0
@@ -25,7 +25,7 @@ inline mmr_status CheckSize(std::uint32_t size, const char* name, std::size_t ou
               "): set it to sizeof(" + name + ") and the rest to 0");
 }
 
-/// Of a caller whose header is not ours.
+/// Reads a struct of a caller whose header has another size than ours.
 template <typename T>
 [[gnu::noinline]] mmr_status ReadOtherSize(const T* given, const char* name, T* out) {
   const std::uint32_t size = given->size;
@@ -50,7 +50,7 @@ mmr_status Read(const T* given, const char* name, T* out) {
   return MMR_OK;
 }
 
-/// The same without a copy where none is needed; null when it cannot be read.
+/// Reads like Read, without a copy where none is needed; null when it cannot be read.
 template <typename T>
 const T* Known(const T* given, const char* name, T* copy) {
   if (given->size == sizeof(T)) [[likely]]

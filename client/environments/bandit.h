@@ -14,8 +14,8 @@ class Bandit : public Environment {
  public:
   static constexpr int kArms = 10;
 
-  /// `game`: which means. Reset's seed is of the noise alone, so that all players of a run pull the
-  /// same arms.
+  /// `game` sets the means. Reset's seed is of the noise alone, so that all players of a run pull
+  /// the same arms.
   explicit Bandit(std::uint64_t game = 1);
   const Spaces& spaces() const override { return spaces_; }
   void Reset(std::uint64_t seed) override { random_ = Random(seed); }

@@ -24,7 +24,7 @@ struct StepOutcome {
   double reward = 0.0;
   bool terminated = false;  ///< the episode is over
   bool truncated = false;   ///< the episode was cut by its time limit
-  /// Of an episode's last step, in games that are about something that is reached or not.
+  /// The outcome at an episode's last step, in games that have an aim.
   std::optional<bool> success = {};
 };
 
@@ -36,14 +36,14 @@ class Environment {
   virtual void Reset(std::uint64_t seed) = 0;
   /// Begins the next episode of the present stream of random numbers.
   virtual void Reset() = 0;
-  /// `action`: of the spaces' action.
+  /// Takes one step; `action` is of the action space.
   virtual StepOutcome Step(const Action& action) = 0;
   /// Views of the environment's own memory, and its mask if it has one: good until the next Step or
   /// Reset.
   virtual Observation observation() const = 0;
 };
 
-/// What some of the environments let one choose. What an environment has no use for, it ignores.
+/// Options that some environments read; an environment ignores those it has no use for.
 struct EnvironmentOptions {
   double observation = 8, action = 4;
   double distractors = 8;
@@ -55,7 +55,7 @@ struct EnvironmentOptions {
   std::function<double(std::string_view name, double fallback)> setting = {};
 };
 
-/// How an option is named, in [environment] of a config and as `murmurate actor ENV --NAME`.
+/// An option by its name, in [environment] of a config and as `murmurate actor ENV --NAME`.
 struct EnvironmentOption {
   const char* name;
   const char* environment;  ///< the only one that has it; "": every one
@@ -68,12 +68,12 @@ struct EnvironmentOption {
   /// "pendulum: " before `meaning`, "every game: " where all have it.
   std::string MeaningInWords() const;
 };
-/// "8", "0.01": that reads back as the same number.
+/// "8", "0.01": the text reads back as the same number.
 std::string NumberText(double value);
 std::span<const EnvironmentOption> AllEnvironmentOptions();
 
-/// One of EnvironmentNames(), each the name of its header here. Another name: kInvalidArgument that
-/// lists these.
+/// Makes one of EnvironmentNames(), each the name of its header here. Another name:
+/// kInvalidArgument that lists these.
 Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
                                                      const EnvironmentOptions& options = {});
 std::vector<std::string> EnvironmentNames();

@@ -2,11 +2,13 @@
 // small one after Sutton, Precup and Singh, "Between MDPs and semi-MDPs" (1999), whose doors are
 // elsewhere in every episode.
 //
-//   .|...|.      7 x 7 cells: the walls are row 3 and column 3, with one door in each of their four
+//   .......      7 x 7 cells: the walls are row 3 and column 3, with one door in each of their four
 //   .A.#...      parts (three cells each), drawn anew each episode; the middle is always wall.
-//   Agent
-//   ...#.G.      and goal begin at two free cells, any pair equally often.
+//   ...#.G.      Agent and goal begin at two free cells, any pair equally often.
 //   #.####.
+//   ...#...
+//   ...#...
+//   .......
 //
 // Observation, three inputs: `map`, 7 x 7 x 3 bytes, 255 where a wall, the agent, the goal is;
 // `compass`, where the goal lies from the agent: rows down and columns right, each divided by 6;

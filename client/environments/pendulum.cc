@@ -12,7 +12,7 @@ constexpr double kTau = 0.05;  // seconds a step
 constexpr double kGravity = 10, kMass = 1, kLength = 1;
 constexpr double kPi = std::numbers::pi;
 
-/// Within [-pi, pi).
+/// The same angle within [-pi, pi).
 double Normalized(double angle) {
   const double turned = std::fmod(angle + kPi, 2 * kPi);
   return (turned < 0 ? turned + 2 * kPi : turned) - kPi;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kRoundsBetweenQuestions = 256;
 
 /// The environments of one process, and their agents as one group: one batched pass a round, and
-/// under the paces that wait nobody waits while another still holds what it has finished.
+/// under the paces that wait no agent waits while another still holds what it has finished.
 struct Table {
   std::vector<std::unique_ptr<Environment>> environments;
   AgentGroup agents;

@@ -1,5 +1,5 @@
-// PlayLoop: plays environments on a client: what `murmurate actor` and `murmurate train` run. The
-// program that a game replaces with its own.
+// PlayLoop plays environments on a client, for `murmurate actor` and `murmurate train`: the part
+// that a game replaces with its own program.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ struct PlayResult {
   double return_sum = 0.0;  ///< of the finished episodes
 };
 
-/// One thread, all agents a step at a time, until `steps`, `stop`, or the learner said goodbye for
-/// good.
+/// Plays on one thread, all agents a step at a time, until `steps`, `stop`, or the learner said
+/// goodbye for good.
 Result<PlayResult> PlayLoop(Client& client, const PlayOptions& options);
 
 }  // namespace murmurate

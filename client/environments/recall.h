@@ -4,8 +4,8 @@
 //
 // Observation: one category of nine. The first step shows the cue, 0 to 3; each of the next d steps
 // a distractor drawn anew, 4 to 7; the last step the question, 8, which is always the same.
-// Actions: four. Only the last one counts: reward 1 when it is the cue, else 0. Who cannot remember
-// gets 0.25 on average, whatever he does.
+// Actions: four. Only the last one counts: reward 1 when it is the cue, else 0. A player that
+// cannot remember gets 0.25 on average, whatever it does.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Recall : public Environment {
 
   /// `distractors` from 0 to kMaxDistractors; an episode has distractors + 2 steps.
   explicit Recall(int distractors = 8) : Recall([distractors] { return distractors; }) {}
-  /// Asked as each episode begins.
+  /// `distractors` is called as each episode begins.
   explicit Recall(std::function<int()> distractors);
   const Spaces& spaces() const override { return spaces_; }
   void Reset(std::uint64_t seed) override;

@@ -77,8 +77,8 @@ enum {
 #define MMR_ABI_VERSION 1
 MMR_API uint32_t mmr_abi_version(void); /* the library's. Any. */
 MMR_API const char* mmr_version(void);  /* "0.1.0". Any. */
-/* Of this thread's last failing call, valid until its next failing call; "" and MMR_OK before any.
- * At most 1023 bytes. Any. */
+/* The sentence and the status of this thread's last failing call, valid until its next failing
+ * call; "" and MMR_OK before any. At most 1023 bytes. Any. */
 MMR_API const char* mmr_last_error(void);
 MMR_API mmr_status mmr_last_status(void);
 MMR_API const char* mmr_status_name(mmr_status status); /* "invalid argument". Any. */
@@ -220,7 +220,7 @@ typedef struct mmr_state {
   uint32_t size;
   int32_t state; /* MMR_STATE_... */
   int32_t in_session;
-  int32_t should_stop; /* the learner said goodbye for good: who plays only for it may end */
+  int32_t should_stop; /* the learner has ended for good: a game may end, too */
   char reason[496];    /* one sentence; "" when live */
 } mmr_state;
 MMR_API mmr_status mmr_get_state(mmr_client* client, mmr_state* state); /* Any. */
@@ -238,7 +238,7 @@ MMR_API mmr_status mmr_get_stats(mmr_client* client, mmr_stats* stats); /* Any. 
 /* A number that the learner sets for its games, or `fallback` while it has none of that name: read
  * it between the last episode's end and the next mmr_act. Any; no lock, no allocation. */
 MMR_API double mmr_setting(mmr_client* client, const char* name, double fallback);
-/* MMR_UPDATES_MANUAL: takes up what has come; how many models play a newer version now. Packs on
+/* MMR_UPDATES_MANUAL: loads what has come; how many models play a newer version now. Packs on
  * this thread. 0 for other clients. One. */
 MMR_API int32_t mmr_update(mmr_client* client);
 /* Writes the policy of a model (NULL: "default") as held now, for policy_path. Any. */

@@ -28,7 +28,7 @@ def backend() -> ModuleType:
 
 
 TOOLS = ("cmake", "ninja", "cc", "c++", "ld", "as", "ar", "ranlib", "nm", "pkg-config", "flatc", "sh")
-HEADERS = ("FLATBUFFERS_INCLUDE", "Boost_INCLUDE_DIR", "XXHASH_INCLUDE")
+HEADERS = ("CPPZMQ_INCLUDE", "FLATBUFFERS_INCLUDE", "Boost_INCLUDE_DIR", "XXHASH_INCLUDE")
 clone = pytest.mark.skipif(
     not (BACKEND.parents[1] / "CMakeLists.txt").is_file() or any(shutil.which(tool) is None for tool in TOOLS),
     reason="needs a clone, and what builds it",
@@ -57,6 +57,7 @@ def configure_without(lacking: str, folder: Path) -> str:
     ("lacking", "package"),
     [
         ("libzmq", "libzmq3-dev"),
+        ("CPPZMQ_INCLUDE", "cppzmq-dev"),
         ("FLATBUFFERS_INCLUDE", "libflatbuffers-dev"),
         ("flatc", "flatbuffers-compiler"),
         ("Boost_INCLUDE_DIR", "libboost-dev"),

@@ -8,73 +8,49 @@
 #include <string>
 
 #include "server/collective/mpi_world.h"
-#include "server/collective/plug_in.h"
 
 namespace murmurate {
 namespace {
 
 constexpr std::uint64_t kMostFloats = std::numeric_limits<int>::max();
 
-struct {
-  MpiWorld world;
-  MPI_Request request = MPI_REQUEST_NULL;
-  std::string error;
-} state;
+MPI_Request request = MPI_REQUEST_NULL;
 
 int Checked(int code) {
   if (code == MPI_SUCCESS) return 0;
-  state.error = "MPI: " + MpiError(code);
+  last_error = "MPI: " + MpiError(code);
   return -1;
 }
 
 bool Fits(std::uint64_t count) {
-  if (count > kMostFloats) state.error = "MPI counts to 2^31 - 1 numbers, and this model has more";
+  if (count > kMostFloats) last_error = "MPI counts to 2^31 - 1 numbers, and this model has more";
   return count <= kMostFloats;
 }
+
+}  // namespace
+
+std::string Connect() { return ""; }
 
 int BeginSum(float* values, std::uint64_t count) {
   if (!Fits(count)) return -1;
   return Checked(MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), MPI_FLOAT, MPI_SUM,
-                                state.world.all, &state.request));
+                                world.all, &request));
 }
 
 int BeginBroadcast(float* values, std::uint64_t count, std::int32_t root) {
   if (!Fits(count)) return -1;
-  return Checked(MPI_Ibcast(values, static_cast<int>(count), MPI_FLOAT, root, state.world.all,
-                            &state.request));
+  return Checked(MPI_Ibcast(values, static_cast<int>(count), MPI_FLOAT, root, world.all, &request));
 }
 
 int Done() {
   int done = 0;
-  if (Checked(MPI_Test(&state.request, &done, MPI_STATUS_IGNORE)) != 0) return -1;
+  if (Checked(MPI_Test(&request, &done, MPI_STATUS_IGNORE)) != 0) return -1;
   return done != 0 ? 1 : 0;
 }
 
-const char* Error() { return state.error.c_str(); }
-
 int Close() {
-  state.error = EndMpi(&state.world);
-  return state.error.empty() ? 0 : -1;
+  last_error = EndMpi();
+  return last_error.empty() ? 0 : -1;
 }
 
-}  // namespace
 }  // namespace murmurate
-
-extern "C" __attribute__((visibility("default"))) const MurmurateCollective*
-MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
-  using namespace murmurate;
-  static MurmurateCollective functions;
-  if (const std::string why = StartMpi(&state.world); !why.empty()) {
-    Say(why, error, error_bytes);
-    return nullptr;
-  }
-  functions = {.version = kMurmurateCollectiveVersion,
-               .rank = state.world.rank,
-               .size = state.world.size,
-               .begin_sum = BeginSum,
-               .begin_broadcast = BeginBroadcast,
-               .done = Done,
-               .error = Error,
-               .close = Close};
-  return &functions;
-}

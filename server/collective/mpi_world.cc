@@ -3,7 +3,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "server/collective/plug_in.h"
+
 namespace murmurate {
+
+MpiWorld world;
+std::string last_error;
 
 std::string MpiError(int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -12,7 +17,10 @@ std::string MpiError(int code) {
   return std::string(text, static_cast<std::size_t>(length));
 }
 
-std::string StartMpi(MpiWorld* world) {
+namespace {
+
+/// Starts MPI; without mpirun, a world of one. "" or a sentence. The same thread calls EndMpi.
+std::string StartMpi() {
   // OpenMPI: a process without mpirun would start a daemon, to be able to start others.
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   int provided = 0;
@@ -22,27 +30,48 @@ std::string StartMpi(MpiWorld* world) {
   if (provided < MPI_THREAD_SERIALIZED)
     return "this MPI may only be called by one thread; install one that was built with threads, as "
            "Debian's openmpi-bin is";
-  MPI_Comm_dup(MPI_COMM_WORLD, &world->all);
-  MPI_Comm_set_errhandler(world->all, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(world->all, &world->rank);
-  MPI_Comm_size(world->all, &world->size);
-  MPI_Comm_split_type(world->all, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &world->host);
-  MPI_Comm_rank(world->host, &world->host_rank);
-  MPI_Comm_size(world->host, &world->host_size);
+  MPI_Comm_dup(MPI_COMM_WORLD, &world.all);
+  MPI_Comm_set_errhandler(world.all, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(world.all, &world.rank);
+  MPI_Comm_size(world.all, &world.size);
+  MPI_Comm_split_type(world.all, MPI_COMM_TYPE_SHARED, world.rank, MPI_INFO_NULL, &world.host);
+  MPI_Comm_rank(world.host, &world.host_rank);
+  MPI_Comm_size(world.host, &world.host_size);
   return "";
 }
 
-std::string EndMpi(MpiWorld* world) {
-  MPI_Comm_free(&world->host);
-  MPI_Comm_free(&world->all);
+const char* Error() { return last_error.c_str(); }
+
+}  // namespace
+
+std::string EndMpi() {
+  MPI_Comm_free(&world.host);
+  MPI_Comm_free(&world.all);
   const int code = MPI_Finalize();
   return code == MPI_SUCCESS ? "" : "MPI could not end (" + MpiError(code) + ")";
 }
 
-void Say(const std::string& sentence, char* error, std::uint64_t error_bytes) {
-  if (error_bytes == 0) return;
-  std::strncpy(error, sentence.c_str(), error_bytes - 1);
-  error[error_bytes - 1] = '\0';
-}
-
 }  // namespace murmurate
+
+extern "C" __attribute__((visibility("default"))) const MurmurateCollective*
+MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
+  using namespace murmurate;
+  static MurmurateCollective functions;
+  std::string why = StartMpi();
+  if (why.empty()) why = Connect();
+  if (!why.empty()) {
+    if (error_bytes == 0) return nullptr;
+    std::strncpy(error, why.c_str(), error_bytes - 1);
+    error[error_bytes - 1] = '\0';
+    return nullptr;
+  }
+  functions = {.version = kMurmurateCollectiveVersion,
+               .rank = world.rank,
+               .size = world.size,
+               .begin_sum = BeginSum,
+               .begin_broadcast = BeginBroadcast,
+               .done = Done,
+               .error = Error,
+               .close = Close};
+  return &functions;
+}

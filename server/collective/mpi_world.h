@@ -1,4 +1,5 @@
-// MPI_COMM_WORLD, started once: what both plug-ins begin and end with.
+// The part that both plug-ins have: MPI_COMM_WORLD, started once and ended, and the one symbol that
+// murmurate looks up. Their own part are the functions at the end, which each of them defines.
 #pragma once
 
 #include <mpi.h>
@@ -8,22 +9,27 @@
 
 namespace murmurate {
 
-/// MPI's own words for what a call gave.
-std::string MpiError(int code);
-
 struct MpiWorld {
   MPI_Comm all = MPI_COMM_NULL;   ///< a copy of MPI_COMM_WORLD whose errors are returned
-  MPI_Comm host = MPI_COMM_NULL;  ///< those of this host
+  MPI_Comm host = MPI_COMM_NULL;  ///< the ranks of this host
   int rank = 0, size = 1;
   int host_rank = 0, host_size = 1;
 };
+extern MpiWorld world;
+extern std::string last_error;  ///< what MurmurateCollective::error gives
 
-/// Without mpirun: a world of one. "" or a sentence. Call from the thread that will call EndMpi.
-std::string StartMpi(MpiWorld* world);
-/// Waits for all ranks.
-std::string EndMpi(MpiWorld* world);
+/// MPI's own words for the result of a call.
+std::string MpiError(int code);
 
-/// Copies a sentence into what a caller of the plug-in gave.
-void Say(const std::string& sentence, char* error, std::uint64_t error_bytes);
+/// Waits for all ranks. "" or a sentence.
+std::string EndMpi();
+
+/// Called once, when the world has started: "" or a sentence that says why there is no collective.
+std::string Connect();
+/// The functions of MurmurateCollective (plug_in.h).
+int BeginSum(float* values, std::uint64_t count);
+int BeginBroadcast(float* values, std::uint64_t count, std::int32_t root);
+int Done();
+int Close();
 
 }  // namespace murmurate

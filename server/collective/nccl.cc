@@ -1,9 +1,8 @@
 // collective = "nccl": sums and broadcasts of float32 by NCCL, one GPU for each rank; MPI only
 // brings the ranks together. Parameters live in the host's memory, so a sum goes
 //
-//   values --memcpy--> pinned --copy--> device --ncclAllReduce--> device --copy--> pinned -->
-//   values
-//                      `------------------- one stream, nobody waits ----------------'
+//   values -memcpy-> pinned --copy--> device --ncclAllReduce--> device --copy--> pinned -> values
+//                    `------------------- one stream, no call waits ------------------'
 //
 // Pinned, because a copy to memory that is not would wait for the other ranks inside BeginSum.
 #include <cuda_runtime_api.h>
@@ -14,13 +13,11 @@
 #include <string>
 
 #include "server/collective/mpi_world.h"
-#include "server/collective/plug_in.h"
 
 namespace murmurate {
 namespace {
 
 struct {
-  MpiWorld world;
   ncclComm_t communicator = nullptr;
   cudaStream_t stream = nullptr;
   int index = 0;  ///< of this rank's GPU
@@ -28,11 +25,10 @@ struct {
   std::uint64_t room = 0;   ///< floats in each of the two
   float* values = nullptr;  ///< of the operation under way
   std::uint64_t count = 0;
-  std::string error;
 } state;
 
 int Fail(const std::string& sentence) {
-  state.error = sentence;
+  last_error = sentence;
   return -1;
 }
 
@@ -46,7 +42,7 @@ int Checked(ncclResult_t code) {
 }
 
 /// CUDA knows a current GPU for each thread, and any thread may come.
-int TakeDevice() { return Checked(cudaSetDevice(state.index)); }
+int SelectDevice() { return Checked(cudaSetDevice(state.index)); }
 
 int MakeRoom(std::uint64_t count) {
   if (count <= state.room) return 0;
@@ -62,10 +58,10 @@ int MakeRoom(std::uint64_t count) {
   return 0;
 }
 
-/// Values to the device, `operation` there, and back to pinned memory.
+/// Copies the values to the device, runs `operation` there, and copies back to pinned memory.
 template <typename Operation>
 int Begin(float* values, std::uint64_t count, const Operation& operation) {
-  if (TakeDevice() != 0 || MakeRoom(count) != 0) return -1;
+  if (SelectDevice() != 0 || MakeRoom(count) != 0) return -1;
   const std::size_t bytes = count * sizeof(float);
   std::memcpy(state.pinned, values, bytes);
   state.values = values;
@@ -76,6 +72,37 @@ int Begin(float* values, std::uint64_t count, const Operation& operation) {
     return -1;
   return Checked(
       cudaMemcpyAsync(state.pinned, state.device, bytes, cudaMemcpyDeviceToHost, state.stream));
+}
+
+/// "" or why this rank has none.
+std::string ChooseDevice() {
+  int devices = 0;
+  const cudaError_t code = cudaGetDeviceCount(&devices);
+  if (code != cudaSuccess) devices = 0;
+  state.index = world.host_rank;
+  if (state.index < devices) return SelectDevice() == 0 ? "" : last_error;
+  const std::string why =
+      code == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(code) + ")";
+  return "collective = \"nccl\" needs a GPU for each rank: this host has " +
+         std::to_string(world.host_size) + " ranks and " + std::to_string(devices) + " GPUs" + why +
+         "; start fewer ranks here, or write collective = \"mpi\"";
+}
+
+}  // namespace
+
+std::string Connect() {
+  const std::string why = ChooseDevice();
+  int ready = why.empty() ? 1 : 0;  // with one rank missing the others would wait for ever
+  MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, world.all);
+  if (!why.empty()) return why;
+  if (ready == 0) return "another rank has no GPU for collective = \"nccl\"; it says why";
+  ncclUniqueId id{};
+  if (world.rank == 0 && Checked(ncclGetUniqueId(&id)) != 0) return last_error;
+  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, world.all);
+  if (Checked(ncclCommInitRank(&state.communicator, world.size, id, world.rank)) != 0 ||
+      Checked(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking)) != 0)
+    return last_error;
+  return "";
 }
 
 int BeginSum(float* values, std::uint64_t count) {
@@ -94,7 +121,7 @@ int BeginBroadcast(float* values, std::uint64_t count, std::int32_t root) {
 
 int Done() {
   ncclResult_t behind = ncclSuccess;
-  if (TakeDevice() != 0 || Checked(ncclCommGetAsyncError(state.communicator, &behind)) != 0 ||
+  if (SelectDevice() != 0 || Checked(ncclCommGetAsyncError(state.communicator, &behind)) != 0 ||
       Checked(behind) != 0)
     return -1;
   const cudaError_t code = cudaStreamQuery(state.stream);
@@ -104,69 +131,16 @@ int Done() {
   return 1;
 }
 
-const char* Error() { return state.error.c_str(); }
-
 int Close() {
-  state.error.clear();
-  (void)TakeDevice();
+  last_error.clear();
+  (void)SelectDevice();
   (void)Checked(ncclCommDestroy(state.communicator));
   cudaStreamDestroy(state.stream);
   cudaFreeHost(state.pinned);
   cudaFree(state.device);
-  const std::string end = EndMpi(&state.world);
-  if (state.error.empty()) state.error = end;
-  return state.error.empty() ? 0 : -1;
+  const std::string end = EndMpi();
+  if (last_error.empty()) last_error = end;
+  return last_error.empty() ? 0 : -1;
 }
 
-/// "" or why this rank has none.
-std::string ChooseDevice() {
-  int devices = 0;
-  const cudaError_t code = cudaGetDeviceCount(&devices);
-  if (code != cudaSuccess) devices = 0;
-  state.index = state.world.host_rank;
-  if (state.index < devices) return TakeDevice() == 0 ? "" : state.error;
-  const std::string why =
-      code == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(code) + ")";
-  return "collective = \"nccl\" needs a GPU for each rank: this host has " +
-         std::to_string(state.world.host_size) + " ranks and " + std::to_string(devices) + " GPUs" +
-         why + "; start fewer ranks here, or write collective = \"mpi\"";
-}
-
-std::string Connect() {
-  const std::string why = ChooseDevice();
-  int ready = why.empty() ? 1 : 0;  // with one rank missing the others would wait for ever
-  MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, state.world.all);
-  if (!why.empty()) return why;
-  if (ready == 0) return "another rank has no GPU for collective = \"nccl\"; it says why";
-  ncclUniqueId id{};
-  if (state.world.rank == 0 && Checked(ncclGetUniqueId(&id)) != 0) return state.error;
-  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, state.world.all);
-  if (Checked(ncclCommInitRank(&state.communicator, state.world.size, id, state.world.rank)) != 0 ||
-      Checked(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking)) != 0)
-    return state.error;
-  return "";
-}
-
-}  // namespace
 }  // namespace murmurate
-
-extern "C" __attribute__((visibility("default"))) const MurmurateCollective*
-MurmurateOpenCollective(char* error, std::uint64_t error_bytes) {
-  using namespace murmurate;
-  static MurmurateCollective functions;
-  std::string why = StartMpi(&state.world);
-  if (why.empty()) why = Connect();
-  if (!why.empty()) {
-    Say(why, error, error_bytes);
-    return nullptr;
-  }
-  functions = {.version = kMurmurateCollectiveVersion,
-               .rank = state.world.rank,
-               .size = state.world.size,
-               .begin_sum = BeginSum,
-               .begin_broadcast = BeginBroadcast,
-               .done = Done,
-               .error = Error,
-               .close = Close};
-  return &functions;
-}

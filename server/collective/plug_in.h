@@ -1,4 +1,4 @@
-// What murmurate and a plug-in that carries its collectives (mpi.cc, nccl.cc) know of each other: C
+// The interface of murmurate and a plug-in that carries its collectives (mpi.cc, nccl.cc): C
 // functions and nothing else, so that a daemon links neither MPI nor NCCL and runs where they are
 // not. A plug-in is murmurate_collective_NAME.so; server/parameters/collective.h loads it and says
 // what the functions promise.

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
 #include "server/operate/admin.h"
 #include "server/operate/run_directory.h"
 #include "server/operate/status_report.h"
@@ -62,7 +62,7 @@ std::string Busy(const Learner& learner) {
          std::to_string(kAnswerMs / 1000) + " s; ask again";
 }
 
-/// What became of a question, in words that tell a busy learner from one that is gone.
+/// Asks, and says in words that tell a busy learner from one that is gone what became of it.
 Result<std::string> Ask(const Learner& learner, const std::string& question) {
   auto answer = AskAdmin(learner.admin, question, kAnswerMs);
   if (answer.status().code() != StatusCode::kUnavailable) return answer;
@@ -89,8 +89,8 @@ std::vector<Learner> LearnersIn(const std::string& dir, const std::vector<std::s
   return here;
 }
 
-/// Of several learners, the one whose run lies in `dir`, where a user who names none stands; shards
-/// are meant only where no learner runs.
+/// The one learner that runs, or of several the one whose run lies in `dir`, where a user who names
+/// none stands; shards are meant only where no learner runs.
 Result<Learner> TheOnlyLearner(const std::string& dir) {
   auto addresses = LiveAdminAddresses();
   const bool shards = addresses.empty();
@@ -110,7 +110,7 @@ Result<Learner> TheOnlyLearner(const std::string& dir) {
                          " are running; name one of " + list);
 }
 
-/// Those that the answer to a question without a name does not show already.
+/// The status of the shards that the answer to a question without a name does not show already.
 std::string ShardTexts(const Learner& shown) {
   std::string texts;
   for (const std::string& address : LiveAdminAddresses(kShardSocket)) {
@@ -129,16 +129,16 @@ Result<Learner> FindLearner(const CommonArguments& common, const std::string& ru
   return LearnerOf(*folder);
 }
 
-}  // namespace
+struct AskArguments {
+  std::string run;  ///< "": the only live one
+  bool json = false;
+  bool resume_follows = false;  ///< stop: lock-step actors wait for `murmurate resume`
+};
 
-Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
-  const std::string dir = RunsFolder(common);
-  std::error_code error;
-  for (const std::string& folder : {run, dir + '/' + run})
-    if (fs::is_directory(folder, error)) return folder;
-  return InvalidArgument(run + ": no such run, neither as a folder here nor in " + dir +
-                         "; see ls " + dir + ", or set --set run.dir=DIR");
-}
+struct SetArguments {
+  std::string run;
+  std::vector<std::string> assignments;  ///< NAME=VALUE
+};
 
 Result<int> RunStatus(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
@@ -161,19 +161,6 @@ Result<int> RunStatus(const CommonArguments& common, const AskArguments& argumen
   return 0;
 }
 
-Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments) {
-  auto learner = FindLearner(common, arguments.run);
-  if (!learner.ok()) return learner.status();
-  for (const std::string& assignment : arguments.assignments) {
-    const auto answer = Ask(*learner, "set " + assignment);
-    if (answer.status().code() == StatusCode::kUnavailable)
-      return ResourceError(answer.status().message());
-    if (!answer.ok()) return answer.status();
-    if (!common.quiet) std::printf("%s\n", answer->c_str());
-  }
-  return 0;
-}
-
 Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments) {
   auto learner = FindLearner(common, arguments.run);
   if (!learner.ok()) return learner.status();
@@ -192,6 +179,59 @@ Result<int> RunStop(const CommonArguments& common, const AskArguments& arguments
                          std::to_string(learner->pid));
   if (!common.quiet) std::printf("stopped %s\n", learner->name.c_str());
   return 0;
+}
+
+Result<int> RunSet(const CommonArguments& common, const SetArguments& arguments) {
+  auto learner = FindLearner(common, arguments.run);
+  if (!learner.ok()) return learner.status();
+  for (const std::string& assignment : arguments.assignments) {
+    const auto answer = Ask(*learner, "set " + assignment);
+    if (answer.status().code() == StatusCode::kUnavailable)
+      return ResourceError(answer.status().message());
+    if (!answer.ok()) return answer.status();
+    if (!common.quiet) std::printf("%s\n", answer->c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::string> FindRun(const CommonArguments& common, const std::string& run) {
+  const std::string dir = RunsFolder(common);
+  std::error_code error;
+  for (const std::string& folder : {run, dir + '/' + run})
+    if (fs::is_directory(folder, error)) return folder;
+  return InvalidArgument(run + ": no such run, neither as a folder here nor in " + dir +
+                         "; see ls " + dir + ", or set --set run.dir=DIR");
+}
+
+void AddStatus(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<AskArguments>();
+  auto* status = app->add_subcommand("status", "Ask a live learner or shard how it is");
+  status->add_option("RUN", given->run, "Which; without it the only live one");
+  status->add_flag("--json", given->json, "As JSON");
+  line->Choose(status, RunStatus, given);
+}
+
+void AddStop(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<AskArguments>();
+  auto* stop = app->add_subcommand("stop", "Stop a live learner or shard cleanly");
+  stop->add_option("RUN", given->run, "Which; without it the only live one");
+  stop->add_flag("--resume-follows", given->resume_follows,
+                 "Lock-step actors wait for `murmurate resume` instead of playing on or ending");
+  line->Choose(stop, RunStop, given);
+}
+
+void AddSet(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<SetArguments>();
+  auto* set =
+      app->add_subcommand("set", "Change a setting of the games, or a rate, of a live learner");
+  set->add_option("RUN", given->run, "Which run")->required();
+  set->add_option("NAME=VALUE", given->assignments,
+                  "A name of [settings], algorithm.entropy, algorithm.clip or "
+                  "optimizer.learning_rate (model.NAME.... of one model)")
+      ->required();
+  line->Choose(set, RunSet, given);
 }
 
 }  // namespace murmurate

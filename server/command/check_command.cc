@@ -2,7 +2,9 @@
 #include <cstdio>
 
 #include "client/environments/environment.h"
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
+#include "server/command/launch.h"
+#include "server/config/config_text.h"
 #include "server/config/model_settings.h"
 #include "server/data/training_data.h"
 #include "server/ingest/ingest_settings.h"
@@ -21,7 +23,7 @@ namespace murmurate {
 namespace {
 
 void PrintSettings(const Config& config) {
-  const auto lines = config.Explain();
+  const auto lines = Explain(config);
   std::size_t path = 0, value = 0, origin = 0;
   for (const auto& line : lines) {
     path = std::max(path, line.path.size());
@@ -157,13 +159,13 @@ void PrintModel(const ModelSettings& settings) {
         settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
 }
 
-/// As `train` would open it, as the first of its learners.
+/// Prints [data] as `train` would open it, as the first of its learners.
 Result<int> PrintData(const Config& given) {
   Config config = given;
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&config));
   const auto data = OpenData(config.data());
   if (!data.ok()) return data.status();
-  const auto model = config.ModelFor("default", (*data)->spaces());
+  const auto model = ModelFor(config, "default", (*data)->spaces());
   if (!model.ok()) return model.status();
   MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
   std::printf("\nlearns from %s\n", (*data)->Description().c_str());
@@ -184,7 +186,7 @@ std::string ForecastText(const StreamSettings& stream) {
   return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");
 }
 
-/// As `serve` would open them, but for the way to the broker.
+/// Prints the streams as `serve` would open them, but for the way to the broker.
 Result<int> PrintStreams(const Config& config) {
   for (const StreamSettings& stream : config.streams()) {
     std::string ways = stream.listen.empty() ? "" : "listens on " + stream.listen;
@@ -194,7 +196,7 @@ Result<int> PrintStreams(const Config& config) {
       ways = "reads " + stream.subscribe.text() + " at " + link->broker +
              (ways.empty() ? "" : ", " + ways);
     }
-    const auto model = config.ModelForStream(stream);
+    const auto model = ModelForStream(config, stream);
     if (!model.ok()) return model.status();
     const Forecaster forecaster(stream.forecast, model->spec, {});
     std::printf("\nstream %s: %s and forecasts %s; remembers %s bytes of each device\n",
@@ -211,8 +213,6 @@ Result<int> PrintStreams(const Config& config) {
   return 0;
 }
 
-}  // namespace
-
 Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   ConfigSource source{"defaults", "serve", ""};
   if (!name.empty()) {
@@ -222,7 +222,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
-  const auto initial_files = ReadInitialFiles(config->initial_files());
+  const auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
   PrintSettings(*config);
   if (config->data().given()) return PrintData(*config);
@@ -234,7 +234,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   }
   auto environment = MakeEnvironment(config->run().environment, config->environment_options());
   if (!environment.ok()) return environment.status();
-  const auto model = config->ModelFor("default", (*environment)->spaces());
+  const auto model = ModelFor(*config, "default", (*environment)->spaces());
   if (!model.ok()) return model.status();
   PrintModel(*model);
   if (model->initial_file.path.empty()) return 0;
@@ -242,6 +242,16 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!weights.ok()) return weights.status();
   std::printf("\n%s\n", weights->report.c_str());
   return 0;
+}
+
+}  // namespace
+
+void AddCheck(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<std::string>();
+  auto* check =
+      app->add_subcommand("check", "Explain a config: every value and where it comes from");
+  check->add_option("CONFIG", *given, "TOML file or example (" + ExampleNames() + ")");
+  line->Choose(check, RunCheck, given);
 }
 
 }  // namespace murmurate

@@ -20,29 +20,30 @@ void Warn(LogLevel, std::string_view message) { std::cerr << message << '\n'; }
 
 }  // namespace
 
-Result<ChosenPlace> FindPlace(const CommonArguments& common, const std::string& name) {
+Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
+                                              const std::string& name) {
   auto folder = FindRun(common, name);
   if (!folder.ok()) return folder.status();
   std::error_code error;
   if (!fs::exists(*folder + "/MANIFEST.json", error) &&
       !fs::exists(*folder + "/weights.safetensors", error))
-    return ChosenPlace{*folder, ""};
-  return ChosenPlace{RunOf(*folder), *folder};
+    return CheckpointSource{*folder, ""};
+  return CheckpointSource{RunOf(*folder), *folder};
 }
 
-Result<FoundCheckpoint> ChooseCheckpoint(const ChosenPlace& place, bool best) {
-  if (place.folder.empty() && best) return ReadBestCheckpoint(place.run, Warn);
-  if (place.folder.empty()) {
-    auto newest = ReadNewestCheckpoint(place.run, Warn);
+Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best) {
+  if (source.folder.empty() && best) return ReadBestCheckpoint(source.run, Warn);
+  if (source.folder.empty()) {
+    auto newest = ReadNewestCheckpoint(source.run, Warn);
     if (newest.ok()) return newest;
-    const auto whole = ReadBestCheckpoint(place.run, nullptr);
+    const auto whole = ReadBestCheckpoint(source.run, nullptr);
     if (!whole.ok()) return newest.status();
     return InvalidData(newest.status().message() + ", or take its best one (" + whole->folder +
                        "), which is whole, with --best");
   }
-  auto checkpoint = ReadCheckpoint(place.folder);
+  auto checkpoint = ReadCheckpoint(source.folder);
   if (!checkpoint.ok()) return checkpoint.status();
-  return FoundCheckpoint{std::move(*checkpoint), place.folder};
+  return FoundCheckpoint{std::move(*checkpoint), source.folder};
 }
 
 }  // namespace murmurate

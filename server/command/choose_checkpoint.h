@@ -1,21 +1,22 @@
-// What a person means by RUN or CHECKPOINT on the command line.
+// Finds the run or checkpoint that a person means by RUN or CHECKPOINT on the command line.
 #pragma once
 
 #include <string>
 
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
 #include "server/operate/checkpoint.h"
 
 namespace murmurate {
 
-struct ChosenPlace {
+struct CheckpointSource {
   std::string run;     ///< the run's folder, "" for a checkpoint that lies in none
   std::string folder;  ///< the one checkpoint that was named, "" when the run was
 };
 /// `name`: a run (a folder, or a name under run.dir), or a checkpoint's folder or link.
-Result<ChosenPlace> FindPlace(const CommonArguments& common, const std::string& name);
+Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
+                                              const std::string& name);
 
 /// The one that was named, the run's best, or its newest; what is skipped is said on stderr.
-Result<FoundCheckpoint> ChooseCheckpoint(const ChosenPlace& place, bool best);
+Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best);
 
 }  // namespace murmurate

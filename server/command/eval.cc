@@ -4,6 +4,7 @@
 
 #include "client/environments/environment.h"
 #include "server/command/choose_checkpoint.h"
+#include "server/command/command_line.h"
 #include "server/daemon/scoring.h"
 #include "server/learn/setting_keys.h"
 #include "server/metrics/number_text.h"
@@ -40,29 +41,49 @@ Result<std::unique_ptr<Environment>> EnvironmentOf(const std::string& folder,
   return environment;
 }
 
-}  // namespace
+struct EvalArguments {
+  std::string source;  ///< a run or a checkpoint
+  bool best = false;
+  int episodes = 100;
+};
 
 Result<int> RunEval(const CommonArguments& common, const EvalArguments& arguments) {
-  const auto place = FindPlace(common, arguments.place);
-  if (!place.ok()) return place.status();
-  if (place->run.empty())
-    return InvalidArgument(place->folder +
+  const auto source = FindCheckpointSource(common, arguments.source);
+  if (!source.ok()) return source.status();
+  if (source->run.empty())
+    return InvalidArgument(source->folder +
                            ": lies in no run, so nothing says what it plays; name the run, or a "
                            "checkpoint in its folder checkpoints");
-  const auto found = ChooseCheckpoint(*place, arguments.best);
+  const auto found = ChooseCheckpoint(*source, arguments.best);
   if (!found.ok()) return found.status();
   const WeightsFile* weights = &found->checkpoint.weights;
-  auto environment = EnvironmentOf(place->run, common.overrides, weights->spec);
+  auto environment = EnvironmentOf(source->run, common.overrides, weights->spec);
   if (!environment.ok()) return environment.status();
   const auto played = PlayGreedily(*weights, {&*environment, 1}, arguments.episodes);
   if (!played.ok()) return played.status();
   const Evaluation evaluation = EvaluationOf(*played);
   const auto [low, high] = std::ranges::minmax(*played, {}, &EpisodeRecord::raw_return);
-  std::printf("%s: %zu greedy episodes with the weights of step %s\n", place->run.c_str(),
+  std::printf("%s: %zu greedy episodes with the weights of step %s\n", source->run.c_str(),
               evaluation.episodes, WithCommas(weights->steps).c_str());
   std::printf("mean %.3f  std %.3f  min %.3f  max %.3f\n", evaluation.mean_return,
               evaluation.deviation, low.raw_return, high.raw_return);
   return 0;
+}
+
+}  // namespace
+
+void AddEval(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<EvalArguments>();
+  auto* eval = app->add_subcommand(
+      "eval", "Score a run's newest good weights, greedily, on seeds it never trained on");
+  eval->add_option("RUN", given->source,
+                   "A run directory, a name under run.dir, or one checkpoint's folder")
+      ->required();
+  eval->add_flag("--best", given->best, "Those that evaluated best instead");
+  eval->add_option("--episodes", given->episodes, "Episodes")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  line->Choose(eval, RunEval, given);
 }
 
 }  // namespace murmurate

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "server/command/choose_checkpoint.h"
+#include "server/command/command_line.h"
 #include "server/metrics/number_text.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -13,13 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 /// RUN/export/NAME.policy of the run that the checkpoint is of.
-Result<std::string> UsualOutput(const ChosenPlace& place) {
-  if (place.run.empty())
-    return InvalidArgument(place.folder +
+Result<std::string> DefaultOutput(const CheckpointSource& source) {
+  if (source.run.empty())
+    return InvalidArgument(source.folder +
                            ": lies in no run, so nothing says where its policy goes; say it with "
                            "-o FILE");
   std::error_code error;
-  const fs::path run = fs::canonical(place.run, error);
+  const fs::path run = fs::canonical(source.run, error);
   fs::create_directories(run / "export", error);
   if (error)
     return ResourceError((run / "export").string() + ": " + error.message() +
@@ -27,18 +28,22 @@ Result<std::string> UsualOutput(const ChosenPlace& place) {
   return (run / "export" / (run.filename().string() + ".policy")).string();
 }
 
-}  // namespace
+struct ExportArguments {
+  std::string source;  ///< a run or a checkpoint
+  bool best = false;
+  std::string output;  ///< "": RUN/export/NAME.policy
+};
 
 Result<int> RunExport(const CommonArguments& common, const ExportArguments& arguments) {
-  const auto place = FindPlace(common, arguments.place);
-  if (!place.ok()) return place.status();
-  const auto found = ChooseCheckpoint(*place, arguments.best);
+  const auto source = FindCheckpointSource(common, arguments.source);
+  if (!source.ok()) return source.status();
+  const auto found = ChooseCheckpoint(*source, arguments.best);
   if (!found.ok()) return found.status();
   std::string output = arguments.output;
   if (output.empty()) {
-    auto usual = UsualOutput(*place);
-    if (!usual.ok()) return usual.status();
-    output = *std::move(usual);
+    auto path = DefaultOutput(*source);
+    if (!path.ok()) return path.status();
+    output = *std::move(path);
   }
   const WeightsFile& weights = found->checkpoint.weights;
   const std::string bytes = FormatWeightsFile(weights, /*published_only=*/true);
@@ -49,6 +54,25 @@ Result<int> RunExport(const CommonArguments& common, const ExportArguments& argu
                 WithCommas(weights.steps).c_str(), found->folder.c_str(),
                 WithCommas(bytes.size()).c_str());
   return 0;
+}
+
+}  // namespace
+
+void AddExport(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<ExportArguments>();
+  auto* command = app->add_subcommand(
+      "export", "A run's newest good policy as one file, which a game plays without a learner");
+  command
+      ->add_option("RUN", given->source,
+                   "A run directory, a name under run.dir, or one checkpoint's folder")
+      ->required();
+  command->add_flag("--best", given->best, "The weights that evaluated best instead");
+  // The only one so far; said so that scripts hold when there are others.
+  command->add_option("--format", "policy: what Client::Open and mmr_open read")
+      ->check(CLI::IsMember({"policy"}))
+      ->default_str("policy");
+  command->add_option("-o,--output", given->output, "The file; without it RUN/export/NAME.policy");
+  line->Choose(command, RunExport, given);
 }
 
 }  // namespace murmurate

@@ -4,9 +4,10 @@
 #include <sstream>
 
 #include "server/command/choose_checkpoint.h"
+#include "server/command/command_line.h"
 #include "server/metrics/number_text.h"
+#include "server/operate/checkpoint_directory.h"
 #include "server/operate/checkpoint_files.h"
-#include "server/operate/checkpoint_shelf.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
@@ -83,26 +84,44 @@ void PrintState(const Checkpoint& checkpoint) {
     std::printf("  %-44s %s\n", path.c_str(), value.c_str());
 }
 
-}  // namespace
+struct InspectArguments {
+  std::string source;  ///< a run or a checkpoint
+  bool best = false;
+};
 
-Result<int> RunInspect(const CommonArguments& common, const CheckpointArguments& arguments) {
-  const auto place = FindPlace(common, arguments.place);
-  if (!place.ok()) return place.status();
-  if (place->folder.empty()) {
-    for (const std::uint64_t step : CheckpointSteps(place->run))
-      PrintVerdicts(CheckpointFolder(place->run, step));
-    const std::string shelf = place->run + "/checkpoints";
-    for (const std::uint64_t step : BestSteps(shelf)) PrintVerdicts(shelf + '/' + BestName(step));
+Result<int> RunInspect(const CommonArguments& common, const InspectArguments& arguments) {
+  const auto source = FindCheckpointSource(common, arguments.source);
+  if (!source.ok()) return source.status();
+  if (source->folder.empty()) {
+    for (const std::uint64_t step : CheckpointSteps(source->run))
+      PrintVerdicts(CheckpointFolder(source->run, step));
+    const std::string checkpoints = source->run + "/checkpoints";
+    for (const std::uint64_t step : BestSteps(checkpoints))
+      PrintVerdicts(checkpoints + '/' + BestName(step));
   } else {
-    PrintVerdicts(place->folder);
+    PrintVerdicts(source->folder);
   }
   std::fflush(stdout);
-  const auto found = ChooseCheckpoint(*place, arguments.best);
+  const auto found = ChooseCheckpoint(*source, arguments.best);
   if (!found.ok()) return found.status();
   std::printf("\n%s\n", found->folder.c_str());
   PrintModel(found->checkpoint);
   PrintState(found->checkpoint);
   return 0;
+}
+
+}  // namespace
+
+void AddInspect(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<InspectArguments>();
+  auto* inspect = app->add_subcommand(
+      "inspect", "What is in a checkpoint, and whether each of its files is what was written");
+  inspect
+      ->add_option("CHECKPOINT", given->source,
+                   "A checkpoint's folder, or a run (all of them, the newest good one in full)")
+      ->required();
+  inspect->add_flag("--best", given->best, "The weights that evaluated best in full");
+  line->Choose(inspect, RunInspect, given);
 }
 
 }  // namespace murmurate

@@ -2,16 +2,17 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "server/command/commands.h"
+#include "server/command/launch.h"
 #include "server/daemon/daemon.h"
+#include "server/parameters/parameters_settings.h"
 #include "shared/core/check.h"
 #include "shared/transport/socket.h"
 
 namespace murmurate {
 
 Result<std::shared_ptr<CollectiveJob>> JoinJob(Config* config) {
-  if (config->collective().empty()) return std::shared_ptr<CollectiveJob>();
-  auto collective = OpenCollective(config->collective());
+  if (config->parameters().collective.empty()) return std::shared_ptr<CollectiveJob>();
+  auto collective = OpenCollective(config->parameters().collective);
   if (!collective.ok()) return collective.status();
   auto job = std::make_shared<CollectiveJob>(*std::move(collective));
   std::string directory;
@@ -30,7 +31,7 @@ Result<int> LeaveJob(CollectiveJob* job, Result<int> code) {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
-  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // whoever waits for a rank can be ended
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // a rank that waits for others can be ended
   MURMURATE_RETURN_IF_ERROR(job->Leave());
   return code;
 }

@@ -3,16 +3,19 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
+#include "server/config/config_text.h"
+#include "server/config/model_settings.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/run_log.h"
 #include "server/daemon/signals.h"
 #include "server/operate/admin.h"
-#include "server/operate/checkpoint_shelf.h"
+#include "server/operate/checkpoint_directory.h"
 #include "server/operate/checkpoint_writer.h"
 #include "server/operate/operate_settings.h"
 #include "server/operate/shard_report.h"
 #include "server/parameters/parameter_server.h"
+#include "server/parameters/parameters_settings.h"
 #include "server/parameters/shard.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -25,7 +28,15 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int kLastWordsMs = 20;
 
-/// What mmr-checkpoint writes of one shard, and what a shard goes on from.
+struct ParamsArguments {
+  std::string config;
+  int shard = 0;
+  std::string folder;  ///< "": run.dir/run.name-shard-I
+  bool fresh = false;
+  bool stay = false;  ///< when its last worker has left
+};
+
+/// ShardFiles are the checkpoints of one shard: mmr-checkpoint writes them, a shard resumes them.
 class ShardFiles {
  public:
   ShardFiles(const Config& config, std::string folder, LogCallback log)
@@ -74,13 +85,13 @@ class ShardFiles {
   }
 
   CheckpointWriter& writer() { return writer_; }
-  /// On the writing thread.
+  /// Called on the writing thread.
   std::function<void(const std::string& model, std::shared_ptr<const SavedState>)> on_kept;
 
  private:
   /// Removes what a killed shard was writing when it died.
   static void RemoveHalfWritten(const std::string& checkpoints) {
-    const auto lock = ShelfLock::Take(checkpoints);
+    const auto lock = CheckpointLock::Acquire(checkpoints);
     if (lock.ok()) SweepUnfinished(checkpoints);
   }
   std::string FolderOf(const std::string& model) const {
@@ -96,11 +107,11 @@ class ShardFiles {
 };
 
 Status CheckShard(const Config& config, const ConfigSource& source, int shard) {
-  if (!config.shares_parameters())
+  if (!config.parameters().shared())
     return InvalidArgument(source.label +
                            ": parameters.mode is \"local\", so there is no parameter server; write "
                            "mode = \"server\" and shards = [...] in [parameters]");
-  const auto count = config.shards().size();
+  const auto count = config.parameters().shards.size();
   if (shard < 0 || static_cast<std::size_t>(shard) >= count)
     return InvalidArgument("--shard: got " + std::to_string(shard) + ", expected 0 to " +
                            std::to_string(count - 1) + ", an index of parameters.shards");
@@ -165,16 +176,18 @@ std::string FolderOf(const Config& config, const ParamsArguments& arguments) {
 ParameterServerOptions OptionsOf(const Config& config, const ParamsArguments& arguments,
                                  const LogCallback& log) {
   ParameterServerOptions options;
-  options.settings = [&config](const std::string& model) { return config.shard_settings(model); };
+  options.settings = [&config](const std::string& model) {
+    return ShardSettingsFor(config, model);
+  };
   options.shard = arguments.shard;
-  options.shards = static_cast<int>(config.shards().size());
-  options.address = config.shards()[static_cast<std::size_t>(arguments.shard)];
+  options.shards = static_cast<int>(config.parameters().shards.size());
+  options.address = config.parameters().shards[static_cast<std::size_t>(arguments.shard)];
   options.save_every_ns = static_cast<std::int64_t>(config.checkpoint().every_s * 1e9);
   options.log = log;
   return options;
 }
 
-/// Until a signal, `murmurate stop`, or the end of the last worker.
+/// Serves until a signal, `murmurate stop`, or the end of the last worker.
 void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals* signals) {
   Loop checkpoint(
       "mmr-checkpoint", [files] { files->writer().PollOnce(10'000); },
@@ -185,8 +198,6 @@ void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals*
       "mmr-params", [server] { server->PollOnce(100); }, [server] { server->Wake(); });
   while (!signals->requested() && signals->Wait(-1) != Signals::Event::kSignal) continue;
 }
-
-}  // namespace
 
 Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments) {
   auto source = FindConfig(arguments.config);
@@ -200,7 +211,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   auto directory =
       RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
   if (!directory.ok()) return directory.status();
-  MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", config->Resolved()));
+  MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", ResolvedToml(*config)));
   Signals signals(Signals::Hangup::kIgnored);
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
   auto opened = Log::Open(directory->path() + "/log.txt", &display,
@@ -227,7 +238,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
     (*server)->PostKept(model, std::move(state));
   };
   MURMURATE_RETURN_IF_ERROR(files.ResumeAll(server->get()));
-  const int shards = static_cast<int>(config->shards().size());
+  const int shards = static_cast<int>(config->parameters().shards.size());
   ShardDesk desk({.shard = arguments.shard,
                   .shards = shards,
                   .directory = fs::absolute(directory->path()).string(),
@@ -248,6 +259,23 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   if (!common.quiet) display.Print((*server)->Report(), stdout);
   MURMURATE_RETURN_IF_ERROR(directory->StillThere());
   return 0;
+}
+
+}  // namespace
+
+void AddParams(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<ParamsArguments>();
+  auto* params = app->add_subcommand(
+      "params",
+      "One shard of a parameter server, for learners with [parameters] mode = \"server\"");
+  params->add_option("CONFIG", given->config, "The TOML file (or example) that the learners have")
+      ->required();
+  params->add_option("--shard", given->shard, "Its index in parameters.shards")->required();
+  params->add_option("--dir", given->folder,
+                     "Where its checkpoints lie and it goes on from; usual: RUN-shard-I");
+  params->add_flag("--fresh", given->fresh, "Begin anew; what lies there is kept as DIR.1");
+  params->add_flag("--stay", given->stay, "Go on when its last worker has left");
+  line->Choose(params, RunParams, given);
 }
 
 }  // namespace murmurate

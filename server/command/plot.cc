@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
+#include "server/config/config_text.h"
+#include "server/metrics/model_metrics.h"
 #include "server/metrics/stream_metrics.h"
 #include "server/operate/learning_curve.h"
 #include "server/stream/config_stream.h"
@@ -13,7 +15,14 @@
 namespace murmurate {
 namespace {
 
-/// What `plot` needs of a run.
+constexpr std::string_view kRolloutColumn = kMeanReturn.name;
+struct PlotArguments {
+  std::vector<std::string> runs;
+  std::string output, title, column{kRolloutColumn};
+  std::optional<double> target;  ///< instead of the runs' stop_at_return
+};
+
+/// PlottedRun is what `plot` needs of a run.
 struct PlottedRun {
   std::string folder, name;
   std::string
@@ -26,14 +35,14 @@ struct PlottedRun {
 /// The resolved config but for the lines of [run] that name a run, and of where it listened.
 std::string SettingsOf(const Config& config) {
   std::string settings;
-  for (const Config::Line& line : config.Explain())
+  for (const ConfigLine& line : Explain(config))
     if (line.path != "run.name" && line.path != "run.dir" && line.path != "run.seed" &&
         line.path != "server.listen")
       settings += line.path + '=' + line.value + '\n';
   return settings;
 }
 
-/// Of a run's folder: a column of progress.csv, or else a name of reports.csv.
+/// Reads a column of progress.csv in a run's folder, or else a name of reports.csv.
 Result<std::vector<CurvePoint>> ReadColumn(const std::string& folder, const std::string& column) {
   auto points = ReadCurve(folder + "/progress.csv", column);
   if (points.ok()) return points;
@@ -99,7 +108,7 @@ Result<std::vector<CurveSeries>> SeriesOf(const std::vector<PlottedRun>& runs) {
                          std::to_string(kMaxSeries) + "; plot them in several pictures");
 }
 
-/// Commas stand between them.
+/// Splits names that stand between commas.
 std::vector<std::string> ColumnsOf(const std::string& text) {
   std::vector<std::string> columns;
   std::istringstream words(text);
@@ -114,7 +123,7 @@ std::string NameOf(const std::string& column) {
                                             : column;
 }
 
-/// What is drawn: a column of runs of several configurations, or several columns of one.
+/// Plotted is what is drawn: a column of runs of several configurations, or several columns of one.
 struct Plotted {
   std::vector<PlottedRun> runs;
   std::vector<CurveSeries> series;
@@ -143,7 +152,7 @@ Result<Plotted> ReadPlotted(const CommonArguments& common, const PlotArguments& 
   return plotted;
 }
 
-/// Nobody played: there is no return to draw.
+/// Whether no run played games: there is no return to draw.
 bool OnlyStreams(const Plotted& plotted) {
   return std::ranges::all_of(plotted.runs, [](const PlottedRun& run) {
     return !run.stream.empty() && run.points.empty();
@@ -178,8 +187,6 @@ Status CheckOutput(const std::string& file) {
                          "browser or rsvg-convert makes a PNG or a PDF of it");
 }
 
-}  // namespace
-
 Result<int> RunPlot(const CommonArguments& common, const PlotArguments& given) {
   MURMURATE_RETURN_IF_ERROR(CheckOutput(given.output));
   PlotArguments arguments = given;
@@ -208,6 +215,26 @@ Result<int> RunPlot(const CommonArguments& common, const PlotArguments& given) {
     return status;
   if (!common.quiet) std::printf("%s\n", file.c_str());
   return 0;
+}
+
+}  // namespace
+
+void AddPlot(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<PlotArguments>();
+  auto* plot = app->add_subcommand(
+      "plot", "Learning curves as an SVG; runs that differ in their seeds only become one curve");
+  plot->add_option("RUN", given->runs, "Run directories, or names under run.dir")->required();
+  plot->add_option("-o,--output", given->output,
+                   "The picture; without it plots/learning.svg of a single run, else curves.svg");
+  plot->add_option("--title", given->title, "Above it");
+  plot->add_option(
+      "--target", given->target,
+      "A dashed line here; without it at stop_at_return, where all runs have the same");
+  plot->add_option("--column", given->column,
+                   "Of progress.csv, or a name of reports.csv; of one configuration several, with "
+                   "commas between")
+      ->capture_default_str();
+  line->Choose(plot, RunPlot, given);
 }
 
 }  // namespace murmurate

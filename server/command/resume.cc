@@ -1,11 +1,13 @@
 #include <filesystem>
 #include <iostream>
 
-#include "server/command/commands.h"
-#include "server/config/initial_weights.h"
+#include "server/command/command_line.h"
+#include "server/command/launch.h"
+#include "server/config/model_settings.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/resume_plan.h"
 #include "server/data/training_data.h"
+#include "server/parameters/parameters_settings.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -27,9 +29,9 @@ Result<Config> ConfigOf(const std::string& folder, const CommonArguments& common
   return Config::Load(*source, overrides);
 }
 
-/// What `serve` refuses, of a run that did without a collective so far.
+/// Refuses parameters.collective for a run that games of others play, or with several models.
 Status CheckCollective(const std::string& folder, const Config& config) {
-  if (config.collective().empty()) return {};
+  if (config.parameters().collective.empty()) return {};
   const auto record = RunRecord::Read(folder);
   if (!record.ok()) return record.status();
   if (!record->own_actors)
@@ -43,8 +45,8 @@ Status CheckCollective(const std::string& folder, const Config& config) {
   return {};
 }
 
-/// Of a rank that follows: null where it has nothing to go on from, because rank 0's model and
-/// optimizer are everybody's.
+/// The plan of a rank that follows; null where it has nothing to go on from: it gets rank 0's model
+/// and optimizer in any case.
 std::optional<ResumePlan> PlanOfFollower(const Config& config) {
   auto plan = ReadResumePlan(config.run().dir + '/' + config.run().name, config, LoudOnStderr());
   if (plan.ok()) return std::move(*plan);
@@ -60,7 +62,7 @@ Result<int> Follow(const CommonArguments& common, const Config& config, DaemonOp
   if (config.run().dir.empty()) return 0;
   options.plan = PlanOfFollower(config);
   if (!options.plan) {
-    auto initial_files = ReadInitialFiles(config.initial_files());
+    auto initial_files = ReadInitialFiles(InitialFilesOf(config));
     if (!initial_files.ok()) return initial_files.status();
     options.initial_files = *std::move(initial_files);
     options.when_taken = RunDirectory::WhenTaken::kFresh;
@@ -93,8 +95,6 @@ Result<int> Resume(const CommonArguments& common, const std::string& folder, con
                  : ServeOn(common, config, std::move(options));
 }
 
-}  // namespace
-
 Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   auto folder = FindRun(common, run);
   if (!folder.ok()) return folder.status();
@@ -109,6 +109,17 @@ Result<int> RunResume(const CommonArguments& common, const std::string& run) {
   return LeaveJob(job->get(), config->run().follows()
                                   ? Follow(common, *config, std::move(options))
                                   : Resume(common, *folder, *config, std::move(options)));
+}
+
+}  // namespace
+
+void AddResume(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<std::string>();
+  auto* resume = app->add_subcommand(
+      "resume", "Go on with a run from its newest good checkpoint, where it was");
+  resume->add_option("RUN", *given, "A run directory, or a name under run.dir")->required();
+  AddShortcut(resume, line, "--steps", "run.steps", "Budget in steps that are learned from");
+  line->Choose(resume, RunResume, given);
 }
 
 }  // namespace murmurate

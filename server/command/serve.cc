@@ -1,13 +1,15 @@
 #include <cstdio>
 
-#include "server/command/commands.h"
-#include "server/config/initial_weights.h"
+#include "server/command/command_line.h"
+#include "server/command/launch.h"
+#include "server/config/model_settings.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/resume_plan.h"
 #include "server/data/training_data.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/metrics/number_text.h"
 #include "server/metrics/stream_metrics.h"
+#include "server/parameters/parameters_settings.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -27,7 +29,7 @@ const char* ReasonFor(RunEnd end) {
   return "the learner was told to stop";
 }
 
-/// Until a signal, `murmurate stop` or the run's own rules.
+/// Waits for a signal, `murmurate stop` or the run's own rules.
 RunEnd AwaitEnd(Signals* signals) {
   while (true) {
     if (signals->Wait(-1) == Signals::Event::kSignal) return RunEnd::kAsked;
@@ -58,7 +60,7 @@ std::string StreamInWords(const Reading& stream) {
   return words + count(kStreamLearned) + " pairs learned from";
 }
 
-/// What a stream takes are messages and not steps.
+/// Says what was done: a stream counts messages and not steps.
 std::string DoneInWords(const Daemon::Outcome& outcome) {
   if (outcome.streams.empty()) return StepsInWords(outcome.steps);
   std::string words;
@@ -67,9 +69,13 @@ std::string DoneInWords(const Daemon::Outcome& outcome) {
   return words;
 }
 
-}  // namespace
+struct ServeArguments {
+  std::string config;  ///< "": none
+  bool fresh = false;
+  bool resume = false;  ///< go on if that is possible, else start
+};
 
-Result<int> RunServe(const CommonArguments& common, const LearnArguments& arguments) {
+Result<int> RunServe(const CommonArguments& common, const ServeArguments& arguments) {
   ConfigSource source{"defaults", "serve", ""};
   if (!arguments.config.empty()) {
     auto found = FindConfig(arguments.config);
@@ -78,7 +84,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
-  if (!config->collective().empty())
+  if (!config->parameters().collective.empty())
     return InvalidArgument(
         "parameters.collective: a rank that waits for games of others would hold all ranks up; use "
         "`mpirun -n 4 murmurate train`, whose ranks have actors of their own, or a parameter "
@@ -89,7 +95,7 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
     if (!plan.ok()) return plan.status();
     options.plan = std::move(*plan);
   }
-  auto initial_files = ReadInitialFiles(config->initial_files());
+  auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
   auto data = OpenData(config->data());
   if (!data.ok()) return data.status();
@@ -99,6 +105,35 @@ Result<int> RunServe(const CommonArguments& common, const LearnArguments& argume
   options.when_taken = aside ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kRefuse;
   return ServeOn(common, *config, std::move(options));
 }
+
+/// Adds --listen, in place of the listen addresses of the config; each use adds one.
+void AddListen(CLI::App* command, CommandLine* line) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--listen",
+          [line](const std::vector<std::string>& addresses) {
+            const ConfigValue list(addresses);
+            line->common.overrides.push_back({"server.listen", ToToml(list), "--listen"});
+          },
+          "Listen there alone: tcp://HOST:PORT, ipc://PATH, or ipc; may be repeated")
+      ->type_name("ADDRESS")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void AddInsecure(CLI::App* command, CommandLine* line) {
+  command->add_flag_callback(
+      "--insecure",
+      [line] {
+        line->common.overrides.push_back({"server.insecure", "true", "--insecure"});
+      },
+      "Listen beyond this host without keys: any program that reaches the port may train and read "
+      "the "
+      "model");
+}
+
+}  // namespace
 
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options) {
   Signals signals(Signals::Hangup::kIgnored);
@@ -112,8 +147,9 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
     (*daemon)->Print("murmurate serves " + (*daemon)->directory() + " on " +
                      Joined((*daemon)->addresses()) + "; Ctrl+C stops it");
   if (config.server().insecure)
-    (*daemon)->log()(LogLevel::kWarning,
-                     "insecure: whoever reaches these addresses may train and read the model");
+    (*daemon)->log()(
+        LogLevel::kWarning,
+        "insecure: any program that reaches these addresses may train and read the model");
   const RunEnd end = AwaitEnd(&signals);
   const Daemon::Outcome outcome = (*daemon)->Stop(
       ReasonFor(end), [&] { return (*daemon)->actors_left() == 0; }, end == RunEnd::kAskedToResume);
@@ -126,6 +162,24 @@ Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonO
                                                  : "; weights in " + outcome.checkpoint));
   }
   return end == RunEnd::kBudgetSpent ? 1 : 0;
+}
+
+void AddServe(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<ServeArguments>();
+  auto* serve = app->add_subcommand("serve", "The learner daemon: learns from whatever attaches");
+  serve->add_option("CONFIG", given->config,
+                    "TOML file or example (" + ExampleNames() +
+                        "); without one it takes what comes, on "
+                        "tcp://127.0.0.1:7420 and ipc");
+  serve->add_flag("--fresh", given->fresh,
+                  "Start afresh where an earlier run lies; that one is kept as NAME.1");
+  serve->add_flag("--resume", given->resume,
+                  "Go on from the run's newest checkpoint if there is one, else start");
+  AddListen(serve, line);
+  AddInsecure(serve, line);
+  AddShortcut(serve, line, "--seed", "run.seed", "Seed");
+  AddShortcut(serve, line, "--steps", "run.steps", "Budget in steps that are learned from");
+  line->Choose(serve, RunServe, given);
 }
 
 }  // namespace murmurate

@@ -3,13 +3,15 @@
 #include <cstdio>
 
 #include "client/environments/environment.h"
-#include "server/command/commands.h"
+#include "server/command/command_line.h"
+#include "server/command/launch.h"
 #include "server/config/model_settings.h"
 #include "server/daemon/children.h"
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
 #include "server/data/training_data.h"
 #include "server/metrics/number_text.h"
+#include "server/parameters/parameters_settings.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -35,7 +37,7 @@ Status CheckEnvironment(const Config& config, const ConfigSource& source,
         "environment = \"cartpole\" in [run], or use `murmurate serve` with your own game");
   auto environment = MakeEnvironment(name, config.environment_options());
   if (!environment.ok()) return environment.status();
-  const auto model = config.ModelFor("default", (*environment)->spaces());
+  const auto model = ModelFor(config, "default", (*environment)->spaces());
   if (!model.ok()) return model.status();
   if (model->initial_file.path.empty()) return {};
   return MatchInitialFile(model->initial_file, initial_files, model->spec).status();
@@ -74,7 +76,7 @@ RunEnd Await(Signals* signals, Children* children, Cluster* cluster, const LogCa
     if (event == Signals::Event::kSignal) return RunEnd::kAsked;
     if (const auto end = signals->requested()) return *end;
     if (Status status = cluster->Watch(log); !status.ok()) signals->RequestFailure(status);
-    for (const std::string& sentence : children->TakeEnded())
+    for (const std::string& sentence : children->CollectEnded())
       log(LogLevel::kWarning, sentence + "; " + std::to_string(children->alive()) + " are left");
     if (children->alive() > 0) continue;
     signals->RequestFailure(ResourceError(
@@ -110,27 +112,27 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          WithCommas(evaluation.learned_steps) + '.';
 }
 
-/// Whoever learns beside this learner, if that is not mpirun's business.
+/// Starts the other parts of a cluster that has shards; says which rank of a job this is.
 Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
                    const CollectiveJob* job, bool resumes) {
   if (job != nullptr)
     daemon.log()(
         LogLevel::kInfo,
         "rank " + std::to_string(job->rank()) + " of " + std::to_string(job->size()) +
-            ", collective = \"" + config.collective() + '"' +
+            ", collective = \"" + config.parameters().collective + '"' +
             (job->size() == 1 ? ": learns alone; `mpirun -n 4 murmurate train` makes more" : ""));
   if (config.run().shards == 0) return {};
   return cluster->Start(config, daemon.directory(), resumes);
 }
 
-/// After the daemon's Stop. Its own learner leaves last, so that no barrier goes on without it.
+/// Called after the daemon's Stop. Its own learner leaves last: no barrier goes on without it.
 void StopOthers(Cluster* cluster, Daemon* daemon) {
   cluster->StopLearners();
   daemon->LeaveShards();
   cluster->Stop();
 }
 
-/// What every training has, new or resumed, from play or from files.
+/// Sets the options that every training has, new or resumed, from play or from files.
 void Complete(const CommonArguments& common, DaemonOptions* options) {
   options->display = common.quiet ? Display::Mode::kQuiet : Display::Suitable(stdout);
   options->console = LogLevel::kWarning;
@@ -143,7 +145,7 @@ void Complete(const CommonArguments& common, DaemonOptions* options) {
   options->start_ns = common.start_ns;
 }
 
-/// What would else be found when the run has its folder.
+/// Finds faults of the data that would else be found only when the run has its folder.
 Status CheckData(const Config& config, DataSource& data) {
   if (const std::string& name = config.run().environment; !name.empty()) {
     auto environment = MakeEnvironment(name, config.environment_options());
@@ -153,22 +155,13 @@ Status CheckData(const Config& config, DataSource& data) {
       return InvalidData("run.environment: " + name + " has other spaces than " +
                          data.Description() + " (" + difference + "); take the line out");
   }
-  const auto model = config.ModelFor("default", data.spaces());
+  const auto model = ModelFor(config, "default", data.spaces());
   if (!model.ok()) return model.status();
   return data.PrepareFor(model->spec, model->algorithm.trajectory_length);
 }
 
-}  // namespace
-
-Status PrepareCluster(Config* config) {
-  if (config->run().shards == 0) return {};
-  auto addresses = Cluster::ShardAddresses(config->run().shards);
-  if (!addresses.ok()) return addresses.status();
-  return config->LeadCluster(*addresses);
-}
-
-Result<int> RunTrain(const CommonArguments& common, const LearnArguments& arguments) {
-  auto source = FindConfig(arguments.config);
+Result<int> RunTrain(const CommonArguments& common, const std::string& name) {
+  auto source = FindConfig(name);
   if (!source.ok()) return source.status();
   auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
@@ -176,7 +169,7 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto job = JoinJob(&*config);
   if (!job.ok()) return job.status();
-  auto initial_files = ReadInitialFiles(config->initial_files());
+  auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
   auto data = OpenData(config->data());
   if (!data.ok()) return data.status();
@@ -189,6 +182,15 @@ Result<int> RunTrain(const CommonArguments& common, const LearnArguments& argume
   options.when_taken = RunDirectory::WhenTaken::kNextName;
   return LeaveJob(job->get(), options.source ? TrainOnData(common, *config, std::move(options))
                                              : TrainOn(common, *config, std::move(options)));
+}
+
+}  // namespace
+
+Status PrepareCluster(Config* config) {
+  if (config->run().shards == 0) return {};
+  auto addresses = Cluster::ShardAddresses(config->run().shards);
+  if (!addresses.ok()) return addresses.status();
+  return config->LeadCluster(*addresses);
 }
 
 Result<int> TrainOnData(const CommonArguments& common, const Config& config,
@@ -242,7 +244,7 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   const std::int64_t reminder_ns = MonotonicNs() + kReminderNs;
   bool reminded = false;
   const auto gone = [&] {
-    (void)children.TakeEnded();
+    (void)children.CollectEnded();
     if (!reminded && MonotonicNs() > reminder_ns) {
       children.Send(SIGTERM);  // for those that had not yet found the learner
       reminded = true;
@@ -260,6 +262,19 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
   if (!outcome.checkpoint.empty())
     (*daemon)->Print("Next: murmurate eval " + (*daemon)->directory());
   return end == RunEnd::kBudgetSpent ? 1 : 0;
+}
+
+void AddTrain(CLI::App* app, CommandLine* line) {
+  auto given = std::make_shared<std::string>();
+  auto* train = app->add_subcommand("train", "A learner and local actors, until solved");
+  train->add_option("CONFIG", *given, "TOML file or example (" + ExampleNames() + ")")->required();
+  AddShortcut(train, line, "--actors", "run.actors", "Actor processes");
+  AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
+  AddShortcut(train, line, "--seed", "run.seed", "Seed");
+  AddShortcut(train, line, "--steps", "run.steps", "Budget in steps that are learned from");
+  AddShortcut(train, line, "--learners", "run.learners", "Learners that share one model");
+  AddShortcut(train, line, "--shards", "run.shards", "Processes of their parameter server");
+  line->Choose(train, RunTrain, given);
 }
 
 }  // namespace murmurate

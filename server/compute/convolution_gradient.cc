@@ -10,7 +10,7 @@ std::ptrdiff_t ImageStride(const ConvBackwardCall& call, const PatchTile& tile) 
   return call.image_stride != 0 ? call.image_stride : tile.picture;
 }
 
-/// Scratch: a tile of patches, then the weight turned, [filters][depth].
+/// Scratch: a tile of patches, then the weight transposed, [filters][depth].
 std::ptrdiff_t PatchFloats(const PatchTile& tile) { return tile.rows * tile.stride; }
 
 void AddWeightGradient(const ConvBackwardCall& call, const PatchTile& tile, int first, int count,

@@ -31,7 +31,7 @@ struct ConvBackwardCall {
 
 std::size_t ConvBackwardScratchFloats(const Window& window, int filters, int images);
 void ConvBackward(const ConvBackwardCall& call,
-                  const LayerGradientKernels& kernels = BestLayerGradientKernels());
+                  const LayerGradientKernels& kernels = BestKernels<LayerGradientKernels>());
 
 /// The reverse: adds each patch to where it was taken from.
 struct PatchSumCall {

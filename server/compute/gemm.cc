@@ -2,6 +2,6 @@
 
 namespace murmurate {
 
-void Gemm(const GemmCall& call) { BestDenseKernels().gemm(call); }
+void Gemm(const GemmCall& call) { BestKernels<DenseKernels>().gemm(call); }
 
 }  // namespace murmurate

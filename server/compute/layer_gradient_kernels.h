@@ -9,21 +9,17 @@ namespace murmurate {
 struct PatchSumCall;
 struct MaxPoolBackwardCall;
 struct LayerNormBackwardCall;
-struct LstmCellGradientCall;
-struct GruCellGradientCall;
+struct CellGradientCall;
 
 struct LayerGradientKernels {
+  static const LayerGradientKernels kPlain, kAvx2, kAvx512;
+
   const LayerKernels* forward;  ///< of the same set
 
   void (*add_patches)(const PatchSumCall& call);
   void (*max_pool)(const MaxPoolBackwardCall& call);
   void (*layer_norm)(const LayerNormBackwardCall& call);
-  void (*lstm_cell)(const LstmCellGradientCall& call);
-  void (*gru_cell)(const GruCellGradientCall& call);
+  void (*cell[2])(const CellGradientCall& call);  ///< by RecurrentCell::index
 };
-
-/// Null when this processor or this build cannot run the set.
-const LayerGradientKernels* FindLayerGradientKernels(KernelSet set);
-const LayerGradientKernels& BestLayerGradientKernels();
 
 }  // namespace murmurate

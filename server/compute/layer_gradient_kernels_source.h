@@ -1,23 +1,22 @@
-// The one source of the layers' backward kernels, included by layer_gradient_kernels_SET.cc after
-// vector_SET.h (dense_kernels_source.h says why nothing here is visible outside that file).
+// The one source of the layers' backward kernels, compiled after vector_SET.h for each set
+// (dense_kernels_source.h says why nothing but the table is visible outside).
 #pragma once
 
 #include "server/compute/convolution_gradient.h"
-#include "server/compute/gru_sequence.h"
 #include "server/compute/layer_gradient_kernels.h"
-#include "server/compute/lstm_sequence.h"
 #include "server/compute/pool_and_norm_gradient.h"
+#include "server/compute/recurrent_sequence.h"
 #include "shared/compute/vector_rows.h"
 
 namespace murmurate {
 namespace {
 
 /// A window that hangs over an edge.
-void AddEdge(const Window& w, const float* from, const Place& place, float* image) {
+void AddEdge(const Window& w, const float* from, const Point& point, float* image) {
   const int line = w.kernel.width * w.channels;
-  const Span x = Inside(place.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
+  const Span x = Inside(point.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
   if (x.end <= x.begin) return;
-  const int top = place.y * w.stride.height - w.padding.height;
+  const int top = point.y * w.stride.height - w.padding.height;
   for (int ky = 0; ky < w.kernel.height; ++ky, from += line) {
     const int y = top + ky;
     if (y < 0 || y >= w.height) continue;
@@ -29,25 +28,25 @@ void AddEdge(const Window& w, const float* from, const Place& place, float* imag
 void AddPatches(const PatchSumCall& call) {
   const Window& w = call.window;
   const Stride picture = Stride{w.height} * w.width * w.channels;
-  Place place = PlaceOf(call.first, call.out);
+  Point point = PointAt(call.first, call.out);
   const float* from = call.patches;
   const Stride across = Stride{w.width} * w.channels;
   const int line = w.kernel.width * w.channels;
   for (int i = 0; i < call.count; ++i, from += call.patch_stride) {
-    float* const image = call.sums + place.image * picture;
-    float* to = Interior(w, place, image);
-    if (to == nullptr) AddEdge(w, from, place, image);
+    float* const image = call.sums + point.image * picture;
+    float* to = Interior(w, point, image);
+    if (to == nullptr) AddEdge(w, from, point, image);
     for (int ky = 0; to != nullptr && ky < w.kernel.height; ++ky, to += across)
       AddRow(from + Stride{ky} * line, line, to);
-    Advance(call.out, &place);
+    Advance(call.out, &point);
   }
 }
 
 /// Hands one position's gradients to the numbers that won.
-void UnpoolPosition(const Window& w, const Place& place, const float* winner, const float* dy,
+void UnpoolPosition(const Window& w, const Point& point, const float* winner, const float* dy,
                     float* image) {
-  const int top = place.y * w.stride.height - w.padding.height;
-  const int left = place.x * w.stride.width - w.padding.width;
+  const int top = point.y * w.stride.height - w.padding.height;
+  const int left = point.x * w.stride.width - w.padding.width;
   const Span y = Inside(top, w.kernel.height, w.height), x = Inside(left, w.kernel.width, w.width);
   for (int ky = y.begin; ky < y.end; ++ky)
     for (int kx = x.begin; kx < x.end; ++kx) {
@@ -65,14 +64,14 @@ void MaxPoolGradient(const MaxPoolBackwardCall& call) {
   const Window& w = call.window;
   const Extent out = OutputExtent(w);
   const Stride picture = Stride{w.height} * w.width * w.channels;
-  Place place = PlaceOf(0, out);
+  Point point = PointAt(0, out);
   const int positions = out.height * out.width;
   for (int i = 0; i < call.images * positions; ++i) {
-    float* const image = call.d_input + place.image * picture;
-    if (place.y == 0 && place.x == 0) ZeroRow(static_cast<int>(picture), image);
+    float* const image = call.d_input + point.image * picture;
+    if (point.y == 0 && point.x == 0) ZeroRow(static_cast<int>(picture), image);
     const Stride at = Stride{i} * w.channels;
-    UnpoolPosition(w, place, call.winner + at, call.d_output + at, image);
-    Advance(out, &place);
+    UnpoolPosition(w, point, call.winner + at, call.d_output + at, image);
+    Advance(out, &point);
   }
 }
 
@@ -104,7 +103,7 @@ void LayerNormGradient(const LayerNormBackwardCall& call) {
   }
 }
 
-void LstmCellGradient(const LstmCellGradientCall& call) {
+void LstmCellGradient(const CellGradientCall& call) {
   const Stride n = call.hidden;
   const Vector one = Splat(1.0f);
   for (int row = 0; row < call.rows; ++row) {
@@ -117,7 +116,7 @@ void LstmCellGradient(const LstmCellGradientCall& call) {
       const Vector t = load(call.cell_tanh), dh = load(call.d_output) + load(call.d_hidden);
       const Vector dc = MulAdd(dh * o, one - t * t, load(call.d_cell));
       StorePart(gates + j, part, dc * g * (i * (one - i)));
-      StorePart(gates + n + j, part, dc * load(call.cell_before) * (f * (one - f)));
+      StorePart(gates + n + j, part, dc * load(call.before) * (f * (one - f)));
       StorePart(gates + 2 * n + j, part, dc * i * (one - g * g));
       StorePart(gates + 3 * n + j, part, dh * t * (o * (one - o)));
       StorePart(call.d_cell + at + j, part, dc * f);
@@ -125,7 +124,7 @@ void LstmCellGradient(const LstmCellGradientCall& call) {
   }
 }
 
-void GruCellGradient(const GruCellGradientCall& call) {
+void GruCellGradient(const CellGradientCall& call) {
   const Stride n = call.hidden;
   const Vector one = Splat(1.0f);
   for (int row = 0; row < call.rows; ++row) {
@@ -152,10 +151,13 @@ void GruCellGradient(const GruCellGradientCall& call) {
   }
 }
 
-constexpr LayerGradientKernels MakeLayerGradientKernels(const LayerKernels* forward) {
-  return {forward,           AddPatches,       MaxPoolGradient,
-          LayerNormGradient, LstmCellGradient, GruCellGradient};
-}
-
 }  // namespace
+
+constinit const LayerGradientKernels LayerGradientKernels::MURMURATE_KERNEL_SET = {
+    &LayerKernels::MURMURATE_KERNEL_SET,
+    AddPatches,
+    MaxPoolGradient,
+    LayerNormGradient,
+    {LstmCellGradient, GruCellGradient}};
+
 }  // namespace murmurate

@@ -21,6 +21,8 @@ struct RmsPropFactors {
 };
 
 struct LearnerKernels {
+  static const LearnerKernels kPlain, kAvx2, kAvx512;
+
   /// Sum of squares, by lanes, each lane of 4096 numbers added to a double.
   double (*sum_of_squares)(std::size_t count, const float* values);
   void (*adam)(const AdamFactors& factors, std::size_t count, const float* gradient, float* first,
@@ -28,9 +30,5 @@ struct LearnerKernels {
   void (*rmsprop)(const RmsPropFactors& factors, std::size_t count, const float* gradient,
                   float* square, float* parameters);
 };
-
-/// Null when this processor or this build cannot run the set.
-const LearnerKernels* FindLearnerKernels(KernelSet set);
-const LearnerKernels& BestLearnerKernels();
 
 }  // namespace murmurate

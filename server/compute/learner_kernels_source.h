@@ -1,5 +1,5 @@
-// The one source of the learner's kernels, included by learner_kernels_SET.cc after vector_SET.h
-// (dense_kernels_source.h says why nothing here is visible outside that file).
+// The one source of the learner's kernels, compiled after vector_SET.h for each set
+// (dense_kernels_source.h says why nothing but the table is visible outside).
 #pragma once
 
 #include "server/compute/learner_kernels.h"
@@ -70,7 +70,8 @@ void RmsProp(const RmsPropFactors& f, std::size_t count, const float* gradient, 
   }
 }
 
-constexpr LearnerKernels MakeLearnerKernels() { return {SumOfSquares, Adam, RmsProp}; }
-
 }  // namespace
+
+constinit const LearnerKernels LearnerKernels::MURMURATE_KERNEL_SET = {SumOfSquares, Adam, RmsProp};
+
 }  // namespace murmurate

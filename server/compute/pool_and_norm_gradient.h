@@ -18,7 +18,7 @@ struct LayerNormBackwardCall {
   float* d_shift = nullptr;         ///< [columns], added to
 };
 void LayerNormBackward(const LayerNormBackwardCall& call,
-                       const LayerGradientKernels& kernels = BestLayerGradientKernels());
+                       const LayerGradientKernels& kernels = BestKernels<LayerGradientKernels>());
 
 struct MaxPoolBackwardCall {
   Window window;
@@ -28,6 +28,6 @@ struct MaxPoolBackwardCall {
   float* d_input = nullptr;         ///< [images][height][width][channels], overwritten
 };
 void MaxPoolBackward(const MaxPoolBackwardCall& call,
-                     const LayerGradientKernels& kernels = BestLayerGradientKernels());
+                     const LayerGradientKernels& kernels = BestKernels<LayerGradientKernels>());
 
 }  // namespace murmurate

@@ -12,7 +12,7 @@ float Norm(std::span<const float> values) {
 }
 
 double SumOfSquares(std::span<const float> values) {
-  return BestLearnerKernels().sum_of_squares(values.size(), values.data());
+  return BestKernels<LearnerKernels>().sum_of_squares(values.size(), values.data());
 }
 
 void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scale,
@@ -30,8 +30,8 @@ void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scal
                             .root = static_cast<float>(1 / std::sqrt(correction2)),
                             .epsilon = settings.epsilon,
                             .decay = 1 - settings.learning_rate * settings.weight_decay};
-  BestLearnerKernels().adam(factors, gradient.size(), gradient.data(), first.data(), second.data(),
-                            parameters.data());
+  BestKernels<LearnerKernels>().adam(factors, gradient.size(), gradient.data(), first.data(),
+                                     second.data(), parameters.data());
 }
 
 void RmsPropStep(const RmsPropSettings& settings, float gradient_scale,
@@ -44,8 +44,8 @@ void RmsPropStep(const RmsPropSettings& settings, float gradient_scale,
                                .step = settings.learning_rate,
                                .epsilon = settings.epsilon,
                                .decay = 1 - settings.learning_rate * settings.weight_decay};
-  BestLearnerKernels().rmsprop(factors, gradient.size(), gradient.data(), square.data(),
-                               parameters.data());
+  BestKernels<LearnerKernels>().rmsprop(factors, gradient.size(), gradient.data(), square.data(),
+                                        parameters.data());
 }
 
 }  // namespace murmurate

@@ -3,7 +3,49 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "server/ingest/ingest_settings.h"
+#include "server/learn/algorithm_keys.h"
+
 namespace murmurate {
+namespace {
+
+template <typename S>
+void ResolveKeys(const Keys<S>& keys, const AlgorithmKind& kind, const std::string& model,
+                 ConfigEntries* entries) {
+  const SectionView view = keys.View(*entries, model);
+  for (const ConfigRule& rule : keys.rules()) {
+    if (!IsDefault(view[rule.key])) continue;
+    ConfigEntry usual = DefaultOf(rule, kind);
+    if (usual.value != view[rule.key].value)
+      entries->values[PathOf(rule.section, rule.key, model)] = std::move(usual);
+  }
+}
+
+}  // namespace
+
+const AlgorithmKind& KindFor(const ConfigEntries& entries, const std::string& model) {
+  return *AlgorithmKeys().Read(AlgorithmKeys().View(entries, model)).kind;
+}
+
+void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
+  const AlgorithmKind& kind = KindFor(*entries, model);
+  if (model.empty() || entries->values.contains(PathOf("algorithm", "name", model))) {
+    ResolveKeys(AlgorithmKeys(), kind, model, entries);
+    ResolveKeys(AssemblyKeys(), kind, model, entries);
+    ResolveKeys(OptimizerKeys(), kind, model, entries);
+  }
+  const SectionView keys = AlgorithmKeys().View(*entries, model);
+  const AlgorithmSettings settings = AlgorithmKeys().Read(keys);
+  const auto set = [&](const std::string& key, ConfigEntry entry) {
+    if (IsDefault(keys[key])) entries->values[PathOf("algorithm", key, model)] = std::move(entry);
+  };
+  if (settings.staleness == StalenessPolicy::kBlock)
+    set("max_staleness", {std::int64_t{0}, "default of block"});
+  if (settings.reward_scale != 1.0) set("normalize_reward", {false, "default beside reward_scale"});
+  const auto minibatch = std::ranges::find(AlgorithmKeys().rules(), "minibatch", &ConfigRule::key);
+  if (std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value))
+    set("minibatch", {keys["batch_steps"].value, "default of " + kind.name});
+}
 
 ConfigEntry DefaultOf(const ConfigRule& rule, const AlgorithmKind& kind) {
   const auto own = std::ranges::find_if(kind.defaults, [&](const KeyDefault& one) {

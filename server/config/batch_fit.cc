@@ -25,7 +25,7 @@ std::size_t AllBatchBytes(const ModelSettings& settings, int length, int traject
          TrainingBatch::BytesFor(TrajectoryLayout(settings.spec, length), trajectories);
 }
 
-/// What T and the batch bound.
+/// Sets T and the batch, and lowers what they bound.
 void FollowLength(int length, int batch_steps, ModelSettings* settings) {
   AlgorithmSettings& algorithm = settings->algorithm;
   algorithm.burn_in = algorithm.burn_in * length / algorithm.trajectory_length;

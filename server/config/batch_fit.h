@@ -9,7 +9,7 @@
 
 namespace murmurate {
 
-/// What all batches of one model together may take: 1 GiB.
+/// All batches of one model together may take 1 GiB.
 inline constexpr std::size_t kMostBatchBytes = std::size_t{1} << 30;
 
 /// Halves T until a trajectory takes at most `most_trajectory_bytes`, then the number of

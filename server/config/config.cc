@@ -1,16 +1,20 @@
 #include "server/config/config.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 
 #include "client/environments/environment.h"
+#include "server/config/algorithm_defaults.h"
 #include "server/config/config_checks.h"
 #include "server/config/examples.h"
-#include "server/config/model_settings.h"
 #include "server/data/data_settings.h"
+#include "server/ingest/ingest_settings.h"
 #include "server/learn/setting_keys.h"
 #include "server/operate/operate_settings.h"
+#include "server/parameters/parameters_settings.h"
+#include "server/schema/settings_keys.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
@@ -34,6 +38,40 @@ Status NoSuchConfig(const std::string& name) {
   return InvalidArgument(name + ": no such file or example; " +
                          (nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") +
                          "give a TOML file or one of the examples: " + list);
+}
+
+/// A config without a section for a game serves none: several such learners run side by side, and
+/// listen on no ports that games know.
+void ListenForStreamsAlone(ConfigEntries* entries) {
+  const bool alone = std::ranges::all_of(
+      entries->models, [&](const std::string& model) { return entries->streams.contains(model); });
+  if (entries->streams.empty() || entries->values.contains("run.environment") || !alone) return;
+  entries->values.try_emplace(
+      "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
+}
+
+/// `stem`: the run's name when none is set.
+void ResolveDefaults(const std::string& stem, ConfigEntries* entries) {
+  for (const ConfigRule& rule : Schema().general)
+    entries->values.try_emplace(rule.section + '.' + rule.key,
+                                ConfigEntry{rule.standard, "default"});
+  ResolveAlgorithm("", entries);
+  for (const std::string& model : entries->models) ResolveAlgorithm(model, entries);
+  ConfigEntry& name = entries->values["run.name"];
+  if (!As<std::string>(name.value)) name = {stem, "the config's name"};
+}
+
+/// The part of the files that this learner reads. A worker of a parameter server beyond those
+/// expected reads as one of them does.
+FeedPart PartOf(const Config& config, bool divide) {
+  const auto parameters = config.parameters();
+  const bool shares = parameters.shared();
+  const auto learners =
+      static_cast<std::uint64_t>(shares ? parameters.workers : config.run().ranks);
+  const auto learner = static_cast<std::uint64_t>(shares ? parameters.worker : config.run().rank);
+  if (learners == 1) return {};
+  if (!divide) return {.of_several = true};
+  return {learner % learners, learners, true};
 }
 
 }  // namespace
@@ -61,78 +99,31 @@ Result<Config> Config::Load(const ConfigSource& source,
   MURMURATE_RETURN_IF_ERROR(ReadText(source, Schema(), &config.entries_));
   for (const ConfigOverride& change : overrides)
     MURMURATE_RETURN_IF_ERROR(ReadOverride(change, Schema(), &config.entries_));
-  MURMURATE_RETURN_IF_ERROR(SettleStreams(&config.entries_));
-  config.ListenForStreamsAlone();
-  config.Settle(source.stem);
+  MURMURATE_RETURN_IF_ERROR(ResolveStreams(&config.entries_));
+  ListenForStreamsAlone(&config.entries_);
+  ResolveDefaults(source.stem, &config.entries_);
+  config.run_ = config.Read(RunKeys());
+  if (config.run_.shards == 0 && config.run_.learners > 1) config.run_.shards = 1;
   if (!wire::IsGoodName(config.run_.name))
-    return InvalidArgument(
-        config.Get("run", "name").origin + ": run.name: got \"" + config.run_.name +
-        "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = \"cartpole\"");
+    return RunKeys()
+        .View(config.entries_)
+        .Blame("name", "got \"" + config.run_.name +
+                           "\", expected 1 to 64 of A-Z a-z 0-9 . _ -; write for example name = "
+                           "\"cartpole\"");
   MURMURATE_RETURN_IF_ERROR(CheckListen(config));
   MURMURATE_RETURN_IF_ERROR(CheckEnvironment(config));
   MURMURATE_RETURN_IF_ERROR(CheckSettings(config));
   MURMURATE_RETURN_IF_ERROR(CheckData(config));
   MURMURATE_RETURN_IF_ERROR(CheckParameters(config));
-  MURMURATE_RETURN_IF_ERROR(config.CheckModels());
+  MURMURATE_RETURN_IF_ERROR(CheckModels(config));
   MURMURATE_RETURN_IF_ERROR(config.ReadStreams());
   return config;
-}
-
-Status Config::CheckModels() const {
-  for (const std::string& model : models()) {
-    MURMURATE_RETURN_IF_ERROR(CheckModel(*this, model));
-    MURMURATE_RETURN_IF_ERROR(CheckRefusals(model));
-    MURMURATE_RETURN_IF_ERROR(CheckAlgorithm(model));
-    MURMURATE_RETURN_IF_ERROR(CheckBatch(*this, model));
-  }
-  return {};
-}
-
-const ConfigEntry& Config::Get(const std::string& section, const std::string& key,
-                               const std::string& model) const {
-  const auto found = entries_.values.find(PlaceOf(section, key, model));
-  MURMURATE_CHECK(found != entries_.values.end(), "a key that no room has bound");
-  return found->second;
-}
-
-std::string Config::PlaceOf(const std::string& section, const std::string& key,
-                            const std::string& model) const {
-  const std::string own = PathOf(section, key, model);
-  return entries_.values.contains(own) ? own : PathOf(section, key, "");
-}
-
-bool Config::Says(const std::string& section, const std::string& key,
-                  const std::string& model) const {
-  return Get(section, key, model).origin != "default";
 }
 
 std::set<std::string> Config::models() const {
   std::set<std::string> models = entries_.models;
   models.insert("");
   return models;
-}
-
-/// Where nothing speaks of a game, none can come: several such learners run side by side, and take
-/// no ports that games know.
-void Config::ListenForStreamsAlone() {
-  const bool alone = std::ranges::all_of(entries_.models, [this](const std::string& model) {
-    return entries_.streams.contains(model);
-  });
-  if (entries_.streams.empty() || entries_.values.contains("run.environment") || !alone) return;
-  entries_.values.try_emplace(
-      "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
-}
-
-void Config::Settle(const std::string& stem) {
-  for (const ConfigRule& rule : Schema().general)
-    entries_.values.try_emplace(rule.section + '.' + rule.key,
-                                ConfigEntry{rule.standard, "default"});
-  SettleAlgorithm("");
-  for (const std::string& model : entries_.models) SettleAlgorithm(model);
-  ConfigEntry& name = entries_.values["run.name"];
-  if (!As<std::string>(name.value)) name = {stem, "the config's name"};
-  run_ = Read(RunKeys());
-  if (run_.shards == 0 && run_.learners > 1) run_.shards = 1;
 }
 
 Status Config::ReadStreams() {
@@ -152,6 +143,28 @@ void Config::ListenPrivately() {
   entries_.values["server.listen"] = {std::vector<std::string>{"ipc"}, "train"};
 }
 
+Status Config::LeadCluster(const std::vector<std::string>& shards) {
+  const auto set = [this](const char* key, ConfigValue value) {
+    entries_.values[std::string("parameters.") + key] = {std::move(value), "train"};
+  };
+  set("mode", std::string("server"));
+  set("shards", shards);
+  set("worker", std::int64_t{0});
+  set("workers", std::int64_t{run_.learners});
+  run_.ShareAmong(run_.learners);
+  return CheckParameters(*this);
+}
+
+void Config::ShareWork(int rank, int size, const std::string& directory) {
+  run_.rank = rank;
+  run_.ranks = size;
+  run_.ShareAmong(size);
+  if (rank == 0) return;
+  run_.seed += kSeedStride * static_cast<std::uint64_t>(rank);
+  run_.dir = directory;
+  run_.name = "learner-" + std::to_string(rank);
+}
+
 EnvironmentOptions Config::environment_options() const { return Read(EnvironmentKeys()); }
 
 ServerSettings Config::server() const { return Read(ServerKeys()); }
@@ -164,7 +177,16 @@ EvaluationSettings Config::evaluation() const {
   return settings;
 }
 
+DataSettings Config::data() const {
+  DataSettings data = Read(DataKeys());
+  if (run_.follows()) data.passes = INT_MAX;
+  data.part = PartOf(*this, data.divide);
+  return data;
+}
+
 RecordingSettings Config::recording() const { return Read(RecordKeys()); }
+
+ParametersSettings Config::parameters() const { return Read(ParametersKeys()); }
 
 std::vector<GameSetting> Config::game_settings() const {
   std::vector<GameSetting> settings;
@@ -180,10 +202,6 @@ std::vector<GameSetting> Config::game_settings() const {
 const StreamSettings* Config::StreamOf(const std::string& model) const {
   const auto found = std::ranges::find(*streams_, model, &StreamSettings::name);
   return found == streams_->end() ? nullptr : &*found;
-}
-
-Result<ModelSettings> Config::ModelForStream(const StreamSettings& stream) const {
-  return ModelFor(stream.name, stream.spaces());
 }
 
 }  // namespace murmurate

@@ -7,11 +7,11 @@
 // to do.
 //
 // A room's settings are read with the room's keys: config.Read(ServerKeys()). The types that are
-// only named here are in the rooms' headers: whoever asks for one includes its header.
+// only named here are in the rooms' headers, which a file that asks for one includes. The settings
+// of one model, which come from several sections, are in model_settings.h.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,19 +22,14 @@
 
 namespace murmurate {
 
-struct AlgorithmKind;
 struct CheckpointSettings;
 struct DataSettings;
 struct EnvironmentOptions;
 struct EvaluationSettings;
 struct GameSetting;
-struct HogwildSettings;
-struct InitialFile;
-struct ModelSettings;
+struct ParametersSettings;
 struct RecordingSettings;
 struct ServerSettings;
-struct ShardSettings;
-struct Spaces;
 struct StreamSettings;
 
 /// All keys that there are.
@@ -59,15 +54,13 @@ class Config {
   void ShareWork(int rank, int size, const std::string& directory);
 
   const ConfigEntries& entries() const { return entries_; }
-  /// Those with a section of their own, and "": all others.
+  /// The models with a section of their own, and "": all others.
   std::set<std::string> models() const;
   /// The settings of a room as they hold for a model; "": in general.
   template <typename S>
   S Read(const Keys<S>& keys, const std::string& model = "") const {
     return keys.Read(keys.View(entries_, model));
   }
-  /// The file or an argument says it; otherwise it has its default.
-  bool Says(const std::string& section, const std::string& key, const std::string& model) const;
 
   const RunSettings& run() const { return run_; }
   EnvironmentOptions environment_options() const;
@@ -79,51 +72,14 @@ class Config {
   /// [data]; given() when there are files to learn from. Of a rank that follows, passes never end.
   DataSettings data() const;
   RecordingSettings recording() const;  ///< [record]; no folder: nothing is recorded
-  /// For the model an actor named; the status says where in the config lies what does not suit
-  /// these spaces.
-  Result<ModelSettings> ModelFor(const std::string& model, const Spaces& spaces) const;
+  ParametersSettings parameters() const;
   /// [stream.NAME], in the order of their names.
   const std::vector<StreamSettings>& streams() const { return *streams_; }
   /// The stream whose model this is; null: no stream's.
   const StreamSettings* StreamOf(const std::string& model) const;
-  Result<ModelSettings> ModelForStream(const StreamSettings& stream) const;
-  /// What initialize_from names, of the models in general and of those with a section of their own.
-  std::vector<InitialFile> initial_files() const;
-  /// [parameters] mode = "server": this learner is a worker of the shards.
-  bool shares_parameters() const;
-  /// [parameters] rule = "hogwild": several threads of this learner step one block.
-  std::optional<HogwildSettings> hogwild() const;
-  std::vector<std::string> shards() const;
-  /// "mpi" or "nccl": this learner is a rank of a job; "": it is none.
-  std::string collective() const;
-  /// What a shard and its workers must have in common; `model` "": in general.
-  ShardSettings shard_settings(const std::string& model = "") const;
-  /// `model` "": of all that name none of their own.
-  const AlgorithmKind& KindFor(const std::string& model = "") const;
-  const std::string& AlgorithmNameFor(const std::string& model = "") const;
-
-  /// Effective value and where it comes from, by "section.key" in the order of the schema.
-  struct Line {
-    std::string path, value, origin, meaning;
-  };
-  std::vector<Line> Explain() const;
-  /// TOML that loads to the same configuration.
-  std::string Resolved() const;
 
  private:
-  const ConfigEntry& Get(const std::string& section, const std::string& key,
-                         const std::string& model = "") const;
-  /// Where what Get gives stands: [model.NAME] or the general section.
-  std::string PlaceOf(const std::string& section, const std::string& key,
-                      const std::string& model) const;
-  const ConfigEntry* Written(const std::string& key, const std::string& model) const;
-  Status CheckAlgorithm(const std::string& model) const;
-  Status CheckRefusals(const std::string& model) const;
-  Status CheckModels() const;
   Status ReadStreams();
-  void ListenForStreamsAlone();
-  void Settle(const std::string& stem);
-  void SettleAlgorithm(const std::string& model);
 
   ConfigEntries entries_;
   RunSettings run_;

@@ -7,6 +7,7 @@
 #include "server/data/data_settings.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_keys.h"
+#include "server/parameters/parameters_settings.h"
 #include "server/stream/config_stream.h"
 #include "shared/core/check.h"
 #include "shared/transport/socket.h"
@@ -70,7 +71,60 @@ Status CheckBurnIn(const SectionView& keys, const AlgorithmSettings& algorithm, 
                         "burn_in");
 }
 
-/// Where it listens, against the others.
+/// Checks schedules and recurrence.
+Status CheckModel(const Config& config, const std::string& model) {
+  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, AlgorithmKeys(), model));
+  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, OptimizerKeys(), model));
+  const SectionView keys = ModelKeys().View(config.entries(), model);
+  const ModelConfig words = WordsFor(config, model);
+  if (!words.recurrent.empty()) {
+    const Result<Layer> layer = Layer::Parse(words.recurrent);
+    if (!layer.ok() || !layer->recurrent())
+      return keys.RefuseOwn("recurrent",
+                            "\"lstm UNITS\" or \"gru UNITS\"; write for example recurrent = \"lstm "
+                            "128\"",
+                            "recurrent");
+  }
+  const bool recurs = Recurs(words);
+  if (keys.Given("keep_bias") && !recurs)
+    return keys.BlameOwn("keep_bias",
+                         "the model does not recur and has no state to keep; take the line "
+                         "out, or write recurrent = \"gru 32\"");
+  if (!words.separate_value.value_or(false) || !recurs) return {};
+  return keys.RefuseOwn(
+      "separate_value",
+      "false, because the model recurs and no player carries the value's state; take "
+      "the line out",
+      "separate_value");
+}
+
+/// Checks batches, what has to fit into them, and rewards.
+Status CheckBatch(const Config& config, const std::string& model) {
+  const AlgorithmSettings algorithm = AlgorithmFor(config, model);
+  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
+  const int steps = algorithm.batch_steps, length = algorithm.trajectory_length;
+  if (steps % length != 0)
+    return keys.RefuseOwn(
+        "batch_steps",
+        "a multiple of trajectory_length (" + std::to_string(length) +
+            "); write for example batch_steps = " + std::to_string((steps / length + 1) * length),
+        IsDefault(keys["batch_steps"]) ? "trajectory_length" : "batch_steps");
+  if (algorithm.minibatch > steps)
+    return keys.RefuseOwn("minibatch",
+                          "at most batch_steps (" + std::to_string(steps) +
+                              "); write for example minibatch = " + std::to_string(steps),
+                          IsDefault(keys["minibatch"]) ? "batch_steps" : "minibatch");
+  const bool recurs = Recurs(WordsFor(config, model));
+  MURMURATE_RETURN_IF_ERROR(
+      CheckThreads(ModelKeys().View(config.entries(), model), algorithm, recurs));
+  MURMURATE_RETURN_IF_ERROR(CheckBurnIn(keys, algorithm, recurs, model));
+  if (!algorithm.normalize_reward || algorithm.reward_scale == 1.0) return {};
+  return keys.Refuse("reward_scale",
+                     "1, because normalize_reward divides by the deviation of the scaled rewards "
+                     "and leaves nothing of it; take one of the two out");
+}
+
+/// Checks where a stream listens, against the others, and the size of its answers.
 Status CheckStreamListens(const Config& config, const StreamSettings& stream,
                           const std::vector<StreamSettings>& before) {
   if (stream.listen.empty()) return {};
@@ -110,7 +164,7 @@ Status CheckListenAddress(const Config& config, const std::string& address) {
   if (IsLocalAddress(address) || config.server().insecure) return {};
   return InvalidArgument(
       address +
-      " can be reached from other hosts, and without keys anybody there could train or read "
+      " can be reached from other hosts, and without keys any program there could train or read "
       "the model; listen on 127.0.0.1 or ipc, or accept that with --insecure");
 }
 
@@ -140,54 +194,14 @@ Status CheckSettings(const Config& config) {
   return {};
 }
 
-Status CheckModel(const Config& config, const std::string& model) {
-  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, AlgorithmKeys(), model));
-  MURMURATE_RETURN_IF_ERROR(CheckSchedules(config, OptimizerKeys(), model));
-  const SectionView keys = ModelKeys().View(config.entries(), model);
-  const ModelWords words = WordsFor(config, model);
-  if (!words.recurrent.empty()) {
-    const Result<Layer> layer = Layer::Parse(words.recurrent);
-    if (!layer.ok() || !layer->recurrent())
-      return keys.RefuseOwn("recurrent",
-                            "\"lstm UNITS\" or \"gru UNITS\"; write for example recurrent = \"lstm "
-                            "128\"",
-                            "recurrent");
+Status CheckModels(const Config& config) {
+  for (const std::string& model : config.models()) {
+    MURMURATE_RETURN_IF_ERROR(CheckModel(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckRefusals(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckStaleness(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckBatch(config, model));
   }
-  const bool recurs = Recurs(words);
-  if (keys.Given("keep_bias") && !recurs)
-    return keys.BlameOwn("keep_bias",
-                         "the model does not recur and has no state to keep; take the line "
-                         "out, or write recurrent = \"gru 32\"");
-  if (!words.separate_value.value_or(false) || !recurs) return {};
-  return keys.RefuseOwn("separate_value",
-                        "false, because the model recurs and nobody holds a critic's state; take "
-                        "the line out",
-                        "separate_value");
-}
-
-Status CheckBatch(const Config& config, const std::string& model) {
-  const AlgorithmSettings algorithm = AlgorithmFor(config, model);
-  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
-  const int steps = algorithm.batch_steps, length = algorithm.trajectory_length;
-  if (steps % length != 0)
-    return keys.RefuseOwn(
-        "batch_steps",
-        "a multiple of trajectory_length (" + std::to_string(length) +
-            "); write for example batch_steps = " + std::to_string((steps / length + 1) * length),
-        IsDefault(keys["batch_steps"]) ? "trajectory_length" : "batch_steps");
-  if (algorithm.minibatch > steps)
-    return keys.RefuseOwn("minibatch",
-                          "at most batch_steps (" + std::to_string(steps) +
-                              "); write for example minibatch = " + std::to_string(steps),
-                          IsDefault(keys["minibatch"]) ? "batch_steps" : "minibatch");
-  const bool recurs = Recurs(WordsFor(config, model));
-  MURMURATE_RETURN_IF_ERROR(
-      CheckThreads(ModelKeys().View(config.entries(), model), algorithm, recurs));
-  MURMURATE_RETURN_IF_ERROR(CheckBurnIn(keys, algorithm, recurs, model));
-  if (!algorithm.normalize_reward || algorithm.reward_scale == 1.0) return {};
-  return keys.Refuse("reward_scale",
-                     "1, because normalize_reward divides by the deviation of the scaled rewards "
-                     "and leaves nothing of it; take one of the two out");
+  return {};
 }
 
 Status CheckStream(const Config& config, const StreamSettings& stream,
@@ -200,9 +214,9 @@ Status CheckStream(const Config& config, const StreamSettings& stream,
     return refuse(
         "a learner of files takes nothing else; take [data] out, or serve the stream by "
         "itself");
-  if (config.hogwild())
+  if (config.parameters().hogwild())
     return refuse(
-        "rule = \"hogwild\" of [parameters] has several threads that take up batches in "
+        "rule = \"hogwild\" of [parameters] has several threads that begin batches in "
         "any order, and a stream's are learned in theirs; take that line out");
   if (config.run().learners > 1)
     return refuse("each learner would read every message; take learners out of [run]");
@@ -212,7 +226,7 @@ Status CheckStream(const Config& config, const StreamSettings& stream,
       return refuse("has the client_id of [stream." + other.name +
                     "], and a broker turns away the first of two clients of one name; choose "
                     "another");
-  const auto model = config.ModelForStream(stream);
+  const auto model = ModelForStream(config, stream);
   if (model.ok()) return {};
   return refuse("its model cannot be made: " + model.status().message());
 }

@@ -1,28 +1,30 @@
-// What a config is refused for that no single key shows. Each in one sentence: place, key, what was
-// expected, what to do.
+// These checks refuse a config for what no single key shows. Each fails with one sentence: place,
+// key, what was expected, what to do.
 #pragma once
 
 #include "server/config/config.h"
 
 namespace murmurate {
 
-/// Who may connect, and where.
+/// Checks who may connect, and where.
 Status CheckListen(const Config& config);
-/// An address to listen on, of the server or of a stream.
+/// Checks an address to listen on, of the server or of a stream.
 Status CheckListenAddress(const Config& config, const std::string& address);
-/// [environment] beside run.environment.
+/// Checks [environment] beside run.environment.
 Status CheckEnvironment(const Config& config);
-/// [settings]
+/// Checks [settings].
 Status CheckSettings(const Config& config);
-/// [model], [algorithm] and [optimizer] of a model: schedules and recurrence.
-Status CheckModel(const Config& config, const std::string& model);
-/// Likewise: batches, and what has to fit into them, and rewards.
-Status CheckBatch(const Config& config, const std::string& model);
-/// [data]
+/// Checks [model], [algorithm] and [optimizer], in general and of models with their own section.
+Status CheckModels(const Config& config);
+/// Checks [algorithm] of a model for keys that its algorithm refuses.
+Status CheckRefusals(const Config& config, const std::string& model);
+/// Checks in [algorithm] of a model what becomes of late play.
+Status CheckStaleness(const Config& config, const std::string& model);
+/// Checks [data].
 Status CheckData(const Config& config);
-/// [parameters]
+/// Checks [parameters].
 Status CheckParameters(const Config& config);
-/// A stream against what else is asked for, and the streams before it.
+/// Checks a stream against what else is asked for, and the streams before it.
 Status CheckStream(const Config& config, const StreamSettings& stream,
                    const std::vector<StreamSettings>& before);
 

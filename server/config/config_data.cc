@@ -1,13 +1,11 @@
-// [data] and [record]: what a run learns from instead of actors, and what it keeps of them.
+// [data]: what a run learns from instead of actors.
 #include <algorithm>
-#include <climits>
 
-#include "server/config/config.h"
+#include "server/config/algorithm_defaults.h"
 #include "server/config/config_checks.h"
 #include "server/data/data_settings.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/learn/algorithms.h"
-#include "server/parameters/parameters_settings.h"
 
 namespace murmurate {
 namespace {
@@ -21,27 +19,7 @@ std::vector<std::string> NamesForFiles() {
   return names;
 }
 
-/// Which part of the files this learner reads. One of a parameter server beyond the expected ones
-/// reads as one of them does.
-FeedPart PartOf(const Config& config, bool divide) {
-  const auto parameters = config.Read(ParametersKeys());
-  const bool shares = parameters.shared();
-  const auto learners =
-      static_cast<std::uint64_t>(shares ? parameters.workers : config.run().ranks);
-  const auto learner = static_cast<std::uint64_t>(shares ? parameters.worker : config.run().rank);
-  if (learners == 1) return {};
-  if (!divide) return {.of_several = true};
-  return {learner % learners, learners, true};
-}
-
 }  // namespace
-
-DataSettings Config::data() const {
-  DataSettings data = Read(DataKeys());
-  if (run_.follows()) data.passes = INT_MAX;
-  data.part = PartOf(*this, data.divide);
-  return data;
-}
 
 Status CheckData(const Config& config) {
   const DataSettings data = config.data();
@@ -69,7 +47,7 @@ Status CheckData(const Config& config) {
     return keys.Blame("labels",
                       "has no data.observations beside it; write for example observations = "
                       "\"x.npy\"");
-  if (const AlgorithmKind& kind = config.KindFor(); kind.own_play) {
+  if (const AlgorithmKind& kind = KindFor(config.entries()); kind.own_play) {
     const std::vector<std::string> names = NamesForFiles();
     std::string list;
     for (const std::string& one : names) list += (list.empty() ? "\"" : " or \"") + one + '"';

@@ -92,7 +92,7 @@ Status CheckShards(const Config& config, const std::vector<std::string>& address
       return refuse("\"" + *address + "\" stands twice; each shard has its own");
     if (!IsLocalAddress(*address) && !config.server().insecure)
       return refuse("\"" + *address +
-                    "\" is beyond this host, where whoever reaches it may read and train the "
+                    "\" is beyond this host: any program that reaches it may read and train the "
                     "model; set server.insecure = true in a network that you trust");
   }
   return {};
@@ -100,7 +100,7 @@ Status CheckShards(const Config& config, const std::vector<std::string>& address
 
 Status CheckRuleOf(const Config& config, const std::string& model) {
   const SectionView keys = ParametersKeys().View(config.entries());
-  const ShardSettings settings = config.shard_settings(model);
+  const ShardSettings settings = ShardSettingsFor(config, model);
   const RuleSettings& rule = settings.rule;
   if (Status status = CheckRule(rule); !status.ok())
     return keys.Blame(IsDefault(keys["form"]) ? "rule" : "form", status);
@@ -122,7 +122,7 @@ Status CheckRuleOf(const Config& config, const std::string& model) {
 }  // namespace
 
 Status CheckParameters(const Config& config) {
-  const ParametersSettings settings = config.Read(ParametersKeys());
+  const ParametersSettings settings = config.parameters();
   MURMURATE_RETURN_IF_ERROR(CheckHogwild(config, settings));
   MURMURATE_RETURN_IF_ERROR(CheckCollective(config, settings));
   if (!settings.shared()) return {};
@@ -140,28 +140,6 @@ Status CheckParameters(const Config& config) {
     return keys.Blame("max_staleness", std::string(TextOf(rule)) +
                                            " waits for every worker anyway; take the line out");
   return {};
-}
-
-Status Config::LeadCluster(const std::vector<std::string>& shards) {
-  const auto set = [this](const char* key, ConfigValue value) {
-    entries_.values[std::string("parameters.") + key] = {std::move(value), "train"};
-  };
-  set("mode", std::string("server"));
-  set("shards", shards);
-  set("worker", std::int64_t{0});
-  set("workers", std::int64_t{run_.learners});
-  run_.ShareAmong(run_.learners);
-  return CheckParameters(*this);
-}
-
-void Config::ShareWork(int rank, int size, const std::string& directory) {
-  run_.rank = rank;
-  run_.ranks = size;
-  run_.ShareAmong(size);
-  if (rank == 0) return;
-  run_.seed += kSeedStride * static_cast<std::uint64_t>(rank);
-  run_.dir = directory;
-  run_.name = "learner-" + std::to_string(rank);
 }
 
 }  // namespace murmurate

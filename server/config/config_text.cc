@@ -1,5 +1,4 @@
-// A Config as people read it: what `murmurate check` shows, and the config.toml of a run.
-#include "server/config/config.h"
+#include "server/config/config_text.h"
 
 namespace murmurate {
 namespace {
@@ -36,30 +35,32 @@ std::vector<OwnSection> SectionsOf(const std::string& model) {
 
 }  // namespace
 
-std::vector<Config::Line> Config::Explain() const {
-  std::vector<Line> lines;
+std::vector<ConfigLine> Explain(const Config& config) {
+  const ConfigEntries& entries = config.entries();
+  std::vector<ConfigLine> lines;
   const auto add = [&](const std::string& path, const std::string& meaning) {
-    if (const auto entry = entries_.values.find(path); entry != entries_.values.end())
+    if (const auto entry = entries.values.find(path); entry != entries.values.end())
       lines.push_back({path, ToToml(entry->second.value), entry->second.origin, meaning});
   };
   for (const ConfigRule& rule : Schema().general) add(rule.section + '.' + rule.key, rule.meaning);
-  for (const std::string& model : entries_.models)
-    for (const auto& [path, entry] : entries_.values)
+  for (const std::string& model : entries.models)
+    for (const auto& [path, entry] : entries.values)
       if (path.starts_with("model." + model + '.')) add(path, "");
-  for (const auto& [path, entry] : entries_.values)
+  for (const auto& [path, entry] : entries.values)
     if (path.starts_with(kSettingsPrefix)) add(path, Schema().setting.meaning);
-  for (const auto& [name, stream] : entries_.streams)
+  for (const auto& [name, stream] : entries.streams)
     for (const OwnSection& section : SectionsOf(name, stream))
       for (const ConfigRule& rule : Schema().stream)
         if (rule.section == section.rules) add(section.prefix + rule.key, rule.meaning);
   return lines;
 }
 
-std::string Config::Resolved() const {
+std::string ResolvedToml(const Config& config) {
+  const ConfigEntries& entries = config.entries();
   std::string text, section;
   const auto write = [&](const std::string& in, const std::string& key, const std::string& path) {
-    const auto entry = entries_.values.find(path);
-    if (entry == entries_.values.end()) return;
+    const auto entry = entries.values.find(path);
+    if (entry == entries.values.end()) return;
     if (in != section) text += (text.empty() ? "[" : "\n[") + in + "]\n";
     section = in;
     const bool unset = std::holds_alternative<std::monostate>(entry->second.value);
@@ -71,11 +72,11 @@ std::string Config::Resolved() const {
   const auto add = [&](std::vector<OwnSection> more) {
     sections.insert(sections.end(), more.begin(), more.end());
   };
-  for (const std::string& model : entries_.models) add(SectionsOf(model));
-  for (const auto& [name, stream] : entries_.streams) add(SectionsOf(name, stream));
+  for (const std::string& model : entries.models) add(SectionsOf(model));
+  for (const auto& [name, stream] : entries.streams) add(SectionsOf(name, stream));
   for (const OwnSection& in : sections)
     for (const std::string& key : Schema().KeysOf(in.rules)) write(in.title, key, in.prefix + key);
-  for (const auto& [path, entry] : entries_.values)
+  for (const auto& [path, entry] : entries.values)
     if (path.starts_with(kSettingsPrefix))
       write("settings", TomlKey(path.substr(kSettingsPrefix.size())), path);
   return text;

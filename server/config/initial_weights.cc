@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
 
-/// The code tells a path that is wrong from a file that is damaged.
+/// Fails with a code that tells a path that is wrong from a file that is damaged.
 Status Refuse(const InitialFile& from, StatusCode code, const std::string& what) {
   return Status(code, from.origin + ": " + from.path + ": " + what);
 }

@@ -23,7 +23,7 @@ struct InitialFile {
   std::string origin;  ///< how a message names the setting: "c.toml:4: model.initialize_from"
 };
 
-/// By path.
+/// InitialFiles are the files that were read, by path.
 using InitialFiles = std::map<std::string, std::shared_ptr<const SafetensorsFile>>;
 
 /// Reads the files that are named; one sentence that begins with the setting's origin when one is
@@ -38,7 +38,7 @@ struct InitialWeights {
   std::string report;
 };
 
-/// One of the files read, for a model; a sentence when it is of no use to it.
+/// Matches one of the files read to a model; a sentence when it is of no use to it.
 Result<InitialWeights> MatchInitialFile(const InitialFile& from, const InitialFiles& files,
                                         const ModelSpec& spec);
 

@@ -1,5 +1,6 @@
 #include "server/config/model_settings.h"
 
+#include "server/config/algorithm_defaults.h"
 #include "server/learn/algorithm.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/parameters/parameters_settings.h"
@@ -13,7 +14,7 @@ constexpr EnumName<Initializer> kInitializerNames[] = {{Initializer::kOrthogonal
                                                        {Initializer::kHe, "he"},
                                                        {Initializer::kNormal, "normal"}};
 
-/// Units as layers.
+/// The layers of a value; units become dense layers.
 std::vector<std::string> LayersIn(const ConfigValue& value) {
   const auto* units = std::get_if<std::vector<std::int64_t>>(&value);
   if (units == nullptr) return std::get<std::vector<std::string>>(value);
@@ -27,8 +28,8 @@ ShardSettings ShardSettingsOf(const ParametersSettings& parameters,
   ShardSettings settings;
   settings.workers = parameters.workers;
   settings.rule = algorithm.kind->many_updates
-                      ? UsualRuleOfManyUpdates(parameters.rule, settings.workers, parameters.form)
-                      : UsualRule(parameters.rule, settings.workers);
+                      ? DefaultRuleOfManyUpdates(parameters.rule, settings.workers, parameters.form)
+                      : DefaultRule(parameters.rule, settings.workers);
   settings.rule.form = parameters.form.value_or(settings.rule.form);
   if (const auto window = parameters.window)
     settings.rule.window = *window == 0 ? kWholeBatch : *window;
@@ -70,10 +71,10 @@ std::string Blame(const Config& config, const std::string& model, const Spaces& 
   std::string where;
   for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers"}) {
     if (view[key].origin == "default") continue;
-    where = view.Place(key);
+    where = view.Locate(key);
     ConfigValue& value = without.values.at(view.PathOf(key)).value;
     const ConfigValue held = std::exchange(value, Schema().Find("model", key)->standard);
-    ModelWords words = ModelKeys().Read(view).words;
+    ModelConfig words = ModelKeys().Read(view).words;
     words.separate_value = WordsFor(config, model).separate_value;
     if (MakeSpec(words, spaces).ok()) break;
     value = held;
@@ -90,34 +91,34 @@ const Keys<ModelSection>& ModelKeys() {
   using S = ModelSection;
   static const Keys<S> kKeys(
       "model",
-      {{"trunk", In(&S::words, &ModelWords::trunk), "what encodes pictures", Example("\"mlp\""),
+      {{"trunk", In(&S::words, &ModelConfig::trunk), "what encodes pictures", Example("\"mlp\""),
         Choices({"auto", "mlp", "nature_cnn", "impala_cnn"})},
        {"layers", ValueKind::kLayers, ConfigValue(),
         [](const ConfigValue& value, S* s) { s->words.layers = LayersIn(value); },
         "of the trunk; usual: [64, 64]; after nature_cnn [512], impala_cnn [256]",
         Example("[64, 64]")},
-       {"inputs", In(&S::words, &ModelWords::inputs), "layers of single inputs",
+       {"inputs", In(&S::words, &ModelConfig::inputs), "layers of single inputs",
         Example("[\"camera: conv 32 8 4\"]")},
-       {"recurrent", In(&S::words, &ModelWords::recurrent), "on top of the trunk",
+       {"recurrent", In(&S::words, &ModelConfig::recurrent), "on top of the trunk",
         Example("\"lstm 128\"")},
-       {"frame_stack", In(&S::words, &ModelWords::frame_stack),
+       {"frame_stack", In(&S::words, &ModelConfig::frame_stack),
         "pictures (or numbers) seen at once", Example("4"), Range(1, 16)},
-       {"activation", In(&S::words, &ModelWords::activation),
+       {"activation", In(&S::words, &ModelConfig::activation),
         "after each layer; usual: relu with pictures, otherwise tanh", Example("\"tanh\"")},
-       {"separate_value", In(&S::words, &ModelWords::separate_value),
-        "the critic has a trunk of its own; usual: unless it recurs", Example("true")},
-       {"squashed", In(&S::words, &ModelWords::continuous, &ContinuousSettings::squashed),
+       {"separate_value", In(&S::words, &ModelConfig::separate_value),
+        "the value has a trunk of its own; usual: unless it recurs", Example("true")},
+       {"squashed", In(&S::words, &ModelConfig::continuous, &ContinuousSettings::squashed),
         "continuous actions by tanh into their bounds, instead of cut off there", Example("true")},
-       {"scale_actions", In(&S::words, &ModelWords::continuous, &ContinuousSettings::scaled),
+       {"scale_actions", In(&S::words, &ModelConfig::continuous, &ContinuousSettings::scaled),
         "continuous actions: the box's middle is the policy's 0, half its width 1; usual: true",
         Unset(), Example("true")},
        {"initial_deviation", In(&S::beginning, &Initialization::deviation),
         "of continuous actions: spread at first, 1 being half the box", Example("0.5"),
         Range(1e-6, 7.3)},
        {"state_dependent_deviation",
-        In(&S::words, &ModelWords::continuous, &ContinuousSettings::state_dependent_deviation),
+        In(&S::words, &ModelConfig::continuous, &ContinuousSettings::state_dependent_deviation),
         "the network gives the spread of continuous actions", Example("true")},
-       {"normalize_observation", In(&S::words, &ModelWords::normalize_observation),
+       {"normalize_observation", In(&S::words, &ModelConfig::normalize_observation),
         "by running mean and variance"},
        {"initializer", In(&S::beginning, &Initialization::weights), "how weights begin"},
        {"keep_bias", In(&S::beginning, &Initialization::keep_bias),
@@ -130,9 +131,9 @@ const Keys<ModelSection>& ModelKeys() {
   return kKeys;
 }
 
-ModelWords WordsFor(const Config& config, const std::string& model) {
-  ModelWords words = config.Read(ModelKeys(), model).words;
-  if (!words.separate_value && !config.KindFor(model).values)
+ModelConfig WordsFor(const Config& config, const std::string& model) {
+  ModelConfig words = config.Read(ModelKeys(), model).words;
+  if (!words.separate_value && !KindFor(config.entries(), model).values)
     words.separate_value = false;  // no value is learned: a critic would cost as much as the rest
   return words;
 }
@@ -150,42 +151,39 @@ AlgorithmSettings AlgorithmFor(const Config& config, const std::string& model) {
   return settings;
 }
 
-Result<ModelSettings> Config::ModelFor(const std::string& model, const Spaces& spaces) const {
-  Result<ModelSpec> spec = MakeSpec(WordsFor(*this, model), spaces);
-  if (!spec.ok()) return InvalidArgument(Blame(*this, model, spaces) + spec.status().message());
-  const auto parameters = Read(ParametersKeys());
+Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
+                               const Spaces& spaces) {
+  Result<ModelSpec> spec = MakeSpec(WordsFor(config, model), spaces);
+  if (!spec.ok()) return InvalidArgument(Blame(config, model, spaces) + spec.status().message());
+  const ParametersSettings parameters = config.parameters();
   ModelSettings settings;
-  AssemblyKeys().ReadInto(AssemblyKeys().View(entries_, model), &settings);
-  settings.algorithm = AlgorithmFor(*this, model);
+  AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);
+  settings.algorithm = AlgorithmFor(config, model);
   settings.spec = *std::move(spec);
-  settings.beginning = Read(ModelKeys(), model).beginning;
+  settings.beginning = config.Read(ModelKeys(), model).beginning;
   // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
-  if (!settings.algorithm.kind->own_play && StreamOf(model) == nullptr)
+  if (!settings.algorithm.kind->own_play && config.StreamOf(model) == nullptr)
     settings.beginning.policy_gain = 1.0;
-  settings.initial_file = InitialFileFor(*this, model);
+  settings.initial_file = InitialFileFor(config, model);
   if (parameters.shared()) settings.remote = RemoteSettingsOf(parameters, settings.algorithm);
   settings.hogwild = parameters.hogwild();
   return settings;
 }
 
-std::vector<InitialFile> Config::initial_files() const {
+Result<ModelSettings> ModelForStream(const Config& config, const StreamSettings& stream) {
+  return ModelFor(config, stream.name, stream.spaces());
+}
+
+ShardSettings ShardSettingsFor(const Config& config, const std::string& model) {
+  return ShardSettingsOf(config.parameters(), AlgorithmFor(config, model));
+}
+
+std::vector<InitialFile> InitialFilesOf(const Config& config) {
   std::vector<InitialFile> files;
-  for (const std::string& model : models())
-    if (InitialFile file = InitialFileFor(*this, model); !file.path.empty())
+  for (const std::string& model : config.models())
+    if (InitialFile file = InitialFileFor(config, model); !file.path.empty())
       files.push_back(std::move(file));
   return files;
 }
-
-ShardSettings Config::shard_settings(const std::string& model) const {
-  return ShardSettingsOf(Read(ParametersKeys()), AlgorithmFor(*this, model));
-}
-
-bool Config::shares_parameters() const { return Read(ParametersKeys()).shared(); }
-
-std::optional<HogwildSettings> Config::hogwild() const { return Read(ParametersKeys()).hogwild(); }
-
-std::vector<std::string> Config::shards() const { return Read(ParametersKeys()).shards; }
-
-std::string Config::collective() const { return Read(ParametersKeys()).collective; }
 
 }  // namespace murmurate

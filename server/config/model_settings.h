@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/config/config.h"
 #include "server/config/initial_weights.h"
@@ -12,7 +13,7 @@
 #include "server/network/actor_critic.h"
 #include "server/parameters/hogwild_store.h"
 #include "server/parameters/remote_store.h"
-#include "server/schema/model_words.h"
+#include "server/schema/model_config.h"
 #include "server/schema/settings_keys.h"
 #include "shared/model/model_spec.h"
 
@@ -27,9 +28,9 @@ struct ModelSettings : AssemblySettings {
   std::optional<HogwildSettings> hogwild;  ///< of threads that step one block of parameters
 };
 
-/// [model].
+/// ModelSection is [model].
 struct ModelSection {
-  ModelWords words{.normalize_observation = true, .continuous = {.scaled = true}};
+  ModelConfig words{.normalize_observation = true, .continuous = {.scaled = true}};
   Initialization beginning;
   std::string initialize_from;
   int threads = 1;
@@ -37,8 +38,19 @@ struct ModelSection {
 
 const Keys<ModelSection>& ModelKeys();
 
-/// What an algorithm does not learn is left out, unless the config asks for it.
-ModelWords WordsFor(const Config& config, const std::string& model);
+/// The words of a model; what its algorithm does not learn is left out, unless the config asks for
+/// it.
+ModelConfig WordsFor(const Config& config, const std::string& model);
 AlgorithmSettings AlgorithmFor(const Config& config, const std::string& model);
+
+/// The settings of the model that an actor named; the status says where in the config lies what
+/// does not suit these spaces.
+Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
+                               const Spaces& spaces);
+Result<ModelSettings> ModelForStream(const Config& config, const StreamSettings& stream);
+/// The settings that a shard and its workers must have in common; `model` "": in general.
+ShardSettings ShardSettingsFor(const Config& config, const std::string& model = "");
+/// The files that initialize_from names, in general and in the sections of single models.
+std::vector<InitialFile> InitialFilesOf(const Config& config);
 
 }  // namespace murmurate

@@ -9,7 +9,7 @@
 namespace murmurate {
 
 /// hardware_concurrency() is 0 where the system does not say.
-int UsualActors() {
+int DefaultActors() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 2, 4096);
 }
 

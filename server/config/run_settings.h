@@ -12,19 +12,19 @@ class Keys;
 
 struct EnvironmentOptions;
 
-/// From the seed of one of several learners to the next one's.
+/// The distance from the seed of one of several learners to the next one's.
 inline constexpr std::uint64_t kSeedStride = 1000;
 
-/// One processor is the learner's.
-int UsualActors();
+/// One actor for each processor but one, the learner's.
+int DefaultActors();
 
 struct RunSettings {
   std::string name;
   std::string dir = "runs";
   std::string environment;  ///< "": none
   std::uint64_t seed = 1;
-  int actors = UsualActors(), agents = 2;  ///< this learner's share of the actors
-  int learners = 1, shards = 0;            ///< that `train` starts
+  int actors = DefaultActors(), agents = 2;  ///< this learner's share of the actors
+  int learners = 1, shards = 0;              ///< that `train` starts
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;
   double log_interval_s = 5.0;
@@ -32,9 +32,9 @@ struct RunSettings {
 
   /// Rank 1 and up: the run ends as rank 0 says, and by nothing else.
   bool follows() const { return rank > 0; }
-  /// Where the run ends; UINT64_MAX where its steps do not say it.
+  /// The steps at which the run ends; UINT64_MAX where its steps do not say it.
   std::uint64_t most_steps() const;
-  /// This learner's part of steps and actors, where `learners` share them.
+  /// Takes this learner's part of steps and actors, where `learners` share them.
   void ShareAmong(int learners);
 };
 

@@ -16,7 +16,7 @@
 namespace murmurate {
 namespace {
 
-/// In the child, between fork and exec: async-signal-safe calls only.
+/// Runs in the child, between fork and exec: async-signal-safe calls only.
 [[noreturn]] void Become(pid_t parent, char* const* arguments) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -48,7 +48,7 @@ Children::~Children() {
   Send(SIGTERM);
   const std::int64_t deadline = MonotonicNs() + kNanosecondsPerSecond / 2;
   while (!alive_.empty() && MonotonicNs() < deadline) {
-    (void)TakeEnded();
+    (void)CollectEnded();
     if (!alive_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   Send(SIGKILL);
@@ -71,7 +71,7 @@ Status Children::Start(const std::vector<std::string>& arguments) {
   return {};
 }
 
-std::vector<std::string> Children::TakeEnded() {
+std::vector<std::string> Children::CollectEnded() {
   std::vector<std::string> sentences;
   std::erase_if(alive_, [&](pid_t pid) {
     int status = 0;

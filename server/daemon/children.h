@@ -25,7 +25,7 @@ class Children {
   Status Start(const std::vector<std::string>& arguments);
 
   /// Takes note of children that ended since the last call, one sentence each; never waits.
-  std::vector<std::string> TakeEnded();
+  std::vector<std::string> CollectEnded();
   int alive() const { return static_cast<int>(alive_.size()); }
   void Send(int signal_number) const;
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <thread>
 
+#include "server/config/config_text.h"
+#include "server/parameters/parameters_settings.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/transport/socket.h"
@@ -19,19 +21,19 @@ constexpr std::string_view kEndedWithCode = "ended with exit code ";
 constexpr int kMostStarts = 20;
 constexpr std::int64_t kPatienceNs = 10 * kNanosecondsPerSecond;
 
-/// After SIGTERM: up to 10 s for the last files; what is left then is killed by ~Children.
+/// Waits up to 10 s after SIGTERM for the last files; ~Children kills what is left then.
 void AwaitEnd(Children* children) {
   const std::int64_t deadline = MonotonicNs() + kPatienceNs;
   while (children->alive() > 0 && MonotonicNs() < deadline) {
-    (void)children->TakeEnded();
+    (void)children->CollectEnded();
     if (children->alive() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
-/// What `resume` was told to change, for a learner that has a config.toml of its own. Where it
-/// listens stays its own affair.
+/// Passes what `resume` was told to change to a learner that has a config.toml of its own, except
+/// where to listen.
 void SetAgain(const Config& config, const std::function<void(const std::string&)>& set) {
-  for (const Config::Line& line : config.Explain())
+  for (const ConfigLine& line : Explain(config))
     if (line.origin.starts_with("--") && line.path != "server.listen")
       set(line.path + '=' + line.value);
 }
@@ -57,7 +59,7 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
   const std::string file = directory + "/config.toml";
   started_ns_ = MonotonicNs();
   started_ = std::filesystem::file_time_type::clock::now();
-  for (std::size_t i = 0; i < config.shards().size(); ++i) {
+  for (std::size_t i = 0; i < config.parameters().shards.size(); ++i) {
     ShardProcess& shard = shards_.emplace_back();
     shard.arguments = {
         "murmurate",       "params",  file,    "--shard",
@@ -90,7 +92,7 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
     set("run.seed=" + std::to_string(config.run().seed + kSeedStride * static_cast<unsigned>(i)));
     set("parameters.worker=" + std::to_string(i));
     std::string addresses;
-    for (const std::string& address : config.shards())
+    for (const std::string& address : config.parameters().shards)
       addresses += (addresses.empty() ? "\"" : ", \"") + address + '"';
     set("parameters.shards=[" + addresses + ']');
     learners_.push_back({name, directory + '/' + name, std::make_unique<Children>()});
@@ -99,7 +101,7 @@ Status Cluster::Start(const Config& config, const std::string& directory, bool r
   return {};
 }
 
-/// Its files are open, and its address.json is not one that an earlier life left.
+/// Whether its files are open: its address.json is not one that an earlier life left.
 bool Cluster::HasBegun(const LearnerProcess& learner) const {
   std::error_code none;
   const auto written = std::filesystem::last_write_time(learner.folder + "/address.json", none);
@@ -107,7 +109,7 @@ bool Cluster::HasBegun(const LearnerProcess& learner) const {
 }
 
 Status Cluster::WatchLearner(const LearnerProcess& learner, const LogCallback& log) const {
-  const auto ended = learner.process->TakeEnded();
+  const auto ended = learner.process->CollectEnded();
   if (ended.empty()) return {};
   const std::string& how = ended.front();
   const std::size_t at = how.find(kEndedWithCode);
@@ -123,8 +125,8 @@ Status Cluster::WatchLearner(const LearnerProcess& learner, const LogCallback& l
   }
   if (killed || code > 1)
     log(LogLevel::kWarning, learner.name + ": " + how +
-                                "; the others go on without it, and nobody learns from its part "
-                                "of the files any more");
+                                "; the others go on without it, and its part "
+                                "of the files is not learned from any more");
   else
     log(LogLevel::kInfo, learner.name + ": " + how);
   return {};
@@ -135,7 +137,7 @@ Status Cluster::Watch(const LogCallback& log) {
     MURMURATE_RETURN_IF_ERROR(WatchLearner(learner, log));
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     ShardProcess& shard = shards_[i];
-    const auto ended = shard.process->TakeEnded();
+    const auto ended = shard.process->CollectEnded();
     if (ended.empty()) continue;
     if (shard.starts == kMostStarts)
       return ResourceError("shard " + std::to_string(i) + " of the parameter server ended " +

@@ -7,8 +7,8 @@
 //
 // A shard that dies is started again and goes on from its checkpoint; a learner that dies is not:
 // the others go on without it, unless it died as it began: that is an error of the first ten
-// seconds. Main thread only. Stop leaves nothing running, learners before
-// shards, whatever way they end.
+// seconds. Main thread only. Stop leaves nothing running; it ends learners before shards, whatever
+// way they end.
 #pragma once
 
 #include <filesystem>
@@ -24,15 +24,15 @@ namespace murmurate {
 
 class Cluster {
  public:
-  /// Where the shards of this process's cluster will listen.
+  /// The addresses where the shards of this process's cluster will listen.
   static Result<std::vector<std::string>> ShardAddresses(int shards);
 
   /// `directory`: runs/NAME, with its config.toml. `resume`: from the checkpoints there.
   Status Start(const Config& config, const std::string& directory, bool resume);
-  /// After a child has ended: takes note, starts shards again. The status: why the run cannot go
+  /// Notes which children have ended, and starts shards again. The status: why the run cannot go
   /// on, in one sentence.
   Status Watch(const LogCallback& log);
-  /// Before Stop, for whoever has to say something to the shards between the two.
+  /// Stops the learners before Stop, for a caller that has to tell the shards something in between.
   void StopLearners();
   void Stop();
 

@@ -7,11 +7,14 @@
 #include <system_error>
 #include <thread>
 
+#include "server/config/algorithm_defaults.h"
+#include "server/config/config_text.h"
 #include "server/daemon/daemon_state.h"
 #include "server/daemon/descriptors.h"
 #include "server/daemon/run_log.h"
 #include "server/daemon/taken_port.h"
 #include "server/daemon/version.h"
+#include "server/operate/operate_settings.h"
 #include "shared/core/check.h"
 #include "shared/model/safetensors.h"
 #include "shared/weights/shared_memory_weights.h"
@@ -23,74 +26,87 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kGoodbyeNs = kNanosecondsPerSecond;
 constexpr std::uint32_t kGoodbyeMs = 2000;
 constexpr std::uint32_t kComesBackMs = 60'000;  ///< how long lock-step actors wait for a resume
-/// Of loops that know when something of theirs is due, and are woken for all else.
+/// The longest wait of loops that know when their work is due, and are woken for all else.
 constexpr int kLongestWaitMs = 10'000;
 constexpr std::int64_t kLastBatchNs = 3 * kNanosecondsPerSecond;
 
 }  // namespace
 
 Status Daemon::State::Open() {
-  auto opened = Log::Open(directory.path() + "/log.txt", &display, options.console);
+  auto opened = Log::Open(parts.directory.path() + "/log.txt", &display, parts.options.console);
   if (!opened.ok()) return opened.status();
-  log = opened->callback();
+  parts.log = opened->callback();
   MURMURATE_RETURN_IF_ERROR(RaiseFileLimit());
-  if (!options.source && !options.own_actors) log(LogLevel::kInfo, DescriptorsInWords());
+  if (!parts.options.source && !parts.options.own_actors)
+    parts.log(LogLevel::kInfo, DescriptorsInWords());
   if (const int swept = SweepDeadWeightSegments(); swept > 0)
-    log(LogLevel::kInfo,
-        "removed " + std::to_string(swept) + " shared-memory segments of dead learners");
+    parts.log(LogLevel::kInfo,
+              "removed " + std::to_string(swept) + " shared-memory segments of dead learners");
   auto folder = RuntimeFolder();
   if (!folder.ok()) return folder.status();
   MURMURATE_RETURN_IF_ERROR(OpenSockets(*folder));
   MURMURATE_RETURN_IF_ERROR(Resume());
   MURMURATE_RETURN_IF_ERROR(WriteFiles());
   StartLoops();
-  if (options.source && models.empty())
-    MURMURATE_RETURN_IF_ERROR(MakeModel("default", options.source->spaces()).status());
-  MURMURATE_RETURN_IF_ERROR(MakeStreams());
-  for (std::size_t i = 0; i < models.size(); ++i) models[i]->source->Start(static_cast<int>(i));
+  if (parts.options.source && models.all().empty())
+    MURMURATE_RETURN_IF_ERROR(factory.Make("default", parts.options.source->spaces()).status());
+  MURMURATE_RETURN_IF_ERROR(factory.MakeStreams());
+  for (std::size_t i = 0; i < models.all().size(); ++i)
+    models.all()[i]->source().Start(static_cast<int>(i));
   // From here on this thread makes no models; a HELLO that came earlier waits.
   make_loop = std::make_unique<Loop>(
-      "mmr-make", [this] { ingest->MakeModels(60'000); }, [this] { ingest->StopMaking(); });
+      "mmr-make", [this] { parts.ingest->MakeModels(60'000); },
+      [this] { parts.ingest->StopMaking(); });
   return {};
 }
 
 Status Daemon::State::OpenIngestAndPublishing(const IngestOptions& in) {
-  ingest.reset();  // frees the ports of another attempt
-  auto made_ingest = Ingest::Open(
-      context, in,
-      [this](const std::string& name, const Spaces& spaces) { return Offer(name, spaces); });
+  parts.ingest.reset();  // frees the ports of another attempt
+  auto made_ingest =
+      Ingest::Open(parts.context, in, [this](const std::string& name, const Spaces& spaces) {
+        return factory.Offer(name, spaces);
+      });
   if (!made_ingest.ok()) return made_ingest.status();
-  ingest = std::move(*made_ingest);
-  addresses = ingest->addresses();
-  auto family = SisterAddresses(addresses.front());
+  parts.ingest = std::move(*made_ingest);
+  parts.addresses = parts.ingest->addresses();
+  auto family = SisterAddresses(parts.addresses.front());
   if (!family.ok()) return family.status();
   auto made_publishing = Publishing::Open(
-      context, {family->announce, family->weights, directory.name(), incarnation, in.shm, log});
+      parts.context,
+      {family->announce, family->weights, parts.directory.name(), incarnation, in.shm, parts.log});
   if (!made_publishing.ok()) return made_publishing.status();
-  publishing = std::move(*made_publishing);
+  parts.publishing = std::move(*made_publishing);
   return {};
 }
 
 Status Daemon::State::OpenSockets(const std::string& folder) {
+  MURMURATE_RETURN_IF_ERROR(OpenIngest(folder));
+  parts.live.emplace(
+      parts.config.game_settings(),
+      [this](const wire::Settings& settings) { parts.ingest->SetSettings(settings); }, parts.log);
+  return OpenOperate(folder);
+}
+
+Status Daemon::State::OpenIngest(const std::string& folder) {
   IngestOptions in;
   auto listen = Listen(folder);
   if (!listen.ok()) return listen.status();
   in.listen = std::move(*listen);
   in.incarnation = incarnation;
-  in.resumed = options.plan.has_value();
-  in.seed = config.run().seed;
-  in.limits.ingest_budget_bytes = config.server().ingest_budget_bytes;
-  in.limits.max_actors = config.server().max_actors;
-  in.shm = config.server().shm != "off";
+  in.resumed = parts.options.plan.has_value();
+  in.seed = parts.config.run().seed;
+  in.limits.ingest_budget_bytes = parts.config.server().ingest_budget_bytes;
+  in.limits.max_actors = parts.config.server().max_actors;
+  in.shm = parts.config.server().shm != "off";
   in.models_apart = true;
   in.on_reports = [this](const std::string& model, std::span<const wire::ReportedNumber> numbers,
-                         bool evaluated) { operate->PostReports(model, numbers, evaluated); };
+                         bool evaluated) { parts.operate->PostReports(model, numbers, evaluated); };
   in.on_evaluated = [this](const std::string& model, std::span<const EpisodeRecord> episodes) {
-    operate->PostEvaluated(model, episodes);
+    parts.operate->PostEvaluated(model, episodes);
   };
-  in.log = log;
+  in.log = parts.log;
   Status opened = OpenIngestAndPublishing(in);
-  // The system chose a port (tcp://HOST:*), and one of the two beside it is somebody else's.
+  // The system chose a port (tcp://HOST:*), and one of the two beside it is taken.
   for (int i = 0;
        i < 20 && opened.code() == StatusCode::kAlreadyRunning && in.listen.front().ends_with(":*");
        ++i) {
@@ -98,49 +114,50 @@ Status Daemon::State::OpenSockets(const std::string& folder) {
   }
   if (opened.code() == StatusCode::kAlreadyRunning)
     return WithPortHolder(std::move(opened), in.listen.front(), folder);
-  MURMURATE_RETURN_IF_ERROR(opened);
-  live.emplace(
-      config.game_settings(),
-      [this](const wire::Settings& settings) { ingest->SetSettings(settings); }, log);
+  return opened;
+}
+
+Status Daemon::State::OpenOperate(const std::string& folder) {
   OperateOptions op;
-  op.title = directory.name() + ": " + config.AlgorithmNameFor();
-  op.directory = &directory;
+  op.title = parts.directory.name() + ": " + KindFor(parts.config.entries()).name;
+  op.directory = &parts.directory;
   op.display = &display;
-  if (!config.run().follows())
-    op.stop = {config.run().stop_at_return, config.run().stop_at_steps, config.run().steps};
-  op.retention = config.checkpoint().retention;
-  if (options.plan)
-    for (const ResumedModel& model : options.plan->models)
+  if (!parts.config.run().follows())
+    op.stop = {parts.config.run().stop_at_return, parts.config.run().stop_at_steps,
+               parts.config.run().steps};
+  op.retention = parts.config.checkpoint().retention;
+  if (parts.options.plan)
+    for (const ResumedModel& model : parts.options.plan->models)
       op.resumed.push_back(
           {model.name, &model.found.checkpoint.state, model.found.checkpoint.weights.steps});
   op.on_tried = [this](const std::string& at, const Status& written, Checkpoint& checkpoint) {
-    TakeBack(at, written.ok(), &checkpoint);
+    models.OnTried(parts.directory.path(), at, written.ok(), &checkpoint);
   };
-  op.log_interval_s = config.run().log_interval_s;
-  op.start_ns = options.start_ns;
-  op.listen = addresses;
+  op.log_interval_s = parts.config.run().log_interval_s;
+  op.start_ns = parts.options.start_ns;
+  op.listen = parts.addresses;
   op.admin_address = admin_address = "ipc://" + folder + "admin";
   op.actors = [this] { return Actors(); };
-  if (!config.streams().empty()) op.streams = [this] { return Streams(); };
-  op.settings = [this] { return live->settings(); };
-  op.set = [this](const std::string& assignment) { return live->Set(assignment); };
-  op.on_end = [this](RunEnd end) { signals->Request(end); };
-  op.log = log;
-  auto made_operate = Operate::Open(context, std::move(op));
+  if (!parts.config.streams().empty()) op.streams = [this] { return models.Streams(); };
+  op.settings = [this] { return parts.live->settings(); };
+  op.set = [this](const std::string& assignment) { return parts.live->Set(assignment); };
+  op.on_end = [this](RunEnd end) { parts.signals->Request(end); };
+  op.log = parts.log;
+  auto made_operate = Operate::Open(parts.context, std::move(op));
   if (!made_operate.ok()) return made_operate.status();
-  operate = std::move(*made_operate);
+  parts.operate = std::move(*made_operate);
   return {};
 }
 
-/// Where it listens: a run that goes on where it was, so that its actors find it.
+/// The addresses to listen at: a resumed run keeps those it had, so that its actors find it.
 Result<std::vector<std::string>> Daemon::State::Listen(const std::string& folder) {
-  std::vector<std::string> listen = config.server().listen;
-  const bool again =
-      options.plan && !options.own_actors && options.plan->record.listen.size() == listen.size();
+  std::vector<std::string> listen = parts.config.server().listen;
+  const bool again = parts.options.plan && !parts.options.own_actors &&
+                     parts.options.plan->record.listen.size() == listen.size();
   for (std::size_t i = 0; i < listen.size(); ++i) {
     const bool chosen = listen[i] == "ipc" || listen[i].ends_with(":*");
     if (chosen && again) {
-      listen[i] = options.plan->record.listen[i];
+      listen[i] = parts.options.plan->record.listen[i];
     } else if (listen[i] == "ipc") {
       listen[i] = "ipc://" + folder + "main";
     }
@@ -158,45 +175,54 @@ Result<std::vector<std::string>> Daemon::State::Listen(const std::string& folder
 }
 
 Status Daemon::State::WriteFiles() const {
-  auto commands = options.when_taken == RunDirectory::WhenTaken::kGoOn
-                      ? ReadFile(directory.path() + "/command.txt", 1 << 20)
+  auto commands = parts.options.when_taken == RunDirectory::WhenTaken::kGoOn
+                      ? ReadFile(parts.directory.path() + "/command.txt", 1 << 20)
                       : Result<std::string>(std::string());
   const std::string earlier = commands.ok() ? *commands : "";
-  MURMURATE_RETURN_IF_ERROR(directory.Write("config.toml", config.Resolved()));
-  MURMURATE_RETURN_IF_ERROR(directory.Write("command.txt", earlier + options.command + '\n'));
-  MURMURATE_RETURN_IF_ERROR(directory.Write("version.json", VersionJson()));
+  MURMURATE_RETURN_IF_ERROR(parts.directory.Write("config.toml", ResolvedToml(parts.config)));
+  MURMURATE_RETURN_IF_ERROR(
+      parts.directory.Write("command.txt", earlier + parts.options.command + '\n'));
+  MURMURATE_RETURN_IF_ERROR(parts.directory.Write("version.json", VersionJson()));
   const nlohmann::json address{{"pid", getpid()},
                                {"incarnation", std::to_string(incarnation)},
-                               {"listen", addresses},
-                               {"announce", publishing->announce_address()},
-                               {"weights", publishing->weights_address()},
+                               {"listen", parts.addresses},
+                               {"announce", parts.publishing->announce_address()},
+                               {"weights", parts.publishing->weights_address()},
                                {"admin", admin_address}};
-  MURMURATE_RETURN_IF_ERROR(directory.Write("address.json", address.dump(2) + '\n'));
-  return WriteRecord();
+  MURMURATE_RETURN_IF_ERROR(parts.directory.Write("address.json", address.dump(2) + '\n'));
+  return factory.WriteRecord();
 }
 
-Status Daemon::State::WriteRecord() const {
-  RunRecord record{{}, addresses, options.own_actors};
-  for (const auto& model : models) record.models.push_back(model->name);
-  return directory.Write("resume.json", record.ToJson());
+/// The models of the run that goes on, before any actor comes.
+Status Daemon::State::Resume() {
+  if (!parts.options.plan) return {};
+  const std::vector<ResumedModel>& resumed = parts.options.plan->models;
+  for (const ResumedModel& model : resumed) MURMURATE_RETURN_IF_ERROR(factory.Resume(model));
+  if (!resumed.empty())
+    MURMURATE_RETURN_IF_ERROR(
+        parts.live->Load(StateReader(resumed.front().found.checkpoint.state, "settings")));
+  parts.options.plan.reset();  // its checkpoints are large
+  return {};
 }
 
 void Daemon::State::StartLoops() {
   publish_loop = std::make_unique<Loop>(
-      "mmr-publish", [this] { publishing->PollOnce(kLongestWaitMs); },
-      [this] { publishing->Wake(); });
+      "mmr-publish", [this] { parts.publishing->PollOnce(kLongestWaitMs); },
+      [this] { parts.publishing->Wake(); });
   checkpoint_loop = std::make_unique<Loop>(
-      "mmr-checkpoint", [this] { operate->writer().PollOnce(kLongestWaitMs); },
-      [this] { operate->writer().Wake(); });
+      "mmr-checkpoint", [this] { parts.operate->writer().PollOnce(kLongestWaitMs); },
+      [this] { parts.operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
-      "mmr-operate", [this] { operate->PollOnce(kLongestWaitMs); }, [this] { operate->Wake(); });
+      "mmr-operate", [this] { parts.operate->PollOnce(kLongestWaitMs); },
+      [this] { parts.operate->Wake(); });
   ingest_loop = std::make_unique<Loop>(
-      "mmr-ingest", [this] { ingest->PollOnce(kLongestWaitMs); }, [this] { ingest->Wake(); });
+      "mmr-ingest", [this] { parts.ingest->PollOnce(kLongestWaitMs); },
+      [this] { parts.ingest->Wake(); });
 }
 
 ActorsView Daemon::State::Actors() const {
-  Ingest::Report report = ingest->TakeReport();
-  for (std::string& sentence : shard_waits.Sentences())
+  Ingest::Report report = parts.ingest->CollectReport();
+  for (std::string& sentence : parts.shard_waits.Sentences())
     report.waiting.push_back(std::move(sentence));
   return {.actors = std::move(report.actors),
           .refused = std::move(report.refused_actors),
@@ -208,26 +234,37 @@ ActorsView Daemon::State::Actors() const {
           .lost_trajectories = report.lost_trajectories};
 }
 
-/// In lock-step all of the last batch comes in and is trained on, so that the run can go on exactly
-/// where it is.
+/// Waits in lock-step until all of the last batch has come in and is trained on, so that the run
+/// can go on exactly where it is.
 void Daemon::State::FinishRound() {
-  ingest->StopGranting();
+  parts.ingest->StopGranting();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
-  while (!ingest->AtBorder() && MonotonicNs() < deadline_ns)
+  while (!parts.ingest->AtBorder() && MonotonicNs() < deadline_ns)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (!ingest->AtBorder())
-    log(LogLevel::kWarning,
+  if (!parts.ingest->AtBorder())
+    parts.log(
+        LogLevel::kWarning,
         "the last lock-step batch did not come in time, so what resumes does not go on bit for "
         "bit");
 }
 
 void Daemon::State::SayGoodbye(const wire::Goaway& goaway,
                                const std::function<bool()>& actors_gone) {
-  ingest->SayGoaway(goaway);
+  parts.ingest->SayGoaway(goaway);
   const std::int64_t deadline = MonotonicNs() + kGoodbyeNs;
   do {
-    ingest->PollOnce(5);
+    parts.ingest->PollOnce(5);
   } while (!actors_gone() && MonotonicNs() < deadline);
+}
+
+/// Writes them once Operate::Finish has passed on what was posted. Returns the first model's, or
+/// "" when there is none.
+std::string Daemon::State::WriteLastCheckpoints() {
+  checkpoint_loop.reset();
+  while (parts.operate->writer().PollOnce(0)) continue;
+  const CheckpointHealth health = parts.operate->checkpoints();
+  const bool written = health.last_step && health.trouble.empty();
+  return written ? parts.directory.path() + "/checkpoints/latest" : "";
 }
 
 Daemon::Daemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -249,12 +286,12 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOption
   return daemon;
 }
 
-const std::vector<std::string>& Daemon::addresses() const { return state_->addresses; }
-const std::string& Daemon::directory() const { return state_->directory.path(); }
-const LogCallback& Daemon::log() const { return state_->log; }
+const std::vector<std::string>& Daemon::addresses() const { return state_->parts.addresses; }
+const std::string& Daemon::directory() const { return state_->parts.directory.path(); }
+const LogCallback& Daemon::log() const { return state_->parts.log; }
 int Daemon::actors_left() const {
   int left = 0;
-  for (const auto& actor : state_->ingest->TakeReport().actors) left += actor.live();
+  for (const auto& actor : state_->parts.ingest->CollectReport().actors) left += actor.live();
   return left;
 }
 
@@ -267,48 +304,48 @@ Daemon::Outcome Daemon::Stop(const std::string& reason, const std::function<bool
   state.FinishRound();
   state.ingest_loop.reset();
   state.make_loop.reset();  // what it has made until here, SayGoodbye's rounds take
-  state.AskLearningToEnd();
+  state.models.AskToEnd();
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   state.SayGoodbye({reason, resume_follows ? kComesBackMs : kGoodbyeMs, resume_follows},
                    actors_gone);
-  state.EndLearning(deadline_ns);
-  if (state.options.job) state.options.job->AskToStop();
-  for (const auto& model : state.models)
-    if (model->recording)
-      state.log(LogLevel::kInfo, "model " + model->name + ": " + model->recording->Finish());
+  state.models.AwaitEnd(deadline_ns);
+  if (state.parts.options.job) state.parts.options.job->AskToStop();
+  for (const auto& model : state.models.all())
+    if (model->recording() != nullptr)
+      state.parts.log(LogLevel::kInfo,
+                      "model " + model->name() + ": " + model->recording()->Finish());
   state.operate_loop.reset();
   state.publish_loop.reset();
-  for (const auto& model : state.models)
-    if (model->evaluating) model->evaluating->Finish(!state.operate->ended_by_itself());
-  for (const auto& model : state.models)
-    state.PostCheckpoint(model.get());  // with what they scored
-  state.operate->Finish();
-  const Progress& progress = state.operate->progress();
+  for (const auto& model : state.models.all())
+    model->FinishEvaluating(!state.parts.operate->ended_by_itself());
+  for (const auto& model : state.models.all()) model->PostCheckpoint();  // with what they scored
+  state.parts.operate->Finish();
+  const Progress& progress = state.parts.operate->progress();
   const std::int64_t last_ns = progress.last_ns();
   Outcome outcome{{progress.learned_steps(), progress.steps()},
                   progress.elapsed_s(last_ns > 0 ? last_ns : MonotonicNs()),
-                  progress.mean_return(),
+                  progress.means().mean_return(),
                   progress.evaluation(),
                   state.WriteLastCheckpoints()};
   outcome.learner_wait = progress.values().Number(kLearnerWait).value_or(0);
   outcome.actor_wait = progress.values().Number(kActorWait);
   outcome.scores = ScoresText(progress.Latest(MonotonicNs()));
-  outcome.streams = state.Streams();
-  outcome.unreached = state.shard_waits.Unreached();
-  state.log(LogLevel::kInfo, "stopped: " + reason);
-  if (Status there = state.directory.StillThere(); !there.ok())
-    state.signals->RequestFailure(std::move(there));
-  state.LeaveBusyModels();
+  outcome.streams = state.models.Streams();
+  outcome.unreached = state.parts.shard_waits.Unreached();
+  state.parts.log(LogLevel::kInfo, "stopped: " + reason);
+  if (Status there = state.parts.directory.StillThere(); !there.ok())
+    state.parts.signals->RequestFailure(std::move(there));
+  state.models.Abandon();
   std::error_code error;
   if (!state.borrowed_folder.empty()) fs::remove(state.borrowed_folder, error);
   return outcome;
 }
 
 void Daemon::LeaveShards() {
-  MURMURATE_CHECK(state_->stopped, "nobody learns any more");
-  state_->models.clear();
+  MURMURATE_CHECK(state_->stopped, "the models still learn");
+  state_->models.Clear();
 }
 
-bool Daemon::left_a_thread() { return State::thread_left; }
+bool Daemon::left_a_thread() { return LiveModels::left_a_thread(); }
 
 }  // namespace murmurate

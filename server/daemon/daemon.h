@@ -34,7 +34,7 @@ struct DaemonOptions {
   std::string command;                 ///< for command.txt
   InitialFiles initial_files;          ///< all that the config names
   std::optional<ResumePlan> plan;      ///< what the run goes on from
-  bool own_actors = false;             ///< that whoever starts the daemon starts, too
+  bool own_actors = false;             ///< the process that starts the daemon starts them, too
   std::int64_t start_ns = 0;           ///< of the process: times are counted from here
   std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
   /// Not null: this learner is one of its ranks; rank 0 tells the others its folder, once.
@@ -51,7 +51,7 @@ class Daemon {
   const std::vector<std::string>& addresses() const;
   const std::string& directory() const;
   const LogCallback& log() const;
-  int actors_left() const;  ///< that have not said goodbye
+  int actors_left() const;  ///< that have not left
   void Print(const std::string& line);
 
   struct Outcome {
@@ -73,7 +73,7 @@ class Daemon {
   /// In lock-step it ends between two versions. `resume_follows`: lock-step actors wait a minute.
   Outcome Stop(const std::string& reason, const std::function<bool()>& actors_gone,
                bool resume_follows = false);
-  /// After Stop: the shards of a parameter server hear that this learner does not come back. So
+  /// Tells the shards of a parameter server, after Stop, that this learner does not come back. So
   /// the next life, which has another number there, need not wait until they miss this one.
   void LeaveShards();
   /// True when some Stop did not wait for a batch that took longer than 3 s: its thread is still

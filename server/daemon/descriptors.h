@@ -24,7 +24,7 @@ Status RaiseFileLimit();
 /// 3 over the network"
 std::string DescriptorsInWords();
 
-/// How many connections were closed since the process began because descriptors were short.
+/// The number of connections closed since the process began because descriptors were short.
 std::uint64_t ConnectionsTurnedAway();
 
 /// Seeds rand(); to be called before the first socket of a process. libzmq numbers the peers of a

@@ -24,8 +24,8 @@ class Evaluating {
 
   /// The learning thread, with every version; returns at once (see Evaluator).
   void Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps);
-  /// After the last Offer: ends the thread, and plays the last version on the caller's and three
-  /// more, or as many as there are processors; for at most 5 s when somebody waits for the end,
+  /// Ends the thread, after the last Offer, and plays the last version on the caller's and three
+  /// more, or as many as there are processors; for at most 5 s when a user waits for the end,
   /// else 60 s.
   void Finish(bool somebody_waits);
 

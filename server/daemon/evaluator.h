@@ -44,8 +44,8 @@ class SettingsOfPlay {
   Values values_;
 };
 
-/// With what was played and under which settings; of the thread that played: PollOnce's or
-/// Finish's.
+/// OnEvaluation is told the settings and the weights that were played, on the thread that played:
+/// PollOnce's or Finish's.
 using OnEvaluation = std::function<void(const Evaluation&, const SettingsOfPlay::Values&,
                                         std::shared_ptr<const Snapshot>)>;
 
@@ -76,8 +76,8 @@ class Evaluator {
   void PollOnce(int timeout_ms);
   void Cancel();  ///< any thread; what is playing comes to nothing
 
-  /// When the other thread has ended: evaluates the last snapshot, unless that is what was
-  /// evaluated last. Given up, with a line in the log, at `deadline_ns`.
+  /// Evaluates the last snapshot, once the other thread has ended, unless that was evaluated last.
+  /// Gives up, with a line in the log, at `deadline_ns`.
   void Finish(std::shared_ptr<const Snapshot> snapshot, StepCount steps, std::int64_t deadline_ns);
 
  private:
@@ -91,7 +91,7 @@ class Evaluator {
   const EvaluatorOptions options_;
   const Environments environments_;
   std::uint64_t next_steps_;            ///< the learning thread's
-  std::atomic<Job*> waiting_{nullptr};  ///< owned by whoever exchanges it out
+  std::atomic<Job*> waiting_{nullptr};  ///< owned by the thread that exchanges it out
   std::atomic<int> skipped_{0};
   std::atomic<bool> cancelled_{false};
   FutexWord offers_{0};

@@ -34,14 +34,14 @@ class ExperienceSource {
   virtual void OnTrained() {}
   /// Something that a checkpoint keeps has come since the last Save, though nothing was learned.
   virtual bool unsaved() const { return false; }
-  /// How long the learning thread may wait for a batch before it looks at unsaved() again.
+  /// How long the learning thread may wait for a batch before it checks unsaved() again.
   virtual std::chrono::milliseconds longest_wait() const { return std::chrono::seconds(10); }
   /// `batches`: so many of those that it handed over are trained on.
   virtual void Save(std::uint64_t batches, SavedState* state) const = 0;
 
-  /// Any thread: a checkpoint with what Save wrote is on disk.
+  /// Notes that a checkpoint with what Save wrote is on disk; any thread.
   virtual void Commit(const SavedState& /*state*/) {}
-  /// Any thread: its own numbers, if it has any beside those of every model.
+  /// Its own numbers, if it has any beside those of every model; any thread.
   virtual std::optional<Reading> Metrics() const { return std::nullopt; }
 };
 

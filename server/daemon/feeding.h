@@ -23,7 +23,7 @@ class Feeding : public ExperienceSource {
   Feeding(std::shared_ptr<ExperienceChannel> channel, std::shared_ptr<DataSource> source,
           const DataSettings& settings, const RunSettings& run, std::function<void(Status)> on_end);
 
-  /// As DataFeed has it.
+  /// Loads as DataFeed does.
   Status Load(const SavedState& state) { return feed_.Load(StateReader(state, "data")); }
 
   void Start(int number) override;
@@ -47,9 +47,9 @@ class Recording {
                                                   const ExperienceChannel& channel,
                                                   LogCallback log);
   std::function<void(const TrajectoryView&)> taker() {
-    return [this](const TrajectoryView& view) { recorder_->Take(view); };
+    return [this](const TrajectoryView& view) { recorder_->Append(view); };
   }
-  /// After the last Take: writes what is left, joins the thread, says what came of it.
+  /// Writes what is left after the last Append, joins the thread and says what came of it.
   std::string Finish();
 
  private:

@@ -16,13 +16,13 @@ class Gate {
     //   not call what is taken down
     if (!shut_) visit();
   }
-  /// On return nobody is inside, and nobody will be.
+  /// Shuts the gate: on return no thread is inside, and none will enter.
   void Shut() {
     // guard: Gate.ShutItLetsNobodyInAndNobodyIsInside: Shut waits until no thread is inside
     std::lock_guard lock(mutex_);
     shut_ = true;
   }
-  /// Of the thread that shuts it.
+  /// Whether it is shut; only for the thread that shuts it.
   bool shut() const { return shut_; }
 
  private:

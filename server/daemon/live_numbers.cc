@@ -25,7 +25,7 @@ std::string Change(const std::string& name, double before, double after) {
   return name + ": " + Short(before) + " -> " + Short(after);
 }
 
-/// By the rules of the config.
+/// Reads a value by the rules of the config.
 Result<double> ReadValue(const std::string& path, const std::string& value) {
   ConfigEntries entries;
   MURMURATE_RETURN_IF_ERROR(ReadOverride({path, value, "set"}, Schema(), &entries));

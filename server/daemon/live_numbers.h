@@ -29,8 +29,8 @@ class LiveNumbers {
   void AddModel(const std::string& name, const Rates& rates, std::function<std::uint64_t()> steps,
                 std::function<void(const Rates&)> post);
 
-  /// After a batch of `model`: settings move by the first model's episodes. The settings these were
-  /// played under, as numbers to report: settings/NAME.
+  /// Moves the settings, after a batch of `model`, by the first model's episodes. Returns those
+  /// that the episodes were played under, as numbers to report: settings/NAME.
   std::vector<wire::ReportedNumber> Learned(const std::string& model,
                                             std::span<const EpisodeRecord> episodes,
                                             std::uint64_t learned_steps);
@@ -41,7 +41,7 @@ class LiveNumbers {
 
   GameSettings::Values settings() const;
 
-  /// For checkpoints: the settings. Load sends what it found.
+  /// Saves the settings for checkpoints; Load sends what it found.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
   /// Likewise the rates of `model`, and those its config gave. LoadRates posts what was set by

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/config/config_text.h"
+
 namespace murmurate {
 
 CheckpointWriter::Make MakerOf(const Config& config, const ModelSpec& spec,
@@ -12,7 +14,7 @@ CheckpointWriter::Make MakerOf(const Config& config, const ModelSpec& spec,
     const AlignedFloats& from = snapshot->parameters;
     checkpoint.weights.parameters = AlignedFloats(from.size());
     std::copy(from.begin(), from.end(), checkpoint.weights.parameters.begin());
-    for (const Config::Line& line : config.Explain()) checkpoint.settings[line.path] = line.value;
+    for (const ConfigLine& line : Explain(config)) checkpoint.settings[line.path] = line.value;
     return checkpoint;
   };
 }

@@ -1,5 +1,5 @@
-// What a learning thread hands over when a checkpoint is due. The snapshot is never changed again,
-// so it is copied into the checkpoint by the thread that writes.
+// MakerOf: what a learning thread hands over when a checkpoint is due. The snapshot is never
+// changed again, so it is copied into the checkpoint by the thread that writes.
 #pragma once
 
 #include <memory>

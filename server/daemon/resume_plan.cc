@@ -30,8 +30,8 @@ Result<std::vector<std::string>> Texts(const nlohmann::json& object, const char*
   return texts;
 }
 
-/// `fault`, and what else the run has left: a best one is what somebody may begin with, but a run
-/// does not go back to it.
+/// `fault`, and what else the run has left: a new run may begin with a best one, but this run does
+/// not go back to it.
 Status NoneIn(const std::string& folder, const Status& fault) {
   const auto best = ReadBestCheckpoint(folder, nullptr);
   if (!best.ok()) return fault;
@@ -53,8 +53,8 @@ Result<FoundCheckpoint> NewestWhole(const std::string& folder, const LogCallback
     auto read = ReadCheckpoint(older);
     if (!read.ok() || read->state.words.empty()) continue;
     if (log)
-      log(LogLevel::kWarning, passed + ": holds weights only, which nobody can go on learning " +
-                                  "from; going on from " + older);
+      log(LogLevel::kWarning, passed + ": holds weights only, from which learning cannot go on; " +
+                                  "going on from " + older);
     return FoundCheckpoint{std::move(*read), older};
   }
   return InvalidData(passed +
@@ -106,7 +106,8 @@ std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config) {
   const auto end = EndOf({run.stop_at_return, run.stop_at_steps, run.steps}, progress);
   if (!end) return std::nullopt;
   if (*end == RunEnd::kSolved)
-    return Over{"solved already, with a mean return of " + ReturnText(*progress.mean_return()) +
+    return Over{"solved already, with a mean return of " +
+                ReturnText(*progress.means().mean_return()) +
                 "; to go on, ask for more: --set run.stop_at_return=NUMBER"};
   const std::string steps = WithCommas(progress.learned_steps());
   return Over{"has learned from its steps already (" + steps +
@@ -139,11 +140,11 @@ Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& co
     auto found = NewestWhole(folder, log);
     if (!found.ok()) return found.status();
     const StreamSettings* stream = config.StreamOf(name);
-    auto settings = stream ? config.ModelForStream(*stream)
-                           : config.ModelFor(name, found->checkpoint.weights.spec.spaces);
+    auto settings = stream ? ModelForStream(config, *stream)
+                           : ModelFor(config, name, found->checkpoint.weights.spec.spaces);
     if (!settings.ok())
       return InvalidArgument("model " + name + ": " + settings.status().message());
-    if (!config.Says("model", "scale_actions", name))
+    if (IsDefault(ModelKeys().View(config.entries(), name)["scale_actions"]))
       settings->spec.continuous.scaled = found->checkpoint.weights.spec.continuous.scaled;
     MURMURATE_RETURN_IF_ERROR(CheckSameModel(*found, settings->spec));
     plan.models.push_back({name, std::move(*found), std::move(*settings)});

@@ -46,19 +46,19 @@ struct ResumePlan {
 Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& config,
                                   const LogCallback& log);
 
-/// What a run says that has nothing left to do, and the exit code it ended with.
+/// Over is what a run says that has nothing left to do, and the exit code it ended with.
 struct Over {
   std::string sentence;
   int code = 0;
 };
-/// By its stop rules, its passes over files and what its first model has come to; empty: it can
-/// go on.
+/// Decides by the run's stop rules, its passes over files and what its first model has come to;
+/// empty: it can go on.
 std::optional<Over> AlreadyOver(const ResumePlan& plan, const Config& config);
 
 /// Warnings and errors to stderr, before there is a log.
 LogCallback LoudOnStderr();
 
-/// Of a model's folder in a run: the run's own for the first one.
+/// The folder of a model in a run: the run's own for the first one.
 std::string ModelFolderOf(const std::string& directory, const std::string& model, bool first);
 
 }  // namespace murmurate

@@ -17,7 +17,7 @@ class Log {
   /// to stderr, above the display's table.
   static Result<Log> Open(const std::string& path, Display* display, LogLevel console);
 
-  /// Any thread. Valid while somebody holds a copy of the callback or the Log.
+  /// The callback for any thread; valid while a copy of it or the Log exists.
   LogCallback callback() const;
 
  private:

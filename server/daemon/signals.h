@@ -28,7 +28,7 @@ class Signals {
   /// ends the process at once, whatever it is doing; the death of its parent counts once.
   Event Wait(int timeout_ms);
 
-  /// Any thread: the run is over. The first request stays.
+  /// Requests the end of the run; the first request stays. Any thread.
   void Request(RunEnd end);
   void RequestFailure(Status status);  ///< the run cannot go on
   std::optional<RunEnd> requested() const;

@@ -17,7 +17,7 @@ class StreamSource : public ExperienceSource {
   void Start(int number) override { stream_->Start(number); }
   void Stop() override { stream_->Stop(); }
   void OnSnapshot(const std::shared_ptr<const Snapshot>& newest) override {
-    stream_->TakeWeights(newest);
+    stream_->ApplyWeights(newest);
   }
   void OnTrained() override { stream_->OnTrained(); }
   bool unsaved() const override { return stream_->unsaved(); }

@@ -49,7 +49,7 @@ std::string SharedPort(const std::string& listen, const PortHolder& holder) {
 
 Status WithPortHolder(Status refused, const std::string& listen,
                       const std::string& runtime_folder) {
-  for (const std::string& admin : AdminAddressesBeside(runtime_folder)) {
+  for (const std::string& admin : OtherAdminAddresses(runtime_folder)) {
     const auto holder = Ask(admin);
     const std::string shared = holder ? SharedPort(listen, *holder) : "";
     if (!shared.empty()) return {refused.code(), shared};

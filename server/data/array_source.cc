@@ -80,7 +80,7 @@ Result<std::unique_ptr<ArraySource>> ArraySource::Open(const ArrayFiles& files) 
   return source;
 }
 
-Status ArraySource::TakeSamples(const NpyFile& file) {
+Status ArraySource::CountSamples(const NpyFile& file) {
   const NpyFile& first = inputs_.front();
   samples_ = first.samples();
   if (file.samples() == samples_) return {};
@@ -102,7 +102,7 @@ Status ArraySource::OpenInputs(const std::vector<NamedPath>& paths) {
                              "array.astype(numpy.float32)");
     leaves.push_back(file->element() == NpyElement::kUint8 ? Image(shape) : Box(shape));
     inputs_.push_back(*std::move(file));
-    MURMURATE_RETURN_IF_ERROR(TakeSamples(inputs_.back()));
+    MURMURATE_RETURN_IF_ERROR(CountSamples(inputs_.back()));
   }
   spaces_.observation = Joined(paths, std::move(leaves));
   return {};
@@ -117,7 +117,7 @@ Status ArraySource::OpenLabels(const std::vector<NamedPath>& paths, int classes)
     if (!space.ok()) return space.status();
     leaves.push_back(*std::move(space));
     labels_.push_back(*std::move(file));
-    MURMURATE_RETURN_IF_ERROR(TakeSamples(labels_.back()));
+    MURMURATE_RETURN_IF_ERROR(CountSamples(labels_.back()));
   }
   spaces_.action = Joined(paths, std::move(leaves));
   return {};

@@ -49,7 +49,7 @@ class ArraySource : public DataSource {
   ArraySource() = default;
   Status OpenInputs(const std::vector<NamedPath>& paths);
   Status OpenLabels(const std::vector<NamedPath>& paths, int classes);
-  Status TakeSamples(const NpyFile& file);
+  Status CountSamples(const NpyFile& file);
   Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
   Status PutLabel(std::uint64_t item, std::int32_t* words) const;
 

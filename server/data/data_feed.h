@@ -13,10 +13,10 @@
 //
 // Several learners of one model divide the items: of what is not held out, in an order that no seed
 // changes, each takes every parts-th. So together they learn from every item once a pass, and
-// nobody learns from what another holds out: that share is drawn alike for all of them.
+// none learns from what another holds out: that share is drawn alike for all of them.
 //
-// How many turns are trained on is where a run is in its files: Save and Load are that number, with
-// what must be the same for it to mean the same. What was read ahead does not count.
+// The number of turns trained on is where a run is in its files: Save and Load are that number,
+// with what must be the same for it to mean the same. Items read ahead do not count.
 #pragma once
 
 #include <condition_variable>
@@ -35,7 +35,7 @@
 
 namespace murmurate {
 
-/// Which of the items are this learner's.
+/// FeedPart says which of the items are this learner's.
 struct FeedPart {
   std::uint64_t index = 0, of = 1;  ///< index < of
   bool of_several = false;          ///< learners: what is held out is the same for all seeds
@@ -62,24 +62,24 @@ class DataFeed {
   /// Items that all parts together learn from, of which `share` is held out.
   static std::uint64_t LearnedItems(const DataSource& source, double share);
 
-  /// Between batches, on the learning thread or after it has ended. In the middle of the held-out
-  /// items: where they begin, so that a run that goes on scores all of them again.
+  /// Saves between batches, on the learning thread or after it has ended. In the middle of held-out
+  /// items it saves where they begin, so that a run that goes on scores all of them again.
   void Save(const StateWriter& writer) const;
-  /// Before the first PollOnce: goes on behind the batches that were trained on, and sets the
+  /// Goes on, before the first PollOnce, behind the batches that were trained on, and sets the
   /// channel's environment steps. In one sentence: kInvalidData when nothing was saved or a file
   /// has another size, other items or another fingerprint than then, kInvalidArgument when the
   /// seed, the batches, the share held out or the part are others, or nothing is left to learn
   /// from.
   Status Load(const StateReader& reader);
-  /// Whether so many passes over the saved run's files are trained on.
+  /// True if so many passes over the saved run's files are trained on.
   static bool IsThrough(const StateReader& reader, int passes);
 
-  /// Any number of threads: takes an empty batch, waiting up to `timeout`, fills it and hands it
-  /// on. False when there was none, or nothing is left.
+  /// Takes an empty batch, waiting up to `timeout`, fills it and hands it on; on any number of
+  /// threads. False when there was none, or nothing is left.
   bool PollOnce(std::chrono::milliseconds timeout);
   /// The learning thread, once for each batch it has trained on: counts its steps, notices the end.
   void OnTrained();
-  /// PollOnce does nothing any more, and whoever waits inside returns.
+  /// Makes PollOnce do nothing from now on, and threads that wait inside return.
   void Stop();
 
   std::uint64_t learned_items() const { return learned_; }  ///< of one pass

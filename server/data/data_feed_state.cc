@@ -1,4 +1,4 @@
-// Where a feed is in its files: saved, and gone on from.
+// Saves where a feed is in its files, and goes on from there.
 #include <array>
 
 #include "server/data/data_feed.h"
@@ -7,11 +7,19 @@
 namespace murmurate {
 namespace {
 
-enum Place : std::size_t { kTrained, kSteps, kPassTurns, kBatchItems, kHeldOut, kSeed, kCount };
+enum StateField : std::size_t {
+  kTrained,
+  kSteps,
+  kPassTurns,
+  kBatchItems,
+  kHeldOut,
+  kSeed,
+  kCount
+};
 using Position = std::array<std::uint64_t, kCount>;
 constexpr std::size_t kWords = 3;  ///< of a file: bytes, items, fingerprint
 
-enum PartPlace : std::size_t { kIndex, kOf, kOfSeveral, kPartCount };
+enum PartField : std::size_t { kIndex, kOf, kOfSeveral, kPartCount };
 
 std::string Sizes(std::uint64_t bytes, std::uint64_t items) {
   return std::to_string(bytes) + " bytes and " + std::to_string(items) + " items";

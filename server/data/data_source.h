@@ -27,23 +27,23 @@ class DataSource {
 
   virtual const Spaces& spaces() const = 0;
   virtual std::uint64_t items() const = 0;
-  /// Whose items are only scored, instead of a share of these; null: nobody's.
+  /// The source whose items are only scored, instead of a share of these; null: none.
   virtual const DataSource* scored() const { return nullptr; }
   /// Steps in all of them.
   virtual std::uint64_t steps() const = 0;
-  /// Before the first Fill: whether this model can learn from it, in trajectories of `length`; one
-  /// sentence.
+  /// Checks before the first Fill that this model can learn from it, in trajectories of `length`;
+  /// one sentence if not.
   virtual Status PrepareFor(const ModelSpec& model, int length) = 0;
-  /// How many a batch of this size takes.
+  /// The number of items that a batch of this size takes.
   virtual std::uint64_t ItemsOf(const TrainingBatch& batch) const = 0;
   /// Fills an empty batch with these items, at most ItemsOf(batch), in this order. kInvalidData
   /// names the file, the item and what is wrong with it. Allocates nothing.
   virtual Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const = 0;
-  /// In the order in which they are read: the same files hold the same items.
+  /// The files in the order in which they are read: the same files hold the same items.
   virtual std::vector<DataFile> files() const = 0;
   /// "60,000 samples of x.npy"
   virtual std::string Description() const = 0;
-  /// What a log should say of how the files are read, a sentence each.
+  /// Sentences for the log on how the files are read.
   virtual std::vector<std::string> Notes() const { return {}; }
 };
 

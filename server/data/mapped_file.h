@@ -1,7 +1,7 @@
 // MappedFile: a file's bytes, read by the kernel when they are touched. Mapped and not read piece
 // by piece, because rows in random order are small: a system call for each would cost more than the
-// row. The price: a file that somebody shortens meanwhile ends the process (SIGBUS), so what is
-// trained on must not be written in place.
+// row. The price: a file that another program shortens meanwhile ends the process (SIGBUS), so what
+// is trained on must not be written in place.
 #pragma once
 
 #include <cstddef>

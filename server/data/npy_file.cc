@@ -24,19 +24,19 @@ class Literals {
  public:
   explicit Literals(std::string_view text) : text_(text) {}
 
-  bool Take(char c) {
+  bool Consume(char c) {
     SkipBlanks();
     if (text_.empty() || text_.front() != c) return false;
     text_.remove_prefix(1);
     return true;
   }
-  bool TakeWord(std::string_view word) {
+  bool ConsumeWord(std::string_view word) {
     SkipBlanks();
     if (!text_.starts_with(word)) return false;
     text_.remove_prefix(word.size());
     return true;
   }
-  std::optional<std::string> TakeString() {
+  std::optional<std::string> ParseString() {
     SkipBlanks();
     if (text_.empty() || (text_.front() != '\'' && text_.front() != '"')) return std::nullopt;
     const std::size_t end = text_.find(text_.front(), 1);
@@ -45,7 +45,7 @@ class Literals {
     text_.remove_prefix(end + 1);
     return string;
   }
-  std::optional<std::uint64_t> TakeNumber() {
+  std::optional<std::uint64_t> ParseNumber() {
     SkipBlanks();
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
@@ -54,15 +54,15 @@ class Literals {
     return number;
   }
   /// (3, 4), (3,) or ()
-  std::optional<std::vector<std::uint64_t>> TakeShape() {
+  std::optional<std::vector<std::uint64_t>> ParseShape() {
     std::vector<std::uint64_t> shape;
-    if (!Take('(')) return std::nullopt;
-    while (!Take(')')) {
-      const auto number = TakeNumber();
+    if (!Consume('(')) return std::nullopt;
+    while (!Consume(')')) {
+      const auto number = ParseNumber();
       if (!number || shape.size() == 64) return std::nullopt;
       shape.push_back(*number);
-      if (Take(',')) continue;
-      if (!Take(')')) return std::nullopt;
+      if (Consume(',')) continue;
+      if (!Consume(')')) return std::nullopt;
       break;
     }
     return shape;
@@ -159,28 +159,28 @@ Status NpyFile::ReadHeader(std::string_view header) {
   Literals words(header);
   std::optional<std::string> descr;
   std::optional<std::vector<std::uint64_t>> shape;
-  bool fortran = false, ordered = false, good = words.Take('{');
-  while (good && !words.Take('}')) {
-    const auto key = words.TakeString();
-    good = key.has_value() && words.Take(':');
+  bool fortran = false, ordered = false, good = words.Consume('{');
+  while (good && !words.Consume('}')) {
+    const auto key = words.ParseString();
+    good = key.has_value() && words.Consume(':');
     if (!good) break;
     if (*key == "descr") {
-      descr = words.TakeString();
-      if (!descr && words.Take('['))
+      descr = words.ParseString();
+      if (!descr && words.Consume('['))
         return InvalidArgument(path_ + ": is an array of records, expected plain numbers; save " +
                                "each field to a file of its own");
       good = descr.has_value();
     } else if (*key == "fortran_order") {
-      fortran = words.TakeWord("True");
-      good = ordered = fortran || words.TakeWord("False");
+      fortran = words.ConsumeWord("True");
+      good = ordered = fortran || words.ConsumeWord("False");
     } else if (*key == "shape") {
-      shape = words.TakeShape();
+      shape = words.ParseShape();
       good = shape.has_value();
     } else {
       good = false;
     }
-    if (!words.Take(',') && good) {
-      good = words.Take('}');
+    if (!words.Consume(',') && good) {
+      good = words.Consume('}');
       break;
     }
   }

@@ -30,7 +30,7 @@ class NpyFile {
 
   const std::string& path() const { return path_; }
   NpyElement element() const { return element_; }
-  /// Without the first dimension: {} when a sample is one number.
+  /// The shape without the first dimension: {} when a sample is one number.
   const std::vector<int>& sample_shape() const { return sample_shape_; }
   std::uint64_t samples() const { return samples_; }
   std::size_t sample_elements() const { return sample_elements_; }
@@ -39,10 +39,10 @@ class NpyFile {
   std::uint64_t fingerprint() const { return fingerprint_; }       ///< when it was opened
   /// May lie on any border.
   const std::byte* sample(std::uint64_t i) const { return numbers_ + i * sample_bytes_; }
-  /// Of a float32 or float64 array: writes a sample's numbers as float32, to `to` of any alignment.
+  /// Writes a sample of a float32 or float64 array as float32 to `to`, which may lie anywhere.
   /// One that a float32 does not hold becomes infinite.
   void CopyFloats(std::uint64_t i, void* to) const;
-  /// One of an int32, int64 or uint8 array.
+  /// One number of an int32, int64 or uint8 array.
   std::int64_t Integer(std::uint64_t i) const;
 
  private:

@@ -1,4 +1,4 @@
-// Permutation: a shuffled order of [0, n) that nobody has to store: any place of it is computed by
+// Permutation: a shuffled order of [0, n) that is not stored: any place of it is computed by
 // itself, so a new epoch costs nothing, and threads share none of it.
 //
 // A bijection of b = ceil(log2 n) bits (four rounds of xor, odd product and shift, each of which is
@@ -16,7 +16,7 @@ class Permutation {
   /// n >= 1
   Permutation(std::uint64_t n, std::uint64_t key);
 
-  /// What stands at place i < n.
+  /// The number at place i < n.
   std::uint64_t operator()(std::uint64_t i) const {
     do i = Mix(i);
     while (i >= n_);

@@ -26,7 +26,7 @@ namespace murmurate {
 
 inline constexpr std::size_t kRecordHeadBytes = 128;
 
-/// What a segment begins with.
+/// The bytes that a segment begins with.
 std::vector<std::byte> SegmentHeader(const ModelSpec& spec, int length);
 
 struct SegmentInfo {

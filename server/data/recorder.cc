@@ -36,7 +36,7 @@ Recorder::Recorder(SegmentWriter writer, std::string folder, const TrajectoryLay
   for (std::size_t i = 0; i < count; ++i) free_.push_back(static_cast<int>(i));
 }
 
-void Recorder::Take(const TrajectoryView& view) {
+void Recorder::Append(const TrajectoryView& view) {
   int place = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
-// Recorder: what ingest accepts of one model, on its way to disk, never holding anybody up.
+// Recorder: writes the trajectories that ingest accepts for one model to disk; it never makes
+// ingest wait.
 //
-//   mmr-ingest  Take: copy into a free buffer --ready--> mmr-record  PollOnce: write --free--> back
+//   mmr-ingest  Append: copy into a free buffer -ready-> mmr-record  PollOnce: write --free--> back
 //
 // All buffers are made at the start and bounded together (kBufferBytes). When the disk is slower
 // than the play, none is free: the trajectory is trained on, not recorded, and counted.
@@ -28,7 +29,7 @@ class Recorder {
 
   /// The ingest thread: a trajectory that passed CheckTrajectory. Copies it, or counts it as
   /// dropped; never waits for the disk, allocates nothing.
-  void Take(const TrajectoryView& view);
+  void Append(const TrajectoryView& view);
   /// mmr-record: waits up to `timeout_ms` for trajectories and writes all that are there; bounded
   /// by the buffers. An error is logged once a minute.
   void PollOnce(int timeout_ms);

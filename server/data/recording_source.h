@@ -26,7 +26,7 @@ class RecordingSource : public DataSource {
   const Spaces& spaces() const override { return spec_.spaces; }
   std::uint64_t items() const override { return records_.size(); }
   std::uint64_t steps() const override { return steps_; }
-  /// For any model of the same spaces whose T is not shorter. Samples in other units (a box scaled
+  /// Suits any model of the same spaces with a T not shorter. Samples in other units (a box scaled
   /// for one of the two models alone) are converted. A recurrent state that another model
   /// recorded means nothing and becomes zeros; rows before the first that were not recorded, too.
   Status PrepareFor(const ModelSpec& model, int length) override;
@@ -44,7 +44,7 @@ class RecordingSource : public DataSource {
     const std::byte* at;
     std::size_t bytes;
   };
-  /// How one word of an action is recorded, and how the model that learns has it.
+  /// Units say how one word of an action is recorded, and how the model that learns has it.
   struct Units {
     int word;
     ActionScale recorded, learned;

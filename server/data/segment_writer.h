@@ -22,7 +22,7 @@ struct RecordingSettings {
 
 class SegmentWriter {
  public:
-  /// Makes the folder and looks what is there; kResource when nothing can be written there.
+  /// Makes the folder and finds what is there; kResource when nothing can be written there.
   static Result<SegmentWriter> Open(RecordingSettings settings, std::string model,
                                     std::vector<std::byte> header);
   SegmentWriter(SegmentWriter&& other) noexcept;

@@ -12,7 +12,7 @@ namespace murmurate {
 
 class SplitSource : public DataSource {
  public:
-  /// Of the same kind, so that a batch takes as many items of either. kInvalidData: other spaces.
+  /// Joins two of one kind: a batch takes as many items of either. kInvalidData: other spaces.
   static Result<std::unique_ptr<SplitSource>> Join(std::unique_ptr<DataSource> learned,
                                                    std::unique_ptr<DataSource> scored);
 

@@ -63,7 +63,7 @@ Result<Source> Divided(Source source, const DataSettings& settings) {
                      "false in [data]");
 }
 
-/// What is scored must not be learned from.
+/// Checks that what is scored is not learned from.
 Status CheckApart(const DataSource& learned, const DataSource& scored) {
   std::error_code error;
   for (const DataFile& one : learned.files())

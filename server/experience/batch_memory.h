@@ -13,10 +13,10 @@ class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
 
-  /// `bytes` > 0 that begin on a border of kBorder at least. Any thread; std::bad_alloc when there
-  /// are none.
+  /// Gives `bytes` > 0 that begin on a border of kBorder at least. Any thread; std::bad_alloc when
+  /// there are none.
   virtual std::byte* Allocate(std::size_t bytes) = 0;
-  /// What Allocate gave for so many bytes. Any thread.
+  /// Frees what Allocate gave for so many bytes. Any thread.
   virtual void Free(std::byte* block, std::size_t bytes) = 0;
 
   /// Each column of a block begins on one: what an asynchronous copy and the widest load want.
@@ -25,7 +25,8 @@ class BatchMemory {
   static constexpr std::size_t kHugePage = 2u << 20;
 };
 
-/// Of the process, for ever. Blocks of kHugePage and more begin on such a border.
+/// The memory of the process, which stays for ever. Blocks of kHugePage and more begin on such a
+/// border.
 BatchMemory& PlainBatchMemory();
 
 /// One block, given back when this ends. The memory must outlive it.

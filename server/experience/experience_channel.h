@@ -26,25 +26,27 @@ struct ExperienceChannel {
         layout(model_spec, trajectory_length),
         batch_trajectories(trajectories),
         learners(learning_threads),
-        batches(BatchesFor(learning_threads)) {
+        batches(BatchesFor(learning_threads)),
+        batch_memory(memory) {
     for (int i = 0; i < batches; ++i)
       (void)empty.TryPush(std::make_unique<TrainingBatch>(layout, trajectories, memory));
   }
 
-  /// How many go round.
+  /// The number of batches that go round.
   static constexpr int BatchesFor(int learning_threads) { return learning_threads + 2; }
 
   const ModelSpec spec;
   const TrajectoryLayout layout;
   const int batch_trajectories;
   const int learners, batches;
+  BatchMemory& batch_memory;
   BoundedQueue<std::unique_ptr<TrainingBatch>> ready{static_cast<std::size_t>(batches)},
       empty{static_cast<std::size_t>(batches)};
 
   /// Written by a learning thread, which then wakes ingest: trajectories that the players have back
-  /// (ExperienceStore::credit, of all loops together), and the newest published version.
+  /// (StoreCounts::credit, of all loops together), and the newest published version.
   std::atomic<std::uint64_t> credit{0}, version{0};
-  /// Written by LearnLoop before credit: rows that weighed in finished batches. A model
+  /// Written by LearnLoop before credit: StoreCounts::steps, of all loops together. A model
   /// that goes on begins with its checkpoint's number. Where the channel is `fed`: not written.
   std::atomic<std::uint64_t> learned_steps{0};
   /// Written by ingest, for reports: steps taken by actors by their own count, those of them never

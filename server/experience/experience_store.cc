@@ -10,9 +10,12 @@ void OnPolicyStore::Insert(std::unique_ptr<TrainingBatch> batch) {
   used_ = false;
 }
 
-void OnPolicyStore::Learned(bool learned, std::span<const float> /*row_answers*/) {
+void OnPolicyStore::Learned(const LearnedBatch& result) {
   used_ = true;
-  if (learned) credit_ += batch_->trajectories.size();
+  if (!result.learned) return;
+  counts_.credit += batch_->trajectories.size();
+  counts_.steps += result.steps;
+  ++counts_.batches;
 }
 
 std::unique_ptr<TrainingBatch> OnPolicyStore::Release() {

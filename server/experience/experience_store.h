@@ -5,19 +5,38 @@
 //        ^                                                                         |
 //        +-------------------------------- Release --------------------------------+
 //
-// A store is called by its learning thread alone, between two batches: it needs no lock. What other
-// threads must know of it is credit(), which LearnLoop publishes.
+// A store makes the learner wait by giving no batch, and the players by giving no credit. It is
+// called by its learning thread alone, between two batches, and needs no lock: LearnLoop publishes
+// its credit to ingest.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "server/experience/training_batch.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
+
+/// StoreCounts count what a store has made of the batches inserted since it was made; none falls.
+struct StoreCounts {
+  /// Trajectories that the players have back: so many more may be under way.
+  std::uint64_t credit = 0;
+  /// Batches that have been learned from or are kept in what Save writes: a checkpoint counts their
+  /// experience as its own.
+  std::uint64_t batches = 0;
+  /// Steps of play that have been learned from, each once: budgets and schedules go by them.
+  std::uint64_t steps = 0;
+};
+
+/// LearnedBatch is what came of a batch that a store gave.
+struct LearnedBatch {
+  bool learned = true;      ///< false: it was left out, as if it had never been inserted
+  std::uint64_t steps = 0;  ///< its rows that weighed
+  /// The results found for each row of the plan (Algorithm::row_answers); empty: nothing.
+  std::span<const float> row_answers = {};
+};
 
 class ExperienceStore {
  public:
@@ -25,25 +44,27 @@ class ExperienceStore {
 
   /// Receives a batch as it was assembled; its trajectories are verified.
   virtual void Insert(std::unique_ptr<TrainingBatch> batch) = 0;
-  /// The batch to learn from next, which stays the store's; null: not before more is inserted.
+  /// The batch to learn from next, which stays the store's; null: not before more is inserted. One
+  /// that is given again (TrainingBatch::learned) has scaled rewards and reports no episodes.
   virtual TrainingBatch* Next() = 0;
-  /// After each Next that gave a batch. `learned`: false when it was left out, as if it had never
-  /// been inserted. `row_answers`: what was found of each row (Algorithm::row_answers); empty:
-  /// nothing.
-  virtual void Learned(bool learned, std::span<const float> row_answers) = 0;
-  /// A batch that may be assembled anew, cleared; null: none.
+  /// Notes the result of a batch, after each Next that gave one.
+  virtual void Learned(const LearnedBatch& result) = 0;
+  /// A batch that may be assembled anew, cleared; null: none. For each that is inserted one must
+  /// come back in the end: a store that keeps batches adds its own.
   virtual std::unique_ptr<TrainingBatch> Release() = 0;
 
-  /// How many trajectories the players have back, of all that were inserted since the store was
-  /// made: so many more may be under way. It never falls.
-  virtual std::uint64_t credit() const = 0;
-  /// Why Next gives nothing though much is inserted, in words for `status`; "": it only waits for
-  /// experience.
-  virtual std::string Waiting() const { return {}; }
+  virtual StoreCounts counts() const = 0;
 
-  /// What a run that goes on needs of it.
+  /// Saves what a run that goes on needs; each learning thread's store has a section of its own.
   virtual void Save(const StateWriter& /*writer*/) const {}
   virtual Status Load(const StateReader& /*reader*/) { return {}; }
+};
+
+/// StoreSetup is what a store is made from.
+struct StoreSetup {
+  const TrajectoryLayout& layout;
+  std::uint64_t seed;   ///< of its draws
+  BatchMemory& memory;  ///< of batches that it makes; outlives it
 };
 
 /// On-policy learning: each batch is learned from once, as it was inserted, and gives its credit
@@ -52,14 +73,14 @@ class OnPolicyStore : public ExperienceStore {
  public:
   void Insert(std::unique_ptr<TrainingBatch> batch) override;
   TrainingBatch* Next() override { return used_ ? nullptr : batch_.get(); }
-  void Learned(bool learned, std::span<const float> row_answers) override;
+  void Learned(const LearnedBatch& result) override;
   std::unique_ptr<TrainingBatch> Release() override;
-  std::uint64_t credit() const override { return credit_; }
+  StoreCounts counts() const override { return counts_; }
 
  private:
   std::unique_ptr<TrainingBatch> batch_;
   bool used_ = false;
-  std::uint64_t credit_ = 0;
+  StoreCounts counts_;
 };
 
 }  // namespace murmurate

@@ -25,7 +25,7 @@ class StalenessMail {
       ages_.push_back({trajectory.sender, version - trajectory.version});
     }
   }
-  /// What was posted since the last call, in place of what `ages` held.
+  /// Replaces what `ages` held by what was posted since the last call.
   void Collect(std::vector<Age>* ages) {
     ages->clear();
     const std::lock_guard lock(mutex_);

@@ -75,22 +75,22 @@ TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int traj
   std::byte* at = block_.bytes().data();
   const auto sizes = ColumnBytes(layout, capacity);
   auto size = sizes.begin();
-  const auto place = [&]<typename T>(std::span<T>& column) {
+  const auto assign_column = [&]<typename T>(std::span<T>& column) {
     column = {reinterpret_cast<T*>(at), *size / sizeof(T)};
     at += WithBorder(*size++);
   };
-  place(observation);
-  place(action);
-  place(log_prob);
-  place(reward);
-  place(flags);
-  place(weight);
-  place(mask);
-  place(state0);
-  place(frames0);
-  place(next_observation);
-  place(final_observation);
-  place(final_row);
+  assign_column(observation);
+  assign_column(action);
+  assign_column(log_prob);
+  assign_column(reward);
+  assign_column(flags);
+  assign_column(weight);
+  assign_column(mask);
+  assign_column(state0);
+  assign_column(frames0);
+  assign_column(next_observation);
+  assign_column(final_observation);
+  assign_column(final_row);
   final_row = final_row.first(0);
   std::ranges::fill(mask, std::uint8_t{1});
   trajectories.reserve(static_cast<std::size_t>(capacity));
@@ -101,7 +101,7 @@ TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int traj
 bool TrainingBatch::CopyObservations(const TrajectoryView& view, std::size_t row) {
   const bool large = observation.size() * sizeof(float) >= kBeyondCacheBytes;
   const CopyKind kind = large ? CopyKind::kPastCache : CopyKind::kOrdinary;
-  // What is not plain is looked at first; its copy is then one of words, whatever they hold.
+  // Observations that are not plain are checked first; then words are copied, whatever they hold.
   const bool plain = layout.observation.plain();
   if (!plain && !CheckObservations(view, layout).ok()) return false;
   float* to = observation.data() + row * layout.row_words();
@@ -230,6 +230,7 @@ void TrainingBatch::Clear() {
   episodes.clear();
   masked = false;
   samples = Samples::kNew;
+  learned = false;
   std::fill(weight.begin(), weight.end(), 0.0f);
 }
 

@@ -15,7 +15,7 @@
 
 namespace murmurate {
 
-/// What is known of each trajectory of a batch.
+/// BatchTrajectory is what is known of each trajectory of a batch.
 struct BatchTrajectory {
   std::uint32_t agent = 0;
   std::uint64_t sender = 0;  ///< 0: no actor's
@@ -81,13 +81,16 @@ class TrainingBatch {
   /// All of them, as they lie.
   std::span<const std::byte> block() const { return block_.bytes(); }
 
-  /// Where the rows come from, which says what a loss over them means. Clear: kNew.
+  /// Samples says where the rows come from, and so what a loss over them means. Clear: kNew.
   enum class Samples : std::uint8_t {
     kNew,      ///< from actors: not learned from before
     kRead,     ///< from files or from memory, perhaps again
     kHeldOut,  ///< from files, never learned from
   };
   Samples samples = Samples::kNew;
+  /// The learner sets it when it has learned from the batch: its rewards are scaled then, and its
+  /// episodes reported. Clear: false.
+  bool learned = false;
 
  private:
   bool CopyObservations(const TrajectoryView& view, std::size_t row);

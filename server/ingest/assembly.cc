@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/ingest/chronicle.h"
+#include "server/ingest/event_log.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {
@@ -14,7 +14,7 @@ Assembly::Assembly(std::string name, OfferedModel model, std::int64_t now_ns)
       last_handed_ns_(now_ns),
       positions_(static_cast<std::size_t>(model_.channel->batches) + 2) {}
 
-bool Assembly::TakeBatch(std::int64_t now_ns) {
+bool Assembly::AcquireBatch(std::int64_t now_ns) {
   if (batch_ != nullptr) return true;
   std::optional<std::unique_ptr<TrainingBatch>> free = model_.channel->empty.TryPop();
   if (!free) return false;
@@ -26,7 +26,7 @@ bool Assembly::TakeBatch(std::int64_t now_ns) {
 }
 
 Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_ns) {
-  if (!TakeBatch(now_ns) || batch_->full()) return Outcome::kNoRoom;
+  if (!AcquireBatch(now_ns) || batch_->full()) return Outcome::kNoRoom;
   if (view.steps == 0) {
     const std::size_t limit = static_cast<std::size_t>(batch_->capacity) *
                               static_cast<std::size_t>(model_.channel->layout.max_episodes);
@@ -49,8 +49,8 @@ void Assembly::Keep(std::unique_ptr<WaitingBlock> block, std::int64_t now_ns) {
   waiting_.push_back(std::move(block));
 }
 
-void Assembly::Settle(std::int64_t now_ns,
-                      const std::function<void(WaitingBlock&, Outcome)>& added) {
+void Assembly::AddKept(std::int64_t now_ns,
+                       const std::function<void(WaitingBlock&, Outcome)>& added) {
   if (!waiting_.empty()) {
     model_.channel->ingest_waited_ns.fetch_add(now_ns - kept_since_ns_, std::memory_order_relaxed);
     kept_since_ns_ = now_ns;
@@ -100,11 +100,11 @@ BlockRefusal Assembly::MayTake(const TrajectoryView& view, bool of_this_life) co
 
 void Assembly::HandOver(bool sorted, std::int64_t now_ns) {
   quorum_since_ns_ = -1;
-  // What a sender says of its version closes nothing: a number too large would close all to come.
+  // A version that a sender states closes nothing: a number too large would close all to come.
   closed_version_ = model_.channel->version.load(std::memory_order_acquire);
   if (sorted) batch_->Sort();
   ++handed_;
-  if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: nobody learns
+  if (!model_.channel->ready.TryPush(std::move(batch_))) batch_->Clear();  // closed: none learns
   last_handed_ns_ = now_ns;
 }
 

@@ -2,7 +2,7 @@
 //
 //   TryAdd --room--> place in the batch --full or old--> channel.ready --> learning thread
 //      | no batch free                                                           |
-//      +--> Keep: a list in order of arrival --Settle--> next batch <-- channel.empty
+//      +--> Keep: a list in order of arrival --AddKept--> next batch <-- channel.empty
 //
 // Nothing here waits, and nothing that was accepted is lost. The list is bounded by the byte credit
 // its senders do not get back, and by kMaxWaiting. Owner and thread: Ingest.
@@ -47,7 +47,7 @@ class Assembly {
   Outcome TryAdd(const TrajectoryView& view, std::int64_t now_ns);
   void Keep(std::unique_ptr<WaitingBlock> block, std::int64_t now_ns);
   /// Adds what waits, oldest first, while there is room; `added` is called for each.
-  void Settle(std::int64_t now_ns, const std::function<void(WaitingBlock&, Outcome)>& added);
+  void AddKept(std::int64_t now_ns, const std::function<void(WaitingBlock&, Outcome)>& added);
 
   bool full() const { return batch_ != nullptr && batch_->full(); }
   /// It is max_batch_s old and each of `live_agents` agents has given 2 T steps.
@@ -62,7 +62,7 @@ class Assembly {
   void HandOver(bool sorted, std::int64_t now_ns);
 
   using Position = wire::ServerSession::Position;
-  /// Where every sender is, to be filled before HandOver: what it has given up to this batch.
+  /// The positions to be filled before HandOver: what every sender has given up to this batch.
   std::vector<Position>* next_positions() { return &positions_[handed_ % positions_.size()]; }
   /// The positions of the `number`th batch handed over, from 1; empty when that is none of the last
   /// few. A batch is trained before as many others have been handed over. 0: first_positions.
@@ -77,11 +77,11 @@ class Assembly {
   const std::string& name() const { return name_; }
   std::size_t waiting() const { return waiting_.size(); }
 
-  /// What has been passed on to the session of the channel's counters.
+  /// The channel's counters, as far as they have been passed on to the session.
   std::uint64_t done_seen = 0, version_seen = 0;
 
  private:
-  bool TakeBatch(std::int64_t now_ns);
+  bool AcquireBatch(std::int64_t now_ns);
 
   const std::string name_;
   const OfferedModel model_;

@@ -23,8 +23,8 @@ struct BlockRefusal {
 /// payloads start anywhere).
 std::span<const std::byte> Aligned(std::span<const std::byte> block, AlignedFloats* storage);
 
-/// Whether it was played under this `incarnation`'s weights, or none: its version is of their
-/// count.
+/// Whether it was played under this `incarnation`'s weights, or none, so its version is of
+/// their count.
 bool IsOfThisLife(const wire::Decoded& decoded, std::uint64_t incarnation);
 
 /// Version, columns and their meaning, cheapest check first; all but the

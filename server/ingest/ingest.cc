@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "server/ingest/examine.h"
 #include "server/ingest/ingest_state.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -17,19 +16,12 @@ namespace {
 
 constexpr int kMessagesARound = 256;
 constexpr std::size_t kBytesARound = 8u << 20;
-/// How long an ACCEPTED that only gives bytes back may wait for company: nobody is short of bytes
-/// in that time, and each costs both sides several system calls.
-constexpr std::int64_t kOweNs = kNanosecondsPerMillisecond;
-constexpr int kTickMs = 20;
-constexpr std::int64_t kTickNs = kTickMs * kNanosecondsPerMillisecond;
-/// After the last message, and while any sender is there, rounds go on without one.
-constexpr std::int64_t kRestNs = 2 * kNanosecondsPerSecond;
 
 }  // namespace
 
-void Ingest::State::TakeReturned(std::int64_t now_ns) {
-  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
-    Assembly& assembly = *assemblies[model];
+void Ingest::State::CollectReturned(std::int64_t now_ns) {
+  for (std::uint32_t model = 0; model < models.size(); ++model) {
+    Assembly& assembly = models[model];
     // guard: IngestThreads.LockstepCreditNamesTheVersionTrainedOnTheBatchBefore (with 100 us
     //   between the two loads): `credit` is read before `version`, so credit names the
     //   version trained on that batch
@@ -42,21 +34,21 @@ void Ingest::State::TakeReturned(std::int64_t now_ns) {
     } else if (version != assembly.version_seen) {
       session.SetVersion(model, version);
     }
-    if (done != assembly.done_seen || version != assembly.version_seen) urgent = true;
+    if (done != assembly.done_seen || version != assembly.version_seen) pace.Hurry();
     assembly.channel().staleness.Collect(&ages);
     for (const StalenessMail::Age& age : ages) session.CountStaleness(age.sender, age.versions);
     assembly.done_seen = done;
     assembly.version_seen = version;
-    SettleWaiting(model, now_ns);
+    intake.AddWaiting(model, now_ns);
   }
 }
 
-/// After TakeReturned: what was set before a version is sent before the credit that names it.
-void Ingest::State::TakeSettings() {
+/// Runs after CollectReturned: settings set before a version go out before the credit of it.
+void Ingest::State::ApplySettings() {
   const std::lock_guard lock(mail_mutex);
   if (!settings_mail) return;
   session.SetSettings(*std::exchange(settings_mail, std::nullopt));
-  urgent = true;
+  pace.Hurry();
 }
 
 void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
@@ -72,144 +64,31 @@ void Ingest::State::OnMessage(Message message, std::int64_t now_ns) {
   auto decoded = wire::Decode(std::span(frames).first(count));
   if (const auto* failure = std::get_if<wire::DecodeFailure>(&decoded)) {
     session.OnUndecodable(message.peer, *failure, now_ns);
-    urgent = true;
+    pace.Hurry();
     return;
   }
   auto& good = std::get<wire::Decoded>(decoded);
   if (std::holds_alternative<wire::Experience>(good.body)) {
-    OnExperience(std::move(message), std::move(good), now_ns);
+    intake.OnExperience(std::move(message), std::move(good), now_ns);
     return;
   }
-  urgent = true;
+  pace.Hurry();
   if (const auto* hello = std::get_if<wire::Hello>(&good.body)) {
-    chronicle.Name(message.peer, hello->actor_name, now_ns);
+    event_log.Name(message.peer, hello->actor_name, now_ns);
   }
-  Converse(std::move(message.peer), std::move(good), now_ns);
-}
-
-void Ingest::State::OnExperience(Message message, wire::Decoded decoded, std::int64_t now_ns) {
-  const wire::ServerSession::Verdict verdict = session.OnExperience(message.peer, decoded, now_ns);
-  if (!verdict.accept) {
-    urgent = true;
-    return;
-  }
-  Assembly& assembly = *assemblies[verdict.model];
-  TrajectoryView view;
-  BlockRefusal refused = Examine(decoded, Aligned(decoded.block, &scratch), options.incarnation,
-                                 assembly.channel(), &view);
-  if (refused.refusal == wire::Refusal::kNone)
-    refused = assembly.MayTake(view, IsOfThisLife(decoded, options.incarnation));
-  auto outcome = Assembly::Outcome::kNoRoom;
-  view.agent = verdict.agent_index;
-  view.sender = decoded.header.sender;
-  if (refused.refusal == wire::Refusal::kNone) {
-    if (assembly.waiting() == 0) outcome = assembly.TryAdd(view, now_ns);
-    if (outcome == Assembly::Outcome::kNoRoom || outcome == Assembly::Outcome::kBadObservation) {
-      refused = ExamineObservations(view, assembly.channel());
-    }
-  }
-  if (refused.refusal != wire::Refusal::kNone) {
-    if (refused.refusal == wire::Refusal::kStale) {
-      assembly.channel().refused_late_steps.fetch_add(static_cast<std::uint64_t>(view.steps),
-                                                      std::memory_order_relaxed);
-    }
-    session.Acknowledge(message.peer, decoded, refused.refusal, std::move(refused.sentence),
-                        now_ns);
-    urgent = true;
-    return;
-  }
-  PassOn(verdict.model, std::get<wire::Experience>(decoded.body).reports, view);
-  if (outcome != Assembly::Outcome::kNoRoom) {
-    Settled(verdict.model, message.peer, decoded, outcome, now_ns);
-    if (assembly.full()) HandOver(verdict.model, now_ns);
-    return;
-  }
-  auto block = std::make_unique<WaitingBlock>();
-  block->message = std::move(message);
-  block->decoded = std::move(decoded);
-  block->decoded.block = block->message.frames.back().bytes();
-  (void)Examine(block->decoded, Aligned(block->decoded.block, &block->aligned), options.incarnation,
-                assembly.channel(), &block->view);
-  block->view.agent = verdict.agent_index;
-  block->view.sender = view.sender;
-  assembly.Keep(std::move(block), now_ns);
-}
-
-void Ingest::State::PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> reports,
-                           const TrajectoryView& view) const {
-  const bool evaluated = std::ranges::any_of(view.episodes, WasEvaluated);
-  if (reports.empty() && !evaluated) return;
-  const std::string& name = assemblies[model]->name();
-  if (!reports.empty() && options.on_reports)
-    options.on_reports(name, reports, IsOfEvaluation(view));
-  if (evaluated && options.on_evaluated) options.on_evaluated(name, view.episodes);
-}
-
-void Ingest::State::Settled(std::uint32_t model, const std::string& peer,
-                            const wire::Decoded& decoded, Assembly::Outcome outcome,
-                            std::int64_t now_ns) {
-  if (outcome == Assembly::Outcome::kAdded) {
-    session.Acknowledge(peer, decoded, wire::Refusal::kNone, "", now_ns);
-    if (owed_since_ns == 0) owed_since_ns = now_ns;
-    return;
-  }
-  urgent = true;
-  session.Acknowledge(peer, decoded, wire::Refusal::kBusy,
-                      "model " + assemblies[model]->name() +
-                          ": more finished episodes than a batch may report; send them with steps",
-                      now_ns);
-}
-
-void Ingest::State::SettleWaiting(std::uint32_t model, std::int64_t now_ns) {
-  Assembly& assembly = *assemblies[model];
-  while (assembly.waiting() > 0) {
-    assembly.Settle(now_ns, [&](WaitingBlock& block, Assembly::Outcome outcome) {
-      Settled(model, block.message.peer, block.decoded, outcome, now_ns);
-    });
-    if (!assembly.full()) return;
-    HandOver(model, now_ns);
-  }
-}
-
-void Ingest::State::CountSteps(std::uint32_t model) {
-  ExperienceChannel& channel = assemblies[model]->channel();
-  channel.environment_steps.store(session.EnvironmentSteps(model), std::memory_order_relaxed);
-  channel.dropped_steps.store(session.DroppedSteps(model), std::memory_order_relaxed);
-  const wire::ServerSession::Waits waits = session.ActorWaits(model);
-  channel.actors_waited_ns.store(waits.waited_ns, std::memory_order_relaxed);
-  channel.actors_played_ns.store(waits.played_ns, std::memory_order_relaxed);
-}
-
-void Ingest::State::CloseAtQuorum(std::uint32_t model, std::int64_t now_ns) {
-  Assembly& assembly = *assemblies[model];
-  if (!assembly.quorum(session.finished_agents(model), session.live_agents(model), now_ns)) return;
-  session.CloseBatch(model);
-  HandOver(model, now_ns);
-}
-
-void Ingest::State::HandOver(std::uint32_t model, std::int64_t now_ns) {
-  // guard: IngestThreads.ABatchIsNeverAheadOfTheCountOfItsSteps: the counts of steps are stored
-  //   before the batch is handed over
-  CountSteps(model);  // before the batch, which is reported with them
-  session.CopyPositions(model, assemblies[model]->next_positions());
-  assemblies[model]->HandOver(session.any_lockstep(), now_ns);
+  requests.Converse(std::move(message.peer), std::move(good), now_ns);
 }
 
 void Ingest::State::Answer(std::int64_t now_ns) {
-  urgent = false;
-  owed_since_ns = 0;
+  pace.Answered();
   std::vector<wire::ServerSession::Reply> replies = session.PopReplies();
-  for (const auto& reply : replies) chronicle.NoteReply(reply, now_ns);
-  const Outbox::Unreached unreached = outbox.Send(std::move(replies));
+  for (const auto& reply : replies) event_log.NoteReply(reply, now_ns);
+  const ReplyQueue::Unreached unreached = reply_queue.Send(std::move(replies));
   for (const std::string& peer : unreached.gone) session.OnUnreachable(peer, now_ns);
   for (const std::string& peer : unreached.stuck) session.OnStuck(peer, now_ns);
 }
 
-bool Ingest::State::AnswerDue(std::int64_t now_ns) const {
-  return urgent || outbox.pending() > 0 || (owed_since_ns != 0 && now_ns - owed_since_ns >= kOweNs);
-}
-
-/// How many messages there were.
+/// Receives one round's messages and returns how many there were.
 int Ingest::State::Receive(std::int64_t now_ns) {
   const std::uint64_t bytes_before = bytes;
   int count = 0;
@@ -222,38 +101,31 @@ int Ingest::State::Receive(std::int64_t now_ns) {
 }
 
 int Ingest::State::Round(std::int64_t now_ns) {
-  TakeReturned(now_ns);
-  TakeSettings();
-  TakeMade(now_ns);
+  CollectReturned(now_ns);
+  ApplySettings();
+  if (requests.AddMade(now_ns)) pace.Hurry();
   const int count = Receive(now_ns);
-  if (count > 0) rests_at_ns = now_ns + kRestNs;
+  if (count > 0) pace.StayAwake(now_ns);
   const bool lockstep = session.any_lockstep();
-  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
-    if (count > 0) CountSteps(model);
-    if (!lockstep && assemblies[model]->model().current_only) {
-      CloseAtQuorum(model, now_ns);
-      continue;
-    }
-    if (lockstep || !assemblies[model]->old(session.live_agents(model), now_ns)) continue;
-    HandOver(model, now_ns);
-    SettleWaiting(model, now_ns);
+  for (std::uint32_t model = 0; model < models.size(); ++model) {
+    if (count > 0) intake.CountSteps(model);
+    if (!lockstep) intake.CloseDue(model, now_ns);
   }
-  if (now_ns >= next_tick_ns) {
+  if (pace.Tick(now_ns)) {
     session.OnTick(now_ns);
-    if (session.any_here() || outbox.pending() > 0) rests_at_ns = now_ns + kRestNs;
-    next_tick_ns = now_ns + kTickNs;
-    urgent = true;
+    if (session.any_here() || reply_queue.pending() > 0) pace.StayAwake(now_ns);
+    pace.Hurry();
   }
-  if (AnswerDue(now_ns)) Answer(now_ns);
-  if (chronicle.due(now_ns)) Chronicled(now_ns);
+  if (pace.AnswerDue(now_ns) || reply_queue.pending() > 0) Answer(now_ns);
+  if (event_log.due(now_ns)) LogActors(now_ns);
   return count;
 }
 
-void Ingest::State::Chronicled(std::int64_t now_ns) {
-  chronicle.NoteActors(session.Actors(now_ns), now_ns);
-  for (std::uint32_t model = 0; model < assemblies.size(); ++model) {
-    const Assembly& assembly = *assemblies[model];
-    chronicle.NoteWaiting(assembly.name(), assembly.Waiting(session.live_agents(model), now_ns),
+void Ingest::State::LogActors(std::int64_t now_ns) {
+  event_log.NoteActors(session.Actors(now_ns), now_ns);
+  for (std::uint32_t model = 0; model < models.size(); ++model) {
+    const Assembly& assembly = models[model];
+    event_log.NoteWaiting(assembly.name(), assembly.Waiting(session.live_agents(model), now_ns),
                           now_ns);
   }
 }
@@ -292,8 +164,7 @@ void Ingest::PollOnce(int timeout_ms) {
     const std::lock_guard lock(state_->mutex);
     const std::int64_t now_ns = MonotonicNs();
     received = state_->Round(now_ns);
-    if (now_ns < state_->rests_at_ns) timeout_ms = std::min(timeout_ms, kTickMs);
-    if (state_->owed_since_ns != 0) timeout_ms = std::min(timeout_ms, 1);
+    timeout_ms = state_->pace.WaitMs(timeout_ms, now_ns);
   }
   if (received > 0) {
     // ZeroMQ's thread, where it shares this core, brings more meanwhile: a sleep and a wake for
@@ -310,6 +181,58 @@ void Ingest::PollOnce(int timeout_ms) {
 
 // guard: IngestThreads.AWakeBeforeTheWaitIsNotLost: a wake is kept until the next wait (eventfd)
 void Ingest::Wake() { state_->wake.Set(); }
+
+void Ingest::MakeModels(int timeout_ms) {
+  if (state_->requests.MakeModels(timeout_ms)) Wake();
+}
+
+void Ingest::StopMaking() { state_->requests.StopMaking(); }
+
+Status Ingest::AddModel(const std::string& name, const OfferedModel& offered,
+                        const StateReader& reader) {
+  const std::lock_guard lock(state_->mutex);
+  const Result<std::uint32_t> number = state_->models.Add(name, offered);
+  if (!number.ok()) return number.status();
+  MURMURATE_RETURN_IF_ERROR(state_->session.Load(*number, reader));
+  state_->session.CopyPositions(*number, &state_->models[*number].first_positions);
+  state_->intake.CountSteps(*number);
+  return {};
+}
+
+void Ingest::Save(const std::string& model, std::uint64_t batches,
+                  const StateWriter& writer) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto number = state_->models.Find(model);
+  if (!number) return;  // it learns from files
+  state_->session.Save(*number, state_->models[*number].PositionsOf(batches), writer);
+}
+
+void Ingest::Commit(const std::string& model, const StateReader& reader) {
+  const auto positions = wire::ServerSession::ReadPositions(reader);
+  if (!positions.ok()) return;  // weights only
+  {
+    const std::lock_guard lock(state_->mutex);
+    const auto number = state_->models.Find(model);
+    if (!number) return;
+    state_->session.Commit(*number, *positions);
+    state_->pace.Hurry();
+  }
+  Wake();
+}
+
+void Ingest::StopGranting() {
+  const std::lock_guard lock(state_->mutex);
+  state_->session.StopGranting();
+}
+
+bool Ingest::AtBorder() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->session.any_lockstep()) return true;
+  for (std::uint32_t model = 0; model < state_->models.size(); ++model) {
+    if (!state_->session.AtBorder(model)) return false;
+  }
+  return true;
+}
 
 void Ingest::SayGoaway(const wire::Goaway& goaway) {
   {
@@ -329,7 +252,7 @@ void Ingest::SetSettings(wire::Settings settings) {
 
 std::vector<std::string> Ingest::addresses() const { return state_->addresses; }
 
-Ingest::Report Ingest::TakeReport() const {
+Ingest::Report Ingest::CollectReport() const {
   const std::int64_t now_ns = MonotonicNs();
   const std::lock_guard lock(state_->mutex);
   Report report;
@@ -340,9 +263,8 @@ Ingest::Report Ingest::TakeReport() const {
   report.lost_trajectories = state_->session.lost_trajectories();
   report.messages = state_->messages;
   report.bytes = state_->bytes;
-  for (std::uint32_t model = 0; model < state_->assemblies.size(); ++model) {
-    std::string waiting =
-        state_->assemblies[model]->Waiting(state_->session.live_agents(model), now_ns);
+  for (std::uint32_t model = 0; model < state_->models.size(); ++model) {
+    std::string waiting = state_->models[model].Waiting(state_->session.live_agents(model), now_ns);
     if (!waiting.empty()) report.waiting.push_back(std::move(waiting));
   }
   for (const auto& actor : report.actors) {

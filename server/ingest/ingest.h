@@ -1,7 +1,7 @@
 // Ingest: the thread that owns ROUTER `main`: session, receive, verify, copy to its column.
 //
 //   socket --decode--> ServerSession --accept--> the assembling TrainingBatch of its model
-//   full batch --> `ready` queue --> mmr-learn;  `empty` queue --> back;  Taken() --> credit again
+//   full batch --> `ready` queue --> mmr-learn;  `empty` queue --> back;  trained on --> credit
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace murmurate {
 
-/// What the daemon makes when an actor first names a model.
+/// The daemon returns an OfferedModel when an actor first names a model.
 struct OfferedModel : AssemblySettings {
   std::shared_ptr<ExperienceChannel> channel;
   std::string segment;      ///< shared memory, "" when off
@@ -50,7 +50,7 @@ struct IngestOptions {
   /// MakeModels is called on a thread of its own, so that other sessions go on meanwhile; false:
   /// PollOnce makes them.
   bool models_apart = false;
-  /// What an accepted block tells beside its steps: numbers the game reported (`evaluated`: in
+  /// Receives the rest of an accepted block: numbers the game reported (`evaluated`: in
   /// Mode(kEvaluate)), and its episodes when some were played in that mode. Called on the polling
   /// thread, returns at once.
   std::function<void(const std::string& model, std::span<const wire::ReportedNumber>,
@@ -78,13 +78,13 @@ class Ingest {
   /// A model that is there before its first actor, going on from what Save wrote. Before the first
   /// PollOnce.
   Status AddModel(const std::string& name, const OfferedModel& offered, const StateReader& reader);
-  /// What a checkpoint of a model needs of the actors, when `batches` of those handed over (in this
-  /// process) have been trained on, the last one just now. Any thread; waits for the round that
-  /// runs.
+  /// Saves what a checkpoint of a model needs of the actors when `batches` of those handed over (in
+  /// this process) have been trained on, the last one just now. Any thread; waits for the round
+  /// that runs.
   void Save(const std::string& model, std::uint64_t batches, const StateWriter& writer) const;
   /// A checkpoint with what Save wrote is on disk: senders are told. Any thread.
   void Commit(const std::string& model, const StateReader& reader);
-  /// Any thread: in lock-step nothing begins any more, so that the run ends between two versions.
+  /// Lets nothing more begin in lock-step, so that the run ends between two versions. Any thread.
   void StopGranting();
   /// True when nothing is out: in lock-step all of a batch has been trained on; else true at once.
   bool AtBorder() const;
@@ -92,8 +92,8 @@ class Ingest {
   /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.
   void SayGoaway(const wire::Goaway& goaway);
 
-  /// To every client, now and when it comes; any thread, whatever it has locked. Goes out before
-  /// the credit for versions published after this call.
+  /// Sends them to every client, now and when it comes; any thread, whatever it has locked. They go
+  /// out before the credit for versions published after this call.
   void SetSettings(wire::Settings settings);
 
   std::vector<std::string> addresses() const;  ///< as really bound
@@ -103,11 +103,11 @@ class Ingest {
     std::vector<wire::ServerSession::RefusedActor> refused_actors;
     std::array<std::uint64_t, wire::kRefusalCount> refusals{};
     std::uint64_t duplicates = 0, messages = 0, bytes = 0;
-    std::uint64_t lost_trajectories = 0;  ///< with an earlier life of this learner
+    std::uint64_t lost_trajectories = 0;  ///< when the learner died before
     /// "model default waits for experience: 3 of 8 trajectories; actor a-2 silent for 4.1 s"
     std::vector<std::string> waiting;
   };
-  Report TakeReport() const;
+  Report CollectReport() const;
 
  private:
   struct State;

@@ -11,7 +11,7 @@ void ModelMaker::Ask(std::string name, std::string text, Spaces spaces) {
   (void)asked_.TryPush({std::move(name), std::move(text), std::move(spaces)});  // false: stopped
 }
 
-std::optional<ModelMaker::Made> ModelMaker::Take() {
+std::optional<ModelMaker::Made> ModelMaker::PopMade() {
   if (pending_.empty()) return std::nullopt;  // spares each round of ingest a system call
   std::optional<Made> made = made_.TryPop();
   if (made) pending_.erase(made->name);

@@ -1,9 +1,9 @@
 // ModelMaker: makes the models that HELLOs ask for on a thread other than the one that receives,
 // which must not wait for seconds.
 //
-//   Ask --asked--> PollOnce: offer() --made--> Take
+//   Ask --asked--> PollOnce: offer() --made--> PopMade
 //
-// Ask, Take and pending belong to one thread (ingest's), PollOnce to one that may be another.
+// Ask, PopMade and pending belong to one thread (ingest's), PollOnce to one that may be another.
 #pragma once
 
 #include <chrono>
@@ -32,11 +32,11 @@ class ModelMaker {
   bool pending(const std::string& name) const { return pending_.contains(name); }
   std::size_t pending_count() const { return pending_.size(); }
   /// The next model that was made or refused, which is then no longer pending; none: there is none.
-  std::optional<Made> Take();
+  std::optional<Made> PopMade();
 
   /// Makes the one asked for first, waiting up to `timeout` for one; false when there was none.
   bool PollOnce(std::chrono::milliseconds timeout);
-  /// From now on PollOnce neither waits nor begins to make a model. Any thread.
+  /// Makes PollOnce neither wait nor begin a model from now on. Any thread.
   void Stop();
 
  private:

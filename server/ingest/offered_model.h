@@ -1,4 +1,4 @@
-// What the session is told of a model that the daemon offers.
+// ForSession: what the session is told of a model that the daemon offers.
 #pragma once
 
 #include <string>

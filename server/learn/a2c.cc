@@ -3,28 +3,6 @@
 #include "server/learn/on_policy.h"
 
 namespace murmurate {
-namespace {
-
-std::vector<KeyRefusal> Refusals() {
-  std::vector<KeyRefusal> refusals{
-      {.key = "staleness",
-       .refused = [](const KeyValue& value) { return std::get<std::string>(value) == "vtrace"; },
-       .written = false,
-       .expected = "\"block\" or \"drop\"",
-       .because = "{} has no importance weights",
-       .instead = &AlgorithmKind::weighs_gradient},
-      {.key = "epochs",
-       .refused = [](const KeyValue& value) { return std::get<std::int64_t>(value) > 1; },
-       .written = false,
-       .expected = "1",
-       .because = "{}'s gradient is right for one pass only",
-       .instead = &AlgorithmKind::many_updates}};
-  for (KeyRefusal& refusal : RefusalsWithoutRatio()) refusals.push_back(std::move(refusal));
-  return refusals;
-}
-
-}  // namespace
-
 const AlgorithmKind& A2c() {
   static const AlgorithmKind kKind{
       .name = "a2c",
@@ -37,7 +15,7 @@ const AlgorithmKind& A2c() {
                    {"algorithm", "max_staleness", std::int64_t{0}},
                    {"algorithm", "staleness", std::string("block")},
                    {"optimizer", "learning_rate", 1e-3}},
-      .refusals = Refusals(),
+      .refusals = RefusalsOfOnePass(),
       .metrics = OnPolicyMetrics(),
       .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
         return MakeOnPolicy(spec, settings, {.loss = PolicyGradientLoss});

@@ -18,14 +18,18 @@ class Advantages {
   /// `weighs_advantage`: by min(rho_pg_bar, pi/mu). Nothing is allocated later.
   Advantages(const AlgorithmSettings& settings, bool weighs_advantage);
 
-  /// Rows that the network saw, with its values and log pi(a|x).
+  /// Records rows that the network saw, with its values and log pi(a|x).
   void Record(const TrainingBatch& batch, std::span<const SeenRow> seen,
               std::span<const float> values, std::span<const float> log_prob);
-  /// When all rows of the plan are recorded, and what followed trajectories and truncations.
+  /// Computes all once the plan's rows and what followed trajectories and truncations are recorded.
   void Compute(const TrainingBatch& batch, const BatchPlan& plan);
 
   // By row of the batch.
+  /// What V(x_t) is to become: with lambda = 1 and pi = mu the discounted sum of the rewards up to
+  /// the trajectory's end, and V of what follows where the episode goes on.
   std::span<const float> target() const { return target_; }
+  /// How much better the step was than V(x_t), estimated with lambda (1: the target less V(x_t));
+  /// weighed and normalized as rule and settings say.
   std::span<const float> advantage() const { return advantage_; }
   std::span<const float> start_log_prob() const { return start_log_prob_; }
 

@@ -30,16 +30,17 @@
 
 namespace murmurate {
 
-/// What a batch gave, as an algorithm counts it: the meaning of each number is its own (its
-/// AlgorithmMetrics). The same on every device, so a device hands back one small block.
+/// AlgorithmSums are the results of a batch, as an algorithm counts them: it declares the meaning
+/// of each number (AlgorithmMetric). They have the same size on every device, so a device
+/// hands back one small block.
 using AlgorithmSums = std::array<double, 32>;
 
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  /// What must be known of the batch before its first update: reads the rows of the plan. Batch and
-  /// plan must stay unchanged until the last Gradient.
+  /// Computes the values that are needed before the batch's first update, over the rows of the
+  /// plan. Batch and plan must stay unchanged until the last Gradient.
   virtual void Prepare(std::span<const float> parameters, const TrainingBatch& batch,
                        const BatchPlan& plan) = 0;
 
@@ -48,18 +49,18 @@ class Algorithm {
   virtual bool Gradient(std::size_t update, std::span<const float> parameters,
                         std::span<float> gradient) = 0;
 
-  /// Instead of Gradient, of a plan that is only scored.
+  /// Scores an update, instead of Gradient, of a plan that is only scored.
   virtual void Score(std::size_t update, std::span<const float> parameters) = 0;
 
-  /// Since Prepare.
+  /// The sums since Prepare.
   virtual const AlgorithmSums& sums() const = 0;
-  /// Beside plan.rows, what the last updates found of each (the size of its error, say), for
+  /// The result that the last updates found for each of plan.rows (the size of its error, say), for
   /// what chooses the next batch; empty: nothing. Valid until the next Prepare.
   virtual std::span<const float> row_answers() const { return {}; }
 
   virtual const ParameterLayout& layout() const = 0;
 
-  /// Between batches: what it carries from one to the next, beside parameters and plans.
+  /// Saves, between batches, what it carries from one to the next, beside parameters and plans.
   virtual void Save(const StateWriter&) const {}
   virtual Status Load(const StateReader&) { return {}; }
 };
@@ -67,7 +68,7 @@ class Algorithm {
 /// A value of a key: as a config writes it; nothing: not set.
 using KeyValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// What a key that is not set means under an algorithm, where that is not what it means in general.
+/// A KeyDefault is an algorithm's own default of a key, where it differs from the general one.
 struct KeyDefault {
   std::string section, key;
   KeyValue value;  ///< nothing, of `minibatch`: the whole batch
@@ -88,15 +89,17 @@ struct KeyRefusal {
   bool AlgorithmKind::*instead = nullptr;
 };
 
-/// A number of the report: a sum, or one sum over another, left out where that is not above 0.
+/// A number of the report: a sum, or one sum over another, left out where that is not above 0. It
+/// is a member of the report, or a Metric that the algorithm declares beside its own code.
 struct AlgorithmMetric {
-  double LearnReport::*number;
+  std::variant<double LearnReport::*, const Metric*> number;
   std::size_t sum;
   std::size_t over = kAsItIs;
   static constexpr std::size_t kAsItIs = ~std::size_t{0};
 };
 
-/// What there is to know of an algorithm before a model of it is made. One of each, for ever.
+/// An AlgorithmKind describes an algorithm before a model of it is made. One of each, never
+/// destroyed.
 struct AlgorithmKind {
   std::string name;  ///< the config's word for it
 
@@ -116,15 +119,15 @@ struct AlgorithmKind {
   std::vector<KeyRefusal> refusals = {};
   std::vector<AlgorithmMetric> metrics = {};
 
-  /// How agents choose at that time: travels with each version.
+  /// The way that agents choose at that time, which travels with each version.
   ActSettings (*act)(const AlgorithmSettings& settings, std::uint64_t learned_steps) =
       [](const AlgorithmSettings&, std::uint64_t) { return ActSettings{}; };
   std::unique_ptr<Algorithm> (*make)(const ModelSpec& spec,
                                      const AlgorithmSettings& settings) = nullptr;
   /// The experience that it needs: what becomes of batches as they are assembled.
   std::unique_ptr<ExperienceStore> (*make_store)(const AlgorithmSettings& settings,
-                                                 const TrajectoryLayout& layout) =
-      [](const AlgorithmSettings&, const TrajectoryLayout&) -> std::unique_ptr<ExperienceStore> {
+                                                 const StoreSetup& setup) =
+      [](const AlgorithmSettings&, const StoreSetup&) -> std::unique_ptr<ExperienceStore> {
     return std::make_unique<OnPolicyStore>();
   };
 };

@@ -26,11 +26,11 @@ struct AlgorithmKind;
 /// The one that a config which names none gets (algorithms.h has all).
 const AlgorithmKind& DefaultAlgorithm();
 
-/// What is done about late experience. Over `max_staleness` it is dropped in any case.
+/// StalenessPolicy says what is done about late experience; over `max_staleness` it is dropped.
 enum class StalenessPolicy : std::uint8_t {
   kVtrace,  ///< returns corrected by pi/mu (V-trace)
   kDrop,    ///< returns as if it were fresh (plain lambda returns)
-  /// As kDrop, and none is wanted: actors are to wait for the version that they play under.
+  /// Returns as kDrop, and none is wanted: actors wait for the version that they play under.
   kBlock,
 };
 
@@ -63,11 +63,12 @@ struct AlgorithmSettings {
   /// Stop the epochs when the policy is further than 1.5 x this from the one that the update
   /// began with (approx_kl); 0: never.
   double target_kl = 0.0;
-  /// That compute a minibatch's gradient together (actor_critic.h); another number, other rounding.
+  /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
+  /// the rounding.
   int threads = 1;
 };
 
-/// What [optimizer] says, with all its numbers.
+/// The settings of [optimizer], with all its numbers.
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings);
 
 }  // namespace murmurate

@@ -34,7 +34,12 @@ const AlgorithmKind& FirstAlgorithm(bool AlgorithmKind::*property) {
 void ReportMetrics(const AlgorithmKind& kind, const AlgorithmSums& sums, LearnReport* report) {
   for (const AlgorithmMetric& metric : kind.metrics) {
     const double over = metric.over == AlgorithmMetric::kAsItIs ? 1.0 : sums[metric.over];
-    if (over > 0.0) report->*metric.number = sums[metric.sum] / over;
+    if (over <= 0.0) continue;
+    const double value = sums[metric.sum] / over;
+    if (const auto* const* own = std::get_if<const Metric*>(&metric.number))
+      report->metrics.Set(**own, value);
+    else
+      report->*std::get<double LearnReport::*>(metric.number) = value;
   }
 }
 

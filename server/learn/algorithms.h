@@ -22,7 +22,7 @@ const AlgorithmKind& FirstAlgorithm(bool AlgorithmKind::*property);
 /// Into `report`, what the algorithm's metrics make of its sums.
 void ReportMetrics(const AlgorithmKind& kind, const AlgorithmSums& sums, LearnReport* report);
 
-/// In the order of the list.
+/// The algorithms' names in the order of the list.
 std::vector<std::string> AlgorithmNames();
 
 }  // namespace murmurate

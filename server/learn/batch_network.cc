@@ -8,7 +8,7 @@
 namespace murmurate {
 namespace {
 
-/// Of a lane: a trajectory and what followed each of its truncations and its end.
+/// The rows of a lane at most: a trajectory and what followed each truncation and its end.
 int LongestLane(const ModelSpec& spec, const AlgorithmSettings& settings) {
   const TrajectoryLayout layout(spec, settings.trajectory_length);
   return layout.length + layout.max_finals + 1;

@@ -33,10 +33,10 @@ class BatchNetwork {
   void ForwardAll(std::span<const float> parameters, Visit visit);
   /// Leaves the rows of an update gathered, and seen by the network.
   void Forward(const PlannedUpdate& update, std::span<const float> parameters);
-  /// Of the last Forward, from d_outputs, d_values and d_deviations.
+  /// The gradient of the last Forward, from d_outputs, d_values and d_deviations.
   void Backward(std::span<const float> parameters, std::span<float> gradient);
 
-  // What was seen last, and what the network made of it.
+  // The rows seen last, and the network's outputs for them.
   std::span<const SeenRow> seen() const { return seen_; }
   const Minibatch& minibatch() const { return minibatch_; }
   int rows() const { return minibatch_.rows(); }

@@ -24,18 +24,18 @@ class BatchPlanner {
  public:
   BatchPlanner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed);
 
-  /// Of the rows with weight > 0. `learned_steps`: where the schedules of `rates` are. A batch that
-  /// is held out is scored, and what comes after it is shuffled as if there had been none. The plan
-  /// is valid until the next; nothing is allocated after construction.
+  /// Plans the rows with weight > 0. `learned_steps`: where the schedules of `rates` are. A batch
+  /// that is held out is scored, and what comes after it is shuffled as if there had been none. The
+  /// plan is valid until the next; nothing is allocated after construction.
   const BatchPlan& Plan(const TrainingBatch& batch, const Rates& rates,
                         std::uint64_t learned_steps);
   const BatchPlan& plan() const { return plan_; }
 
-  /// After the batch: so many of its updates were begun. The next one is shuffled as if the passes
-  /// that were not begun had never been drawn.
+  /// Notes after the batch how many of its updates were begun. The next one is shuffled as if the
+  /// passes that were not begun had never been drawn.
   void Began(std::size_t updates);
 
-  /// Between batches: what decides how the next ones are shuffled.
+  /// Saves, between batches, what decides how the next ones are shuffled.
   void Save(const StateWriter& writer) const { writer.Words("random", random_.Saved()); }
   Status Load(const StateReader& reader);
 

@@ -22,16 +22,16 @@
 
 namespace murmurate {
 
-/// What came of one batch.
+/// BatchSums are the results of one batch.
 struct BatchSums {
   AlgorithmSums algorithm = {};
-  std::size_t begun = 0;      ///< updates of the plan that were looked at
+  std::size_t begun = 0;      ///< updates of the plan that were begun
   std::uint64_t updates = 0;  ///< that stepped parameters
   std::uint64_t skipped = 0;  ///< left out: the gradient was not finite
   double norms = 0;           ///< of the gradients that stepped, before they were clipped, summed
   std::uint64_t version = 0;  ///< of the parameters it left
   ExchangeReport exchange = {};
-  /// Beside the plan's rows, what was found of each (Algorithm::row_answers); valid until the next
+  /// The results found for each of the plan's rows (Algorithm::row_answers); valid until the next
   /// Begin.
   std::span<const float> row_answers = {};
 };
@@ -40,7 +40,7 @@ class BatchTrainer {
  public:
   virtual ~BatchTrainer() = default;
 
-  /// Before a batch: makes its parameters those that others who learn the model have left, too,
+  /// Makes its parameters, before a batch, those that others who learn the model have left, too,
   /// which may take long. Gives their version, for a learner whose own last one is `version`;
   /// nothing: it was interrupted, and the batch is to be left out. `scores`: the batch changes
   /// nothing, as plan.scores says.
@@ -54,22 +54,22 @@ class BatchTrainer {
   virtual void Begin(const TrainingBatch& batch, const BatchPlan& plan) = 0;
   /// Never waits. True: Finish waits for no other processor.
   virtual bool Done() = 0;
-  /// When all updates of the plan are done, or the batch was left (plan.most_kl).
+  /// Returns when all updates of the plan are done, or the batch was left (plan.most_kl).
   virtual BatchSums Finish() = 0;
 
   /// The whole block on the host: valid until the next call that is not const.
   virtual std::span<const float> parameters() const = 0;
   virtual void SetParameters(std::span<const float> parameters) = 0;
 
-  /// Between batches: optimizer and algorithm, in sections of their own; not the parameters.
+  /// Saves optimizer and algorithm between batches, in sections of their own; not the parameters.
   virtual void Save(SavedState* state) const = 0;
   virtual Status Load(const SavedState& state) = 0;
 
-  /// Before the first batch: another that steps the same parameters for a learner on a thread of
-  /// its own; null where there can be none.
+  /// Makes, before the first batch, another that steps the same parameters for a learner on a
+  /// thread of its own; null where there can be none.
   virtual std::unique_ptr<BatchTrainer> SharedReplica() { return nullptr; }
 
-  /// Any thread: an Open or Finish that waits for other learners returns soon, now and from now on.
+  /// Makes an Open or Finish that waits for others return soon, now and from now on; any thread.
   virtual void Interrupt() {}
 };
 

@@ -17,16 +17,16 @@ double First(const GameSetting& setting) {
 
 bool Counts(const Curriculum& curriculum, const EpisodeRecord& episode) {
   return episode.mode == 0 &&
-         (curriculum.number != Curriculum::Number::kSuccessRate || episode.success != 0);
+         (curriculum.number != Curriculum::Number::kSuccess || episode.success != 0);
 }
 
 double NumberOf(const Curriculum& curriculum, const EpisodeRecord& episode) {
   switch (curriculum.number) {
-    case Curriculum::Number::kSuccessRate:
+    case Curriculum::Number::kSuccess:
       return episode.success == 2 ? 1.0 : 0.0;
-    case Curriculum::Number::kMeanReturn:
+    case Curriculum::Number::kReturn:
       return episode.raw_return;
-    case Curriculum::Number::kMeanLength:
+    case Curriculum::Number::kLength:
       return episode.length;
   }
   return 0.0;

@@ -25,12 +25,12 @@
 
 namespace murmurate {
 
-/// From `from`, `step` towards `to` each time the number, over the last `episodes` training
-/// episodes played under the present value, meets the bound. Never back.
+/// Curriculum moves a value from `from` by `step` towards `to` each time the number, over the last
+/// `episodes` training episodes played under the present value, meets the bound. Never back.
 struct Curriculum {
-  enum class Number : std::uint8_t { kSuccessRate, kMeanReturn, kMeanLength };
+  enum class Number : std::uint8_t { kSuccess, kReturn, kLength };
   double from = 0, to = 0, step = 1;  ///< step > 0
-  Number number = Number::kSuccessRate;
+  Number number = Number::kSuccess;
   bool at_least = true;  ///< else: at most
   double bound = 0;
   int episodes = 100;
@@ -51,11 +51,11 @@ class GameSettings {
   Values values() const;
   std::uint32_t revision() const { return revision_; }  ///< 0: there are no settings
 
-  /// After a batch: what it finished, and the steps learned from by then. True when a value
-  /// changed.
+  /// Moves the values after a batch, by the episodes it finished and the steps learned from by
+  /// then. True when a value changed.
   bool Advance(std::span<const EpisodeRecord> episodes, std::uint64_t learned_steps);
-  /// By hand. A number or a schedule then stays there; a curriculum goes on from there. False when
-  /// there is none of that name or, of a curriculum, the value is not between its ends.
+  /// Sets a value by hand. A number or a schedule then stays; a curriculum goes on from it. False
+  /// when there is none of that name or, of a curriculum, the value is not between its ends.
   bool Set(const std::string& name, double value);
   const GameSetting* Find(const std::string& name) const;
   double ValueOf(const std::string& name) const;  ///< of a name that Find knows
@@ -64,7 +64,7 @@ class GameSettings {
   std::span<const double> PlayedUnder(const EpisodeRecord& episode) const;
 
   void Save(const StateWriter& writer) const;
-  /// Of the same names; what was running goes on where it was.
+  /// Loads settings of the same names; what was running goes on where it was.
   Status Load(const StateReader& reader);
 
  private:

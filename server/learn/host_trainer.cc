@@ -46,7 +46,7 @@ BatchSums HostTrainer::Finish() {
     Train(&sums);
     UpdateStatistics();
     store_->EndBatch(parameters_);
-    sums.exchange = store_->TakeReport();
+    sums.exchange = store_->CollectReport();
     sums.version = version_ = store_->VersionMade(version_);
   }
   sums.algorithm = algorithm_->sums();

@@ -8,7 +8,7 @@
 namespace murmurate {
 namespace {
 
-/// Where the sums over what was learned from, and over what was scored, begin; and their parts.
+/// The places where the sums over what was learned from and what was scored begin; and their parts.
 constexpr std::size_t kLearned = 0, kScored = 8;
 enum Part : std::size_t { kWeight, kLoss, kChoices, kRight, kNumbers, kDistance };
 
@@ -32,7 +32,7 @@ class Labels : public Algorithm {
         loss_.Evaluate(network_.Actions(parameters), network_.minibatch().weights(),
                        network_.d_outputs(), network_.d_deviations());
     Add(kLearned, sums);
-    // What actors send is scored before it is learned from.
+    // Actors' samples are scored before they are learned from.
     const bool first = update < plan_->updates_a_pass;
     if (first && batch_->samples == TrainingBatch::Samples::kNew) Add(kScored, sums);
     network_.Backward(parameters, gradient);  // by values: 0

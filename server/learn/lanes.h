@@ -37,7 +37,7 @@ void ForSuccessors(const TrainingBatch& batch, int slot, Add add) {
 
 class Lanes {
  public:
-  /// At most `lanes` trajectories of `longest` rows at once, successors among them.
+  /// Holds at most `lanes` trajectories of `longest` rows at once, successors among them.
   Lanes(int lanes, int longest, int state_floats);
 
   /// Writes steps [from, to) of trajectories to `rows`, time-major, each with its weight (none: 1),
@@ -45,9 +45,9 @@ class Lanes {
   void Lay(const TrainingBatch& batch, std::span<const int> slots, std::span<const float> weights,
            int from, int to, bool successors, std::vector<SeenRow>* rows);
 
-  /// How the rows laid last follow each other.
+  /// The sequences that the rows laid last make.
   const Sequences& sequences() const { return sequences_; }
-  /// The same; the state after the last step goes to where BeginWithStateAfter finds it.
+  /// The same; the state after their last step goes to where BeginWithStateAfter finds it.
   const Sequences& SequencesKeepingState();
   void BeginWithStateAfter() { sequences_.state0 = state_after_.data(); }
 

@@ -1,11 +1,15 @@
 #include "server/learn/learn_loop.h"
 
+#include <string>
 #include <utility>
 
 namespace murmurate {
 namespace {
 
-constexpr char kStoreSection[] = "experience";
+/// "experience", "experience.2", ...
+std::string SectionOf(int loop) {
+  return loop == 0 ? "experience" : "experience." + std::to_string(loop + 1);
+}
 
 }  // namespace
 
@@ -16,7 +20,8 @@ LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr
       learner_(std::move(learner)),
       callbacks_(std::move(callbacks)),
       turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
-      store_(store ? std::move(store) : learner_->MakeStore(channel_->layout)),
+      store_(store ? std::move(store)
+                   : learner_->MakeStore(channel_->layout, channel_->batch_memory)),
       now_ns_(std::move(now_ns)) {}
 
 /// The number first: no actor may play under a version that ingest does not know.
@@ -30,13 +35,12 @@ void LearnLoop::Publish() {
   if (callbacks_.on_snapshot) callbacks_.on_snapshot(learner_->MakeSnapshot());
 }
 
-void LearnLoop::Save(SavedState* state) const {
-  learner_->Save(state);
-  store_->Save(StateWriter(state, kStoreSection));
+void LearnLoop::SaveStore(int loop, SavedState* state) const {
+  store_->Save(StateWriter(state, SectionOf(loop)));
 }
 
-Status LearnLoop::LoadStore(const SavedState& state) {
-  return store_->Load(StateReader(state, kStoreSection));
+Status LearnLoop::LoadStore(int loop, const SavedState& state) {
+  return store_->Load(StateReader(state, SectionOf(loop)));
 }
 
 void LearnLoop::PostRates(const Rates& rates) {
@@ -54,31 +58,45 @@ void LearnLoop::ApplyPostedRates() {
 bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   ApplyPostedRates();
   StepCount steps = channel_->steps();
-  channel_->staleness.Post(batch.trajectories, channel_->version.load());
+  if (!batch.learned) channel_->staleness.Post(batch.trajectories, channel_->version.load());
   const LearnReport report = learner_->Learn(batch, steps.learned);
+  store_->Learned({!report.left_out, report.trained_steps, learner_->row_answers()});
+  const std::uint64_t learned_steps = CountLearned();
   if (report.left_out) return false;
   if (!report.held_out) {
-    if (!channel_->fed)
-      steps.learned =
-          channel_->learned_steps.fetch_add(report.trained_steps) + report.trained_steps;
+    if (!channel_->fed) steps.learned = learned_steps;
     if (callbacks_.on_learned) callbacks_.on_learned(report, steps);
     Publish();
   }
   if (callbacks_.on_report) callbacks_.on_report(report);
-  turns_->Count();
   if (callbacks_.at_border && (!callbacks_.border_due || callbacks_.border_due()))
     turns_->Alone(held_out, [this] { callbacks_.at_border(*learner_, turns_->batches()); });
   return true;
 }
 
+/// Adds what the store has counted since the last time, but its credit. The model's learned steps.
+std::uint64_t LearnLoop::CountLearned() {
+  const StoreCounts now = store_->counts();
+  const std::uint64_t steps = now.steps - counted_.steps;
+  turns_->Count(now.batches - counted_.batches);
+  counted_.batches = now.batches;
+  counted_.steps = now.steps;
+  return channel_->fed ? 0 : channel_->learned_steps.fetch_add(steps) + steps;
+}
+
+/// Runs after the steps, which are read with the credit. True when there is more credit.
+bool LearnLoop::PublishCredit() {
+  const std::uint64_t more = store_->counts().credit - counted_.credit;
+  counted_.credit += more;
+  channel_->credit.fetch_add(more, std::memory_order_release);
+  return more > 0;
+}
+
 /// True when it learned from a batch.
 bool LearnLoop::LearnAll(bool held_out) {
   bool any = false;
-  while (TrainingBatch* batch = store_->Next()) {
-    const bool learned = Learn(*batch, held_out);
-    store_->Learned(learned, learner_->row_answers());
-    any |= learned;
-  }
+  while (TrainingBatch* batch = store_->Next()) any |= Learn(*batch, held_out);
+  CountLearned();
   return any;
 }
 
@@ -92,13 +110,13 @@ bool LearnLoop::PollOnce(std::chrono::milliseconds timeout) {
   channel_->learner_waited_ns.fetch_add(now_ns_() - begin_ns, std::memory_order_relaxed);
   if (!batch) return false;
   const bool held_out = batch->samples == TrainingBatch::Samples::kHeldOut;
-  const std::uint64_t credit = store_->credit();
   store_->Insert(std::move(batch));
+  if (PublishCredit() && callbacks_.wake_ingest) callbacks_.wake_ingest();
   const bool learned = LearnAll(held_out);
-  while (auto released = store_->Release()) (void)channel_->empty.TryPush(std::move(released));
-  channel_->credit.fetch_add(store_->credit() - credit, std::memory_order_release);
+  while (auto empty = store_->Release()) (void)channel_->empty.TryPush(std::move(empty));
+  PublishCredit();
   turns_->Done(held_out);
-  if (learned && callbacks_.wake_ingest) callbacks_.wake_ingest();
+  if (callbacks_.wake_ingest) callbacks_.wake_ingest();
   return learned;
 }
 

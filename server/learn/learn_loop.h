@@ -2,8 +2,8 @@
 // store gives, hand out a Snapshot and a report for each batch.
 //
 // A model of several learning threads has a loop for each, with learners that share their
-// parameters (Learner::SharedReplica), one channel and one LearnTurns. Their callbacks then come from
-// several threads, and a snapshot may come after a newer one.
+// parameters (Learner::SharedReplica), one channel and one LearnTurns. Their callbacks then come
+// from several threads, and a snapshot may come after a newer one.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct LearnCallbacks {
   std::function<void(std::shared_ptr<const Snapshot>)>
       on_snapshot;  ///< the first: the initial weights
   std::function<void(const LearnReport&)> on_report;
-  /// Before the version that was learned is handed out; `steps`: learned with this batch, and taken
+  /// Called before the version learned is handed out; `steps`: learned with this batch, and taken
   /// when it was begun (ingest counts on while it is learned from). May be empty.
   std::function<void(const LearnReport&, StepCount steps)> on_learned;
-  /// After each batch and its report: whether at_border is due. Empty: always.
+  /// Says after each batch and its report whether at_border is due. Empty: always.
   std::function<bool()> border_due;
   /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
   /// many of the channel are trained on. This one has not been counted as done yet.
@@ -38,26 +38,27 @@ struct LearnCallbacks {
 
 class LearnLoop {
  public:
-  /// `turns`: those of the other loops of this channel; null: there are none. `store`: null: what the
-  /// learner's algorithm needs.
+  /// `turns`: those of the other loops of this channel; null: there are none. `store`: null: what
+  /// the learner's algorithm needs.
   LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr<Learner> learner,
             LearnCallbacks callbacks, std::function<std::int64_t()> now_ns = MonotonicNs,
             std::shared_ptr<LearnTurns> turns = nullptr,
             std::unique_ptr<ExperienceStore> store = nullptr);
 
-  /// Waits up to `timeout` for an assembled batch and learns from all that the store then gives; the
-  /// first call hands out the initial weights before it waits. The order per batch: learn, count its
-  /// rows, count the new version, hand out its snapshot, report, at_border; and then: give back what
-  /// the store releases, publish its credit, wake ingest. Schedules are where the rows of earlier
-  /// batches have brought them. True when it trained.
+  /// Waits up to `timeout` for an assembled batch and learns from all that the store then gives;
+  /// the first call hands out the initial weights before it waits. The order per batch: learn,
+  /// tell the store, count its steps, count the new version, hand out its snapshot, report,
+  /// at_border; and then: give back what the store releases, publish its credit, wake ingest.
+  /// Schedules are where the steps of earlier batches have brought them. True when it trained.
   bool PollOnce(std::chrono::milliseconds timeout);
 
-  /// Between batches (also of the loops beside it): what learner and store need to go on.
-  void Save(SavedState* state) const;
-  /// Before the first batch; the learner is loaded by itself.
-  Status LoadStore(const SavedState& state);
+  /// Saves, between batches (also of the loops beside it), what the store needs, in a section of
+  /// this loop, the `loop`-th of its model; the learner is saved by itself.
+  void SaveStore(int loop, SavedState* state) const;
+  /// Loads what SaveStore saved, before the first batch.
+  Status LoadStore(int loop, const SavedState& state);
 
-  /// Any thread: the learner's rates from the next batch on.
+  /// Posts the learner's rates from the next batch on; any thread.
   void PostRates(const Rates& rates);
 
   const Learner& learner() const { return *learner_; }
@@ -67,6 +68,8 @@ class LearnLoop {
   void Publish();
   void ApplyPostedRates();
   bool Learn(TrainingBatch& batch, bool held_out);
+  std::uint64_t CountLearned();
+  bool PublishCredit();
   bool LearnAll(bool held_out);
 
   std::shared_ptr<ExperienceChannel> channel_;
@@ -74,6 +77,7 @@ class LearnLoop {
   LearnCallbacks callbacks_;
   const std::shared_ptr<LearnTurns> turns_;
   const std::unique_ptr<ExperienceStore> store_;
+  StoreCounts counted_;                         ///< of the store, told to channel and turns
   const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
   std::optional<Rates> rates_;  ///< not applied yet

@@ -24,7 +24,7 @@ struct LearnReport {
   std::uint64_t skipped_updates = 0;    ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes;  ///< finished, as the actors counted them
 
-  // Of labels (label_loss.h); NaN where there is nothing to take a mean of.
+  // The results of labels (label_loss.h); NaN where there is nothing to take a mean of.
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double loss = kNone, accuracy = kNone, error = kNone;  ///< over what was learned from
   /// Over `eval_rows` rows that had not been learned from: those of a batch that is held out, or

@@ -30,19 +30,19 @@ class LearnTurns {
   /// alone); null when there is none. Done must follow.
   std::unique_ptr<TrainingBatch> Next(ExperienceChannel& channel,
                                       std::chrono::milliseconds timeout);
-  /// Of the thread that took it. `held_out`: whether that batch is.
+  /// Ends the turn of the thread that has the batch. `held_out`: whether that batch is.
   void Done(bool held_out);
 
-  /// Between Next and Done, when the batch is trained on: `visit` while no other thread is between
-  /// its own.
+  /// Runs `visit` between Next and Done, when the batch is trained on, while no other thread is
+  /// between its own.
   void Alone(bool held_out, const std::function<void()>& visit);
 
   /// No batch is taken any more: those that lie in the channel are thrown away, all at once, so
   /// that what was taken is its beginning. Those under way go on.
   void End(ExperienceChannel& channel);
 
-  /// Another batch of the channel is trained on, or scored.
-  void Count() { batches_.fetch_add(1); }
+  /// So many more batches of the channel are trained on, scored or kept by a store.
+  void Count(std::uint64_t batches) { batches_.fetch_add(batches); }
   std::uint64_t batches() const { return batches_.load(); }
   int wanting() const;  ///< threads that wait to be alone
 

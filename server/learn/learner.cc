@@ -18,8 +18,8 @@ void Drop(TrainingBatch& batch, std::size_t slot, LearnReport* report) {
   report->late_steps += static_cast<std::uint64_t>(batch.trajectories[slot].steps);
 }
 
-/// Gives trajectories more than `max_staleness` versions old at `version`, and those of another life
-/// of the model (newer than it), the weight 0; reports ages and what it dropped.
+/// Gives trajectories more than `max_staleness` versions old at `version`, and those of another
+/// life of the model (newer than it), the weight 0; reports ages and what it dropped.
 void WeighByAge(std::uint64_t version, int max_staleness, TrainingBatch& batch,
                 LearnReport* report) {
   double sum = 0.0;
@@ -45,18 +45,20 @@ void WeighByAge(std::uint64_t version, int max_staleness, TrainingBatch& batch,
 
 struct Learner::State {
   State(const ModelSpec& model_spec, const AlgorithmSettings& algorithm_settings,
-        std::uint64_t seed, std::unique_ptr<BatchTrainer> given_trainer,
+        std::uint64_t model_seed, std::unique_ptr<BatchTrainer> given_trainer,
         std::shared_ptr<RewardScale> given_rewards)
       : spec(model_spec),
+        seed(model_seed),
         layout(spec),
         settings(algorithm_settings),
         rewards(std::move(given_rewards)),
-        planner(spec, settings, DeriveSeed(seed, 1)),
+        planner(spec, settings, DeriveSeed(model_seed, 1)),
         trainer(std::move(given_trainer)) {}
 
   void Report(const TrainingBatch& batch, const BatchSums& sums, LearnReport* report) const;
 
   const ModelSpec spec;
+  const std::uint64_t seed;
   const ParameterLayout layout;
   const AlgorithmSettings settings;
   Rates rates = Rates::Of(settings);
@@ -79,7 +81,7 @@ void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
   report->skipped_updates = sums.skipped;
   if (sums.updates > 0) report->grad_norm = sums.norms / static_cast<double>(sums.updates);
   report->exchange = sums.exchange;
-  report->episodes.assign(batch.episodes.begin(), batch.episodes.end());
+  if (!batch.learned) report->episodes.assign(batch.episodes.begin(), batch.episodes.end());
 }
 
 Learner::Learner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed,
@@ -106,6 +108,7 @@ std::unique_ptr<Learner> Learner::SharedReplica(std::uint64_t seed) const {
   std::unique_ptr<Learner> other(new Learner(std::make_unique<State>(
       state_->spec, state_->settings, seed, std::move(trainer), state_->rewards)));
   other->state_->version = state_->version;
+  other->state_->learned_steps = state_->learned_steps;
   other->state_->rates = state_->rates;
   return other;
 }
@@ -123,8 +126,8 @@ void Learner::Save(SavedState* state) const {
   state_->rewards->Save(StateWriter(state, "rewards"));
 }
 
-Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
-                     const SavedState& state) {
+Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
+                     std::span<const float> parameters, const SavedState& state) {
   if (parameters.size() != state_->layout.total)
     return InvalidData("the saved model has " + std::to_string(parameters.size()) +
                        " parameters, this one " + std::to_string(state_->layout.total));
@@ -133,6 +136,7 @@ Status Learner::Load(std::uint64_t version, std::span<const float> parameters,
   MURMURATE_RETURN_IF_ERROR(state_->rewards->Load(StateReader(state, "rewards")));
   state_->trainer->SetParameters(parameters);
   state_->version = version;
+  state_->learned_steps = learned_steps;
   return {};
 }
 
@@ -149,7 +153,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   if (!held_out) {
     if (state_->settings.kind->own_play)
       WeighByAge(*version, state_->settings.max_staleness, batch, &report);
-    state_->rewards->Apply(batch);
+    if (!batch.learned) state_->rewards->Apply(batch);
   }
   state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps));
   const BatchSums sums = state_->trainer->Finish();
@@ -157,6 +161,7 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   state_->row_answers = sums.row_answers;
   state_->Report(batch, sums, &report);
   state_->version = sums.version;
+  batch.learned |= !held_out;
   return report;
 }
 
@@ -171,8 +176,10 @@ std::shared_ptr<const Snapshot> Learner::MakeSnapshot() const {
 
 void Learner::SetRates(const Rates& rates) { state_->rates = rates; }
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
-std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout) const {
-  return state_->settings.kind->make_store(state_->settings, layout);
+std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout,
+                                                    BatchMemory& memory) const {
+  return state_->settings.kind->make_store(state_->settings,
+                                           {layout, DeriveSeed(state_->seed, 2), memory});
 }
 
 std::span<const float> Learner::row_answers() const { return state_->row_answers; }

@@ -36,36 +36,40 @@ class Learner {
           const Initialization& beginning, std::unique_ptr<BatchTrainer> trainer);
   ~Learner();
 
-  /// Before the first batch: another that learns the same model, from the same parameters, version
-  /// and rates on, on a thread of its own. The trainer must give a replica (HostTrainer: where its
-  /// store does); what is known of rewards (reward_scale.h) is known to both, and saved by either.
-  /// `seed`: of its order of minibatches.
+  /// Makes, before the first batch, another that learns the same model on a thread of its own, from
+  /// the same parameters, version and rates on. The trainer must give a replica (HostTrainer: where
+  /// its store does); what is known of rewards (reward_scale.h) is known to both, and saved by
+  /// either. `seed`: of its order of minibatches.
   std::unique_ptr<Learner> SharedReplica(std::uint64_t seed) const;
 
-  /// Before the first batch: what of a file matches goes over what was drawn.
+  /// Replaces, before the first batch, drawn parameters by those of a file that match.
   void BeginWith(const WeightsMatch& match);
 
-  /// Between batches (also of its replicas): all that MakeSnapshot does not hold (the optimizer,
-  /// the order of minibatches, what is known of rewards), in sections of its own.
+  /// Saves, between batches (also of its replicas), all that MakeSnapshot does not hold (the
+  /// optimizer, the order of minibatches, what is known of rewards), in sections of its own.
   void Save(SavedState* state) const;
   /// Goes on, bit for bit, as the learner of the same spec and settings that made a snapshot of
-  /// these `parameters` and saved `state`. On failure (kInvalidData) this learner is of no use.
-  Status Load(std::uint64_t version, std::span<const float> parameters, const SavedState& state);
+  /// these `parameters` after `learned_steps`, and saved `state`. On failure (kInvalidData) this
+  /// learner is of no use.
+  Status Load(std::uint64_t version, std::uint64_t learned_steps, std::span<const float> parameters,
+              const SavedState& state);
 
-  /// Trains on one batch (whose rewards it scales and which it may mask) and makes the next
-  /// version. `learned_steps`: where the schedules are. A batch that is held out is only scored.
+  /// Trains on one batch (whose rewards it scales the first time, and which it may mask) and makes
+  /// the next version. `learned_steps`: where the schedules are. A batch that is held out is only
+  /// scored.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
 
-  /// What its algorithm needs between assembled batches and Learn.
-  std::unique_ptr<ExperienceStore> MakeStore(const TrajectoryLayout& layout) const;
-  /// Beside the rows of the last batch, what its algorithm found of each (Algorithm::row_answers);
+  /// Makes the store that its algorithm needs between assembled batches and Learn.
+  std::unique_ptr<ExperienceStore> MakeStore(const TrajectoryLayout& layout,
+                                             BatchMemory& memory) const;
+  /// The results that its algorithm found for each row of the last batch (Algorithm::row_answers);
   /// valid until the next Learn.
   std::span<const float> row_answers() const;
 
-  /// From the next batch on.
+  /// Sets the rates from the next batch on.
   void SetRates(const Rates& rates);
   const Rates& rates() const;
-  /// Any thread: a Learn that waits for other learners returns soon, now and from now on.
+  /// Makes a Learn that waits for other learners return soon, now and from now on; any thread.
   void Interrupt();
 
   /// The newest parameters with their act settings; version 1 is the initial one.

@@ -65,7 +65,7 @@ void Minibatch::GatherObservation(const TrainingBatch& batch, std::size_t i, con
     std::memcpy(to, from, stack_.row_bytes());
     return;
   }
-  // What followed a row has that row's history behind it.
+  // A successor has the history of its row behind it.
   const std::span<const std::byte*> rows(history_);
   const std::size_t depth = rows.size() - 1;
   rows[0] = seen.successor;

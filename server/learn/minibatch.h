@@ -33,7 +33,7 @@ class Minibatch {
   int rows() const { return static_cast<int>(row_.size()); }
   const float* observations() const { return observation_.data(); }
   const float* weights() const { return weight_.data(); }
-  /// With the outputs that the network gave for them.
+  /// The actions with the outputs that the network gave for them.
   ActionRows Actions(const float* outputs, const float* log_deviations) const;
 
  private:

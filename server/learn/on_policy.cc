@@ -53,7 +53,7 @@ class OnPolicy : public Algorithm {
   Advantages advantages_;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;
-  // Of the rows that the network saw last.
+  // Numbers of the rows that the network saw last.
   AlignedFloats log_prob_, entropy_, d_log_prob_, d_entropy_;
   AlignedFloats behaviour_, start_, advantage_, target_;
   AlgorithmSums sums_{};
@@ -96,7 +96,7 @@ bool OnPolicy::Gradient(std::size_t update, std::span<const float> parameters,
   return true;
 }
 
-/// Of the minibatch seen: also the gradients by log pi, entropy and values.
+/// The loss of the minibatch seen, and its gradients by log pi, entropy and values.
 PolicyLossSums OnPolicy::Loss() {
   const Minibatch& minibatch = network_.minibatch();
   minibatch.Pick(batch_->log_prob, &behaviour_);
@@ -149,6 +149,24 @@ std::vector<KeyRefusal> RefusalsWithoutRatio() {
            .expected = "no such line",
            .because = "only {other} ends its epochs early",
            .instead = &AlgorithmKind::clips_ratio}};
+}
+
+std::vector<KeyRefusal> RefusalsOfOnePass() {
+  std::vector<KeyRefusal> refusals{
+      {.key = "staleness",
+       .refused = [](const KeyValue& value) { return std::get<std::string>(value) == "vtrace"; },
+       .written = false,
+       .expected = "\"block\" or \"drop\"",
+       .because = "{} has no importance weights",
+       .instead = &AlgorithmKind::weighs_gradient},
+      {.key = "epochs",
+       .refused = [](const KeyValue& value) { return std::get<std::int64_t>(value) > 1; },
+       .written = false,
+       .expected = "1",
+       .because = "{}'s gradient is right for one pass only",
+       .instead = &AlgorithmKind::many_updates}};
+  for (KeyRefusal& refusal : RefusalsWithoutRatio()) refusals.push_back(std::move(refusal));
+  return refusals;
 }
 
 }  // namespace murmurate

@@ -9,7 +9,9 @@
 // and one backward pass.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "server/learn/algorithm.h"
@@ -18,7 +20,7 @@
 namespace murmurate {
 
 struct OnPolicyRule {
-  decltype(&ClippedPolicyLoss) loss = nullptr;
+  std::function<std::remove_pointer_t<decltype(&ClippedPolicyLoss)>> loss;
   bool weighs_advantage = false;  ///< by min(rho_pg_bar, pi/mu)
 };
 
@@ -26,11 +28,13 @@ struct OnPolicyRule {
 std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
                                         const OnPolicyRule& rule);
 
-/// What all of them report, and those that clip, too.
+/// The metrics that all of them report, and those of algorithms that clip, too.
 std::vector<AlgorithmMetric> OnPolicyMetrics();
 std::vector<AlgorithmMetric> ClippedMetrics();
 
-/// What those that clip no ratio say to `clip` and `target_kl`.
+/// The refusals of `clip` and `target_kl` by algorithms that clip no ratio.
 std::vector<KeyRefusal> RefusalsWithoutRatio();
+/// Those, and of more than one pass and of V-trace, by algorithms that weigh nothing by pi/mu.
+std::vector<KeyRefusal> RefusalsOfOnePass();
 
 }  // namespace murmurate

@@ -1,5 +1,5 @@
 // RewardScale: what the learner makes of the rewards that games give, before it learns from them.
-// What is reported (returns of episodes) is counted by the actors and stays raw.
+// The returns of episodes that are reported are counted by the actors and stay raw.
 //
 //   r' = clip(reward_scale r / deviation, +- reward_clip)
 //
@@ -33,7 +33,7 @@
 
 namespace murmurate {
 
-/// Of discounted returns.
+/// RewardStatistics are the statistics of discounted returns.
 struct RewardStatistics {
   double count = 0, mean = 0, m2 = 0;
   double variance() const { return count > 0 ? m2 / count : 0.0; }

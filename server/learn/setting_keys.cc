@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t kMostEpisodes = 10'000;
 
 constexpr EnumName<Curriculum::Number> kNumbers[] = {
-    {Curriculum::Number::kSuccessRate, "rollout/success_rate"},
-    {Curriculum::Number::kMeanReturn, "rollout/ep_rew_mean"},
-    {Curriculum::Number::kMeanLength, "rollout/ep_len_mean"},
+    {Curriculum::Number::kSuccess, "rollout/success_rate"},
+    {Curriculum::Number::kReturn, "rollout/ep_rew_mean"},
+    {Curriculum::Number::kLength, "rollout/ep_len_mean"},
 };
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<Curriculum> MakeCurriculum(const ConfigCurriculum& words) {
     return InvalidArgument("episodes from 1 to 10000");
   made.episodes = static_cast<int>(words.episodes);
   MURMURATE_RETURN_IF_ERROR(ReadWhen(words.when, &made));
-  const bool rate = made.number == Curriculum::Number::kSuccessRate;
+  const bool rate = made.number == Curriculum::Number::kSuccess;
   if (rate && (made.bound < 0 || made.bound > 1))
     return InvalidArgument("a success rate between 0 and 1");
   return made;

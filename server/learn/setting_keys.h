@@ -9,7 +9,7 @@
 
 namespace murmurate {
 
-/// Of whatever name a setting has.
+/// The rule for a setting of any name.
 ConfigRule SettingRule();
 
 /// A value that suits the rule; of a schedule without steps `over_the_budget` is set.

@@ -1,4 +1,4 @@
-// ActorReport: what the learner knows of one actor, for whoever shows it.
+// ActorReport: what the learner knows of one actor, as status and logs show it.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct ActorReport {
   std::uint64_t trajectories = 0, refused = 0, steps = 0, dropped_steps = 0;
   std::int64_t silent_ns = 0;
   std::uint64_t waited_ns = 0, played_ns = 0;  ///< of its agents inside Act, as it says
-  StalenessHistogram staleness = {};           ///< of its trajectories, when they were taken up
+  StalenessHistogram staleness = {};           ///< of its trajectories as batches were begun
   std::vector<TroubleReport> troubles = {};
 
   bool live() const { return health == Health::kLive; }

@@ -146,19 +146,21 @@ Status CsvFile::Append(const std::string& row) {
 
 /// Those of `reading` that the file lacks, behind the others; the rows so far have none of them.
 Status CsvFile::AddColumns(const Reading& reading) {
-  const std::size_t before = columns_.size();
+  std::vector<std::string> columns = columns_;
   for (const MetricSample& sample : reading.samples())
     if (sample.metric->in_files && sample.label.empty() &&
-        std::ranges::find(columns_, sample.metric->name) == columns_.end())
-      columns_.emplace_back(sample.metric->name);
-  if (columns_.size() == before) return {};
+        std::ranges::find(columns, sample.metric->name) == columns.end())
+      columns.emplace_back(sample.metric->name);
+  const std::size_t more = columns.size() - columns_.size();
+  if (more == 0) return {};
   const auto text = ReadFile(path_, kMaxBytes);
   if (!text.ok()) return text.status();
   std::istringstream rows(*text);
-  std::string row, wider = Joined(columns_) + '\n';
+  std::string row, wider = Joined(columns) + '\n';
   std::getline(rows, row);
-  while (std::getline(rows, row)) wider += row + std::string(columns_.size() - before, ',') + '\n';
+  while (std::getline(rows, row)) wider += row + std::string(more, ',') + '\n';
   MURMURATE_RETURN_IF_ERROR(Replace(path_, wider));
+  columns_ = std::move(columns);
   return Open("ae");
 }
 
@@ -169,10 +171,10 @@ Status CsvFile::Write(const Reading& reading) {
   return Append(Joined(fields) + '\n');
 }
 
-Result<std::unique_ptr<MetricSink>> OpenProgressFile(const SinkPlace& place) {
-  const std::string path = place.folder + "/progress.csv";
+Result<std::unique_ptr<MetricSink>> OpenProgressFile(const SinkTarget& target) {
+  const std::string path = target.folder + "/progress.csv";
   auto file =
-      place.resumed ? CsvFile::GoOn(path, *place.resumed, place.log) : CsvFile::Create(path);
+      target.resumed ? CsvFile::GoOn(path, *target.resumed, target.log) : CsvFile::Create(path);
   if (!file.ok()) return file.status();
   return std::unique_ptr<MetricSink>(std::move(*file));
 }

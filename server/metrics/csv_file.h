@@ -1,5 +1,5 @@
-// CsvFile: progress.csv: a header, one row a log interval, flushed; a number that does not exist yet
-// is an empty field. The columns are the declared ones (ProgressColumns), and behind them those
+// CsvFile: progress.csv: a header, one row a log interval, flushed; a number that does not exist
+// yet is an empty field. The columns are the declared ones (ProgressColumns), and behind them those
 // that an algorithm measures of its own.
 #pragma once
 
@@ -21,7 +21,7 @@ class CsvFile : public MetricSink {
   /// header is kept as PATH.1, PATH.2, ...
   static Result<std::unique_ptr<CsvFile>> GoOn(const std::string& path, const Reading& loaded,
                                                const LogCallback& log);
-  /// Of the declared columns.
+  /// The header line of the declared columns.
   static std::string Header();
 
   Status Write(const Reading& reading) override;
@@ -41,6 +41,6 @@ class CsvFile : public MetricSink {
 };
 
 /// progress.csv of a model.
-Result<std::unique_ptr<MetricSink>> OpenProgressFile(const SinkPlace& place);
+Result<std::unique_ptr<MetricSink>> OpenProgressFile(const SinkTarget& target);
 
 }  // namespace murmurate

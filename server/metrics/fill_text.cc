@@ -34,7 +34,7 @@ class Filler {
       if (Next('[')) {
         text += Section(true);
       } else if (Next('{')) {
-        text += Place(above_zero, &shown);
+        text += Placeholder(above_zero, &shown);
       } else {
         text += pattern_[at_++];
       }
@@ -49,16 +49,16 @@ class Filler {
     at_ += there;
     return there;
   }
-  std::string Place(bool above_zero, std::optional<bool>* shown) {
+  std::string Placeholder(bool above_zero, std::optional<bool>* shown) {
     const std::size_t end = pattern_.find('}', at_);
-    const std::string_view place = pattern_.substr(at_, end - at_);
-    const std::size_t bar = place.find('|');
+    const std::string_view placeholder = pattern_.substr(at_, end - at_);
+    const std::size_t bar = placeholder.find('|');
     at_ = end + 1;
-    const MetricValue value = value_of_(place.substr(0, bar));
+    const MetricValue value = value_of_(placeholder.substr(0, bar));
     const auto* text = std::get_if<std::string>(&value.variant());
     if (!*shown)
       *shown = !value.empty() && !(text && text->empty()) && !(above_zero && value.zero());
-    return Shown(value, bar == place.npos ? "" : place.substr(bar + 1));
+    return Shown(value, bar == placeholder.npos ? "" : placeholder.substr(bar + 1));
   }
 
   const std::string_view pattern_;

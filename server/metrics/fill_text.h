@@ -1,5 +1,5 @@
-// FillText: a sentence with places for values, which says in one line what string arithmetic says in
-// ten:
+// FillText: a sentence with places for values, which says in one line what string arithmetic says
+// in ten:
 //
 //   "{steps|,} steps[ ({learned_steps|,} learned from)][+, {dropped_steps|,} never sent]"
 //

@@ -35,7 +35,7 @@ struct Metric {
   MetricKind kind = MetricKind::kGauge;
   std::string_view unit = {};
   std::string_view help = {};
-  /// Where it stands in the JSON of `murmurate status`: "steps", or "evaluation.steps" inside an
+  /// Its place in the JSON of `murmurate status`: "steps", or "evaluation.steps" inside an
   /// object; '*' stands for the sample's label. "": it is not shown there.
   std::string_view key = {};
   bool in_files = true;  ///< a column of progress.csv; of labelled samples, rows of reports.csv
@@ -73,8 +73,8 @@ class MetricValue {
   Variant value_;
 };
 
-/// What a producer has measured since it last reported; one thread. It allocates once a
-/// report, when the first number is set.
+/// Measurements holds the numbers that a producer has measured since it last reported; one thread.
+/// It allocates once a report, when the first number is set.
 class Measurements {
  public:
   using Entry = std::pair<const Metric*, double>;

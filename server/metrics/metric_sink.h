@@ -1,5 +1,5 @@
-// MetricSink: where readings go, one model's: progress.csv, reports.csv. A further one is a class of
-// its own and a line in the list of metric_sinks.cc.
+// MetricSink: where readings go, one model's: progress.csv, reports.csv. A further one is a class
+// of its own and a line in the list of metric_sinks.cc.
 //
 //   Progress --Reading--> MetricSink::Write      a row interval apart, on mmr-operate
 #pragma once
@@ -17,17 +17,20 @@ namespace murmurate {
 class MetricSink {
  public:
   virtual ~MetricSink() = default;
-  /// What the model has come to, with means since the last call. One thread.
+  /// Writes the newest values of a model, with means since the last call. A metric that was not
+  /// measured yet has no sample in it: a sink of columns goes by ProgressColumns. One thread.
   virtual Status Write(const Reading& reading) = 0;
 };
 
-/// What a sink is opened with.
-struct SinkPlace {
-  std::string folder;                ///< of the model's files
-  const Reading* resumed = nullptr;  ///< what a resumed run goes on from; null: a new run
+/// SinkTarget tells a sink where to write and what to continue.
+struct SinkTarget {
+  std::string folder;  ///< of the model's files
+  /// What a resumed run goes on from: rows behind its step count were written by a life that is
+  /// lost, and are to be cut off. Null: a new run.
+  const Reading* resumed = nullptr;
   LogCallback log = {};
 };
-using OpenSink = Result<std::unique_ptr<MetricSink>> (*)(const SinkPlace& place);
+using OpenSink = Result<std::unique_ptr<MetricSink>> (*)(const SinkTarget& target);
 
 /// The sinks of every model of a run, in the order in which they are written.
 const std::vector<OpenSink>& MetricSinks();

@@ -4,9 +4,9 @@
 // training episodes, exploration on, and empty before the first; eval/mean_reward belongs to frozen
 // weights (server/operate/evaluation.h). The x of every curve is kEnvironmentSteps, those that
 // actors took. Of these kDroppedSteps were never sent, kLateSteps came and were too old to be
-// learned from (max_staleness, or the batch of their version closed), and kTrainedSteps were learned
-// from. kLearnedSteps is where schedules, budgets and checkpoints are: the trained steps, but of
-// files and streams their rows, and a run that an earlier version saved counts on from its
+// learned from (max_staleness, or the batch of their version closed), and kTrainedSteps were
+// learned from. kLearnedSteps is where schedules, budgets and checkpoints are: the trained steps,
+// but of files and streams their rows, and a run that an earlier version saved counts on from its
 // checkpoint's number.
 #pragma once
 
@@ -143,7 +143,7 @@ inline constexpr Metric kBestTrouble{"checkpoint/best_trouble",
 /// A number that a game reports by name, its label (Agent::Report).
 inline constexpr Metric kReported{"reports", MetricKind::kMean, "", "by name", "reports.*", true};
 
-/// Of supervised learning and cloning: what a run that earns no return shows instead.
+/// The metrics of supervised learning and cloning, which a run that earns no return shows instead.
 std::span<const Metric* const> ScoreMetrics();
 
 }  // namespace murmurate

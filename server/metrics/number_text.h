@@ -6,7 +6,7 @@
 
 namespace murmurate {
 
-/// As printf writes it: FormatNumber("%.6g", 0.5) is "0.5". At most 63 characters.
+/// Formats as printf does: FormatNumber("%.6g", 0.5) is "0.5". At most 63 characters.
 std::string FormatNumber(const char* format, double value);
 
 std::string WithCommas(std::uint64_t number);  ///< 1234567 -> "1,234,567"

@@ -13,8 +13,8 @@ namespace murmurate {
 struct MetricSample {
   const Metric* metric;
   MetricValue value;
-  /// Which of several: the name of a field, a refusal, a number that a game reports; "": there is
-  /// one.
+  /// The label among several: the name of a field, a refusal, a number that a game reports; "":
+  /// there is one.
   std::string label;
   std::uint64_t count = 0;  ///< of what the value is a mean of, where that is known
 };
@@ -29,17 +29,17 @@ class Reading {
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
 
-  /// In place of what it was, if it was anything.
+  /// Sets a metric's value, in place of an earlier one.
   void Set(const Metric& metric, MetricValue value);
   void Set(const Metric&& metric, MetricValue value) = delete;
-  /// One more sample of a metric that has labels.
+  /// Adds a sample of a metric that has labels.
   void Add(const Metric& metric, std::string label, MetricValue value, std::uint64_t count = 0) {
     samples_.push_back({&metric, std::move(value), std::move(label), count});
   }
-  /// Of the metric of this name without a label; empty when there is none.
+  /// The value of the metric of this name without a label; empty when there is none.
   const MetricValue& operator[](std::string_view name) const;
   const MetricValue& operator[](const Metric& metric) const { return (*this)[metric.name]; }
-  /// Of the metric that has this key, or this name.
+  /// The value of the metric that has this key, or this name.
   const MetricValue& At(std::string_view key) const;
   std::uint64_t Count(const Metric& metric) const { return (*this)[metric].count(); }
   std::optional<double> Number(const Metric& metric) const { return (*this)[metric].number(); }

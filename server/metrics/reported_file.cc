@@ -42,8 +42,8 @@ class ReportedFile : public MetricSink {
 
 }  // namespace
 
-Result<std::unique_ptr<MetricSink>> OpenReportedFile(const SinkPlace& place) {
-  return std::unique_ptr<MetricSink>(new ReportedFile(place.folder + "/reports.csv"));
+Result<std::unique_ptr<MetricSink>> OpenReportedFile(const SinkTarget& target) {
+  return std::unique_ptr<MetricSink>(new ReportedFile(target.folder + "/reports.csv"));
 }
 
 }  // namespace murmurate

@@ -6,6 +6,6 @@
 
 namespace murmurate {
 
-Result<std::unique_ptr<MetricSink>> OpenReportedFile(const SinkPlace& place);
+Result<std::unique_ptr<MetricSink>> OpenReportedFile(const SinkTarget& target);
 
 }  // namespace murmurate

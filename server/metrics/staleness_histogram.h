@@ -1,5 +1,5 @@
 // StalenessHistogram: how late the trajectories of one actor were: versions between the weights
-// they were played under and the newest when their batch was taken up.
+// they were played under and the newest when their batch was begun.
 #pragma once
 
 #include <algorithm>

@@ -16,6 +16,8 @@ struct ActionCall {
 };
 
 struct ActionKernels {
+  static const ActionKernels kPlain, kAvx2, kAvx512;
+
   void (*evaluate)(const ActionCall& call, float* log_prob, float* entropy);
   /// Adds to d_log_deviations.
   void (*gradient)(const ActionCall& call, const float* d_log_prob, const float* d_entropy,
@@ -29,9 +31,5 @@ struct ActionKernels {
                           PolicyLossSums* sums, float* d_log_prob, float* d_entropy,
                           float* d_values);
 };
-
-/// Null when this processor or this build cannot run the set.
-const ActionKernels* FindActionKernels(KernelSet set);
-const ActionKernels& BestActionKernels();
 
 }  // namespace murmurate

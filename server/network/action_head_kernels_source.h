@@ -1,6 +1,6 @@
-// The one source of the action kernels, included by action_head_kernels_SET.cc after
-// shared/compute/vector_SET.h (dense_kernels_source.h says why nothing here is visible outside that
-// file). One row lies in each lane; whatever a row holds stays in its lane.
+// The one source of the action kernels, compiled after shared/compute/vector_SET.h for each set
+// (dense_kernels_source.h says why nothing but the table is visible outside). One row lies in each
+// lane; whatever a row holds stays in its lane.
 #pragma once
 
 #include "server/network/action_head_kernels.h"
@@ -301,9 +301,9 @@ void AllRows(const PolicyLossSettings& settings, const PolicyLossRows& batch, Po
     kRows({settings, batch, Rows(row, batch.rows), scale, sums, d_log_prob, d_entropy, d_values});
 }
 
-constexpr ActionKernels MakeActionKernels() {
-  return {Evaluate, Gradient, AllRows<ClippedPolicyRows>, AllRows<PolicyGradientRows>};
-}
-
 }  // namespace
+
+constinit const ActionKernels ActionKernels::MURMURATE_KERNEL_SET = {
+    Evaluate, Gradient, AllRows<ClippedPolicyRows>, AllRows<PolicyGradientRows>};
+
 }  // namespace murmurate

@@ -6,23 +6,6 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
-
-extern const ActionKernels kPlainActionKernels;
-#ifdef __x86_64__
-extern const ActionKernels kAvx2ActionKernels, kAvx512ActionKernels;
-#endif
-
-const ActionKernels* FindActionKernels(KernelSet set) {
-  if (!ProcessorRuns(set)) return nullptr;
-#ifdef __x86_64__
-  if (set == KernelSet::kAvx512) return &kAvx512ActionKernels;
-  if (set == KernelSet::kAvx2) return &kAvx2ActionKernels;
-#endif
-  return &kPlainActionKernels;
-}
-
-const ActionKernels& BestActionKernels() { return *FindActionKernels(BestKernelSet()); }
-
 namespace {
 
 void AddColumns(const ActionPart& part, bool squashed, std::vector<ActionColumn>* columns) {
@@ -53,7 +36,7 @@ ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* 
       outputs_(layout.outputs()),
       mask_bytes_(layout.mask_bytes()),
       free_deviations_(layout.free_deviations()),
-      kernels_(kernels == nullptr ? &BestActionKernels() : kernels) {
+      kernels_(kernels == nullptr ? &BestKernels<ActionKernels>() : kernels) {
   for (const ActionPart& part : layout.parts())
     if (parts == Parts::kAll || part.kind != ActionPart::Kind::kContinuous)
       AddColumns(part, layout.settings().squashed, &columns_);

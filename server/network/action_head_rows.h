@@ -20,7 +20,7 @@ namespace murmurate {
 
 struct ActionKernels;
 
-/// What a batch holds for its actions; row-major.
+/// ActionRows is what a batch holds for its actions; row-major.
 struct ActionRows {
   int rows = 0;
   const float* outputs = nullptr;         ///< [rows][layout.outputs()]
@@ -44,7 +44,7 @@ struct ActionColumn {
 /// Immutable: any number of threads may use one at once. Nothing allocates after construction.
 class ActionHeadRows {
  public:
-  /// What counts of an action; the outputs of other parts get no gradient, not even zeros.
+  /// Parts are what counts of an action; outputs of other parts get no gradient, not even zeros.
   enum class Parts : std::uint8_t { kAll, kChoicesAndSwitches };
   /// `kernels`: null for the best that this processor runs (tests name one).
   explicit ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels = nullptr,

@@ -42,7 +42,7 @@ struct ActorCritic::Workspace {
   /// Every thread sums a range of the parameters over all shares, in their order.
   void SumGradients(float* gradient) {
     if (shares.size() == 1 || !shares[1]->has_rows()) return;
-    const LayerKernels& kernels = BestLayerKernels();
+    const LayerKernels& kernels = BestKernels<LayerKernels>();
     const std::size_t count = layout.trained_count();
     const std::size_t lines = (count + kLine - 1) / kLine;
     team.Run([&](int share) {

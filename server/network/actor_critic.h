@@ -2,9 +2,9 @@
 // learner: forward and backward over one flat block.
 //
 // y = head(trunk(join(encoder(source(input)) for each input))); the value has layers of its own
-// unless it shares the policy's. The block is the caller's: parameters and
-// gradient have the layout of ParameterLayout. One thread uses an object at a time; several objects
-// may read the same parameters.
+// unless it shares the policy's. The block is the caller's: parameters and gradient have the layout
+// of ParameterLayout. One thread uses an object at a time; several objects may read the same
+// parameters.
 //
 // With `threads` > 1 the rows are cut into as many nearly equal shares (whole sequences for
 // recurrent models), one a thread, the caller's among them; each share has a gradient of its own,
@@ -74,7 +74,7 @@ class ActorCritic {
   std::unique_ptr<Workspace> workspace_;
 };
 
-/// How weights begin.
+/// Initializer says how weights begin.
 enum class Initializer : std::uint8_t {
   kOrthogonal,  ///< rows or columns at right angles (Saxe et al. 2014)
   kXavier,      ///< uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010)
@@ -82,16 +82,17 @@ enum class Initializer : std::uint8_t {
   kNormal,      ///< normal with deviation 1 for every layer size, as numpy.random.randn
 };
 
-/// How a block of parameters begins.
+/// Initialization says how a block of parameters begins.
 struct Initialization {
   Initializer weights = Initializer::kOrthogonal;
   /// Bias of the gates that keep an LSTM's or a GRU's state. Unset: 1 and 0. At 2.5 a state fades
   /// by 1 - sigmoid(2.5) = 1/13 a step, so there is something to learn from for longer (Tallec and
   /// Ollivier, "Can recurrent neural networks warp time?", 2018).
   std::optional<float> keep_bias = {};
-  /// Of continuous actions, in the units of their samples; state-dependent ones begin near it.
+  /// The deviation of continuous actions, in their samples' units; those that depend on the
+  /// state begin near it.
   float deviation = 1.0f;
-  /// Of the policy's head: small, so that no action is preferred at first.
+  /// The gain of the policy's head: small, so that no action is preferred at first.
   double policy_gain = 0.01;
 
   Initialization() = default;

@@ -9,7 +9,8 @@ DenseLayer::DenseLayer(const LayerRequest& request, bool head)
       weight_(room_->layout.Find(planned_.name + ".weight").offset),
       bias_(room_->layout.Find(planned_.name + ".bias").offset) {
   if (!head) AllocateOutput();
-  if (request.turned) turned_ = AlignedFloats(static_cast<std::size_t>(inputs()) * outputs());
+  if (request.needs_input_gradient)
+    transposed_ = AlignedFloats(static_cast<std::size_t>(inputs()) * outputs());
 }
 
 void DenseLayer::Run(const float* parameters, int first, int count, float* y) const {
@@ -30,10 +31,10 @@ void DenseLayer::Forward(const float* parameters, int first, int count) {
   Run(parameters, first, count, Output(first));
 }
 
-void DenseLayer::TurnWeights(const float* parameters) {
+void DenseLayer::TransposeWeights(const float* parameters) {
   if (!has_input_gradient()) return;
   room_->kernels.forward->dense->transpose(inputs(), outputs(), parameters + weight_,
-                                           turned_.data());
+                                           transposed_.data());
 }
 
 void DenseLayer::AddGradient(const LayerBackward& call) const {
@@ -58,7 +59,7 @@ void DenseLayer::InputGradient(const LayerBackward& call, bool accumulate) const
         .depth = outputs(),
         .a = call.dy,
         .a_row_stride = outputs(),
-        .b = turned_.data(),
+        .b = transposed_.data(),
         .b_row_stride = inputs(),
         .c = call.dx,
         .c_row_stride = inputs(),

@@ -2,7 +2,6 @@
 
 #include "server/compute/pool_and_norm_gradient.h"
 #include "server/network/network_layer.h"
-#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
@@ -54,7 +53,7 @@ class ActivationLayer : public NetworkLayer {
   float* Backward(const LayerBackward& call) override { return call.dy; }
 };
 
-/// Lets its rows through; AddLayer takes them up, and leaves the gradient that goes around.
+/// Lets its rows through; AddLayer adds them, and leaves the gradient that goes around.
 class ResidualLayer : public NetworkLayer {
  public:
   ResidualLayer(const LayerRequest& request)
@@ -75,8 +74,9 @@ class ResidualLayer : public NetworkLayer {
 
 class AddLayer : public NetworkLayer {
  public:
-  AddLayer(const LayerRequest& request, ResidualLayer* residual)
-      : NetworkLayer(request.planned, request.in, request.room), residual_(residual) {
+  AddLayer(const LayerRequest& request)
+      : NetworkLayer(request.planned, request.in, request.room),
+        residual_(static_cast<ResidualLayer*>(request.open)) {
     AllocateOutput();
   }
   void Forward(const float*, int first, int count) override {
@@ -93,20 +93,13 @@ class AddLayer : public NetworkLayer {
   ResidualLayer* const residual_;
 };
 
+constexpr LayerMaker kMakers[] = {{Layer::Kind::kLayerNorm, MakeLayer<NormLayer>},
+                                  {Layer::Kind::kActivation, MakeLayer<ActivationLayer>},
+                                  {Layer::Kind::kResidual, MakeLayer<ResidualLayer>},
+                                  {Layer::Kind::kAdd, MakeLayer<AddLayer>}};
+
 }  // namespace
 
-std::unique_ptr<NetworkLayer> MakeElementwiseLayer(const LayerRequest& request) {
-  switch (request.planned.layer.kind) {
-    case Layer::Kind::kLayerNorm:
-      return std::make_unique<NormLayer>(request);
-    case Layer::Kind::kActivation:
-      return std::make_unique<ActivationLayer>(request);
-    case Layer::Kind::kResidual:
-      return std::make_unique<ResidualLayer>(request);
-    default:
-      MURMURATE_CHECK(request.planned.layer.kind == Layer::Kind::kAdd, "every kind has its layer");
-      return std::make_unique<AddLayer>(request, static_cast<ResidualLayer*>(request.open));
-  }
-}
+std::span<const LayerMaker> ElementwiseLayers() { return kMakers; }
 
 }  // namespace murmurate

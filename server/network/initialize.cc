@@ -51,7 +51,7 @@ void FillNormal(const Weight& weight, double deviation, Random& random) {
       weight.at(i, j) = static_cast<float>(deviation * random.Normal());
 }
 
-/// What the heads' weights are multiplied by; 0 for other layers.
+/// The factor of the heads' weights; 0 for other layers.
 double HeadGain(std::string_view name, const Initialization& how) {
   if (name == "policy.head.weight") return how.policy_gain;
   return name.ends_with(".head.weight") ? 1.0 : 0.0;
@@ -78,29 +78,33 @@ void FillWeight(const TensorSlot& slot, const Initialization& how, Random& rando
 }
 
 /// Weights of an LSTM or a GRU: gate by gate.
-void FillGates(const TensorSlot& slot, int units, Random& random, ThreadTeam& team, float* values) {
+void FillGates(const TensorSlot& slot, Random& random, ThreadTeam& team, float* values) {
   const int inputs = slot.shape[0], columns = slot.shape[1];
-  for (int gate = 0; gate < columns; gate += units)
-    FillOrthogonal({inputs, units, columns, values + gate}, 1.0, random, team);
+  for (int first = 0; first < columns; first += slot.gate)
+    FillOrthogonal({inputs, slot.gate, columns, values + first}, 1.0, random, team);
 }
 
-/// Units of the recurrent layer that the slot belongs to; 0 when it is another layer's.
-int RecurrentUnits(const ParameterLayout& layout, const TensorSlot& slot) {
-  const std::size_t dot = slot.name.rfind('.');
-  const std::string hidden = slot.name.substr(0, dot) + ".hidden_weight";
-  for (const TensorSlot& other : layout.tensors)
-    if (other.name == hidden) return other.shape[0];
-  return 0;
+void FillGateBias(const TensorSlot& slot, float second_gate, float* values) {
+  std::fill_n(values + slot.gate, slot.gate, second_gate);
 }
 
-void FillVector(const ParameterLayout& layout, const TensorSlot& slot,
-                std::optional<float> keep_bias, float* values) {
-  if (slot.name == "statistics.observation.variance" || slot.name.ends_with(".gain"))
-    std::fill_n(values, slot.count, 1.0f);
-  const int units = RecurrentUnits(layout, slot);
-  if (units == 0 || !slot.name.ends_with(".bias")) return;
-  const bool lstm = slot.shape[0] == 4 * units;
-  std::fill_n(values + units, units, keep_bias.value_or(lstm ? 1.0f : 0.0f));  // gate f, gate z
+void Fill(const TensorSlot& slot, const Initialization& how, Random& random, ThreadTeam& team,
+          float* values) {
+  switch (slot.first) {
+    case FirstValue::kZeros:
+      return;
+    case FirstValue::kOnes:
+      std::fill_n(values, slot.count, 1.0f);
+      return;
+    case FirstValue::kWeight:
+      return FillWeight(slot, how, random, team, values);
+    case FirstValue::kGates:
+      return FillGates(slot, random, team, values);
+    case FirstValue::kForgetBias:
+      return FillGateBias(slot, how.keep_bias.value_or(1.0f), values);
+    case FirstValue::kUpdateBias:
+      return FillGateBias(slot, how.keep_bias.value_or(0.0f), values);
+  }
 }
 
 /// Threads that are worth starting: as many as there are processors, where the orthogonal weights
@@ -119,14 +123,14 @@ int ThreadsFor(const ParameterLayout& layout) {
              : static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMost));
 }
 
-/// Of one thread where the system has no more to give.
+/// A team of `size` threads, or of one where the system has no more to give.
 std::unique_ptr<ThreadTeam> MakeTeam(int size) try {
   return std::make_unique<ThreadTeam>("mmr-init", size);
 } catch (const std::system_error&) {
   return std::make_unique<ThreadTeam>("mmr-init", 1);
 }
 
-/// The network that the slot's network follows; null when it is no target.
+/// The network that this tensor's network follows; null when it is no target.
 const NetworkSpec* FollowedBy(const ModelSpec& spec, const TensorSlot& slot) {
   const NetworkSpec* network = spec.Find(slot.name.substr(0, slot.name.find('.')));
   return network == nullptr || network->follows.empty() ? nullptr : spec.Find(network->follows);
@@ -168,16 +172,9 @@ void InitializeParameters(const ModelSpec& spec, std::uint64_t seed, std::span<f
   std::uint64_t index = 0;
   for (const TensorSlot& slot : layout.tensors) {
     if (FollowedBy(spec, slot) != nullptr) continue;
-    float* const values = parameters.data() + slot.offset;
-    if (slot.shape.size() < 2) {
-      FillVector(layout, slot, how.keep_bias, values);
-      continue;
-    }
-    Random random(DeriveSeed(seed, index++));
-    if (const int units = RecurrentUnits(layout, slot); units > 0)
-      FillGates(slot, units, random, *team, values);
-    else
-      FillWeight(slot, how, random, *team, values);
+    const bool draws = slot.first == FirstValue::kWeight || slot.first == FirstValue::kGates;
+    Random random(draws ? DeriveSeed(seed, index++) : 0);
+    Fill(slot, how, random, *team, parameters.data() + slot.offset);
   }
   FillDeviations(spec, layout, how.deviation, parameters);
   CopyTargets(spec, layout, parameters);

@@ -21,7 +21,7 @@ struct LabelLossSums {
 
 class LabelLoss {
  public:
-  /// What numbers (continuous parts) cost.
+  /// Numbers says what numbers (continuous parts) cost.
   enum class Numbers : std::uint8_t {
     kSquaredError,  ///< (mean - label)^2, the mean over a part's numbers; no deviation learns
     kLikelihood,    ///< -log of the Gaussian's density; deviations learn, too

@@ -17,7 +17,7 @@ LayerChain::LayerChain(std::span<const PlannedLayer> layers, const LayerRows* in
     auto layer = MakeNetworkLayer({planned, top(), room, learns, at_once, open});
     widest = std::max({widest, planned.in.count(), planned.out.count()});
     if (layer == nullptr) continue;
-    if (planned.layer.kind == Layer::Kind::kResidual) open = layer.get();
+    if (planned.layer.form().block == LayerForm::Block::kOpens) open = layer.get();
     if (first_learner_ < 0 && planned.parameters() > 0)
       first_learner_ = static_cast<int>(layers_.size());
     learns = learns || planned.parameters() > 0;
@@ -51,11 +51,11 @@ void LayerChain::Forward(const float* parameters, int first, int count) {
   }
 }
 
-void LayerChain::TurnWeights(const float* parameters) {
-  for (const auto& layer : layers_) layer->TurnWeights(parameters);
+void LayerChain::TransposeWeights(const float* parameters) {
+  for (const auto& layer : layers_) layer->TransposeWeights(parameters);
 }
 
-float* LayerChain::BackwardChunk(LayerBackward call, bool cooked) {
+float* LayerChain::BackwardChunk(LayerBackward call, bool activation_gradient_applied) {
   const LayerKernels& kernels = *room_->kernels.forward;
   float* dx = call.dy == pair_->even.data() ? pair_->odd.data() : pair_->even.data();
   float* other = dx == pair_->odd.data() ? pair_->even.data() : pair_->odd.data();
@@ -65,7 +65,7 @@ float* LayerChain::BackwardChunk(LayerBackward call, bool cooked) {
                   static_cast<std::size_t>(layer.planned().out.count()) * call.count,
                   layer.out().Row(call.first), call.dy);
   };
-  if (!cooked && !layers_.empty()) apply(*layers_.back());
+  if (!activation_gradient_applied && !layers_.empty()) apply(*layers_.back());
   for (int i = static_cast<int>(layers_.size()); i-- > first_learner_;) {
     NetworkLayer& layer = *layers_[i];
     call.dx = i > first_learner_ || wants_input_ ? dx : nullptr;
@@ -80,7 +80,7 @@ float* LayerChain::BackwardChunk(LayerBackward call, bool cooked) {
   return wants_input_ ? call.dy : nullptr;
 }
 
-float* LayerChain::Backward(const LayerBackward& call, bool cooked) {
+float* LayerChain::Backward(const LayerBackward& call, bool activation_gradient_applied) {
   MURMURATE_CHECK(!wants_input_ || call.count <= at_once_, "one chunk gives one gradient");
   if (!has_gradient()) return nullptr;
   const std::ptrdiff_t width =
@@ -91,7 +91,7 @@ float* LayerChain::Backward(const LayerBackward& call, bool cooked) {
     chunk.first = call.first + done;
     chunk.count = std::min(at_once_, call.count - done);
     chunk.dy = call.dy + width * done;
-    result = BackwardChunk(chunk, cooked);
+    result = BackwardChunk(chunk, activation_gradient_applied);
   }
   return result;
 }

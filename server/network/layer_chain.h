@@ -13,7 +13,7 @@ namespace murmurate {
 class LayerChain {
  public:
   /// `wants_input`: Backward gives the gradient of the chain's inputs. At most `at_once` rows go
-  /// through together; gradients move between the two blocks of `pair`, one of room's.
+  /// through together; gradients move between the two blocks of `pair`, one of `room`.
   LayerChain(std::span<const PlannedLayer> layers, const LayerRows* in, bool wants_input,
              int at_once, GradientPair* pair, LayerRoom* room);
 
@@ -26,14 +26,15 @@ class LayerChain {
   double flops() const;  ///< of one row, forward and backward
 
   void Forward(const float* parameters, int first, int count);
-  void TurnWeights(const float* parameters);
-  /// call.dy [count][top]: gradient of the top layer's outputs; with `cooked`, of its sums (its
-  /// activation's gradient is applied already). Gives the gradient of the inputs (at most at_once
-  /// rows then), or null when nobody wants it. call.dx and call.below are not read.
-  float* Backward(const LayerBackward& call, bool cooked);
+  void TransposeWeights(const float* parameters);
+  /// call.dy [count][top]: gradient of the top layer's outputs; with `activation_gradient_applied`,
+  /// of its sums (its activation's gradient is applied already). Gives the gradient of the inputs
+  /// (at most at_once rows then), or null when it is not wanted. call.dx and call.below are not
+  /// read.
+  float* Backward(const LayerBackward& call, bool activation_gradient_applied);
 
  private:
-  float* BackwardChunk(LayerBackward call, bool cooked);
+  float* BackwardChunk(LayerBackward call, bool activation_gradient_applied);
 
   std::vector<std::unique_ptr<NetworkLayer>> layers_;
   const LayerRows* const in_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/network/dense_layer.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 
@@ -27,17 +28,14 @@ void NetworkLayer::AllocateOutput() {
 }
 
 std::unique_ptr<NetworkLayer> MakeNetworkLayer(const LayerRequest& request) {
-  switch (request.planned.layer.kind) {
-    case Layer::Kind::kFlatten:
-      return nullptr;
-    case Layer::Kind::kDense:
-      return std::make_unique<DenseLayer>(request);
-    case Layer::Kind::kConv:
-    case Layer::Kind::kMaxPool:
-      return MakeWindowLayer(request);
-    default:
-      return MakeElementwiseLayer(request);
-  }
+  const Layer& layer = request.planned.layer;
+  if (layer.form().flattens) return nullptr;
+  static constexpr LayerMaker kDense[] = {{Layer::Kind::kDense, MakeLayer<DenseLayer>}};
+  for (const std::span<const LayerMaker> makers :
+       {std::span<const LayerMaker>(kDense), WindowLayers(), ElementwiseLayers()})
+    for (const LayerMaker& maker : makers)
+      if (maker.kind == layer.kind) return maker.make(request);
+  FailCheck(__FILE__, __LINE__, "a layer of the learner's", layer.ToText().c_str());
 }
 
 }  // namespace murmurate

@@ -1,23 +1,25 @@
 // NetworkLayer: one layer of a plan at work on the learner; inside server/network only. There is
-// one kind of layer for each line of shared/model/layer.h (flatten needs none: rows are contiguous
-// and NHWC already). LayerChain runs them one after the other.
+// one class for each kind of shared/model/layer_kinds.h (flatten needs none: rows are contiguous
+// and NHWC already; recurrent_layer.h has the recurrent ones). LayerChain runs them one after the
+// other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "server/compute/layer_gradient_kernels.h"
 #include "server/network/sequences.h"
 #include "shared/core/aligned_floats.h"
-#include "shared/inference/epilogues.h"
+#include "shared/inference/kernel_terms.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 
-/// What flows from one layer to the next: all rows of the last Forward.
+/// LayerRows is a layer's output and the next one's input: all rows of the last Forward.
 struct LayerRows {
   const float* data = nullptr;
   const std::uint8_t* bytes = nullptr;  ///< instead of data: worth bytes / 255 (a picture)
@@ -32,7 +34,8 @@ struct GradientPair {
   AlignedFloats even, odd;
 };
 
-/// What all layers of one network share. Layers say in their constructors how much they want.
+/// LayerRoom is the memory that all layers of one network share. Layers say in their constructors
+/// how much they want.
 struct LayerRoom {
   const ParameterLayout& layout;
   const int max_rows;
@@ -40,7 +43,7 @@ struct LayerRoom {
   std::size_t scratch_floats = 0;
   AlignedFloats scratch = {};
   Sequences sequences = {};  ///< of the last Forward
-  const LayerGradientKernels& kernels = BestLayerGradientKernels();
+  const LayerGradientKernels& kernels = BestKernels<LayerGradientKernels>();
 
   void WantScratch(std::size_t floats);
   void Allocate();  ///< once all layers are there
@@ -66,8 +69,8 @@ class NetworkLayer {
   NetworkLayer& operator=(const NetworkLayer&) = delete;
 
   virtual void Forward(const float* parameters, int first, int count) = 0;
-  /// Before the first Backward after the parameters changed.
-  virtual void TurnWeights(const float*) {}
+  /// Prepares the weights before the first Backward after the parameters changed.
+  virtual void TransposeWeights(const float*) {}
   /// Gives the gradient of the inputs: dx, or dy where the layer works in place.
   virtual float* Backward(const LayerBackward& call) = 0;
   virtual bool fuses() const { return false; }
@@ -75,7 +78,7 @@ class NetworkLayer {
   const PlannedLayer& planned() const { return planned_; }
   const LayerRows& in() const { return *in_; }
   const LayerRows& out() const { return out_; }
-  /// What Backward's caller applies to the gradient of out() before it hands over dy.
+  /// The activation that Backward's caller applies to the gradient of out() before it gives dy.
   Activation activation() const { return planned_.layer.activation; }
 
  protected:
@@ -91,18 +94,30 @@ class NetworkLayer {
   AlignedFloats output_;  ///< [max_rows][out]
 };
 
-/// `turned`: some layer below learns, so that the gradient of the inputs is wanted. `open`: the
-/// residual that an add closes. `at_once`: rows that come together. Null for flatten.
+/// LayerRequest says what MakeNetworkLayer makes; it returns null for flatten. A gradient of the
+/// inputs is needed when some layer below learns. `open`: the residual that an add closes.
+/// `at_once`: rows that come together.
 struct LayerRequest {
   const PlannedLayer& planned;
   const LayerRows* in;
   LayerRoom* room;
-  bool turned;
+  bool needs_input_gradient;
   int at_once;
   NetworkLayer* open;
 };
 std::unique_ptr<NetworkLayer> MakeNetworkLayer(const LayerRequest& request);
-std::unique_ptr<NetworkLayer> MakeWindowLayer(const LayerRequest& request);       // conv, max_pool
-std::unique_ptr<NetworkLayer> MakeElementwiseLayer(const LayerRequest& request);  // the rest
+
+/// One kind of layer and what makes it. A file of layers lists its own; MakeNetworkLayer asks all
+/// lists.
+struct LayerMaker {
+  Layer::Kind kind;
+  std::unique_ptr<NetworkLayer> (*make)(const LayerRequest& request);
+};
+template <typename Made>
+std::unique_ptr<NetworkLayer> MakeLayer(const LayerRequest& request) {
+  return std::make_unique<Made>(request);
+}
+std::span<const LayerMaker> WindowLayers();
+std::span<const LayerMaker> ElementwiseLayers();
 
 }  // namespace murmurate

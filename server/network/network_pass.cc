@@ -20,12 +20,10 @@ NetworkPlan Plan(const ModelSpec& spec, std::string_view network) {
   return *std::move(plan);
 }
 
-std::unique_ptr<DenseLayer> MakeHead(const char* name, const NetworkPlan& plan,
-                                     const NetworkTower& tower, LayerRoom* room) {
-  const PlannedLayer planned{
-      {.units = plan.outputs}, name, {1, 1, plan.features}, {1, 1, plan.outputs}};
+std::unique_ptr<DenseLayer> MakeHead(const NetworkPlan& plan, const NetworkTower& tower,
+                                     LayerRoom* room) {
   return std::make_unique<DenseLayer>(
-      LayerRequest{planned, tower.features(), room, tower.has_gradient(), 0, nullptr}, true);
+      LayerRequest{plan.head, tower.features(), room, tower.has_gradient(), 0, nullptr}, true);
 }
 
 double HeadFlops(const DenseLayer& head) {
@@ -48,8 +46,8 @@ NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan,
   const NetworkPlan value = Plan(spec, kValueNetwork);
   if (spec.Find(kValueNetwork)->shares.empty())
     value_ = std::make_unique<NetworkTower>(value, sources_, chunk_rows_, &room_);
-  policy_head_ = MakeHead("policy.head", plan, policy_, &room_);
-  value_head_ = MakeHead("value.head", value, value_tower(), &room_);
+  policy_head_ = MakeHead(plan, policy_, &room_);
+  value_head_ = MakeHead(value, value_tower(), &room_);
   const std::size_t top =
       static_cast<std::size_t>(chunk_rows_) * std::max(plan.features, value.features);
   room_.vectors.floats = std::max(room_.vectors.floats, top);
@@ -121,11 +119,11 @@ void NetworkPass::Forward(const float* parameters, const void* observations, int
 void NetworkPass::Backward(const float* parameters, const float* d_logits, const float* d_values,
                            float* gradient) {
   std::fill_n(gradient, room_.layout.trained_count(), 0.0f);
-  policy_.TurnWeights(parameters);
-  if (value_ != nullptr) value_->TurnWeights(parameters);
-  policy_head_->TurnWeights(parameters);
-  value_head_->TurnWeights(parameters);
-  // Heads only read their gradients: the layers below get blocks of the room's.
+  policy_.TransposeWeights(parameters);
+  if (value_ != nullptr) value_->TransposeWeights(parameters);
+  policy_head_->TransposeWeights(parameters);
+  value_head_->TransposeWeights(parameters);
+  // Heads only read their gradients: the layers below get blocks of the LayerRoom.
   for (int stage = policy_.stages(); stage-- > 0;)
     BackwardStage({.parameters = parameters, .gradient = gradient}, stage,
                   const_cast<float*>(d_logits), const_cast<float*>(d_values));

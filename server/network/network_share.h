@@ -18,8 +18,8 @@ namespace murmurate {
 
 class NetworkShare {
  public:
-  /// How minibatches are cut: up to `max_rows` rows, in sequences of up to `longest` steps (1 when
-  /// rows are independent), into `shares`.
+  /// Cutting says how minibatches are cut: up to `max_rows` rows, in sequences of up to `longest`
+  /// steps (1 when rows are independent), into `shares`.
   struct Cutting {
     int max_rows = 0, longest = 1, shares = 1;
   };

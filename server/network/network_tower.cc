@@ -16,8 +16,8 @@ std::size_t PictureLayers(const std::vector<PlannedLayer>& layers) {
     if (!layers[i].in.vector()) end = i + 1;
   bool open = false;
   for (std::size_t i = 0; i < layers.size() && (i < end || open); ++i) {
-    if (layers[i].layer.kind == Layer::Kind::kResidual) open = true;
-    if (layers[i].layer.kind == Layer::Kind::kAdd) open = false;
+    const LayerForm::Block block = layers[i].layer.form().block;
+    if (block != LayerForm::Block::kNone) open = block == LayerForm::Block::kOpens;
     end = std::max(end, i + 1);
   }
   return end;
@@ -62,16 +62,14 @@ void NetworkTower::AddEncoder(const PlannedInput& input, const LayerRows* rows) 
 
 void NetworkTower::AddStages(const NetworkPlan& plan, const LayerRows* in, bool learns) {
   const std::span<const PlannedLayer> trunk = plan.trunk;
-  int state_offset = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= trunk.size(); ++i) {
     if (i < trunk.size() && !trunk[i].layer.recurrent()) continue;
     stages_.push_back(std::make_unique<LayerChain>(trunk.subspan(begin, i - begin), in, learns,
                                                    chunk_rows_, &room_->vectors, room_));
     if (i == trunk.size()) break;
-    recurrent_.push_back(MakeRecurrentLayer(trunk[i], stages_.back()->top(), state_offset,
-                                            plan.state_floats, room_));
-    state_offset += trunk[i].layer.units * (trunk[i].layer.kind == Layer::Kind::kLstm ? 2 : 1);
+    recurrent_.push_back(std::make_unique<RecurrentLayer>(trunk[i], stages_.back()->top(),
+                                                          plan.state_floats, room_));
     in = &recurrent_.back()->out();
     learns = true;
     begin = i + 1;
@@ -111,12 +109,12 @@ void NetworkTower::Forward(int stage, const float* parameters, int first, int co
   stages_[stage]->Forward(parameters, first, count);
 }
 
-void NetworkTower::TurnWeights(const float* parameters) {
+void NetworkTower::TransposeWeights(const float* parameters) {
   for (const Encoder& encoder : encoders_) {
-    encoder.pictures->TurnWeights(parameters);
-    encoder.vectors->TurnWeights(parameters);
+    encoder.pictures->TransposeWeights(parameters);
+    encoder.vectors->TransposeWeights(parameters);
   }
-  for (const auto& stage : stages_) stage->TurnWeights(parameters);
+  for (const auto& stage : stages_) stage->TransposeWeights(parameters);
 }
 
 void NetworkTower::BackwardEncoder(const Encoder& encoder, LayerBackward call) {
@@ -124,10 +122,11 @@ void NetworkTower::BackwardEncoder(const Encoder& encoder, LayerBackward call) {
   if (call.dy != nullptr) encoder.pictures->Backward(call, false);
 }
 
-void NetworkTower::Backward(int stage, const LayerBackward& call, bool cooked) {
+void NetworkTower::Backward(int stage, const LayerBackward& call,
+                            bool activation_gradient_applied) {
   LayerBackward below = call;
   if (stage + 1 < stages()) below.dy = recurrent_[stage]->d_input(call.first);
-  below.dy = stages_[stage]->Backward(below, cooked);
+  below.dy = stages_[stage]->Backward(below, activation_gradient_applied);
   if (below.dy == nullptr) return;
   if (stage > 0) {
     float* const to = recurrent_[stage - 1]->d_output(call.first);

@@ -32,11 +32,11 @@ class NetworkTower {
   void Recur(int stage, const float* parameters);
   void Forward(int stage, const float* parameters, int first, int count);
 
-  void TurnWeights(const float* parameters);
-  /// One chunk of a stage, the last stage first. call.dy: of the features, `cooked` as in
-  /// LayerChain; other stages find theirs. The recurrent layer before a stage follows when all its
-  /// chunks are done.
-  void Backward(int stage, const LayerBackward& call, bool cooked);
+  void TransposeWeights(const float* parameters);
+  /// One chunk of a stage, the last stage first. call.dy: of the features,
+  /// `activation_gradient_applied` as in LayerChain; other stages find theirs. The recurrent layer
+  /// before a stage follows when all its chunks are done.
+  void Backward(int stage, const LayerBackward& call, bool activation_gradient_applied);
   void RecurBack(int stage, const float* parameters, float* gradient);
 
  private:

@@ -8,11 +8,10 @@ namespace {
 
 using Element = ObservationInput::Element;
 
-/// Whether the layers take rows that lie apart; all others want them contiguous.
+/// Whether the input's layers take rows that lie apart; all others want them contiguous.
 bool TakesRowsApart(const PlannedInput& input) {
   if (input.layers.empty()) return true;  // copied into the joined vector
-  const Layer::Kind kind = input.layers.front().layer.kind;
-  return kind == Layer::Kind::kDense || kind == Layer::Kind::kConv;
+  return input.layers.front().layer.form().takes_rows_apart;
 }
 
 }  // namespace
@@ -53,8 +52,8 @@ ObservationSources::Form ObservationSources::FormOf(const PlannedInput& planned,
                                                     bool alone) const {
   if (element == Element::kInt32) return Form::kOneHot;
   if (element == Element::kUint8) {
-    const bool conv = !planned.layers.empty() && planned.layers[0].layer.kind == Layer::Kind::kConv;
-    return conv ? Form::kBytesAsTheyLie : Form::kWidened;
+    const bool bytes = !planned.layers.empty() && planned.layers[0].layer.form().takes_bytes;
+    return bytes ? Form::kBytesAsTheyLie : Form::kWidened;
   }
   if (normalizes_) return Form::kNormalized;
   // The one input of a row lies contiguous.

@@ -14,10 +14,10 @@ class ObservationSources {
  public:
   ObservationSources(const ModelSpec& spec, const NetworkPlan& plan, LayerRoom* room);
 
-  /// Of one input, in the plan's order; stays where it is.
+  /// The rows of one input, in the plan's order; they stay where they are.
   const LayerRows* rows(int input) const { return &sources_[input].rows; }
 
-  /// Takes up the rows of one Forward, which must stay until its Backward.
+  /// Begins with the rows of one Forward, which must stay until its Backward.
   void Begin(const float* parameters, const void* observations);
   /// Makes rows ready, those that do not lie ready already.
   void Prepare(int first, int count);

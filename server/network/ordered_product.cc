@@ -26,7 +26,7 @@ template <int kLanes, int kVectors>
 template <int kColumns>
 [[gnu::always_inline]] inline void PackStrip(const OrderedProduct& p, int k, int deep, int column,
                                              double* strip) {
-  if (p.turned) {
+  if (p.transposed) {
     for (int j = 0; j < kColumns; ++j)
       for (int i = 0; i < deep; ++i)
         strip[i * kColumns + j] = p.b.values[(column + j) * p.b.stride + k + i];

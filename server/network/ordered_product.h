@@ -14,7 +14,7 @@ struct DoubleMatrix {
   std::ptrdiff_t stride;  ///< from a row to the next
 };
 
-/// c [rows][columns] += factor a [rows][depth] b, b [depth][columns] or, `turned`,
+/// c [rows][columns] += factor a [rows][depth] b, b [depth][columns] or, `transposed`,
 /// [columns][depth]. Rows are a multiple of kProductRows, columns of kProductColumns. Each number
 /// of c is the sum of its products in the order of depth, kProductDepth of them at a time, no
 /// product fused with its sum.
@@ -22,7 +22,7 @@ struct OrderedProduct {
   int rows, columns, depth;
   double factor;
   DoubleMatrix a, b;
-  bool turned;
+  bool transposed;
   DoubleMatrix c;
 };
 inline constexpr int kProductRows = 4;

@@ -55,17 +55,17 @@ class Vectors {
     for (int first = 0; first < count_; first += kSpan) {
       const int last = std::min(count_, first + kSpan);
       std::fill(std::copy(Row(first), Row(last), drawn_.begin()), drawn_.end(), 0.0);
-      TakeOff(first, last, 0, first, first);
+      RemoveCommon(first, last, 0, first, first);
       for (int begin = first; begin < last; begin += kBlock) {
         const int end = std::min(last, begin + kBlock);
-        TakeOff(begin, end, first, begin, first);
+        RemoveCommon(begin, end, first, begin, first);
         OrthonormalizeBlock(begin, end);
       }
     }
   }
 
-  /// Without what is padding.
-  std::vector<double> Take() {
+  /// The vectors without their padding.
+  std::vector<double> Release() {
     for (std::ptrdiff_t v = 1; v < count_ && n_ < width_; ++v)
       std::copy_n(q_.begin() + v * width_, n_, q_.begin() + v * n_);
     q_.resize(static_cast<std::size_t>(count_) * n_);
@@ -77,7 +77,7 @@ class Vectors {
 
   /// Takes off vectors [begin, end) what they, as they were drawn, have in common with vectors
   /// [from, to). `first`: of their span.
-  void TakeOff(int begin, int end, int from, int to, int first) {
+  void RemoveCommon(int begin, int end, int from, int to, int first) {
     if (from == to) return;
     const int rows = Up(end - begin, kProductRows);
     const DoubleMatrix before{Row(from), width_}, mine{Row(begin), width_};
@@ -122,7 +122,7 @@ std::vector<double> OrthonormalVectors(int count, int n, Random& random, ThreadT
   Vectors vectors(count, n, team, set);
   vectors.Draw(random);
   vectors.Orthonormalize();
-  return vectors.Take();
+  return vectors.Release();
 }
 
 }  // namespace murmurate

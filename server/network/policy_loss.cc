@@ -17,7 +17,7 @@ PolicyLossRows WithStart(PolicyLossRows batch) {
 }
 
 const ActionKernels& Chosen(const ActionKernels* kernels) {
-  return kernels == nullptr ? BestActionKernels() : *kernels;
+  return kernels == nullptr ? BestKernels<ActionKernels>() : *kernels;
 }
 
 }  // namespace

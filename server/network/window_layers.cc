@@ -5,16 +5,6 @@
 namespace murmurate {
 namespace {
 
-Window WindowOf(const PlannedLayer& planned) {
-  const Layer& layer = planned.layer;
-  return {planned.in.height,
-          planned.in.width,
-          planned.in.channels,
-          {layer.kernel, layer.kernel},
-          {layer.stride, layer.stride},
-          {layer.padding, layer.padding}};
-}
-
 class ConvLayer : public NetworkLayer {
  public:
   ConvLayer(const LayerRequest& request)
@@ -99,11 +89,11 @@ class MaxPoolLayer : public NetworkLayer {
   AlignedFloats winner_;
 };
 
+constexpr LayerMaker kMakers[] = {{Layer::Kind::kConv, MakeLayer<ConvLayer>},
+                                  {Layer::Kind::kMaxPool, MakeLayer<MaxPoolLayer>}};
+
 }  // namespace
 
-std::unique_ptr<NetworkLayer> MakeWindowLayer(const LayerRequest& request) {
-  if (request.planned.layer.kind == Layer::Kind::kConv) return std::make_unique<ConvLayer>(request);
-  return std::make_unique<MaxPoolLayer>(request);
-}
+std::span<const LayerMaker> WindowLayers() { return kMakers; }
 
 }  // namespace murmurate

@@ -92,8 +92,8 @@ namespace {
 
 /// One question and its answer, whole messages; nothing when `deadline` passes first.
 std::optional<Message> Exchange(Socket& socket, const std::string& command, std::int64_t deadline) {
-  const WakeSignal nobody;
-  Poller poller(&nobody);
+  const WakeSignal never;
+  Poller poller(&never);
   Socket* const sockets[] = {&socket};
   bool sent = false;
   Message reply;
@@ -133,8 +133,8 @@ Result<std::string> AskAdmin(const std::string& address, const std::string& comm
                      ": answered with something else than ADMIN_OK; is it a murmurate learner?");
 }
 
-std::vector<std::string> AdminAddressesBeside(const std::string& runtime_folder,
-                                              const char* socket) {
+std::vector<std::string> OtherAdminAddresses(const std::string& runtime_folder,
+                                             const char* socket) {
   std::vector<std::pair<long, std::string>> found;
   std::string folder = runtime_folder;
   while (!folder.empty() && folder.back() == '/') folder.pop_back();
@@ -154,7 +154,7 @@ std::vector<std::string> AdminAddressesBeside(const std::string& runtime_folder,
 std::vector<std::string> LiveAdminAddresses(const char* socket) {
   const auto own = RuntimeFolder();
   if (!own.ok()) return {};
-  auto addresses = AdminAddressesBeside(*own, socket);
+  auto addresses = OtherAdminAddresses(*own, socket);
   RemoveRuntimeFolder();
   return addresses;
 }

@@ -1,7 +1,7 @@
 // Admin: how `murmurate status` and `murmurate stop` reach a live learner or shard: one question,
 // one answer, on a ROUTER at ipc://RUNTIME-FOLDER/admin (or shard-admin), which only the same user
-// can open. ADMIN_OK holds at most 240 KiB (wire::kMaxReport); the status of some thousand actors is
-// longer and comes in pieces: each text starts with '+' (ask "more") or '.' (the last piece).
+// can open. ADMIN_OK holds at most 240 KiB (wire::kMaxReport); the status of some thousand actors
+// is longer and comes in pieces: each text starts with '+' (ask "more") or '.' (the last piece).
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ class AdminServer {
   std::map<PeerId, std::string> rest_;  ///< of long answers; at most 16
 };
 
-/// The asker's end: waits at most `timeout_ms`. kUnavailable when nobody answers.
+/// The asker's end: waits at most `timeout_ms`. kUnavailable without an answer.
 Result<std::string> AskAdmin(const std::string& address, const std::string& command,
                              int timeout_ms);
 
@@ -46,7 +46,7 @@ inline constexpr char kLearnerSocket[] = "admin", kShardSocket[] = "shard-admin"
 /// The admin address of every live learner (or shard: `socket`) of this user, by process id.
 std::vector<std::string> LiveAdminAddresses(const char* socket = kLearnerSocket);
 /// The same, for a process that needs its runtime folder further.
-std::vector<std::string> AdminAddressesBeside(const std::string& runtime_folder,
-                                              const char* socket = kLearnerSocket);
+std::vector<std::string> OtherAdminAddresses(const std::string& runtime_folder,
+                                             const char* socket = kLearnerSocket);
 
 }  // namespace murmurate

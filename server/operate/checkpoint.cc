@@ -3,8 +3,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "server/operate/checkpoint_directory.h"
 #include "server/operate/checkpoint_files.h"
-#include "server/operate/checkpoint_shelf.h"
 #include "server/operate/failpoint.h"
 #include "shared/core/check.h"
 #include "shared/model/files.h"
@@ -57,78 +57,81 @@ Status WriteFiles(const std::string& making, const Checkpoint& checkpoint) {
   return folder.Seal();
 }
 
-/// What is not as it was written, now that it has its name.
-Status Verify(const std::string& place, const Checkpoint& checkpoint) {
-  auto read = ReadCheckpoint(place);
+/// Checks, now that it has its name, that all is as it was written.
+Status Verify(const std::string& target, const Checkpoint& checkpoint) {
+  auto read = ReadCheckpoint(target);
   if (!read.ok())
     return ResourceError("read back after writing: " + read.status().message() +
                          "; check the disk");
   if (read->weights.version == checkpoint.weights.version) return {};
-  return ResourceError(place + ": another process wrote it at the same time; end that one");
+  return ResourceError(target + ": another process wrote it at the same time; end that one");
 }
 
-/// Afterwards `making` holds what was at `place` before, if anything was.
-Status PutInPlace(const std::string& making, const std::string& place,
+/// Afterwards `making` holds what was at `target` before, if anything was.
+Status PutInPlace(const std::string& making, const std::string& target,
                   const Checkpoint& checkpoint) {
   // guard: KilledWriter.AtEveryFailpointLeavesThePreviousOrTheNew: a checkpoint gets its name when
   //   all of it is there
-  const bool taken = fs::exists(fs::symlink_status(place));
+  const bool taken = fs::exists(fs::symlink_status(target));
   Failpoint("before-rename");
-  MURMURATE_RETURN_IF_ERROR(taken ? SwapPaths(making, place) : RenamePath(making, place));
+  MURMURATE_RETURN_IF_ERROR(taken ? SwapPaths(making, target) : RenamePath(making, target));
   Failpoint("after-rename");
   Failpoint("before-folder-fsync");
-  Status status = SyncFolder(fs::path(place).parent_path());
+  Status status = SyncFolder(fs::path(target).parent_path());
   Failpoint("after-folder-fsync");
-  if (status.ok()) status = Verify(place, checkpoint);
+  if (status.ok()) status = Verify(target, checkpoint);
   if (status.ok()) return status;
-  (void)(taken ? SwapPaths(making, place) : RenamePath(place, making));
+  (void)(taken ? SwapPaths(making, target) : RenamePath(target, making));
   return status;
 }
 
-bool IsThere(const std::string& place, const Checkpoint& checkpoint) {
-  if (!fs::is_directory(fs::symlink_status(place))) return false;
-  const auto read = ReadCheckpoint(place);
+bool IsThere(const std::string& target, const Checkpoint& checkpoint) {
+  if (!fs::is_directory(fs::symlink_status(target))) return false;
+  const auto read = ReadCheckpoint(target);
   return read.ok() && read->weights.version == checkpoint.weights.version &&
          read->weights.spec == checkpoint.weights.spec && read->state == checkpoint.state;
 }
 
-/// On the shelf by this name, in the place of what may have it.
-Status WriteAs(const std::string& shelf, const std::string& name, const Checkpoint& checkpoint) {
-  const std::string place = shelf + '/' + name, making = shelf + '/' + kUnfinished + name;
+/// Writes it among the checkpoints by this name, in the place of what may have it.
+Status WriteAs(const std::string& checkpoints, const std::string& name,
+               const Checkpoint& checkpoint) {
+  const std::string target = checkpoints + '/' + name,
+                    making = checkpoints + '/' + kUnfinished + name;
   Status status = WriteFiles(making, checkpoint);
-  if (status.ok()) status = PutInPlace(making, place, checkpoint);
-  SweepUnfinished(shelf);
+  if (status.ok()) status = PutInPlace(making, target, checkpoint);
+  SweepUnfinished(checkpoints);
   return status;
 }
 
-Result<std::string> WriteLocked(const std::string& shelf, const Checkpoint& checkpoint) {
+Result<std::string> WriteLocked(const std::string& checkpoints, const Checkpoint& checkpoint) {
   const std::string name = StepName(checkpoint.weights.steps);
   // guard: KilledWriter.AtEveryFailpointLeavesThePreviousOrTheNew,
   //   KilledWriter.AtRandomMomentsLeavesThePreviousOrTheNew: what a killed writer left is deleted
-  SweepUnfinished(shelf);
-  if (!IsThere(shelf + '/' + name, checkpoint))
-    MURMURATE_RETURN_IF_ERROR(WriteAs(shelf, name, checkpoint));
-  MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "latest", name));
-  return shelf + '/' + name;
+  SweepUnfinished(checkpoints);
+  if (!IsThere(checkpoints + '/' + name, checkpoint))
+    MURMURATE_RETURN_IF_ERROR(WriteAs(checkpoints, name, checkpoint));
+  MURMURATE_RETURN_IF_ERROR(PointLink(checkpoints, "latest", name));
+  return checkpoints + '/' + name;
 }
 
-Result<std::string> KeepLocked(const std::string& shelf, const Checkpoint& checkpoint,
+Result<std::string> KeepLocked(const std::string& checkpoints, const Checkpoint& checkpoint,
                                const LogCallback& log) {
   std::string name = BestName(checkpoint.weights.steps);
-  SweepUnfinished(shelf);
-  const auto held = ReadBestCheckpoint(fs::path(shelf).parent_path(), log);
+  SweepUnfinished(checkpoints);
+  const auto held = ReadBestCheckpoint(fs::path(checkpoints).parent_path(), log);
   // guard: BestCheckpoint.IsTheOneThatCameToMostAndAloneAndNoneThatARunGoesOnFrom: only better
   //   weights replace the best ones
   if (held.ok() && !Beats(*checkpoint.evaluated, *held->checkpoint.evaluated)) {
     name = fs::path(held->folder).filename();
   } else {
-    MURMURATE_RETURN_IF_ERROR(WriteAs(shelf, name, checkpoint));
+    MURMURATE_RETURN_IF_ERROR(WriteAs(checkpoints, name, checkpoint));
   }
-  MURMURATE_RETURN_IF_ERROR(PointLink(shelf, "best", name));
-  MURMURATE_RETURN_IF_ERROR(SyncFolder(shelf));
-  for (const std::uint64_t step : BestSteps(shelf))
-    if (BestName(step) != name) MURMURATE_RETURN_IF_ERROR(DeleteCheckpoint(shelf, BestName(step)));
-  return shelf + '/' + name;
+  MURMURATE_RETURN_IF_ERROR(PointLink(checkpoints, "best", name));
+  MURMURATE_RETURN_IF_ERROR(SyncFolder(checkpoints));
+  for (const std::uint64_t step : BestSteps(checkpoints))
+    if (BestName(step) != name)
+      MURMURATE_RETURN_IF_ERROR(DeleteCheckpoint(checkpoints, BestName(step)));
+  return checkpoints + '/' + name;
 }
 
 Status CheckFinite(const Checkpoint& checkpoint) {
@@ -141,16 +144,16 @@ Status CheckFinite(const Checkpoint& checkpoint) {
   return {};
 }
 
-/// Of whichever kind, by the one who has the shelf.
+/// Writes a checkpoint of either kind while holding the lock on the checkpoints.
 template <typename Write>
-Result<std::string> OnShelf(const std::string& directory, const Checkpoint& checkpoint,
-                            const Write& write) try {
+Result<std::string> UnderLock(const std::string& directory, const Checkpoint& checkpoint,
+                              const Write& write) try {
   MURMURATE_RETURN_IF_ERROR(CheckFinite(checkpoint));
-  const std::string shelf = directory + "/checkpoints";
-  fs::create_directories(shelf);
-  auto lock = ShelfLock::Take(shelf);
+  const std::string checkpoints = directory + "/checkpoints";
+  fs::create_directories(checkpoints);
+  auto lock = CheckpointLock::Acquire(checkpoints);
   if (!lock.ok()) return lock.status();
-  return write(shelf);
+  return write(checkpoints);
 } catch (const fs::filesystem_error& error) {
   return ResourceError(FileSentence("make", error.path1().string(), error.code().value()));
 }
@@ -162,15 +165,17 @@ bool Beats(const EvaluatedReturn& later, const EvaluatedReturn& earlier) {
 }
 
 Result<std::string> WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint) {
-  return OnShelf(directory, checkpoint,
-                 [&](const std::string& shelf) { return WriteLocked(shelf, checkpoint); });
+  return UnderLock(directory, checkpoint, [&](const std::string& checkpoints) {
+    return WriteLocked(checkpoints, checkpoint);
+  });
 }
 
 Result<std::string> KeepBest(const std::string& directory, const Checkpoint& checkpoint,
                              const LogCallback& log) {
   MURMURATE_CHECK(checkpoint.evaluated.has_value(), "a best checkpoint says what it came to");
-  return OnShelf(directory, checkpoint,
-                 [&](const std::string& shelf) { return KeepLocked(shelf, checkpoint, log); });
+  return UnderLock(directory, checkpoint, [&](const std::string& checkpoints) {
+    return KeepLocked(checkpoints, checkpoint, log);
+  });
 }
 
 }  // namespace murmurate

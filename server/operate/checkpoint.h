@@ -1,7 +1,7 @@
 // Checkpoint: everything a model and its learner know at one batch border, as files that other
 // tools open.
 //
-//   checkpoints/step-000000123456/weights.safetensors    the model; policy, critic, statistics
+//   checkpoints/step-000000123456/weights.safetensors    the model; policy, value, statistics
 //                                 optimizer.safetensors  every array of floats of the SavedState
 //                                 state.json             its doubles and words, steps, version
 //                                 MANIFEST.json          size and SHA-256 of each, and of itself
@@ -31,16 +31,17 @@
 
 namespace murmurate {
 
-/// What weights came to without exploration, and under which of the games' settings.
+/// An EvaluatedReturn is the mean return of weights without exploration, and the games' settings it
+/// was played under.
 struct EvaluatedReturn {
   double mean_return = 0;
   std::map<std::string, double> settings = {};
   bool operator==(const EvaluatedReturn&) const = default;
 };
 
-/// Whether the weights of the later evaluation are to be kept instead: they came to more under the
-/// same settings, or played under others. Those cannot be compared, and by their returns alone the
-/// easy beginning of a curriculum would stay the best for ever.
+/// True if the weights of the later evaluation replace the kept ones: they reached more under the
+/// same settings, or played under others. Returns under different settings cannot be compared, and
+/// by their returns alone the easy beginning of a curriculum would stay the best for ever.
 bool Beats(const EvaluatedReturn& later, const EvaluatedReturn& earlier);
 
 struct Checkpoint {
@@ -48,7 +49,7 @@ struct Checkpoint {
   SavedState state = {};                          ///< empty: weights only
   std::optional<double> mean_return = {};         ///< of training, when it was written
   std::optional<EvaluatedReturn> evaluated = {};  ///< of a best one
-  /// What the run was told, for whoever reads state.json: "algorithm.name" -> "\"ppo\"".
+  /// The run's settings, for readers of state.json: "algorithm.name" -> "\"ppo\"".
   std::map<std::string, std::string> settings = {};
   /// That actors had taken; weights.steps, the checkpoint's number, are those learned from. 0: not
   /// known.
@@ -66,7 +67,7 @@ Result<std::string> WriteCheckpoint(const std::string& directory, const Checkpoi
 /// and what was expected.
 Result<Checkpoint> ReadCheckpoint(const std::string& folder);
 
-/// Of each file of a checkpoint, its manifest first: whether it is there and has its size and sum.
+/// FileVerdict says whether a checkpoint's file is there and has its size and sum; manifest first.
 struct FileVerdict {
   std::string name;
   std::uint64_t size = 0;
@@ -82,10 +83,10 @@ struct FoundCheckpoint {
 /// is none, the status names all that was wrong.
 Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const LogCallback& log);
 
-/// For weights that say what they were `evaluated` to (a finite number): written as WriteCheckpoint
-/// does it, as checkpoints/best-step-..., unless the one that is there stays the better one. `best`
+/// Writes weights that say what they were `evaluated` to (a finite number) as WriteCheckpoint does,
+/// as checkpoints/best-step-..., unless the one that is there stays the better one. `best`
 /// names the better of the two, and the other is deleted when that is verified. Gives the folder of
-/// the best. By that name no one goes on from it, `latest` does not name it, and it takes no place
+/// the best. No run goes on from it by that name, `latest` does not name it, and it takes no place
 /// in Retention. `log` is told when one that was there does not verify.
 Result<std::string> KeepBest(const std::string& directory, const Checkpoint& checkpoint,
                              const LogCallback& log);
@@ -93,8 +94,8 @@ Result<std::string> KeepBest(const std::string& directory, const Checkpoint& che
 /// the status names all that was wrong.
 Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const LogCallback& log);
 
-/// What stays: the newest `keep`, and the first at or after each multiple of `keep_every` (0:
-/// none).
+/// Retention says what stays: the newest `keep`, and the first at or after each multiple of
+/// `keep_every` (0: none).
 struct Retention {
   int keep = 3;
   std::uint64_t keep_every = 0;
@@ -104,7 +105,7 @@ struct Retention {
 Status PruneCheckpoints(const std::string& directory, const Retention& retention,
                         std::uint64_t written);
 
-/// In one sentence why a checkpoint cannot go on as a model of this spec: the first difference.
+/// Says in one sentence why a checkpoint cannot go on as this spec's model: the first difference.
 Status CheckSameModel(const FoundCheckpoint& found, const ModelSpec& spec);
 
 /// The steps that have a folder, ascending; whether they verify is not asked.

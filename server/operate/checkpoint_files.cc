@@ -102,7 +102,7 @@ Status FillState(const Json& json, Checkpoint* checkpoint) {
   return FromJson(json.at("doubles"), &checkpoint->state.doubles);
 }
 
-/// Without the seal, and without the brace that ends it.
+/// The manifest's text without the seal, and without the brace that ends it.
 std::string Unsealed(const Manifest& manifest) {
   std::string text = "{\n  \"format\": " + std::to_string(Manifest::kFormat) + ",\n  \"step\": \"" +
                      std::to_string(manifest.step) + "\",\n  \"spec\": \"" + manifest.spec +

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "server/operate/checkpoint.h"
+#include "server/operate/checkpoint_directory.h"
 #include "server/operate/checkpoint_files.h"
-#include "server/operate/checkpoint_shelf.h"
 #include "shared/core/check.h"
 #include "shared/model/files.h"
 
@@ -34,7 +34,7 @@ class OpenFolder {
     if (folder_.get() >= 0) return {};
     return InvalidData(FileSentence("open the checkpoint", path_, errno));
   }
-  /// At most `max_bytes`; a link, a pipe and a folder are no files.
+  /// Reads a file of at most `max_bytes`; a link, a pipe and a folder are no files.
   Result<std::string> Read(const std::string& name, std::uint64_t max_bytes) const {
     return ReadFileAt(folder_.get(), name, path_ + '/' + name, max_bytes);
   }
@@ -79,7 +79,8 @@ Result<std::string> ReadSealed(const OpenFolder& open, const std::string& folder
   return bytes;
 }
 
-Status TakeWeights(const Manifest& manifest, std::string_view bytes, Checkpoint* checkpoint) {
+Status ParseMatchingWeights(const Manifest& manifest, std::string_view bytes,
+                            Checkpoint* checkpoint) {
   auto weights = ParseWeightsFile(std::as_bytes(std::span(bytes.data(), bytes.size())));
   if (!weights.ok()) return InvalidData("cannot be used: " + weights.status().message());
   if (ToHex(weights->spec_hash) != manifest.spec || weights->steps != manifest.step)
@@ -88,17 +89,17 @@ Status TakeWeights(const Manifest& manifest, std::string_view bytes, Checkpoint*
   return {};
 }
 
-Status TakeState(std::string_view text, Checkpoint* checkpoint) {
+Status ParseMatchingState(std::string_view text, Checkpoint* checkpoint) {
   const std::uint64_t steps = checkpoint->weights.steps, version = checkpoint->weights.version;
   MURMURATE_RETURN_IF_ERROR(ParseState(text, checkpoint));
   if (checkpoint->weights.steps == steps && checkpoint->weights.version == version) return {};
   return InvalidData("is of another checkpoint than its weights");
 }
 
-Status Take(const Manifest& manifest, const std::string& name, std::string_view bytes,
-            Checkpoint* checkpoint) {
-  if (name == kWeightsName) return TakeWeights(manifest, bytes, checkpoint);
-  if (name == kStateName) return TakeState(bytes, checkpoint);
+Status ParsePart(const Manifest& manifest, const std::string& name, std::string_view bytes,
+                 Checkpoint* checkpoint) {
+  if (name == kWeightsName) return ParseMatchingWeights(manifest, bytes, checkpoint);
+  if (name == kStateName) return ParseMatchingState(bytes, checkpoint);
   return ParseOptimizer(bytes, &checkpoint->state);
 }
 
@@ -134,7 +135,7 @@ std::string DifferenceOf(const ModelSpec& saved, const ModelSpec& wanted) {
   }
 }
 
-/// As ReadCheckpoint, for a name on the shelf: no link, and the step it says.
+/// Reads as ReadCheckpoint does, by a checkpoint's own name: no link, and of the step it says.
 Result<Checkpoint> ReadStep(const std::string& folder, std::uint64_t step) {
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(folder, error)))
@@ -158,7 +159,7 @@ Result<Checkpoint> ReadCheckpoint(const std::string& folder) {
     auto bytes = ReadSealed(open, folder, name, manifest->files.at(name));
     if (!bytes.ok()) return bytes.status();
     MURMURATE_RETURN_IF_ERROR(
-        Named(folder + '/' + name, Take(*manifest, name, *bytes, &checkpoint)));
+        Named(folder + '/' + name, ParsePart(*manifest, name, *bytes, &checkpoint)));
   }
   return checkpoint;
 }
@@ -198,12 +199,12 @@ Result<FoundCheckpoint> ReadNewestCheckpoint(const std::string& directory, const
 }
 
 Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const LogCallback& log) {
-  const std::string shelf = directory + "/checkpoints";
+  const std::string checkpoints = directory + "/checkpoints";
   std::optional<FoundCheckpoint> best;
   std::vector<std::string> wrong;
-  const std::vector<std::uint64_t> steps = BestSteps(shelf);
+  const std::vector<std::uint64_t> steps = BestSteps(checkpoints);
   for (const std::uint64_t step : steps) {
-    const std::string folder = shelf + '/' + BestName(step);
+    const std::string folder = checkpoints + '/' + BestName(step);
     auto checkpoint = ReadStep(folder, step);
     if (checkpoint.ok() && !checkpoint->evaluated)
       checkpoint = InvalidData(folder + ": does not say what it was evaluated to");
@@ -216,8 +217,8 @@ Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const L
   }
   if (best) return std::move(*best);
   // Its run goes on and has put a better one in the place of what we saw.
-  if (BestSteps(shelf) != steps) return ReadBestCheckpoint(directory, log);
-  return InvalidData(shelf + "/best: names no checkpoint" +
+  if (BestSteps(checkpoints) != steps) return ReadBestCheckpoint(directory, log);
+  return InvalidData(checkpoints + "/best: names no checkpoint" +
                      (wrong.empty() ? "" : " that can be used: " + Joined(wrong)) +
                      "; a run keeps one when it evaluates ([evaluation] and run.environment): take "
                      "the newest one instead");

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "server/operate/checkpoint_shelf.h"
+#include "server/operate/checkpoint_directory.h"
 
 namespace murmurate {
 namespace {

@@ -24,7 +24,7 @@
 
 namespace murmurate {
 
-/// When the next one is due: whichever comes first. One thread.
+/// CheckpointTimes says when the next one is due, by steps or by time. One thread.
 class CheckpointTimes {
  public:
   /// `every_steps` 0, `every_s` 0: not by this.
@@ -41,7 +41,7 @@ class CheckpointTimes {
   std::int64_t next_ns_;
 };
 
-/// How the writing of one directory goes.
+/// CheckpointHealth is how the writing of one directory goes.
 struct CheckpointHealth {
   std::uint64_t written = 0, failures = 0;
   std::optional<std::uint64_t> last_step;  ///< of the last one that is good
@@ -61,9 +61,10 @@ class CheckpointWriter {
 
   CheckpointWriter(const Retention& retention, LogCallback log, OnTried on_tried = {});
 
-  /// Any thread; returns at once. One that still waits for the same directory is forgotten.
+  /// Posts a checkpoint and returns at once; one that still waits for the same directory is
+  /// forgotten. Any thread.
   void Post(const std::string& directory, Make make);
-  /// As Post, for weights alone that an evaluation has scored: kept if that Beats the best so far,
+  /// Posts weights alone that an evaluation has scored: they are kept if they beat the best so far,
   /// of the earlier lives of the run, too. What is not a finite number is never the best.
   void PostBest(const std::string& directory, EvaluatedReturn evaluated, Make make);
   /// Waits up to `timeout_ms` for something to write, and writes it. False: there was nothing.

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "murmurate/status.h"
+#include "shared/model/state.h"
 
 namespace murmurate {
 
@@ -15,6 +19,10 @@ class Curve {
  public:
   void Add(const CurvePoint& point);
   const std::vector<CurvePoint>& points() const { return points_; }
+
+  /// Saves the points as NAME_returns and NAME_steps.
+  void Save(const std::string& name, const StateWriter& writer) const;
+  Status Load(const std::string& name, const StateReader& reader);
 
  private:
   std::vector<CurvePoint> points_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
 
 /// The place of `column` in a header of names with commas between them; -1: there is none.
-int PlaceOf(const std::string& header, const std::string& column) {
+int ColumnIndex(const std::string& header, const std::string& column) {
   std::istringstream names(header);
   std::string name;
   for (int place = 0; std::getline(names, name, ','); ++place)
@@ -43,7 +43,7 @@ double MedianOf(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// Of runs of one length the last rows differ by a batch or so: none of them has stopped early.
+/// The last rows of runs of one length differ by a batch or so: none of them has stopped early.
 constexpr double kSameEnd = 0.98;
 
 std::uint64_t LongestOf(std::span<const std::vector<CurvePoint>> runs) {
@@ -60,7 +60,7 @@ bool Reaches(const std::vector<CurvePoint>& run, std::uint64_t steps, std::uint6
          static_cast<double>(run.back().steps) >= kSameEnd * static_cast<double>(longest);
 }
 
-/// On the straight line between two points; at the last one behind it. The run has begun.
+/// The value on the straight line between two points; behind the last, its own. The run has begun.
 double ValueAt(const std::vector<CurvePoint>& run, std::uint64_t steps) {
   const auto after =
       std::upper_bound(run.begin(), run.end(), steps,
@@ -119,7 +119,7 @@ Result<std::vector<CurvePoint>> ReadCurve(const std::string& progress_csv,
   std::string line;
   std::getline(lines, line);
   const std::string steps(kEnvironmentSteps.name);
-  const int x = PlaceOf(line, steps), y = PlaceOf(line, column);
+  const int x = ColumnIndex(line, steps), y = ColumnIndex(line, column);
   if (x < 0 || y < 0)
     return InvalidData(progress_csv + ":1: no column \"" + (x < 0 ? steps : column) +
                        "\"; name one of its first line");

@@ -11,6 +11,11 @@ std::string StepsInWords(const StepCount& steps) {
   return WithCommas(steps.taken) + " steps (" + WithCommas(steps.learned) + " learned from)";
 }
 
+void AppendToWindow(const EpisodeRecord& episode, EpisodeList* window) {
+  window->push_back(episode);
+  if (window->size() > kEpisodeWindow) window->pop_front();
+}
+
 std::optional<double> SuccessRate(const EpisodeList& episodes) {
   const auto said = std::ranges::count_if(episodes, [](auto& e) { return e.success != 0; });
   const auto yes = std::ranges::count_if(episodes, [](auto& e) { return e.success == 2; });

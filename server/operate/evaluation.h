@@ -13,6 +13,12 @@ namespace murmurate {
 
 using EpisodeList = std::deque<EpisodeRecord>;
 
+/// How many of the last episodes a mean is over.
+inline constexpr std::size_t kEpisodeWindow = 100;
+
+/// Keeps the last kEpisodeWindow of them.
+void AppendToWindow(const EpisodeRecord& episode, EpisodeList* window);
+
 struct Evaluation {
   std::uint64_t steps = 0;    ///< environment steps taken when these weights were made
   std::uint64_t version = 0;  ///< 0: of several
@@ -29,7 +35,7 @@ std::string StepsInWords(const StepCount& steps);  ///< "1,000 steps (900 learne
 /// The share of successes among the episodes that say; empty when none does.
 std::optional<double> SuccessRate(const EpisodeList& episodes);
 
-/// Of at least one episode; steps and version are the caller's.
+/// The evaluation of at least one episode; steps and version are the caller's.
 Evaluation EvaluationOf(const EpisodeList& episodes);
 
 }  // namespace murmurate

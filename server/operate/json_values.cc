@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// As progress.csv would call it: the game's own words are of training.
+/// The name that progress.csv would have: the game's own words are of training.
 std::string LabelOf(const MetricSample& sample) {
   const bool own = *sample.metric == kReported && sample.label.find('/') == std::string::npos;
   return own ? "rollout/" + sample.label : sample.label;

@@ -9,7 +9,7 @@
 
 namespace murmurate {
 
-/// What lies at `key`; empty when nothing does.
+/// The value at `key`; empty when there is none.
 MetricValue ValueAt(const nlohmann::json& json, std::string_view key);
 
 inline std::string FillText(std::string_view pattern, const nlohmann::json& json) {

@@ -10,10 +10,10 @@ namespace murmurate {
 namespace {
 
 constexpr double kWidth = 800, kHeight = 450, kLeft = 84, kRight = 24, kBottom = 62;
-/// Of a curve: few enough that a picture stays small.
+/// The points of a line and of a band: few enough that a picture stays small.
 constexpr int kLinePoints = 400, kBandPoints = 120;
 
-/// From data to the page.
+/// Axis maps data to the page.
 struct Axis {
   double low, high, page_low, page_high;
   double At(double value) const {
@@ -167,7 +167,7 @@ std::string CurvePath(const Axis& x, const Axis& y, const CurveSeries& series,
   return out + Dot(x, y, last.steps, last.median, "3.5", i);
 }
 
-/// What both axes must hold; nothing drawn: `most_steps` is 0.
+/// Extent is what both axes must hold; nothing drawn: `most_steps` is 0.
 struct Extent {
   double low = 0, high = 0;
   std::uint64_t most_steps = 0;

@@ -1,12 +1,12 @@
 // LearningCurve: means of returns over environment steps as a picture, drawn without any library:
 // one run's (plots/learning.svg), or several runs and their seeds (`murmurate plot`).
 //
-//   ┌ title ───────────────────────┐    A series of one run is a line. One of several is the median
-//   │ ── ppo  ── impala  -- stop at│    of its runs in a band from the least to the most of them,
-//   │ |    ____                    │    each run on the lines between its points. A run that
-//   stopped │ | __/ steps                  │    early ends there, at a small dot, and median and
-//   band are of └──────────────────────────────┘    the others from there on; they start where all
-//   have begun.
+//   ┌ title ───────────────────────┐   A series of one run is a line. One of several runs is the
+//   │ ── ppo  ── impala  -- stop at│   median of its runs in a band from the least to the most of
+//   │ |    ____                    │   them, each run on the lines between its points. A run that
+//   │ | __/                        │   stopped early ends there, at a small dot, and median and
+//   │ └──────────────────── steps  │   band are of the others from there on; they start where all
+//   └──────────────────────────────┘   have begun.
 #pragma once
 
 #include <optional>
@@ -32,10 +32,10 @@ struct CurveDrawing {
   std::string nothing = "no episode has finished yet";  ///< said where there are no points
 };
 
-/// Of a stream, which has the model's error and the naive forecast's instead of returns: how the
-/// two are called.
+/// The names of a stream's two curves, the model's error and the naive forecast's, which it has
+/// instead of returns.
 constexpr char kStreamCurve[] = "model", kNaiveCurve[] = "naive forecast";
-/// Without a title.
+/// The drawing of a stream's curves, without a title.
 CurveDrawing StreamDrawing();
 
 constexpr std::size_t kMaxSeries = 6;  ///< colours there are
@@ -46,14 +46,14 @@ constexpr std::size_t kMaxSeries = 6;  ///< colours there are
 /// series abort.
 std::string DrawLearningCurves(const CurveDrawing& drawing, std::span<const CurveSeries> series);
 
-/// Of several runs at one number of steps.
+/// CurveSpread is the spread of several runs at one number of steps.
 struct CurveSpread {
   std::uint64_t steps = 0;
   double least = 0, median = 0, most = 0;
 };
-/// At `count` even distances from where the last of them begins to where the longest ends, each of
-/// the runs that go that far: one that stopped early leaves the median and the range there (one
-/// that ends within 2 % of the longest has not). Runs without points do not count.
+/// The spread at `count` even distances from where the last run begins to where the longest ends,
+/// each of the runs that go that far: one that stopped early leaves the median and the range there
+/// (one that ends within 2 % of the longest has not). Runs without points do not count.
 std::vector<CurveSpread> SpreadOf(std::span<const std::vector<CurvePoint>> runs, int count);
 /// The last points of those that stopped early.
 std::vector<CurvePoint> EarlyEndsOf(std::span<const std::vector<CurvePoint>> runs);

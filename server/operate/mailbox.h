@@ -13,9 +13,9 @@ class Mailbox {
  public:
   using Letter = std::function<void()>;  ///< run on the operating thread
 
-  /// Any thread; returns at once.
+  /// Posts a letter and returns at once; any thread.
   void Post(Letter letter);
-  /// As Post, for `numbers` of little worth: they wake it only when there are many and are shown
+  /// Posts `numbers` of little worth: they wake the thread only when there are many and are shown
   /// with what comes next, and while far too many wait they are dropped.
   void PostMinor(Letter letter, std::size_t numbers);
 

@@ -33,8 +33,8 @@ Status ModelRecord::Load(const ResumedProgress& resumed) {
   return {};
 }
 
-void ModelRecord::TakeReport(const wire::ReportedNumber& number) {
-  reports_.Take(number);
+void ModelRecord::AddReport(const wire::ReportedNumber& number) {
+  reports_.Add(number);
   Curve* const curve = number.name == kStreamError.name        ? &stream_error_
                        : number.name == kStreamNaiveError.name ? &naive_error_
                                                                : nullptr;

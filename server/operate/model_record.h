@@ -36,11 +36,11 @@ class ModelRecord {
   Progress& progress() { return progress_; }
   const Progress& progress() const { return progress_; }
 
-  void TakeReport(const wire::ReportedNumber& number);
+  void AddReport(const wire::ReportedNumber& number);
   Reading Live(std::int64_t now_ns);
-  /// To every sink; the first failure.
+  /// Writes a row to every sink; returns the first failure.
   Status WriteRow(std::int64_t now_ns);
-  /// What plots/learning.svg shows of it.
+  /// The curves that plots/learning.svg shows of it.
   std::vector<CurveSeries> Curves(bool stream) const;
 
  private:

@@ -78,7 +78,7 @@ void Operate::PostModel(const std::string& model) {
 }
 
 void Operate::Post(TrainingUpdate update) {
-  mail_.Post([this, update = std::move(update)] { TakeUpdate(update); });
+  mail_.Post([this, update = std::move(update)] { ApplyUpdate(update); });
 }
 
 void Operate::PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
@@ -90,14 +90,14 @@ void Operate::PostReports(const std::string& model, std::span<const wire::Report
       [this, model, copy = std::move(copy)] {
         ModelRecord* const record = Find(model);
         for (const wire::ReportedNumber& number : copy)
-          if (record != nullptr) record->TakeReport(number);
+          if (record != nullptr) record->AddReport(number);
         rows_.OnNews();
       },
       numbers.size());
 }
 
 void Operate::PostEvaluation(const std::string& model, const Evaluation& evaluation) {
-  mail_.Post([this, model, evaluation] { TakeEvaluation(model, evaluation); });
+  mail_.Post([this, model, evaluation] { ApplyEvaluation(model, evaluation); });
 }
 
 void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes) {
@@ -105,7 +105,7 @@ void Operate::PostEvaluated(const std::string& model, std::span<const EpisodeRec
       [this, model, copy = std::vector<EpisodeRecord>(episodes.begin(), episodes.end())] {
         ModelRecord* const record = Find(model);
         for (const EpisodeRecord& episode : copy)
-          if (record != nullptr) record->progress().TakeEvaluated({&episode, 1});
+          if (record != nullptr) record->progress().AddEvaluated({&episode, 1});
         rows_.OnNews();
       },
       episodes.size());
@@ -129,15 +129,16 @@ void Operate::SaveCheckpoint(const std::string& model, CheckpointWriter::Make ma
   if (record == nullptr) return;
   SavedState progress;
   record->progress().Save(MonotonicNs(), StateWriter(&progress, "progress"));
-  writer_.Post(record->folder(), [mean = record->progress().mean_return(), make = std::move(make),
-                                  progress = std::move(progress)]() mutable {
-    Checkpoint checkpoint = make();
-    checkpoint.mean_return = mean;
-    if (checkpoint.state.words.empty()) return checkpoint;  // weights only
-    checkpoint.state.doubles.merge(progress.doubles);
-    checkpoint.state.words.merge(progress.words);
-    return checkpoint;
-  });
+  writer_.Post(record->folder(),
+               [mean = record->progress().means().mean_return(), make = std::move(make),
+                progress = std::move(progress)]() mutable {
+                 Checkpoint checkpoint = make();
+                 checkpoint.mean_return = mean;
+                 if (checkpoint.state.words.empty()) return checkpoint;  // weights only
+                 checkpoint.state.doubles.merge(progress.doubles);
+                 checkpoint.state.words.merge(progress.words);
+                 return checkpoint;
+               });
 }
 
 void Operate::PollOnce(int timeout_ms) {
@@ -159,20 +160,20 @@ void Operate::ReadMail() {
   for (const Mailbox::Letter& letter : mail_.Empty()) letter();
 }
 
-void Operate::TakeUpdate(const TrainingUpdate& update) {
+void Operate::ApplyUpdate(const TrainingUpdate& update) {
   rows_.OnNews();
   ModelRecord* const model = Find(update.model);
   if (model == nullptr) return;
   const bool first = model == models_.front().get();
   // A run that its rules have ended keeps the first model's numbers as they were then.
-  if (!first || !ending_.by_rules()) model->progress().Take(update);
+  if (!first || !ending_.by_rules()) model->progress().Apply(update);
   if (first) ending_.Check(model->progress());
 }
 
-/// Each gets a row, because they are few and far apart.
-void Operate::TakeEvaluation(const std::string& model, const Evaluation& evaluation) {
+/// Applies an evaluation; each gets a row, because they are few and far apart.
+void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evaluation) {
   if (rows_.asked()) WriteRows(MonotonicNs());
-  if (ModelRecord* record = Find(model)) record->progress().TakeEvaluation(evaluation);
+  if (ModelRecord* record = Find(model)) record->progress().ApplyEvaluation(evaluation);
   rows_.Ask();
 }
 
@@ -205,7 +206,7 @@ void Operate::DrawCurve(const ModelRecord& model) const {
   if (!status.ok() && options_.log) options_.log(LogLevel::kError, status.message());
 }
 
-/// With how the writing of its checkpoints goes.
+/// The model's reading with the health of its checkpoints.
 Reading Operate::Live(ModelRecord& model, std::int64_t now_ns) const {
   Reading reading = model.Live(now_ns);
   const CheckpointHealth health = writer_.Health(model.folder());

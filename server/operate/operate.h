@@ -1,5 +1,5 @@
-// Operate: what mmr-operate repeats: take what the learning threads report, have the models' records
-// written and shown, answer `murmurate status` and `stop`, and say when the run is over.
+// Operate: what mmr-operate repeats: take what the learning threads report, have the models'
+// records written and shown, answer `murmurate status` and `stop`, and say when the run is over.
 //
 //   mmr-learn --Post--> mailbox --PollOnce--> ModelRecord --Reading--> sinks, display
 //   `murmurate status` --admin socket--> PollOnce --> JSON
@@ -53,8 +53,8 @@ class Operate {
  public:
   static Result<std::unique_ptr<Operate>> Open(SocketContext& context, OperateOptions options);
 
-  // Any thread, for the operating thread; each returns at once, and what was posted earlier is
-  // done earlier.
+  // These post to the operating thread from any thread and return at once; what was posted earlier
+  // is done earlier.
 
   /// A model was made: before anything else is posted of it, so that both know which is the first.
   void PostModel(const std::string& model);
@@ -62,18 +62,18 @@ class Operate {
   /// Numbers that the game of `model` reported. `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
   void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
                    bool evaluated);
-  /// What the learner's own evaluation of `model` came to.
+  /// The result of the learner's own evaluation of `model`.
   void PostEvaluation(const std::string& model, const Evaluation& evaluation);
   /// Episodes that an actor played in Mode(kEvaluate).
   void PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes);
   /// A checkpoint of `model` is due, with the progress of what was posted before it:
   /// `make` runs on the writing thread.
   void PostCheckpoint(const std::string& model, CheckpointWriter::Make make);
-  /// As PostCheckpoint, for what an evaluation came to (CheckpointWriter::PostBest): the weights
-  /// alone.
+  /// Posts as PostCheckpoint does, for an evaluation's result (CheckpointWriter::PostBest): the
+  /// weights alone.
   void PostBest(const std::string& model, EvaluatedReturn evaluated, CheckpointWriter::Make make);
 
-  /// What mmr-checkpoint repeats.
+  /// The writer, whose PollOnce mmr-checkpoint repeats.
   CheckpointWriter& writer() { return writer_; }
   /// The operating thread: waits up to `timeout_ms`, and no longer than until the next row is due,
   /// for an update or a question; bounded. Reported numbers and evaluated episodes wake it only
@@ -81,10 +81,10 @@ class Operate {
   void PollOnce(int timeout_ms);
   void Wake() { mail_.Wake(); }
 
-  /// After the operating thread has ended: the last rows, the curves, the last line of the display;
-  /// what was posted is with the writer.
+  /// Writes, after the operating thread has ended, the last rows, the curves and the last line of
+  /// the display; what was posted is with the writer then.
   void Finish();
-  /// How the writing of the first model's checkpoints goes.
+  /// The health of the first model's checkpoints.
   CheckpointHealth checkpoints() const { return writer_.Health(models_.front()->folder()); }
 
   /// The stop rules were met; after the operating thread has ended.
@@ -97,8 +97,8 @@ class Operate {
   Status AddModel(const std::string& name, const ResumedProgress* resumed = nullptr);
   ModelRecord* Find(const std::string& name);
   void ReadMail();
-  void TakeUpdate(const TrainingUpdate& update);
-  void TakeEvaluation(const std::string& model, const Evaluation& evaluation);
+  void ApplyUpdate(const TrainingUpdate& update);
+  void ApplyEvaluation(const std::string& model, const Evaluation& evaluation);
   void SaveCheckpoint(const std::string& model, CheckpointWriter::Make make);
   void WriteRows(std::int64_t now_ns);
   void DrawCurve(const ModelRecord& model) const;

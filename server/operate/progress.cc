@@ -5,15 +5,10 @@
 #include <utility>
 
 #include "server/metrics/number_text.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
-
-/// The last kWindow of them.
-void Append(EpisodeList* window, const EpisodeRecord& episode) {
-  window->push_back(episode);
-  if (window->size() > Progress::kWindow) window->pop_front();
-}
 
 bool IsCount(const Metric& metric) {
   return metric.kind == MetricKind::kCounter || metric.kind == MetricKind::kTotal;
@@ -37,23 +32,14 @@ Progress::Progress(std::int64_t start_ns)
     values_.Set(*metric, 0);
 }
 
-void Progress::TakeScores(const TrainingUpdate& update) {
+void Progress::AddDataWait(const TrainingUpdate& update) {
   Since& wait = since_row_[&kDataWait];
   wait.sum += update.waited_s - std::exchange(waited_s_, update.waited_s);
   wait.weight += update.lived_s - std::exchange(lived_s_, update.lived_s);
-  if (update.eval_rows > 0) {
-    if (!(scoring_ && update.held_out)) eval_rows_ = eval_loss_sum_ = eval_accuracy_sum_ = 0;
-    eval_rows_ += update.eval_rows;
-    for (const auto& [metric, value] : update.metrics) {
-      if (metric == &kEvalLoss) eval_loss_sum_ += update.eval_rows * value;
-      if (metric == &kEvalAccuracy) eval_accuracy_sum_ += update.eval_rows * value;
-    }
-  }
-  scoring_ = update.held_out;
 }
 
 /// Counters add up, totals stay until the next, all else is of this update alone.
-void Progress::TakeMetrics(const Measurements& metrics) {
+void Progress::AddMetrics(const Measurements& metrics) {
   Reading values;
   for (const MetricSample& sample : values_.samples())
     if (IsCount(*sample.metric)) values.Set(*sample.metric, sample.value);
@@ -74,54 +60,15 @@ void Progress::TakeMetrics(const Measurements& metrics) {
   values_ = std::move(values);
 }
 
-void Progress::TakeEpisodes(std::span<const EpisodeRecord> episodes) {
-  for (const EpisodeRecord& episode : episodes) {
-    if (episode.mode != 0) continue;
-    ++episodes_;
-    Append(&window_, episode);
-    if (episode.success != 0) Append(&said_, episode);
-  }
-  if (const auto mean = mean_return()) curve_.Add({steps_.taken, *mean});
-}
-
-void Progress::Take(const TrainingUpdate& update) {
-  TakeScores(update);
+void Progress::Apply(const TrainingUpdate& update) {
+  AddDataWait(update);
+  scores_.Add(update.metrics, update.eval_rows, update.held_out);
   if (update.held_out) return;
   steps_ = update.steps;
   last_ns_ = update.at_ns;
-  TakeMetrics(update.metrics);
-  TakeEpisodes(update.episodes);
-}
-
-void Progress::TakeEvaluation(const Evaluation& evaluation) {
-  evaluates_itself_ = true;
-  evaluation_ = evaluation;
-  evaluation_curve_.Add({evaluation.steps, evaluation.mean_return});
-}
-
-void Progress::TakeEvaluated(std::span<const EpisodeRecord> episodes) {
-  if (evaluates_itself_) return;
-  for (const EpisodeRecord& episode : episodes)
-    if (episode.mode == 1) Append(&evaluated_, episode);
-  if (evaluated_.empty()) return;
-  evaluation_ = EvaluationOf(evaluated_);
-  evaluation_->steps = steps();
-  evaluation_->learned_steps = learned_steps();
-  if (evaluated_.size() == kWindow) evaluation_curve_.Add({steps(), evaluation_->mean_return});
-}
-
-std::optional<double> Progress::mean_return() const {
-  if (window_.empty()) return std::nullopt;
-  double sum = 0;
-  for (const EpisodeRecord& episode : window_) sum += episode.raw_return;
-  return sum / static_cast<double>(window_.size());
-}
-
-std::optional<double> Progress::mean_length() const {
-  if (window_.empty()) return std::nullopt;
-  double sum = 0;
-  for (const EpisodeRecord& episode : window_) sum += episode.length;
-  return sum / static_cast<double>(window_.size());
+  AddMetrics(update.metrics);
+  means_.Add(update.episodes);
+  if (const auto mean = means_.mean_return()) curve_.Add({steps_.taken, *mean});
 }
 
 double Rate::PerSecond(std::uint64_t count, std::int64_t now_ns) {
@@ -148,22 +95,9 @@ Reading Progress::Latest(std::int64_t now_ns) const {
   reading.Set(kLearnedSteps, learned_steps());
   reading.Set(kElapsed, elapsed);
   if (elapsed > 0) reading.Set(kOverallRate, std::floor(static_cast<double>(steps()) / elapsed));
-  reading.Set(kEpisodeCount, episodes());
-  reading.Set(kMeanReturn, mean_return());
-  reading.Set(kMeanLength, mean_length());
-  reading.Set(kSuccessRate, success_rate());
-  if (eval_rows_ > 0) {
-    reading.Set(kEvalLoss, eval_loss_sum_ / eval_rows_);
-    reading.Set(kEvalAccuracy, eval_accuracy_sum_ / eval_rows_);
-  }
-  if (!evaluation_) return reading;
-  reading.Set(kEvalReturn, evaluation_->mean_return);
-  reading.Set(kEvalDeviation, evaluation_->deviation);
-  reading.Set(kEvalLength, evaluation_->mean_length);
-  reading.Set(kEvalSuccess, evaluation_->success_rate);
-  reading.Set(kEvalSteps, evaluation_->steps);
-  reading.Set(kEvalEpisodes, evaluation_->episodes);
-  reading.Set(kEvalLearnedSteps, evaluation_->learned_steps);
+  means_.PutInto(&reading);
+  scores_.PutInto(&reading);
+  evaluations_.PutInto(&reading);
   return reading;
 }
 
@@ -183,6 +117,36 @@ Reading Progress::EndRow(std::int64_t now_ns) {
   for (const auto& [metric, since] : std::exchange(since_row_, {}))
     reading.Set(*metric, metric->kind == MetricKind::kMax ? since.most : since.sum / since.weight);
   return reading;
+}
+
+void Progress::Save(std::int64_t now_ns, const StateWriter& writer) const {
+  writer.Words("counters", {{steps(), values_.Count(kDroppedSteps), values_.Count(kTrainedSteps),
+                             values_.Count(kUpdates), values_.Count(kVersion), means_.episodes()}});
+  writer.Words("late_steps", {{values_.Count(kLateSteps)}});
+  writer.Doubles("elapsed", {{elapsed_s(now_ns)}});
+  means_.Save(writer);
+  curve_.Save("curve", writer);
+  evaluations_.Save(writer);
+}
+
+Status Progress::Load(const StateReader& reader, std::uint64_t number) {
+  std::array<std::uint64_t, 6> counters{};
+  MURMURATE_RETURN_IF_ERROR(reader.Words("counters", counters));
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("elapsed", std::span(&earlier_s_, 1)));
+  MURMURATE_RETURN_IF_ERROR(means_.Load(reader, counters[5]));
+  MURMURATE_RETURN_IF_ERROR(curve_.Load("curve", reader));
+  MURMURATE_RETURN_IF_ERROR(evaluations_.Load(reader));
+  steps_ = {number, counters[0]};
+  taken_rate_.BeginAt(counters[0]);
+  learned_rate_.BeginAt(number);
+  values_.Set(kDroppedSteps, counters[1]);
+  values_.Set(kTrainedSteps, counters[2]);
+  values_.Set(kUpdates, counters[3]);
+  values_.Set(kVersion, counters[4]);
+  std::uint64_t late_steps = 0;  // which a checkpoint of an earlier version did not count
+  if (reader.Words("late_steps", std::span(&late_steps, 1)).ok())
+    values_.Set(kLateSteps, late_steps);
+  return {};
 }
 
 std::string ScoresText(const Reading& reading) {

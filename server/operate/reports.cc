@@ -6,7 +6,7 @@
 
 namespace murmurate {
 
-void Reports::Take(const wire::ReportedNumber& number) {
+void Reports::Add(const wire::ReportedNumber& number) {
   if (number.count == 0) return;
   if (recent_.size() >= kMaxNames && !recent_.contains(number.name)) return;
   Sum& sum = since_row_[number.name];

@@ -18,11 +18,11 @@ class Reports {
   static constexpr std::size_t kMaxNames = 256;  ///< more are left out
   static constexpr std::uint64_t kWindow = 100;  ///< episodes
 
-  void Take(const wire::ReportedNumber& number);
-  /// Of each name ever heard: over the last kWindow episodes that reported it, or a few more,
+  void Add(const wire::ReportedNumber& number);
+  /// Adds each name ever heard: over the last kWindow episodes that reported it, or a few more,
   /// because they come several at once.
   void AddLive(Reading* reading) const;
-  /// Of each name heard since the last call.
+  /// Adds each name heard since the last call.
   void EndRow(Reading* reading);
 
  private:

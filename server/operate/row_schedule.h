@@ -1,5 +1,5 @@
-// RowSchedule: when the next row of progress.csv is due: an interval after the last one, later while
-// it would only repeat it, at once after an evaluation. One thread.
+// RowSchedule: when the next row of progress.csv is due: an interval after the last one, later
+// while it would only repeat it, at once after an evaluation. One thread.
 #pragma once
 
 #include <algorithm>

@@ -38,7 +38,7 @@ bool SameFile(int fd, const std::string& path) {
 }
 
 /// A lock file may be unlinked by its last holder between our open and our flock: then try again.
-Result<int> TakeLock(const std::string& run) {
+Result<int> AcquireLock(const std::string& run) {
   const std::string path = run + "/lock";
   while (true) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -108,7 +108,7 @@ Result<RunDirectory> RunDirectory::Open(const std::string& dir, const std::strin
     return Failed(dir + '/' + name, errno);
   }
   const std::string path = dir + '/' + chosen;
-  auto lock = TakeLock(path);
+  auto lock = AcquireLock(path);
   if (!lock.ok()) return lock.status();
   RunDirectory run(path, chosen, *lock);
   if (!HoldsRun(path) || when_taken == WhenTaken::kGoOn) return run;

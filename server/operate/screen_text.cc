@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, std::string>> Reported(const ScreenView& view
   return shown;
 }
 
-/// Of what learns labels: loss, error and accuracy, as (name, value).
+/// The loss, error and accuracy of a run that learns labels, as (name, value).
 std::vector<std::pair<std::string, std::string>> Scores(const ScreenView& view) {
   std::vector<std::pair<std::string, std::string>> scores;
   for (const Metric* metric : ScoreMetrics())

@@ -1,4 +1,4 @@
-// What a run shows while it goes, as text: the lines of a table, or one line.
+// The text that a run shows while it goes: the lines of a table, or one line.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace murmurate {
 
-// What the screen knows beside the metrics of a model.
+// The numbers that the screen knows beside the metrics of a model.
 inline constexpr Metric kBudget{"screen/budget",      MetricKind::kTotal, "steps",
                                 "to be learned from", "budget",           false};
 inline constexpr Metric kTargetReturn{

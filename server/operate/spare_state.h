@@ -3,10 +3,10 @@
 // because the kernel finds and clears each page meanwhile. So what was written comes back and is
 // copied over. One a model; any thread.
 //
-//   mmr-learn --Take, Learner::Save--> a checkpoint --written, or not--> Give (mmr-checkpoint)
+// mmr-learn --Acquire, Learner::Save--> a checkpoint --written, or not--> Release (mmr-checkpoint)
 //
-// Of one that was not even tried, because a newer one took its place while the disk was slow, it is
-// gone: the next Take is empty, as the first would be without a Give before.
+// The memory of a checkpoint that was never tried, because a newer one replaced it while the disk
+// was slow, is gone: the next Acquire is empty, as the first would be without a Release before.
 #pragma once
 
 #include <mutex>
@@ -18,13 +18,13 @@ namespace murmurate {
 
 class SpareState {
  public:
-  /// To be saved into: arrays of floats as long as they were, which hold nothing of meaning.
-  SavedState Take() {
+  /// A state to save into: its float arrays are as long as they were and hold nothing of meaning.
+  SavedState Acquire() {
     const std::lock_guard lock(mutex_);
     return std::exchange(state_, {});
   }
   /// Keeps the floats of `state`.
-  void Give(SavedState state) {
+  void Release(SavedState state) {
     state.doubles.clear();
     state.words.clear();
     const std::lock_guard lock(mutex_);

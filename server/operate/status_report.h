@@ -13,14 +13,14 @@
 
 namespace murmurate {
 
-/// What the ingest thread knows of the actors, as the daemon hands it over.
+/// ActorsView is what the ingest thread knows of the actors, as the daemon hands it over.
 struct ActorsView {
   std::vector<ActorReport> actors;
   std::vector<RefusedActor> refused = {};
   std::array<std::uint64_t, wire::kRefusalCount> refusals{};
   std::uint64_t duplicates = 0, messages = 0, bytes = 0;
   std::vector<std::string> waiting;     ///< who waits for whom and why
-  std::uint64_t lost_trajectories = 0;  ///< with an earlier life of this learner
+  std::uint64_t lost_trajectories = 0;  ///< when the learner died before
 };
 
 struct StatusReport {

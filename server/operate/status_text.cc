@@ -20,7 +20,7 @@ constexpr char kModel[] =
     "[+  {late_steps|,} steps came too late to be learned from\n]"
     "[  waited: learner {learner_wait|%}, actors {actor_wait|%}, experience for a free batch "
     "{ingest_wait|%} of the time\n]";
-/// Of a model that learns from the stream of its name: it plays no episodes.
+/// The line of a model that learns from the stream of its name: it plays no episodes.
 constexpr char kStreamModel[] =
     "model {name}: {steps|,} rows learned, {steps_per_second|%.0f} rows/s, version {version|,}, "
     "learner waited {learner_wait|%} of the time\n";
@@ -45,7 +45,7 @@ constexpr char kActor[] =
     "actor {name}: {health}, {agents} agents, {steps|,} steps[+, {dropped_steps|,} never sent]"
     "[+, {refused|,} trajectories refused]";
 
-/// What lies at `key`, as something to walk through.
+/// The value at `key`, as something to walk through.
 Json At(const Json& json, const char* key) { return json.value(key, Json::array()); }
 
 /// Successes and the game's own numbers, when there are any.
@@ -144,8 +144,8 @@ std::string Lines(const Json& report) {
   const Json refusals = report.value("refusals", Json::object());  // items() only points into it
   for (const auto& [name, count] : refusals.items())
     text += "refused messages (" + name + "): " + count.dump() + '\n';
-  text += FillText(
-      "[+lost with an earlier life of this learner: {lost_trajectories} trajectories\n]", report);
+  text +=
+      FillText("[+lost when the learner died before: {lost_trajectories} trajectories\n]", report);
   for (const Json& sentence : At(report, "waiting"))
     text += "waiting: " + sentence.get<std::string>() + '\n';
   return text;

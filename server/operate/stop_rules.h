@@ -10,7 +10,7 @@
 
 namespace murmurate {
 
-/// All rules look at the progress of the run's first model.
+/// All rules apply to the progress of the run's first model.
 struct StopRules {
   std::optional<double> at_return = {};        ///< rollout mean, over 100 episodes
   std::optional<std::uint64_t> at_steps = {};  ///< learned from, earlier than the budget

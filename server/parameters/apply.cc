@@ -19,7 +19,7 @@ void CheckSizes(std::size_t size, Sizes... sizes) {
 
 constexpr std::uint32_t kMagnitude = 0x7fffffffu, kOneExponent = 0x00800000u, kSign = 0x80000000u;
 
-/// What is not finite has every bit of the exponent set: one more carries into the sign.
+/// A number that is not finite has every bit of the exponent set: one more carries into the sign.
 [[gnu::always_inline]] inline bool StepInto(const StepFactors& factors, std::size_t count,
                                             const float* __restrict from,
                                             const float* __restrict gradient,
@@ -34,7 +34,7 @@ constexpr std::uint32_t kMagnitude = 0x7fffffffu, kOneExponent = 0x00800000u, kS
   return (carried & kSign) == 0;
 }
 
-/// Of numbers without their sign the bits have the order of the numbers; NaN is the largest.
+/// Without their sign, the bits of numbers have the order of the numbers; NaN is the largest.
 [[gnu::always_inline]] inline bool Within(float limit, std::span<const float> values) {
   const std::uint32_t above = kSign - 1 - std::bit_cast<std::uint32_t>(limit);
   std::uint32_t carried = 0;

@@ -28,9 +28,9 @@ void ScaledDifference(float scale, std::span<const float> a, std::span<const flo
 void ElasticStep(float alpha, std::span<const float> x, std::span<float> center,
                  std::span<float> e);
 
-/// What a worker may push at most, where the result is not looked at number by number: squares of
-/// it are finite, and so are sums of all pushes there can be. Gradients of what learns are far
-/// below.
+/// The largest number that a worker may push where the result is not checked number by number: its
+/// square is finite, and so are sums of all pushes there can be. Gradients of a model that learns
+/// are far below.
 inline constexpr float kLargestFloat = 1e18f;
 /// |v| <= limit for all; false for NaN.
 bool AllWithin(float limit, std::span<const float> values);
@@ -46,7 +46,7 @@ struct StepFactors {
 
 void SgdStep(const StepFactors& factors, std::span<const float> gradient,
              std::span<float> parameters);
-/// The same numbers, of `from` into `to`, which do not overlap; false: some are not finite.
+/// SgdStep of `from` into `to`, which do not overlap; false: some are not finite.
 bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
                  std::span<const float> gradient, std::span<float> to);
 

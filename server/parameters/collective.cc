@@ -51,7 +51,7 @@ class PlugIn : public Collective {
   const MurmurateCollective functions_;
 };
 
-/// Whatever threads start meanwhile inherit a mask with every signal.
+/// Threads that start meanwhile inherit a mask with every signal.
 class NoSignals {
  public:
   NoSignals() {
@@ -78,10 +78,10 @@ Result<void*> Load(const std::string& name) {
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   const std::string file = "murmurate_collective_" + name + ".so";
   const fs::path installed = (folder / MURMURATE_PLUG_INS).lexically_normal();
-  for (const fs::path& place : {folder / file, installed / file}) {
-    if (!fs::exists(place, error)) continue;
+  for (const fs::path& slot : {folder / file, installed / file}) {
+    if (!fs::exists(slot, error)) continue;
     // Global: MPI loads parts of itself, which look for the rest among the global names.
-    if (void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
+    if (void* handle = dlopen(slot.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
     return NotThere(name, std::string("it cannot be loaded (") + dlerror() + ")");
   }
   return NotThere(name, file + " is not in " + folder.string() + " nor in " + installed.string());

@@ -1,4 +1,4 @@
-// Collective: sums and broadcasts over the ranks of a job that somebody else started (mpirun): what
+// Collective: sums and broadcasts over the ranks of a job that mpirun (or the like) started: what
 // synchronous training on an existing engine needs, and nothing else. The seam between
 // collective_store.h and MPI, NCCL (server/collective), or threads of one process (tests).
 //
@@ -24,7 +24,7 @@ class Collective {
   virtual int rank() const = 0;  ///< of 0 to size() - 1
   virtual int size() const = 0;
 
-  /// `values`, as long as everybody's, becomes the sum over the ranks: the same bits on every rank.
+  /// `values`, as long on every rank, becomes the sum over the ranks: the same bits on every rank.
   /// It stays where it is until Done. kResource here and below: the engine's words, and the job is
   /// over.
   virtual Status BeginSum(std::span<float> values) = 0;
@@ -46,7 +46,7 @@ Result<bool> Await(Collective& collective, const std::atomic<bool>* interrupted 
 
 Status Sum(Collective& collective, std::span<float> values);
 Status Broadcast(Collective& collective, std::span<float> values, int root = 0);
-/// Everybody gets rank 0's text; at most 4000 bytes of it.
+/// Every rank gets rank 0's text; at most 4000 bytes of it.
 Result<std::string> BroadcastText(Collective& collective, const std::string& text);
 
 /// "mpi" or "nccl": loads murmurate_collective_NAME.so from the folder of this executable, or from

@@ -1,14 +1,14 @@
 // CollectiveJob: a process's place in a job of learners that mpirun started. Owns the engine, and
 // holds the one vote that lets all ranks stop at the same border between two batches:
 //
-//   border      vote {stop?} ── somebody wants to: over, on all ranks ──────────────────>  Close
-//     ^            │ nobody
+//   border      vote {stop?} ── one rank wants to: over, on all ranks ──────────────────>  Close
+//     ^            │ none
 //     │            v
 //     └── batch: rounds of a step, until no rank has one; statistics (collective_store.h)
 //
-// So a rank that wants to stop still votes once, and nobody waits for one that is gone. One that is
+// So a rank that wants to stop still votes once, and none waits for one that is gone. One that is
 // told to stop while its vote is under way waits a moment for it (kPatienceNs): the others may be
-// about to begin the batch that it has voted for, and whoever leaves it out is one behind them.
+// about to begin the batch that it has voted for, and a rank that leaves it out is one behind them.
 // One thread at a time: the learning thread, and before and after it main's.
 #pragma once
 
@@ -40,25 +40,25 @@ class CollectiveJob {
     kInterrupted,  ///< the vote is under way; the next Vote goes on with it
     kFailed,       ///< the engine failed: `failure`, here and in every later vote
   };
-  /// At a border. A vote that goes on keeps what it was begun with. Given up when `interrupted`
+  /// Votes at a border. One that goes on keeps what it was begun with. Given up when `interrupted`
   /// has been set for `patience_ns`.
   Decision Vote(bool stop, const std::atomic<bool>* interrupted = nullptr,
                 std::int64_t patience_ns = 0);
-  /// When learning has ended here, before whatever else takes time: votes to stop, so that those
-  /// who wait at this border need not wait for that, too. Returns within kPatienceNs; a vote that
+  /// To be called when learning has ended here, before all else that takes time: votes to stop, so
+  /// that ranks at this border need not wait for that, too. Returns within kPatienceNs; a vote that
   /// was given up is left to Leave.
   void AskToStop();
   /// Whether a vote has said kOver or kFailed: there are no more.
   bool over() const { return over_ || !failure_.ok(); }
   const Status& failure() const { return failure_; }
-  /// What an operation of the job gave, kept as its failure. True: it went well.
+  /// Keeps what an operation of the job gave as its failure. True: it went well.
   bool Went(const Status& status);
 
-  /// What Leave does instead of voting to stop: a store that knows what a batch of the others asks
+  /// Sets what Leave does instead of voting to stop: a store that knows what a batch of others asks
   /// of this rank (collective_store.h) leaves it here when it ends.
   void AtTheEnd(std::function<void()> vote_to_stop) { vote_to_stop_ = std::move(vote_to_stop); }
-  /// At the end of a process whose run ended well, all its files written, nothing held any more:
-  /// votes to stop if nobody has, waits for all ranks and ends the engine. That is as far off as
+  /// To be called at the end of a process whose run ended well, all files written, nothing held:
+  /// votes to stop if no rank has, waits for all ranks and ends the engine. That is as far off as
   /// the slowest rank's next batch, and for ever where a rank is dead; the launcher then ends this
   /// one.
   Status Leave();

@@ -23,18 +23,18 @@ namespace {
 
 constexpr int kPieces = 4;  ///< of 16 bits, which a float holds exactly
 
-void PutWord(std::uint64_t word, std::vector<float>* values) {
+void WriteWord(std::uint64_t word, std::vector<float>* values) {
   for (int i = 0; i < kPieces; ++i)
     values->push_back(static_cast<float>((word >> (16 * i)) & 0xffff));
 }
 
-std::uint64_t TakeWord(const float* values) {
+std::uint64_t ReadWord(const float* values) {
   std::uint64_t word = 0;
   for (int i = 0; i < kPieces; ++i) word |= static_cast<std::uint64_t>(values[i]) << (16 * i);
   return word;
 }
 
-/// What a sum of gradients carries behind them: how many ranks have one, the sum of their rates,
+/// The numbers behind a sum of gradients: how many ranks have one, the sum of their rates,
 /// and rank 0's rate.
 enum Turn : std::size_t { kActive, kRates, kFirstRate, kTurn };
 
@@ -44,11 +44,8 @@ std::string Description(const ModelSpec& spec, const CollectiveSettings& setting
   std::ostringstream text;
   text << std::hexfloat << spec.ToText() << static_cast<int>(o.name) << ' '
        << settings.max_grad_norm;
-  for (const float number :
-       {o.adam.beta1, o.adam.beta2, o.adam.epsilon, o.adam.weight_decay, o.rmsprop.decay,
-        o.rmsprop.epsilon, o.rmsprop.weight_decay, o.sgd.weight_decay, o.momentum.delta,
-        o.momentum.weight_decay, o.adagrad.epsilon, o.adagrad.weight_decay})
-    text << ' ' << number;
+  for (const auto& [name, word] : kOptimizerNames)
+    for (const float number : NumbersOf(o, name)) text << ' ' << number;
   return ToHex(Sha256(text.str()));
 }
 
@@ -59,9 +56,9 @@ Status BroadcastState(Collective& collective, SavedState* state) {
   for (const auto& [name, floats] : state->floats)
     values.insert(values.end(), floats.begin(), floats.end());
   for (const auto& [name, doubles] : state->doubles)
-    for (const double number : doubles) PutWord(std::bit_cast<std::uint64_t>(number), &values);
+    for (const double number : doubles) WriteWord(std::bit_cast<std::uint64_t>(number), &values);
   for (const auto& [name, words] : state->words)
-    for (const std::uint64_t word : words) PutWord(word, &values);
+    for (const std::uint64_t word : words) WriteWord(word, &values);
   MURMURATE_RETURN_IF_ERROR(Broadcast(collective, values));
   const float* at = values.data();
   for (auto& [name, floats] : state->floats) {
@@ -70,12 +67,12 @@ Status BroadcastState(Collective& collective, SavedState* state) {
   }
   for (auto& [name, doubles] : state->doubles)
     for (double& number : doubles) {
-      number = std::bit_cast<double>(TakeWord(at));
+      number = std::bit_cast<double>(ReadWord(at));
       at += kPieces;
     }
   for (auto& [name, words] : state->words)
     for (std::uint64_t& word : words) {
-      word = TakeWord(at);
+      word = ReadWord(at);
       at += kPieces;
     }
   return {};
@@ -148,7 +145,7 @@ bool CollectiveStore::State::SameModel() {
       " have other spaces, [model] or [optimizer] than rank 0; start all with the same config"));
 }
 
-/// Rank 0's model for all. The statistics that it begins with are counted by rank 0 alone.
+/// Gives all ranks rank 0's model. The statistics that it begins with are counted by rank 0 alone.
 bool CollectiveStore::State::Start(std::span<float> parameters) {
   if (!SameModel()) return false;
   SavedState state;
@@ -164,7 +161,7 @@ bool CollectiveStore::State::Start(std::span<float> parameters) {
   return true;
 }
 
-/// The sum of gradients into `sum`; an empty `gradient`: none from here. False: nobody had one.
+/// Sums the gradients into `sum`; an empty `gradient`: none from here. False: no rank had one.
 bool CollectiveStore::State::SumRound(double learning_rate, std::span<const float> gradient) {
   const bool has = !gradient.empty();
   if (has) own_rate = static_cast<float>(learning_rate);
@@ -179,7 +176,7 @@ bool CollectiveStore::State::SumRound(double learning_rate, std::span<const floa
   return true;
 }
 
-/// The norm of the mean before it was clipped.
+/// Steps by the mean; returns its norm before it was clipped.
 double CollectiveStore::State::StepByMean(std::span<float> parameters) {
   const std::span<float> mean(sum.data(), trained);
   const float* const turn = sum.data() + trained;
@@ -205,7 +202,7 @@ void CollectiveStore::State::MergeStatistics(std::span<float> parameters) {
     SumObservations(layout, parts, parameters.subspan(layout.statistics.offset, count));
 }
 
-/// A batch of the others.
+/// Takes part in a batch of the other ranks without steps of its own.
 void CollectiveStore::State::Join() {
   if (!started && !Start(staged)) return;
   while (SumRound(0.0, {})) continue;
@@ -229,7 +226,7 @@ CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& s
 }
 
 CollectiveStore::~CollectiveStore() {
-  state_->told = true;  // whoever was to be told goes, too
+  state_->told = true;  // the learner that would be told goes, too
   state_->job->AtTheEnd([state = state_] { state->Leave(); });
 }
 
@@ -269,7 +266,7 @@ void CollectiveStore::Save(const StateWriter& writer) const { state_->local.Save
 Status CollectiveStore::Load(const StateReader& reader) { return state_->local.Load(reader); }
 std::uint64_t CollectiveStore::updates() const { return state_->local.updates(); }
 
-ExchangeReport CollectiveStore::TakeReport() {
+ExchangeReport CollectiveStore::CollectReport() {
   return {.exchanges = std::exchange(state_->rounds, 0),
           .wait_s = 1e-9 * static_cast<double>(std::exchange(state_->waited_ns, 0))};
 }

@@ -1,14 +1,14 @@
 // CollectiveStore: synchronous data-parallel training over the ranks of a job (collective.h): every
 // rank has the model and its optimizer, and steps them by the mean of all gradients, so all have
-// the same bits without anybody who owns them.
+// the same bits and none of them owns the model.
 //
 //   BeginBatch  vote (collective_job.h); the first time rank 0's model, parameters and optimizer,
 //               go to all
 //   Step        one sum of gradients, of how many there are and of the rate; their mean, clipped,
 //               steps the local optimizer. The rate is rank 0's, so one schedule counts.
-//   EndBatch    joins the steps of those that still have some, with nothing to add, until nobody
+//   EndBatch    joins the steps of those that still have some, with nothing to add, until none
 //               has (as PyTorch's DDP Join); then what each has seen of observations, merged
-//               (Chan). The sum that finds nobody is the price of a batch: a second, short one
+//               (Chan). The sum that finds none is the price of a batch: a second, short one
 //               before each step would cost more, for it is the waiting for each other that takes
 //               time.
 //
@@ -34,7 +34,7 @@ namespace murmurate {
 struct CollectiveSettings {
   OptimizerSettings optimizer;
   double max_grad_norm = 0.0;  ///< of the mean; 0: never clip
-  /// How long a batch that was voted for is waited for after Interrupt; tests have none.
+  /// The time for which a batch that was voted for is waited for after Interrupt; tests have none.
   std::int64_t patience_ns = kPatienceNs;
 };
 
@@ -48,7 +48,7 @@ class CollectiveStore : public ParameterStore {
   /// `job` must outlive the store.
   CollectiveStore(CollectiveJob* job, const CollectiveSettings& settings, const ModelSpec& spec,
                   CollectiveCallbacks callbacks);
-  /// Waits for nobody. What the others may still want of this rank, up to the next border, is done
+  /// Waits for no rank. What the others may still want of this rank, up to the next border, is done
   /// in CollectiveJob::Leave, when this process holds nothing any more.
   ~CollectiveStore() override;
 
@@ -60,7 +60,7 @@ class CollectiveStore : public ParameterStore {
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
   std::uint64_t updates() const override;
-  ExchangeReport TakeReport() override;
+  ExchangeReport CollectReport() override;
   void Interrupt() override;
 
  private:
@@ -68,7 +68,7 @@ class CollectiveStore : public ParameterStore {
   std::shared_ptr<State> state_;
 };
 
-/// Everybody's `state`, alike in names and lengths, becomes rank 0's, bit for bit.
+/// Every rank's `state`, alike in names and lengths, becomes rank 0's, bit for bit.
 Status BroadcastState(Collective& collective, SavedState* state);
 
 }  // namespace murmurate

@@ -9,13 +9,13 @@
 // what that made of it. So no add is ever lost, and x^ has whole pieces: some from before another
 // thread's step and some from after it (the paper's inconsistent read).
 //
-//   thread 1   holds a,  s = a - eta g       swaps a for s; a is spare once nobody holds it
+//   thread 1   holds a,  s = a - eta g       swaps a for s; a is spare once none holds it
 //   a piece        a ----------------------- s ----------------------------------- t
 //   thread 2   holds a,  t = a - eta g'         refused; holds s,  t = s - eta g'  swaps s for t
 //
 // Lock-free: a swap is refused only when another one was made, and a thread that is stopped in the
-// middle of a step holds up nobody. It keeps others from writing over the one piece that it holds,
-// and everybody has one spare more than the others can hold (hazard pointers: Michael, IEEE TPDS
+// middle of a step holds up none. It keeps others from writing over the one piece that it holds,
+// and each thread has one spare more than the others can hold (hazard pointers: Michael, IEEE TPDS
 // 15(6), 2004).
 //
 // Of n parameters and T threads: 4 n bytes and T spare pieces for each thread. A step reads n
@@ -46,7 +46,7 @@ class HogwildParameters {
   /// Begins with a copy of `initial`, for threads 0 to `threads` - 1.
   HogwildParameters(std::span<const float> initial, int threads, bool locking);
 
-  /// x^: as many floats as `initial` had. `thread`: nobody else is inside by that number.
+  /// Reads x^: as many floats as `initial` had. `thread`: no other call is inside by that number.
   void Read(int thread, std::span<float> out);
   /// One step along -gradient_scale * gradient; in the same pass `seen`, if it is not empty,
   /// becomes each piece as the step left it: the next x^.
@@ -56,17 +56,17 @@ class HogwildParameters {
   std::size_t size() const { return size_; }
 
  private:
-  struct alignas(64) Seat {
-    std::atomic<const float*> held{nullptr};  ///< nobody writes there meanwhile
+  struct alignas(64) ThreadSlot {
+    std::atomic<const float*> held{nullptr};  ///< no thread writes there meanwhile
     std::vector<float*> spares;               ///< its thread's; some may be held by others still
   };
 
   std::unique_lock<std::mutex> LockIfLocking();
-  Seat& SeatOf(int thread);
+  ThreadSlot& SlotOf(int thread);
   std::size_t CountOf(std::size_t piece) const;
-  float* Hold(std::size_t piece, Seat& seat);
-  float*& FreeSpare(Seat& seat);
-  void StepPiece(std::size_t piece, Seat& seat, const StepFactors& factors,
+  float* Hold(std::size_t piece, ThreadSlot& slot);
+  float*& FreeSpare(ThreadSlot& slot);
+  void StepPiece(std::size_t piece, ThreadSlot& slot, const StepFactors& factors,
                  std::span<const float> gradient, std::span<float> seen);
 
   const bool locking_;
@@ -74,7 +74,7 @@ class HogwildParameters {
   const std::size_t size_;
   AlignedFloats storage_;  ///< of all pieces, those that are spare included
   std::vector<std::atomic<float*>> pieces_;
-  std::vector<Seat> seats_;
+  std::vector<ThreadSlot> slots_;
 };
 
 }  // namespace murmurate

@@ -8,7 +8,7 @@
 // A gradient is clipped as LocalStore does, by the norm of all of it. Only plain steps are made:
 // what an optimizer keeps would be one more block that threads write at once.
 //
-// A step waits for nobody (hogwild.h). A batch begins and ends under a mutex, which is held while
+// A step waits for no other (hogwild.h). A batch begins and ends under a mutex, which is held while
 // statistics of observations are copied or added, not while parameters are read.
 //
 // Versions are counted over all threads, one for each batch; one has the steps of all before it.

@@ -1,7 +1,7 @@
 // LocalStore: where the parameters of a single learner are stepped: clip by global norm, then
 // the optimizer.
 //
-// One learner, one thread, no other writer. The gradient covers policy and critic together, so the
+// One learner, one thread, no other writer. The gradient covers policy and value together, so the
 // clip does too: g <- g * min(1, max_grad_norm / ||g||), as torch.nn.utils.clip_grad_norm_ does it.
 #pragma once
 

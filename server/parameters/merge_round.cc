@@ -10,7 +10,7 @@
 namespace murmurate {
 namespace {
 
-/// In pieces that stay in the first cache, so that memory is read once for each part.
+/// Rounds are merged in pieces that stay in the first cache, so each part is read once.
 constexpr std::size_t kPiece = 2048;
 
 void SumParts(std::span<const RoundPart> parts, std::span<float> sum) {

@@ -3,7 +3,7 @@
 //
 // N + b workers push, stamped with the round they belong to; the first N of this round are merged,
 // the b later ones never change anything (Chen et al. 2016, backup workers). Sums run in the order
-// of worker numbers, so the result depends on who was among the first N, never on the order of
+// of worker numbers, so the result depends on which were among the first N, never on the order of
 // arrival; and a round of n workers is, bit for bit, the gradients that one worker accumulates in
 // that order.
 #pragma once
@@ -23,9 +23,9 @@ struct RoundPart {
   std::span<const float> contribution;
 };
 
-/// Of `arrivals`, in the order they came, takes the first that are stamped `round`, one of each
+/// Takes from `arrivals`, in the order they came, the first that are stamped `round`, one of each
 /// worker, until `chosen` is full; writes them in the order of workers; returns how many. The round
-/// can be merged when that is N = chosen.size(), or all who are left.
+/// can be merged when that is N = chosen.size(), or all that are left.
 std::size_t ChooseRound(std::uint64_t round, std::span<const RoundPart> arrivals,
                         std::span<RoundPart> chosen);
 
@@ -35,8 +35,8 @@ float ClipFactor(double norm, double max_norm);
 
 struct RoundStep {
   float learning_rate = 0.0f;
-  /// Of the averaged gradient (sync, sagn), over this range; 0: never clipped. For one limit on a
-  /// model in several shards the workers clip, before they push.
+  /// The limit of the averaged gradient (sync, sagn) over this range; 0: never clipped. For one
+  /// limit on a model in several shards the workers clip, before they push.
   double max_grad_norm = 0.0;
 };
 
@@ -44,7 +44,7 @@ struct RoundStep {
 ///   sync, sagn   mean = (1/N) sum_i rate_ratio_i contribution_i,
 ///                center <- Opt(center, ClipFactor * mean), and its LookAhead
 ///   easgd        center += sum_i contribution_i (no optimizer: may be null)
-/// Returns the norm of the mean before it was clipped, or of the sum. Is that not finite, nothing
+/// Returns the norm of the mean before it was clipped, or of the sum. If that is not finite nothing
 /// changes. `scratch` has the center's size and is overwritten.
 double MergeRound(const RuleSettings& rule, std::span<const RoundPart> parts, const RoundStep& step,
                   std::span<float> scratch, std::span<float> center, Optimizer* optimizer);

@@ -25,12 +25,12 @@ struct Moments {
 void SumObservations(const ParameterLayout& layout, std::span<const std::span<const float>> parts,
                      std::span<float> sum) {
   if (layout.statistics.count == 0) return;
-  const auto place = [&](const char* name) {
+  const auto slot = [&](const char* name) {
     return layout.Find(name).offset - layout.statistics.offset;
   };
-  const std::size_t count = place("statistics.observation.count");
-  const std::size_t mean = place("statistics.observation.mean");
-  const std::size_t variance = place("statistics.observation.variance");
+  const std::size_t count = slot("statistics.observation.count");
+  const std::size_t mean = slot("statistics.observation.mean");
+  const std::size_t variance = slot("statistics.observation.variance");
   const std::size_t width = layout.Find("statistics.observation.mean").count;
   MURMURATE_CHECK(sum.size() == layout.statistics.count, "another layout's statistics");
   double total = 0.0;

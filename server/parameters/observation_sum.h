@@ -1,4 +1,4 @@
-// What several workers saw of observations, as if one had seen it all.
+// The statistics of the observations that several workers saw, as if one had seen them all.
 #pragma once
 
 #include <span>

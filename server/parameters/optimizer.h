@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/compute/vector_math.h"
 #include "shared/core/enum_names.h"
@@ -24,8 +25,8 @@ class Optimizer {
   /// Allocates nothing.
   virtual void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                     std::span<float> parameters) = 0;
-  /// Once after each Step, and after whatever else changed the parameters since (an exchange with a
-  /// center): moves them to where the next gradient is to be taken (momentum.h). Most stay.
+  /// Called once after each Step, and after all else that changed the parameters since (an exchange
+  /// with a center): moves them to where the next gradient is to be taken (Momentum). Most stay.
   virtual void LookAhead(std::span<float> /*parameters*/) {}
   virtual std::uint64_t steps() const = 0;
 
@@ -67,12 +68,16 @@ constexpr std::span<const EnumName<OptimizerSettings::Name>> NamesOf(OptimizerSe
   return kOptimizerNames;
 }
 
-/// A step is as long for a gradient as for twice that gradient (adam, rmsprop, adagrad), since it
-/// is divided by the size of those before it. Not so sgd and momentum.
+/// Whether a step is as long for a gradient as for twice that gradient (adam, rmsprop, adagrad),
+/// since it is divided by the size of those before it. Not so sgd and momentum.
 bool IgnoresScale(OptimizerSettings::Name name);
 
-/// For `count` parameters: policy and critic sections, padding included (it is zero and stays
-/// zero).
+/// The numbers of the settings of `name`, the learning rate left out, in an order that stays: texts
+/// that are compared between processes list them.
+std::vector<float> NumbersOf(const OptimizerSettings& settings, OptimizerSettings::Name name);
+
+/// An optimizer for `count` parameters: policy and value sections, padding included (it is zero
+/// and stays zero).
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count);
 
 }  // namespace murmurate

@@ -50,7 +50,7 @@ struct ParameterServer::State {
             std::shared_ptr<const Block> block = nullptr);
   std::span<const float> BlockOf(std::span<const std::byte> bytes);
   void Rest(int timeout_ms);
-  void TakePushes();
+  void ReceivePushes();
   void SendAnswers();
   void SendAnswer(Shard::Answer answer);
   void SendQueued();
@@ -66,7 +66,7 @@ struct ParameterServer::State {
   const std::uint64_t incarnation = RandomIdentity();
   SegmentExchange segments;
   WakeSignal signal;
-  Poller poller{&signal, segments.bell()};
+  Poller poller{&signal, segments.wakeup()};
   std::map<std::string, Model> models;
   std::map<std::uint64_t, Worker> workers;
   std::deque<Message> queued;  ///< to peers whose pipe was full
@@ -142,15 +142,15 @@ void ParameterServer::State::SendQueued() {
 
 void ParameterServer::State::SendAnswers() {
   for (auto& [name, model] : models)
-    for (Shard::Answer& answer : model.shard->TakeAnswers()) SendAnswer(std::move(answer));
+    for (Shard::Answer& answer : model.shard->PopAnswers()) SendAnswer(std::move(answer));
 }
 
 void ParameterServer::State::SendAnswer(Shard::Answer answer) {
   const auto worker = workers.find(answer.worker);
   if (worker == workers.end()) return;
   const auto way = segments.Answer(answer);
-  if (way == SegmentExchange::Way::kPlaced) return;
-  const bool whole = way == SegmentExchange::Way::kMessage;
+  if (way == SegmentExchange::Delivery::kPlaced) return;
+  const bool whole = way == SegmentExchange::Delivery::kMessage;
   Send(worker->second.peer, answer.center, answer.center.step,
        whole ? std::move(answer.block) : no_block);
 }
@@ -205,8 +205,8 @@ void ParameterServer::State::OnPush(const PeerId& peer, std::uint64_t sender,
        0);
 }
 
-void ParameterServer::State::TakePushes() {
-  const int count = segments.TakePushes(
+void ParameterServer::State::ReceivePushes() {
+  const int count = segments.ReceivePushes(
       [this](std::uint64_t sender, const wire::Push& push, std::span<const float> block) {
         const auto worker = workers.find(sender);
         if (worker == workers.end()) return;
@@ -233,7 +233,7 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   if (const auto* join = std::get_if<wire::Join>(&body)) {
     OnJoin(message.peer, header.sender, *join, now_ns);
   } else if (const auto* push = std::get_if<wire::Push>(&body)) {
-    if (segments.Takes(header.sender, *push))
+    if (segments.IsNewest(header.sender, *push))
       OnPush(message.peer, header.sender, *push, BlockOf(block), now_ns);
   } else if (const auto worker = workers.find(header.sender); worker == workers.end()) {
     return;  // ALIVE or BYE of one that has not joined
@@ -342,13 +342,13 @@ void ParameterServer::State::Rest(int timeout_ms) {
 void ParameterServer::PollOnce(int timeout_ms) {
   State& s = *state_;
   s.Rest(timeout_ms);
-  s.TakePushes();
+  s.ReceivePushes();
   s.SendQueued();
   Message message;
   for (int i = 0; i < kMessagesPerRound && s.socket.TryReceive(&message); ++i) {
     s.OnMessage(std::move(message), MonotonicNs());
     s.SendAnswers();
-    s.TakePushes();
+    s.ReceivePushes();
   }
   s.Tick(MonotonicNs());
 }

@@ -28,28 +28,28 @@ struct ParameterServerOptions {
   std::string address;
   std::int64_t save_every_ns = 0;  ///< 0: only when asked
   LogCallback log;
-  /// At most every save_every_ns, when something was merged since.
+  /// Called at most every save_every_ns, when something was merged since.
   std::function<void(const std::string& model, const Shard& shard)> on_save;
-  /// Once, when the last worker of the last model has left (Shard::use); may be empty.
+  /// Called once, when the last worker of the last model has left (Shard::use); may be empty.
   std::function<void()> on_left = {};
 };
 
-/// What a shard knows of a model.
+/// ShardView is what a shard knows of a model.
 struct ShardView {
   std::string model;
   std::uint64_t version = 0;  ///< merges
   int workers = 0;            ///< members
-  std::string waits;          ///< who waits for whom and why, or ""
+  std::string waits;          ///< which worker waits for which and why, or ""
 };
 
 class ParameterServer {
  public:
-  /// Binds. kAlreadyRunning: somebody else has the address, perhaps a shard of the same index.
+  /// Binds. kAlreadyRunning: another process has the address, perhaps a shard of the same index.
   static Result<std::unique_ptr<ParameterServer>> Open(SocketContext& context,
                                                        ParameterServerOptions options);
   ~ParameterServer();
 
-  /// Before the first PollOnce: a model as it was saved.
+  /// To be called before the first PollOnce: restores a model as it was saved.
   Status Resume(const std::string& model, const std::string& spec, const SavedState& state);
 
   /// Waits at most `timeout_ms` for messages, deals with them, sends what is due.
@@ -57,13 +57,13 @@ class ParameterServer {
   void Wake();
 
   void PostKept(const std::string& model, std::shared_ptr<const SavedState> state);
-  /// Of every model that has something new.
+  /// Saves every model that has something new.
   void SaveAll();
 
   std::string BoundAddress() const;
-  /// Any thread: as it was at most 0.2 s ago.
+  /// Any thread: the models as they were at most 0.2 s ago.
   std::vector<ShardView> Views() const;
-  /// "default: version 812, 3 workers"; who waits for whom on a line of its own.
+  /// "default: version 812, 3 workers"; which worker waits for which, on a line of its own.
   std::string Report() const;
   const Shard* Find(const std::string& model) const;
 

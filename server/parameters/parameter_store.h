@@ -13,7 +13,7 @@
 
 namespace murmurate {
 
-/// What exchanges with a parameter server were, since it was last asked.
+/// ExchangeReport sums up the exchanges with a parameter server since it was last asked.
 struct ExchangeReport {
   std::uint64_t exchanges = 0;
   std::uint64_t late = 0;       ///< pushes that came after their round (sync: backup workers)
@@ -28,7 +28,7 @@ class ParameterStore {
  public:
   virtual ~ParameterStore() = default;
 
-  /// Before the first Step of a batch: `parameters` is the whole block. Gives false when there are
+  /// Called before the first Step of a batch; `parameters`: the whole block. False when there are
   /// no parameters to learn with yet, and this batch must be left out (it was interrupted).
   virtual bool BeginBatch(std::span<float> /*parameters*/) { return true; }
 
@@ -42,29 +42,29 @@ class ParameterStore {
   /// several count, one of its own.
   virtual std::span<float> ObservationsSeen(std::span<float> parameters) { return parameters; }
 
-  /// After the last Step of a batch, and after its observations were counted.
+  /// Called after the last Step of a batch, and after its observations were counted.
   virtual void EndBatch(std::span<float> /*parameters*/) {}
 
-  /// Before a batch that is only scored: `parameters` becomes what the others have made of it, too.
+  /// Called before a batch that is only scored: `parameters` gets what the others have made, too.
   virtual void Refresh(std::span<float> /*parameters*/) {}
-  /// After it was scored.
+  /// Called after it was scored.
   virtual void EndScoring() {}
 
-  /// After BeginBatch or Refresh, and after EndBatch: the version of the `parameters` that it left,
-  /// of a learner whose own last one is `own`. More than that where others make versions, too.
+  /// The version of the `parameters` that BeginBatch or Refresh left (VersionMade: EndBatch), for a
+  /// learner whose own last one is `own`. More than that where others make versions, too.
   virtual std::uint64_t VersionBegun(std::uint64_t own) { return own; }
   virtual std::uint64_t VersionMade(std::uint64_t own) { return own + 1; }
 
-  /// Before the first batch: the store of another learner that steps the same parameters on a
-  /// thread of its own; null where there can be none.
+  /// Called before the first batch: the store of another learner that steps the same parameters on
+  /// a thread of its own; null where there can be none.
   virtual std::unique_ptr<ParameterStore> SharedReplica() { return nullptr; }
 
   virtual void Save(const StateWriter& writer) const = 0;
   virtual Status Load(const StateReader& reader) = 0;
   virtual std::uint64_t updates() const = 0;
-  virtual ExchangeReport TakeReport() { return {}; }
+  virtual ExchangeReport CollectReport() { return {}; }
 
-  /// Any thread: whoever waits inside returns soon, now and from now on.
+  /// Any thread: a call that waits inside returns soon, now and from now on.
   virtual void Interrupt() {}
 };
 

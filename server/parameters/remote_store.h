@@ -10,13 +10,10 @@
 // worker alone is one exchange late. What it stepped meanwhile is kept: x_i <- x~ + (x_i - x_i when
 // it pushed).
 //
-// An answer in shared memory is looked for for at most 0.2 ms, giving way to whoever wants the
-// core, as long as the last one came within that; then it is slept for.
-//
-// A shard that does not answer is waited for, and said so once a second passed; Interrupt ends
-// that. A thread of its own (`mmr-alive`) tells the shards twice a second that this worker lives,
-// and whether it waits for experience; to score a batch that is held out is work. A refusal is
-// final: it goes to `failed`, and no batch begins any more.
+// A shard that does not answer is waited for (answer_wait.h); Interrupt ends that. A thread of its
+// own tells the shards that this worker lives, and whether it waits for experience (heartbeat.h);
+// to score a batch that is held out is work. A refusal is final: it goes to `failed`, and no batch
+// begins any more.
 //
 // Clipping: the norm of this worker's whole gradient, before it enters the window; under sync and
 // sagn with one shard that shard clips the average instead (ShardSettings::max_grad_norm).
@@ -51,7 +48,7 @@ struct RemoteSettings {
   std::size_t share_from_bytes = 1;
 };
 
-/// For which shard a worker waits.
+/// ShardWait names the shard that a worker waits for.
 struct ShardWait {
   std::string sentence;    ///< which, and what may be done about it
   bool unreached = false;  ///< nothing has ever come from it
@@ -60,7 +57,7 @@ struct ShardWait {
 struct RemoteCallbacks {
   LogCallback log;
   std::function<void(Status)> failed;  ///< once, on the learner's thread
-  /// On the learner's thread: it has waited for a second; nothing: it waits no more. May be empty.
+  /// On the learner's thread, after a second of waiting; nothing: it waits no more. May be empty.
   std::function<void(std::optional<ShardWait>)> waits = {};
 };
 
@@ -80,11 +77,10 @@ class RemoteStore : public ParameterStore {
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
   std::uint64_t updates() const override;
-  ExchangeReport TakeReport() override;
+  ExchangeReport CollectReport() override;
   void Interrupt() override;
 
  private:
-  struct Piece;
   struct Sums;
   struct State;
   std::unique_ptr<State> state_;

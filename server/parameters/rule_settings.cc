@@ -17,7 +17,7 @@ std::string Quoted(const char* text) { return "\"" + std::string(text) + "\""; }
 
 }  // namespace
 
-RuleSettings UsualRule(RuleName name, int workers) {
+RuleSettings DefaultRule(RuleName name, int workers) {
   RuleSettings rule{.name = name, .elastic = kMovingRate / workers};
   if (IsElastic(name)) rule.form = PushForm::kElastic;
   if (name == RuleName::kAgn || name == RuleName::kAdag || name == RuleName::kDynSgd)
@@ -28,8 +28,8 @@ RuleSettings UsualRule(RuleName name, int workers) {
   return rule;
 }
 
-RuleSettings UsualRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form) {
-  RuleSettings rule = UsualRule(name, workers);
+RuleSettings DefaultRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form) {
+  RuleSettings rule = DefaultRule(name, workers);
   if (name == RuleName::kDownpour) rule.form = PushForm::kDelta;
   rule.form = form.value_or(rule.form);
   if (name == RuleName::kAgn || name == RuleName::kAdag || name == RuleName::kSagn) rule.window = 4;

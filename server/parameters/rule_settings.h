@@ -33,7 +33,7 @@
 //   aeasgd    The same paper, Algorithm 1: every T steps e = alpha (x_i - x~), x_i <- x_i - e,
 //             x~ <- x~ + e, of one x~: the shard makes e, so that x_i + x~ is conserved.
 //   aeamsgd   The same paper, Algorithm 2: aeasgd whose worker steps with Nesterov's momentum
-//             (momentum.h); the exchange acts on x_i, not on the look-ahead.
+//             (optimizers.h); the exchange acts on x_i, not on the look-ahead.
 //
 // Pure values; any thread.
 #pragma once
@@ -70,8 +70,8 @@ inline constexpr EnumName<RuleName> kRuleNames[] = {
     {RuleName::kHogwild, "hogwild"}};
 constexpr std::span<const EnumName<RuleName>> NamesOf(RuleName) { return kRuleNames; }
 
-/// What a worker pushes: gradients, how far its copy went, or (easgd, aeasgd, aeamsgd) its copy or
-/// the elastic difference.
+/// PushForm is what a worker pushes: gradients, how far its copy went, or (easgd, aeasgd, aeamsgd)
+/// its copy or the elastic difference.
 enum class PushForm : std::uint8_t { kGradient, kDelta, kElastic };
 
 /// The third is never chosen.
@@ -96,19 +96,19 @@ inline constexpr int kWholeBatch = 1 << 30;
 
 /// A rule as its source has it, for `workers` >= 1: form, window (agn 12, dynsgd 5, aeasgd and
 /// aeamsgd 32: dist-keras; adag 12: agn's; sagn 5: tmulc18; else 1) and alpha = 0.9 / workers.
-RuleSettings UsualRule(RuleName name, int workers);
+RuleSettings DefaultRule(RuleName name, int workers);
 
 /// The same where a batch is learned from in many updates (ppo), so that none of them is lost:
 ///   asgd, sync, easgd    an exchange after every update
 ///   agn, adag, sagn      after 4: what they push is a mean, so that a window of T updates moves
-///   the
-///                        center by 1/T of them
+///                        the center by 1/T of them
 ///   downpour, dynsgd     after the batch, in delta form. A push of summed gradients is one step of
 ///                        the shard's optimizer, however many they are, and Adam's step does not
-///                        grow with the sum; so with `form` kGradient the window is UsualRule's.
+///                        grow with the sum; so with `form` kGradient the window is DefaultRule's.
 ///   aeasgd, aeamsgd      after the batch
 /// `form`: what a config asks for.
-RuleSettings UsualRuleOfManyUpdates(RuleName name, int workers, std::optional<PushForm> form = {});
+RuleSettings DefaultRuleOfManyUpdates(RuleName name, int workers,
+                                      std::optional<PushForm> form = {});
 
 /// One sentence for a form that the rule does not have, or a number out of its range.
 Status CheckRule(const RuleSettings& rule);
@@ -117,36 +117,36 @@ Status CheckRule(const RuleSettings& rule);
 /// rules: elastic.
 bool HasForm(RuleName name, PushForm form);
 
-/// Merges wait for one another, in rounds (merge_round.h).
+/// Whether merges wait for one another, in rounds (merge_round.h).
 constexpr bool IsSynchronous(RuleName name) {
   return name == RuleName::kSync || name == RuleName::kSagn || name == RuleName::kEasgd;
 }
 
-/// No shard, no push: hogwild.h.
+/// Whether threads share the parameters, without shard or push (hogwild.h).
 constexpr bool SharesMemory(RuleName name) { return name == RuleName::kHogwild; }
 
 constexpr bool PushesGradient(const RuleSettings& rule) { return rule.form == PushForm::kGradient; }
 
-/// What comes back of a push is e (aeasgd, aeamsgd), not the center.
+/// Whether the answer to a push is e (aeasgd, aeamsgd), not the center.
 constexpr bool AnswerIsElastic(RuleName name) {
   return name == RuleName::kAeasgd || name == RuleName::kAeamsgd;
 }
 
-/// Each push counts by a weight of its own (update_rule.h, MergeScale).
+/// Whether each push counts by a weight of its own (update_rule.h, MergeScale).
 constexpr bool WeighsPushes(RuleName name) {
   return name == RuleName::kDynSgd || name == RuleName::kAdag;
 }
 
-/// The shard keeps, for each worker, the center as that worker pulled it.
+/// Whether the shard keeps, for each worker, the center as that worker pulled it.
 constexpr bool NeedsPulledCopy(RuleName name) { return name == RuleName::kAdag; }
 
-/// The worker keeps the center as it pulled it: a delta, or easgd's e, is taken from there.
+/// Whether the worker keeps the center as it pulled it: a delta, or easgd's e, is taken from there.
 constexpr bool WorkerKeepsPulled(const RuleSettings& rule) {
   return rule.form == PushForm::kDelta || rule.name == RuleName::kEasgd;
 }
 
-/// The worker steps its own copy after each gradient. Not where the push is all that moves it: one
-/// gradient for each exchange, or sync, whose gradients are all taken at the center.
+/// Whether the worker steps its own copy after each gradient. Not where the push is all that moves
+/// it: one gradient for each exchange, or sync, whose gradients are all taken at the center.
 constexpr bool StepsLocally(const RuleSettings& rule) {
   if (rule.name == RuleName::kSync) return false;
   return rule.form != PushForm::kGradient || rule.window > 1;

@@ -7,17 +7,17 @@
 namespace murmurate {
 
 SegmentExchange::SegmentExchange(LogCallback log) : log_(std::move(log)) {
-  auto bell = Doorbell::Open(number_);
-  if (bell.ok()) bell_ = *std::move(bell);
-  if (!bell.ok() && log_)
-    log_(LogLevel::kWarning, bell.status().message() + "; blocks will come in messages");
+  auto wakeup = WakeupReceiver::Open(number_);
+  if (wakeup.ok()) wakeup_ = *std::move(wakeup);
+  if (!wakeup.ok() && log_)
+    log_(LogLevel::kWarning, wakeup.status().message() + "; blocks will come in messages");
 }
 
 std::string SegmentExchange::Join(std::uint64_t worker, const wire::Join& join, Shard* shard) {
   const auto before = peers_.find(worker);
   Peer peer = before != peers_.end() ? before->second : Peer{};
   peers_.erase(worker);
-  if (!bell_ || join.segment.empty() || join.host != HostIdentity()) return "";
+  if (!wakeup_ || join.segment.empty() || join.host != HostIdentity()) return "";
   if (!peer.segment || peer.segment->name() != join.segment) {
     auto segment =
         ShardSegment::Open(join.segment, shard->block_floats(), ShardSegment::Access::kReadWrite);
@@ -41,7 +41,7 @@ void SegmentExchange::LetGoOfTheDead() {
   std::erase_if(peers_, [](const auto& entry) { return !entry.second.segment->OwnerIsAlive(); });
 }
 
-bool SegmentExchange::Takes(std::uint64_t worker, const wire::Push& push) {
+bool SegmentExchange::IsNewest(std::uint64_t worker, const wire::Push& push) {
   const auto found = peers_.find(worker);
   if (found == peers_.end()) return true;
   Peer& peer = found->second;
@@ -54,35 +54,35 @@ bool SegmentExchange::Takes(std::uint64_t worker, const wire::Push& push) {
   return true;
 }
 
-int SegmentExchange::TakePushes(const PushCallback& on_push) {
-  std::vector<std::pair<std::uint64_t, PlacedPush>> pushes;
+int SegmentExchange::ReceivePushes(const PushCallback& on_push) {
+  std::vector<std::pair<std::uint64_t, PushInSlot>> pushes;
   for (const auto& [worker, peer] : peers_)
     if (auto push = peer.segment->Pushed(peer.seen)) pushes.emplace_back(worker, *push);
   for (const auto& [worker, placed] : pushes) {
     const auto peer = peers_.find(worker);
-    if (peer == peers_.end() || !Takes(worker, placed.push)) continue;
+    if (peer == peers_.end() || !IsNewest(worker, placed.push)) continue;
     ShardSegment& segment = *peer->second.segment;
-    const bool good = placed.place >= 1 && placed.place <= segment.places();
-    on_push(worker, placed.push, good ? segment.place(placed.place) : std::span<const float>());
+    const bool good = placed.slot >= 1 && placed.slot <= segment.slots();
+    on_push(worker, placed.push, good ? segment.slot(placed.slot) : std::span<const float>());
   }
   return static_cast<int>(pushes.size());
 }
 
-SegmentExchange::Way SegmentExchange::Answer(const Shard::Answer& answer) {
+SegmentExchange::Delivery SegmentExchange::Answer(const Shard::Answer& answer) {
   const auto found = peers_.find(answer.worker);
-  if (found == peers_.end()) return Way::kMessage;
+  if (found == peers_.end()) return Delivery::kMessage;
   Peer& peer = found->second;
   const std::uint64_t turn = std::exchange(peer.waits, 0);
-  if (turn == 0) return Way::kMessageWithoutBlock;
-  if (answer.block->place() == 0) {
+  if (turn == 0) return Delivery::kMessageWithoutBlock;
+  if (answer.block->slot() == 0) {
     peer.segment->Answer({answer.center, 0}, turn);
-    return Way::kMessage;
+    return Delivery::kMessage;
   }
-  // guard: Talk.WhatAWorkerReadsIsNotWrittenUntilItsNextPush: a worker's answer keeps its place
+  // guard: Talk.WhatAWorkerReadsIsNotWrittenUntilItsNextPush: a worker's answer keeps its slot
   //   until that worker's next push
   peer.read = answer.block;
-  peer.segment->Answer({answer.center, answer.block->place()}, turn);
-  return Way::kPlaced;
+  peer.segment->Answer({answer.center, answer.block->slot()}, turn);
+  return Delivery::kPlaced;
 }
 
 bool SegmentExchange::IsNew() const {

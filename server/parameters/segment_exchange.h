@@ -2,7 +2,7 @@
 // host (shard_segment.h): which segments are mapped, what has been pushed in them, and whose
 // answers are still being read.
 //
-// One thread. It sleeps in a Poller that hears bell(), between GoesToSleep and WakesUp.
+// One thread. It sleeps in a Poller that hears wakeup(), between GoesToSleep and WakesUp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "murmurate/log.h"
 #include "server/parameters/shard.h"
 #include "shared/core/random.h"
-#include "shared/transport/doorbell.h"
+#include "shared/transport/wakeup.h"
 
 namespace murmurate {
 
@@ -27,25 +27,25 @@ class SegmentExchange {
   std::string Join(std::uint64_t worker, const wire::Join& join, Shard* shard);
   void Leave(std::uint64_t worker) { peers_.erase(worker); }
   bool Maps(std::uint64_t worker) const { return peers_.contains(worker); }
-  /// Of those whose processes are dead, which would stay in memory.
+  /// Unmaps the segments of workers whose processes are dead, which would stay in memory.
   void LetGoOfTheDead();
 
   /// A PUSH that came in a message: false when a later one of this worker has been seen.
-  bool Takes(std::uint64_t worker, const wire::Push& push);
+  bool IsNewest(std::uint64_t worker, const wire::Push& push);
 
   /// A new push of a mapped worker; its block is in `block`, which the worker may be writing, if it
-  /// is up to no good. A place that there is not makes `block` empty.
+  /// is up to no good. A slot that there is not makes `block` empty.
   using PushCallback = std::function<void(std::uint64_t worker, const wire::Push& push,
                                           std::span<const float> block)>;
   /// Returns how many there were.
-  int TakePushes(const PushCallback& on_push);
+  int ReceivePushes(const PushCallback& on_push);
 
-  enum class Way { kPlaced, kMessage, kMessageWithoutBlock };
+  enum class Delivery { kPlaced, kMessage, kMessageWithoutBlock };
   /// kPlaced: the worker has it. Else a message is to carry it: the worker is not mapped, or no
-  /// place was free (which it has been told); without its block, when nobody waits for that.
-  Way Answer(const Shard::Answer& answer);
+  /// slot was free (which it has been told); without its block, when no worker waits for that.
+  Delivery Answer(const Shard::Answer& answer);
 
-  const Doorbell* bell() const { return bell_.get(); }  ///< null: nobody can ring
+  const WakeupReceiver* wakeup() const { return wakeup_.get(); }  ///< null: no worker can wake us
   /// False: there is something new; do not wait.
   bool GoesToSleep();
   void WakesUp() { SetSleeps(false); }
@@ -64,7 +64,7 @@ class SegmentExchange {
 
   const LogCallback log_;
   const std::uint64_t number_ = RandomIdentity();
-  std::unique_ptr<Doorbell> bell_;
+  std::unique_ptr<WakeupReceiver> wakeup_;
   std::map<std::uint64_t, Peer> peers_;
 };
 

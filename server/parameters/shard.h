@@ -11,15 +11,15 @@
 //   <---------------  CENTER {center, or e}      one round trip
 //   ALIVE, twice a second, from a thread of its own
 //
-// Elastic: a worker is anybody who joins. One that is not heard of for `dead_after_ns` is no member
-// any more: a barrier does not wait for it, nor for one that says it waits for experience. Whoever
+// Elastic: a worker is any learner that joins. One not heard of for `dead_after_ns` is no member
+// any more: a barrier does not wait for it, nor for one that says it waits for experience. One that
 // comes (again) joins and pulls. (worker, step, shard) identifies a push: one that comes twice is
 // answered twice and merged once, also after this shard was started again from what Save wrote.
 //
 // Where several workers are expected the model begins with worker 0's parameters, so that a run
 // with a barrier begins the same each time; the others' pulls wait for them, for `dead_after_ns`
 // from the first JOIN; then those of the live worker with the lowest number do, so that several
-// shards take the same one's. A model that nobody has trained, and whose workers are gone, gives
+// shards take the same one's. A model that no worker has trained, and whose workers are gone, gives
 // way to the next JOIN's, also to one of the same spec: it may have been a typing error.
 //
 // A barrier (IsSynchronous) begins its first round, also that of a run that all had left, when
@@ -28,12 +28,12 @@
 // up the others; each round merges
 // the first N = members - backup pushes that carry its stamp (at least one). Bounded staleness:
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
-// slowest member is held back, and Waits() says for whom.
+// slowest member is held back, and Waits() says for which.
 //
 // Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
 // newest of each, also of workers that left, and answers with their sum by Chan's formula, in the
 // order of their numbers. So a message that is lost or comes twice falsifies nothing. Those of a
-// file to begin with count once: whose parameters are not taken is told so (CENTER's merged).
+// file to begin with count once: a worker whose parameters are not taken is told (CENTER's merged).
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@
 
 namespace murmurate {
 
-/// What [parameters] says; the same for every shard and worker.
+/// ShardSettings are what [parameters] says; the same for every shard and worker.
 struct ShardSettings {
   RuleSettings rule;
   OptimizerSettings optimizer;  ///< the shard's
@@ -66,7 +66,7 @@ struct ShardSettings {
   int max_staleness = 0;  ///< pushes ahead of the slowest; 0: no bound
   std::int64_t dead_after_ns = 3'000'000'000;
 
-  /// What JOIN carries: equal texts train alike. The number of workers is not in it.
+  /// The text that JOIN carries: equal texts train alike. The number of workers is not in it.
   std::string ToText() const;
 };
 
@@ -78,42 +78,42 @@ PartRange RangeOf(std::size_t trained, int index, int of);
 
 class Shard {
  public:
-  /// How long a worker that fell silent may still be resumed, and one that never came may still
+  /// The time in which a worker that fell silent may be resumed, and one that never came may still
   /// come, after all others have left (use()).
   static constexpr std::int64_t kAwaitsReturnNs = 60'000'000'000;
-  /// How long a barrier's first round waits for `workers` to join, from the first JOIN. Files of
+  /// A barrier's first round waits so long for `workers` to join, from the first JOIN. Files of
   /// some gigabytes are opened in less.
   static constexpr std::int64_t kAwaitsWorkersNs = 60'000'000'000;
 
   Shard(const ShardSettings& settings, int index, int of, LogCallback log);
   ~Shard();
 
-  /// In one sentence. kInvalidArgument: another model, rule or cut than this shard's;
+  /// Answers a JOIN. kInvalidArgument: another model, rule or cut than this shard's;
   /// kAlreadyRunning: there is a live worker of this number.
   Result<wire::Joined> Join(std::uint64_t worker, const wire::Join& join, std::int64_t now_ns);
 
-  /// `block`: as the message's. kUnavailable: it has to JOIN first; kInvalidArgument: the block has
-  /// another size, or a number that cannot be merged (not finite, or so large that the center might
-  /// not stay finite: kLargestFloat in apply.h); nothing has changed then.
+  /// `block`: as in the message. kUnavailable: the worker has to JOIN first; kInvalidArgument: the
+  /// block has another size, or a number that cannot be merged (not finite, or so large that the
+  /// center might not stay finite: kLargestFloat in apply.h); nothing has changed then.
   Status OnPush(std::uint64_t worker, const wire::Push& push, std::span<const float> block,
                 std::int64_t now_ns);
   void OnAlive(std::uint64_t worker, bool waiting, std::int64_t now_ns);
   void OnBye(std::uint64_t worker, std::int64_t now_ns);
-  /// Notices who is gone, and what can go on without them.
+  /// Notices which workers are gone, and what can go on without them.
   void Tick(std::int64_t now_ns);
 
-  /// What has become due. `block` is never written again: it may be sent as it lies.
+  /// An answer that has become due. `block` is never written again: it may be sent as it lies.
   struct Answer {
     std::uint64_t worker = 0;
     wire::Center center;
     std::shared_ptr<const Block> block;
   };
-  std::vector<Answer> TakeAnswers();
+  std::vector<Answer> PopAnswers();
 
   /// From now on the blocks of answers lie in this segment, which others of this host can map, as
-  /// long as it has free places. `bell`: whom it is to ring. Fails where there is no room; after a
-  /// worker has joined.
-  Result<std::shared_ptr<ShardSegment>> ShareAnswers(std::uint64_t bell);
+  /// long as it has free slots. `wakeup`: the number by which workers wake the shard. Fails where
+  /// there is no room. To be called after a worker has joined.
+  Result<std::shared_ptr<ShardSegment>> ShareAnswers(std::uint64_t wakeup);
 
   /// kUnused: nothing was merged since this shard was started, and it has no member: it waits for
   /// its first worker, or for one whose config was mistyped. kLeft: the last worker has left; those
@@ -122,18 +122,18 @@ class Shard {
   enum class Use { kUnused, kUsed, kLeft };
   Use use(std::int64_t now_ns) const;
 
-  /// Who waits for whom and why; "" when nobody does.
+  /// Says which worker waits for which and why; "" when none does.
   std::string Waits() const;
 
-  /// At any time between two calls.
+  /// May be called at any time between two calls.
   void Save(SavedState* state) const;
-  /// As it was; its members have `dead_after_ns` to join again, and a barrier waits for them.
+  /// Restores what was saved; members have `dead_after_ns` to join again: a barrier waits for them.
   /// kInvalidData: of another model, rule or cut.
   Status Load(const SavedState& state, const std::string& spec);
-  /// What Save held is on disk: pushes up to there are said to be kept.
+  /// The state that Save gave is on disk: pushes up to there are said to be kept.
   void Kept(const SavedState& state);
 
-  bool empty() const;               ///< nobody has brought parameters yet
+  bool empty() const;               ///< no worker has brought parameters yet
   const std::string& spec() const;  ///< ModelSpec::ToText(); "" before the first JOIN
   std::uint64_t version() const;    ///< merges so far
   std::span<const float> center() const;

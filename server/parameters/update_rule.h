@@ -37,7 +37,7 @@ namespace murmurate {
 void AddToWindow(std::span<const float> gradient, float scale, int before,
                  std::span<float> accumulated);
 
-/// What the worker knows of its window when it pushes.
+/// WorkerWindow is what the worker knows of its window when it pushes.
 struct WorkerWindow {
   std::span<const float> local;        ///< x_i (not the look-ahead)
   std::span<const float> pulled;       ///< where WorkerKeepsPulled: the last center
@@ -45,7 +45,7 @@ struct WorkerWindow {
   int steps = 1;                       ///< gradients in it; less than T when a batch ended early
 };
 
-/// What is pushed:
+/// Computes what is pushed:
 ///   gradient form   asgd, downpour, dynsgd: accumulated; agn, adag, sagn, sync: accumulated / T
 ///   delta form      downpour, dynsgd: local - pulled; agn, adag: (local - pulled) / T
 ///   easgd           e = alpha (local - pulled)
@@ -66,7 +66,7 @@ bool WastedLocalStep(double learning_rate, std::span<const float> gradient,
 
 // ---- Shard ----
 
-/// What comes with a contribution.
+/// A contribution and what comes with it.
 struct Push {
   std::span<const float> contribution;
   std::uint64_t staleness = 0;         ///< s
@@ -74,7 +74,7 @@ struct Push {
   float learning_rate = 0.0f;          ///< gradient form
 };
 
-/// What the shard multiplies a contribution by: dynsgd 1 / (s + 1), adag
+/// The factor by which the shard multiplies a contribution: dynsgd 1 / (s + 1), adag
 /// 1 / (||x~ - pulled||^2 / adag_scale + 1), else 1.
 float MergeScale(const RuleSettings& rule, const Push& push, std::span<const float> center);
 

@@ -1,5 +1,5 @@
-// What other libraries call a key of the config. An unknown key that is one of these names is
-// answered with our name for it, not with the key that is spelled most like it.
+// The names that other libraries have for keys of the config. An unknown key that is one of these
+// is answered with our name for it, not with the key that is spelled most like it.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ std::optional<double> AsNumber(const toml::node* node) {
   return node->value<double>();
 }
 
-/// Not set when the table is no schedule.
+/// The schedule that a table holds; not set when it is none.
 ConfigValue AsSchedule(const toml::table& table) {
   ConfigSchedule schedule;
   const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
@@ -64,7 +64,7 @@ ConfigValue AsSchedule(const toml::table& table) {
   return kShapes.count(schedule.shape) ? ConfigValue(schedule) : ConfigValue();
 }
 
-/// Not set when the table is no curriculum; MakeCurriculum judges what it says.
+/// The curriculum that a table holds; not set when it is none. MakeCurriculum judges what it says.
 ConfigValue AsCurriculum(const toml::table& table) {
   ConfigCurriculum curriculum;
   const auto from = AsNumber(table.get("from")), to = AsNumber(table.get("to"));
@@ -193,7 +193,7 @@ class Reader {
                            "'s name has 1 to 64 of A-Z a-z 0-9 . _ -; choose another");
   }
 
-  /// Of "name: path" the path.
+  /// Makes the path of "PATH" or "name: PATH" absolute.
   void MakeAbsolute(std::string* text) const {
     const std::size_t colon = text->find(": ");
     const std::size_t begin = colon == std::string::npos ? 0 : colon + 2;
@@ -253,7 +253,7 @@ class Reader {
     return {};
   }
 
-  /// A message that shows none of it.
+  /// Refuses a password, without showing any of it.
   Status RefusePassword(const toml::node& node, const Section& section) const {
     const std::string where = where_(node);
     return InvalidArgument((where.starts_with("--set ") ? "--set" : where) + ": " + section.prefix +

@@ -10,7 +10,7 @@
 
 namespace murmurate {
 
-/// Where TOML comes from: a file, or one of the examples built into the executable.
+/// A source of TOML: a file, or one of the examples built into the executable.
 struct ConfigSource {
   std::string label;  ///< "cartpole.toml", or "cartpole (built in)"
   std::string stem;   ///< the run's name when none is set: "cartpole"
@@ -18,8 +18,8 @@ struct ConfigSource {
   std::string folder = {};  ///< where relative paths in it start; "": the working folder
 };
 
-/// One `--set section.key=value`; `origin` is how a message names it ("--set", "--seed"; "set" of
-/// a live run).
+/// ConfigOverride is one `--set section.key=value`; `origin` is how a message names it ("--set",
+/// "--seed"; "set" of a live run).
 struct ConfigOverride {
   std::string path, value;
   std::string origin = "--set";
@@ -39,14 +39,14 @@ struct ConfigStream {
 };
 
 struct ConfigEntries {
-  /// By "section.key", "model.NAME[.algorithm].key" or
+  /// The entries by "section.key", "model.NAME[.algorithm].key" or
   /// "stream.NAME[.field.FIELD|.alarm].key".
   std::map<std::string, ConfigEntry> values;
   std::set<std::string> models;  ///< NAMEs of [model.NAME]
   std::map<std::string, ConfigStream> streams;
 };
 
-/// Where an entry lies: "section.key"; of a model's own, "model.NAME.key" and
+/// The path of an entry: "section.key"; of a model's own, "model.NAME.key" and
 /// "model.NAME.algorithm.key".
 std::string PathOf(const std::string& section, const std::string& key, const std::string& model);
 

@@ -93,7 +93,7 @@ std::string FitLayers(const ConfigRule& rule, const ConfigValue& value) {
   return "";
 }
 
-/// Of the kinds that have one thing only to say about what does not fit.
+/// Whether the value fits, for kinds that have only one thing to say about what does not.
 bool Fits(const ConfigRule& rule, ConfigValue* value) {
   switch (rule.kind) {
     case ValueKind::kBool:

@@ -52,14 +52,14 @@ struct ConfigRule {
   std::function<std::string(const ConfigCurriculum&)> expected = {};
 };
 
-/// As `high`: no bound but that of exact integers; as `low`: anything above 0.
+/// kMany as `high` is no bound but that of exact integers; kTiny as `low` is anything above 0.
 inline constexpr double kMany = 9e15;
 inline constexpr double kTiny = 1e-12;
 
-/// All that a configuration may say.
+/// ConfigSchema is all that a configuration may say.
 struct ConfigSchema {
   std::vector<ConfigRule> general;  ///< in the order of the resolved file
-  /// Of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
+  /// Rules of [stream.NAME] (section "stream"), [stream.NAME.field.FIELD] ("stream.field") and
   /// [stream.NAME.alarm] ("stream.alarm"), which are in no general section.
   std::vector<ConfigRule> stream;
   ConfigRule setting;  ///< of every key of [settings], which has whatever names it is given

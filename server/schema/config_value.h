@@ -30,23 +30,23 @@ using ConfigValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                  std::vector<double>, std::vector<std::string>, ConfigSchedule, ConfigCurriculum>;
 
-/// What is held, if it is a T.
+/// The value that is held, if it is a T.
 template <typename T>
 std::optional<T> As(const ConfigValue& value) {
   if (const auto* held = std::get_if<T>(&value)) return *held;
   return std::nullopt;
 }
-/// Of a value that its rule has found to be an integer that fits.
+/// The integer of a value that its rule has found to be one that fits.
 inline int AsInt(const ConfigValue& value) {
   return static_cast<int>(std::get<std::int64_t>(value));
 }
 
-/// As TOML: what `config.toml (resolved)` and `murmurate check` show.
+/// The value as TOML, as the resolved config.toml and `murmurate check` show it.
 std::string ToToml(const ConfigValue& value);
-/// The same, but a whole number without its fraction: 5, not 5.0.
+/// The value as ToToml writes it, but a whole number without its fraction: 5, not 5.0.
 std::string ShortToml(const ConfigValue& value);
 
-/// Of "500ms", "10s", "1.5m", "2h", "1d"; empty: that is no duration above 0.
+/// The seconds in "500ms", "10s", "1.5m", "2h", "1d"; empty: that is no duration above 0.
 std::optional<double> SecondsIn(const std::string& duration);
 
 /// The name nearest to `name` (edit distance), "" when none is near.

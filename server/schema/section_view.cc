@@ -27,7 +27,7 @@ std::string SectionView::PathOf(const std::string& key) const {
   return (entries_.values.contains(own_ + key) ? own_ : general_) + key;
 }
 
-std::string SectionView::Place(const std::string& key) const {
+std::string SectionView::Locate(const std::string& key) const {
   return (*this)[key].origin + ": " + PathOf(key) + ": ";
 }
 

@@ -11,10 +11,10 @@
 
 namespace murmurate {
 
-/// Nothing stands in the file or in an argument.
+/// Whether nothing stands in the file or in an argument.
 inline bool IsDefault(const ConfigEntry& entry) { return entry.origin.starts_with("default"); }
 
-/// Of settled entries, which it refers to, as it does to the rules.
+/// Reads entries whose defaults are filled in; refers to them and to the rules.
 class SectionView {
  public:
   /// `own`: the path before the keys, "model.npc.algorithm."; a key that is not there stands in
@@ -26,17 +26,17 @@ class SectionView {
   /// Null: no entry. Only optional sections leave keys out.
   const ConfigEntry* Find(const std::string& key) const;
   const ConfigEntry& operator[](const std::string& key) const;
-  /// It says something else than when it is not set: what a resolved config spells out is not
-  /// given.
+  /// Whether it says something else than when it is not set: what a resolved config spells out is
+  /// not given.
   bool Given(const std::string& key) const;
-  /// Where the entry stands: "algorithm.epochs" or "model.npc.algorithm.epochs".
+  /// The path of the entry: "algorithm.epochs" or "model.npc.algorithm.epochs".
   std::string PathOf(const std::string& key) const;
   /// "c.toml:3: algorithm.epochs: "
-  std::string Place(const std::string& key) const;
+  std::string Locate(const std::string& key) const;
 
   /// The place and `why`.
   Status Blame(const std::string& key, const std::string& why) const {
-    return InvalidArgument(Place(key) + why);
+    return InvalidArgument(Locate(key) + why);
   }
   Status Blame(const std::string& key, const Status& status) const {
     return Blame(key, status.message());

@@ -29,12 +29,12 @@
 
 namespace murmurate {
 
-/// How a member of type T is written in a configuration: its kind, the value that stands for it
-/// (std::monostate: it counts as not set), and back.
+/// ConfigType converts a member of type T to what a configuration writes: its kind, the value that
+/// stands for it (std::monostate: it counts as not set), and back.
 template <typename T>
 struct ConfigType;
 
-/// Of types that a ConfigValue holds as they are.
+/// The ConfigType of types that a ConfigValue holds as they are.
 template <typename T, ValueKind Kind>
 struct PlainConfigType {
   static constexpr ValueKind kKind = Kind;
@@ -105,10 +105,10 @@ std::vector<std::string> WordsOf(const std::optional<T>&) {
   return WordsOf(T{});
 }
 
-/// What a declaration says beside key, member and meaning.
+/// The options of a declaration beside key, member and meaning.
 namespace keys {
 
-/// A member of a member: In(&S::words, &ModelWords::trunk).
+/// A member of a member: In(&S::words, &ModelConfig::trunk).
 template <typename... Members>
 auto In(Members... members) {
   return [=](auto& settings) -> decltype(auto) { return (settings.*....*members); };
@@ -120,7 +120,7 @@ inline auto Range(double low, double high) {
     rule->high = high;
   };
 }
-/// As a message proposes it, in TOML. Else that is the default.
+/// The value that a message proposes, in TOML. Without it, that is the default.
 inline auto Example(const std::string& toml) {
   return [=](ConfigRule* rule) { rule->example = toml; };
 }
@@ -132,7 +132,7 @@ inline auto Kind(ValueKind kind) {
 inline auto Choices(const std::vector<std::string>& words) {
   return [=](ConfigRule* rule) { rule->choices = words; };
 }
-/// Of runs, where the bare struct begins with something else.
+/// The default of runs, where the bare struct begins with something else.
 inline auto Default(const ConfigValue& value) {
   return [=](ConfigRule* rule) { rule->standard = value; };
 }
@@ -148,8 +148,8 @@ struct Key {
   requires std::invocable<Member, S&> Key(const char* key, Member member,
                                           const std::string& meaning, const Options&... options) {
     using T = std::remove_cvref_t<std::invoke_result_t<Member, S&>>;
-    S usual;
-    const T& standard = std::invoke(member, usual);
+    S defaults;
+    const T& standard = std::invoke(member, defaults);
     rule.choices = WordsOf(standard);
     Declare(key, ConfigType<T>::kKind, ConfigType<T>::To(standard), meaning, options...);
     store = [member](const ConfigValue& value, S* settings) {
@@ -194,7 +194,7 @@ class Keys {
   }
 
   const std::vector<ConfigRule>& rules() const { return rules_; }
-  /// As the section holds for `model`; "": for all that say nothing else.
+  /// The section as it holds for `model`; "": for all that say nothing else.
   SectionView View(const ConfigEntries& entries, const std::string& model = "") const {
     return SectionView(entries, rules_, PathOf(section_, "", model), section_ + '.');
   }

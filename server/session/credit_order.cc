@@ -12,7 +12,7 @@ bool CreditOrder::Key::operator<(const Key& other) const {
          std::tie(right, other.last_grant, other.index, other.sender);
 }
 
-/// In turns only who has waited longest counts.
+/// The key by which a sender is next; in turns only how long it has waited counts.
 CreditOrder::Key CreditOrder::KeyOf(const Filing& filing) const {
   return {turns_ ? 0 : filing.held, turns_ ? 1 : filing.agents, filing.last_grant, filing.index,
           filing.sender};
@@ -54,7 +54,7 @@ CreditOrder::Queue::node_type CreditOrder::Unlist(const Filing& filing) {
 }
 
 void CreditOrder::File(const CreditHolder& holder, bool plays) {
-  if (!plays) return TakeOut(holder.share);
+  if (!plays) return Remove(holder.share);
   const Share& share = *holder.share;
   Filing& filing = holder.share->filing;
   if (!filing.filed || filing.slot_changes != share.slot_changes()) slots_valid_ = false;
@@ -77,7 +77,7 @@ void CreditOrder::File(const CreditHolder& holder, bool plays) {
   List(holder, std::move(node));
 }
 
-void CreditOrder::TakeOut(Share* share) {
+void CreditOrder::Remove(Share* share) {
   if (!std::exchange(share->filing.filed, false)) return;
   slots_valid_ = false;
   (void)Unlist(share->filing);

@@ -4,7 +4,7 @@
 // It keeps every sender filed by what it held when it was filed last, so that a grant among n
 // senders, a newcomer and a return cost O(log n). It costs O(n) only when a new number of
 // agents changes the fair part of each (about 2 sqrt(limit) times as n grows), when senders begin
-// or cease to take turns, and, for Slots, when agents have come or gone.
+// or cease to take turns, and, in Slots(), when agents have come or gone.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,16 @@ class CreditOrder {
   /// each sender whose share, slots, pace or models have changed; then Arrange is to be called.
   void File(const CreditHolder& holder, bool plays);
   void Arrange();
-  void TakeOut(Share* share);  ///< before it is destroyed
+  void Remove(Share* share);  ///< before it is destroyed
 
   std::uint64_t agents() const { return agents_; }
-  /// At least one of the senders plays in lock-step.
+  /// Whether at least one of the senders plays in lock-step.
   bool lockstep() const { return lockstep_ > 0; }
-  /// Senders take turns, because there are more agents than the limit.
+  /// Whether senders take turns, because there are more agents than the limit.
   bool turns() const { return turns_; }
   std::uint64_t held() const { return held_; }
-  /// How much of what the senders hold counts against the limit. Of each sender at most its fair
-  /// part counts; in turns, one for a sender that waits for credit and has one for each agent, none
+  /// How much of what the senders hold counts against the limit: of each sender at most its fair
+  /// part; in turns, one for a sender that waits for credit and has one for each agent, none
   /// for one that waits and has less, and up to one for each agent of the others.
   std::uint64_t counted() const { return counted_; }
   /// The next sender that may hold more; a null sender when there is none.

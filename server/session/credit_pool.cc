@@ -70,7 +70,7 @@ void CreditPool::GrantFreely(std::int64_t now_ns) {
   } else {
     GrantFairParts(now_ns);
   }
-  // With less than a batch delivered and this much under way, somebody has one for each agent.
+  // With less than a batch delivered and this much under way, some sender has one for each agent.
   const bool short_of_credit = limit < batch + agents;
   if (unreleased_ >= batch) return;
   for (const CreditHolder& holder : order_.Incomplete(!order_.turns() && short_of_credit))
@@ -86,7 +86,7 @@ void CreditPool::GrantFairParts(std::int64_t now_ns) {
   }
 }
 
-/// More agents than the limit: the sender that has waited longest is next, for all of its agents.
+/// Grants with more agents than the limit: the sender that has waited longest gets one for each.
 void CreditPool::GrantInTurns(std::int64_t now_ns) {
   const auto limit = static_cast<std::uint64_t>(model.outstanding_limit);
   std::uint64_t under_way = unreleased_ + order_.counted();
@@ -102,12 +102,12 @@ void CreditPool::GrantInTurns(std::int64_t now_ns) {
   }
 }
 
-/// One for each of its agents, so that none of them waits for another one's end.
+/// Gives one for each of its agents, so that none of them waits for another one's end.
 void CreditPool::Complete(const CreditHolder& holder, std::int64_t now_ns) {
   while (holder.share->held() < holder.share->slots().size()) Give(holder, 0, now_ns);
 }
 
-/// What is left over from a batch that was closed without it is for the present version.
+/// Credit left over from a batch that was closed without it is for the present version.
 void CreditPool::NameVersion(const CreditHolder& holder) {
   if (holder.share->held() == 0 || holder.share->at_version >= version) return;
   holder.share->at_version = version;

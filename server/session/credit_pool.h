@@ -4,15 +4,15 @@
 //   limit >= what live senders hold (granted, not yet dealt with) + what waits for or is in
 //   training
 //
-// Freely: one trajectory at a time to whoever holds least per agent. What a sender holds beyond its
-// fair share (it was alone, others have joined) counts only as that share, so that they need not
-// wait.
+// Freely: one trajectory at a time to the sender that holds least per agent. What a sender holds
+// beyond its fair share (it was alone, others have joined) counts only as that share, so that they
+// need not wait.
 //
 // A game whose agents share a thread goes on with all of them or not at all: one agent that waits
 // for credit (kCredit) keeps the others from finishing. While no batch is full, what is missing for
 // one lies with such games, so some must be able to play on. With limit >= a batch + one for each
-// agent that is so by itself: at most a batch less one has come, and of what is left somebody has
-// one for each of its agents. With less, who holds some is then given one for each of its agents,
+// agent that is so by itself: at most a batch less one has come, and of what is left some sender
+// has one for each of its agents. With less, one that holds some is then given one for each agent,
 // whatever the limit; and with more agents than the limit, senders take turns: the one whose last
 // grant is the oldest is given one for each agent, counts as one while it has all it needs, and as
 // none while it does not: its games then stand still until its turn comes again, with what they
@@ -38,30 +38,30 @@ class CreditPool {
       : model(std::move(session_model)),
         order_(static_cast<std::uint64_t>(model.outstanding_limit)) {}
 
-  /// Whether it plays, what it holds, its slots, pace or models may be others than before. Alone it
-  /// is no reason to grant anything: that is `dirty`.
+  /// Notes that its play, what it holds, its slots, pace or models may have changed. Alone this is
+  /// no reason to grant anything: that is `dirty`.
   void Touch(const Sender& sender, Share* share);
-  /// Before a share is destroyed.
-  void Forget(Share* share) { order_.TakeOut(share); }
-  /// Looks at those that were touched. `find`: the sender of that id and its share of this model,
+  /// Forgets a share; before it is destroyed.
+  void Forget(Share* share) { order_.Remove(share); }
+  /// Files those that were touched anew. `find`: the sender of that id and its share of this model,
   /// null when there is none any more; `plays`: whether it may be given something.
   void Refile(const std::function<CreditHolder(std::uint64_t)>& find,
               const std::function<bool(const CreditHolder&)>& plays);
 
   void Delivered() { ++unreleased_; }
   void Released(int count);
-  /// What was delivered is all there will be of this batch: nothing is given until it is released.
+  /// Ends this batch with what was delivered: nothing is given until it is released.
   void CloseRound() { closed_ = true; }
   /// Gives out what may be given out. `spent`: the run has learned from the steps it was told to,
-  /// so in lock-step nothing more begins. The senders that are to be told, in the order of their
+  /// so in lock-step nothing more begins. Returns the senders to be told, in the order of their
   /// ids.
   std::vector<Sender*> Grant(bool spent, std::int64_t now_ns);
-  /// Of those filed, one plays in lock-step.
+  /// Whether one of those filed plays in lock-step.
   bool lockstep() const { return order_.lockstep(); }
-  /// Delivered, and not yet trained on.
+  /// How many are delivered and not yet trained on.
   std::uint64_t unreleased() const { return unreleased_; }
 
-  /// Whose turn is next, for a checkpoint.
+  /// Turn says whose turn is next, for a checkpoint.
   struct Turn {
     std::uint64_t grants = 0;
     std::uint32_t next_index = 0;

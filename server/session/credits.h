@@ -31,29 +31,29 @@ class Credits {
   bool HasRoomFor(const std::vector<std::uint32_t>& models, std::size_t own_bytes) const;
   /// The sender plays its `models` from now on.
   void SetModels(Sender& sender);
-  /// Byte credit up to this sender's part of the budget, but never less than one trajectory.
+  /// Gives byte credit up to this sender's part of the budget, at least one trajectory.
   void FitBytes(Sender& sender);
 
-  /// Whether or how it plays has changed, or what it holds.
+  /// Notes that whether or how it plays, or what it holds, has changed.
   void Touch(Sender& sender);
-  /// The same of one model, and that may allow a grant.
+  /// Notes the same of one model, which may allow a grant.
   void Touch(const Sender& sender, Share& share);
-  /// The same of all models that it plays now.
+  /// Notes the same of all models that it plays now.
   void TouchPlayed(Sender& sender);
-  /// Its peer was muted: it is given nothing until that is over.
+  /// Notes that its peer was muted: it is given nothing until that is over.
   void Mute(Sender& sender);
 
   /// Gives back what a message of this session has spent.
   void Return(Sender& sender, Share* share, std::uint64_t sequence, std::size_t bytes, bool steps);
   /// Gives out what may be given out to those that are live and not muted.
   void Grant(Senders& senders, const Replies& replies, std::int64_t now_ns);
-  /// No credit from now on.
+  /// Gives no credit from now on.
   void Stop() { stopped_ = true; }
 
   /// The sender's totals are to be sent.
   void MarkUnsent(Sender& sender);
   void SendUnsent(Senders& senders, Replies& replies);
-  /// Of each model that it plays, in the order of HELLO.
+  /// The totals of each model that it plays, in the order of HELLO.
   std::vector<ModelCredit> Totals(const Sender& sender) const;
 
  private:

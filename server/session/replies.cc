@@ -22,7 +22,7 @@ bool Replies::Refuse(const std::string& peer, Refusal refusal, std::string sente
   Count(refusal);
   if (Muted(peer, now_ns)) return false;
   const bool mutes = IsReject(refusal) && rejects_.Note(peer, now_ns);
-  if (mutes) sentence += "; too much of this: nothing more is heard from here for 60 s";
+  if (mutes) sentence += "; too many such messages: this connection is ignored for 60 s";
   Send(peer, Error{refusal, std::move(sentence), sequence}, sequence);
   return mutes;
 }

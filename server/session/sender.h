@@ -22,7 +22,7 @@ struct AgentSlot {
   std::uint64_t last_steps = 0;   ///< its own count, the newest
 };
 
-/// What a Share was when its pool filed it (credit_order.h).
+/// Filing is what a Share was when its pool filed it (credit_order.h).
 struct Filing {
   bool filed = false;
   bool waits = false, lockstep = false;  ///< its sender's pace
@@ -57,9 +57,9 @@ struct Share {
   void SetSlots(std::vector<AgentSlot> slots);                    ///< instead of those before
   std::uint64_t slot_changes() const { return slot_changes_; }    ///< how often they were set
   const AgentSlot* Find(std::uint32_t number) const;              ///< null: HELLO did not name it
-  /// What `slot` says of its own steps in a trajectory of that many.
+  /// Counts the agent's own number of its steps, as a trajectory of `steps` reports it.
   void CountSteps(const AgentSlot& slot, std::uint64_t agent_steps, std::uint64_t steps);
-  /// As the trajectories' own counts say, of those present and those that left.
+  /// The steps by the trajectories' own counts, of agents present and those that left.
   std::uint64_t trajectory_steps() const { return left_steps + slot_steps_; }
 
  private:
@@ -84,10 +84,10 @@ struct Sender {
   std::vector<std::uint32_t> models;      ///< in the order of HELLO: the learner's numbers
 
   std::uint64_t last_sequence = 0, acknowledged = 0;
-  /// What it had given before the checkpoint that the learner was resumed from: never taken again.
+  /// The last sequence in the checkpoint that the learner was resumed from: never taken again.
   std::uint64_t kept_sequence = 0;
   bool heard_here = false;  ///< by this incarnation, not only known from that checkpoint
-  /// What was handed on and is not acknowledged, by sequence.
+  /// Unacknowledged is what was handed on and is not acknowledged, by sequence.
   struct Unacknowledged {
     std::size_t bytes = 0;
     std::uint64_t session = 0;
@@ -114,7 +114,7 @@ struct Sender {
   std::uint64_t Steps(const Share& share) const;
 };
 
-/// By id: gone ones too.
+/// All senders by id, gone ones too.
 using Senders = std::map<std::uint64_t, Sender>;
 
 /// Gives out the lowest free number.

@@ -44,7 +44,7 @@ void ServerSession::State::SendToAll(const Body& body) {
   for (const auto& [peer, id] : table.peers()) replies.Send(peer, body);
 }
 
-/// If a checkpoint has something of a model that it plays.
+/// Sends COMMITTED if a checkpoint has something of a model that the sender plays.
 void ServerSession::State::SendCommitted(const Sender& sender, std::uint32_t model) {
   const auto named = std::find(sender.models.begin(), sender.models.end(), model);
   if (sender.gone() || named == sender.models.end()) return;
@@ -54,7 +54,7 @@ void ServerSession::State::SendCommitted(const Sender& sender, std::uint32_t mod
   replies.Send(sender.peer, committed, committed.sequence);
 }
 
-/// Of a message in order: credit, then whose it is.
+/// Examines a message in order: its credit, then whose it is.
 ServerSession::Verdict ServerSession::State::Examine(Sender& sender, const Decoded& message,
                                                      std::int64_t now) {
   const auto& experience = std::get<Experience>(message.body);

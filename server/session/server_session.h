@@ -3,12 +3,11 @@
 // owner (server/ingest) holds the sockets, the models and the batches.
 //
 // Credit. A sender needs both units. Bytes bound memory: one budget; every sender gets a
-// reserve of one trajectory, the rest is shared; bytes return when the block is
-// acknowledged. Steps
-// bound learning: each model states how many trajectories may be outstanding (granted and not yet
-// returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender with the
-// fewest outstanding per agent, and beyond that number where agents could otherwise wait for each
-// other (credit_pool.h). What a stalled or gone sender holds is taken back; what it sends
+// reserve of one trajectory, the rest is shared; bytes return when the block is acknowledged.
+// Steps bound learning: each model states how many trajectories may be outstanding (granted and
+// not yet returned by ReleaseTrajectories); grants go one trajectory at a time to the live sender
+// with the fewest outstanding per agent, and beyond that number where agents could otherwise wait
+// for each other (credit_pool.h). What a stalled or gone sender holds is taken back; what it sends
 // later is still accepted while bytes allow, and staleness rules decide its worth.
 //
 // A model whose algorithm takes experience of the current version only (current_only) is granted
@@ -30,7 +29,7 @@
 
 namespace murmurate::wire {
 
-/// What the session needs to know of one model.
+/// SessionModel is what the session knows of one model.
 struct SessionModel {
   std::uint32_t features = 0;   ///< that a client must know to play it: Feature
   HelloOkModel welcome;         ///< all but version, agent_*, steps_total: filled per sender
@@ -63,7 +62,7 @@ class ServerSession {
     Body body;
     std::uint64_t sequence = 0;
   };
-  /// What came of an EXPERIENCE. kAccept: hand the block on, then call Acknowledge.
+  /// A Verdict is the result of an EXPERIENCE. `accept`: hand the block on, then call Acknowledge.
   struct Verdict {
     bool accept = false;
     bool duplicate = false;
@@ -89,7 +88,7 @@ class ServerSession {
   void SetHost(std::uint64_t host_identity);
   void SetAddresses(std::string announce, std::string weights);
 
-  /// Any decoded message but EXPERIENCE.
+  /// Handles any decoded message but EXPERIENCE.
   void OnMessage(const std::string& peer, const Decoded& message, Models& models,
                  std::int64_t now_ns);
   /// Session state, credit, sequence of an EXPERIENCE; refusals are queued as replies.
@@ -104,21 +103,21 @@ class ServerSession {
   void ReleaseTrajectories(std::uint32_t model, int count, std::uint64_t version,
                            std::int64_t now_ns);
   void SetVersion(std::uint32_t model, std::uint64_t version);
-  /// Steps that the model has learned from: where SessionModel::lockstep_steps looks. Before the
-  /// ReleaseTrajectories of the batch that they were in.
+  /// Sets the steps that the model has learned from, which SessionModel::lockstep_steps limits;
+  /// before the ReleaseTrajectories of the batch that they were in.
   void SetLearned(std::uint32_t model, std::uint64_t steps);
-  /// To all senders, now and in every later welcome, until the next: those of a revision.
+  /// Sends a revision's settings to all senders, now and in every later welcome, until the next.
   void SetSettings(Settings settings);
   /// The batch being played was handed over short: nothing is granted until it has been released.
   void CloseBatch(std::uint32_t model);
   void OnTick(std::int64_t now_ns);
-  /// No credit from now on: what is out comes to an end.
+  /// Grants nothing from now on: what is out comes to an end.
   void StopGranting();
-  /// In lock-step: nothing is out or waiting to be trained on, so the next batch has not begun.
+  /// Whether, in lock-step, nothing is out or waits to be trained on: the next batch has not begun.
   bool AtBorder(std::uint32_t model) const;
-  /// GOAWAY to all senders.
+  /// Sends GOAWAY to all senders.
   void SayGoaway(const Goaway& goaway);
-  /// A peer that could not be reached (its ROUTER slot is gone): it is given nothing more, and what
+  /// A peer could not be reached (the ROUTER does not know it): it is given nothing more, and what
   /// it sent before is still taken; it has left with its BYE, or when nothing has come for 1 s.
   void OnUnreachable(const std::string& peer, std::int64_t now_ns);
   /// A stuck peer, which is there and does not read what it is sent: its session is over, and the
@@ -128,15 +127,15 @@ class ServerSession {
   /// Everything to be sent since the last call, in order.
   std::vector<Reply> PopReplies();
 
-  /// What one sender has given to one model, up to some moment.
+  /// A Position sums what one sender has given to one model, up to some moment.
   struct Position {
     std::uint64_t sender = 0, sequence = 0, trajectories = 0, steps = 0;
   };
-  /// The present positions of all senders that play `model` or have: everything acknowledged lies in
-  /// batches. Overwrites `positions`, allocating only what it lacks.
+  /// The present positions of all senders that play `model` or have: everything acknowledged lies
+  /// in batches. Overwrites `positions`, allocating only what it lacks.
   void CopyPositions(std::uint32_t model, std::vector<Position>* positions) const;
-  /// Counters, turns and who is who (senders, the indices of their agents), with `positions` for what
-  /// they have given, for a checkpoint of `model`.
+  /// Counters, turns and who is who (senders, the indices of their agents), with `positions` for
+  /// what they have given, for a checkpoint of `model`.
   void Save(std::uint32_t model, std::span<const Position> positions,
             const StateWriter& writer) const;
   /// Right after AddModel: goes on from what was saved. What was given before is never taken again.
@@ -161,11 +160,11 @@ class ServerSession {
   std::uint64_t EnvironmentSteps(std::uint32_t model) const;
   std::uint64_t DroppedSteps(std::uint32_t model) const;
   int live_agents(std::uint32_t model) const;
-  /// Of them, those who have played all that they were granted.
+  /// The live agents that have played all that they were granted.
   int finished_agents(std::uint32_t model) const;
-  /// A trajectory of this sender was so old when its batch was taken up.
+  /// A trajectory of this sender was so old when its batch was begun.
   void CountStaleness(std::uint64_t sender, std::uint64_t versions);
-  /// Over all actors of `model`, as they say.
+  /// Waits are sums over all actors of `model`, as they report them.
   struct Waits {
     std::uint64_t waited_ns = 0, played_ns = 0;
   };

@@ -1,4 +1,4 @@
-// What a session saves in a checkpoint and goes on from.
+// Saves in a checkpoint what a session goes on from, and loads it.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,7 +9,7 @@
 namespace murmurate::wire {
 namespace {
 
-/// Of a sender in the list of words: these, then the number and the index of each of its agents.
+/// The words that a sender begins with; the number and the index of each of its agents follow.
 constexpr std::size_t kSenderWords = 5;  // id, sequence, trajectories, steps, agents
 
 Status Bent() {

@@ -1,4 +1,4 @@
-// What a ServerSession is made of: the table of its senders, their credits and the replies to them,
+// ServerSession::State: the table of a session's senders, their credits and the replies to them,
 // and what it does with the messages that concern all three; the room's own business.
 #pragma once
 

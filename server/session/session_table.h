@@ -34,9 +34,9 @@ class SessionTable {
   /// `sender`: who says this HELLO, if it has a session; its agents give way to those it names.
   bool HasRoomFor(const Sender* sender, const Hello& hello) const;
   void Hear(Sender& sender, std::int64_t now_ns);
-  /// The agents of this share play.
+  /// Notes that the agents of this share play.
   void Progress(const Sender& sender, Share& share, std::int64_t now_ns);
-  /// What it has been given and has not played is given to others.
+  /// Takes back what it has been given and has not played, for others.
   void Stall(Sender& sender);
   /// Ends the session: nothing of it is owed to any peer. What was played stays counted.
   void Leave(Sender& sender);

@@ -118,8 +118,8 @@ bool AlarmCondition::Holds(std::span<const AlarmQuantities> row) const {
   return false;
 }
 
-AlarmChange Take(const AlarmSettings& settings, std::span<const AlarmQuantities> row,
-                 AlarmState* state) {
+AlarmChange UpdateAlarm(const AlarmSettings& settings, std::span<const AlarmQuantities> row,
+                        AlarmState* state) {
   const bool holds = settings.when.Holds(row);
   state->held = holds ? std::min(state->held + 1, settings.rows) : 0;
   if (!state->raised) {

@@ -24,7 +24,7 @@
 
 namespace murmurate {
 
-/// What an alarm looks at, of one target of one row.
+/// AlarmQuantities are what an alarm is decided by: one target's numbers at one row.
 struct AlarmQuantities {
   double value = 0, forecast = 0, baseline = 0, error = 0;
   double low = std::numeric_limits<double>::quiet_NaN(), high = low;  ///< NaN: no quantiles
@@ -54,7 +54,7 @@ struct AlarmSettings {
   std::optional<AlarmCondition> clear;  ///< none: when `when` does not hold
 };
 
-/// Of one device.
+/// AlarmState is the state of one device's alarm.
 struct AlarmState {
   std::uint32_t held = 0;
   bool raised = false;
@@ -63,7 +63,7 @@ struct AlarmState {
 enum class AlarmChange : std::uint8_t { kNone, kRaised, kCleared };
 
 /// The next row of a device.
-AlarmChange Take(const AlarmSettings& settings, std::span<const AlarmQuantities> row,
-                 AlarmState* state);
+AlarmChange UpdateAlarm(const AlarmSettings& settings, std::span<const AlarmQuantities> row,
+                        AlarmState* state);
 
 }  // namespace murmurate

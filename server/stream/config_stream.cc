@@ -17,7 +17,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
 
-constexpr const char* kUsualBroker = "mqtt://localhost:1883";
+constexpr const char* kDefaultBroker = "mqtt://localhost:1883";
 
 /// A key of the model, what the stream makes of it, and the stream's own key that does.
 struct Demand {
@@ -56,7 +56,7 @@ StreamDraft DraftOf(const ConfigEntries& entries, const std::string& stream) {
   return StreamKeys().Read(StreamKeys().ViewAt(entries, "stream." + stream + '.'));
 }
 
-Status SettleModel(ConfigEntries* entries, const std::string& stream) {
+Status ResolveModel(ConfigEntries* entries, const std::string& stream) {
   const std::string section = "[stream." + stream + ']';
   for (const Demand& demand : DemandsOf(DraftOf(*entries, stream))) {
     const std::string path = PathOf(demand.section, demand.key, stream);
@@ -164,13 +164,13 @@ void FillDefaults(const Keys<S>& keys, const std::string& prefix, ConfigEntries*
     entries->values.try_emplace(prefix + rule.key, ConfigEntry{rule.standard, "default"});
 }
 
-/// Sections of one's own of whoever names none of them.
+/// The defaults of a stream's own sections, where the config does not have them.
 void FillDefaults(ConfigEntries* entries, const std::string& stream) {
   const std::string prefix = "stream." + stream + '.';
   const auto usual = [&](const char* key, ConfigValue value) {
     entries->values.try_emplace(prefix + key, ConfigEntry{std::move(value), "default"});
   };
-  // What comes later is of that very row, and learned from a window that begins with nothing.
+  // A label that comes later is of that very row, learned from a window that begins with nothing.
   if (entries->values.contains(prefix + "label_topic")) {
     usual("horizon", std::monostate());
     if (DraftOf(*entries, stream).Recurs()) usual("state", std::string("window"));
@@ -180,7 +180,7 @@ void FillDefaults(ConfigEntries* entries, const std::string& stream) {
     FillDefaults(StreamAlarmKeys(), prefix + "alarm.", entries);
   const StreamDraft draft = DraftOf(*entries, stream);
   if (draft.settings.link.broker.empty() && draft.settings.listen.empty())
-    entries->values.at(prefix + "broker").value = std::string(kUsualBroker);
+    entries->values.at(prefix + "broker").value = std::string(kDefaultBroker);
 }
 
 }  // namespace
@@ -194,10 +194,10 @@ TrajectoryLayout StreamSettings::layout(const ModelSpec& spec) const {
   return TrajectoryLayout(spec, recurrent ? forecast.window : 1);
 }
 
-Status SettleStreams(ConfigEntries* entries) {
+Status ResolveStreams(ConfigEntries* entries) {
   for (const auto& [name, stream] : entries->streams) {
     FillDefaults(entries, name);
-    MURMURATE_RETURN_IF_ERROR(SettleModel(entries, name));
+    MURMURATE_RETURN_IF_ERROR(ResolveModel(entries, name));
   }
   return {};
 }

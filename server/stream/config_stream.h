@@ -32,14 +32,14 @@
 
 namespace murmurate {
 
-/// Beside its conditions, which are in ForecastSettings.
+/// StreamAlarm is how an alarm is published; ForecastSettings has its conditions.
 struct StreamAlarm {
   std::string when;                      ///< as it is written
   std::optional<TopicTemplate> publish;  ///< none: there is no broker
   bool retain = true;                    ///< the broker keeps the last of each device
 };
 
-/// Of labels that come later.
+/// StreamLabelSettings describes labels that come later than their rows.
 struct StreamLabelSettings {
   TopicPattern topic;
   PayloadSettings payload;  ///< its fields are the targets
@@ -49,7 +49,7 @@ struct StreamSettings {
   std::string name, origin;  ///< "temp", "sensors.toml:1: [stream.temp]"
   bool has_broker = true;
   std::string listen;  ///< where it takes samples itself; "": nowhere, and has_broker
-  /// Without what is looked up when the stream starts: the password and `insecure`.
+  /// The broker's settings without those read when the stream starts: password and `insecure`.
   MqttSettings link;
   std::string password_file, password_env;  ///< at most one is set
   TopicPattern subscribe;
@@ -66,16 +66,16 @@ struct StreamSettings {
   int replay = 0;          ///< sequences (or rows) kept to be learned again; 0: none
   std::uint64_t seed = 1;  ///< run.seed: what of them is drawn
 
-  /// Of the model: a row, or a window of them; what is forecast.
+  /// The model's spaces: a row, or a window of them; what is forecast.
   Spaces spaces() const;
-  /// Of the batches that its model learns from.
+  /// The layout of the batches that its model learns from.
   TrajectoryLayout layout(const ModelSpec& spec) const;
 };
 
 /// Fills in what the streams leave unset, and what the keys of their models come to. The status: a
 /// key of a model that says something else.
-Status SettleStreams(ConfigEntries* entries);
-/// Of settled entries.
+Status ResolveStreams(ConfigEntries* entries);
+/// The settings of stream `name`; ResolveStreams must have filled in the defaults of `entries`.
 Result<StreamSettings> ReadStreamSettings(const ConfigEntries& entries, const std::string& name);
 
 }  // namespace murmurate

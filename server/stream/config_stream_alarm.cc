@@ -1,4 +1,4 @@
-// What [stream.NAME.alarm] says.
+// Reads [stream.NAME.alarm].
 #include <utility>
 
 #include "server/stream/stream_keys.h"

@@ -1,4 +1,4 @@
-// What [stream.NAME] says of labels that come later: label_topic and the keys that go with it.
+// Reads what [stream.NAME] says of labels that come later: label_topic and the keys beside it.
 #include <algorithm>
 #include <utility>
 
@@ -11,9 +11,9 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// What makes no sense where each row has a label of its own.
-Status CheckBeside(const SectionView& keys, const StreamDraft& draft,
-                   const StreamSettings& stream) {
+/// Refuses what makes no sense where each row has a label of its own.
+Status CheckCombination(const SectionView& keys, const StreamDraft& draft,
+                        const StreamSettings& stream) {
   if (!stream.listen.empty())
     return keys.Superfluous("listen",
                             "labels come over a broker, and a stream that listens has no place for "
@@ -129,7 +129,7 @@ Status ReadStreamLabels(const ConfigEntries& entries, const SectionView& keys,
     return keys.NoneOf({"id", "label_window", "label_header"},
                        "no labels come later; take it out, or write for example label_topic = "
                        "\"lab/{device}/result\"");
-  MURMURATE_RETURN_IF_ERROR(CheckBeside(keys, draft, *stream));
+  MURMURATE_RETURN_IF_ERROR(CheckCombination(keys, draft, *stream));
   MURMURATE_RETURN_IF_ERROR(ReadTopic(keys, draft, stream));
   MURMURATE_RETURN_IF_ERROR(ReadTargets(entries, keys, draft.targets, stream));
   stream->forecast.label_window = draft.label_window;

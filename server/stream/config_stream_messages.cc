@@ -1,4 +1,4 @@
-// What [stream.NAME] says of its broker, its topics and its messages.
+// Reads what [stream.NAME] says of its broker, its topics and its messages.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -30,7 +30,8 @@ Status CheckLink(const SectionView& keys, const StreamSettings& stream) {
   const MqttSettings& link = stream.link;
   const auto address = ParseMqttAddress(link.broker);
   if (!address.ok()) {
-    std::string place = keys.Place("broker");  // of --set it holds the address, and that a password
+    std::string place =
+        keys.Locate("broker");  // of --set it holds the address, and that a password
     if (place.starts_with("--set ")) place = "--set: stream." + stream.name + ".broker: ";
     return InvalidArgument(place + address.status().message());
   }
@@ -48,7 +49,7 @@ Status CheckLink(const SectionView& keys, const StreamSettings& stream) {
   return {};
 }
 
-/// Keys of a way that is not there.
+/// Refuses the keys of a broker, which the stream does not have.
 Status RefuseTopics(const SectionView& keys) {
   return keys.NoneOf({"subscribe",    "publish",  "metrics",          "committed",  "status",
                       "retain",       "protocol", "client_id",        "user",       "password_file",
@@ -58,7 +59,7 @@ Status RefuseTopics(const SectionView& keys) {
                      kNoBroker);
 }
 
-/// Of {names} only those in `allowed`.
+/// Whether `topic` has no {names} but those in `allowed`.
 bool NamesOnly(std::string topic, const std::string& allowed) {
   if (!allowed.empty())
     for (auto at = topic.find(allowed); at != topic.npos; at = topic.find(allowed))

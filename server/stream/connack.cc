@@ -16,8 +16,8 @@ std::size_t LengthOfText(std::string_view bytes) {
   return length <= bytes.size() ? length : 0;
 }
 
-/// Of the value of a property that CONNACK may have (MQTT 5, section 3.2.2.3). 0: it may not, or
-/// the value is cut off.
+/// The length of the value of a property that CONNACK may have (MQTT 5, section 3.2.2.3). 0: it may
+/// not have it, or the value is cut off.
 std::size_t LengthOfValue(unsigned identifier, std::string_view bytes) {
   switch (identifier) {
     case 0x24:  // maximum qos

@@ -1,4 +1,4 @@
-// A broker's first packet, CONNACK, looked at before libmosquitto reads it.
+// Examines a broker's first packet, CONNACK, before libmosquitto reads it.
 //
 // libmosquitto 2.0.11 ends the process (assert) when an MQTT 5 packet holds a property that it does
 // not know. A broker sends none, but whatever else listens where a broker was expected may. So what
@@ -21,7 +21,7 @@ enum class Greeting {
 };
 
 /// `bytes`: the first that came, of MQTT 5, or of 3.1.1 refusing MQTT 5. `needed`: how many a
-/// partial one must have before it is worth another look.
+/// partial one must have before it is examined again.
 Greeting ExamineConnack(std::string_view bytes, std::size_t* needed);
 
 }  // namespace murmurate

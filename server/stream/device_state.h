@@ -1,28 +1,34 @@
-// Saves and loads the numbers of a stream's devices in checkpoints: each part of DeviceShape is
-// stored under its name, for all devices one after the other in the order in which they are given.
-//
-// Format 1, which had no entry "format", kept all parts of a device in one block of float32;
-// LoadBlocks reads it, so that runs saved in it can be resumed.
+// A stream's devices in checkpoints: names, numbers, the sequence numbers that have come, what is
+// open, labels, and all parts (device_parts.h).
 #pragma once
 
-#include <span>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "murmurate/status.h"
-#include "server/stream/device.h"
+#include "server/stream/device_table.h"
+#include "server/stream/pair_queue.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
 
-void SaveParts(const DeviceShape& shape, std::span<const Device* const> devices,
-               const StateWriter& writer);
-/// Fills the numbers of devices of this shape. kInvalidData: a part is missing or of another size.
-Status LoadParts(const DeviceShape& shape, std::span<Device* const> devices,
-                 const StateReader& reader);
-
-/// How many float32 a device of format 1 had.
-std::size_t BlockFloats(const DeviceShape& shape);
-/// As LoadParts, for a checkpoint of format 1.
-Status LoadBlocks(const DeviceShape& shape, std::span<Device* const> devices,
-                  const StateReader& reader);
+/// Returns how many pairs a stream loaded from this state can learn, at the farthest horizon.
+std::uint64_t SaveDevices(const ForecastSettings& settings, const DeviceShape& shape,
+                          const DeviceTable& table, const PairQueue& pairs,
+                          const StateWriter& writer);
+/// The devices, in the order in which they were saved. kInvalidArgument: of a stream with other
+/// settings; kInvalidData: damaged.
+Result<std::vector<std::shared_ptr<Device>>> LoadDevices(const ForecastSettings& settings,
+                                                         const DeviceShape& shape,
+                                                         const StateReader& reader,
+                                                         DeviceTable* table);
+/// The state was saved in format 1, which knew less.
+bool IsFormatOne(const StateReader& reader);
+/// The last saved number of each device that numbers its messages.
+Result<std::vector<std::pair<std::string, std::uint64_t>>> SavedSequences(
+    const StateReader& reader);
 
 }  // namespace murmurate

@@ -1,22 +1,36 @@
-// How good the forecasts of Forecaster were: of each device, its intervals and the whole fleet.
+#include "server/stream/forecast_scores.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
-#include "server/stream/forecaster.h"
+#include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr float kMostErrors = 10.0f;  ///< that one counts as, in usual ones
+/// So many forecasts of a device must have been scored before the model's can be published, or a
+/// value can be outside of what it said.
+constexpr float kScoredBefore = 20.0f;
 
 }  // namespace
 
-/// The forecasts of this row that were made before.
-void Forecaster::ScoreRow(Device* device, std::span<const double> values) {
+ForecastScores::ForecastScores(const ForecastSettings& settings, const DeviceShape& shape)
+    : settings_(settings),
+      shape_(shape),
+      offsets_(settings.quantiles.size()),
+      drift_(settings.drift) {
+  for (int i = 0; !settings.quantiles.empty() && i < shape.scores; ++i)
+    trackers_.emplace_back(settings.quantiles,
+                           settings.horizons[static_cast<std::size_t>(i % shape.horizons)]);
+}
+
+void ForecastScores::ScoreRow(Device* device, const RowValues& row) {
   for (int target = 0; target < shape_.targets; ++target) {
-    const double actual = ActualOf(target, values);
+    const double actual = row.Actual(settings_.targets[target]);
     for (int j = 0; j < shape_.horizons; ++j) {
       const auto horizon = static_cast<std::uint64_t>(settings_.horizons[j]);
       if (device->rows < horizon) break;  // they ascend
@@ -25,30 +39,22 @@ void Forecaster::ScoreRow(Device* device, std::span<const double> values) {
   }
 }
 
-/// So many forecasts were scored that their errors say something.
-bool Forecaster::Known(float scored) const {
+bool ForecastScores::Known(float scored) const {
   return scored >= std::min(kScoredBefore, static_cast<float>(settings_.score_over));
 }
 
-/// Of the two naive forecasts, the season's is the better one.
-bool Forecaster::SeasonLeads(Device* device, int i) const {
+/// True: of the two naive forecasts, the season's is the better one.
+bool ForecastScores::SeasonLeads(Device* device, int i) const {
   if (settings_.season == 0 || !Known(device->SeasonAt(i).count)) return false;
   return device->SeasonAt(i).error < device->ScoreAt(i).baseline;
 }
 
-/// What the season said at `row`; NaN where it is not known.
-double Forecaster::SeasonOf(Device* device, int i, std::uint64_t row) const {
-  const int horizon = settings_.horizons[static_cast<std::size_t>(i % shape_.horizons)];
-  return device->Seasonal(row, i / shape_.horizons, horizon, settings_.season);
-}
-
-/// The forecasts made at `row`.
-void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, double actual) {
+void ForecastScores::ScoreOne(Device* device, int i, std::uint64_t row, double actual) {
   const int each = shape_.outputs / shape_.scores;
   const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
   const auto source = static_cast<Source>(device->ByModel(row)[i]);
   const double last = device->Last(row, i / shape_.horizons);
-  const double then = settings_.season > 0 ? SeasonOf(device, i, row) : kNaN;
+  const double then = settings_.season > 0 ? device->Seasonal(row, i) : kNaN;
   const double season = std::isfinite(then) ? then : last;
   const double said = source == Source::kModel  ? outputs[0]
                       : source == Source::kLast ? last
@@ -72,42 +78,95 @@ void Forecaster::ScoreOne(Device* device, int i, std::uint64_t row, double actua
   if (!trackers_.empty()) {
     for (std::size_t j = 0; j < offsets_.size(); ++j)
       offsets_[j] = static_cast<float>(outputs[j + 1] - said);
-    trackers_[static_cast<std::size_t>(i)].Take(static_cast<float>(actual - said), offsets_,
-                                                device->Track(i));
+    trackers_[static_cast<std::size_t>(i)].Update(static_cast<float>(actual - said), offsets_,
+                                                  device->Track(i));
   }
-  float& scaled = device->block[shape_.scaled + static_cast<std::size_t>(i)];
-  float& scale = device->block[shape_.scale + static_cast<std::size_t>(i)];
+  float& scaled = device->Floats(Part::kScaled)[i];
+  float& scale = device->Floats(Part::kScale)[i];
   scale += ForgettingWeight(scaled, settings_.normalize_over) *
            (error_of(last) * error_of(last) - scale);
   scaled = std::min(scaled + 1.0f, static_cast<float>(settings_.normalize_over));
 }
 
-void Forecaster::ScoreInterval(Device* device, int i, bool inside) const {
-  float& count = device->block[shape_.intervals + static_cast<std::size_t>(i)];
+void ForecastScores::ScoreInterval(Device* device, int i, bool inside) const {
+  float& count = device->Floats(Part::kIntervals)[i];
   float& share = device->ScoreAt(i).inside;
   share += ForgettingWeight(count, settings_.score_over) * ((inside ? 1.0f : 0.0f) - share);
   count = std::min(count + 1.0f, static_cast<float>(settings_.score_over));
 }
 
-void Forecaster::ScoreSeason(Device* device, int i, float error) const {
+void ForecastScores::ScoreSeason(Device* device, int i, float error) const {
   SeasonScore& score = device->SeasonAt(i);
   score.error += ForgettingWeight(score.count, settings_.score_over) * (error - score.error);
   score.count = std::min(score.count + 1.0f, static_cast<float>(settings_.score_over));
 }
 
-/// In the device's usual errors; a device's first error is one of them. The drift test waits until
-/// it knows from enough errors what is usual for the device.
-void Forecaster::ScoreFleet(Device* device, int i, const Errors& errors) {
-  const bool first = device->block[shape_.scaled + static_cast<std::size_t>(i)] == 0.0f;
-  const double usual = first && errors.baseline > 0 ? errors.baseline : device->UsualError(i);
+/// Errors count in the device's usual ones; a device's first error is one of them. The drift test
+/// waits until it knows from enough errors what is usual for the device.
+void ForecastScores::ScoreFleet(Device* device, int i, const Errors& errors) {
+  const bool first = device->Floats(Part::kScaled)[i] == 0.0f;
+  const double usual = first && errors.baseline > 0 ? errors.baseline : device->TypicalError(i);
   // Cut as labels are: after a flat line the usual error is next to nothing.
   const auto usuals = [usual](float error) { return std::min<double>(error / usual, kMostErrors); };
-  const double share = 1.0 / (1.0 + std::min<double>(totals_.scored, settings_.score_over));
-  totals_.model_error += share * (usuals(errors.model) - totals_.model_error);
-  totals_.baseline_error += share * (usuals(errors.baseline) - totals_.baseline_error);
-  totals_.published_error += share * (usuals(errors.published) - totals_.published_error);
-  ++totals_.scored;
-  if (Known(device->ScoreAt(i).count) && drift_.Take(usuals(errors.model))) ++totals_.drifts;
+  const double share = 1.0 / (1.0 + std::min<double>(fleet_.scored, settings_.score_over));
+  fleet_.model_error += share * (usuals(errors.model) - fleet_.model_error);
+  fleet_.baseline_error += share * (usuals(errors.baseline) - fleet_.baseline_error);
+  fleet_.published_error += share * (usuals(errors.published) - fleet_.published_error);
+  ++fleet_.scored;
+  if (Known(device->ScoreAt(i).count) && drift_.Update(usuals(errors.model))) ++fleet_.drifts;
+}
+
+Prediction ForecastScores::Choose(Device* device, int i, float output) {
+  const std::uint64_t row = device->rows - 1;
+  const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
+  const auto kept = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);
+  const double last = device->Last(row, i / shape_.horizons);
+  kept[0] = last + (std::isfinite(output) ? double{device->TypicalError(i)} * output : 0.0);
+  Prediction made;
+  const bool season = SeasonLeads(device, i);
+  made.model = kept[0];
+  const double then = season ? device->Seasonal(row, i) : last;
+  made.baseline = std::isfinite(then) ? then : last;
+  made.score = device->ScoreAt(i);
+  if (season) made.score.baseline = device->SeasonAt(i).error;
+  made.by_model = Known(made.score.count) && made.score.model < made.score.baseline;
+  made.published = made.by_model ? made.model : made.baseline;
+  made.quantiles = kept.subspan(1);
+  device->ByModel(row)[i] = static_cast<float>(made.by_model ? Source::kModel
+                                               : season      ? Source::kSeason
+                                                             : Source::kLast);
+  if (trackers_.empty()) return made;
+  if (device->Floats(Part::kIntervals)[i] == 0.0f)
+    made.score.inside = std::numeric_limits<float>::quiet_NaN();
+  trackers_[static_cast<std::size_t>(i)].WriteOffsets(device->Track(i), offsets_);
+  for (std::size_t j = 0; j < offsets_.size(); ++j) kept[1 + j] = made.published + offsets_[j];
+  return made;
+}
+
+void ForecastScores::Save(const StateWriter& writer) const {
+  writer.Doubles("errors", {{fleet_.model_error, fleet_.baseline_error, fleet_.published_error,
+                             fleet_.scored}});
+  const PageHinkley::State& drift = drift_.state();
+  writer.Doubles("drift", {{drift.count, drift.mean, drift.sum, drift.lowest}});
+  std::vector<float> pools;
+  for (const QuantileTracker& tracker : trackers_)
+    pools.insert(pools.end(), tracker.pool().begin(), tracker.pool().end());
+  writer.Floats("pools", pools);
+}
+
+Status ForecastScores::Load(std::uint64_t drifts, bool quantiles, const StateReader& reader) {
+  std::array<double, 4> errors{}, drift{};
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("errors", errors));
+  MURMURATE_RETURN_IF_ERROR(reader.Doubles("drift", drift));
+  fleet_ = {errors[0], errors[1], errors[2], errors[3], drifts};
+  drift_.GoOnFrom({drift[0], drift[1], drift[2], drift[3]});
+  const std::size_t each = settings_.quantiles.size();
+  std::vector<float> pools(trackers_.size() * each);
+  if (!quantiles || pools.empty()) return {};
+  MURMURATE_RETURN_IF_ERROR(reader.Floats("pools", pools));
+  for (std::size_t i = 0; i < trackers_.size(); ++i)
+    trackers_[i].GoOnFrom(std::span(pools).subspan(i * each, each));
+  return {};
 }
 
 }  // namespace murmurate

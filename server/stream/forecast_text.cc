@@ -11,7 +11,7 @@
 namespace murmurate {
 namespace {
 
-/// Beside the targets' names, in a forecast, an error or an alarm.
+/// The keys of a forecast, an error or an alarm beside the targets' names.
 constexpr std::array<std::string_view, 9> kKeys = {"device", "time", "for", "skill", "version",
                                                    "alarm",  "when", "id",  "seq"};
 
@@ -80,7 +80,7 @@ void PutCount(std::string_view key, std::uint64_t count, JsonText* json) {
   json->Number(count);
 }
 
-/// What was not usable of each field's values; nothing where all was.
+/// Puts how many values of each field were not usable; nothing where all were.
 void PutFields(const StatusMessage& message, JsonText* json) {
   bool any = false;
   for (std::size_t i = 0; i < message.field_counts.size(); ++i) {

@@ -1,9 +1,9 @@
-// What a stream publishes, as JSON: forecasts, what became of them, and how the stream is. Values
+// The JSON that a stream publishes: forecasts, what became of them, and how the stream is. Values
 // are written with the fewest digits that read back as the same number (a double; errors, skill and
 // coverage are float32); what is not finite is null; a device's name is escaped. Each function
 // overwrites `text`, which keeps its memory.
 //
-// Of one horizon, a target has numbers; of several, lists of them in the horizons' order:
+// With one horizon, a target has numbers; with several, lists of them in the horizons' order:
 //
 //   {"device":"a","time":1700000000.5,"id":"part-7","seq":41,"for":1700000001.5,
 //    "temp":{"forecast":21.4,"model":21.4,"baseline":21.5,"by":"model","low":21.1,"high":21.8,
@@ -17,10 +17,9 @@
 //    "refused":{"malformed":2},"fields":{"temp":{"missing":4,"out_of_range":1}}}
 //
 // Times are written in `time_form`, the one in which they came: numbers, or text if ISO 8601. A
-// unit, reason or id of "" is left out, as is a sequence that the sample had not, as are refusals
-// that nothing met and what is wrong with no
-// field. `quantiles` are there when some were asked for, by their levels; `low` and `high`, the
-// outermost, when these are two.
+// unit, reason or id of "" is left out, as is a sequence that the sample had not, and as are
+// refusals and faults of fields that did not occur. `quantiles` are there when some were asked for,
+// by their levels; `low` and `high`, the outermost, when these are two.
 #pragma once
 
 #include <cstdint>

@@ -16,33 +16,33 @@ using Node = JsonScanner::Node;
 
 constexpr int kNoNode = -1;
 
-/// What nlohmann calls while it parses; false stops it.
+/// Walk has the functions that nlohmann calls while it parses; false stops it.
 class Walk {
  public:
   Walk(const std::vector<Node>& nodes, SampleDraft* draft) : nodes_(nodes), draft_(*draft) {}
 
   bool null() {
-    draft_.PutNull(TakeSlot());
+    draft_.PutNull(NextSlot());
     return true;
   }
   bool boolean(bool value) {
-    draft_.PutDecimal(TakeSlot(), value ? 1.0 : 0.0, "");
+    draft_.PutDecimal(NextSlot(), value ? 1.0 : 0.0, "");
     return true;
   }
   bool number_integer(Json::number_integer_t value) {  // below 0
-    draft_.PutDecimal(TakeSlot(), static_cast<double>(value), "");
+    draft_.PutDecimal(NextSlot(), static_cast<double>(value), "");
     return true;
   }
   bool number_unsigned(Json::number_unsigned_t value) {
-    draft_.PutInteger(TakeSlot(), value);
+    draft_.PutInteger(NextSlot(), value);
     return true;
   }
   bool number_float(Json::number_float_t value, const Json::string_t& written) {
-    draft_.PutDecimal(TakeSlot(), value, written);
+    draft_.PutDecimal(NextSlot(), value, written);
     return true;
   }
   bool string(Json::string_t& text) {
-    draft_.PutText(TakeSlot(), text);
+    draft_.PutText(NextSlot(), text);
     return true;
   }
   bool binary(Json::binary_t&) { return false; }
@@ -74,7 +74,7 @@ class Walk {
         [](const Node& child, std::string_view wanted) { return child.key < wanted; });
     return found != last && found->key == key ? static_cast<int>(found - nodes_.begin()) : kNoNode;
   }
-  int TakeNode() {
+  int NextNode() {
     if (depth_ == 0) return 0;
     Level& level = levels_[depth_ - 1];
     if (!level.list) return level.next;
@@ -83,16 +83,16 @@ class Walk {
     const char* end = std::to_chars(written, written + sizeof written, level.index++).ptr;
     return Child(level.node, {written, end});
   }
-  /// Of a value that holds no others.
-  int TakeSlot() {
-    const int node = TakeNode();
+  /// The slot of a value that holds no others.
+  int NextSlot() {
+    const int node = NextNode();
     if (node == kNoNode) return kNoSlot;
     const int slot = nodes_[node].slot;
     if (node == 0 && slot == kNoSlot) draft_.Refuse(Refusal::kWrongType);
     return slot;
   }
   bool Enter(bool list) {
-    const int node = TakeNode();
+    const int node = NextNode();
     if (depth_ == levels_.size()) {
       draft_.Refuse(Refusal::kTooDeep);
       return false;

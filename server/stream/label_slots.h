@@ -1,4 +1,4 @@
-// LabelSlots: of the last rows of one device, which sample each was, and what became of its label.
+// LabelSlots: which samples the last rows of one device were, and what became of their labels.
 //
 //   kEmpty --a row--> kOpen --its label--> kWaiting --in a batch--> kGiven --trained on--> kDone
 //
@@ -24,18 +24,18 @@ class LabelSlots {
   explicit LabelSlots(int window)
       : ids_(static_cast<std::size_t>(window)), states_(static_cast<std::size_t>(window)) {}
 
-  /// The same in every process; never 0. FNV-1a (Fowler, Noll, Vo).
+  /// A hash that is the same in every process; never 0. FNV-1a (Fowler, Noll, Vo).
   static std::uint64_t HashOf(std::string_view id);
 
   /// The row with this id among the last of so many rows.
   std::optional<std::uint64_t> Find(std::uint64_t id, std::uint64_t rows) const;
-  /// What the row was whose place it takes.
+  /// Begins `row` and returns the state of the row whose place it takes.
   State Begin(std::uint64_t row, std::uint64_t id);
   State StateOf(std::uint64_t row) const { return states_[row % states_.size()]; }
   void Set(std::uint64_t row, State state) { states_[row % states_.size()] = state; }
   /// The oldest kWaiting one of the last of so many rows; one must be there.
   std::uint64_t OldestWaiting(std::uint64_t rows) const;
-  /// Labels that nobody has trained on: kWaiting and kGiven.
+  /// Labels that have not been trained on: kWaiting and kGiven.
   std::uint32_t Untaught() const;
   /// Whether `row` is among the last of so many rows.
   bool Keeps(std::uint64_t row, std::uint64_t rows) const { return rows - row <= states_.size(); }
@@ -43,7 +43,7 @@ class LabelSlots {
   std::size_t bytes() const { return states_.size() * (sizeof(std::uint64_t) + sizeof(State)); }
   /// Words that Save appends and Load takes.
   std::size_t words() const { return ids_.size() + (states_.size() + 7) / 8; }
-  /// What is in a batch waits again for whoever goes on from here.
+  /// Labels in a batch are saved as waiting: a run that goes on from here learns them.
   void Save(std::vector<std::uint64_t>* words) const;
   /// False: no Save of a device with so many rows wrote this.
   bool Load(std::span<const std::uint64_t> words, std::uint64_t rows);

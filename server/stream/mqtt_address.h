@@ -13,7 +13,7 @@ struct MqttAddress {
   std::string host;     ///< a name or an address; IPv6 without its brackets
   int port = 0;         ///< 1883 when none is written, with TLS 8883
 
-  /// As it is written, with the port.
+  /// The address as it is written, with the port.
   std::string ToString() const;
 };
 

@@ -22,7 +22,7 @@ constexpr int kFailed = 0x80;  // and above: reason codes that are errors
 
 MqttConnection* Self(void* object) { return static_cast<MqttConnection*>(object); }
 
-/// Once a process, and never undone: libmosquitto counts its users without a lock.
+/// Called once a process, and never undone: libmosquitto counts its users without a lock.
 void StartLibrary() {
   static const int kCode = mosquitto_lib_init();
   MURMURATE_CHECK(kCode == MOSQ_ERR_SUCCESS, "libmosquitto does not start");
@@ -30,7 +30,7 @@ void StartLibrary() {
 
 const char* OrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
-/// Nobody sits there to type the passphrase of a key.
+/// A learner has no terminal at which the passphrase of a key could be typed.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 int ErrorOf(int fd) {
@@ -176,7 +176,7 @@ void MqttConnection::OnAnswer(int code) {
     return;
   }
   accepted_ = true;
-  // By MQTT 5, what we publish ourselves does not come back to us.
+  // MQTT 5 can keep our own messages from coming back to us.
   const int options = five ? MQTT_SUB_OPT_NO_LOCAL : 0;
   for (const MqttSubscription& wanted : settings_.subscriptions) {
     int id = 0;
@@ -231,7 +231,7 @@ Status MqttConnection::Turn(short revents) {
   return {};
 }
 
-/// Behind TLS the other end has proven who it is; nobody looks into that before libmosquitto.
+/// Behind TLS the other end has proven who it is, and only libmosquitto reads its bytes.
 Status MqttConnection::AwaitGreeting() {
   char bytes[kMaxConnack];
   const ssize_t got = recv(fd(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);

@@ -1,13 +1,13 @@
 // MqttConnection: one connection to a broker, from its first packet to its loss. The only user of
-// libmosquitto (2.0), which it drives without a thread: whoever owns it polls fd() for events() and
+// libmosquitto (2.0), which it drives without a thread: its owner polls fd() for events() and
 // calls Turn. MqttLink makes a new one after each loss, so nothing of an old connection lingers in
 // the library, and renewed certificates are read.
 //
-// Start looks the host's name up, which may take as long as the DNS does; nothing else waits. Of a
-// name with several addresses the first is tried that does not fail at once.
+// Start looks the host's name up, which may take as long as the DNS does; nothing else waits. When
+// a name has several addresses, it takes the first that does not fail at once.
 //
 // libmosquitto ignores SIGPIPE in the whole process. It reads each packet whole, whatever its size,
-// before anybody sees it: only by MQTT 5 does the broker keep back what is too large.
+// before our code sees it: only by MQTT 5 does the broker keep back what is too large.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct mosquitto_message;
 
 namespace murmurate {
 
-/// What a broker hands over, valid during the call.
+/// A message that a broker hands over, valid during the call.
 struct MqttMessage {
   std::string_view topic, payload;
   int qos = 0;
@@ -40,7 +40,7 @@ enum class PublishOutcome : std::uint8_t {
   kRefused,  ///< too large, no topic, or more than the broker allows
 };
 
-/// Whether MQTT allows to subscribe to it, and to publish under it.
+/// Whether MQTT allows to subscribe to `text`, and to publish under it.
 bool IsTopicFilter(std::string_view text);
 bool IsTopic(std::string_view text);
 
@@ -72,7 +72,7 @@ class MqttConnection {
   /// Queues the message; the next Turn writes it.
   PublishOutcome Publish(const std::string& topic, std::string_view payload, int qos,
                          bool retained);
-  /// Of the messages accepted, how many are neither written (qos 0) nor acknowledged.
+  /// How many of the accepted messages are neither written (qos 0) nor acknowledged.
   int in_flight() const { return in_flight_; }
   /// Writes what the socket takes at once, then the goodbye: the broker forgets the will.
   void SayGoodbye();

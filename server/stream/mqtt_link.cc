@@ -16,7 +16,7 @@ constexpr std::int64_t kConnectWithinNs = 10 * kNanosecondsPerSecond;
 /// A connection that lasts less was no good one: who is thrown out again and again must not return
 /// at once each time.
 constexpr std::int64_t kSteadyNs = 10 * kNanosecondsPerSecond;
-constexpr int kLongestWaitMs = 1000;  // libmosquitto looks at its keepalive by the second
+constexpr int kLongestWaitMs = 1000;  // libmosquitto checks its keepalive by the second
 
 std::string RandomClientId() {
   char text[32];  // 22 characters: MQTT 3.1.1 promises 23
@@ -46,7 +46,7 @@ MqttLink::MqttLink(MqttSettings settings, MqttAddress address, MqttEvents events
       address_(std::move(address)),
       events_(std::move(events)),
       now_ns_(std::move(time.now_ns)),
-      take_([this](const MqttMessage& message) { Take(message); }),
+      take_([this](const MqttMessage& message) { OnMessage(message); }),
       client_id_(settings_.client_id.empty() ? RandomClientId() : settings_.client_id),
       delay_(time.seed),
       attempt_at_ns_(now_ns_()),
@@ -123,7 +123,7 @@ void MqttLink::Lose(const std::string& sentence) {
   if (events_.on_state) events_.on_state(false, sentence);
 }
 
-void MqttLink::Take(const MqttMessage& message) {
+void MqttLink::OnMessage(const MqttMessage& message) {
   const std::size_t bytes = message.topic.size() + message.payload.size();
   if (bytes > settings_.maximum_message_bytes) return Count(counters_.oversized);
   Count(counters_.received);

@@ -1,4 +1,4 @@
-// MqttLink: the way to a broker that somebody else runs. It connects, subscribes, hands over what
+// MqttLink: the connection to a broker that others run. It connects, subscribes, hands over what
 // comes, publishes, and after a loss does so again, for ever: a broker that is absent, killed,
 // restarted or slow is a sentence and a number, never an end.
 //
@@ -11,7 +11,7 @@
 // One thread calls everything but Wake, the counters and down_since_ns. It waits only in PollOnce,
 // and for the DNS when a connection is begun: with an address instead of a name, never.
 //
-// What is lost: messages that the broker had for us while we were away (the session is a clean one;
+// Lost are messages that the broker had for us while we were away (the session is a clean one;
 // senders number their messages), and what waited here when the connection broke (counted as
 // dropped: a forecast that comes late is worth nothing). libmosquitto acknowledges a message before
 // it hands it over, so qos 1 is no promise that it was used.
@@ -81,7 +81,7 @@ class MqttLink {
   int PollOnce(int timeout_ms);
   /// PollOnce returns as soon as `fd` is readable, too, which it does not read.
   void AlsoWaitFor(int fd) { other_fd_ = fd; }
-  /// From any thread: PollOnce returns at once.
+  /// Makes PollOnce return at once; any thread.
   void Wake() const { wake_.Set(); }
 
   /// Written by the next PollOnce, or by this one when called from within. No waiting place that is
@@ -91,7 +91,7 @@ class MqttLink {
 
   bool up() const { return down_since_ns() == kUp; }
   static constexpr std::int64_t kUp = -1;
-  /// On the link's clock, or kUp. It begins down.
+  /// The time of the loss on the link's clock, or kUp. A link begins down.
   std::int64_t down_since_ns() const { return down_since_ns_.load(std::memory_order_relaxed); }
   const MqttCounters& counters() const { return counters_; }
   /// Published, and neither written (qos 0) nor acknowledged yet.
@@ -103,7 +103,7 @@ class MqttLink {
   MqttLink(MqttSettings settings, MqttAddress address, MqttEvents events, MqttTime time);
   void Attempt();
   int WaitMs(int timeout_ms) const;
-  void Take(const MqttMessage& message);
+  void OnMessage(const MqttMessage& message);
   void AfterTurn(const Status& status);
   void ComeUp();
   void Lose(const std::string& sentence);

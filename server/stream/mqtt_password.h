@@ -1,4 +1,4 @@
-// Where the broker's password comes from: a file of its own or an environment variable, never the
+// Reads the broker's password from a file of its own or an environment variable, never from the
 // config itself, which people show each other. No message here holds any of it.
 #pragma once
 
@@ -14,7 +14,7 @@ Result<std::string> ReadPasswordFile(const std::string& path);
 /// The whole value of the variable.
 Result<std::string> ReadPasswordVariable(const std::string& name);
 
-/// A secret lies in a plain file that nobody but its owner can read or write (mode 600): otherwise
+/// A secret lies in a plain file that only its owner can read or write (mode 600): otherwise
 /// every program of the group, or of the machine, may log in as us. `what` names it in the message.
 Status CheckSecretFile(const std::string& what, const std::string& path);
 

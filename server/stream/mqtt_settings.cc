@@ -70,8 +70,8 @@ Status CheckExposure(const MqttSettings& settings, const MqttAddress& address) {
   if (IsLocalAddress("tcp://" + host + ':' + std::to_string(address.port))) return {};
   return InvalidArgument("broker '" + settings.broker + "' is not on this machine, and " +
                          (address.secure ? "there is neither a user nor a client's certificate"
-                                         : "without TLS everybody on the way can read and change "
-                                           "what is learned from") +
+                                         : "without TLS any host on the way can read and change "
+                                           "the messages") +
                          "; use mqtts:// with a user or a certificate, or accept that with "
                          "[server] insecure = true (--insecure)");
 }

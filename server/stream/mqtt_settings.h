@@ -29,7 +29,7 @@ struct MqttSubscription {
   int qos = 1;         ///< 0 at most once, 1 at least once, 2 once
 };
 
-/// What the broker publishes in our name when we are gone without a goodbye.
+/// MqttWill is what the broker publishes in our name when we are gone without a goodbye.
 struct MqttWill {
   std::string topic, payload;
   int qos = 0;
@@ -58,7 +58,7 @@ struct MqttSettings {
   bool insecure = false;
 };
 
-/// Which files for TLS stand beside the address and each other; none is opened. kInvalidArgument:
+/// Checks that the TLS files fit the address and each other; none is opened. kInvalidArgument:
 /// `*key` is the setting to take out or change.
 Status CheckTlsFiles(const MqttSettings& settings, const MqttAddress& address, const char** key);
 

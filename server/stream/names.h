@@ -1,4 +1,4 @@
-// What a name from outside must be before it becomes part of a topic or of a message.
+// Checks of names from outside before they become part of a topic or of a message.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace murmurate {
 
-/// Of a device's name or an id, in bytes: they are kept for every device and every open forecast.
+/// The most bytes of a device's name or an id, which every device and open forecast keeps.
 inline constexpr std::size_t kMaxNameBytes = 128;
 
 /// The bytes of the character that `text` begins with, 1 to 4; 0: it is no UTF-8 there (RFC 3629:

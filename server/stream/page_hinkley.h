@@ -22,7 +22,7 @@ class PageHinkley {
   explicit PageHinkley(const PageHinkleySettings& settings) : settings_(settings) {}
 
   /// True: the mean has risen, and everything begins again with what comes.
-  bool Take(double x) {
+  bool Update(double x) {
     if (settings_.threshold <= 0) return false;
     ++state_.count;
     state_.mean += (x - state_.mean) / state_.count;

@@ -51,7 +51,7 @@ Status Check(const PayloadSettings& settings) {
   return {};
 }
 
-/// What `settings` wants from the payload beside the fields.
+/// The values that `settings` wants from the payload beside the fields.
 std::vector<std::pair<std::string, int>> Others(const PayloadSettings& settings) {
   std::vector<std::pair<std::string, int>> others;
   if (settings.time) others.emplace_back(*settings.time, kTimeSlot);

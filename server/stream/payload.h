@@ -11,7 +11,7 @@
 //   flatbuffer  the table of schemas/sample.fbs, verified; one of `numbers`, or without them of
 //               `values`, per field
 //
-// What is usable of a message is used. A field that is absent, null, or not finite is missing: its
+// The usable part of a message is used. A field that is absent, null, or not finite is missing: its
 // value is NaN. So is one outside its range (`out_of_range` counts it, not `missing`), and one that
 // is text, an object or a list where a number belongs (`wrong_type`). true is 1, false is 0. With
 // every field missing, the message is refused: kWrongType when one was of the wrong type, else
@@ -53,7 +53,7 @@ constexpr std::span<const EnumName<PayloadFormat>> NamesOf(PayloadFormat) {
 
 struct FieldSettings {
   std::string name;
-  /// Where it stands in the payload (see above); none: where its name says.
+  /// Its place in the payload (see above); none: the place that its name says.
   std::optional<std::string> pointer = {};
   std::string unit = {};  ///< for people
   std::optional<double> min = {}, max = {};
@@ -62,7 +62,7 @@ struct FieldSettings {
 struct PayloadSettings {
   PayloadFormat format = PayloadFormat::kJson;
   std::vector<FieldSettings> fields;  ///< 1 to kMaxFields
-  /// As FieldSettings::pointer, of JSON and CSV alone; none: the message does not say. `device`:
+  /// Places as FieldSettings::pointer, in JSON and CSV; none: the message does not say. `device`:
   /// who sends, where the topic does not say it; of a FlatBuffer "device" or none.
   std::optional<std::string> time = {}, sequence = {}, id = {}, device = {};
   TimeForm time_form = TimeForm::kSeconds;  ///< a FlatBuffer has nanoseconds

@@ -35,7 +35,7 @@ QuantileTracker::QuantileTracker(std::span<const double> levels, int horizon)
   }
 }
 
-void QuantileTracker::Place(std::span<const float> track, std::span<float> offsets) const {
+void QuantileTracker::WriteOffsets(std::span<const float> track, std::span<float> offsets) const {
   if (track[kCount] == 0.0f) {
     std::ranges::fill(offsets, std::numeric_limits<float>::quiet_NaN());
     return;
@@ -49,7 +49,7 @@ float QuantileTracker::ScaleOf(std::span<const float> track) {
   return track[kScale] * (1.0f + 1.0f / (track[kCount] + 1.0f));
 }
 
-void QuantileTracker::Take(float error, std::span<const float> offsets, std::span<float> track) {
+void QuantileTracker::Update(float error, std::span<const float> offsets, std::span<float> track) {
   float& count = track[kCount];
   if (count == 0.0f) std::ranges::copy(pool_, track.begin() + kLevels);
   const float scale = ScaleOf(track);

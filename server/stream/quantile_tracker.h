@@ -31,13 +31,13 @@ class QuantileTracker {
   /// `levels`: each in (0, 1), ascending. `horizon`: rows until an error is known; 0 counts as 1.
   QuantileTracker(std::span<const double> levels, int horizon);
 
-  /// How many floats one track has. A track of zeros is that of a device without an error so far.
+  /// The number of floats of a track. A track of zeros is that of a device without an error so far.
   std::size_t floats() const { return kLevels + levels_.size(); }
   /// Writes how far each quantile lies from the forecast, in order; NaN before the first error.
-  void Place(std::span<const float> track, std::span<float> offsets) const;
-  /// Learns from the error of a forecast. `error` is finite; `offsets` is what Place wrote for that
-  /// forecast.
-  void Take(float error, std::span<const float> offsets, std::span<float> track);
+  void WriteOffsets(std::span<const float> track, std::span<float> offsets) const;
+  /// Learns from the error of a forecast. `error` is finite; `offsets` is what WriteOffsets wrote
+  /// for that forecast.
+  void Update(float error, std::span<const float> offsets, std::span<float> track);
 
   /// The q that devices start from, for a checkpoint: [levels].
   std::span<const float> pool() const { return pool_; }

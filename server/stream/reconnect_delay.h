@@ -16,7 +16,7 @@ class ReconnectDelay {
  public:
   explicit ReconnectDelay(std::uint64_t seed) : random_(seed) {}
 
-  /// Of the next loss in a row, in nanoseconds.
+  /// The delay after the next loss in a row, in nanoseconds.
   std::int64_t Next();
   /// The connection was a good one: the next loss is a first one.
   void Reset() { losses_ = 0; }

@@ -9,18 +9,18 @@
 namespace murmurate {
 namespace {
 
-/// What says what is learned at one place of a batch; the rest is the same everywhere in a
-/// stream's.
-std::array<std::span<std::byte>, 5> PartsOf(TrainingBatch* batch, std::size_t place) {
+/// The bytes that say what is learned at one slot of a batch; the rest is the same in all batches
+/// of a stream.
+std::array<std::span<std::byte>, 5> PartsOf(TrainingBatch* batch, std::size_t slot) {
   const auto part = [&](auto& column) {
     const std::size_t each = column.size() / static_cast<std::size_t>(batch->capacity);
-    return std::as_writable_bytes(std::span(column.data() + place * each, each));
+    return std::as_writable_bytes(std::span(column.data() + slot * each, each));
   };
   return {part(batch->observation), part(batch->action), part(batch->weight), part(batch->flags),
           part(batch->state0)};
 }
 
-std::size_t PlaceBytes(const TrajectoryLayout& layout) {
+std::size_t SlotBytes(const TrajectoryLayout& layout) {
   TrainingBatch one(layout, 1);
   std::size_t bytes = 0;
   for (const auto part : PartsOf(&one, 0)) bytes += part.size();
@@ -30,14 +30,14 @@ std::size_t PlaceBytes(const TrajectoryLayout& layout) {
 }  // namespace
 
 ReplayWindow::ReplayWindow(const TrajectoryLayout& layout, int most, std::uint64_t seed)
-    : bytes_(PlaceBytes(layout)), most_(static_cast<std::size_t>(most)), random_(seed) {
+    : bytes_(SlotBytes(layout)), most_(static_cast<std::size_t>(most)), random_(seed) {
   MURMURATE_CHECK(most >= 1, "a window keeps at least one sequence");
   blocks_.reserve(bytes_ * most_);
   kept_.reserve(most_);
 }
 
 std::size_t ReplayWindow::BytesOf(const TrajectoryLayout& layout, int most) {
-  return (PlaceBytes(layout) + sizeof(BatchTrajectory)) * static_cast<std::size_t>(most);
+  return (SlotBytes(layout) + sizeof(BatchTrajectory)) * static_cast<std::size_t>(most);
 }
 
 int ReplayWindow::Mix(TrainingBatch* batch) {
@@ -51,27 +51,27 @@ int ReplayWindow::Mix(TrainingBatch* batch) {
 
 void ReplayWindow::Draw(TrainingBatch* batch) {
   const std::size_t from = random_.UniformInt(static_cast<std::uint32_t>(kept_.size()));
-  const std::size_t place = batch->trajectories.size();
+  const std::size_t slot = batch->trajectories.size();
   const std::byte* at = blocks_.data() + from * bytes_;
-  for (const auto part : PartsOf(batch, place)) {
+  for (const auto part : PartsOf(batch, slot)) {
     if (!part.empty()) std::memcpy(part.data(), at, part.size());
     at += part.size();
   }
   batch->trajectories.push_back(kept_[from]);
-  batch->trajectories.back().agent = static_cast<std::uint32_t>(place);
+  batch->trajectories.back().agent = static_cast<std::uint32_t>(slot);
   ++drawn_;
 }
 
-void ReplayWindow::Keep(TrainingBatch* batch, std::size_t place) {
+void ReplayWindow::Keep(TrainingBatch* batch, std::size_t slot) {
   const std::size_t to = oldest_;
   oldest_ = (oldest_ + 1) % most_;
   if (to == kept_.size()) {
     kept_.emplace_back();
     blocks_.resize(blocks_.size() + bytes_);
   }
-  kept_[to] = batch->trajectories[place];
+  kept_[to] = batch->trajectories[slot];
   std::byte* at = blocks_.data() + to * bytes_;
-  for (const auto part : PartsOf(batch, place)) {
+  for (const auto part : PartsOf(batch, slot)) {
     if (!part.empty()) std::memcpy(at, part.data(), part.size());
     at += part.size();
   }

@@ -9,7 +9,7 @@
 //                                  |                  ^
 //                                  `---> ring --------'     as they stood in the batch
 //
-// What is kept is a sequence as it was learned: in the usual deviations of its time, with the state
+// A kept sequence is as it was learned: in the usual deviations of its time, with the state
 // that the weights of its time had (for recurrent models the "stored state" of Kapturowski et al.,
 // "Recurrent experience replay in distributed reinforcement learning", 2019).
 //
@@ -29,32 +29,32 @@ namespace murmurate {
 
 class ReplayWindow {
  public:
-  /// Keeps `most` (>= 1) places of batches of this layout. Same `seed`, same batches: same draws.
+  /// Keeps `most` (>= 1) slots of batches of this layout. Same `seed`, same batches: same draws.
   ReplayWindow(const TrajectoryLayout& layout, int most, std::uint64_t seed);
 
-  /// To a batch of new ones alone: adds as many that were kept, each drawn uniformly (so perhaps
-  /// one twice), up to its room; then keeps the new ones, in place of the oldest. How many were
-  /// added.
+  /// Adds to a batch of new sequences as many kept ones, each drawn uniformly (so perhaps one
+  /// twice), as far as it has room; then keeps the new ones, in place of the oldest. Returns how
+  /// many were added.
   int Mix(TrainingBatch* batch);
 
   int size() const { return static_cast<int>(kept_.size()); }
   std::uint64_t drawn() const { return drawn_; }  ///< of this life
-  /// Of `most` places, when all are taken.
+  /// The memory of `most` slots, when all are taken.
   static std::size_t BytesOf(const TrajectoryLayout& layout, int most);
 
-  /// What decides the next draw; what was kept is not saved.
+  /// Saves what decides the next draw; the kept sequences are not saved.
   void Save(const StateWriter& writer) const;
   /// Saved without a window: as after construction.
   Status Load(const StateReader& reader);
 
  private:
   void Draw(TrainingBatch* batch);
-  void Keep(TrainingBatch* batch, std::size_t place);
+  void Keep(TrainingBatch* batch, std::size_t slot);
 
-  const std::size_t bytes_, most_;  ///< of one place; places
+  const std::size_t bytes_, most_;  ///< of one slot; slots
   std::vector<std::byte> blocks_;   ///< [kept][bytes_]
   std::vector<BatchTrajectory> kept_;
-  std::size_t oldest_ = 0;  ///< where the next one goes once all places are taken
+  std::size_t oldest_ = 0;  ///< where the next one goes once all slots are taken
   Random random_;
   std::uint64_t drawn_ = 0;
 };

@@ -34,8 +34,8 @@ constexpr std::array<Words, kRefusals> kWords = {{
      "(JSON has null where a number is not finite; CSV is one line without quotes)"},
     {"too_deep", "the payload is nested deeper than 32 levels: send a flatter object"},
     {"twice",
-     "the payload has two values for one field: send each key once, for nobody can say which "
-     "holds"},
+     "the payload has two values for one field: send each key once, because it is not "
+     "known which holds"},
     {"wrong_type",
      "the payload has text or an object where a number belongs (or is no object at all): send "
      "numbers, a sequence that is an integer from 0 on, and an id that is text or an integer"},

@@ -1,7 +1,7 @@
 // Sample: what one message of a stream says, and Refusal: why a message says nothing.
 //
 // One Sample is filled message after message (TopicPattern gives its device, PayloadReader the
-// rest), so that its strings and its vector keep their memory. Whoever keeps one copies it.
+// rest), so that its strings and its vector keep their memory. A caller that keeps one copies it.
 //
 // A refused message is dropped, counted under its word and now and then logged as its sentence; it
 // is never the end of a stream, because what comes from outside may be anything.
@@ -58,10 +58,10 @@ inline constexpr std::size_t kRefusals = static_cast<std::size_t>(Refusal::kTooM
 
 /// "malformed": one word of a-z and _, for counters. kNone: "none".
 const char* WordOf(Refusal refusal);
-/// What is wrong and what to do, for the log. kNone: "".
+/// The sentence for the log: what is wrong and what to do. kNone: "".
 const char* SentenceOf(Refusal refusal);
 
-/// How many messages met each refusal; at kNone, how many were taken.
+/// RefusalCounts says how many messages met each refusal; at kNone, how many were taken.
 class RefusalCounts {
  public:
   void Add(Refusal refusal, std::uint64_t times = 1) {
@@ -71,7 +71,7 @@ class RefusalCounts {
     return counts_[static_cast<std::size_t>(refusal)];
   }
   std::uint64_t sum() const;  ///< all messages
-  /// For a checkpoint, in the order of Refusal.
+  /// All counts in the order of Refusal, for a checkpoint.
   std::span<const std::uint64_t> all() const { return counts_; }
   /// Goes on from those; of fewer words the others stay as they are.
   void GoOnFrom(std::span<const std::uint64_t> counts);

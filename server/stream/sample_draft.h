@@ -13,7 +13,7 @@
 
 namespace murmurate {
 
-/// What a place in a payload is for: a field's number from 0 on, or one of these.
+/// A slot says what a place in a payload is for: a field's number from 0 on, or one of these.
 inline constexpr int kNoSlot = -1, kTimeSlot = -2, kSequenceSlot = -3, kIdSlot = -4,
                      kDeviceSlot = -5;
 

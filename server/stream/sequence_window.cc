@@ -13,16 +13,16 @@ void SequenceWindow::BeginAt(std::uint64_t last) {
   begun_ = true;
 }
 
-SequenceWindow::Place SequenceWindow::Find(std::uint64_t number) const {
-  if (!begun_ || number > last_) return Place::kNext;
-  if (InWindow(number)) return Bit(number) ? Place::kSeen : Place::kLate;
+SequenceWindow::Position SequenceWindow::Find(std::uint64_t number) const {
+  if (!begun_ || number > last_) return Position::kNext;
+  if (InWindow(number)) return Bit(number) ? Position::kSeen : Position::kLate;
   const bool missing = std::ranges::any_of(ranges_, [number](const Range& range) {
     return range.first <= number && number < range.end;
   });
-  return missing ? Place::kLate : Place::kSeen;
+  return missing ? Position::kLate : Position::kSeen;
 }
 
-std::int64_t SequenceWindow::Take(std::uint64_t number) {
+std::int64_t SequenceWindow::Insert(std::uint64_t number) {
   if (!begun_) {
     begun_ = true;
     first_ = last_ = number;
@@ -60,7 +60,7 @@ void SequenceWindow::SetBit(std::uint64_t number, bool set) {
   word = set ? word | bit : word & ~bit;
 }
 
-/// Above all ranges.
+/// Notes missing numbers above all ranges.
 void SequenceWindow::Miss(std::uint64_t first, std::uint64_t end) {
   if (!ranges_.empty() && ranges_.back().end == first) {
     ranges_.back().end = end;
@@ -70,7 +70,7 @@ void SequenceWindow::Miss(std::uint64_t first, std::uint64_t end) {
   ranges_.push_back({first, end});
 }
 
-/// Of one of the ranges.
+/// Takes `number` out of the range that holds it.
 void SequenceWindow::Remove(std::uint64_t number) {
   const auto range = std::ranges::find_if(
       ranges_, [number](const Range& one) { return one.first <= number && number < one.end; });

@@ -23,7 +23,7 @@ class SequenceWindow {
   static constexpr std::uint64_t kWindow = 1024;
   static constexpr std::size_t kMostRanges = 16;
 
-  enum class Place : std::uint8_t {
+  enum class Position : std::uint8_t {
     kNext,  ///< above all that came
     kLate,  ///< below the largest, and has not come
     kSeen,  ///< has come, or is below the window and in no range
@@ -33,17 +33,17 @@ class SequenceWindow {
   void Clear();
   /// Counts `last` and every number below it as seen: a checkpoint of format 1 knows no more.
   void BeginAt(std::uint64_t last);
-  /// What `number` is; kNext as long as no number has come.
-  Place Find(std::uint64_t number) const;
+  /// The position of `number`; kNext as long as no number has come.
+  Position Find(std::uint64_t number) const;
   /// Notes that `number`, which is not kSeen, has come. Returns by how much the count of missing
   /// numbers changes: for kNext, how many lie between the largest and this one (0 for the first
   /// number that comes); for kLate, -1, or 0 when it is below the first number that came.
-  std::int64_t Take(std::uint64_t number);
+  std::int64_t Insert(std::uint64_t number);
 
   bool empty() const { return !begun_; }
   std::uint64_t last() const { return last_; }  ///< the largest; 0 while empty
 
-  /// How many words Save appends.
+  /// The number of words that Save appends.
   static constexpr std::size_t kWords = kWindow / 64 + 3 + 2 * kMostRanges;
   void Save(std::vector<std::uint64_t>* words) const;
   /// False: `words` cannot have been written by Save.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "server/stream/due_time.h"
 #include "server/stream/json_text.h"
@@ -33,7 +34,7 @@ StreamAnswers::StreamAnswers(const StreamSettings& settings, Publish publish)
   }
 }
 
-/// Of those that have gone there are more than a few: all are forgotten.
+/// Finds or adds the entry; forgets all when too many devices that have gone are among them.
 StreamAnswers::Entry& StreamAnswers::Find(const std::string& device) {
   const auto found = devices_.find(device);
   if (found != devices_.end()) return *found;
@@ -51,7 +52,7 @@ void StreamAnswers::Remember(const std::string& device, std::span<const std::str
   for (std::size_t i = 0; i < levels.size(); ++i) kept[i] = levels[i];
 }
 
-/// False: nobody knows what stands in the topic.
+/// False: it is not known what stands in the topic.
 bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device) {
   const auto& names = settings_.subscribe.names();
   filling_.assign(names.size(), device);
@@ -70,7 +71,7 @@ bool StreamAnswers::Fill(const TopicTemplate& pattern, const std::string& device
 
 void StreamAnswers::Give(const Forecast& forecast, std::int64_t now_ns) {
   if (settings_.publish && Fill(*settings_.publish, forecast.device)) GiveForecast(forecast);
-  if (settings_.metrics) TakeErrors(forecast, now_ns);
+  if (settings_.metrics) UpdateErrors(forecast, now_ns);
   if (forecast.alarm == AlarmChange::kNone) return;
   if (settings_.alarm && settings_.alarm->publish &&
       Fill(*settings_.alarm->publish, forecast.device))
@@ -91,7 +92,7 @@ void StreamAnswers::GiveForecast(const Forecast& forecast) {
   publish_(topic_, text_, 0, settings_.retain);
 }
 
-void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
+void StreamAnswers::UpdateErrors(const Forecast& forecast, std::int64_t now_ns) {
   Entry& device = Find(forecast.device);
   Known& known = device.second;
   known.time_ns = forecast.time_ns;
@@ -114,7 +115,7 @@ void StreamAnswers::TakeErrors(const Forecast& forecast, std::int64_t now_ns) {
   told_.push_back(&device);
 }
 
-/// They wait on where there is no room or no broker.
+/// Publishes a device's errors; they go on waiting while there is no room or no broker.
 void StreamAnswers::GiveErrors(const std::string& device, Known* known) {
   std::copy(known->errors.begin(), known->errors.end(), errors_.begin());
   known->waits = false;
@@ -154,6 +155,19 @@ void StreamAnswers::GiveAlarm(const Forecast& forecast) {
   WriteAlarm({forecast.device, forecast.time_ns, raised, settings_.alarm->when, target_alarms_},
              settings_.payload.time_form, &text_);
   publish_(topic_, text_, 1, settings_.alarm->retain);
+}
+
+void StreamAnswers::Commit(CommittedSequences committed) {
+  committed_ = std::move(committed);
+  RestartCommitted();
+}
+
+bool StreamAnswers::GiveNextCommitted() {
+  if (told_committed_ == committed_.size()) return false;
+  const auto& [device, sequence] = committed_[told_committed_];
+  if (!GiveCommitted(device, sequence)) return false;
+  ++told_committed_;
+  return true;
 }
 
 bool StreamAnswers::GiveCommitted(const std::string& device, std::uint64_t sequence) {

@@ -17,8 +17,9 @@
 #include <vector>
 
 #include "server/stream/config_stream.h"
+#include "server/stream/forecast.h"
 #include "server/stream/forecast_text.h"
-#include "server/stream/forecaster.h"
+#include "server/stream/stream_mailbox.h"
 
 namespace murmurate {
 
@@ -40,12 +41,16 @@ class StreamAnswers {
   /// The errors that have waited long enough.
   void GiveDue(std::int64_t now_ns);
   void GiveRest();  ///< all errors that wait: nothing else comes
-  /// The last number of a device that a checkpoint holds: {"device":"a","sequence":41}.
-  /// False: try again.
-  bool GiveCommitted(const std::string& device, std::uint64_t sequence);
+  /// A checkpoint holds these: of each device its last number.
+  void Commit(CommittedSequences committed);
+  /// All of them are published again: the broker may have forgotten.
+  void RestartCommitted() { told_committed_ = 0; }
+  /// Publishes one that has not been: {"device":"a","sequence":41}. False: there is none, or no
+  /// room for it just now.
+  bool GiveNextCommitted();
 
  private:
-  /// What is known of a device besides its name.
+  /// Known is what is known of a device besides its name.
   struct Known {
     std::vector<std::string> levels;  ///< of its last topic, where that has other names
     // Its errors, since there was a word of them less than a second ago: it is in told_.
@@ -61,9 +66,10 @@ class StreamAnswers {
   Entry& Find(const std::string& device);
   bool Fill(const TopicTemplate& pattern, const std::string& device);
   void GiveForecast(const Forecast& forecast);
-  void TakeErrors(const Forecast& forecast, std::int64_t now_ns);
+  void UpdateErrors(const Forecast& forecast, std::int64_t now_ns);
   void GiveErrors(const std::string& device, Known* known);
   void GiveAlarm(const Forecast& forecast);
+  bool GiveCommitted(const std::string& device, std::uint64_t sequence);
 
   const StreamSettings& settings_;
   const Publish publish_;
@@ -78,6 +84,8 @@ class StreamAnswers {
   std::vector<TargetAlarm> target_alarms_;
   std::vector<std::int64_t> times_;
   std::string topic_, text_;
+  CommittedSequences committed_;
+  std::size_t told_committed_ = 0;  ///< how many of them
 };
 
 }  // namespace murmurate

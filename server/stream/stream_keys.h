@@ -13,7 +13,7 @@
 namespace murmurate {
 
 struct StreamDraft {
-  /// What needs no more than to be written down is there already.
+  /// The settings so far: those that need no more than to be copied.
   StreamSettings settings;
   int qos = 1;
   std::string subscribe, publish, metrics, committed, label_topic;
@@ -27,7 +27,7 @@ struct StreamDraft {
   std::optional<double> learning_rate;
 
   bool has_labels() const { return !label_topic.empty(); }
-  /// Of its model, as [model] layers has them.
+  /// The layers of its model, as [model] layers has them.
   ConfigValue Layers() const;
   bool Recurs() const;
   /// The topics of answers, each beside its key.
@@ -49,15 +49,15 @@ const Keys<StreamDraft>& StreamKeys();
 const Keys<FieldSettings>& StreamFieldKeys();
 const Keys<AlarmDraft>& StreamAlarmKeys();
 
-/// What makes a key superfluous where samples come by `listen` alone.
+/// The reason why a key is superfluous where samples come by `listen` alone.
 inline constexpr const char* kNoBroker =
     "the stream has no broker: samples and their answers go over ZeroMQ (listen); take the line "
     "out, or set broker";
 
-/// Where messages come from, what is in them, and where answers go.
+/// Reads where messages come from, what is in them, and where answers go.
 Status ReadStreamMessages(const ConfigEntries& entries, const SectionView& keys,
                           const StreamDraft& draft, StreamSettings* stream);
-/// What [stream.NAME.field.FIELD] says, if there is such a section.
+/// Reads [stream.NAME.field.FIELD], if there is such a section.
 Result<FieldSettings> ReadStreamField(const ConfigEntries& entries, const std::string& stream,
                                       const std::string& field);
 /// label_topic and what goes with it, after the messages: fills in stream->labels, the targets and

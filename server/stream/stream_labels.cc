@@ -14,14 +14,14 @@ Result<StreamLabels> StreamLabels::Make(const StreamSettings& settings) {
   return labels;
 }
 
-Refusal StreamLabels::Take(std::string_view topic, std::string_view payload,
-                           Forecaster* forecaster) {
+Refusal StreamLabels::Consume(std::string_view topic, std::string_view payload,
+                              Forecaster* forecaster) {
   if (!reader_) return Refusal::kUnknownTopic;
   Refusal refusal = topic_.Match(topic, &levels_);
   if (refusal != Refusal::kNone) return refusal;
   label_.device = topic_.DeviceOf(levels_);
   refusal = reader_->Read(payload, &label_);
-  return refusal == Refusal::kNone ? forecaster->TakeLabel(label_) : refusal;
+  return refusal == Refusal::kNone ? forecaster->ConsumeLabel(label_) : refusal;
 }
 
 }  // namespace murmurate

@@ -18,7 +18,7 @@ class StreamLabels {
   static Result<StreamLabels> Make(const StreamSettings& settings);
 
   /// kUnknownTopic: it is no label's. Else what became of it.
-  Refusal Take(std::string_view topic, std::string_view payload, Forecaster* forecaster);
+  Refusal Consume(std::string_view topic, std::string_view payload, Forecaster* forecaster);
 
  private:
   StreamLabels() = default;

@@ -20,15 +20,15 @@ struct StreamField {
   std::string unit;  ///< said with each forecast; "": none
 };
 
-/// What is forecast of each device, and how it is scored (forecaster.h).
+/// ForecastSettings says what is forecast of each device, and how it is scored (forecaster.h).
 struct ForecastSettings {
-  /// What becomes of a message without some of the fields.
+  /// Missing says what becomes of a message without some of the fields.
   enum class Missing : std::uint8_t {
     kHold,   ///< the last value stands in, for at most max_gap rows; then as kSkip
     kSkip,   ///< the message is no row: nothing is forecast or learned from it
     kError,  ///< the message is refused, and counted as missing_field
   };
-  /// What the messages of one cell of the grid make together.
+  /// Resample says what value the messages of one cell of the grid make together.
   enum class Resample : std::uint8_t { kLast, kMean, kSum };
 
   std::vector<StreamField> fields;
@@ -45,8 +45,8 @@ struct ForecastSettings {
   int score_over = 200;       ///< forecasts that errors and skill remember
   PageHinkleySettings drift;  ///< of the model's errors, over all devices
   std::optional<AlarmSettings> alarm;
-  /// What labels say that come later (late_labels.cc). The targets are all of these then, and the
-  /// one horizon is 0: what is forecast is of that very row.
+  /// The values of labels that come later (late_labels.cc). The targets are all of these then, and
+  /// the one horizon is 0: the forecast is of that very row.
   std::vector<StreamField> labels;
   int label_window = 0;  ///< rows of a device that a label may come for; 0: targets are fields
   bool per_device_state = true;  ///< false: each window begins with nothing remembered
@@ -55,7 +55,7 @@ struct ForecastSettings {
   double forget_after_s = 86'400;  ///< a device silent for so long makes room for a new one
 
   bool late_labels() const { return label_window > 0; }
-  /// Of the i-th target.
+  /// The field of the i-th target.
   const StreamField& TargetField(std::size_t i) const {
     const auto at = static_cast<std::size_t>(targets[i]);
     return at < fields.size() ? fields[at] : labels[at - fields.size()];

@@ -31,28 +31,28 @@ std::optional<std::int64_t> Shift(std::uint64_t number, int power) {
   return static_cast<std::int64_t>(number);
 }
 
-/// What is left of a text, taken from the front.
+/// Letters is the rest of a text, which is read from the front.
 class Letters {
  public:
   explicit Letters(std::string_view text) : text_(text) {}
 
   bool empty() const { return text_.empty(); }
-  bool TakeAny(std::string_view choices) {
+  bool ConsumeAny(std::string_view choices) {
     if (text_.empty() || choices.find(text_.front()) == choices.npos) return false;
     text_.remove_prefix(1);
     return true;
   }
-  std::optional<int> TakeDigit() {
+  std::optional<int> ParseDigit() {
     if (text_.empty() || !IsDigit(text_.front())) return std::nullopt;
     const int digit = text_.front() - '0';
     text_.remove_prefix(1);
     return digit;
   }
   /// Exactly so many digits; -1: there are not.
-  int TakeNumber(int digits) {
+  int ParseNumber(int digits) {
     int number = 0;
     for (int i = 0; i < digits; ++i) {
-      const std::optional<int> digit = TakeDigit();
+      const std::optional<int> digit = ParseDigit();
       if (!digit) return -1;
       number = number * 10 + *digit;
     }
@@ -64,33 +64,33 @@ class Letters {
 };
 
 /// Nanoseconds of ".789"; 0 when there is none, -1 when it is wrong.
-std::int64_t TakeFraction(Letters* in) {
-  if (!in->TakeAny(".,")) return 0;
+std::int64_t ParseFraction(Letters* in) {
+  if (!in->ConsumeAny(".,")) return 0;
   std::int64_t nanoseconds = 0, worth = kSecondNs / 10;
-  std::optional<int> digit = in->TakeDigit();
+  std::optional<int> digit = in->ParseDigit();
   if (!digit) return -1;
-  for (; digit; digit = in->TakeDigit(), worth /= 10) nanoseconds += *digit * worth;
+  for (; digit; digit = in->ParseDigit(), worth /= 10) nanoseconds += *digit * worth;
   return nanoseconds;
 }
 
 /// Seconds ahead of UTC; none when it is wrong.
-std::optional<int> TakeZone(Letters* in) {
-  if (in->empty() || in->TakeAny("Zz")) return 0;
-  const bool ahead = in->TakeAny("+");
-  if (!ahead && !in->TakeAny("-")) return std::nullopt;
-  const int hours = in->TakeNumber(2);
-  const int minutes = in->empty() ? 0 : (in->TakeAny(":"), in->TakeNumber(2));
+std::optional<int> ParseZone(Letters* in) {
+  if (in->empty() || in->ConsumeAny("Zz")) return 0;
+  const bool ahead = in->ConsumeAny("+");
+  if (!ahead && !in->ConsumeAny("-")) return std::nullopt;
+  const int hours = in->ParseNumber(2);
+  const int minutes = in->empty() ? 0 : (in->ConsumeAny(":"), in->ParseNumber(2));
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
   return (ahead ? 1 : -1) * (hours * 3600 + minutes * 60);
 }
 
 /// Seconds since 1970 of "2026-05-01"; none when there is no such day.
-std::optional<std::int64_t> TakeDay(Letters* in) {
-  const int year = in->TakeNumber(4);
-  const bool first = in->TakeAny("-");
-  const int month = in->TakeNumber(2);
-  const bool second = in->TakeAny("-");
-  const int day = in->TakeNumber(2);
+std::optional<std::int64_t> ParseDay(Letters* in) {
+  const int year = in->ParseNumber(4);
+  const bool first = in->ConsumeAny("-");
+  const int month = in->ParseNumber(2);
+  const bool second = in->ConsumeAny("-");
+  const int day = in->ParseNumber(2);
   if (year < 0 || month < 0 || day < 0 || !first || !second) return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),
@@ -100,12 +100,12 @@ std::optional<std::int64_t> TakeDay(Letters* in) {
 }
 
 /// Seconds of "12:34:56"; -1 when it is wrong.
-int TakeTimeOfDay(Letters* in) {
-  const int hour = in->TakeNumber(2);
-  const bool first = in->TakeAny(":");
-  const int minute = in->TakeNumber(2);
-  const bool second_colon = in->TakeAny(":");
-  const int second = in->TakeNumber(2);
+int ParseTimeOfDay(Letters* in) {
+  const int hour = in->ParseNumber(2);
+  const bool first = in->ConsumeAny(":");
+  const int minute = in->ParseNumber(2);
+  const bool second_colon = in->ConsumeAny(":");
+  const int second = in->ParseNumber(2);
   const bool right = first && second_colon && hour >= 0 && hour <= 23 && minute >= 0 &&
                      minute <= 59 && second >= 0 && second <= 60;
   return right ? hour * 3600 + minute * 60 + second : -1;
@@ -158,8 +158,8 @@ std::optional<std::int64_t> TimeOfDecimal(std::string_view text, TimeForm form) 
   std::uint64_t number = 0;
   bool fraction = false, any = false;
   while (true) {
-    if (!fraction && in.TakeAny(".")) fraction = true;
-    const std::optional<int> digit = in.TakeDigit();
+    if (!fraction && in.ConsumeAny(".")) fraction = true;
+    const std::optional<int> digit = in.ParseDigit();
     if (!digit) break;
     any = true;
     const bool fits = number <= (std::numeric_limits<std::uint64_t>::max() - 9) / 10;
@@ -167,13 +167,13 @@ std::optional<std::int64_t> TimeOfDecimal(std::string_view text, TimeForm form) 
     power += fraction && fits ? -1 : !fraction && !fits ? 1 : 0;
   }
   if (!any) return std::nullopt;
-  if (in.TakeAny("eE")) {
-    const bool down = in.TakeAny("-");
-    if (!down) in.TakeAny("+");
+  if (in.ConsumeAny("eE")) {
+    const bool down = in.ConsumeAny("-");
+    if (!down) in.ConsumeAny("+");
     int exponent = 0;
-    std::optional<int> digit = in.TakeDigit();
+    std::optional<int> digit = in.ParseDigit();
     if (!digit) return std::nullopt;
-    for (; digit; digit = in.TakeDigit()) {
+    for (; digit; digit = in.ParseDigit()) {
       if (exponent < 100'000'000) exponent = exponent * 10 + *digit;
     }
     power += down ? -exponent : exponent;
@@ -184,11 +184,11 @@ std::optional<std::int64_t> TimeOfDecimal(std::string_view text, TimeForm form) 
 
 std::optional<std::int64_t> TimeOfIso8601(std::string_view text) {
   Letters in(text);
-  const std::optional<std::int64_t> day = TakeDay(&in);
-  if (!day || !in.TakeAny("Tt ")) return std::nullopt;
-  const int time_of_day = TakeTimeOfDay(&in);
-  const std::int64_t fraction = TakeFraction(&in);
-  const std::optional<int> zone = TakeZone(&in);
+  const std::optional<std::int64_t> day = ParseDay(&in);
+  if (!day || !in.ConsumeAny("Tt ")) return std::nullopt;
+  const int time_of_day = ParseTimeOfDay(&in);
+  const std::int64_t fraction = ParseFraction(&in);
+  const std::optional<int> zone = ParseZone(&in);
   if (time_of_day < 0 || fraction < 0 || !zone || !in.empty()) return std::nullopt;
   const std::int64_t seconds = *day + time_of_day - *zone;
   if (seconds < 0 || seconds >= kMaxTimeNs / kSecondNs) return std::nullopt;

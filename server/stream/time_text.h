@@ -27,7 +27,7 @@ inline constexpr EnumName<TimeForm> kTimeFormNames[] = {{TimeForm::kSeconds, "s"
                                                         {TimeForm::kIso8601, "iso8601"}};
 constexpr std::span<const EnumName<TimeForm>> NamesOf(TimeForm) { return kTimeFormNames; }
 
-/// Times are taken up to the year 2115: the sum of two still fits.
+/// Times are valid up to the year 2115: the sum of two still fits.
 inline constexpr std::int64_t kMaxTimeNs = (std::int64_t{1} << 62) - 1;
 
 /// Nanoseconds since 1970 began (UTC), from 0 to kMaxTimeNs, or none when it is no such time.

@@ -19,7 +19,7 @@ class Levels {
   explicit Levels(std::string_view topic) : rest_(topic) {}
 
   /// None when all were taken.
-  std::optional<std::string_view> Take() {
+  std::optional<std::string_view> Next() {
     if (done_) return std::nullopt;
     const std::size_t end = rest_.find('/');
     const std::string_view level = rest_.substr(0, end);
@@ -105,15 +105,15 @@ Result<TopicPattern> TopicPattern::Read(std::string_view text) {
   TopicPattern pattern;
   pattern.text_ = text;
   Levels levels(text);
-  while (const std::optional<std::string_view> level = levels.Take()) {
+  while (const std::optional<std::string_view> level = levels.Next()) {
     MURMURATE_RETURN_IF_ERROR(pattern.AddLevel(*level));
   }
   return pattern;
 }
 
-Result<TopicPattern> TopicPattern::Parse(std::string_view text, bool device_beside) {
+Result<TopicPattern> TopicPattern::Parse(std::string_view text, bool device_outside) {
   Result<TopicPattern> pattern = Read(text);
-  if (pattern.ok() && device_beside && pattern->device_ < 0) {
+  if (pattern.ok() && device_outside && pattern->device_ < 0) {
     pattern->names_.emplace_back("device");
     return pattern;
   }
@@ -130,13 +130,13 @@ Refusal TopicPattern::Match(std::string_view topic, std::vector<std::string_view
   Refusal refusal = Refusal::kNone;
   Levels levels(topic);
   for (const Level& level : levels_) {
-    const std::optional<std::string_view> value = levels.Take();
+    const std::optional<std::string_view> value = levels.Next();
     if (!value || (level.name < 0 && *value != level.text)) return Refusal::kUnknownTopic;
     if (level.name < 0) continue;
     if (refusal == Refusal::kNone) refusal = CheckDeviceName(*value);
     values->push_back(*value);
   }
-  return levels.Take() ? Refusal::kUnknownTopic : refusal;
+  return levels.Next() ? Refusal::kUnknownTopic : refusal;
 }
 
 bool TopicPattern::Meet(const std::vector<Level>& some, const std::vector<Level>& others) {

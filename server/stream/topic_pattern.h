@@ -26,14 +26,14 @@ class TopicPattern {
   /// kInvalidArgument with the remedy: an empty text or one of more than 1024 bytes, '+', '#' or a
   /// zero byte, '$' at its beginning, braces beside other text in a level, a name that is not 1 to
   /// 64 of A-Z a-z 0-9 _ - or occurs twice, more than 16 names, or names without {device}.
-  /// `device_beside`: a text without {device} has that name all the same, last and in no level,
+  /// `device_outside`: a text without {device} has that name all the same, last and in no level,
   /// because the payload says it. Match gives no value for it.
-  static Result<TopicPattern> Parse(std::string_view text, bool device_beside = false);
+  static Result<TopicPattern> Parse(std::string_view text, bool device_outside = false);
 
   const std::string& text() const { return text_; }
-  /// What to subscribe to.
+  /// The filter to subscribe to.
   const std::string& filter() const { return filter_; }
-  /// In the order of Match's `values`.
+  /// The names in the order of Match's `values`.
   const std::vector<std::string>& names() const { return names_; }
 
   /// kNone, and one value per name, which lie in `topic`; else kUnknownTopic, or what is wrong with
@@ -67,7 +67,7 @@ class TopicPattern {
 
 class TopicTemplate {
  public:
-  /// As TopicPattern::Parse, without the rule on {device}; every name must be one of `source`, and
+  /// Parses as TopicPattern does, without the rule on {device}; every name must be in `source`, and
   /// no filled topic may fit `source`, because the stream would read what it writes.
   static Result<TopicTemplate> Parse(std::string_view text, const TopicPattern& source);
 

@@ -31,9 +31,10 @@ struct ConvForwardCall {
 };
 
 std::size_t ConvForwardScratchFloats(const Window& window, int images);
-void ConvForward(const ConvForwardCall& call, const LayerKernels& kernels = BestLayerKernels());
+void ConvForward(const ConvForwardCall& call,
+                 const LayerKernels& kernels = BestKernels<LayerKernels>());
 
-/// How many patches are in hand at once, and how they lie in the scratch.
+/// PatchTile says how many patches are in hand at once, and how they lie in the scratch.
 struct PatchTile {
   Extent out;
   int positions = 0;           ///< output positions of all images

@@ -1,6 +1,5 @@
 // DenseKernels: the arithmetic of dense networks, compiled from one source
-// (dense_kernels_source.h) for AVX-512, AVX2 and plain C++, and chosen once by asking the
-// processor. No dependency: the client ships it.
+// (dense_kernels_source.h) for each set of kernel_set.h. No dependency: the client ships it.
 //
 // Every function is pure, reads only what its call names, allocates nothing, and may be called by
 // any number of threads at once. The learner uses the same functions as the client, so that the
@@ -9,15 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "shared/compute/kernel_set.h"
 
 namespace murmurate {
 
-enum class KernelSet : std::uint8_t { kPlain, kAvx2, kAvx512 };
-
-/// What happens to each sum before it is stored. The gradient forms multiply by the derivative of
-/// the activation, told from the activation's own output y (GemmCall::output): tanh: 1 - y^2, relu:
-/// y > 0, elu (x > 0 ? x : exp(x) - 1): y > 0 ? 1 : y + 1, sigmoid: y (1 - y).
+/// An Epilogue is applied to each sum before it is stored. The gradient forms multiply by the
+/// derivative of the activation, computed from the activation's own output y (GemmCall::output):
+/// tanh: 1 - y^2, relu: y > 0, elu (x > 0 ? x : exp(x) - 1): y > 0 ? 1 : y + 1, sigmoid: y (1 - y).
 enum class Epilogue : std::uint8_t {
   kNone,
   kTanh,
@@ -52,8 +50,9 @@ struct GemmCall {
 };
 
 struct DenseKernels {
+  static const DenseKernels kPlain, kAvx2, kAvx512;
+
   KernelSet set;
-  std::string_view name;
   int lanes;          ///< floats in one vector
   int panel_columns;  ///< columns of B that gemm takes at once (packed_weight.h)
 
@@ -68,14 +67,5 @@ struct DenseKernels {
   void (*normalize)(int rows, int columns, const float* x, const float* mean, const float* scale,
                     float* y);
 };
-
-/// The fastest set this processor runs, chosen once; MURMURATE_KERNELS=plain|avx2|avx512 in the
-/// environment asks for another (plain when the processor cannot run it).
-KernelSet BestKernelSet();
-bool ProcessorRuns(KernelSet set);
-const DenseKernels& BestDenseKernels();
-
-/// One set by name, or null when this processor or this build cannot run it.
-const DenseKernels* FindDenseKernels(KernelSet set);
 
 }  // namespace murmurate

@@ -1,7 +1,6 @@
-// The one source of the dense kernels. dense_kernels_SET.cc includes vector_SET.h, then this file,
-// and names the table it gives; nothing here is visible outside that file, and nothing of the
-// standard library is used, so that no function compiled for one processor can stand in for
-// another's.
+// The one source of the dense kernels, compiled after vector_SET.h for each set (kernel_set.h).
+// Nothing but the table is visible outside, and nothing of the standard library is used, so that no
+// function compiled for one processor can stand in for another's.
 #pragma once
 
 #include "shared/compute/dense_kernels.h"
@@ -193,11 +192,11 @@ void WideGemm(const GemmCall& call) {
 
 /// Rows and depth of a large A in hand at once: they stay in the second cache while all of B's
 /// columns pass. A transposed A is turned first, half as many rows.
-constexpr int kBlockRows = 192, kTurnedRows = 96, kBlockDepth = 256;
+constexpr int kBlockRows = 192, kTransposedRows = 96, kBlockDepth = 256;
 
 /// A block of a transposed A in the order the tiles read it, [tile][depth][kTileRows]: read row by
 /// row, it costs a page for every step of the depth.
-void TurnBlock(const GemmCall& call, float* turned) {
+void TransposeRowsOfA(const GemmCall& call, float* turned) {
   for (int k = 0; k < call.depth; ++k) {
     const float* const from = call.a + k * call.a_column_stride;
     float* to = turned + Stride{k} * kTileRows;
@@ -208,7 +207,7 @@ void TurnBlock(const GemmCall& call, float* turned) {
   }
 }
 
-void TurnedTiles(const GemmCall& call, const float* turned) {
+void TransposedTiles(const GemmCall& call, const float* turned) {
   GemmCall tile = call;
   tile.a_row_stride = 1;
   tile.a_column_stride = kTileRows;
@@ -223,9 +222,9 @@ void TurnedTiles(const GemmCall& call, const float* turned) {
 }
 
 void BlockedGemm(const GemmCall& call) {
-  alignas(64) float turned[kTurnedRows * kBlockDepth];
+  alignas(64) float turned[kTransposedRows * kBlockDepth];
   const bool straight = call.a_column_stride == 1;
-  const int rows = straight ? kBlockRows : kTurnedRows;
+  const int rows = straight ? kBlockRows : kTransposedRows;
   const int blocks = (call.depth + kBlockDepth - 1) / kBlockDepth;
   const int depth = (call.depth + blocks - 1) / blocks;
   for (int k = 0; k < call.depth; k += depth)
@@ -242,17 +241,19 @@ void BlockedGemm(const GemmCall& call) {
       if (straight) {
         WideGemm(block);
       } else {
-        TurnBlock(block, turned);
-        TurnedTiles(block, turned);
+        TransposeRowsOfA(block, turned);
+        TransposedTiles(block, turned);
       }
     }
 }
 
-/// Where blocks win, when the caches hold something else at first: a deep product (256x512x3136
-/// goes from 0.50 to 0.90 of the peak), and the weight gradient of many inputs.
+/// True for products that blocks make faster when the caches hold other data at first: a deep
+/// product (256x512x3136 goes from 0.50 to 0.90 of the peak), and the weight gradient of many
+/// inputs.
 inline bool IsLarge(const GemmCall& call) {
   if (call.columns < 4 * kPanel) return false;
-  if (call.a_column_stride == 1) return call.rows >= kTurnedRows && call.depth > 2 * kBlockDepth;
+  if (call.a_column_stride == 1)
+    return call.rows >= kTransposedRows && call.depth > 2 * kBlockDepth;
   return call.a_row_stride == 1 && call.rows >= 768 && call.depth >= 64;
 }
 
@@ -383,10 +384,14 @@ void Normalize(int rows, int columns, const float* x, const float* mean, const f
   }
 }
 
-constexpr DenseKernels MakeDenseKernels(KernelSet set, std::string_view name) {
-  return {set,     name,          kLanes,          kTileVectors * kLanes,
-          RunGemm, AddColumnSums, TransposeMatrix, Normalize};
-}
-
 }  // namespace
+
+constinit const DenseKernels DenseKernels::MURMURATE_KERNEL_SET = {KernelSet::MURMURATE_KERNEL_SET,
+                                                                   kLanes,
+                                                                   kTileVectors* kLanes,
+                                                                   RunGemm,
+                                                                   AddColumnSums,
+                                                                   TransposeMatrix,
+                                                                   Normalize};
+
 }  // namespace murmurate

@@ -1,7 +1,7 @@
 // LayerKernels: what convolutional and recurrent layers need beside matrix products, going forward;
 // compiled from one source (layer_kernels_source.h) for AVX-512, AVX2 and plain C++ like
 // DenseKernels, and shipped with the client. The operations are convolution.h, max_pool.h,
-// layer_norm.h, lstm.h and gru.h: call those; they take the set as their last argument, so that the
+// layer_norm.h and recurrent.h: call those; they take the set as their last argument, so that the
 // tests can run each. Every function is pure, allocates nothing and may run on many threads.
 #pragma once
 
@@ -15,10 +15,11 @@ namespace murmurate {
 struct PatchCall;
 struct MaxPoolCall;
 struct LayerNormCall;
-struct LstmCellCall;
-struct GruCellCall;
+struct CellCall;
 
 struct LayerKernels {
+  static const LayerKernels kPlain, kAvx2, kAvx512;
+
   const DenseKernels* dense;  ///< of the same set
 
   /// values[i] = epilogue(values[i]), for the gradient forms with the activation's output[i].
@@ -30,12 +31,7 @@ struct LayerKernels {
   void (*gather_patches)(const PatchCall& call);
   void (*max_pool)(const MaxPoolCall& call);
   void (*layer_norm)(const LayerNormCall& call);
-  void (*lstm_cell)(const LstmCellCall& call);
-  void (*gru_cell)(const GruCellCall& call);
+  void (*cell[2])(const CellCall& call);  ///< by RecurrentCell::index
 };
-
-/// Null when this processor or this build cannot run the set.
-const LayerKernels* FindLayerKernels(KernelSet set);
-const LayerKernels& BestLayerKernels();
 
 }  // namespace murmurate

@@ -1,13 +1,12 @@
-// The one source of the layers' forward kernels, included by layer_kernels_SET.cc after
-// vector_SET.h (dense_kernels_source.h says why nothing here is visible outside that file).
+// The one source of the layers' forward kernels, compiled after vector_SET.h for each set
+// (dense_kernels_source.h says why nothing but the table is visible outside).
 #pragma once
 
 #include "shared/compute/convolution.h"
-#include "shared/compute/gru.h"
 #include "shared/compute/layer_kernels.h"
 #include "shared/compute/layer_norm.h"
-#include "shared/compute/lstm.h"
 #include "shared/compute/max_pool.h"
+#include "shared/compute/recurrent.h"
 #include "shared/compute/vector_functions.h"
 #include "shared/compute/vector_rows.h"
 
@@ -64,10 +63,10 @@ void RunApply(Epilogue epilogue, std::size_t count, const float* output, float* 
 
 /// A window that hangs over an edge: what lies outside is zero.
 template <typename Element>
-void GatherEdge(const Window& w, const Element* image, const Place& place, float* to) {
+void GatherEdge(const Window& w, const Element* image, const Point& point, float* to) {
   const int line = w.kernel.width * w.channels;
-  const Span x = Inside(place.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
-  const int top = place.y * w.stride.height - w.padding.height;
+  const Span x = Inside(point.x * w.stride.width - w.padding.width, w.kernel.width, w.width);
+  const int top = point.y * w.stride.height - w.padding.height;
   for (int ky = 0; ky < w.kernel.height; ++ky, to += line) {
     const int y = top + ky;
     ZeroRow(line, to);
@@ -82,17 +81,17 @@ void GatherEdge(const Window& w, const Element* image, const Place& place, float
 template <typename Element>
 void GatherAll(const PatchCall& call, const Element* input) {
   const Window& w = call.window;
-  Place place = PlaceOf(call.first, call.out);
+  Point point = PointAt(call.first, call.out);
   float* to = call.patches;
   const Stride across = Stride{w.width} * w.channels;
   const int line = w.kernel.width * w.channels;
   for (int i = 0; i < call.count; ++i, to += call.patch_stride) {
-    const Element* const image = input + place.image * call.image_stride;
-    const Element* from = Interior(w, place, image);
-    if (from == nullptr) GatherEdge(w, image, place, to);
+    const Element* const image = input + point.image * call.image_stride;
+    const Element* from = Interior(w, point, image);
+    if (from == nullptr) GatherEdge(w, image, point, to);
     for (int ky = 0; from != nullptr && ky < w.kernel.height; ++ky, from += across)
       CopyRow(from, line, to + Stride{ky} * line);
-    Advance(call.out, &place);
+    Advance(call.out, &point);
   }
 }
 
@@ -132,15 +131,15 @@ void MaxPool(const MaxPoolCall& call) {
   const Window& w = call.window;
   const Extent out = OutputExtent(w);
   const Stride picture = Stride{w.height} * w.width * w.channels;
-  Place place = PlaceOf(0, out);
+  Point point = PointAt(0, out);
   float* output = call.output;
   float* winner = call.winner;
   for (int i = call.images * out.height * out.width; i > 0; --i) {
-    const int top = place.y * w.stride.height - w.padding.height;
-    const int left = place.x * w.stride.width - w.padding.width;
+    const int top = point.y * w.stride.height - w.padding.height;
+    const int left = point.x * w.stride.width - w.padding.width;
     const Span y = Inside(top, w.kernel.height, w.height),
                x = Inside(left, w.kernel.width, w.width);
-    const float* const image = call.input + place.image * picture;
+    const float* const image = call.input + point.image * picture;
     int c = 0;
     for (; c + kLanes <= w.channels; c += kLanes)
       PoolChannels<false>(w, image + c, y, x, Mask{}, output + c, winner ? winner + c : nullptr);
@@ -149,7 +148,7 @@ void MaxPool(const MaxPoolCall& call) {
                          winner ? winner + c : nullptr);
     output += w.channels;
     if (winner != nullptr) winner += w.channels;
-    Advance(out, &place);
+    Advance(out, &point);
   }
 }
 
@@ -179,11 +178,11 @@ void LayerNorm(const LayerNormCall& call) {
   }
 }
 
-void LstmCell(const LstmCellCall& call) {
+void LstmCell(const CellCall& call) {
   const Stride n = call.hidden;
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 4 * n;
-    const float* const before = call.cell_before + row * call.cell_before_stride;
+    const float* const before = call.before + row * call.before_stride;
     float* const cell = call.cell + row * call.cell_stride;
     float* const output = call.output + row * call.output_stride;
     EachPart(call.hidden, [&](int j, Mask part) {
@@ -204,13 +203,13 @@ void LstmCell(const LstmCellCall& call) {
   }
 }
 
-void GruCell(const GruCellCall& call) {
+void GruCell(const CellCall& call) {
   const Stride n = call.hidden;
   for (int row = 0; row < call.rows; ++row) {
     float* const gates = call.gates + Stride{row} * 3 * n;
     float* const candidate = call.candidate + Stride{row} * 3 * n;
-    const float* const before = call.before + row * n;
-    float* const output = call.output + row * n;
+    const float* const before = call.before + row * call.before_stride;
+    float* const output = call.output + row * call.output_stride;
     EachPart(call.hidden, [&](int j, Mask part) {
       const Vector r = Sigmoid(LoadPart(gates + j, part) + LoadPart(candidate + j, part));
       const Vector z = Sigmoid(LoadPart(gates + n + j, part) + LoadPart(candidate + n + j, part));
@@ -227,9 +226,16 @@ void GruCell(const GruCellCall& call) {
   }
 }
 
-constexpr LayerKernels MakeLayerKernels(const DenseKernels* dense) {
-  return {dense, RunApply, Add, Widen, GatherPatches, MaxPool, LayerNorm, LstmCell, GruCell};
-}
-
 }  // namespace
+
+constinit const LayerKernels LayerKernels::MURMURATE_KERNEL_SET = {
+    &DenseKernels::MURMURATE_KERNEL_SET,
+    RunApply,
+    Add,
+    Widen,
+    GatherPatches,
+    MaxPool,
+    LayerNorm,
+    {LstmCell, GruCell}};
+
 }  // namespace murmurate

@@ -15,6 +15,7 @@ struct LayerNormCall {
   float* output = nullptr;       ///< [rows][columns]; may be the input
   float* kept = nullptr;         ///< [rows][2]: mean, 1 / sqrt(variance + 1e-5); none: not wanted
 };
-void LayerNormForward(const LayerNormCall& call, const LayerKernels& kernels = BestLayerKernels());
+void LayerNormForward(const LayerNormCall& call,
+                      const LayerKernels& kernels = BestKernels<LayerKernels>());
 
 }  // namespace murmurate

@@ -15,9 +15,10 @@ struct MaxPoolCall {
   const float* input = nullptr;  ///< [images][height][width][channels]
   float* output = nullptr;       ///< [images][out height][out width][channels]
   /// The shape of output: where in its window each number was found, row * kernel width + column.
-  /// What Backward needs; none: not wanted.
+  /// MaxPoolBackward needs it; none: not wanted.
   float* winner = nullptr;
 };
-void MaxPoolForward(const MaxPoolCall& call, const LayerKernels& kernels = BestLayerKernels());
+void MaxPoolForward(const MaxPoolCall& call,
+                    const LayerKernels& kernels = BestKernels<LayerKernels>());
 
 }  // namespace murmurate

@@ -14,10 +14,10 @@ namespace murmurate {
 /// weight [depth][columns], contiguous -> packed, depth * columns floats (64-byte aligned is
 /// faster).
 void PackWeight(int depth, int columns, const float* weight, float* packed,
-                const DenseKernels& kernels = BestDenseKernels());
+                const DenseKernels& kernels = BestKernels<DenseKernels>());
 
-/// Where number `index` of the weight as it lies unpacked lies packed, and how many follow it in
-/// both.
+/// A PackedRun maps number `index` of the unpacked weight to its offset in the packed one, with the
+/// count of numbers that follow it in both.
 struct PackedRun {
   std::size_t place = 0, count = 0;
 };
@@ -31,8 +31,8 @@ inline PackedRun FindPackedRun(int depth, int columns, std::size_t index,
           static_cast<std::size_t>(width - (column - panel))};
 }
 
-/// As DenseKernels::gemm, with call.b a packed weight of call.depth x call.columns; b_row_stride is
-/// not read.
-void PackedGemm(const GemmCall& call, const DenseKernels& kernels = BestDenseKernels());
+/// Computes the product of DenseKernels::gemm with call.b a packed weight of call.depth x
+/// call.columns; b_row_stride is not read.
+void PackedGemm(const GemmCall& call, const DenseKernels& kernels = BestKernels<DenseKernels>());
 
 }  // namespace murmurate

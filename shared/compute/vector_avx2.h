@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#define MURMURATE_KERNEL_SET kAvx2  // the member of a table that this file's functions make
+
 namespace murmurate {
 namespace {
 

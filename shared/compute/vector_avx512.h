@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#define MURMURATE_KERNEL_SET kAvx512  // the member of a table that this file's functions make
+
 namespace murmurate {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#define MURMURATE_KERNEL_SET kPlain  // the member of a table that this file's functions make
+
 namespace murmurate {
 namespace {
 

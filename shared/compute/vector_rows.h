@@ -49,24 +49,24 @@ inline void AddRow(const float* from, int count, float* to) {
 }
 
 /// An output position: of which image, and where.
-struct Place {
+struct Point {
   int image, y, x;
 };
 
-inline Place PlaceOf(int position, const Extent& out) {
+inline Point PointAt(int position, const Extent& out) {
   const int picture = out.height * out.width, rest = position % picture;
   return {position / picture, rest / out.width, rest % out.width};
 }
 
-inline void Advance(const Extent& out, Place* place) {
-  if (++place->x < out.width) return;
-  place->x = 0;
-  if (++place->y < out.height) return;
-  place->y = 0;
-  ++place->image;
+inline void Advance(const Extent& out, Point* point) {
+  if (++point->x < out.width) return;
+  point->x = 0;
+  if (++point->y < out.height) return;
+  point->y = 0;
+  ++point->image;
 }
 
-/// Of `kernel` numbers from `start` on, those that lie in [0, size): begin .. end - 1.
+/// The part [begin, end) of `kernel` numbers from `start` on that lies in [0, size).
 struct Span {
   int start, begin, end;
 };
@@ -79,9 +79,9 @@ inline Span Inside(int start, int kernel, int size) {
 
 /// The first number under a window that lies inside the picture, or null.
 template <typename Element>
-inline Element* Interior(const Window& w, const Place& place, Element* image) {
-  const int top = place.y * w.stride.height - w.padding.height;
-  const int left = place.x * w.stride.width - w.padding.width;
+inline Element* Interior(const Window& w, const Point& point, Element* image) {
+  const int top = point.y * w.stride.height - w.padding.height;
+  const int left = point.x * w.stride.width - w.padding.width;
   if (top < 0 || left < 0 || top > w.height - w.kernel.height || left > w.width - w.kernel.width)
     return nullptr;
   return image + (Stride{top} * w.width + left) * w.channels;

@@ -8,9 +8,9 @@ struct Extent {
   int height = 1, width = 1;
 };
 
-/// As in PyTorch: `padding` rows and columns are thought around the picture on both sides (zeros
-/// for a convolution, minus infinity for a pool), and the rectangle starts at multiples of the
-/// stride for as long as it fits.
+/// A Window is a convolution's or pool's geometry, with PyTorch's meaning: `padding` rows and
+/// columns surround the picture on both sides (zeros for a convolution, minus infinity for a pool),
+/// and the rectangle starts at multiples of the stride for as long as it fits.
 struct Window {
   int height = 0, width = 0, channels = 0;  ///< of one input picture
   Extent kernel, stride, padding{0, 0};

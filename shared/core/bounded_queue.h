@@ -40,7 +40,7 @@ class BoundedQueue {
     return item;
   }
 
-  /// Waits as Pop does, and takes nothing: whether there is something to pop.
+  /// Waits as Pop does, and takes nothing; true when there is something to pop.
   bool Wait(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     not_empty_.wait_for(lock, timeout, [this] { return closed_ || !items_.empty(); });

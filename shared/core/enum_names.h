@@ -26,7 +26,7 @@ concept HasNames = requires(E value) {
   NamesOf(value);
 };
 
-/// "" for a value that is not in the table.
+/// The text of a value; "" for one that is not in the table.
 template <HasNames E>
 constexpr const char* TextOf(E value) {
   for (const auto& name : NamesOf(value))
@@ -34,7 +34,7 @@ constexpr const char* TextOf(E value) {
   return "";
 }
 
-/// Nothing for a text that is none of the words.
+/// The value of a text; nothing for one that is none of the words.
 template <HasNames E>
 constexpr std::optional<E> Named(std::string_view text) {
   for (const auto& name : NamesOf(E{}))

@@ -15,7 +15,7 @@ Loop::Loop(std::string name, std::function<void()> poll_once, std::function<void
 Loop::~Loop() {
   RequestStop();
   if (thread_.get_id() == std::this_thread::get_id()) {
-    thread_.detach();  // somebody called exit() in a callback of ours
+    thread_.detach();  // a callback of ours called exit()
   } else {
     thread_.join();
   }

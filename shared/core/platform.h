@@ -1,4 +1,4 @@
-// What this room asks of the operating system; one source file a system (platform_*.cc).
+// The operating system's services that this room uses; one source file a system (platform_*.cc).
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 namespace murmurate {
 namespace {
 
-/// For the calling thread, while this lives; a thread it starts inherits that.
+/// Blocks the calling thread's signals while this lives; a thread it starts inherits that.
 class AllSignalsBlocked {
  public:
   AllSignalsBlocked() {

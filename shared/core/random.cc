@@ -22,7 +22,7 @@ std::uint64_t SplitMix(std::uint64_t& state) {
 // next. These have the polynomials of fdlibm (Sun Microsystems 1993: e_log.c, k_sin.c, k_cos.c) and
 // only what IEEE 754 rounds in one way (+ - * / and sqrt); right to two units in the last place.
 
-/// x > 0, normal.
+/// The logarithm of a normal x > 0.
 double Log(double x) {
   // x = 2^k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2)
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
@@ -40,7 +40,7 @@ double Log(double x) {
   return high - ((half - (s * (half + (even + odd)) + low)) - f);
 }
 
-/// Of x in -pi/4 .. pi/4.
+/// The sine of x in -pi/4 .. pi/4.
 double Sin(double x) {
   const double z = x * x;
   return x +
@@ -68,7 +68,7 @@ struct Direction {
   double cos, sin;
 };
 
-/// Of the angle 2 pi `turns`, turns in [0, 1).
+/// The direction of the angle 2 pi `turns`, turns in [0, 1).
 Direction DirectionOf(double turns) {
   const int quarter = static_cast<int>(4.0 * turns + 0.5);
   const double rest = (4.0 * turns - quarter) * (0.5 * std::numbers::pi);  // -pi/4 .. pi/4

@@ -5,7 +5,7 @@
 namespace murmurate {
 namespace {
 
-/// Waits until `word` is not `old`. Looking on takes some 10 us at most: a futex's wake takes as
+/// Waits until `word` is not `old`. It polls for some 10 us at most: a futex's wake takes as
 /// long, and a step of 1024 rows of 4-64-64-2 on two threads is 1.36 times as fast as on one with
 /// it, 1.2 times with a quarter of it.
 int AwaitChange(const std::atomic<int>& word, int old) {

@@ -5,8 +5,8 @@
 //                mmr-train.2   task(1) | -> all done, Run returns
 //                mmr-train.3   task(2) |
 //
-// For work that is cut the same way every time: nobody takes over another's share, so what comes
-// out does not depend on who was faster. Between two calls the threads look out for the next one
+// For work that is cut the same way every time: no thread takes over another's share, so what comes
+// out does not depend on which was faster. Between two calls the threads poll for the next one
 // for some microseconds (it often follows at once), then sleep on a futex. They block all signals,
 // as every Loop does.
 #pragma once
@@ -38,7 +38,7 @@ class ThreadTeam {
   }
 
  private:
-  ThreadTeam() = default;  ///< nobody but the caller; from here on the destructor ends the others
+  ThreadTeam() = default;  ///< the caller alone; from here on the destructor ends the others
   using Call = void (*)(const void* task, int share);
 
   void Run(Call call, const void* task);

@@ -18,9 +18,9 @@ constexpr float kHalfLogTwoPi = 0.918938533f;
 constexpr float kNothing = -0.0f;  // -0 + x is x, bit for bit
 constexpr float kFarthest = 1e9f;  // in deviations: its square is still a float
 
-/// exp(x) to 1e-15 of it, x held within [-700, 700], by additions,
-/// products and one conversion: the same bits wherever it runs, which a libm that picks its own
-/// code for the processor does not promise.
+/// exp(x) to 1e-15 of it, x held within [-700, 700], by additions, products and one conversion: the
+/// same bits wherever it runs, which a libm that picks its own code for the processor does not
+/// promise.
 double PortableExp(double x) {
   x = std::clamp(x, -700.0, 700.0);
   const double n = std::floor(x * std::numbers::log2e + 0.5);
@@ -111,7 +111,7 @@ float ChooseContinuous(const ActionLayout& layout, const ActionPart& part,
   return log_prob;
 }
 
-/// Of the samples that ToGame puts within the bounds.
+/// SampleRange holds the samples that ToGame puts within the bounds.
 struct SampleRange {
   float low, high;
 };
@@ -121,7 +121,7 @@ SampleRange RangeOf(const ActionPart& part, int i) {
   return {part.scales[i].ToSample(part.low[i]), part.scales[i].ToSample(part.high[i])};
 }
 
-/// Squashed: so that tanh(sample) is uniform in (-1, 1).
+/// Draws a sample; squashed: so that tanh(sample) is uniform in (-1, 1).
 float UniformContinuous(const ActionLayout& layout, const ActionPart& part, Random& random,
                         std::int32_t* action) {
   double log_prob = 0;
@@ -159,7 +159,7 @@ float UniformPart(const ActionLayout& layout, const ActionPart& part, const std:
   return log_prob;
 }
 
-/// Of a sample that UniformContinuous might have drawn.
+/// The log-probability of a sample that UniformContinuous might have drawn.
 float UniformLogProbability(const ActionLayout& layout, const ActionPart& part, int i,
                             float sample) {
   if (layout.settings().squashed) return -kLog2;

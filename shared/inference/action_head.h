@@ -35,8 +35,8 @@ class ActionHead {
 
   const ActionLayout& layout() const { return layout_; }
 
-  /// What one row of outputs says. `log_deviations`: the free ones, null when there are none.
-  /// `mask`: null allows everything.
+  /// Row is one row of outputs. `log_deviations`: the free ones, null when there are none. `mask`:
+  /// null allows everything.
   struct Row {
     const float* outputs = nullptr;
     const float* log_deviations = nullptr;
@@ -53,18 +53,19 @@ class ActionHead {
   /// `settings` have passed CheckActSettings.
   float Choose(const Row& row, const ActSettings& settings, Random& random,
                std::int32_t* action) const;
-  /// kUniform without outputs.
+  /// Chooses as kUniform does, without outputs.
   float ChooseUniform(const std::uint8_t* mask, Random& random, std::int32_t* action) const;
 
-  /// Of a recorded action under the distribution that Choose draws from (kGreedy: that of kSample),
-  /// at least kForbiddenLogProbability: when the game took another action than Choose gave.
-  /// kUniform reads no outputs.
+  /// Returns the log probability of a recorded action under the distribution that Choose draws from
+  /// (kGreedy: that of kSample), at least kForbiddenLogProbability. It is needed when the game took
+  /// another action than Choose gave. kUniform reads no outputs.
   float LogProbability(const Row& row, const ActSettings& settings,
                        const std::int32_t* action) const;
 
-  /// What the game gets: choices and switches as they are, numbers scaled and clipped, or squashed.
+  /// Converts an action for the game: choices and switches unchanged, numbers scaled and clipped,
+  /// or squashed.
   void ToGame(const std::int32_t* action, std::int32_t* game) const;
-  /// The record of what the game did. A number at which ToGame puts `chosen` (words; may be null)
+  /// Records what the game did. A number at which ToGame puts `chosen` (words; may be null)
   /// keeps the sample there; another one, clipped to its bounds, is its own sample, or what scales
   /// or squashes to it. `action` may be `chosen`.
   void FromGame(const std::int32_t* game, const std::int32_t* chosen, std::int32_t* action) const;
@@ -82,9 +83,9 @@ Status CheckActSettings(const ActionLayout& layout, const ActSettings& settings)
 ActionChoice ChooseAllowed(std::span<const float> logits, const std::uint8_t* mask,
                            const ActSettings& settings, Random& random);
 ActionChoice ChooseUniformAllowed(int action_count, const std::uint8_t* mask, Random& random);
-/// Of `action` under what ChooseAllowed draws from; kGreedy: log softmax(logits / temperature) as
-/// kSample. kForbiddenLogProbability for an action that is forbidden or never drawn. kUniform reads
-/// no logits, only how many there are.
+/// Returns the log probability of `action` under the distribution of ChooseAllowed; kGreedy uses
+/// log softmax(logits / temperature), as kSample does. kForbiddenLogProbability for an action that
+/// is forbidden or never drawn. kUniform reads only the number of logits.
 float LogProbabilityAllowed(std::span<const float> logits, const std::uint8_t* mask,
                             const ActSettings& settings, int action);
 

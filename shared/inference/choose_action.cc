@@ -8,7 +8,7 @@
 namespace murmurate {
 namespace {
 
-/// What may be chosen: everything, or what a mask allows (if that is nothing, then everything).
+/// All has every choice, Allowed those of a mask (for a mask without any, All is used).
 struct All {
   int n;
   bool operator()(int) const { return true; }

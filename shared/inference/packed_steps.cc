@@ -4,51 +4,25 @@
 
 #include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
-#include "shared/inference/epilogues.h"
+#include "shared/inference/kernel_terms.h"
+#include "shared/inference/policy_steps.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
 
 using Form = PackedTensor::Form;
-using Kind = PolicyStep::Kind;
 
 constexpr int kRowsAtOnce = 64;
 constexpr int kFloatsAtOnce = 64 * 1024;         // of all rows between two steps: 256 KiB
 constexpr std::size_t kNearFloats = 128 * 1024;  // a weight of half a MiB stays in the second cache
 constexpr int kNarrow = 8;                       // a product of so few columns is packed transposed
 
-Window WindowOf(const PlannedLayer& planned) {
-  const Layer& layer = planned.layer;
-  return {planned.in.height,
-          planned.in.width,
-          planned.in.channels,
-          {layer.kernel, layer.kernel},
-          {layer.stride, layer.stride},
-          {layer.padding, layer.padding}};
-}
-
-Kind KindOf(Layer::Kind kind) {
-  switch (kind) {
-    case Layer::Kind::kConv:
-      return Kind::kConv;
-    case Layer::Kind::kMaxPool:
-      return Kind::kPool;
-    case Layer::Kind::kLayerNorm:
-      return Kind::kNorm;
-    case Layer::Kind::kActivation:
-      return Kind::kApply;
-    case Layer::Kind::kResidual:
-      return Kind::kKeep;
-    case Layer::Kind::kAdd:
-      return Kind::kAdd;
-    case Layer::Kind::kLstm:
-      return Kind::kLstm;
-    case Layer::Kind::kGru:
-      return Kind::kGru;
-    default:
-      return Kind::kProduct;
-  }
+Form FormOfPacked(Packing packing, std::size_t count, int columns) {
+  if (packing == Packing::kAsItIs) return Form::kAsItIs;
+  if (packing == Packing::kPanels) return Form::kPanels;
+  if (columns <= kNarrow) return Form::kTransposed;
+  return count <= kNearFloats ? Form::kAsItIs : Form::kPanels;
 }
 
 PackedRun FindRun(const PackedTensor& tensor, std::size_t index, const DenseKernels& kernels) {
@@ -66,7 +40,8 @@ PackedRun FindRun(const PackedTensor& tensor, std::size_t index, const DenseKern
 
 }  // namespace
 
-PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLayerKernels(set)) {
+PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set)
+    : kernels(FindKernels<LayerKernels>(set)) {
   MURMURATE_CHECK(kernels != nullptr, "the processor runs this set");
   Result<NetworkPlan> made = PlanNetwork(spec, spec.policy().name);
   MURMURATE_CHECK(made.ok(), made.status().message().c_str());
@@ -78,66 +53,41 @@ PackedSteps::PackedSteps(const ModelSpec& spec, KernelSet set) : kernels(FindLay
     AddSteps(layout, input.layers, &inputs.emplace_back());
   }
   AddSteps(layout, plan.trunk, &trunk);
-  AddProduct(layout, spec.policy().name + ".head", Epilogue::kNone, &trunk);
+  AddSteps(layout, {&plan.head, 1}, &trunk);
   if (ActionLayout(spec.spaces.action, spec.continuous).free_deviations() > 0) {
-    AddTensor(layout, spec.policy().name + ".log_deviation", Form::kAsItIs, &deviations);
+    AddTensor(layout, spec.policy().name + ".log_deviation", Packing::kAsItIs, &deviations);
   }
   block = AlignedFloats(size_);
   rows_at_once = std::clamp(kFloatsAtOnce / widest, 1, kRowsAtOnce);
 }
 
-void PackedSteps::AddTensor(const ParameterLayout& layout, const std::string& name, Form form,
+void PackedSteps::AddTensor(const ParameterLayout& layout, const std::string& name, Packing packing,
                             PackedTensor* tensor) {
   const TensorSlot& slot = layout.Find(name);
   const int columns = slot.shape.back();
-  *tensor = {form, static_cast<int>(slot.count) / columns, columns,
-             slot.offset - layout.published.offset, size_};
+  *tensor = {FormOfPacked(packing, slot.count, columns), static_cast<int>(slot.count) / columns,
+             columns, slot.offset - layout.published.offset, size_};
   tensors_.push_back(*tensor);
   size_ += (slot.count + 15) / 16 * 16;
 }
 
-void PackedSteps::AddProduct(const ParameterLayout& layout, const std::string& name,
-                             Epilogue epilogue, std::vector<PolicyStep>* steps) {
-  const TensorSlot& weight = layout.Find(name + ".weight");
-  PolicyStep step;
-  step.inputs = weight.shape[0];
-  step.outputs = weight.shape[1];
-  step.epilogue = epilogue;
-  Form form = weight.count <= kNearFloats ? Form::kAsItIs : Form::kPanels;
-  if (step.outputs <= kNarrow) form = Form::kTransposed;
-  AddTensor(layout, name + ".weight", form, &step.tensors[0]);
-  AddTensor(layout, name + ".bias", Form::kAsItIs, &step.tensors[1]);
-  widest = std::max(widest, step.outputs);
-  steps->push_back(step);
-}
-
-void PackedSteps::AddSteps(const ParameterLayout& layout, const std::vector<PlannedLayer>& layers,
+void PackedSteps::AddSteps(const ParameterLayout& layout, std::span<const PlannedLayer> layers,
                            std::vector<PolicyStep>* steps) {
   for (const PlannedLayer& planned : layers) {
-    const Layer& layer = planned.layer;
-    if (layer.kind == Layer::Kind::kFlatten) continue;  // a row stays as it lies
-    if (layer.kind == Layer::Kind::kDense) {
-      AddProduct(layout, planned.name, ForwardEpilogue(layer.activation), steps);
-      continue;
-    }
-    PolicyStep step;
-    step.kind = KindOf(layer.kind);
-    step.inputs = static_cast<int>(planned.in.count());
-    step.outputs = static_cast<int>(planned.out.count());
-    step.epilogue = ForwardEpilogue(layer.activation);
-    step.window = WindowOf(planned);
-    const auto add = [&](int i, const char* name, Form form) {
-      AddTensor(layout, planned.name + name, form, &step.tensors[i]);
-    };
-    if (step.kind == Kind::kConv) add(0, ".weight", Form::kAsItIs), add(1, ".bias", Form::kAsItIs);
-    if (step.kind == Kind::kNorm) add(0, ".gain", Form::kAsItIs), add(1, ".shift", Form::kAsItIs);
-    if (layer.recurrent()) {
-      add(0, ".input_weight", Form::kPanels), add(1, ".hidden_weight", Form::kPanels);
-      add(2, ".bias", Form::kAsItIs);
-      if (step.kind == Kind::kGru) add(3, ".hidden_bias", Form::kAsItIs);
-      step.state = states_;
-      states_ += step.kind == Kind::kLstm ? 2 * layer.units : layer.units;
-    }
+    const LayerOp& op = OpOf(planned.layer.kind);
+    if (op.run == nullptr) continue;
+    PolicyStep step{.kind = op.kind,
+                    .op = &op,
+                    .takes_rows_apart = op.passes || FormOf(op.kind).takes_rows_apart,
+                    .inputs = static_cast<int>(planned.in.count()),
+                    .outputs = static_cast<int>(planned.out.count()),
+                    .epilogue = ForwardEpilogue(planned.layer.activation),
+                    .window = WindowOf(planned),
+                    .tensors = {},
+                    .state = planned.state};
+    PackedTensor* to = step.tensors.data();
+    for (const PlannedTensor& tensor : planned.tensors())
+      AddTensor(layout, tensor.name, tensor.form->packing, to++);
     widest = std::max(widest, step.outputs);
     steps->push_back(step);
   }

@@ -16,7 +16,8 @@
 
 namespace murmurate {
 
-/// Where a tensor lies in the policy section, and where and how in the packed block.
+/// PackedTensor is a tensor's position in the policy section and its position and layout in the
+/// packed block.
 struct PackedTensor {
   enum class Form : std::uint8_t {
     kAsItIs,
@@ -29,27 +30,17 @@ struct PackedTensor {
   std::size_t count() const { return static_cast<std::size_t>(depth) * columns; }
 };
 
+struct LayerOp;
+
 struct PolicyStep {
-  /// kKeep remembers the row for the kAdd that ends a residual block.
-  enum class Kind : std::uint8_t {
-    kProduct,
-    kConv,
-    kPool,
-    kNorm,
-    kApply,
-    kKeep,
-    kAdd,
-    kLstm,
-    kGru
-  };
-  Kind kind = Kind::kProduct;
-  int inputs = 0, outputs = 0;  ///< numbers of one row that come and go
+  Layer::Kind kind = {};
+  const LayerOp* op = nullptr;
+  bool takes_rows_apart = false;  ///< LayerForm::takes_rows_apart, or LayerOp::passes
+  int inputs = 0, outputs = 0;    ///< numbers of one row that come and go
   Epilogue epilogue = Epilogue::kNone;
   Window window;
-  /// kProduct, kConv: weight, bias. kNorm: gain, shift. Recurrent: input weight, hidden weight,
-  /// bias, hidden bias.
-  std::array<PackedTensor, 4> tensors;
-  int state = 0;  ///< recurrent: its first float in an agent's state
+  std::array<PackedTensor, 4> tensors;  ///< in the order of LayerForm::tensors
+  int state = 0;                        ///< recurrent: its first float in an agent's state
 };
 
 struct PackedSteps {
@@ -71,18 +62,15 @@ struct PackedSteps {
   int rows_at_once = 1;     ///< that stay in the cache between two steps
 
  private:
-  void AddSteps(const ParameterLayout& layout, const std::vector<PlannedLayer>& layers,
+  void AddSteps(const ParameterLayout& layout, std::span<const PlannedLayer> layers,
                 std::vector<PolicyStep>* steps);
-  void AddTensor(const ParameterLayout& layout, const std::string& name, PackedTensor::Form form,
+  void AddTensor(const ParameterLayout& layout, const std::string& name, Packing packing,
                  PackedTensor* tensor);
-  void AddProduct(const ParameterLayout& layout, const std::string& name, Epilogue epilogue,
-                  std::vector<PolicyStep>* steps);
   template <typename Visit>
   void VisitRuns(std::size_t first, std::size_t end, Visit visit) const;
 
   std::vector<PackedTensor> tensors_;  // all of them
   std::size_t size_ = 0;
-  int states_ = 0;
 };
 
 }  // namespace murmurate

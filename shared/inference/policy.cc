@@ -2,44 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "shared/compute/convolution.h"
-#include "shared/compute/gru.h"
-#include "shared/compute/layer_norm.h"
-#include "shared/compute/lstm.h"
-#include "shared/compute/max_pool.h"
-#include "shared/compute/packed_weight.h"
 #include "shared/core/check.h"
-#include "shared/inference/packed_steps.h"
+#include "shared/inference/policy_steps.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
 namespace {
 
-using Kind = PolicyStep::Kind;
 using Element = ObservationInput::Element;
 
 std::size_t RoundUp(std::size_t floats) { return (floats + 15) / 16 * 16; }
 
-/// Rows of numbers on their way through the steps; `bytes` instead of x only before a conv.
-struct Flow {
-  const float* x = nullptr;
-  const std::uint8_t* bytes = nullptr;
-  std::ptrdiff_t stride = 0;  ///< elements from one row to the next
-};
-
-/// One pass of a few rows; everything lies in the caller's scratch.
+/// One pass of a few rows; everything lies in the caller's scratch. What flows is changed in place
+/// and never copied: a copy of what was just written in parts costs a small layer a tenth.
 class Pass {
  public:
   Pass(const PackedSteps& steps, int rows, float* scratch, float* states)
-      : steps_(steps), rows_(rows), states_(states) {
+      : call_{steps, rows, states} {
     const std::size_t block = BlockFloats(steps, rows) / kBlocks;
-    for (float** place : {&buffers_[0], &buffers_[1], &joined_, &kept_}) {
+    for (float** place : {&buffers_[0], &buffers_[1], &joined_, &call_.kept}) {
       *place = scratch;
       scratch += block;
     }
-    scratch_ = scratch;
+    call_.scratch = scratch;
   }
   /// Scratch for what flows; that of the steps follows it.
   static std::size_t BlockFloats(const PackedSteps& steps, int rows) {
@@ -47,158 +33,33 @@ class Pass {
   }
 
   float* joined() const { return joined_; }
+  const Flow& flow() const { return call_.in; }
+  void Set(const Flow& flow) { call_.in = flow; }
   /// A buffer that does not hold what flows.
-  float* Other(const Flow& flow) const { return flow.x == buffers_[0] ? buffers_[1] : buffers_[0]; }
+  float* Other() const { return call_.in.x == buffers_[0] ? buffers_[1] : buffers_[0]; }
 
-  /// Through all of `steps`; the last one writes to `last`, contiguous, unless that is null.
-  void Through(const std::vector<PolicyStep>& steps, Flow* flow, float* last = nullptr) {
-    for (const PolicyStep& step : steps) {
-      float* y = &step == &steps.back() && last != nullptr ? last : Other(*flow);
-      Do(step, flow, y);
-    }
-  }
-  void Copy(const Flow& flow, int count, float* to, std::ptrdiff_t to_stride) const {
-    for (int row = 0; row < rows_; ++row) {
-      std::memcpy(to + row * to_stride, flow.x + row * flow.stride,
-                  static_cast<std::size_t>(count) * sizeof(float));
-    }
+  /// Goes through all of `steps`; the last one writes to `last`, contiguous, unless that is null.
+  void Through(const std::vector<PolicyStep>& steps, float* last = nullptr) {
+    for (const PolicyStep& step : steps)
+      Do(step, &step == &steps.back() && last != nullptr ? last : Other());
   }
 
  private:
-  void Do(const PolicyStep& step, Flow* flow, float* y) {
-    switch (step.kind) {
-      case Kind::kProduct:
-        Multiply(step, *flow, y);
-        break;
-      case Kind::kConv:
-        Convolve(step, *flow, y);
-        break;
-      case Kind::kKeep:
-        Copy(*flow, step.inputs, kept_, step.inputs);
-        return;
-      default:
-        if (flow->stride != step.inputs) {
-          Copy(*flow, step.inputs, y, step.inputs);
-          *flow = {y, nullptr, step.inputs};
-          y = Other(*flow);
-        }
-        DoContiguous(step, *flow, y);
+  void Do(const PolicyStep& step, float* y) {
+    if (!step.takes_rows_apart && call_.in.stride != step.inputs) {
+      call_.in.Copy(call_.rows, step.inputs, y, step.inputs);
+      Set({y, nullptr, step.inputs});
+      y = Other();
     }
-    *flow = {y, nullptr, step.outputs};
-  }
-
-  void DoContiguous(const PolicyStep& step, const Flow& flow, float* y) {
-    const LayerKernels& kernels = *steps_.kernels;
-    const std::size_t numbers = static_cast<std::size_t>(rows_) * step.inputs;
-    switch (step.kind) {
-      case Kind::kPool:
-        return MaxPoolForward(
-            {.window = step.window, .images = rows_, .input = flow.x, .output = y}, kernels);
-      case Kind::kNorm: {
-        const int columns = step.tensors[0].columns;
-        return LayerNormForward({.rows = static_cast<int>(numbers) / columns,
-                                 .columns = columns,
-                                 .input = flow.x,
-                                 .gain = steps_.data(step.tensors[0]),
-                                 .shift = steps_.data(step.tensors[1]),
-                                 .output = y},
-                                kernels);
-      }
-      case Kind::kApply:
-        std::copy_n(flow.x, numbers, y);
-        return kernels.apply(step.epilogue, numbers, nullptr, y);
-      case Kind::kAdd:
-        std::copy_n(flow.x, numbers, y);
-        return kernels.add(numbers, kept_, y);
-      default:
-        return Recur(step, flow, y);
-    }
-  }
-
-  void Multiply(const PolicyStep& step, const Flow& flow, float* y) const {
-    const PackedTensor& weight = step.tensors[0];
-    GemmCall call = {.rows = rows_,
-                     .columns = step.outputs,
-                     .depth = step.inputs,
-                     .a = flow.x,
-                     .a_row_stride = flow.stride,
-                     .c = y,
-                     .c_row_stride = step.outputs,
-                     .bias = steps_.data(step.tensors[1]),
-                     .epilogue = step.epilogue};
-    if (weight.form == PackedTensor::Form::kTransposed) {
-      call.b_transposed = steps_.data(weight);
-      return steps_.kernels->dense->gemm(call);
-    }
-    call.b = steps_.data(weight);
-    call.b_row_stride = step.outputs;
-    if (weight.form == PackedTensor::Form::kAsItIs) return steps_.kernels->dense->gemm(call);
-    PackedGemm(call, *steps_.kernels->dense);
-  }
-
-  void Convolve(const PolicyStep& step, const Flow& flow, float* y) const {
-    ConvForward({.window = step.window,
-                 .filters = step.tensors[0].columns,
-                 .images = rows_,
-                 .input = flow.x,
-                 .bytes = flow.bytes,
-                 .weight = steps_.data(step.tensors[0]),
-                 .bias = steps_.data(step.tensors[1]),
-                 .epilogue = step.epilogue,
-                 .output = y,
-                 .scratch = scratch_,
-                 .image_stride = flow.stride},
-                *steps_.kernels);
-  }
-
-  /// One row at a time where the states of several layers lie between each other.
-  void Recur(const PolicyStep& step, const Flow& flow, float* y) const {
-    MURMURATE_CHECK(states_ != nullptr, "a recurrent model needs its agents' states");
-    const int own = step.kind == Kind::kLstm ? 2 * step.outputs : step.outputs;
-    const int at_once = own == steps_.plan.state_floats ? rows_ : 1;
-    for (int row = 0; row < rows_; row += at_once) {
-      const float* x = flow.x + std::ptrdiff_t{row} * step.inputs;
-      float* state = states_ + std::ptrdiff_t{row} * steps_.plan.state_floats + step.state;
-      RecurRows(step, at_once, x, state, y + std::ptrdiff_t{row} * step.outputs);
-    }
-  }
-  void RecurRows(const PolicyStep& step, int rows, const float* x, float* state, float* y) const {
-    const auto tensor = [&](int i) { return steps_.data(step.tensors[i]); };
-    if (step.kind == Kind::kLstm) {
-      return LstmStep({.rows = rows,
-                       .inputs = step.inputs,
-                       .hidden = step.outputs,
-                       .x = x,
-                       .input_weight = tensor(0),
-                       .hidden_weight = tensor(1),
-                       .packed = true,
-                       .bias = tensor(2),
-                       .state = state,
-                       .output = y,
-                       .scratch = scratch_},
-                      *steps_.kernels);
-    }
-    GruStep({.rows = rows,
-             .inputs = step.inputs,
-             .hidden = step.outputs,
-             .x = x,
-             .input_weight = tensor(0),
-             .hidden_weight = tensor(1),
-             .packed = true,
-             .bias = tensor(2),
-             .hidden_bias = tensor(3),
-             .state = state,
-             .output = y,
-             .scratch = scratch_},
-            *steps_.kernels);
+    call_.out = y;
+    step.op->run(step, call_);
+    if (!step.op->passes) Set({y, nullptr, step.outputs});
   }
 
   static constexpr std::size_t kBlocks = 4;
-  const PackedSteps& steps_;
-  const int rows_;
-  float* const states_;
+  StepCall call_;
   float* buffers_[2] = {};
-  float *joined_ = nullptr, *kept_ = nullptr, *scratch_ = nullptr;
+  float* joined_ = nullptr;
 };
 
 }  // namespace
@@ -207,10 +68,9 @@ struct Policy::Packed {
   Packed(const ModelSpec& model, KernelSet set)
       : spec(model), steps(model, set), observation(StackedObservation(model)) {}
 
-  std::size_t StepScratch(const PolicyStep& step, int rows) const;
   void PackStatistics();
-  Flow Take(const Pass& pass, std::size_t i, const std::byte* row, int rows) const;
-  Flow Join(Pass* pass, const std::byte* row, int rows) const;
+  void Begin(Pass* pass, std::size_t i, const std::byte* row, int rows) const;
+  void Join(Pass* pass, const std::byte* row, int rows) const;
 
   const ModelSpec spec;
   PackedSteps steps;
@@ -219,12 +79,6 @@ struct Policy::Packed {
   AlignedFloats statistics;                ///< as they came
   std::size_t policy_count = 0, mean_source = 0, variance_source = 0;
 };
-
-std::size_t Policy::Packed::StepScratch(const PolicyStep& step, int rows) const {
-  if (step.kind == Kind::kConv) return ConvForwardScratchFloats(step.window, rows);
-  if (step.kind == Kind::kLstm) return LstmStepScratchFloats(rows, step.outputs);
-  return step.kind == Kind::kGru ? GruStepScratchFloats(rows, step.outputs) : 0;
-}
 
 /// The statistics are of one frame; a stacked input has each of them for every frame.
 void Policy::Packed::PackStatistics() {
@@ -247,16 +101,16 @@ void Policy::Packed::PackStatistics() {
 }
 
 /// Input i of some rows, ready for its first step.
-Flow Policy::Packed::Take(const Pass& pass, std::size_t i, const std::byte* row, int rows) const {
+void Policy::Packed::Begin(Pass* pass, std::size_t i, const std::byte* row, int rows) const {
   const ObservationInput& input = observation.inputs()[i];
   const std::ptrdiff_t row_bytes = static_cast<std::ptrdiff_t>(observation.row_bytes());
   const std::byte* from = row + input.offset_bytes;
   const int count = input.encoded_count();
-  float* const to = pass.Other({});
+  float* const to = pass->Other();
   if (input.element == Element::kFloat32) {
     const float* x = reinterpret_cast<const float*>(from);
     const std::ptrdiff_t stride = row_bytes / std::ptrdiff_t{sizeof(float)};
-    if (mean.empty()) return {x, nullptr, stride};
+    if (mean.empty()) return pass->Set({x, nullptr, stride});
     const int at_once = stride == count ? rows : 1;
     for (int r = 0; r < rows; r += at_once) {
       steps.kernels->dense->normalize(at_once, count, x + r * stride, mean[i].data(),
@@ -265,7 +119,8 @@ Flow Policy::Packed::Take(const Pass& pass, std::size_t i, const std::byte* row,
   } else if (input.element == Element::kUint8) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
     const auto& first = steps.inputs[i];
-    if (!first.empty() && first.front().kind == Kind::kConv) return {nullptr, bytes, row_bytes};
+    if (!first.empty() && FormOf(first.front().kind).takes_bytes)
+      return pass->Set({nullptr, bytes, row_bytes});
     for (int r = 0; r < rows; ++r) {
       steps.kernels->widen(static_cast<std::size_t>(count), bytes + r * row_bytes,
                            to + std::ptrdiff_t{r} * count);
@@ -278,19 +133,20 @@ Flow Policy::Packed::Take(const Pass& pass, std::size_t i, const std::byte* row,
       for (int j = 0; j < input.elements; hot += input.categories[j++]) hot[category[j]] = 1.0f;
     }
   }
-  return {to, nullptr, count};
+  pass->Set({to, nullptr, count});
 }
 
-Flow Policy::Packed::Join(Pass* pass, const std::byte* row, int rows) const {
+/// All inputs, each through its own steps, side by side.
+void Policy::Packed::Join(Pass* pass, const std::byte* row, int rows) const {
   const auto& inputs = steps.plan.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Flow flow = Take(*pass, i, row, rows);
-    pass->Through(steps.inputs[i], &flow);
-    if (inputs.size() == 1) return flow;
-    pass->Copy(flow, inputs[i].features, pass->joined() + inputs[i].first_feature,
-               steps.plan.joined);
+    Begin(pass, i, row, rows);
+    pass->Through(steps.inputs[i]);
+    if (inputs.size() == 1) return;
+    pass->flow().Copy(rows, inputs[i].features, pass->joined() + inputs[i].first_feature,
+                      steps.plan.joined);
   }
-  return {pass->joined(), nullptr, steps.plan.joined};
+  pass->Set({pass->joined(), nullptr, steps.plan.joined});
 }
 
 Policy::Policy(const ModelSpec& spec, KernelSet set)
@@ -349,7 +205,9 @@ std::size_t Policy::ScratchFloats(int rows) const {
   const int at_once = std::min(rows, p.steps.rows_at_once);
   std::size_t largest = 0;
   const auto look = [&](const std::vector<PolicyStep>& steps) {
-    for (const PolicyStep& step : steps) largest = std::max(largest, p.StepScratch(step, at_once));
+    for (const PolicyStep& step : steps)
+      if (step.op->scratch_floats != nullptr)
+        largest = std::max(largest, step.op->scratch_floats(step, at_once));
   };
   for (const auto& steps : p.steps.inputs) look(steps);
   look(p.steps.trunk);
@@ -364,8 +222,8 @@ void Policy::Forward(const void* observations, int rows, float* outputs, float* 
   for (int first = 0; first < rows; first += at_once) {
     const int count = std::min(at_once, rows - first);
     Pass pass(p.steps, count, scratch, states);
-    Flow flow = p.Join(&pass, row, count);
-    pass.Through(p.steps.trunk, &flow, outputs);
+    p.Join(&pass, row, count);
+    pass.Through(p.steps.trunk, outputs);
     row += static_cast<std::size_t>(count) * p.observation.row_bytes();
     outputs += std::ptrdiff_t{count} * this->outputs();
     if (states != nullptr) states += std::ptrdiff_t{count} * state_floats();

@@ -29,10 +29,10 @@ class Policy {
 
   /// `policy` and `statistics`: those sections of the flat block, in the layout of the spec.
   void Pack(std::span<const float> policy, std::span<const float> statistics);
-  /// The same numbers in pieces: `numbers` from number `first` on of the policy section and then
-  /// the statistics; in order, without gaps. It is packed when the last one was given.
+  /// Packs the same numbers in pieces: `numbers` from number `first` on of the policy section and
+  /// then the statistics; in order, without gaps. It is packed when the last one was given.
   void PackPart(std::size_t first, std::span<const float> numbers);
-  /// What was packed.
+  /// Writes the packed parameters back in the order of the policy section.
   void Unpack(std::span<float> policy, std::span<float> statistics) const;
 
   /// Floats of scratch that Forward needs for `rows` rows; owned by the caller, one per thread. A
@@ -61,12 +61,13 @@ struct ActionChoice {
   float log_prob = 0.0f;  ///< under the distribution it was drawn from
 };
 
-/// One action from one row of logits. Exact: log_prob is log softmax(logits / temperature)[action]
-/// for kSample, log of the epsilon mixture for kEpsilon, -log n for kUniform, and for kGreedy the
-/// log-probability the sampling policy gives the chosen action. Ties go to the lowest index.
+/// Chooses one action from one row of logits. log_prob is exact:
+/// log softmax(logits / temperature)[action] for kSample, log of the epsilon mixture for kEpsilon,
+/// -log n for kUniform, and for kGreedy the log-probability the sampling policy gives the chosen
+/// action. Ties go to the lowest index.
 ActionChoice ChooseAction(std::span<const float> logits, const ActSettings& settings,
                           Random& random);
-/// kUniform without logits.
+/// Chooses as kUniform does, without logits.
 ActionChoice ChooseUniform(int action_count, Random& random);
 
 }  // namespace murmurate

@@ -35,7 +35,7 @@ ActionPart MakePart(const std::string& name, const Space& leaf, bool scaled) {
 }
 
 Status Wrong(const ActionPart& part, int i, const std::string& what) {
-  return InvalidData(LeafPlace(Side::kAction, part.name) + " has " + what + " at place " +
+  return InvalidData(LeafPath(Side::kAction, part.name) + " has " + what + " at place " +
                      std::to_string(i) + ": correct the game");
 }
 
@@ -159,7 +159,7 @@ Status CheckContinuous(const Space& action, const ContinuousSettings& settings) 
   for (int i = 0; i < action.leaf_count(); ++i) {
     const Space& leaf = action.leaf(i);
     if (leaf.kind != Space::Kind::kBox || !leaf.low.empty()) continue;
-    return InvalidArgument("the space " + LeafPlace(Side::kAction, action.leaf_name(i)) +
+    return InvalidArgument("the space " + LeafPath(Side::kAction, action.leaf_name(i)) +
                            " has no bounds but the model squashes its actions into them: "
                            "use Box(shape, low, high) or a model without squashing");
   }

@@ -41,7 +41,7 @@ inline constexpr double kWidestScaledBox = 1e6;
 /// Middle and half of the width; 0 and 1 of a box wider than kWidestScaledBox, or so narrow that a
 /// float does not hold half of it.
 ActionScale ScaleOf(float low, float high);
-/// Some number has bounds for which ScaleOf is not 0 and 1.
+/// Whether some number has bounds for which ScaleOf is not 0 and 1.
 bool ScalesActions(const Space& action);
 
 /// One leaf of the action space.
@@ -84,13 +84,13 @@ class ActionLayout {
   int encoded_count() const;
   int free_deviations() const { return free_deviations_; }  ///< log deviations in the parameters
 
-  /// A recorded action from outside: choices that exist (and that `mask` allows, unless null),
-  /// switches of 0 or 1, finite numbers.
+  /// Checks a recorded action from outside: choices that exist (and that `mask`, unless null,
+  /// allows), switches of 0 or 1, finite numbers.
   Status CheckAction(const std::int32_t* words, const std::uint8_t* mask = nullptr) const;
   /// A mask leaves every variable a choice; what is wrong with one that does not.
   bool AllowsSomething(const std::uint8_t* mask) const;
   Status CheckMask(const std::uint8_t* mask) const;
-  /// An action is one choice.
+  /// Whether an action is one choice.
   bool one_choice() const { return words_ == 1 && parts_[0].kind == ActionPart::Kind::kDiscrete; }
 
  private:
@@ -99,7 +99,7 @@ class ActionLayout {
   int words_ = 0, outputs_ = 0, mask_bytes_ = 0, free_deviations_ = 0;
 };
 
-/// Squashing needs bounds on every number; scaling a box to scale, and no squashing.
+/// Checks: squashing needs bounds on every number; scaling a box to scale, and no squashing.
 Status CheckContinuous(const Space& action, const ContinuousSettings& settings);
 
 }  // namespace murmurate

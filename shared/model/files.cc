@@ -45,7 +45,7 @@ bool WriteAll(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// A thread of our number died while it wrote: its left-over gives way.
+/// A thread of our number died while it wrote: its left-over is replaced.
 int CreateExclusively(const std::string& path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const int fd = open(path.c_str(), kFlags, 0666);

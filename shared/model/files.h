@@ -29,12 +29,12 @@ class Descriptor {
   int fd_;
 };
 
-/// A file that was not there before; a left-over of a dead process gives way.
+/// A file that was not there before; a left-over of a dead process is replaced.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
   Status Write(std::span<const std::byte> bytes);
-  /// On the disk, and closed. After a failure the bytes are lost: write another file.
+  /// Puts it on the disk and closes it. After a failure the bytes are lost: write another file.
   Status Sync();
 
  private:
@@ -43,7 +43,7 @@ class NewFile {
   int error_ = 0;  ///< of making it
 };
 
-/// The names in it are on the disk.
+/// Puts the names in a folder on the disk.
 Status SyncFolder(const std::string& path);
 
 /// The file `name` of the open folder `folder_fd`, called `path` in words; kInvalidData when it is

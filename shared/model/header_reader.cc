@@ -44,7 +44,7 @@ void HeaderReader::SkipSpace() {
   }
 }
 
-bool HeaderReader::Take(char expected) {
+bool HeaderReader::Consume(char expected) {
   SkipSpace();
   if (at_ >= text_.size() || text_[at_] != expected) return false;
   ++at_;
@@ -52,8 +52,8 @@ bool HeaderReader::Take(char expected) {
 }
 
 Status HeaderReader::ReadSeparator(char bracket, bool* more) {
-  *more = Take(',');
-  if (!*more && !Take(bracket)) return Fail(std::string("',' or '") + bracket + "'");
+  *more = Consume(',');
+  if (!*more && !Consume(bracket)) return Fail(std::string("',' or '") + bracket + "'");
   return Status();
 }
 
@@ -61,12 +61,12 @@ Status HeaderReader::Read(std::vector<HeaderTensor>* tensors,
                           std::map<std::string, std::string>* metadata) {
   if (text_.empty() || text_[0] != '{') return Fail("'{'");
   at_ = 1;
-  bool more = !Take('}');
+  bool more = !Consume('}');
   bool metadata_read = false;
   while (more) {
     HeaderTensor tensor;
     MURMURATE_RETURN_IF_ERROR(ReadString(&tensor.name, kMaxNameBytes));
-    if (!Take(':')) return Fail("':'");
+    if (!Consume(':')) return Fail("':'");
     if (tensor.name == "__metadata__") {
       if (metadata_read) return Fail("only one \"__metadata__\"");
       metadata_read = true;
@@ -82,12 +82,12 @@ Status HeaderReader::Read(std::vector<HeaderTensor>* tensors,
 }
 
 Status HeaderReader::ReadMetadata(std::map<std::string, std::string>* metadata) {
-  if (!Take('{')) return Fail("'{' after \"__metadata__\"");
-  bool more = !Take('}');
+  if (!Consume('{')) return Fail("'{' after \"__metadata__\"");
+  bool more = !Consume('}');
   while (more) {
     std::string key, value;
     MURMURATE_RETURN_IF_ERROR(ReadString(&key, kMaxNameBytes));
-    if (!Take(':')) return Fail("':'");
+    if (!Consume(':')) return Fail("':'");
     MURMURATE_RETURN_IF_ERROR(ReadString(&value, text_.size()));
     if (!metadata->emplace(key, std::move(value)).second) {
       return Fail("metadata " + Quote(key) + " only once");
@@ -101,16 +101,16 @@ Status HeaderReader::ReadTensor(HeaderTensor* tensor) {
   const auto fail = [&](const Status& status) {
     return InvalidData("tensor " + Quote(tensor->name) + ": " + status.message());
   };
-  if (!Take('{')) return fail(Fail("'{'"));
+  if (!Consume('{')) return fail(Fail("'{'"));
   std::vector<std::string> seen;
-  bool more = !Take('}');
+  bool more = !Consume('}');
   while (more) {
     std::string field;
     if (Status status = ReadString(&field, kMaxNameBytes); !status.ok()) return fail(status);
     for (const std::string& earlier : seen) {
       if (earlier == field) return fail(Fail(Quote(field) + " only once"));
     }
-    if (!Take(':')) return fail(Fail("':'"));
+    if (!Consume(':')) return fail(Fail("':'"));
     if (Status status = ReadField(field, tensor); !status.ok()) return fail(status);
     seen.push_back(std::move(field));
     if (Status status = ReadSeparator('}', &more); !status.ok()) return fail(status);
@@ -132,8 +132,8 @@ Status HeaderReader::ReadField(const std::string& field, HeaderTensor* tensor) {
 }
 
 Status HeaderReader::ReadNumbers(std::vector<std::uint64_t>* numbers, std::size_t limit) {
-  if (!Take('[')) return Fail("'['");
-  bool more = !Take(']');
+  if (!Consume('[')) return Fail("'['");
+  bool more = !Consume(']');
   while (more) {
     if (numbers->size() == limit) return Fail("at most " + std::to_string(limit) + " numbers");
     SkipSpace();
@@ -150,7 +150,7 @@ Status HeaderReader::ReadNumbers(std::vector<std::uint64_t>* numbers, std::size_
 }
 
 Status HeaderReader::ReadString(std::string* value, std::size_t limit) {
-  if (!Take('"')) return Fail("'\"'");
+  if (!Consume('"')) return Fail("'\"'");
   while (at_ < text_.size() && text_[at_] != '"') {
     if (value->size() >= limit)
       return Fail("a string of at most " + std::to_string(limit) + " bytes");

@@ -37,9 +37,9 @@ class HeaderReader {
   Status ReadEscape(std::string* value);
   Status ReadCodePoint(std::string* value);
   bool ReadHex(std::uint32_t* unit);
-  /// After a member: true when another follows, false at the closing `bracket`.
+  /// Reads what follows a member: true when another comes, false at the closing `bracket`.
   Status ReadSeparator(char bracket, bool* more);
-  bool Take(char expected);  ///< skips white space before it
+  bool Consume(char expected);  ///< skips white space before it
   void SkipSpace();
   Status Fail(const std::string& expected) const;
 

@@ -1,6 +1,5 @@
 #include "shared/model/layer.h"
 
-#include <array>
 #include <vector>
 
 #include "shared/model/text.h"
@@ -11,30 +10,11 @@ namespace {
 constexpr std::uint64_t kMaxUnits = 65536, kMaxWindow = 1024;
 using Kind = Layer::Kind;
 
-/// What follows a layer's name, in order.
-struct Form {
-  Kind kind;
-  const char* name;
-  bool units, window, activation;
-  const char* words;
-};
-constexpr std::array<Form, 9> kForms = {{
-    {Kind::kDense, "dense", true, false, true, "dense UNITS ACTIVATION"},
-    {Kind::kConv, "conv", true, true, true, "conv FILTERS KERNEL STRIDE PADDING ACTIVATION"},
-    {Kind::kMaxPool, "max_pool", false, true, false, "max_pool KERNEL STRIDE PADDING"},
-    {Kind::kFlatten, "flatten", false, false, false, "flatten"},
-    {Kind::kLayerNorm, "layer_norm", false, false, false, "layer_norm"},
-    {Kind::kResidual, "residual", false, false, false, "residual"},
-    {Kind::kAdd, "add", false, false, false, "add"},
-    {Kind::kLstm, "lstm", true, false, false, "lstm UNITS"},
-    {Kind::kGru, "gru", true, false, false, "gru UNITS"},
-}};
-
 /// The form's words taken one by one; `usual` fills what a config leaves out at the end.
 class Reader {
  public:
   Reader(const std::vector<std::string_view>& words, const Activation* usual)
-      : words_(words), usual_(usual) {}
+      : words_(words), default_activation_(usual) {}
 
   bool Number(std::uint64_t least, std::uint64_t limit, int* into) {
     if (next_ == words_.size()) return false;
@@ -45,13 +25,13 @@ class Reader {
   }
   bool Padding(int* into) {
     const bool given = next_ < words_.size() && !Named<Activation>(words_[next_]);
-    if (!given) return usual_ != nullptr;
+    if (!given) return default_activation_ != nullptr;
     return Number(0, kMaxWindow, into);
   }
   bool Name(Activation* into) {
     if (next_ == words_.size()) {
-      if (usual_ != nullptr) *into = *usual_;
-      return usual_ != nullptr;
+      if (default_activation_ != nullptr) *into = *default_activation_;
+      return default_activation_ != nullptr;
     }
     const auto activation = Named<Activation>(words_[next_++]);
     if (activation) *into = *activation;
@@ -61,11 +41,11 @@ class Reader {
 
  private:
   const std::vector<std::string_view>& words_;
-  const Activation* usual_;
+  const Activation* default_activation_;
   std::size_t next_ = 1;
 };
 
-bool Read(const Form& form, Reader reader, Layer* layer) {
+bool Read(const LayerForm& form, Reader reader, Layer* layer) {
   layer->kind = form.kind;
   if (form.units && !reader.Number(1, kMaxUnits, &layer->units)) return false;
   if (form.window &&
@@ -87,16 +67,12 @@ Status Unexpected(std::string_view text, const std::string& expected) {
 
 std::string Layer::ToText() const {
   if (kind == Kind::kActivation) return TextOf(activation);
-  std::string text;
-  for (const Form& form : kForms) {
-    if (form.kind != kind) continue;
-    text = form.name;
-    if (form.units) text += " " + std::to_string(units);
-    if (form.window) {
-      for (const int number : {kernel, stride, padding}) text += " " + std::to_string(number);
-    }
-    if (form.activation) text += std::string(" ") + TextOf(activation);
+  std::string text = form().name;
+  if (form().units) text += " " + std::to_string(units);
+  if (form().window) {
+    for (const int number : {kernel, stride, padding}) text += " " + std::to_string(number);
   }
+  if (form().activation) text += std::string(" ") + TextOf(activation);
   return text;
 }
 
@@ -111,7 +87,8 @@ Result<Layer> Layer::Parse(std::string_view text, const Activation* usual) {
     }
   }
   std::string names;
-  for (const Form& form : kForms) {
+  for (const LayerForm& form : kLayerForms) {
+    if (form.kind == Kind::kActivation) continue;
     names += (names.empty() ? "" : ", ") + std::string(form.name);
     if (words.empty() || words[0] != form.name) continue;
     if (Read(form, Reader(words, usual), &layer)) return layer;

@@ -1,14 +1,5 @@
-// Layer: one step of a network in words. Its text form is a line of a model's text and an entry of
-// a config's list of layers:
-//
-//   dense 64 tanh          y = activation(x W + b) on a vector
-//   conv 32 8 4 0 relu     filters, kernel, stride, padding, activation; on a picture, NHWC
-//   max_pool 3 2 1         kernel, stride, padding
-//   flatten                picture -> vector
-//   layer_norm             over the last axis, with gain and shift
-//   relu                   an activation by itself: none tanh relu elu sigmoid
-//   residual ... add       what came into `residual` is added to what comes to `add`
-//   lstm 128, gru 128      a state that goes from step to step; in the trunk only
+// Layer: one step of a network in words (layer_kinds.h lists the kinds). Its text form is a line of
+// a model's text and an entry of a config's list of layers.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +9,7 @@
 
 #include "murmurate/status.h"
 #include "shared/core/enum_names.h"
+#include "shared/model/layer_kinds.h"
 
 namespace murmurate {
 
@@ -31,24 +23,15 @@ inline constexpr EnumName<Activation> kActivationNames[] = {{Activation::kTanh, 
 constexpr std::span<const EnumName<Activation>> NamesOf(Activation) { return kActivationNames; }
 
 struct Layer {
-  enum class Kind : std::uint8_t {
-    kDense,
-    kConv,
-    kMaxPool,
-    kFlatten,
-    kLayerNorm,
-    kActivation,
-    kResidual,
-    kAdd,
-    kLstm,
-    kGru,
-  };
-  int units = 0;  ///< kDense, kLstm, kGru; kConv: filters
+  using Kind = LayerKind;
+
+  int units = 0;  ///< of a convolution: filters
   Activation activation = Activation::kNone;
   Kind kind = Kind::kDense;
-  int kernel = 0, stride = 0, padding = 0;  ///< kConv, kMaxPool
+  int kernel = 0, stride = 0, padding = 0;  ///< of a window
 
-  bool recurrent() const { return kind == Kind::kLstm || kind == Kind::kGru; }
+  const LayerForm& form() const { return FormOf(kind); }
+  bool recurrent() const { return form().gates > 0; }
   std::string ToText() const;
   /// `text` in full, as ToText writes it; with `usual`, a config may leave out what is usual:
   /// padding 0, and this activation. The status says which form was expected.

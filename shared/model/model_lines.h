@@ -25,11 +25,12 @@ class ModelLines {
   /// "NAME 0" or "NAME 1".
   Status ReadFlag(std::string_view name, bool* flag);
   Status ReadSpaces(Spaces* spaces);
-  /// Layers up to the first line that is a word of the text and no layer.
+  /// Reads layers up to the first line that is a word of the text and no layer.
   Status ReadLayers(std::vector<Layer>* layers);
-  /// The inputs with layers of their own, then the trunk.
+  /// Reads the inputs with layers of their own, then the trunk.
   Status ReadEncodersAndTrunk(std::vector<InputEncoder>* encoders, std::vector<Layer>* trunk);
-  /// What is said of numbers among the actions; nothing when there are none.
+  /// Reads the settings of continuous actions; leaves them unchanged when the actions hold no
+  /// numbers.
   Status ReadContinuous(const Space& action, ContinuousSettings* continuous);
   /// The text has a line that does not belong there.
   static Status Unexpected(std::string_view got, const std::string& expected);
@@ -41,7 +42,7 @@ class ModelLines {
   std::size_t next_ = 0;
 };
 
-/// The action has a part of numbers.
+/// Whether the action has a part of numbers.
 bool HasNumbers(const Space& action);
 
 inline constexpr std::string_view kUnnamedInput = "-";

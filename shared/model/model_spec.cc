@@ -98,7 +98,7 @@ Status CheckNetwork(const ModelSpec& spec, const NetworkSpec& network) {
 Result<std::int64_t> CountParameters(const ModelSpec& spec, const NetworkSpec& network) {
   const Result<NetworkPlan> plan = PlanNetwork(spec, network.name);
   if (!plan.ok()) return plan.status();
-  std::int64_t count = (std::int64_t{plan->features} + 1) * plan->outputs;
+  std::int64_t count = plan->head.parameters();
   if (!network.shares.empty()) return count;
   for (const PlannedInput& input : plan->inputs) {
     for (const PlannedLayer& layer : input.layers) count += layer.parameters();

@@ -33,7 +33,7 @@ struct NetworkSpec {
   std::string follows = {};
   /// It has no layers of its own: its head reads the features of the network of this name.
   std::string shares = {};
-  bool reads_action = false;  ///< beside the observation, as ActionInputs(...) numbers
+  bool reads_action = false;  ///< beside the observation: ActionLayout::encoded_count() numbers
   std::vector<InputEncoder> encoders = {};  ///< an input without one goes to the trunk as it is
   std::vector<Layer> trunk = {};
   int outputs = 0;  ///< numbers of the head; 0: what ActionLayout::outputs() needs
@@ -71,8 +71,8 @@ struct NetworkSpec {
 /// "trained" or "follows OTHER"; a network that follows another has no lines of its own. "reads
 /// action" before the layers: the action is an input, too. The lines from state_dependent_deviation
 /// on are there when the action has numbers in it. "scale box": the policy's middle and scale are
-/// those of each number's box (ContinuousSettings::scaled); without the line they are 0 and 1 in the
-/// game's units.
+/// those of each number's box (ContinuousSettings::scaled); without the line they are 0 and 1 in
+/// the game's units.
 ///
 /// Published networks come first, then those that are trained and not published, then targets:
 /// the order of their parameters (ParameterLayout). A published network is trained.
@@ -90,7 +90,7 @@ struct ModelSpec {
   int StackOf(std::string_view input) const;
   /// Numbers of an observation that are normalized; 0 without normalize_observation.
   int normalized_count() const;
-  /// An agent carries a state from step to step.
+  /// Whether an agent carries a state from step to step.
   bool recurrent() const;
 
   std::string ToText() const;
@@ -105,7 +105,7 @@ struct ModelSpec {
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
-/// Whether the model can be made: its layers fit together and its parameters into 1 GiB.
+/// Ok if the model can be made: its layers fit together and its parameters fit into 1 GiB.
 Status CheckModel(const ModelSpec& spec);
 
 }  // namespace murmurate

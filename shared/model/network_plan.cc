@@ -11,9 +11,7 @@
 namespace murmurate {
 namespace {
 
-using Kind = Layer::Kind;
-
-// What one row may be anywhere in a network: 2^26 numbers, 256 MiB.
+// One row may have so many numbers anywhere in a network: 2^26, 256 MiB.
 constexpr std::int64_t kMaxRow = std::int64_t{1} << 26;
 
 /// The shape of an observation: {h, w, c}, {h, w}: one channel, {n}: a vector; more dimensions are
@@ -41,14 +39,14 @@ Status PlanWindow(PlannedLayer* planned) {
   const Layer& layer = planned->layer;
   const LayerShape& in = planned->in;
   planned->out = {Slide(in.height, layer), Slide(in.width, layer),
-                  layer.kind == Kind::kConv ? layer.units : in.channels};
+                  layer.form().units ? layer.units : in.channels};
   if (planned->out.height == 0 || planned->out.width == 0) {
     return Misfit(*planned, "the kernel of " + std::to_string(layer.kernel) + " x " +
                                 std::to_string(layer.kernel) + " is larger than its input of " +
                                 in.ToText() +
                                 "; use a smaller one, padding, or fewer layers before it");
   }
-  if (layer.kind == Kind::kMaxPool && 2 * layer.padding > layer.kernel) {
+  if (!layer.form().units && 2 * layer.padding > layer.kernel) {
     return Misfit(*planned, "padding of a pool is at most half its kernel");
   }
   return Status();
@@ -61,12 +59,14 @@ class Planner {
       : name_(std::move(name)), shape_(shape), planned_(planned) {}
 
   Status Add(const Layer& layer, bool may_recur) {
-    PlannedLayer next{layer, name_ + "." + std::to_string(planned_->size()), shape_, shape_};
+    PlannedLayer next{layer, name_ + "." + std::to_string(planned_->size()), shape_, shape_,
+                      state_floats_};
     MURMURATE_RETURN_IF_ERROR(Shape(&next, may_recur));
     if (next.out.count() > kMaxRow) {
       return Misfit(next, "its output of " + next.out.ToText() + " has more than 67108864 numbers");
     }
     shape_ = next.out;
+    state_floats_ += layer.form().state_parts * layer.units;
     planned_->push_back(std::move(next));
     return Status();
   }
@@ -75,40 +75,30 @@ class Planner {
     return InvalidArgument(name_ + ": a \"residual\" has no \"add\" after it");
   }
   const LayerShape& shape() const { return shape_; }
+  int state_floats() const { return state_floats_; }
 
  private:
   Status Shape(PlannedLayer* next, bool may_recur) {
-    switch (next->layer.kind) {
-      case Kind::kConv:
-      case Kind::kMaxPool:
-        return PlanWindow(next);
-      case Kind::kFlatten:
-        next->out = {1, 1, static_cast<int>(shape_.count())};
-        return Status();
-      case Kind::kLayerNorm:
-      case Kind::kActivation:
-        return Status();
-      case Kind::kResidual:
-        if (open_) return Misfit(*next, "one \"residual\" inside another is not supported");
-        open_ = shape_;
-        return Status();
-      case Kind::kAdd:
-        return Close(*next);
-      case Kind::kLstm:
-      case Kind::kGru:
-        if (!may_recur) {
-          return Misfit(*next, "only the trunk may recur: list it after the joined inputs");
-        }
-        if (open_) return Misfit(*next, "a recurrent layer cannot lie inside a \"residual\"");
-        break;
-      case Kind::kDense:
-        break;
-    }
+    const LayerForm& form = next->layer.form();
+    if (form.window) return PlanWindow(next);
+    if (form.block == LayerForm::Block::kOpens) return Open(*next);
+    if (form.block == LayerForm::Block::kCloses) return Close(*next);
+    if (form.flattens) next->out = {1, 1, static_cast<int>(shape_.count())};
+    if (!form.units) return Status();
+    if (form.gates > 0 && !may_recur)
+      return Misfit(*next, "only the trunk may recur: list it after the joined inputs");
+    if (form.gates > 0 && open_)
+      return Misfit(*next, "a recurrent layer cannot lie inside a \"residual\"");
     if (!shape_.vector()) {
       return Misfit(*next, "it needs a vector, and " + shape_.ToText() +
                                " comes to it: put \"flatten\" before it");
     }
     next->out = {1, 1, next->layer.units};
+    return Status();
+  }
+  Status Open(const PlannedLayer& residual) {
+    if (open_) return Misfit(residual, "one \"residual\" inside another is not supported");
+    open_ = shape_;
     return Status();
   }
   Status Close(const PlannedLayer& add) {
@@ -124,6 +114,7 @@ class Planner {
   const std::string name_;
   LayerShape shape_;
   std::vector<PlannedLayer>* planned_;
+  int state_floats_ = 0;
   std::optional<LayerShape> open_;  // what went into the residual block
 };
 
@@ -148,43 +139,37 @@ std::string LayerShape::ToText() const {
   return std::to_string(height) + " x " + std::to_string(width) + " x " + std::to_string(channels);
 }
 
-std::int64_t PlannedLayer::parameters() const {
-  const std::int64_t inputs = in.channels, units = layer.units;
-  switch (layer.kind) {
-    case Kind::kDense:
-      return inputs * units + units;
-    case Kind::kConv:
-      return inputs * layer.kernel * layer.kernel * units + units;
-    case Kind::kLayerNorm:
-      return 2 * inputs;
-    case Kind::kLstm:
-      return 4 * units * (inputs + units + 1);
-    case Kind::kGru:
-      return 3 * units * (inputs + units + 1) + units;
-    default:
-      return 0;
+std::int64_t PlannedTensor::count() const {
+  std::int64_t count = 1;
+  for (const int side : shape) count *= side;
+  return count;
+}
+
+std::vector<PlannedTensor> PlannedLayer::tensors() const {
+  const int sides[] = {0, layer.kernel, in.channels, layer.units, layer.form().gates * layer.units};
+  std::vector<PlannedTensor> tensors;
+  for (const LayerTensor& tensor : layer.form().tensors) {
+    if (tensor.name == nullptr) break;
+    PlannedTensor& planned = tensors.emplace_back(name + "." + tensor.name);
+    planned.form = &tensor;
+    for (const TensorSide side : tensor.shape)
+      if (side != TensorSide::kNone) planned.shape.push_back(sides[static_cast<std::size_t>(side)]);
   }
+  return tensors;
+}
+
+std::int64_t PlannedLayer::parameters() const {
+  std::int64_t count = 0;
+  for (const PlannedTensor& tensor : tensors()) count += tensor.count();
+  return count;
 }
 
 double PlannedLayer::flops() const {
   const double places = static_cast<double>(out.height) * out.width;
-  switch (layer.kind) {
-    case Kind::kDense:
-    case Kind::kConv:
-    case Kind::kLstm:
-    case Kind::kGru:
-      return 2.0 * places *
-             static_cast<double>(parameters() - (layer.recurrent() ? 0 : layer.units));
-    case Kind::kMaxPool:
-      return places * out.channels * layer.kernel * layer.kernel;
-    case Kind::kLayerNorm:
-      return 7.0 * static_cast<double>(in.count());
-    case Kind::kAdd:
-    case Kind::kActivation:
-      return static_cast<double>(in.count());
-    default:
-      return 0.0;
-  }
+  if (layer.form().units)
+    return 2.0 * places * static_cast<double>(parameters() - (layer.recurrent() ? 0 : layer.units));
+  if (layer.form().window) return places * out.channels * layer.kernel * layer.kernel;
+  return layer.form().flops_each * static_cast<double>(in.count());
 }
 
 Space StackedObservation(const ModelSpec& spec) {
@@ -230,10 +215,9 @@ Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view name) {
   MURMURATE_RETURN_IF_ERROR(planner.End());
   plan.features = static_cast<int>(planner.shape().count());
   plan.outputs = whole.outputs == 0 ? action.outputs() : whole.outputs;
-  for (const PlannedLayer& layer : plan.trunk) {
-    if (layer.layer.kind == Kind::kLstm) plan.state_floats += 2 * layer.layer.units;
-    if (layer.layer.kind == Kind::kGru) plan.state_floats += layer.layer.units;
-  }
+  plan.head = {
+      {.units = plan.outputs}, asked->name + ".head", {1, 1, plan.features}, {1, 1, plan.outputs}};
+  plan.state_floats = planner.state_floats();
   return plan;
 }
 

@@ -30,12 +30,24 @@ struct LayerShape {
   friend bool operator==(const LayerShape&, const LayerShape&) = default;
 };
 
+/// One tensor of a planned layer.
+struct PlannedTensor {
+  std::string name;
+  std::vector<int> shape;
+  const LayerTensor* form;
+
+  std::int64_t count() const;
+};
+
 struct PlannedLayer {
   Layer layer;
   std::string name;  ///< "policy.0", "value.camera.2": its tensors are name + ".weight", ...
   LayerShape in, out;
+  int state = 0;  ///< of a recurrent layer: its first number in an agent's state
 
-  /// Of one row forward, multiply and add counted apart.
+  /// The tensors, in the order of the parameters.
+  std::vector<PlannedTensor> tensors() const;
+  /// The floating-point operations of one row's forward pass; multiply and add count separately.
   double flops() const;
   std::int64_t parameters() const;
 };
@@ -56,6 +68,7 @@ struct NetworkPlan {
   int joined = 0;
   std::vector<PlannedLayer> trunk;
   int features = 0;
+  PlannedLayer head;     ///< a dense layer
   int outputs = 0;       ///< of the head
   int state_floats = 0;  ///< of all recurrent layers: what an agent carries from step to step
 };

@@ -36,7 +36,7 @@ T ReadWord(const std::byte* row, std::size_t offset) {
 }
 
 Status Wrong(const ObservationInput& input, int i, const std::string& what) {
-  return InvalidData(LeafPlace(Side::kObservation, input.name) + " has " + what + " at place " +
+  return InvalidData(LeafPath(Side::kObservation, input.name) + " has " + what + " at place " +
                      std::to_string(i) + ": correct the game");
 }
 

@@ -40,11 +40,11 @@ class ObservationLayout {
 
   const std::vector<ObservationInput>& inputs() const { return inputs_; }  ///< in the space's order
   std::size_t row_bytes() const { return row_bytes_; }                     ///< a multiple of 4
-  /// The one input is float32: the row is an array of floats.
+  /// Whether the one input is float32: the row is an array of floats.
   bool plain() const;
 
-  /// What is wrong with a row that came from outside: a float that is not finite, a category that
-  /// does not exist. The status names the input and the place. `row` may be misaligned.
+  /// Checks a row from outside for floats that are not finite and categories that do not exist. The
+  /// status names the input and the place. `row` may be misaligned.
   Status Check(const std::byte* row) const;
 
  private:

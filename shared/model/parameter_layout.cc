@@ -13,16 +13,19 @@ class Builder {
  public:
   Builder(ParameterLayout* layout) : layout_(layout) {}
 
-  void Add(Section section, std::string name, std::vector<int> shape) {
+  void Add(Section section, std::string name, std::vector<int> shape,
+           FirstValue first = FirstValue::kZeros, int gate = 0) {
     std::size_t count = 1;
     for (const int size : shape) count *= static_cast<std::size_t>(size);
-    layout_->tensors.push_back({std::move(name), section, std::move(shape), next_, count});
+    layout_->tensors.push_back(
+        {std::move(name), section, std::move(shape), next_, count, first, gate});
     next_ += (count + kLineFloats - 1) / kLineFloats * kLineFloats;
   }
 
-  void AddDense(Section section, const std::string& name, int in, int out) {
-    Add(section, name + ".weight", {in, out});
-    Add(section, name + ".bias", {out});
+  void AddLayer(Section section, const PlannedLayer& planned) {
+    const int gate = planned.layer.recurrent() ? planned.layer.units : 0;
+    for (PlannedTensor& tensor : planned.tensors())
+      Add(section, std::move(tensor.name), std::move(tensor.shape), tensor.form->first, gate);
   }
 
   void AddLayers(Section section, const NetworkPlan& plan) {
@@ -34,36 +37,6 @@ class Builder {
   std::size_t end() const { return next_; }
 
  private:
-  void AddLayer(Section section, const PlannedLayer& planned) {
-    const Layer& layer = planned.layer;
-    const int in = planned.in.channels, units = layer.units;
-    const std::string& name = planned.name;
-    switch (layer.kind) {
-      case Layer::Kind::kDense:
-        return AddDense(section, name, in, units);
-      case Layer::Kind::kConv:
-        Add(section, name + ".weight", {layer.kernel, layer.kernel, in, units});
-        return Add(section, name + ".bias", {units});
-      case Layer::Kind::kLayerNorm:
-        Add(section, name + ".gain", {in});
-        return Add(section, name + ".shift", {in});
-      case Layer::Kind::kLstm:
-      case Layer::Kind::kGru:
-        return AddRecurrent(section, planned);
-      default:
-        return;  // nothing to learn
-    }
-  }
-  void AddRecurrent(Section section, const PlannedLayer& planned) {
-    const int units = planned.layer.units;
-    const bool lstm = planned.layer.kind == Layer::Kind::kLstm;
-    const int gates = (lstm ? 4 : 3) * units;
-    Add(section, planned.name + ".input_weight", {planned.in.channels, gates});
-    Add(section, planned.name + ".hidden_weight", {units, gates});
-    Add(section, planned.name + ".bias", {gates});
-    if (!lstm) Add(section, planned.name + ".hidden_bias", {units});
-  }
-
   ParameterLayout* layout_;
   std::size_t next_ = 0;
 };
@@ -78,7 +51,7 @@ ParameterLayout::ParameterLayout(const ModelSpec& spec) {
     MURMURATE_CHECK(plan.ok(), plan.status().message().c_str());
     const Section section = network.published ? Section::kPublished : Section::kLearner;
     if (network.shares.empty()) builder.AddLayers(section, *plan);
-    builder.AddDense(section, network.name + ".head", plan->features, plan->outputs);
+    builder.AddLayer(section, plan->head);
     const NetworkSpec& followed = network.follows.empty() ? network : *spec.Find(network.follows);
     if (followed.outputs == 0 && action.free_deviations() > 0)
       builder.Add(section, network.name + ".log_deviation", {action.free_deviations()});
@@ -89,7 +62,8 @@ ParameterLayout::ParameterLayout(const ModelSpec& spec) {
   if (const int numbers = spec.normalized_count(); numbers > 0) {
     builder.Add(Section::kStatistics, "statistics.observation.count", {1});
     builder.Add(Section::kStatistics, "statistics.observation.mean", {numbers});
-    builder.Add(Section::kStatistics, "statistics.observation.variance", {numbers});
+    builder.Add(Section::kStatistics, "statistics.observation.variance", {numbers},
+                FirstValue::kOnes);
   }
   total = builder.end();
   statistics.count = total - statistics.offset;

@@ -11,7 +11,7 @@
 
 namespace murmurate {
 
-/// What a tensor is there for, and who has it.
+/// Section says what a tensor is used for and who holds it.
 enum class Section : std::uint8_t {
   kPublished,   ///< of a network that players receive
   kLearner,     ///< of a network that only the learner has
@@ -24,6 +24,8 @@ struct TensorSlot {
   std::vector<int> shape;
   std::size_t offset = 0;  ///< floats from the start of the block; a multiple of 16 (64 bytes)
   std::size_t count = 0;   ///< floats, without padding
+  FirstValue first = FirstValue::kZeros;
+  int gate = 0;  ///< of a recurrent layer: columns of one gate
 };
 
 struct SectionRange {
@@ -31,8 +33,8 @@ struct SectionRange {
   std::size_t count = 0;   ///< floats, padding between tensors included (it is zero and stays zero)
 };
 
-/// Where every tensor of a spec lies in the flat block: the networks in the spec's order, then the
-/// statistics.
+/// ParameterLayout gives the position of every tensor of a spec in the flat block: the networks in
+/// the spec's order, then the statistics.
 ///
 /// A network: each input's layers, the trunk's (those of its own), then the head (weight
 /// [features][outputs], bias [outputs]); behind the policy's head the log standard deviations that

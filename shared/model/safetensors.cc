@@ -98,8 +98,8 @@ Status CheckNames(const std::vector<HeaderTensor>& tensors) {
 
 /// `tensors` sorted by place: each must begin where the one before ended, the last end with the
 /// data.
-Status CheckPlaces(const std::vector<HeaderTensor>& tensors, std::uint64_t data_bytes,
-                   OtherTypes others) {
+Status CheckOffsets(const std::vector<HeaderTensor>& tensors, std::uint64_t data_bytes,
+                    OtherTypes others) {
   std::uint64_t next = 0;
   for (const HeaderTensor& tensor : tensors) {
     Result<std::uint64_t> bytes = BytesOf(tensor, others);
@@ -146,7 +146,7 @@ Result<std::string_view> HeaderText(std::string_view bytes) {
 }
 
 /// The numbers one tensor after the other: tensors of other types may lie at any byte.
-void Take(std::string_view data, std::vector<HeaderTensor> found, SafetensorsFile* file) {
+void StoreTensors(std::string_view data, std::vector<HeaderTensor> found, SafetensorsFile* file) {
   std::size_t bytes = 0;
   for (const HeaderTensor& tensor : found) {
     if (tensor.dtype == kFloat32) bytes += tensor.end - tensor.begin;
@@ -199,8 +199,8 @@ Result<SafetensorsFile> ParseSafetensors(std::span<const std::byte> bytes, Other
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
   });
   const std::string_view data = all.substr(kSizeBytes + header->size());
-  MURMURATE_RETURN_IF_ERROR(CheckPlaces(found, data.size(), others));
-  Take(data, std::move(found), &file);
+  MURMURATE_RETURN_IF_ERROR(CheckOffsets(found, data.size(), others));
+  StoreTensors(data, std::move(found), &file);
   return file;
 }
 

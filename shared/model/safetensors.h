@@ -39,7 +39,8 @@ struct SafetensorsFile {
 std::string FormatSafetensors(const std::map<std::string, std::string>& metadata,
                               std::span<const NamedTensor> tensors);
 
-/// What becomes of tensors that are not float32: our own files have none, others' may.
+/// OtherTypes selects how tensors that are not float32 are handled: our own files have none,
+/// others' may.
 enum class OtherTypes : std::uint8_t { kRefuse, kName };
 
 /// Never reads outside `bytes`; the status names the tensor and what is wrong with it.

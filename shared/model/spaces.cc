@@ -88,7 +88,7 @@ std::string LeafFault(Side side, const Space& leaf) {
 }
 
 Status CheckNames(Side side, const Space& dict) {
-  const std::string place = LeafPlace(side, "");
+  const std::string place = LeafPath(side, "");
   if (dict.leaves.empty() || dict.leaves.size() > std::size_t{kMaxSpaceLeaves} ||
       dict.names.size() != dict.leaves.size()) {
     return InvalidArgument("the " + place + " space has " + std::to_string(dict.leaves.size()) +
@@ -110,7 +110,7 @@ Status CheckSide(Side side, const Space& space) {
   for (int i = 0; i < space.leaf_count(); ++i) {
     const std::string fault = LeafFault(side, space.leaf(i));
     if (fault.empty()) continue;
-    return InvalidArgument("the space " + LeafPlace(side, space.leaf_name(i)) + " is " +
+    return InvalidArgument("the space " + LeafPath(side, space.leaf_name(i)) + " is " +
                            Shown(side, space.leaf(i)) + " but it " + fault);
   }
   return Status();
@@ -122,14 +122,14 @@ std::string SideDifference(Side side, const Space& expected, const Space& got) {
   for (int i = 0; i < std::max(expected.leaf_count(), got.leaf_count()); ++i) {
     const Space* const one = i < expected.leaf_count() ? &expected.leaf(i) : nullptr;
     const Space* const other = i < got.leaf_count() ? &got.leaf(i) : nullptr;
-    const std::string place = LeafPlace(side, one ? expected.leaf_name(i) : got.leaf_name(i));
-    const std::string place_got = LeafPlace(side, other ? got.leaf_name(i) : "");
+    const std::string place = LeafPath(side, one ? expected.leaf_name(i) : got.leaf_name(i));
+    const std::string place_got = LeafPath(side, other ? got.leaf_name(i) : "");
     if (one && other && place == place_got && *one == *other) continue;
     return place + ": expected " + (one ? Shown(side, *one) : "nothing") + ", got " +
            (other && place != place_got ? place_got + " " : "") +
            (other ? Shown(side, *other) : "nothing");
   }
-  return LeafPlace(side, "") + ": expected another kind of space";
+  return LeafPath(side, "") + ": expected another kind of space";
 }
 
 }  // namespace

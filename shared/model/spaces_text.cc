@@ -90,7 +90,7 @@ std::optional<Space> ParseLeaf(Side side, std::string_view form, Words words) {
 }
 
 Status BadLine(Side side, std::string_view line) {
-  const std::string place = LeafPlace(side, "");
+  const std::string place = LeafPath(side, "");
   return InvalidData("the spaces have the line " + Quote(line) + " where \"" + place + "\" or \"" +
                      place + ".NAME\" and " +
                      std::string(side == Side::kAction ? kActionForms : kObservationForms) +
@@ -100,7 +100,7 @@ Status BadLine(Side side, std::string_view line) {
 /// Adds a line to its side: a plain line is the whole space, named ones are leaves of a kDict.
 Status ParseLine(Side side, std::string_view line, Space* space) {
   const std::vector<std::string_view> words = SplitWords(line);
-  const std::string place = LeafPlace(side, "");
+  const std::string place = LeafPath(side, "");
   if (words.size() < 3 || !words[0].starts_with(place)) return BadLine(side, line);
   const std::optional<Space> leaf = ParseLeaf(side, words[1], Words(words).subspan(2));
   if (!leaf) return BadLine(side, line);
@@ -121,14 +121,14 @@ Status ParseLine(Side side, std::string_view line, Space* space) {
 std::string SideText(Side side, const Space& space) {
   std::string text;
   for (int i = 0; i < space.leaf_count(); ++i) {
-    text += LeafPlace(side, space.leaf_name(i)) + " " + LeafText(side, space.leaf(i)) + "\n";
+    text += LeafPath(side, space.leaf_name(i)) + " " + LeafText(side, space.leaf(i)) + "\n";
   }
   return text;
 }
 
 }  // namespace
 
-std::string LeafPlace(Side side, std::string_view name) {
+std::string LeafPath(Side side, std::string_view name) {
   std::string place = side == Side::kAction ? "action" : "observation";
   return name.empty() ? place : place.append(".").append(name);
 }

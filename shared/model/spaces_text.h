@@ -17,8 +17,8 @@ inline constexpr int kMaxSpaceNumbers = 65536;
 inline constexpr int kMaxSpaceChoices = 4096;
 
 /// "observation", "action.turn".
-std::string LeafPlace(Side side, std::string_view name);
-/// What follows the place: "float32 4", "discrete 2".
+std::string LeafPath(Side side, std::string_view name);
+/// Formats a leaf's type: "float32 4", "discrete 2". It follows the leaf's path in messages.
 std::string LeafText(Side side, const Space& leaf);
 
 }  // namespace murmurate

@@ -2,8 +2,7 @@
 // themselves for a checkpoint, and get back: arrays of numbers by name. The names are
 // "section.name", each owner in a section of its own; server/operate turns them into files.
 //
-//   owner.Save(StateWriter(&state, "optimizer"));      ...       owner.Load(StateReader(state,
-//   "optimizer"))
+//   owner.Save(StateWriter(&state, "optimizer"));  ...  owner.Load(StateReader(state, "optimizer"))
 #pragma once
 
 #include <cstdint>
@@ -51,7 +50,7 @@ class StateReader {
   Status Doubles(const std::string& name, std::span<double> values) const;
   Status Words(const std::string& name, std::span<std::uint64_t> values) const;
 
-  /// Of whatever length: what was saved, valid while the state is; kInvalidData when there is none.
+  /// The numbers that were saved, however many, valid while the state is; kInvalidData: none were.
   Result<std::span<const double>> AllDoubles(const std::string& name) const;
   Result<std::span<const std::uint64_t>> AllWords(const std::string& name) const;
 

@@ -1,4 +1,4 @@
-// How the text forms of this room are taken apart: strictly, one way to write each thing.
+// The text forms of this room are taken apart here: strictly, one way to write each thing.
 #pragma once
 
 #include <cstdint>

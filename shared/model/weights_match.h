@@ -1,4 +1,5 @@
-// WeightsMatch: what of a safetensors file, whoever wrote it, a new model can begin with.
+// WeightsMatch: the tensors of a safetensors file, from any source, that a new model can begin
+// with.
 //
 // A tensor is taken when name and shape are those of the model's ParameterLayout. Its numbers lie
 // as ours do: weights [inputs][outputs], convolutions [row][column][channel][filter]; PyTorch's lie

@@ -1,5 +1,5 @@
-// Whether a game's numbers are finite, found out in the same pass over memory that copies them:
-// a message of 256 KiB is read once instead of twice.
+// Checks that a game's numbers are finite in the same pass over memory that copies them: a message
+// of 256 KiB is read once instead of twice.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ bool AllFinite(std::span<const float> values);
 enum class CopyKind {
   kOrdinary,
   /// Stores past the cache, which need not read the destination's lines before they are
-  /// overwritten: for columns so large that they leave the cache before anybody reads them.
+  /// overwritten: for columns so large that they leave the cache before they are read.
   kPastCache,
 };
 /// Copies `source` whole and returns AllFinite(source).

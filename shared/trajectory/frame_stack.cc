@@ -9,7 +9,7 @@
 namespace murmurate {
 namespace {
 
-/// As NetworkPlan sees pictures: {h, w} has one channel, {h, w, c} has c; all else is a vector.
+/// The channels of a picture as NetworkPlan sees it: {h, w} has one, {h, w, c} c; else a vector.
 int Channels(const ObservationInput& input) {
   if (input.shape.size() == 2) return 1;
   return input.shape.size() == 3 ? input.shape[2] : input.elements;

@@ -1,5 +1,5 @@
 // FrameStack: makes the rows that a model sees out of the rows that are recorded, when it stacks
-// frames. Nothing is sent or kept twice: whoever feeds a model puts the last rows together.
+// frames. Nothing is sent or kept twice: the code that feeds a model combines the last rows.
 //
 // A stacked row is a row of the ObservationLayout of StackedObservation (network_plan.h): an input
 // with a stack of k has k times its channels, and a pixel holds those of the oldest frame first,

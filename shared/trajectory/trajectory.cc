@@ -49,14 +49,14 @@ TrajectoryLayout::TrajectoryLayout(const ModelSpec& spec, int steps)
   for (const Column column :
        {Column::kObservation, Column::kAction, Column::kLogProb, Column::kReward, Column::kFlags,
         Column::kNextObservation, Column::kState0, Column::kFrames0}) {
-    Place(column, FilledBytes(column, t));
+    AddColumn(column, FilledBytes(column, t));
   }
-  Place(Column::kFinalObservation, static_cast<std::size_t>(max_finals) * row_bytes());
-  Place(Column::kMask, FilledBytes(Column::kMask, t));
-  Place(Column::kEpisodes, static_cast<std::size_t>(max_episodes) * sizeof(EpisodeRecord));
+  AddColumn(Column::kFinalObservation, static_cast<std::size_t>(max_finals) * row_bytes());
+  AddColumn(Column::kMask, FilledBytes(Column::kMask, t));
+  AddColumn(Column::kEpisodes, static_cast<std::size_t>(max_episodes) * sizeof(EpisodeRecord));
 }
 
-void TrajectoryLayout::Place(Column column, std::size_t bytes) {
+void TrajectoryLayout::AddColumn(Column column, std::size_t bytes) {
   columns[static_cast<int>(column)] = {static_cast<std::uint32_t>(block_bytes),
                                        static_cast<std::uint32_t>(bytes)};
   block_bytes += RoundUp(bytes);

@@ -3,7 +3,7 @@
 //
 // The block is columns back to back, each on a 64-byte border. The agent writes them while it
 // plays, the block is sent as it lies, and the learner copies each column into its batch. A row is
-// one observation as ObservationLayout says, never stacked: whoever trains stacks (frame_stack.h).
+// one observation as ObservationLayout says, never stacked: training stacks (frame_stack.h).
 //
 //   observation        row     [T]          what the agent saw at each step
 //   action             4 bytes [T][words]   what it did: ActionLayout's words
@@ -84,7 +84,7 @@ struct ColumnRange {
 /// Sizes and places of the columns for a given model and T.
 struct TrajectoryLayout {
   TrajectoryLayout(const ModelSpec& spec, int length);
-  /// Of a model that neither stacks nor remembers.
+  /// The layout of a model that neither stacks nor remembers.
   TrajectoryLayout(const Spaces& spaces, int length);
 
   int length;                     ///< T
@@ -105,13 +105,14 @@ struct TrajectoryLayout {
   std::size_t FilledBytes(Column column, std::size_t steps) const;
 
  private:
-  void Place(Column column, std::size_t bytes);
+  void AddColumn(Column column, std::size_t bytes);
 };
 
-/// A received (or finished) trajectory: spans into somebody's block. Valid while that block is.
+/// A received (or finished) trajectory: spans into a block that another object owns; valid while
+/// that block lives.
 struct TrajectoryView {
   std::uint32_t agent = 0;
-  std::uint64_t sender = 0;      ///< whose actor played it; 0: nobody's
+  std::uint64_t sender = 0;      ///< the sender that played it; 0: none
   std::uint64_t first_step = 0;  ///< number of this agent's first step here, counted over its life
   std::uint64_t version = 0;     ///< of the parameters it was played under; 0: no weights (random)
   int steps = 0;                 ///< 1..T; 0 only for a block that carries nothing but episodes
@@ -140,12 +141,12 @@ inline std::span<const std::byte> RowsOf(std::span<const float> numbers) {
 /// step that follows an end. The message names the column, the input or part, the step, what was
 /// expected and what was got.
 Status CheckTrajectory(const TrajectoryView& view, const TrajectoryLayout& layout);
-/// Its two halves. The observations are by far the largest column: TrainingBatch::Add checks them
-/// as it copies them.
+/// The two halves of CheckTrajectory. The observations are by far the largest column:
+/// TrainingBatch::Add checks them as it copies them.
 Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayout& layout);
 Status CheckObservations(const TrajectoryView& view, const TrajectoryLayout& layout);
-/// No number in the view is infinite or NaN (whatever else may be wrong with it). Its sizes are
-/// those of `layout`.
+/// Whether no number in the view is infinite or NaN (whatever else may be wrong with it). Its sizes
+/// are those of `layout`.
 bool HoldsFiniteNumbers(const TrajectoryView& view, const TrajectoryLayout& layout);
 
 }  // namespace murmurate

@@ -8,8 +8,8 @@
 namespace murmurate {
 
 struct ParsedAddress {
-  /// As ZeroMQ takes it: with the number of localhost, which it would look for among the network
-  /// interfaces, and * for a port that the system is to choose.
+  /// The address in ZeroMQ's form: localhost becomes its number, since ZeroMQ would look the name
+  /// up among the network interfaces; * stands for a port that the system chooses.
   std::string Text() const;
 
   bool ipc = false;

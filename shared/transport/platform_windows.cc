@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "shared/core/check.h"
-#include "shared/transport/doorbell.h"
 #include "shared/transport/shared_segment.h"
 #include "shared/transport/socket.h"
 #include "shared/transport/unix_listener.h"
+#include "shared/transport/wakeup.h"
 
 namespace murmurate {
 namespace {
@@ -70,7 +70,7 @@ void WaitForAny(std::span<const FutexWait> waits, int timeout_ms) {
 }
 
 void WakeAll(FutexWord*) {
-  { const std::lock_guard lock(futex_mutex); }  // whoever looks has looked, or sleeps
+  { const std::lock_guard lock(futex_mutex); }  // a thread that checks has done so, or sleeps
   futex_woken.notify_all();
 }
 
@@ -96,13 +96,13 @@ Result<UnixListener> UnixListener::Open(const std::string& path) {
 
 UnixListener::UnixListener(UnixListener&& other) noexcept = default;
 UnixListener::~UnixListener() = default;
-int UnixListener::TakeDescriptor() { return std::exchange(fd_, -1); }
+int UnixListener::ReceiveDescriptor() { return std::exchange(fd_, -1); }
 
-Result<std::unique_ptr<Doorbell>> Doorbell::Open(std::uint64_t number) {
+Result<std::unique_ptr<WakeupReceiver>> WakeupReceiver::Open(std::uint64_t number) {
   return Unavailable("bell " + std::to_string(number) + ": " + kNoSharedMemory);
 }
 
-Doorbell::~Doorbell() = default;
-void Doorbell::Clear() const {}
+WakeupReceiver::~WakeupReceiver() = default;
+void WakeupReceiver::Clear() const {}
 
 }  // namespace murmurate

@@ -43,7 +43,7 @@ std::string BaseFolder() {
   return "/tmp";
 }
 
-/// Makes `path` a folder of ours that nobody else may enter, or says why it is none.
+/// Makes `path` a folder of ours that no other user may enter, or says why it is none.
 Status MakePrivate(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return ResourceError("cannot make the folder " + path + ": " + strerror(errno) +
@@ -59,7 +59,7 @@ Status MakePrivate(const std::string& path) {
   return Status();
 }
 
-int TakeLock(const std::string& folder) {
+int AcquireLock(const std::string& folder) {
   const int fd = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   if (fd >= 0) close(fd);
@@ -75,7 +75,7 @@ void SweepDead(const std::string& parent) {
       continue;
     }
     if (kill(std::stoi(name), 0) == 0 || errno != ESRCH) continue;
-    const int lock = TakeLock(entry.path());  // not obtained: alive in another container
+    const int lock = AcquireLock(entry.path());  // not obtained: alive in another container
     if (lock < 0) continue;
     fs::remove_all(entry.path(), ignored);
     close(lock);
@@ -101,7 +101,7 @@ Result<std::string> RuntimeFolder() {
   // Between the two steps another process, the last user, may have taken the parent away.
   for (int i = 1; i < kTries && !status.ok(); ++i) status = MakeBoth(parent, path);
   if (!status.ok()) return status;
-  const int held = TakeLock(path);
+  const int held = AcquireLock(path);
   if (held < 0) {
     return ResourceError("the folder " + path +
                          " is in use by a process of another container: set XDG_RUNTIME_DIR to one "

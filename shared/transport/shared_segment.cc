@@ -155,7 +155,7 @@ Result<SharedSegment> SharedSegment::Open(const std::string& name, bool writable
 
 namespace {
 
-/// Whether the segment behind `fd` belongs to nobody alive.
+/// Whether the segment behind `fd` belongs to no live process.
 bool IsAbandoned(int fd, std::size_t owner_offset) {
   struct stat file {};
   if (fstat(fd, &file) != 0 || file.st_uid != geteuid()) return false;
@@ -165,7 +165,7 @@ bool IsAbandoned(int fd, std::size_t owner_offset) {
   const bool readable = got == static_cast<ssize_t>(sizeof(owner));
   if (readable && IsAlive(owner)) return false;
   if (readable && owner.boot_hash == ThisProcess().boot_hash && owner.pid != 0) return true;
-  // Nobody has signed yet, or somebody of another container: its maker's lock decides.
+  // No process has signed yet, or one of another container: its maker's lock decides.
   return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 

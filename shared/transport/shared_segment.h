@@ -29,8 +29,8 @@ class SharedSegment {
   SharedSegment& operator=(SharedSegment&&) noexcept;
   ~SharedSegment();
 
-  /// A reader's: whether nobody alive made it, as SweepDeadSegments finds out. Who is told so lets
-  /// go of it.
+  /// For a reader: true when the process that made the segment is dead, by the test of
+  /// SweepDeadSegments. The reader then unmaps it.
   bool IsAbandoned(std::size_t owner_offset) const;
 
   /// A reader's: what lies behind the first `bytes` is not needed for now. The pages leave this

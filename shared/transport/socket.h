@@ -1,5 +1,5 @@
-// Sockets: whole messages of bytes in, whole messages of bytes out. The only place that includes
-// zmq.
+// Sockets: whole messages of bytes in, whole messages of bytes out. The sources of this room are the
+// only ones that include zmq.hpp; no header that another room includes does.
 //
 // No call here waits: sends and receives return at once, Poller is what waits. One thread per
 // socket. A Socket is set up as the fault model wants it: ROUTER_MANDATORY, ZMTP heartbeats 1 s / 3
@@ -16,6 +16,11 @@
 #include <vector>
 
 #include "murmurate/status.h"
+
+namespace zmq {
+class context_t;
+class message_t;
+}  // namespace zmq
 
 namespace murmurate {
 
@@ -34,8 +39,7 @@ class Frame {
 
  private:
   friend class Socket;
-  struct Body;
-  std::unique_ptr<Body> body_;
+  std::unique_ptr<zmq::message_t> message_;  ///< null: no bytes
 };
 
 /// The routing id of a ROUTER's peer: opaque bytes, a map key.
@@ -68,12 +72,10 @@ class SocketContext {
  public:
   SocketContext();
   ~SocketContext();
-  SocketContext(const SocketContext&) = delete;
-  SocketContext& operator=(const SocketContext&) = delete;
 
  private:
   friend class Socket;
-  void* handle_;
+  std::unique_ptr<zmq::context_t> context_;
 };
 
 class Socket {
@@ -87,7 +89,7 @@ class Socket {
   ~Socket();
 
   /// `address` is tcp://HOST:PORT (PORT may be * to let the system choose) or ipc://PATH (at most
-  /// 107 bytes; a left-over socket file that nobody listens on is replaced, a live one is an
+  /// 107 bytes; a left-over socket file without a listener is replaced, a live one is an
   /// error). The message of a failure names the address and what to do (another program on it:
   /// kAlreadyRunning). May be called for several addresses; socket files are 0600 and removed by
   /// the destructor. A tcp port in use is tried again for 100 ms, since libzmq closes its ports
@@ -103,11 +105,11 @@ class Socket {
   /// (no message of the protocol has as many).
   bool TryReceive(Message* message);
 
-  /// Whether TryReceive would find something.
+  /// True when TryReceive would return a message.
   bool Readable() const;
-  /// For a poll(2) that waits for others as well: it becomes readable when Readable may have become
-  /// true, and only then. So ask Readable before each poll, and wait only if it says no; nothing
-  /// else of this socket may be called in between.
+  /// The descriptor for a poll(2) over several sources: it becomes readable when Readable may have
+  /// become true, and only then. Call Readable before each poll, and wait only if it is false;
+  /// nothing else of this socket may be called in between.
   int fd() const;
 
  private:
@@ -134,23 +136,23 @@ class WakeSignal {
   int fd_;
 };
 
-class Doorbell;
+class WakeupReceiver;
 
-/// Waits for any of several sockets to be readable, the signal or the bell (doorbell.h).
+/// Waits for any of several sockets to be readable, the signal or the wakeup (wakeup.h).
 class Poller {
  public:
-  explicit Poller(const WakeSignal* signal, const Doorbell* bell = nullptr)
-      : signal_(signal), bell_(bell) {}
+  explicit Poller(const WakeSignal* signal, const WakeupReceiver* wakeup = nullptr)
+      : signal_(signal), wakeup_(wakeup) {}
   /// Returns after `timeout_ms`, a readable socket, or a signal or ring (which it clears),
   /// whichever is first. Null entries are skipped. True when any was ready.
   bool Wait(std::span<Socket* const> sockets, int timeout_ms);
 
  private:
   const WakeSignal* signal_;
-  const Doorbell* bell_;
+  const WakeupReceiver* wakeup_;
 };
 
-/// How an address is taken apart and its sisters made: tcp: main P, announce P+1,
+/// An address and its sisters: tcp: main P, announce P+1,
 /// weights P+2; ipc: PATH, PATH.announce, PATH.weights.
 struct AddressFamily {
   std::string main, announce, weights;

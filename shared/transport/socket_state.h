@@ -1,8 +1,9 @@
-// What a Socket is made of; the room's own business.
+// The members of a Socket; private to this room.
 #pragma once
 
 #include <string>
 #include <vector>
+#include <zmq.hpp>
 
 #include "shared/transport/socket.h"
 #include "shared/transport/unix_listener.h"
@@ -10,15 +11,12 @@
 namespace murmurate {
 
 struct Socket::State {
-  State(void* socket, SocketKind socket_kind) : handle(socket), kind(socket_kind) {}
-  ~State();
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  void* const handle;
+  zmq::socket_t socket;
   const SocketKind kind;
-  std::string bound_address;
-  std::vector<UnixListener> listeners;
+  std::string bound_address = {};
+  /// The last member, so the first to be destroyed: no new client finds the file of a socket that
+  /// is being closed.
+  std::vector<UnixListener> listeners = {};
 };
 
 }  // namespace murmurate

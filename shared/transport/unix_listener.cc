@@ -23,7 +23,7 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-/// The file is in the way: removes it when nobody listens on it.
+/// The file is in the way: removes it when it has no listener.
 Status RemoveStale(const std::string& path) {
   struct stat file {};
   if (lstat(path.c_str(), &file) == 0 && !S_ISSOCK(file.st_mode)) {
@@ -101,6 +101,6 @@ UnixListener::~UnixListener() {
   if (fd_ >= 0) close(fd_);
 }
 
-int UnixListener::TakeDescriptor() { return std::exchange(fd_, -1); }
+int UnixListener::ReceiveDescriptor() { return std::exchange(fd_, -1); }
 
 }  // namespace murmurate

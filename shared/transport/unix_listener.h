@@ -16,14 +16,14 @@ inline constexpr std::size_t kMaxSocketPath = 107;
 /// The file of a listening socket; unlinked by the destructor if it is still ours.
 class UnixListener {
  public:
-  /// A left-over file that nobody listens on is replaced; a live listener is kAlreadyRunning.
+  /// A left-over file without a listener is replaced; a live listener is kAlreadyRunning.
   static Result<UnixListener> Open(const std::string& path);
   UnixListener(UnixListener&& other) noexcept;
   UnixListener& operator=(UnixListener&&) = delete;
   ~UnixListener();
 
-  /// The descriptor, given away: whoever takes it closes it.
-  int TakeDescriptor();
+  /// Gives the descriptor away: the caller closes it.
+  int ReceiveDescriptor();
 
  private:
   UnixListener(std::string path, int fd);

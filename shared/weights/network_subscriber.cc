@@ -6,7 +6,7 @@
 
 namespace murmurate {
 
-bool NetworkSubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
+bool NetworkSubscriber::ReceiveNewer(const VersionStamp& known, WeightSink* into) {
   std::optional<WeightPiece> piece = NextPiece();
   if (!piece && taken_ && known.version == 0 && passing_.version == 0) {
     // guard: Weights.ReaderThatLostItsWeightsGetsThemAgain: a reader that lost its weights gets
@@ -14,7 +14,7 @@ bool NetworkSubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
     lost_.store(true, std::memory_order_relaxed);
   }
   bool whole = false;
-  for (; piece; piece = NextPiece()) whole |= Take(*piece, into);
+  for (; piece; piece = NextPiece()) whole |= AddPiece(*piece, into);
   return whole;
 }
 
@@ -43,7 +43,7 @@ bool NetworkSubscriber::MayAskForMore() {
   return !withheld_;
 }
 
-bool NetworkSubscriber::Take(const WeightPiece& piece, WeightSink* into) {
+bool NetworkSubscriber::AddPiece(const WeightPiece& piece, WeightSink* into) {
   if (piece.first) {
     reader_.Begin(into);
     hash_.Begin();
@@ -52,7 +52,7 @@ bool NetworkSubscriber::Take(const WeightPiece& piece, WeightSink* into) {
     return false;  // its beginning was void
   }
   const std::byte* from = piece.bytes.bytes().data();
-  reader_.Take(piece.bytes.bytes().size(), into, [&](std::byte* to, std::size_t bytes) {
+  reader_.Consume(piece.bytes.bytes().size(), into, [&](std::byte* to, std::size_t bytes) {
     std::memcpy(to, from, bytes);
     hash_.Add({to, bytes});
     from += bytes;

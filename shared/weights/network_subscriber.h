@@ -1,8 +1,8 @@
-// NetworkSubscriber: where mmr-client leaves the chunks of versions as they come, and mmr-weights
-// takes them: it hashes them and puts them into the sink as they pass, so that nobody ever holds a
-// version as it came. Where somebody takes as they come, mmr-client asks for no more chunks than a
-// few ahead of that. A version that is all here makes those before it void: whoever takes seldom
-// (Updates::kManual) finds one whole version and what has come of the next, no more.
+// NetworkSubscriber: mmr-client leaves the chunks of versions here as they come, and mmr-weights
+// takes them: it hashes them and puts them into the sink as they pass, so that no thread ever holds
+// a version as it came. Where chunks are taken as they come, mmr-client asks for no more chunks
+// than a few ahead of that. A complete version replaces those before it: a caller that takes seldom
+// (Updates::kManual) finds one whole version and the chunks of the next that have come, no more.
 #pragma once
 
 #include <atomic>
@@ -31,30 +31,30 @@ struct WeightPiece {
 
 class NetworkSubscriber : public WeightSubscriber {
  public:
-  /// `on_room`: called by the taking thread when MayAskForMore would no longer say no; none where
-  /// nobody takes as they come: it then always says yes.
+  /// `on_room`: called by the taking thread when MayAskForMore would become true again; empty where
+  /// chunks are not taken as they come: MayAskForMore is then always true.
   explicit NetworkSubscriber(const ModelSpec& spec, std::function<void()> on_room = {})
       : on_room_(std::move(on_room)), reader_(ParameterLayout(spec)) {}
 
-  bool TakeNewer(const VersionStamp& known, WeightSink* into) override;
+  bool ReceiveNewer(const VersionStamp& known, WeightSink* into) override;
   const FutexWord* word() const override { return &word_; }
   bool writer_alive() const override { return !closed_.load(std::memory_order_acquire); }
 
-  /// mmr-client.
+  /// mmr-client: leaves a chunk that has come.
   void Deliver(WeightPiece piece);
   /// mmr-client: false while more than a few chunks wait to be taken.
   bool MayAskForMore();
   /// mmr-client: the reader asked for weights although it had taken them, or took their end
   /// without their beginning: it lost them.
-  bool TakeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
+  bool PopLost() { return lost_.exchange(false, std::memory_order_relaxed); }
   /// mmr-client: how many whole versions had another hash or preamble than they should.
-  std::uint64_t TakeDamaged() { return damaged_.exchange(0, std::memory_order_relaxed); }
+  std::uint64_t PopDamaged() { return damaged_.exchange(0, std::memory_order_relaxed); }
   void Close();
 
  private:
   void Wake();
   std::optional<WeightPiece> NextPiece();
-  bool Take(const WeightPiece& piece, WeightSink* into);
+  bool AddPiece(const WeightPiece& piece, WeightSink* into);
 
   static constexpr std::size_t kMostWaiting = 4;
   const std::function<void()> on_room_;

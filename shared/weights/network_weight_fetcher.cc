@@ -157,17 +157,17 @@ void NetworkWeightFetcher::State::TopUp(const ModelKey& key, Model& model, std::
     return;
   }
   if (!model.subscriber->MayAskForMore()) {
-    model.last_chunk_ns = now_ns;  // it is we who are silent
+    model.last_chunk_ns = now_ns;  // the silence is ours
   } else if (SendPull(key, assembly.version(), assembly.received())) {
     model.window_end = assembly.received() + kCredit * wire::kChunkBytes;
   }
 }
 
-/// What the reader found: a damaged version is fetched again, but not at once: its learner may have
-/// nothing better.
+/// Deals with what the reader found: a damaged version is fetched again, but not at once: its
+/// learner may have nothing better.
 void NetworkWeightFetcher::State::LookBack(Model& model, std::int64_t now_ns) {
-  if (model.subscriber->TakeLost()) model.have = 0;
-  const std::uint64_t damaged = model.subscriber->TakeDamaged();
+  if (model.subscriber->PopLost()) model.have = 0;
+  const std::uint64_t damaged = model.subscriber->PopDamaged();
   if (damaged == 0) return;
   refused += damaged;
   model.have = 0;

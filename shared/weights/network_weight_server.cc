@@ -167,7 +167,7 @@ SendOutcome NetworkWeightServer::State::SendChunk(const PeerId& peer, const Mode
   return weights.TrySend(message);
 }
 
-/// False when somebody's queue was full: a transfer is its own pending slot, and waits its turn.
+/// False when a receiver's queue was full: its transfer stays where it is, and waits its turn.
 bool NetworkWeightServer::State::SendChunks() {
   bool all_free = true;
   for (int i = 0; i < kChunksPerRound; ++i) {

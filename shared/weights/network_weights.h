@@ -1,6 +1,6 @@
 // Weights over the network: a 64-byte announcement on PUB/SUB (CONFLATE), the body pulled in 256
 // KiB chunks on credit from ROUTER `weights`. A version in transfer is finished even when newer
-// ones appear: the server keeps the newest and at most three older ones that somebody still pulls
+// ones appear: the server keeps the newest and at most three older ones that players still pull
 // (beyond that the oldest transfers begin again with the newest). Slow players skip versions;
 // nothing is ever queued for them.
 //
@@ -28,7 +28,7 @@ namespace murmurate {
 /// The learner's sockets for all its models; one thread, but for AddModel.
 class NetworkWeightServer {
  public:
-  /// Told the name of a model before a PULL for its newest version is answered: a chance to
+  /// Called with the name of a model before a PULL for its newest version is answered: a chance to
   /// publish.
   using BeforePull = std::function<void(const std::string& model)>;
 
@@ -40,7 +40,7 @@ class NetworkWeightServer {
   /// A publisher for one model, used by the server's thread; the server must outlive it. Any
   /// thread.
   std::unique_ptr<WeightPublisher> AddModel(const std::string& name, const ModelSpec& spec);
-  /// Answers PULLs, and announces each model again every second for those who came late; bounded.
+  /// Answers PULLs, and announces each model again every second for late players; bounded.
   /// Returns after `timeout_ms`, a message, or `signal`.
   void PollOnce(int timeout_ms, const WakeSignal* signal, const BeforePull& before_pull = {});
   std::string announce_address() const;
@@ -56,7 +56,7 @@ class NetworkWeightServer {
 /// Chunks are passed to the subscribers, which mmr-weights reads.
 class NetworkWeightFetcher {
  public:
-  /// `wake`: makes the polling thread look again, called by the threads that take weights; with it,
+  /// `wake`: wakes the polling thread, called by the threads that take weights; with it,
   /// chunks are asked for as they are taken, without it as they come (Updates::kManual).
   NetworkWeightFetcher(SocketContext& context, std::uint64_t sender,
                        std::function<void()> wake = {});
@@ -64,10 +64,10 @@ class NetworkWeightFetcher {
   /// (Re)connects to the addresses of HELLO_OK; does nothing when none of the three changed.
   Status Connect(const std::string& announce_address, const std::string& weights_address,
                  std::uint64_t incarnation);
-  /// The same subscriber again for the same name and spec; for another spec a new one.
+  /// Returns the same subscriber again for the same name and spec; for another spec a new one.
   std::shared_ptr<WeightSubscriber> AddModel(const std::string& name, const ModelSpec& spec);
   void RemoveModel(const std::string& name);
-  /// ACCEPTED or PONG said so: works without any announcement.
+  /// Notes a version of which ACCEPTED or PONG told: works without any announcement.
   void NoteVersion(const std::string& name, std::uint64_t version);
   void Disconnect();                   ///< closes the sockets; nothing comes until the next Connect
   std::vector<Socket*> sockets();      ///< to wait on

@@ -10,7 +10,7 @@ namespace murmurate {
 
 std::uint64_t PayloadHash(std::span<const std::byte> payload);
 
-/// The same, of a payload that passes in pieces.
+/// The hash of a payload that passes in pieces.
 class PassingHash {
  public:
   PassingHash();

@@ -23,7 +23,7 @@ class PayloadReader {
   /// The next `bytes` of the payload, a multiple of 8. `load(to, count)` copies as many bytes as it
   /// is asked for, one after the other.
   template <typename Load>
-  void Take(std::size_t bytes, WeightSink* into, Load load) {
+  void Consume(std::size_t bytes, WeightSink* into, Load load) {
     while (bytes > 0) {
       const bool begins = received_ < sizeof(Preamble);
       const std::size_t count =
@@ -39,7 +39,7 @@ class PayloadReader {
       bytes -= count;
     }
   }
-  /// After all of it.
+  /// The act settings, after all of the payload.
   Result<ActSettings> act() const { return ReadPreamble(layout_, preamble_); }
   std::size_t received() const { return received_; }
 

@@ -1,6 +1,6 @@
-// Publishing: what mmr-publish repeats: take each model's newest Snapshot, put it into shared
+// Publishing is what mmr-publish repeats: take each model's newest Snapshot, put it into shared
 // memory and onto the network. Learning threads post and go on; a snapshot not yet published when a
-// newer one comes is skipped. A model with a segment is put onto the network only while somebody
+// newer one comes is skipped. A model with a segment is put onto the network only while a player
 // pulls it there (in the last minute, or just now): copy and hash of a large model would cost the
 // same-host players their processor.
 #pragma once

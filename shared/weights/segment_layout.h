@@ -1,4 +1,4 @@
-// What lies in a weight segment (drawn in shared_memory_weights.h), and how its words are moved.
+// The layout of a weight segment (drawn in shared_memory_weights.h), and the copies of its words.
 #pragma once
 
 #include <atomic>

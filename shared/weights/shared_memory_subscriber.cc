@@ -107,7 +107,7 @@ std::optional<std::uint64_t> SharedMemorySubscriber::State::CopySlot(const SlotH
   for (std::size_t at = 0; at < facts.payload_bytes; at += kBytesAtOnce) {
     const std::size_t count = std::min(kBytesAtOnce, facts.payload_bytes - at);
     const std::byte* from = payload + at;
-    reader.Take(count, into, [&from](std::byte* to, std::size_t slice) {
+    reader.Consume(count, into, [&from](std::byte* to, std::size_t slice) {
       LoadWords(to, from, slice);
       from += slice;
     });
@@ -155,7 +155,7 @@ SharedMemorySubscriber::SharedMemorySubscriber(std::unique_ptr<State> state)
     : state_(std::move(state)) {}
 SharedMemorySubscriber::~SharedMemorySubscriber() = default;
 
-bool SharedMemorySubscriber::TakeNewer(const VersionStamp& known, WeightSink* into) {
+bool SharedMemorySubscriber::ReceiveNewer(const VersionStamp& known, WeightSink* into) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     const std::uint64_t latest = state_->header().latest.load(std::memory_order_acquire);
     const std::uint64_t index = latest & 0xff;

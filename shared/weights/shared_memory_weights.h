@@ -1,16 +1,16 @@
-// Weights in shared memory: one segment a model, one writer, readers that nobody can block.
+// Weights in shared memory: one segment a model, one writer, readers that cannot be blocked.
 //
 //   0     Header, 4 KiB: magic, layout version, header size, total size, slot count and stride,
-//   payload
-//         bytes, spec hash, incarnation, owner (ProcessIdentity at kOwnerOffset), state {making,
-//         live, closing}, heartbeat (monotonic ns), latest (version << 8 | slot), futex word
+//         payload bytes, spec hash, incarnation, owner (ProcessIdentity at kOwnerOffset), state
+//         {making, live, closing}, heartbeat (monotonic ns), latest (version << 8 | slot), futex
+//         word
 //   4096  Slot 0: sequence (odd while it is written), version, bytes; payload at +64
 //   ...   Slot 1, Slot 2
 //
 // The writer: slot = next after latest; sequence += 1 (odd); payload; version; sequence += 1;
 // latest; word += 1; futex wake. The reader: latest, sequence (even?), copy, sequence again
-// (equal?): the sequence alone decides whether a copy is whole; until then it lies where nobody
-// plays from it. Torn three times: it keeps what it has. Payload words are moved with
+// (equal?): the sequence alone decides whether a copy is whole; until then it lies in memory that
+// no policy plays from. Torn three times: it keeps what it has. Payload words are moved with
 // acquire/release atomics (plain moves on x86, right elsewhere, understood by TSan).
 #pragma once
 
@@ -49,7 +49,7 @@ class SharedMemorySubscriber : public WeightSubscriber {
                                                               const ModelSpec& spec,
                                                               std::uint64_t incarnation);
   ~SharedMemorySubscriber() override;
-  bool TakeNewer(const VersionStamp& known, WeightSink* into) override;
+  bool ReceiveNewer(const VersionStamp& known, WeightSink* into) override;
   const FutexWord* word() const override;
   bool writer_alive() const override;
 

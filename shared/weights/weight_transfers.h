@@ -1,5 +1,5 @@
-// WeightTransfers: who pulls which version of which model from this learner, and what chunk comes
-// next. No sockets, no clock: NetworkWeightServer sends what it says.
+// WeightTransfers: which player pulls which version of which model from this learner, and its next
+// chunk. No sockets, no clock: NetworkWeightServer sends what it says.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace murmurate {
 
 using ModelKey = std::array<std::uint8_t, 16>;
 
-/// One published payload: immutable, held by whoever still sends it.
+/// One published payload: immutable, kept alive by the transfers that still send it.
 struct PublishedPayload {
   std::uint64_t version = 0;
   std::uint64_t hash = 0;

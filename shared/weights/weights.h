@@ -1,4 +1,4 @@
-// Weights: how published parameters get from the learner to whoever plays with them.
+// Weights: how published parameters get from the learner to the players.
 //
 // Two ways behind one interface: shared memory on the same host (shared_memory_weights.h), and over
 // the network (network_weights.h: announcement on PUB/SUB, the body pulled in chunks). Both carry
@@ -23,14 +23,14 @@
 
 namespace murmurate {
 
-/// One published version of one model: immutable once made, shared by whoever needs it.
+/// One published version of one model: immutable once made, shared by its users.
 struct Snapshot {
   std::uint64_t version = 0;
   ActSettings act;
   AlignedFloats parameters;  ///< the whole flat block
 };
 
-/// Which published parameters: versions are ordered only within one incarnation.
+/// VersionStamp names published parameters: versions are ordered only within one incarnation.
 struct VersionStamp {
   std::uint64_t incarnation = 0;
   std::uint64_t version = 0;  ///< 0: nothing yet
@@ -42,16 +42,17 @@ std::size_t PayloadBytes(const ParameterLayout& layout);
 void WritePayload(const ParameterLayout& layout, const Snapshot& snapshot,
                   std::span<std::byte> payload);
 
-/// Where a version is put as it comes, piece by piece: nobody keeps it as it came, so a player
-/// holds no more than the packed buffers it plays from. Used by the thread that calls TakeNewer.
+/// A WeightSink receives a version piece by piece. No copy of the whole version is kept, so a
+/// player holds no more than the packed buffers it plays from. Used by the thread that calls
+/// ReceiveNewer.
 class WeightSink {
  public:
   virtual ~WeightSink() = default;
-  /// A version begins; what was put since the last End is void.
+  /// Begins a version; what was put since the last End is void.
   virtual void Begin() = 0;
-  /// Its numbers from `first` on, policy and then statistics: in order, without gaps.
+  /// Stores its numbers from `first` on, policy and then statistics: in order, without gaps.
   virtual void Put(std::size_t first, std::span<const float> numbers) = 0;
-  /// All of it was put, and it is whole. False when it did not begin here.
+  /// Ends a version that is whole: all of it was put. False when it did not begin here.
   virtual bool End(const VersionStamp& stamp, const ActSettings& act) = 0;
 };
 
@@ -62,7 +63,7 @@ class WeightPublisher {
   virtual Status Publish(const Snapshot& snapshot) = 0;
 };
 
-/// The player's end. One thread (mmr-weights) calls TakeNewer.
+/// The player's end. One thread (mmr-weights) calls ReceiveNewer.
 class WeightSubscriber {
  public:
   virtual ~WeightSubscriber() = default;
@@ -70,7 +71,7 @@ class WeightSubscriber {
   /// `known`; true when that made a version whole. False when there is nothing newer, not all of it
   /// has come yet, or none could be copied whole in three tries (what the sink has ended stays).
   /// Never waits.
-  virtual bool TakeNewer(const VersionStamp& known, WeightSink* into) = 0;
+  virtual bool ReceiveNewer(const VersionStamp& known, WeightSink* into) = 0;
   /// Changes and is woken (WakeAll) whenever something newer may be there.
   virtual const FutexWord* word() const = 0;
   /// False when the writer is known to be dead: nothing newer will come this way.

@@ -1,4 +1,4 @@
-// What actors and a learner say to each other; and HELLO's counterparts for others: ERROR, GOAWAY,
+// The messages between actors and a learner, and the messages shared with others: ERROR, GOAWAY,
 // BYE, PING and PONG are also those of shards and streams. schemas/README.md draws the session.
 #pragma once
 
@@ -32,8 +32,8 @@ struct Chunk;
 struct Settings;
 }  // namespace fb
 
-/// What a client knows beyond the first clients, a bit each in Hello::features. A learner refuses,
-/// in words, one that does not know what its model needs.
+/// A Feature is a capability added after the first clients, one bit each in Hello::features. A
+/// learner refuses, with a sentence, a client that lacks a feature its model needs.
 enum Feature : std::uint32_t {
   kScaledBoxes = 1,    ///< the line "scale box" of a spec
   kNamedNetworks = 2,  ///< a spec that begins with "murmurate-model 2"
@@ -116,7 +116,7 @@ struct HelloOk {
   std::uint64_t session = 0;
   std::uint32_t number = 0;  ///< of the HELLO that is answered; 0: not said
   std::uint64_t sequence = 0;
-  /// Of a resumed learner: this sender's experience up to here is in what it goes on from.
+  /// The last sequence of this sender that the checkpoint of a resumed learner contains.
   std::uint64_t kept_sequence = 0;
 
   static constexpr Row<fb::HelloOk> kRow{MessageType{2}, kMaxHelloBytes};
@@ -187,7 +187,7 @@ struct Accepted {
   }
 };
 
-/// What a sender has given to one model is in a checkpoint on disk.
+/// COMMITTED: the experience of a sender for one model that a checkpoint on disk contains.
 struct Committed {
   std::uint32_t model = 0;         ///< index into Hello::models
   std::uint64_t sequence = 0;      ///< up to this EXPERIENCE
@@ -207,14 +207,14 @@ struct PingModel {
 
   static auto Fields(auto& m, auto visit) { return visit(m.steps, m.dropped_steps, m.version); }
 };
-/// Of a model's agents together.
+/// PingWait sums over the agents of one model.
 struct PingWait {
   std::uint64_t waited_ns = 0;  ///< inside Act, for credit or weights
   std::uint64_t played_ns = 0;  ///< of so much life in this session
 
   static auto Fields(auto& m, auto visit) { return visit(m.waited_ns, m.played_ns); }
 };
-/// Why play of a client cannot be learned from, in words for people.
+/// PingTrouble says why play of a client cannot be learned from, in words for people.
 struct PingTrouble {
   std::uint32_t model = 0;   ///< index into Hello::models
   std::uint32_t agent = 0;   ///< the client's own number, of the first that has it

@@ -1,4 +1,4 @@
-// What the CLI and a live learner or shard say to each other: one question, one answer.
+// The messages between the CLI and a live learner or shard: one question, one answer.
 #pragma once
 
 #include <string>

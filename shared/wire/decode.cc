@@ -123,7 +123,7 @@ class Reader : public Checker {
     to.resize(Count(from, rule, sizeof(Struct), alignof(Struct)));
     for (std::size_t i = 0; i < to.size() && ok(); ++i) ReadTable(*At(*from, i), to[i]);
   }
-  /// Of a message whose numbers travel as float32 in one field or as float64 in the next.
+  /// Reads the numbers of a message that travel as float32 in one field or as float64 in the next.
   template <typename Number, typename Message>
   void Get(const ListOf<Number>* from, const Rule& rule, Message& message) requires requires {
     message.doubles;
@@ -146,7 +146,7 @@ class Reader : public Checker {
     Expect(list != nullptr, rule.field, "a list, got none", Refusal::kMalformed);
     if (!ok()) return 0;
     Expect(list->size() <= rule.limit, rule.field, "a shorter list", Refusal::kTooLarge);
-    // The verifier looks at where a list begins, not at whether its elements lie on their border.
+    // The verifier checks where a list begins, not whether its elements lie on their border.
     Expect(list->size() == 0 || reinterpret_cast<std::uintptr_t>(list->Data()) % border == 0,
            rule.field, "elements on their border", Refusal::kMalformed);
     Spend(list->size() * element_bytes);
@@ -240,7 +240,7 @@ Header ReadHeader(const std::byte* bytes) {
 
 using Frames = std::span<const std::span<const std::byte>>;
 
-/// What is wrong before a byte of the metadata is looked at; refusal kNone when nothing is.
+/// Says what is wrong before a byte of the metadata is read; refusal kNone when nothing is.
 Complaint CheckOutside(const Header& header, const Entry* entry, Frames frames) {
   if (header.major != kMajor) {
     return {Refusal::kVersion, "this side speaks protocol version " + std::to_string(kMajor) +

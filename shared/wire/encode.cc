@@ -125,7 +125,7 @@ OffsetTo<Type> Write(Builder& builder, const Field<const Value, Rule>& field) {
   return Put(builder, field.value, field.rule, Type());
 }
 
-/// What Create takes of what Write returned.
+/// Turns what Write returned into what Create takes.
 template <typename Written>
 const auto& Argument(const Written& written) {
   return written;

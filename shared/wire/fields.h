@@ -21,7 +21,7 @@
 
 namespace murmurate::wire {
 
-/// What the decoder knows of a message before it reads the metadata.
+/// The decoder's state before it reads the metadata of a message.
 template <typename FlatTable>
 struct Row {
   using Table = FlatTable;
@@ -30,7 +30,7 @@ struct Row {
   bool has_block = false;                 ///< a third frame follows
 };
 
-/// Why something is refused; refusal kNone: it is not.
+/// A Complaint says why something is refused; refusal kNone: it is not.
 struct Complaint {
   Refusal refusal = Refusal::kNone;
   std::string sentence;
@@ -62,14 +62,14 @@ enum class Form : std::uint8_t {
   kSentence,  ///< a text for people: control characters become '?'
 };
 
-/// Of a text or a list.
+/// A Rule limits a text or a list.
 struct Rule {
   const char* field;  ///< its name in a refusal
   std::size_t limit;  ///< bytes or elements: more are refused
   Form form = Form::kPlain;
   std::size_t cut = SIZE_MAX;  ///< more bytes or elements are not sent
 };
-/// Of a number.
+/// A Range limits a number.
 struct Range {
   const char* field;
   double least, most;

@@ -38,10 +38,10 @@ using Body = decltype(AnyOf(ActorBody(), ShardBody(), StreamBody(), AdminBody())
 struct Decoded {
   Header header;
   Body body;
-  std::span<const std::byte> block;  ///< the third frame of those that have one, not looked at
+  std::span<const std::byte> block;  ///< the third frame of those that have one, not checked
 };
 
-/// What could not be decoded, and why: what goes back in an ERROR.
+/// A DecodeFailure says what could not be decoded and why; it goes back in an ERROR.
 struct DecodeFailure {
   Refusal refusal = Refusal::kNone;
   std::string sentence;

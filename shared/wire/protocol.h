@@ -1,5 +1,5 @@
-// What all messages have in common: the header, the reasons of a refusal, names and ids; and the
-// announcement, which is no message.
+// The parts common to all messages: the header, the reasons of a refusal, names and ids; and the
+// announcement, which is not a message.
 #pragma once
 
 #include <array>
@@ -17,12 +17,11 @@ inline constexpr std::uint32_t kMagic = 0x31524d4d;  ///< "MMR1"
 inline constexpr std::uint8_t kMajor = 1;
 inline constexpr std::uint8_t kMinor = 0;
 
-/// The number of a message's type; the
-/// message's row (fields.h) says which one it has. 13 and 14
+/// The number of a message's type; the message's row (fields.h) says which one it has. 13 and 14
 /// are reserved: they are answered with kUnknownType.
 enum class MessageType : std::uint16_t {};
 
-/// Why a message was refused. Every refusal is one of these, with a sentence and a counter.
+/// Refusal is why a message was refused. Each is one of these, with a sentence and a counter.
 enum class Refusal : std::uint16_t {
   kNone = 0,
   kMalformed = 1,

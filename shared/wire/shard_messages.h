@@ -1,4 +1,4 @@
-// What a worker (a learner) and a shard of a parameter server say to each other. The sender of the
+// The messages between a worker (a learner) and a shard of a parameter server. The sender of the
 // header is the worker's random number for as long as it lives, or the shard's incarnation; ERROR,
 // GOAWAY and BYE are those of actors.
 #pragma once
@@ -24,9 +24,9 @@ struct Join {
   std::string spec;                     ///< ModelSpec::ToText()
   std::string rule;                     ///< all settings that both sides must share, as text
   std::uint32_t worker = 0;             ///< its number: the order of sums
-  std::uint32_t shard = 0, shards = 1;  ///< whom the worker takes the other for
+  std::uint32_t shard = 0, shards = 1;  ///< the shard that the worker means
   std::uint64_t step = 0;               ///< of the push under way, or of the next; 0: it made none
-  std::uint64_t host = 0;               ///< HostIdentity: who has the same can map
+  std::uint64_t host = 0;               ///< HostIdentity: a shard of the same can map
   std::string segment;                  ///< this one (server/parameters/shard_segment.h); "": none
 
   static constexpr Row<fb::Join> kRow{MessageType{18}, kMaxGreetingBytes};
@@ -52,8 +52,8 @@ struct Joined {
                  m.segment | Rule{"segment name", kMaxSegmentName});
   }
 };
-/// Its block: `count` floats (none: only the center is asked for), then, for shard 0, the worker's
-/// observation statistics.
+/// The block of a PUSH: `count` floats (none: only the center is asked for), then, for shard 0, the
+/// worker's observation statistics.
 struct Push {
   std::uint64_t step = 0;    ///< 1, 2, 3...; 0: no contribution, but parameters to begin with
   std::uint64_t pulled = 0;  ///< the version that it was computed from
@@ -71,7 +71,7 @@ struct Push {
     in.Expect(in.block_bytes % sizeof(float) == 0, "push", "whole floats");
   }
 };
-/// Its block: the center or, of the elastic rules, the difference; then, of shard 0, statistics.
+/// The block of a CENTER: the center or the elastic difference; then, of shard 0, statistics.
 struct Center {
   std::uint64_t step = 0;  ///< of the PUSH that is answered
   std::uint64_t version = 0;

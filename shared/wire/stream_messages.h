@@ -1,5 +1,5 @@
-// What a stream and those who send it samples say to each other; PING, PONG, ERROR, GOAWAY and BYE
-// are those of actors.
+// The messages between a stream and the clients that send it samples; PING, PONG, ERROR, GOAWAY and
+// BYE are those of actors.
 //
 // A SAMPLE has its sender's next number in the header, and gets exactly one answer with that
 // number: FORECAST, TAKEN, REFUSED or ERROR.
@@ -29,7 +29,7 @@ struct SamplesCommitted;
 struct StreamHello {
   std::uint8_t min_major = 1, max_major = 1;
   std::string name = "client";
-  std::string stream;               ///< "": whichever is there
+  std::string stream;               ///< "": the one that is there
   std::vector<std::string> fields;  ///< that its samples have, in order; none: not said
   std::uint32_t number = 0;         ///< counts this client's STREAM_HELLOs
   std::uint64_t sequence = 0;       ///< of its last SAMPLE
@@ -90,7 +90,7 @@ struct Sample {
                  m | Rule{"values", kMaxStreamFields},
                  m | Rule{"numbers", kMaxStreamFields, Form::kOptional});
   }
-  // Its numbers as they travel, by `doubles`:
+  // The numbers as they travel, by `doubles`:
   const std::vector<double>& Floats() const { return values; }
   void SetFloats(std::vector<double> numbers) { values = std::move(numbers); }
   const std::vector<double>& Doubles() const { return values; }
@@ -128,7 +128,7 @@ struct Forecast {
         m | Rule{"quantiles", kMaxForecastNumbers},
         m | Rule{"numbers", 3 * kMaxForecastValues + kMaxForecastNumbers, Form::kOptional});
   }
-  // Its numbers as they travel, by `doubles`; Doubles(): of each value its forecast, model and
+  // The numbers as they travel, by `doubles`; Doubles(): of each value its forecast, model and
   // baseline, and all quantiles behind them.
   const std::vector<double>& Floats() const { return quantiles; }
   void SetFloats(std::vector<double> numbers) { quantiles = std::move(numbers); }

@@ -19,7 +19,7 @@ Status WrongBytes(int column, std::size_t expected, std::size_t got) {
                      " bytes, got " + std::to_string(got));
 }
 
-Status CheckPlaces(const Experience& metadata, std::size_t block_bytes) {
+Status CheckOffsets(const Experience& metadata, std::size_t block_bytes) {
   std::array<int, kColumnCount> order;
   for (int i = 0; i < kColumnCount; ++i) order[i] = i;
   std::sort(order.begin(), order.end(),
@@ -89,7 +89,7 @@ Status ViewTrajectory(const Experience& metadata, std::span<const std::byte> blo
     return InvalidData("the block must be copied to an 8-byte border first");
   }
   if (Status status = CheckSizes(metadata, layout); !status.ok()) return status;
-  if (Status status = CheckPlaces(metadata, block.size()); !status.ok()) return status;
+  if (Status status = CheckOffsets(metadata, block.size()); !status.ok()) return status;
   view->agent = metadata.agent;
   view->first_step = metadata.first_step;
   view->version = metadata.version;

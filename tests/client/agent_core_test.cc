@@ -24,7 +24,7 @@ TEST(AgentCore, ATrajectoryHoldsWhatWasPlayed) {
   }
   const AlignedFloats parameters = SomeParameters(bench.spec, 5);
   for (int part = 0; part < 2; ++part) {
-    const auto received = bench.Take();
+    const auto received = bench.PopTrajectory();
     ASSERT_NE(received.block, nullptr);
     const TrajectoryView& view = received.view;
     EXPECT_EQ(view.steps, 8);
@@ -48,7 +48,7 @@ TEST(AgentCore, ATrajectoryHoldsWhatWasPlayed) {
     EXPECT_TRUE(std::equal(next.begin(), next.end(), NumbersOf(view.next_observation).begin()));
     bench.ring->Release(received.block);
   }
-  EXPECT_EQ(bench.Take().block, nullptr);
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr);
 }
 
 TEST(AgentCore, TerminatedAndTruncatedAreKeptApart) {
@@ -60,9 +60,9 @@ TEST(AgentCore, TerminatedAndTruncatedAreKeptApart) {
   bench.agent->End(kTruncated, bench.Observation(77));
   bench.Act(4), bench.agent->Reward(5), bench.Act(5), bench.agent->Reward(6);
   for (int step = 6; step < 16; ++step) bench.Act(step);
-  EXPECT_EQ(bench.Take().block, nullptr) << "the last reward is not final yet";
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr) << "the last reward is not final yet";
   bench.Act(16);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_THAT(received.view.flags.first(7),
               ElementsAre(kFirst, kTerminatedFlag, kFirst, kTruncatedFlag, kFirst, 0, 0));
@@ -82,7 +82,7 @@ TEST(AgentCore, AnEpisodeThatEndsOnTheLastStepHandsOverAtOnce) {
   bench.Act(0), bench.Act(1);
   bench.agent->Reward(4);
   bench.agent->End(kTerminated, {});
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_THAT(received.view.flags, ElementsAre(kFirst, kTerminatedFlag));
   EXPECT_THAT(received.view.reward, ElementsAre(0, 4));
@@ -96,7 +96,7 @@ TEST(AgentCore, WhenItsFinalsAreUsedUpATrajectoryLeavesShort) {
     bench.Act(i);
     bench.agent->End(kTruncated, bench.Observation(50 + i));
   }
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.steps, 2);
   EXPECT_EQ(NumbersOf(received.view.final_observation).size(), 6u);
@@ -111,11 +111,12 @@ TEST(AgentCore, WithNobodyToTakeThemTheOldestIsDroppedAndCountedAndEpisodesSurvi
     bench.agent->Reward(step);
     if (step % 2 == 1) bench.agent->End(kTerminated, {});
   }
-  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 2u);
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 8u);
+  EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 2u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 8u);
   std::vector<double> returns;
   std::vector<std::uint64_t> first_steps;
-  for (auto received = bench.Take(); received.block != nullptr; received = bench.Take()) {
+  for (auto received = bench.PopTrajectory(); received.block != nullptr;
+       received = bench.PopTrajectory()) {
     first_steps.push_back(received.view.first_step);
     for (const EpisodeRecord& episode : received.view.episodes)
       returns.push_back(episode.raw_return);
@@ -126,7 +127,7 @@ TEST(AgentCore, WithNobodyToTakeThemTheOldestIsDroppedAndCountedAndEpisodesSurvi
   std::vector<double> expected;
   for (int i = 0; i < 20; ++i) expected.push_back(4 * i + 1);
   EXPECT_EQ(returns, expected);
-  EXPECT_EQ(bench.model->started.load(), 8) << "two of ten gave their credit back";
+  EXPECT_EQ(bench.model->credit.begun(), 8) << "two of ten gave their credit back";
 }
 
 TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
@@ -134,16 +135,16 @@ TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
   bench.Publish(1);
   std::vector<TrajectoryBlock*> sending;
   for (int i = 0; i < TrajectoryRing::kBlocks; ++i) {
-    bench.ring->HandOver(bench.ring->TakeFree());
-    sending.push_back(bench.ring->TakeReady());
+    bench.ring->HandOver(bench.ring->AcquireFree());
+    sending.push_back(bench.ring->PopReady());
   }
   for (int step = 0; step < 5; ++step) bench.Act(step);
-  EXPECT_EQ(bench.agent->counts().steps.load(), 5u);
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 5u);
-  EXPECT_EQ(bench.model->started.load(), 0);
+  EXPECT_EQ(bench.agent->shared().counts().steps.load(), 5u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 5u);
+  EXPECT_EQ(bench.model->credit.begun(), 0);
   for (TrajectoryBlock* block : sending) bench.ring->Release(block);
   for (int step = 5; step < 8; ++step) bench.Act(step);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.first_step, 5u);
   EXPECT_EQ(received.view.flags[0], 0) << "the episode began earlier";
@@ -152,7 +153,7 @@ TEST(AgentCore, WithEveryBlockInTheSocketItPlaysOnUnrecorded) {
 TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   Workbench bench(8);
   BenchAgent other(bench.model, 1, 0, 1);
-  other.Fit(GearOf(bench.policies, 1, 8));
+  other.shared().Fit(BuffersOf(bench.policies, 1, 8));
   bench.Publish(1);
   bench.Act(0), bench.Act(1);
   bench.Publish(2);
@@ -160,10 +161,10 @@ TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   bench.Act(2);
   bench.Publish(3);
   bench.Act(3);
-  EXPECT_EQ(bench.Take().block, nullptr) << "version 1 is still there";
-  bench.Publish(4);  // 3 is the latest, 2 and 1 are played: the oldest gives way
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr) << "version 1 is still there";
+  bench.Publish(4);  // 3 is the latest, 2 and 1 are played: the oldest is replaced
   bench.Act(4);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.steps, 4);
   EXPECT_EQ(received.view.version, 1u);
@@ -171,7 +172,7 @@ TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   EXPECT_TRUE(
       std::equal(next.begin(), next.end(), NumbersOf(received.view.next_observation).begin()));
   for (int step = 5; step < 13; ++step) bench.Act(step);
-  const auto after = bench.Take();
+  const auto after = bench.PopTrajectory();
   ASSERT_NE(after.block, nullptr);
   EXPECT_EQ(after.view.version, 4u);
   EXPECT_EQ(after.view.first_step, 4u);
@@ -185,10 +186,10 @@ TEST(AgentCore, ObservationsThatAreNotFiniteDropTheTrajectoryAndStillGetAnAction
   const int action = bench.agent->Act(bad);
   EXPECT_GE(action, 0);
   EXPECT_LT(action, 4);
-  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 3u);
+  EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 3u);
   for (int step = 3; step < 12; ++step) bench.Act(step);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.first_step, 3u);
   EXPECT_EQ(received.view.flags[0], 0) << "the episode went on";
@@ -199,10 +200,10 @@ TEST(AgentCore, AFinalObservationThatIsNotFiniteDropsTheTrajectory) {
   bench.Publish(1);
   bench.Act(0);
   bench.agent->End(kTruncated, std::vector<float>{kNaN, 0, 0});
-  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
-  EXPECT_EQ(bench.model->started.load(), 0);
+  EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.model->credit.begun(), 0);
   for (int step = 1; step < 6; ++step) bench.Act(step);
-  EXPECT_EQ(bench.Take().view.flags[0], kFirst);
+  EXPECT_EQ(bench.PopTrajectory().view.flags[0], kFirst);
 }
 
 TEST(AgentCore, TookIsRecordedWithTheProbabilityThePolicyGivesIt) {
@@ -212,7 +213,7 @@ TEST(AgentCore, TookIsRecordedWithTheProbabilityThePolicyGivesIt) {
   const int took = (acted + 1) % 4;
   bench.agent->Took(took);
   bench.Act(1), bench.Act(2);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.action[0], took);
   EXPECT_NEAR(
@@ -232,13 +233,13 @@ TEST(AgentCore, TookUnderEpsilonKnowsTheMixture) {
   bench.agent->Took((best + 1) % 4);
   bench.Act(1);
   bench.agent->Took(best);
-  EXPECT_NEAR(bench.Take().view.log_prob[0], std::log(0.05), 1e-6);
+  EXPECT_NEAR(bench.PopTrajectory().view.log_prob[0], std::log(0.05), 1e-6);
   bench.Act(2);
   // The second observation has a best action of its own.
   const auto second =
       LogProbabilities(bench.spec, SomeParameters(bench.spec, 3), bench.Observation(1));
   const bool still = std::max_element(second.begin(), second.end()) - second.begin() == best;
-  EXPECT_NEAR(bench.Take().view.log_prob[0], std::log(still ? 0.85 : 0.05), 1e-6);
+  EXPECT_NEAR(bench.PopTrajectory().view.log_prob[0], std::log(still ? 0.85 : 0.05), 1e-6);
 }
 
 TEST(AgentCore, DiscardForgetsTheUnfinishedEpisodeOnly) {
@@ -249,12 +250,12 @@ TEST(AgentCore, DiscardForgetsTheUnfinishedEpisodeOnly) {
   bench.Act(1), bench.agent->Reward(10), bench.Act(2), bench.agent->Reward(10);
   bench.agent->Discard();
   for (int step = 3; step < 7; ++step) bench.Act(step), bench.agent->Reward(step);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_THAT(received.view.flags, ElementsAre(kFirst | kTerminatedFlag, kFirst, 0, 0));
   EXPECT_THAT(received.view.reward, ElementsAre(1, 3, 4, 5));
   EXPECT_EQ(received.view.episodes.size(), 1u);
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 2u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 2u);
 }
 
 TEST(AgentCore, ReportsAreSummedByEpisodeAndSurviveADroppedBlock) {
@@ -262,15 +263,15 @@ TEST(AgentCore, ReportsAreSummedByEpisodeAndSurviveADroppedBlock) {
   bench.Publish(1);
   for (int episode = 0; episode < 10; ++episode) {
     bench.Act(episode);
-    bench.agent->Report("kills", 1);
-    bench.agent->Report("kills", episode);
-    if (episode == 3) bench.agent->Report("odd name!", 0.5);
+    bench.agent->episode().Report("kills", 1);
+    bench.agent->episode().Report("kills", episode);
+    if (episode == 3) bench.agent->episode().Report("odd name!", 0.5);
     bench.agent->End(kTerminated, {});
   }
-  EXPECT_THAT(bench.agent->report_names(), ElementsAre("kills", "odd_name_"));
+  EXPECT_THAT(bench.agent->episode().report_names(), ElementsAre("kills", "odd_name_"));
   double kills = 0, odd = 0;
   std::uint32_t kills_count = 0, odd_count = 0;
-  for (auto received = bench.Take(); received.block; received = bench.Take()) {
+  for (auto received = bench.PopTrajectory(); received.block; received = bench.PopTrajectory()) {
     kills += received.block->reports[0].sum;
     kills_count += received.block->reports[0].count;
     odd += received.block->reports[1].sum;
@@ -286,7 +287,7 @@ TEST(AgentCore, EvaluationIsGreedyReportsReturnsAndRecordsNoStep) {
   Workbench bench(8);
   bench.Publish(2);
   bench.Act(0), bench.agent->Reward(1);
-  bench.agent->SetMode(PlayMode::kEvaluate);
+  bench.agent->episode().SetMode(PlayMode::kEvaluate);
   bench.Act(1), bench.agent->Reward(1);
   bench.agent->End(kTerminated, {});
   for (int step = 2; step < 6; ++step) {
@@ -297,30 +298,31 @@ TEST(AgentCore, EvaluationIsGreedyReportsReturnsAndRecordsNoStep) {
     bench.agent->Reward(10);
   }
   bench.agent->End(kTerminated, {});
-  const auto training = bench.Take();
+  const auto training = bench.PopTrajectory();
   ASSERT_NE(training.block, nullptr);
   EXPECT_EQ(training.view.steps, 2);
   EXPECT_EQ(training.view.episodes.size(), 1u);
   EXPECT_EQ(training.view.episodes[0].mode, 0u);
-  const auto evaluation = bench.Take();
+  const auto evaluation = bench.PopTrajectory();
   ASSERT_NE(evaluation.block, nullptr);
   EXPECT_EQ(evaluation.view.steps, 0);
   ASSERT_EQ(evaluation.view.episodes.size(), 1u);
   EXPECT_EQ(evaluation.view.episodes[0].mode, 1u);
   EXPECT_EQ(evaluation.view.episodes[0].raw_return, 40.0);
   EXPECT_EQ(evaluation.view.episodes[0].length, 4u);
-  EXPECT_EQ(bench.agent->counts().steps.load(), 2u) << "evaluation is not counted as training";
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 0u);
+  EXPECT_EQ(bench.agent->shared().counts().steps.load(), 2u)
+      << "evaluation is not counted as training";
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 0u);
 }
 
 TEST(AgentCore, SilentPlayLeavesNoTrace) {
   Workbench bench(2);
   bench.Publish(1);
-  bench.agent->SetMode(PlayMode::kSilent);
+  bench.agent->episode().SetMode(PlayMode::kSilent);
   for (int step = 0; step < 6; ++step) bench.Act(step), bench.agent->Reward(1);
   bench.agent->End(kTerminated, {});
   bench.agent->Close();
-  EXPECT_EQ(bench.Take().block, nullptr);
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr);
 }
 
 TEST(AgentCore, ClosingHandsOverAndTheLastObservationIsWhatFollowed) {
@@ -328,7 +330,7 @@ TEST(AgentCore, ClosingHandsOverAndTheLastObservationIsWhatFollowed) {
   bench.Publish(1);
   for (int step = 0; step < 4; ++step) bench.Act(step), bench.agent->Reward(step);
   bench.agent->Close();
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.steps, 3);
   EXPECT_THAT(received.view.reward, ElementsAre(0, 1, 2));
@@ -342,7 +344,7 @@ TEST(AgentCore, ATrajectoryThatIsTooOldLeavesShort) {
   bench.Publish(1);
   bench.model->max_trajectory_ns.store(0);
   for (int step = 0; step <= 16; ++step) bench.Act(step);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.steps, 16) << "the clock is read every 16 steps";
 }
@@ -351,21 +353,21 @@ TEST(AgentCore, NewBlocksDropWhatWasOpenAndTakeTheNewSeed) {
   Workbench bench(4);
   bench.Publish(1);
   bench.Act(0);
-  auto gear = GearOf(bench.policies, 1, 6);
-  const auto ring = gear->ring;
-  gear->reseed = true;
-  gear->seed = 11;
-  bench.agent->Fit(std::move(gear));
+  auto buffers = BuffersOf(bench.policies, 1, 6);
+  const auto ring = buffers->ring;
+  buffers->reseed = true;
+  buffers->seed = 11;
+  bench.agent->shared().Fit(std::move(buffers));
   std::vector<int> actions;
   for (int step = 0; step < 7; ++step) actions.push_back(bench.Act(step));
-  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 1u);
   ASSERT_TRUE(ring->HasReady());
   Workbench again(6);
   again.Publish(1);
-  auto same = GearOf(again.policies, 1, 6);
+  auto same = BuffersOf(again.policies, 1, 6);
   same->reseed = true;
   same->seed = 11;
-  again.agent->Fit(std::move(same));
+  again.agent->shared().Fit(std::move(same));
   for (int step = 0; step < 7; ++step) EXPECT_EQ(again.Act(step), actions[step]);
 }
 

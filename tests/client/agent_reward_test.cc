@@ -22,11 +22,11 @@ TEST(AgentCore, RewardsThatAreNotFiniteDropTheTrajectoryAndSpoilOnlyTheirEpisode
     bench.Act(0);
     bench.agent->Reward(bad);
     bench.agent->End(kTerminated, {});
-    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
-    EXPECT_EQ(bench.agent->counts().rewards_not_finite.load(), 1u);
+    EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 1u);
+    EXPECT_EQ(bench.agent->shared().counts().rewards_not_finite.load(), 1u);
     bench.Act(1), bench.agent->Reward(2), bench.Act(2), bench.agent->Reward(3);
     bench.agent->End(kTerminated, {});
-    const auto received = bench.Take();
+    const auto received = bench.PopTrajectory();
     ASSERT_NE(received.block, nullptr);
     ASSERT_EQ(received.view.episodes.size(), 1u);
     EXPECT_EQ(received.view.episodes[0].raw_return, 5.0);
@@ -41,11 +41,11 @@ TEST(AgentCore, ARewardThatIsNotFiniteIsSaidOnceWithItsValueAndEachIsCounted) {
     bench.Publish(1);
     for (int step = 0; step < 3; ++step) bench.Act(step), bench.agent->Reward(reward);
     std::string sentence;
-    ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+    ASSERT_TRUE(bench.agent->shared().PopComplaint(&sentence));
     EXPECT_THAT(sentence, HasSubstr(words));
     EXPECT_THAT(sentence, HasSubstr("give Reward smaller numbers"));
-    EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
-    EXPECT_EQ(bench.agent->counts().rewards_not_finite.load(), 3u);
+    EXPECT_FALSE(bench.agent->shared().PopComplaint(&sentence));
+    EXPECT_EQ(bench.agent->shared().counts().rewards_not_finite.load(), 3u);
   }
 }
 
@@ -57,21 +57,21 @@ TEST(AgentCore, WhoNeverEndsAnEpisodeIsToldOnceAModelAndWhoEndsOneIsNot) {
     for (std::uint32_t step = 0; step < steps; ++step) bench.Act(0), bench.agent->Reward(1);
   };
   play(AgentTroubles::kStepsWithoutEnd - 1);
-  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_FALSE(bench.agent->shared().PopComplaint(&sentence));
   play(1);
-  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  ASSERT_TRUE(bench.agent->shared().PopComplaint(&sentence));
   EXPECT_THAT(sentence, HasSubstr("no episode has ended in its first 10000 steps: call End"));
-  EXPECT_TRUE(bench.agent->troubles().noted(Trouble::kNoEnd));
+  EXPECT_TRUE(bench.agent->shared().troubles().noted(Trouble::kNoEnd));
   play(2 * AgentTroubles::kStepsWithoutEnd);
-  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_FALSE(bench.agent->shared().PopComplaint(&sentence));
   bench.agent->End(kTerminated);
-  EXPECT_FALSE(bench.agent->troubles().noted(Trouble::kNoEnd));
+  EXPECT_FALSE(bench.agent->shared().troubles().noted(Trouble::kNoEnd));
 
   Workbench other(4);
   other.Publish(1);
   other.Act(0), other.agent->End(kTerminated);
   for (std::uint32_t step = 0; step < 2 * AgentTroubles::kStepsWithoutEnd; ++step) other.Act(0);
-  EXPECT_FALSE(other.agent->TakeComplaint(&sentence)) << sentence;
+  EXPECT_FALSE(other.agent->shared().PopComplaint(&sentence)) << sentence;
 }
 
 TEST(AgentCore, TwoRewardsOfAStepThatAddUpToTooMuchAreAsOne) {
@@ -79,7 +79,7 @@ TEST(AgentCore, TwoRewardsOfAStepThatAddUpToTooMuchAreAsOne) {
   bench.Publish(1);
   bench.Act(0), bench.agent->Reward(3e38), bench.agent->Reward(3e38);
   std::string sentence;
-  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  ASSERT_TRUE(bench.agent->shared().PopComplaint(&sentence));
   EXPECT_THAT(sentence, HasSubstr("come to 6e+38,"));
 }
 

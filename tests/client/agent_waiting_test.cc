@@ -20,7 +20,7 @@ TEST(AgentCore, BeforeWeightsItPlaysAtRandomAndIsRecordedAsVersionZero) {
   for (const int count : seen) EXPECT_GT(count, 2);
   bench.Publish(1);
   bench.Act(60);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr) << "weights end the random trajectory";
   EXPECT_EQ(received.view.steps, 60);
   EXPECT_EQ(received.view.version, 0u);
@@ -30,11 +30,11 @@ TEST(AgentCore, BeforeWeightsItPlaysAtRandomAndIsRecordedAsVersionZero) {
 TEST(AgentCore, WithADefaultActionNothingIsRecordedBeforeWeights) {
   Workbench bench(2, {.without_policy = WithoutPolicy::kDefault});
   for (int step = 0; step < 6; ++step) EXPECT_EQ(bench.Act(step), 0);
-  EXPECT_EQ(bench.Take().block, nullptr);
-  EXPECT_EQ(bench.model->started.load(), 0);
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr);
+  EXPECT_EQ(bench.model->credit.begun(), 0);
   bench.Publish(1);
   for (int step = 6; step < 9; ++step) bench.Act(step);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.first_step, 6u);
 }
@@ -42,20 +42,20 @@ TEST(AgentCore, WithADefaultActionNothingIsRecordedBeforeWeights) {
 TEST(AgentCore, CreditPaceWaitsAtTheFirstStepOnlyAndGoesOnWhenCreditComes) {
   Workbench bench(4, {.pace = Pace::kCredit});
   bench.Publish(1);
-  bench.model->steps_total.store(4);
+  bench.model->credit.Grant(4);
   bench.model->live.store(true);
   std::atomic<int> played{0};
   std::thread game([&] {
     for (int step = 0; step < 9; ++step) bench.Act(step), ++played;
   });
   EXPECT_TRUE(Soon([&] { return played.load() == 4; }));
-  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  EXPECT_TRUE(Soon([&] { return bench.model->wait.waiting() == 1; }));
   EXPECT_EQ(played.load(), 4);
-  bench.model->steps_total.store(8);
-  bench.model->Progress();
+  bench.model->credit.Grant(8);
+  bench.model->wait.Progress();
   EXPECT_TRUE(Soon([&] { return played.load() == 8; }));
   bench.model->live.store(false);  // the learner is lost: play on
-  bench.model->Progress();
+  bench.model->wait.Progress();
   EXPECT_TRUE(Soon([&] { return played.load() == 9; }));
   game.join();
 }
@@ -63,7 +63,7 @@ TEST(AgentCore, CreditPaceWaitsAtTheFirstStepOnlyAndGoesOnWhenCreditComes) {
 TEST(AgentCore, LockstepWaitsForTheVersionItsCreditIsFor) {
   Workbench bench(2, {.pace = Pace::kLockstep});
   bench.Publish(1);
-  bench.model->steps_total.store(2);
+  bench.model->credit.Grant(2);
   bench.model->at_version.store(1);
   bench.model->live.store(true);
   std::atomic<int> played{0};
@@ -72,43 +72,43 @@ TEST(AgentCore, LockstepWaitsForTheVersionItsCreditIsFor) {
   });
   EXPECT_TRUE(Soon([&] { return played.load() == 2; }));
   bench.model->at_version.store(2);
-  bench.model->steps_total.store(4);
-  bench.model->Progress();
-  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  bench.model->credit.Grant(4);
+  bench.model->wait.Progress();
+  EXPECT_TRUE(Soon([&] { return bench.model->wait.waiting() == 1; }));
   EXPECT_EQ(played.load(), 2) << "credit alone is not enough";
   bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load() == 3; }));
   game.join();
   bench.agent->Close();
-  EXPECT_EQ(bench.Take().view.version, 1u);
+  EXPECT_EQ(bench.PopTrajectory().view.version, 1u);
 }
 
 TEST(AgentCore, CreditForAVersionIsNotSpentUnderAnOlderOneAndTheWaitIsCounted) {
   Workbench bench(2, {.pace = Pace::kCredit});
   bench.Publish(1);
-  bench.model->steps_total.store(2);
+  bench.model->credit.Grant(2);
   bench.model->at_version.store(2);
   bench.model->live.store(true);
   std::atomic<bool> played{false};
   std::thread game([&] { bench.Act(0), played = true; });
-  EXPECT_TRUE(Soon([&] { return bench.model->waited_ns.load() > 0; }));
+  EXPECT_TRUE(Soon([&] { return bench.model->wait.waited_ns() > 0; }));
   EXPECT_FALSE(played.load());
   bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load(); }));
   game.join();
-  EXPECT_GE(bench.model->waited_ns.load(), 1);
+  EXPECT_GE(bench.model->wait.waited_ns(), 1);
 }
 
 TEST(AgentCore, WaitingForAVersionThatCannotBePlayedEnds) {
   Workbench bench(2, {.pace = Pace::kLockstep});
   bench.Publish(1);
-  bench.model->steps_total.store(2);
+  bench.model->credit.Grant(2);
   bench.model->at_version.store(2);
   bench.model->live.store(true);
   std::atomic<bool> played{false};
   std::thread game([&] { bench.Act(0), played = true; });
-  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
-  bench.model->set_unplayable(2, "epsilon is 7");
+  EXPECT_TRUE(Soon([&] { return bench.model->wait.waiting() == 1; }));
+  bench.model->weights.SetUnplayable(2, "epsilon is 7");
   EXPECT_TRUE(Soon([&] { return played.load(); }));
   game.join();
 }
@@ -118,14 +118,14 @@ TEST(AgentCore, WaitingForWeightsEndsWhenTheyComeOrTheClientCloses) {
     Workbench bench(0, {.without_policy = WithoutPolicy::kWait});
     std::atomic<bool> played{false};
     std::thread game([&] { bench.Act(0), played = true; });
-    EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+    EXPECT_TRUE(Soon([&] { return bench.model->wait.waiting() == 1; }));
     EXPECT_FALSE(played.load());
     if (weights) {
       bench.Fit();
       bench.Publish(1);
     } else {
-      bench.bell->closed.store(true);
-      bench.model->Progress();
+      bench.wakeup->closed.store(true);
+      bench.model->wait.Progress();
     }
     EXPECT_TRUE(Soon([&] { return played.load(); }));
     game.join();
@@ -141,9 +141,9 @@ TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
   for (int i = 0; i < 5; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 5 : 1));
     group.push_back(agents.back().get());
-    auto gear = GearOf(bench.policies, agents.back()->rows(), 4);
-    rings.push_back(gear->ring);
-    agents.back()->Fit(std::move(gear));
+    auto buffers = BuffersOf(bench.policies, agents.back()->shared().rows(), 4);
+    rings.push_back(buffers->ring);
+    agents.back()->shared().Fit(std::move(buffers));
   }
   std::vector<std::int32_t> actions(5), first_actions;
   for (int step = 0; step < 5; ++step) {
@@ -158,7 +158,7 @@ TEST(AgentCore, AGroupPlaysAsItsAgentsWouldAlone) {
   const AlignedFloats parameters = SomeParameters(bench.spec, 2);
   for (int i = 0; i < 5; ++i) {
     bench.ring = rings[i];
-    const auto received = bench.Take();
+    const auto received = bench.PopTrajectory();
     ASSERT_NE(received.block, nullptr) << i;
     EXPECT_EQ(received.view.action[0], first_actions[i]);
     for (int t = 0; t < 4; ++t) {
@@ -176,7 +176,7 @@ TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 3; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, 3));
-    agents.back()->Fit(GearOf(bench.policies, 3, 4));
+    agents.back()->shared().Fit(BuffersOf(bench.policies, 3, 4));
     if (i < 2) group.push_back(agents.back().get());
   }
   bench.Publish(1);
@@ -191,12 +191,12 @@ TEST(AgentCore, AGroupThatWaitsForCreditHoldsNoVersion) {
     ActTogether(group, std::vector<float>(6), actions);
     acted = true;
   });
-  EXPECT_TRUE(Soon([&] { return bench.model->waiting.load() == 1; }));
+  EXPECT_TRUE(Soon([&] { return bench.model->wait.waiting() == 1; }));
   std::atomic<bool> published{false};
   std::thread weights([&] { bench.Publish(4), published = true; });  // takes the first one's buffer
   EXPECT_TRUE(Soon([&] { return published.load(); }));
   bench.model->live.store(false);
-  bench.model->Progress();
+  bench.model->wait.Progress();
   weights.join();
   game.join();
   EXPECT_TRUE(acted.load());
@@ -207,9 +207,9 @@ struct Thread {
   Thread(Pace pace, int agents, int trajectories, int length) : bench(length, {.pace = pace}) {
     for (int i = 0; i < agents; ++i) {
       all.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? agents : 1));
-      auto gear = GearOf(bench.policies, all.back()->rows(), length);
-      rings.push_back(gear->ring);
-      all.back()->Fit(std::move(gear));
+      auto buffers = BuffersOf(bench.policies, all.back()->shared().rows(), length);
+      rings.push_back(buffers->ring);
+      all.back()->shared().Fit(std::move(buffers));
       group.push_back(all.back().get());
     }
     bench.Publish(1);
@@ -217,9 +217,9 @@ struct Thread {
     bench.model->live.store(true);
   }
   void Grant(int steps, std::uint64_t version) {
-    bench.model->steps_total.store(static_cast<std::uint64_t>(steps));
+    bench.model->credit.Grant(static_cast<std::uint64_t>(steps));
     bench.model->at_version.store(version);
-    bench.model->Progress();
+    bench.model->wait.Progress();
   }
   void ActTogetherOnce() {
     std::vector<std::int32_t> actions(group.size());
@@ -250,15 +250,16 @@ TEST(AgentCore, InLockstepOneOfAGroupThatLeftEarlyPlaysOnUnrecordedUntilTheOther
     for (; played < 9; ++played) thread.ActTogetherOnce();
   });
   EXPECT_TRUE(Soon([&] { return played.load() == 8; })) << played.load() << ": it waits for itself";
-  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->wait.waiting() == 1; }));
   EXPECT_EQ(played.load(), 8) << "all is handed over: now it waits for the next version";
   EXPECT_TRUE(thread.Ready(1));
-  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 7u);
+  EXPECT_EQ(thread.all[0]->shared().counts().steps_dropped.load(), 7u);
   thread.Grant(32, 2);
   thread.bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load() == 9; }));
   game.join();
-  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 7u) << "the ninth is recorded again";
+  EXPECT_EQ(thread.all[0]->shared().counts().steps_dropped.load(), 7u)
+      << "the ninth is recorded again";
 }
 
 TEST(AgentCore, AgentsOfOneThreadThatAreNoGroupPlayInLockstepForAStepATrajectory) {
@@ -270,14 +271,14 @@ TEST(AgentCore, AgentsOfOneThreadThatAreNoGroupPlayInLockstepForAStepATrajectory
     }
   });
   EXPECT_TRUE(Soon([&] { return thread.Ready(1); })) << "the first waits for the second";
-  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->wait.waiting() == 1; }));
   EXPECT_TRUE(thread.Ready(0));
   thread.Grant(16, 2);
   thread.bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load() == 5; }));
   game.join();
-  EXPECT_EQ(thread.all[0]->counts().steps_dropped.load(), 1u);
-  EXPECT_EQ(thread.all[1]->counts().steps_dropped.load(), 0u);
+  EXPECT_EQ(thread.all[0]->shared().counts().steps_dropped.load(), 1u);
+  EXPECT_EQ(thread.all[1]->shared().counts().steps_dropped.load(), 0u);
 }
 
 TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrecorded) {
@@ -287,9 +288,9 @@ TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrec
     for (; played < 5; ++played) thread.ActTogetherOnce();
   });
   EXPECT_TRUE(Soon([&] { return thread.Ready(0); })) << "it waits for itself";
-  EXPECT_TRUE(Soon([&] { return thread.bench.model->waiting.load() == 1; }));
+  EXPECT_TRUE(Soon([&] { return thread.bench.model->wait.waiting() == 1; }));
   EXPECT_EQ(played.load(), 4);
-  EXPECT_EQ(thread.all[1]->counts().steps_dropped.load(), 4u);
+  EXPECT_EQ(thread.all[1]->shared().counts().steps_dropped.load(), 4u);
   thread.Grant(8, 2);
   thread.bench.Publish(2);
   EXPECT_TRUE(Soon([&] { return played.load() == 5; }));
@@ -301,18 +302,19 @@ TEST(AgentCore, WithLessCreditForAVersionThanAgentsTheOthersOfTheThreadPlayUnrec
 TEST(AgentCore, AWaitThatIsLimitedLeavesTheRewardsOfAGroupAsTheyAre) {
   Thread thread(Pace::kCredit, 2, 2, 4);
   thread.bench.model->at_version.store(0);
-  thread.bench.model->bell->max_wait_ns.store(20 * kNanosecondsPerMillisecond);
+  thread.bench.model->wakeup->max_wait_ns.store(20 * kNanosecondsPerMillisecond);
   thread.all[0]->Act(std::vector<float>(3));
   thread.all[0]->Reward(1);
   for (int i = 0; i < 3; ++i) thread.ActTogetherOnce();
   const std::vector<float> sees(3);
   for (int i = 0; i < 2; ++i) {
-    for (BenchAgent* agent : thread.Agents()) agent->Look(std::span<const float>(sees));
+    for (BenchAgent* agent : thread.Agents())
+      agent->observation().Observe(std::span<const float>(sees));
     EXPECT_FALSE(AgentCore::StepTogether(thread.group));
   }
   thread.Grant(16, 0);
   for (int i = 0; i < 2; ++i) thread.ActTogetherOnce();
-  TrajectoryBlock* const block = thread.rings[1]->TakeReady();
+  TrajectoryBlock* const block = thread.rings[1]->PopReady();
   ASSERT_NE(block, nullptr);
   const float* rewards = thread.rings[1]->ColumnOf<float>(block, Column::kReward);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(rewards[i], 1) << i;
@@ -320,29 +322,31 @@ TEST(AgentCore, AWaitThatIsLimitedLeavesTheRewardsOfAGroupAsTheyAre) {
 }
 
 TEST(ClientModel, WhatChangesWhileAnAgentLooksIsNotSleptThrough) {
-  Workbench bench(0);
+  ModelWait wait;
+  const std::atomic<std::int64_t> no_limit{0};
   int looks = 0;
   const std::int64_t before_ns = MonotonicNs();
-  bench.model->WaitFor([&] {
+  const auto look = [&] {
     if (looks++ > 0) return true;
-    bench.model->Progress();  // what it waits for comes when it has just seen that it is not there
+    wait.Progress();  // what it waits for comes when it has just seen that it is not there
     return false;
-  });
+  };
+  EXPECT_TRUE(wait.Until(look, no_limit));
   EXPECT_EQ(looks, 2);
-  EXPECT_LT(MonotonicNs() - before_ns, ClientModel::kLookAgainMs * kNanosecondsPerMillisecond)
+  EXPECT_LT(MonotonicNs() - before_ns, ModelWait::kLookAgainMs * kNanosecondsPerMillisecond)
       << "it slept to the end";
 }
 
 TEST(ClientModel, CreditIsNotSpentTwice) {
-  Workbench bench(0);
-  bench.model->steps_total.store(100'000'000);
+  ModelCredit credit;
+  credit.Grant(100'000'000);
   std::uint64_t mine = 0, theirs = 0;
   std::thread other([&] {
-    while (bench.model->Reserve(5)) ++theirs;
+    while (credit.Reserve(5)) ++theirs;
   });
   {
     const Interrupter interrupter(other.native_handle());
-    while (bench.model->Reserve(5)) ++mine;
+    while (credit.Reserve(5)) ++mine;
   }
   other.join();
   EXPECT_EQ(mine + theirs, 20'000'000u);

@@ -16,19 +16,24 @@ TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
   const Scene scene(0);
   const std::vector<std::uint8_t> large(5);
   const std::vector<float> three(3);
-  EXPECT_DEATH(bench.agent->Look({{"camera", scene.camera}, {"place", scene.place}}),
-               "observation.kind has 1 int32 in its space, but was shown only .camera. .place.");
-  EXPECT_DEATH(bench.agent->Look({{"camera", large}, {"place", scene.place}, {"kind", scene.kind}}),
-               "observation.camera has 4 uint8 in its space, but was shown 5 uint8");
   EXPECT_DEATH(
-      bench.agent->Look({{"camera", scene.camera}, {"place", scene.kind}, {"kind", scene.kind}}),
-      "observation.place has 1 float in its space, but was shown 1 int32");
-  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"radar", scene.place})), "no part .radar.");
-  EXPECT_DEATH(bench.agent->Look(scene.Show().Add({"place", scene.place})), "a part twice");
-  EXPECT_DEATH(bench.agent->Allow(scene.camera), "a mask of 4 bytes");
-  EXPECT_DEATH(bench.agent->Look(std::span<const float>(three)), "give Act an Observation");
+      bench.agent->observation().Observe({{"camera", scene.camera}, {"place", scene.place}}),
+      "observation.kind has 1 int32 in its space, but was shown only .camera. .place.");
+  EXPECT_DEATH(bench.agent->observation().Observe(
+                   {{"camera", large}, {"place", scene.place}, {"kind", scene.kind}}),
+               "observation.camera has 4 uint8 in its space, but was shown 5 uint8");
+  EXPECT_DEATH(bench.agent->observation().Observe(
+                   {{"camera", scene.camera}, {"place", scene.kind}, {"kind", scene.kind}}),
+               "observation.place has 1 float in its space, but was shown 1 int32");
+  EXPECT_DEATH(bench.agent->observation().Observe(scene.Show().Add({"radar", scene.place})),
+               "no part .radar.");
+  EXPECT_DEATH(bench.agent->observation().Observe(scene.Show().Add({"place", scene.place})),
+               "a part twice");
+  EXPECT_DEATH(bench.agent->observation().SetMask(scene.camera), "a mask of 4 bytes");
+  EXPECT_DEATH(bench.agent->observation().Observe(std::span<const float>(three)),
+               "give Act an Observation");
   bench.agent->Play(scene.Show());
-  EXPECT_DEATH(bench.agent->choice(), "not one choice");
+  EXPECT_DEATH(bench.agent->action().choice(), "not one choice");
   EXPECT_DEATH(bench.agent->Took(1), "not one choice");
   Action action(bench.spec.spaces.action);
   action.choices("weapon")[0] = 3;
@@ -65,7 +70,7 @@ TEST(AnySpacesDeathTest, AMaskForAContinuousActionAbortsWithWhatToDo) {
   spec.spaces.action = Box({2}, -1, 1);
   Workbench bench(4, ClientOptions(), spec);
   const std::vector<std::uint8_t> mask(2, 1);
-  EXPECT_DEATH(bench.agent->Allow(mask),
+  EXPECT_DEATH(bench.agent->observation().SetMask(mask),
                "the action is continuous and only discrete choices can be forbidden; call Act "
                "without one");
 }

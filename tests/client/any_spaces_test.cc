@@ -30,17 +30,17 @@ TEST(AnySpaces, ATrajectoryHoldsAllThatItsLogProbabilitiesCameFrom) {
   for (int k = 0; k < 30; ++k) {
     const Scene scene(k);
     bench.agent->Play(scene.Show());
-    bench.agent->Give(&action);
+    bench.agent->action().ReadAction(&action);
     EXPECT_TRUE(scene.mask[action.choices("weapon")[0]]);
     EXPECT_TRUE(scene.mask[3 + action.choices("weapon")[1]]);
     EXPECT_LE(std::abs(action.numbers("turn")[0]), 1.0f);
     bench.agent->Reward(k);
     if (k % 7 == 3) bench.agent->End(kTerminated);
     if (k % 7 == 5) {
-      bench.agent->Look(Scene(100 + k).Show());
+      bench.agent->observation().Observe(Scene(100 + k).Show());
       bench.agent->End(kTruncated);
     }
-    const auto received = bench.Take();
+    const auto received = bench.PopTrajectory();
     if (received.block == nullptr) continue;
     ++trajectories;
     CheckPlayed(received.view, 3);
@@ -55,18 +55,18 @@ TEST(AnySpaces, RowsAndMasksAreWhatTheGameShowed) {
   Workbench bench(4, Pacing(), MixedSpec());
   bench.Publish(1);
   for (int k = 0; k < 5; ++k) bench.agent->Play(Scene(k).Show());
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   for (int k = 0; k < 4; ++k) {
     const Scene scene(k);
     const std::byte* row = received.view.observation.data() + k * MixedTrajectory::kRow;
-    EXPECT_EQ(PlaceIn(row), scene.place[0]);
+    EXPECT_EQ(PositionIn(row), scene.place[0]);
     EXPECT_EQ(std::memcmp(row + 4, scene.kind.data(), 4), 0);
     EXPECT_EQ(std::memcmp(row + 8, scene.camera.data(), 4), 0);
     const auto mask = received.view.mask.subspan(k * MixedTrajectory::kMask, 5);
     EXPECT_THAT(mask, testing::ElementsAreArray(scene.mask));
   }
-  EXPECT_EQ(PlaceIn(received.view.next_observation.data()), Scene(4).place[0]);
+  EXPECT_EQ(PositionIn(received.view.next_observation.data()), Scene(4).place[0]);
 }
 
 TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
@@ -76,15 +76,15 @@ TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 5; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, Action(), i == 0 ? 5 : 1));
-    agents.back()->Fit(GearOf(bench.policies, agents.back()->rows(), 4));
+    agents.back()->shared().Fit(BuffersOf(bench.policies, agents.back()->shared().rows(), 4));
     group.push_back(agents.back().get());
   }
   for (int step = 0; step < 9; ++step) {
     std::vector<Scene> scenes;
     for (int i = 0; i < 5; ++i) scenes.emplace_back(10 * i + step);
     for (int i = 0; i < 5; ++i) {
-      agents[i]->Look(scenes[i].Show());
-      agents[i]->Allow(scenes[i].mask);
+      agents[i]->observation().Observe(scenes[i].Show());
+      agents[i]->observation().SetMask(scenes[i].mask);
     }
     AgentCore::StepTogether(group);
     for (int i = 0; i < 5; ++i) {
@@ -92,9 +92,9 @@ TEST(AnySpaces, AGroupPlaysAsItsAgentsWouldAlone) {
     }
   }
   for (int i = 0; i < 5; ++i) {
-    (void)agents[i]->AnyRing([&](const auto& ring) { return bench.ring = ring, false; });
+    (void)agents[i]->shared().AnyRing([&](const auto& ring) { return bench.ring = ring, false; });
     for (int part = 0; part < 2; ++part) {
-      const auto received = bench.Take();
+      const auto received = bench.PopTrajectory();
       ASSERT_NE(received.block, nullptr) << i;
       CheckPlayed(received.view, 2);
       bench.ring->Release(received.block);
@@ -111,17 +111,17 @@ TEST(AnySpaces, ABadRowCostsTheTrajectoryAndLeavesZerosInItsPlace) {
   category.kind[0] = 3;
   mask.mask = {1, 1, 1, 0, 0};
   for (const Scene* bad : {&nan, &category, &mask}) {
-    const std::uint64_t dropped = bench.agent->counts().trajectories_dropped.load();
+    const std::uint64_t dropped = bench.agent->shared().counts().trajectories_dropped.load();
     bench.agent->Play(Scene(0).Show());
     bench.agent->Play(bad->Show());
-    EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), dropped + 1);
+    EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), dropped + 1);
     for (int k = 5; k < 10; ++k) bench.agent->Play(Scene(k).Show());
-    const auto received = bench.Take();
+    const auto received = bench.PopTrajectory();
     ASSERT_NE(received.block, nullptr);
-    EXPECT_EQ(PlaceIn(received.view.observation.data()), Scene(5).place[0]);
-    EXPECT_EQ(PlaceIn(received.view.frames0.data()), Scene(0).place[0]);
+    EXPECT_EQ(PositionIn(received.view.observation.data()), Scene(5).place[0]);
+    EXPECT_EQ(PositionIn(received.view.frames0.data()), Scene(0).place[0]);
     const float seen = bad == &mask ? bad->place[0] : 0.0f;
-    EXPECT_EQ(PlaceIn(received.view.frames0.data() + MixedTrajectory::kRow), seen);
+    EXPECT_EQ(PositionIn(received.view.frames0.data() + MixedTrajectory::kRow), seen);
     CheckPlayed(received.view, 1);
     bench.ring->Release(received.block);
     bench.agent->End(kTerminated);
@@ -132,15 +132,15 @@ TEST(AnySpaces, TheFirstBadRowIsPutIntoWordsOnce) {
   Workbench bench(4, Pacing(), MixedSpec());
   std::string sentence;
   bench.agent->Play(Scene(1).Show());
-  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_FALSE(bench.agent->shared().PopComplaint(&sentence));
   Scene bad(1);
   bad.mask = {0, 0, 0, 1, 1};
   bench.agent->Play(bad.Show());
-  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  ASSERT_TRUE(bench.agent->shared().PopComplaint(&sentence));
   EXPECT_NE(sentence.find("weapon"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("forbids every choice"), std::string::npos) << sentence;
   bench.agent->Play(bad.Show());
-  EXPECT_FALSE(bench.agent->TakeComplaint(&sentence));
+  EXPECT_FALSE(bench.agent->shared().PopComplaint(&sentence));
 }
 
 TEST(AnySpaces, BeforeWeightsEveryActionIsValidAndMaskedToo) {
@@ -149,11 +149,11 @@ TEST(AnySpaces, BeforeWeightsEveryActionIsValidAndMaskedToo) {
   for (int k = 0; k < 200; ++k) {
     const Scene scene(k);
     bench.agent->Play(scene.Show());
-    bench.agent->Give(&action);
+    bench.agent->action().ReadAction(&action);
     const ActionLayout layout(bench.spec.spaces.action);
     EXPECT_TRUE(layout.CheckAction(WordsOf(action).data(), scene.mask.data()).ok());
     EXPECT_LE(std::abs(action.numbers("turn")[0]), 1.0f);
-    if (const auto received = bench.Take(); received.block != nullptr) {
+    if (const auto received = bench.PopTrajectory(); received.block != nullptr) {
       EXPECT_EQ(received.view.version, 0u);
       EXPECT_EQ(received.view.state0[0], 0.0f);
       bench.ring->Release(received.block);
@@ -168,7 +168,7 @@ TEST(AnySpaces, ADefaultActionOfPartsIsPlayedBeforeWeights) {
   idle.numbers("turn")[0] = 0.75f;
   BenchAgent agent(bench.model, 1, idle, 1);
   agent.Play(Scene(0).Show());
-  agent.Give(&action);
+  agent.action().ReadAction(&action);
   EXPECT_THAT(action.choices("weapon"), testing::ElementsAre(2, 0));
   EXPECT_EQ(action.numbers("turn")[0], 0.75f);
 }
@@ -181,12 +181,12 @@ TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSamp
     Scene scene(k);
     scene.mask.fill(1);
     bench.agent->Play(scene.Show());
-    bench.agent->Give(&action);
+    bench.agent->action().ReadAction(&action);
     action.choices("weapon")[0] = k % 3;
     if (k == 2) action.numbers("turn")[0] = 0.5f;
     bench.agent->Took(action);
   }
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(received.view.action[k * MixedTrajectory::kWords], k % 3);
   EXPECT_EQ(std::bit_cast<float>(received.view.action[2 * MixedTrajectory::kWords + 2]), 0.5f);
@@ -200,11 +200,11 @@ TEST(AnySpaces, TheMaskOfAFinalObservationDoesNotMatter) {
   for (int k = 0; k < 2; ++k) bench.agent->Play(Scene(k).Show());
   Scene final(2);
   final.mask.fill(0);
-  bench.agent->Look(final.Show());
+  bench.agent->observation().Observe(final.Show());
   bench.agent->End(kTruncated);
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
-  EXPECT_EQ(PlaceIn(received.view.final_observation.data()), final.place[0]);
+  EXPECT_EQ(PositionIn(received.view.final_observation.data()), final.place[0]);
 }
 
 TEST(AnySpaces, OutputsThatAreNotFiniteCostTheTrajectory) {
@@ -216,14 +216,14 @@ TEST(AnySpaces, OutputsThatAreNotFiniteCostTheTrajectory) {
   const float most = std::numeric_limits<float>::max();  // finite; its products are not
   const int action = bench.agent->Act(std::vector<float>(40, most));
   EXPECT_TRUE(action >= 0 && action < 4);
-  EXPECT_EQ(bench.agent->counts().trajectories_dropped.load(), 1u);
-  EXPECT_EQ(bench.agent->counts().steps_dropped.load(), 2u);
-  EXPECT_EQ(bench.agent->counts().steps_given_up.load(), 1u);
+  EXPECT_EQ(bench.agent->shared().counts().trajectories_dropped.load(), 1u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_dropped.load(), 2u);
+  EXPECT_EQ(bench.agent->shared().counts().steps_given_up.load(), 1u);
   std::string sentence;
-  ASSERT_TRUE(bench.agent->TakeComplaint(&sentence));
+  ASSERT_TRUE(bench.agent->shared().PopComplaint(&sentence));
   EXPECT_NE(sentence.find("outputs are not finite"), std::string::npos);
   for (int k = 2; k < 7; ++k) bench.agent->Act(bench.Observation(k));
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_EQ(received.view.first_step, 2u);
 }
@@ -232,14 +232,14 @@ TEST(AnySpaces, BlocksOfAnotherLengthDoNotMakeAnAgentForget) {
   Workbench bench(4, Pacing(), MixedSpec());
   bench.Publish(1);
   for (int k = 0; k < 2; ++k) bench.agent->Play(Scene(k).Show());
-  auto gear = GearOf(bench.policies, 1, 3);
-  bench.ring = gear->ring;
-  bench.agent->Fit(std::move(gear));
+  auto buffers = BuffersOf(bench.policies, 1, 3);
+  bench.ring = buffers->ring;
+  bench.agent->shared().Fit(std::move(buffers));
   for (int k = 2; k < 6; ++k) bench.agent->Play(Scene(k).Show());
-  const auto received = bench.Take();
+  const auto received = bench.PopTrajectory();
   ASSERT_NE(received.block, nullptr);
   EXPECT_NE(received.view.state0[0], 0.0f);
-  EXPECT_EQ(PlaceIn(received.view.frames0.data() + MixedTrajectory::kRow), Scene(1).place[0]);
+  EXPECT_EQ(PositionIn(received.view.frames0.data() + MixedTrajectory::kRow), Scene(1).place[0]);
   CheckPlayed(received.view, 1);
 }
 
@@ -248,12 +248,12 @@ TEST(AnySpaces, GreedyPlayIsTheSameEveryTime) {
   for (int run = 0; run < 2; ++run) {
     Workbench bench(4, Pacing(), MixedSpec());
     bench.Publish(6);
-    bench.agent->SetMode(PlayMode::kEvaluate);
+    bench.agent->episode().SetMode(PlayMode::kEvaluate);
     Action action;
     std::vector<std::int32_t>& all = played.emplace_back();
     for (int k = 0; k < 20; ++k) {
       bench.agent->Play(Scene(k).Show());
-      bench.agent->Give(&action);
+      bench.agent->action().ReadAction(&action);
       for (const std::int32_t word : WordsOf(action)) all.push_back(word);
     }
   }

@@ -19,13 +19,13 @@ TrajectoryLayout SmallLayout() { return {Spaces{Box({4}), Discrete(2)}, 128}; }
 /// All spare blocks, until there is none.
 std::vector<TrajectoryBlock*> TakeAll(BlockPool& pool) {
   std::vector<TrajectoryBlock*> taken;
-  while (TrajectoryBlock* block = pool.TakeSpare()) taken.push_back(block);
+  while (TrajectoryBlock* block = pool.AcquireSpare()) taken.push_back(block);
   return taken;
 }
 
 TEST(BlockPool, OneAgentHasEightBlocks) {
   BlockPool pool(SmallLayout());
-  ASSERT_NE(pool.TakeOwn(), nullptr);
+  ASSERT_NE(pool.AcquireOwn(), nullptr);
   EXPECT_EQ(TakeAll(pool).size(), 7u);
 }
 
@@ -33,7 +33,7 @@ TEST(BlockPool, TenThousandAgentsShareSpareBlocksOfFourMebibytes) {
   BlockPool pool(SmallLayout());
   pool.Expect(10'000);
   std::set<TrajectoryBlock*> own;
-  for (int i = 0; i < 10'000; ++i) own.insert(pool.TakeOwn());
+  for (int i = 0; i < 10'000; ++i) own.insert(pool.AcquireOwn());
   EXPECT_EQ(own.size(), 10'000u);
   EXPECT_EQ(pool.layout().block_bytes, 7360u);
   EXPECT_EQ(TakeAll(pool).size(), (4u << 20) / 7360);
@@ -41,7 +41,7 @@ TEST(BlockPool, TenThousandAgentsShareSpareBlocksOfFourMebibytes) {
 
 TEST(BlockPool, AgentsThatComeOneByOneShareNoMore) {
   BlockPool pool(SmallLayout());
-  for (int i = 0; i < 3000; ++i) pool.TakeOwn();
+  for (int i = 0; i < 3000; ++i) pool.AcquireOwn();
   EXPECT_EQ(TakeAll(pool).size(), (4u << 20) / 7360);
 }
 
@@ -53,37 +53,37 @@ TEST(BlockPool, LargeTrajectoriesHaveSixtyFourSpareBlocksTogether) {
 
 TEST(BlockPool, AnAgentThatGoesLeavesItsBlockToTheNext) {
   BlockPool pool(SmallLayout());
-  TrajectoryBlock* const block = pool.TakeOwn();
-  pool.GiveOwn(block);
-  EXPECT_EQ(pool.TakeOwn(), block);
+  TrajectoryBlock* const block = pool.AcquireOwn();
+  pool.ReleaseOwn(block);
+  EXPECT_EQ(pool.AcquireOwn(), block);
 }
 
 TEST(BlockPool, AnOwnBlockTakesLessMemoryThanASpareOne) {
   BlockPool pool(SmallLayout());
   pool.Expect(2);
-  const TrajectoryBlock *first = pool.TakeOwn(), *second = pool.TakeOwn();
+  const TrajectoryBlock *first = pool.AcquireOwn(), *second = pool.AcquireOwn();
   // 128 steps of 16 + 4 + 4 + 4 + 1 bytes, 16 final rows, a row, masks of 2, 16 episodes.
   EXPECT_EQ(second->data - first->data, 3712 + 256 + 64 + 256 + 256);
   EXPECT_EQ(first->max_episodes, 16);
-  EXPECT_EQ(pool.TakeSpare()->max_episodes, 192);
+  EXPECT_EQ(pool.AcquireSpare()->max_episodes, 192);
 }
 
 /// Two threads that take and give as fast as they can: a block in two hands would lose a mark.
 TEST(BlockPool, UnderHammeringNoBlockIsInTwoHands) {
   BlockPool pool(SmallLayout());
-  pool.TakeOwn();
+  pool.AcquireOwn();
   std::atomic<int> doubled{0};
   const auto hammer = [&](int mark) {
     Random random(static_cast<std::uint64_t>(mark));
     std::vector<TrajectoryBlock*> held;
     for (int round = 0; round < 2'000'000 || !held.empty(); ++round) {
       if (round < 2'000'000 && held.size() < 3 && random.UniformInt(2) == 0) {
-        held.push_back(pool.TakeSpare());
+        held.push_back(pool.AcquireSpare());
         held.back()->steps = mark;
       } else if (!held.empty()) {
         std::swap(held[random.UniformInt(static_cast<std::uint32_t>(held.size()))], held.back());
         doubled += held.back()->steps != mark;
-        pool.GiveSpare(held.back());
+        pool.ReleaseSpare(held.back());
         held.pop_back();
       }
     }

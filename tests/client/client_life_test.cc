@@ -104,7 +104,7 @@ TEST(Client, AgentsThatComeAndGoInHasteAreAllHeard) {
 /// Publishes one more version just after every look at it.
 class BusyWriter : public WeightSubscriber {
  public:
-  bool TakeNewer(const VersionStamp&, WeightSink*) override {
+  bool ReceiveNewer(const VersionStamp&, WeightSink*) override {
     word_.fetch_add(1);
     return false;
   }
@@ -118,7 +118,7 @@ class BusyWriter : public WeightSubscriber {
 TEST(Client, NoVersionIsSleptThrough) {
   WeightsReceiver receiver({});
   const auto model = std::make_shared<ClientModel>("m", SmallSpec().spaces, ClientOptions{},
-                                                   std::make_shared<SenderBell>(),
+                                                   std::make_shared<SenderWakeup>(),
                                                    std::make_shared<SettingsTable>());
   receiver.Subscribe(model, std::make_shared<PolicySet>(SmallSpec(), model->pins),
                      std::make_shared<BusyWriter>());

@@ -46,11 +46,13 @@ TEST(Client, AGamePlaysWithNoLearnerAndStreamsWhenOneAppears) {
   ASSERT_TRUE(Until([&] { game.Step(), learner.PollOnce(); },
                     [&] { return learner.received.size() >= 2; }));
   EXPECT_EQ(learner.received[0]->view.version, 0u) << "recorded though there are no weights";
-  EXPECT_EQ(client->State().state, ClientState::kWaitingForWeights);
+  EXPECT_EQ(client->State().state, ClientState::kWaitingForWeights) << "said before it is sent";
   learner.Publish("default", 1);
   ASSERT_TRUE(Until([&] { game.Step(), learner.PollOnce(); },
                     [&] { return learner.received.back()->view.version == 1; }));
-  EXPECT_EQ(client->State().state, ClientState::kLive) << client->State().reason;
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->State().state == ClientState::kLive; }))
+      << client->State().reason;
   EXPECT_EQ(client->Stats().version, 1u);
 }
 
@@ -177,7 +179,8 @@ TEST(Client, ALearnerThatDiesLeavesTheGamePlayingAndItsSuccessorIsFound) {
     EXPECT_NE(one->metadata.incarnation, 100u) << "played for the dead";
   }
   EXPECT_EQ(client->Stats().trajectories_refused, 0u);
-  EXPECT_EQ(client->State().state, ClientState::kLive);
+  EXPECT_TRUE(Until([&] { learner->PollOnce(); },
+                    [&] { return client->State().state == ClientState::kLive; }));
 }
 
 TEST(Client, WhatWasPlayedAtRandomForAnotherModelIsNotSent) {

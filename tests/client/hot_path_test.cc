@@ -100,8 +100,8 @@ TEST(HotPath, WhatIsPlayedWronglyIsNotedWithoutAllocationLockOrCall) {
   {
     const Counted counted;
     for (int step = 0; step < 30'000; ++step) {
-      bench.agent->Look(std::span<const float>(step % 1000 == 7 ? bad : good));
-      bench.agent->Allow(step % 1000 == 8 ? nothing : anything);
+      bench.agent->observation().Observe(std::span<const float>(step % 1000 == 7 ? bad : good));
+      bench.agent->observation().SetMask(step % 1000 == 8 ? nothing : anything);
       bench.agent->Step();
       bench.agent->Reward(step % 1000 == 9 ? std::nan("") : 1.0);
     }
@@ -110,7 +110,7 @@ TEST(HotPath, WhatIsPlayedWronglyIsNotedWithoutAllocationLockOrCall) {
   EXPECT_EQ(locks, 0u);
   EXPECT_EQ(calls, 0u);
   int sentences = 0;
-  for (std::string sentence; bench.agent->TakeComplaint(&sentence);) ++sentences;
+  for (std::string sentence; bench.agent->shared().PopComplaint(&sentence);) ++sentences;
   EXPECT_EQ(sentences, 4);
 }
 
@@ -124,14 +124,14 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
   std::thread weights([&] {
     while (!over.load()) {
       bench.Publish(++published);
-      bench.settings->Take({static_cast<std::uint32_t>(published), {{"difficulty", 1.0}}});
+      bench.settings->Apply({static_cast<std::uint32_t>(published), {{"difficulty", 1.0}}});
       Nap(10000);
     }
   });
   double read = 0.0;
   std::thread sender([&] {
     while (!over.load()) {
-      TrajectoryBlock* block = bench.ring->TakeReady();
+      TrajectoryBlock* block = bench.ring->PopReady();
       if (block == nullptr) {
         Nap(50);
         continue;
@@ -147,7 +147,7 @@ TEST(HotPath, ActRewardAndEndNeitherAllocateNorLockNorCallTheSystem) {
     for (int step = 0; step < 1'000'000; ++step) {
       bench.agent->Act(observations[step % 64]);
       bench.agent->Reward(1.0);
-      if (step % 50 == 7) bench.agent->Report("kills", 1);
+      if (step % 50 == 7) bench.agent->episode().Report("kills", 1);
       if (step % 100 == 42) {
         bench.agent->End(kTerminated, kSuccess);
         read += bench.settings->Get("difficulty", 0.0);
@@ -180,7 +180,7 @@ TEST(HotPath, ActOfAnySpacesNeitherAllocatesNorLocks) {
     return Observation{{"camera", camera}, {"place", place}, {"kind", kind}}.Mask(mask);
   };
   Action action;
-  bench.agent->Play(show()), bench.agent->Give(&action);
+  bench.agent->Play(show()), bench.agent->action().ReadAction(&action);
   const std::array<std::int32_t, 1> none = {7};
   const std::array<std::uint8_t, 5> nothing = {};
   const auto bad = [&] {
@@ -191,11 +191,12 @@ TEST(HotPath, ActOfAnySpacesNeitherAllocatesNorLocks) {
     const Counted counted;
     for (int step = 0; step < 20'000; ++step) {
       bench.agent->Play(step % 70 == 3 ? bad() : show());
-      bench.agent->Give(&action);
+      bench.agent->action().ReadAction(&action);
       bench.agent->Reward(1.0);
       if (step % 50 == 7 && step % 70 != 3) bench.agent->Took(action);
       if (step % 100 == 42) bench.agent->End(kTerminated);
-      if (step % 1000 == 99) bench.agent->Look(show()), bench.agent->End(kTruncated);
+      if (step % 1000 == 99)
+        bench.agent->observation().Observe(show()), bench.agent->End(kTruncated);
     }
   }
   EXPECT_EQ(allocations, 0u);
@@ -208,7 +209,7 @@ TEST(HotPath, AHandOverToASleepingSenderIsOneSystemCall) {
   bench.Publish(1);
   const auto observation = bench.Observation(0);
   for (int step = 0; step < 4; ++step) bench.agent->Act(observation);
-  ASSERT_TRUE(bench.bell->MaySleep(true, [] { return false; }));
+  ASSERT_TRUE(bench.wakeup->MaySleep(true, [] { return false; }));
   {
     const Counted counted;
     for (int step = 0; step < 9; ++step) bench.agent->Act(observation);
@@ -225,7 +226,7 @@ TEST(HotPath, AGroupNeitherAllocatesNorLocks) {
   std::vector<AgentCore*> group;
   for (int i = 0; i < 8; ++i) {
     agents.push_back(std::make_unique<BenchAgent>(bench.model, i, 0, i == 0 ? 8 : 1));
-    agents.back()->Fit(GearOf(bench.policies, agents.back()->rows(), 16));
+    agents.back()->shared().Fit(BuffersOf(bench.policies, agents.back()->shared().rows(), 16));
     group.push_back(agents.back().get());
   }
   std::vector<float> observations(8 * 3, 0.25f);

@@ -19,12 +19,12 @@ TEST(SettingsTable, AnUnknownOrForgottenNameIsTheFallback) {
   SettingsTable table;
   EXPECT_EQ(table.Get("difficulty", 0.5), 0.5);
   EXPECT_EQ(table.revision(), 0);
-  table.Take(Both(3, 2, 9.81));
+  table.Apply(Both(3, 2, 9.81));
   EXPECT_EQ(table.Get("difficulty", 0.5), 2);
   EXPECT_EQ(table.Get("gravity", 0.5), 9.81);
   EXPECT_EQ(table.Get("gravit", 0.5), 0.5);
   EXPECT_EQ(table.revision(), 3);
-  table.Take({4, {{"gravity", 1}}});
+  table.Apply({4, {{"gravity", 1}}});
   EXPECT_EQ(table.Get("difficulty", 0.5), 0.5);
   EXPECT_EQ(table.Get("gravity", 0.5), 1);
 }
@@ -33,7 +33,7 @@ TEST(SettingsTable, WhoeverSeesOneRevisionAroundItsReadingHasReadThatRevision) {
   SettingsTable table;
   std::atomic<bool> over{false};
   std::thread writer([&] {
-    for (std::uint32_t i = 1; !over.load(); i = i == 65535 ? 1 : i + 1) table.Take(Both(i, i, i));
+    for (std::uint32_t i = 1; !over.load(); i = i == 65535 ? 1 : i + 1) table.Apply(Both(i, i, i));
   });
   int agreed = 0;
   while (agreed < 2000) {
@@ -72,7 +72,7 @@ struct Bench : Workbench {
   }
   std::vector<EpisodeRecord> Records() {
     std::vector<EpisodeRecord> records;
-    for (auto received = Take(); received.block != nullptr; received = Take())
+    for (auto received = PopTrajectory(); received.block != nullptr; received = PopTrajectory())
       records.insert(records.end(), received.view.episodes.begin(), received.view.episodes.end());
     return records;
   }
@@ -81,13 +81,13 @@ struct Bench : Workbench {
 TEST(Settings, AnEpisodeIsRecordedUnderTheRevisionItBeganWith) {
   Bench bench;
   bench.Episode(4);  // made before any had come
-  bench.settings->Take(Both(5, 1, 1));
+  bench.settings->Apply(Both(5, 1, 1));
   bench.agent->Discard();
   bench.Episode(4);
   bench.Act(0);
-  bench.settings->Take(Both(6, 2, 2));  // inside an episode: it goes on as it began
+  bench.settings->Apply(Both(6, 2, 2));  // inside an episode: it goes on as it began
   bench.Episode(3);
-  bench.settings->Take(Both(7, 3, 3));  // between two: nobody knows which one the game has read
+  bench.settings->Apply(Both(7, 3, 3));  // between two: nobody knows which one the game has read
   bench.Episode(4);
   bench.Episode(4);
   const auto records = bench.Records();
@@ -104,7 +104,7 @@ TEST(Success, IsRecordedAsTheGameSaysIt) {
   act(), bench.agent->End(kTerminated, kSuccess);
   act(), bench.agent->End(kTerminated, kFailure);
   act(), bench.agent->End(kTerminated);
-  bench.agent->SetMode(PlayMode::kEvaluate);
+  bench.agent->episode().SetMode(PlayMode::kEvaluate);
   act(), bench.agent->End(kTerminated, kSuccess);
   const auto records = bench.Records();
   ASSERT_EQ(records.size(), 4u);

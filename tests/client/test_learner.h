@@ -92,7 +92,7 @@ class TestLearner : public wire::ServerSession::Models {
     Poller(&wake_).Wait(sockets, timeout_ms);
     const std::int64_t now_ns = MonotonicNs();
     Message message;
-    while (!deaf && socket_->TryReceive(&message)) Take(message, now_ns);
+    while (!deaf && socket_->TryReceive(&message)) OnMessage(message, now_ns);
     session_.OnTick(now_ns);
     for (auto& reply : session_.PopReplies()) Send(reply);
     publishing_->PollOnce(0);
@@ -123,7 +123,7 @@ class TestLearner : public wire::ServerSession::Models {
   bool deaf = false;               ///< neither hears nor answers
 
  private:
-  void Take(const Message& message, std::int64_t now_ns) {
+  void OnMessage(const Message& message, std::int64_t now_ns) {
     std::vector<std::span<const std::byte>> frames;
     for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
     auto decoded = wire::Decode(frames);

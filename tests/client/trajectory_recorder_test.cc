@@ -19,7 +19,7 @@ class TrajectoryRecorderTest : public testing::Test {
   TrajectoryRecorderTest() { recorder_.Attach(&ring_); }
 
   void Start() {
-    ++model_.started;
+    model_.credit.Overdraw();
     ASSERT_TRUE(recorder_.Start({7, 1}, 100));
     std::copy(lived_.state0.begin(), lived_.state0.end(), recorder_.state0().begin());
     std::copy(lived_.frames0.begin(), lived_.frames0.end(), recorder_.frames0().begin());
@@ -31,11 +31,11 @@ class TrajectoryRecorderTest : public testing::Test {
     const auto action =
         std::span(lived_.action).subspan(i * MixedTrajectory::kWords, MixedTrajectory::kWords);
     recorder_.Record(row, action, lived_.log_prob[i], step == 0, mask);
-    recorder_.Settle(lived_.reward[i]);
+    recorder_.SetReward(lived_.reward[i]);
   }
   /// The block handed over, cut and checked as the learner does it.
-  TrajectoryView Take() {
-    TrajectoryBlock* block = ring_.TakeReady();
+  TrajectoryView PopTrajectory() {
+    TrajectoryBlock* block = ring_.PopReady();
     wire::Experience metadata;
     metadata.steps = static_cast<std::uint32_t>(block->steps);
     std::size_t bytes = 0;
@@ -54,7 +54,7 @@ class TrajectoryRecorderTest : public testing::Test {
   ClientModel model_{"default",
                      MixedSpec().spaces,
                      {},
-                     std::make_shared<SenderBell>(),
+                     std::make_shared<SenderWakeup>(),
                      std::make_shared<SettingsTable>()};
   AgentCounts counts_;
   TrajectoryRecorder recorder_{&model_, &counts_};
@@ -64,7 +64,7 @@ TEST_F(TrajectoryRecorderTest, WritesRowsWordsStateAndFrames) {
   Start();
   for (int step = 0; step < 4; ++step) Record(step);
   recorder_.HandOver(lived_.next_observation, 104);
-  const TrajectoryView view = Take();
+  const TrajectoryView view = PopTrajectory();
   EXPECT_THAT(view.observation, ElementsAreArray(lived_.observation));
   EXPECT_THAT(view.action, ElementsAreArray(lived_.action));
   EXPECT_THAT(view.state0, ElementsAreArray(lived_.state0));
@@ -80,7 +80,7 @@ TEST_F(TrajectoryRecorderTest, FromTheFirstMaskOnEveryStepHasOne) {
   Record(1, mask);
   Record(2);
   recorder_.HandOver(lived_.next_observation, 103);
-  EXPECT_THAT(Take().mask, ElementsAre(1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(PopTrajectory().mask, ElementsAre(1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1));
 }
 
 TEST_F(TrajectoryRecorderTest, ABlockThatWasMaskedOnceIsNotMaskedForGood) {
@@ -91,7 +91,7 @@ TEST_F(TrajectoryRecorderTest, ABlockThatWasMaskedOnceIsNotMaskedForGood) {
   Start();
   Record(0);
   recorder_.HandOver(lived_.next_observation, 101);
-  EXPECT_TRUE(Take().mask.empty());
+  EXPECT_TRUE(PopTrajectory().mask.empty());
 }
 
 TEST_F(TrajectoryRecorderTest, TheGameMayTakeAnotherActionOfSeveralWords) {
@@ -101,7 +101,7 @@ TEST_F(TrajectoryRecorderTest, TheGameMayTakeAnotherActionOfSeveralWords) {
   const std::int32_t other[] = {2, 0, std::bit_cast<std::int32_t>(-0.5f)};
   recorder_.Replace(other, 0.125f);
   recorder_.HandOver(lived_.next_observation, 102);
-  const TrajectoryView view = Take();
+  const TrajectoryView view = PopTrajectory();
   EXPECT_THAT(view.action.subspan(3), ElementsAreArray(other));
   EXPECT_EQ(view.log_prob[1], 0.125f);
 }
@@ -111,18 +111,18 @@ class ShortEpisodes : public testing::Test {
  protected:
   ShortEpisodes()
       : ring_(std::make_shared<BlockPool>(TrajectoryLayout(spaces_, 64))),
-        model_("default", spaces_, {}, std::make_shared<SenderBell>(),
+        model_("default", spaces_, {}, std::make_shared<SenderWakeup>(),
                std::make_shared<SettingsTable>()) {
     recorder_.Attach(&ring_);
   }
   void Play() {
-    ++model_.started;
+    model_.credit.Overdraw();
     ASSERT_TRUE(recorder_.Start({7, 1}, 0));
     for (int step = 0; step < 64; ++step) {
       const float row[] = {static_cast<float>(step), 0.5f};
       const std::int32_t action[] = {step % 2};
       recorder_.Record(RowsOf(row), action, -0.5f, true);
-      recorder_.Settle(step);
+      recorder_.SetReward(step);
       recorder_.EndEpisode(kTerminated, {});
       recorder_.AddEpisode({.raw_return = static_cast<double>(step), .length = 1});
       recorder_.AddReport(0, 1.0);
@@ -138,7 +138,7 @@ class ShortEpisodes : public testing::Test {
 
 TEST_F(ShortEpisodes, AllOfThemLeaveWithTheirTrajectory) {
   Play();
-  TrajectoryBlock* const block = ring_.TakeReady();
+  TrajectoryBlock* const block = ring_.PopReady();
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(block->steps, 64);
   ASSERT_EQ(block->episodes, 64);
@@ -161,10 +161,10 @@ TEST_F(ShortEpisodes, AllOfThemLeaveWithTheirTrajectory) {
 
 TEST_F(ShortEpisodes, WithNoSpareBlockTheOldestGiveWay) {
   std::vector<TrajectoryBlock*> spare;
-  while (TrajectoryBlock* block = ring_.TakeSpare()) spare.push_back(block);
+  while (TrajectoryBlock* block = ring_.AcquireSpare()) spare.push_back(block);
   ASSERT_EQ(spare.size(), 7u);
   Play();
-  TrajectoryBlock* const block = ring_.TakeReady();
+  TrajectoryBlock* const block = ring_.PopReady();
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(block->steps, 64);
   ASSERT_EQ(block->episodes, 16);
@@ -174,20 +174,20 @@ TEST_F(ShortEpisodes, WithNoSpareBlockTheOldestGiveWay) {
 }
 
 TEST_F(ShortEpisodes, OfADroppedTrajectoryLeaveWithTheNext) {
-  ++model_.started;
+  model_.credit.Overdraw();
   ASSERT_TRUE(recorder_.Start({7, 1}, 0));
   recorder_.AddEpisode({.raw_return = -1.0, .length = 3});
   recorder_.AddReport(0, 2.0);
   recorder_.Drop();
   EXPECT_TRUE(recorder_.has_news());
-  ++model_.started;
+  model_.credit.Overdraw();
   ASSERT_TRUE(recorder_.Start({7, 1}, 0));
   EXPECT_EQ(recorder_.steps(), 0);
   recorder_.HandOverNews(5);
   EXPECT_TRUE(recorder_.open()) << "they wait for the trajectory";
   recorder_.Drop();
   recorder_.HandOverNews(5);
-  TrajectoryBlock* const block = ring_.TakeReady();
+  TrajectoryBlock* const block = ring_.PopReady();
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(block->episodes, 1);
   EXPECT_EQ(block->reports[0].sum, 2.0);
@@ -200,7 +200,7 @@ TEST_F(TrajectoryRecorderTest, FinalObservationsAreWholeRows) {
   MixedTrajectory::AppendRow(77, 2, &final);
   recorder_.EndEpisode(kTruncated, final);
   recorder_.HandOver({}, 101);
-  EXPECT_THAT(Take().final_observation, ElementsAreArray(final));
+  EXPECT_THAT(PopTrajectory().final_observation, ElementsAreArray(final));
 }
 
 }  // namespace

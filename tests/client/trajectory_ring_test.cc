@@ -25,12 +25,12 @@ TEST(TrajectoryRing, BlocksLieOn64ByteBordersAndApart) {
   const std::size_t own_bytes = ring.pool().episodes_offset() + 16 * sizeof(EpisodeRecord);
   std::vector<std::byte*> places;
   for (int i = 0; i < TrajectoryRing::kBlocks; ++i) {
-    TrajectoryBlock* block = ring.TakeFree();
+    TrajectoryBlock* block = ring.AcquireFree();
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block->data) % 64, 0u);
     places.push_back(block->data);
   }
-  EXPECT_EQ(ring.TakeFree(), nullptr);
+  EXPECT_EQ(ring.AcquireFree(), nullptr);
   for (std::size_t i = 1; i < places.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const auto& [low, high] = std::minmax(places[i], places[j]);
@@ -44,36 +44,36 @@ TEST(TrajectoryRing, AgentsOfOnePoolEachHaveTheirOwnBlockAndShareTheSpareOnes) {
   const auto pool = SmallPool();
   TrajectoryRing greedy(pool), modest(pool);
   std::vector<TrajectoryBlock*> taken;
-  while (TrajectoryBlock* block = greedy.TakeFree()) taken.push_back(block);
+  while (TrajectoryBlock* block = greedy.AcquireFree()) taken.push_back(block);
   EXPECT_EQ(taken.size(), 8u) << "one agent has eight at most";
   std::vector<TrajectoryBlock*> left;
-  while (TrajectoryBlock* block = modest.TakeFree()) left.push_back(block);
+  while (TrajectoryBlock* block = modest.AcquireFree()) left.push_back(block);
   EXPECT_EQ(left.size(), 8u);
-  while (pool->TakeSpare() != nullptr) {
+  while (pool->AcquireSpare() != nullptr) {
   }
-  modest.GiveBack(left[0]);
-  EXPECT_EQ(modest.TakeFree(), left[0]) << "its own: nobody else can have it";
-  EXPECT_EQ(modest.TakeFree(), nullptr);
-  greedy.GiveBack(taken[1]);
-  modest.GiveBack(left[7]);
-  EXPECT_NE(modest.TakeFree(), nullptr);
+  modest.ReturnUnused(left[0]);
+  EXPECT_EQ(modest.AcquireFree(), left[0]) << "its own: nobody else can have it";
+  EXPECT_EQ(modest.AcquireFree(), nullptr);
+  greedy.ReturnUnused(taken[1]);
+  modest.ReturnUnused(left[7]);
+  EXPECT_NE(modest.AcquireFree(), nullptr);
 }
 
 TEST(TrajectoryRing, ARingThatEndsGivesItsBlocksBack) {
   const auto pool = SmallPool();
   {
     TrajectoryRing ring(pool);
-    while (TrajectoryBlock* block = ring.TakeFree()) ring.HandOver(block);
+    while (TrajectoryBlock* block = ring.AcquireFree()) ring.HandOver(block);
   }
   TrajectoryRing next(pool);
   int blocks = 0;
-  while (next.TakeFree() != nullptr) ++blocks;
+  while (next.AcquireFree() != nullptr) ++blocks;
   EXPECT_EQ(blocks, 8);
 }
 
 TEST(TrajectoryRing, EpisodesLieBehindWhatIsFilledAndComeBackWithTheBlock) {
   TrajectoryRing ring(SmallPool());
-  TrajectoryBlock* const block = ring.TakeFree();
+  TrajectoryBlock* const block = ring.AcquireFree();
   for (int i = 0; i < 3; ++i) ring.EpisodesOf(block)[i] = {.raw_return = 1.5 * i, .length = 7};
   block->episodes = 3;
   ring.HandOver(block);
@@ -81,19 +81,19 @@ TEST(TrajectoryRing, EpisodesLieBehindWhatIsFilledAndComeBackWithTheBlock) {
   const auto columns = ring.FilledColumns(block, &bytes);
   EXPECT_EQ(bytes, 3 * sizeof(EpisodeRecord)) << "nothing else is sent";
   EXPECT_EQ(columns[static_cast<int>(Column::kEpisodes)].offset, 0u);
-  ASSERT_EQ(ring.TakeBackOldest(), block);
+  ASSERT_EQ(ring.ReclaimOldest(), block);
   EXPECT_EQ(ring.EpisodesOf(block)[2], (EpisodeRecord{.raw_return = 3.0, .length = 7}));
 }
 
 TEST(TrajectoryRing, BlocksLeaveInTheOrderTheyWereHandedOver) {
   TrajectoryRing ring(SmallPool());
-  TrajectoryBlock* first = ring.TakeFree();
-  TrajectoryBlock* second = ring.TakeFree();
+  TrajectoryBlock* first = ring.AcquireFree();
+  TrajectoryBlock* second = ring.AcquireFree();
   ring.HandOver(second);
   ring.HandOver(first);
-  EXPECT_EQ(ring.TakeReady(), second);
-  EXPECT_EQ(ring.TakeBackOldest(), first);
-  EXPECT_EQ(ring.TakeReady(), nullptr);
+  EXPECT_EQ(ring.PopReady(), second);
+  EXPECT_EQ(ring.ReclaimOldest(), first);
+  EXPECT_EQ(ring.PopReady(), nullptr);
 }
 
 /// A game that hands over and takes back as fast as it can, a sender that takes. Every block handed
@@ -120,9 +120,9 @@ struct Hammer {
       // Bursts that use up the ring, and pauses that let the sender empty it.
       // Bursts that use up the ring, and pauses that let the sender empty it.
       if (number % 64 == 0) Nap(static_cast<int>(random.UniformInt(50)));
-      TrajectoryBlock* block = ring.TakeFree();
+      TrajectoryBlock* block = ring.AcquireFree();
       if (block == nullptr) {
-        block = ring.TakeBackOldest();
+        block = ring.ReclaimOldest();
         if (block == nullptr) continue;
         ++dropped;
       }
@@ -136,7 +136,7 @@ struct Hammer {
     std::uint64_t last = 0;
     for (;;) {
       const bool last_round = over.load();
-      TrajectoryBlock* block = ring.TakeReady();
+      TrajectoryBlock* block = ring.PopReady();
       if (block == nullptr) {
         if (last_round) return;
         std::this_thread::yield();
@@ -170,34 +170,35 @@ TEST(TrajectoryRing, UnderHammeringNothingIsLostDoubledTornOrOutOfOrder) {
 /// that is lost shows as a sleep to the end.
 struct PingPong {
   TrajectoryRing ring{SmallPool()};
-  SenderBell bell;
+  SenderWakeup wakeup;
   std::atomic<std::int64_t> ready{0};  ///< as ClientModel has it
   std::atomic<std::uint64_t> taken{0};
   std::atomic<int> slept_through{0};
 
   bool Woken() const {
-    pollfd bell_fd{bell.wake.fd(), POLLIN, 0};
+    pollfd bell_fd{wakeup.wake.fd(), POLLIN, 0};
     return poll(&bell_fd, 1, 200) > 0;
   }
   void Send(std::uint64_t rounds, SlowStores& stores) {
     while (taken.load(std::memory_order_acquire) < rounds) {
-      if (TrajectoryBlock* block = ring.TakeReady()) {
+      if (TrajectoryBlock* block = ring.PopReady()) {
         ready.fetch_sub(1, std::memory_order_relaxed);
         ring.Release(block);
         taken.fetch_add(1, std::memory_order_release);
         continue;
       }
       stores.Begin();
-      if (!bell.MaySleep(true, [&] { return ready.load(std::memory_order_seq_cst) > 0; })) continue;
+      if (!wakeup.MaySleep(true, [&] { return ready.load(std::memory_order_seq_cst) > 0; }))
+        continue;
       slept_through += !Woken() && ring.HasReady();
-      bell.wake.Clear();
+      wakeup.wake.Clear();
     }
   }
   void Play(std::uint64_t rounds, SlowStores& stores) {
     Random random(2);
     for (std::uint64_t round = 0; round < rounds && slept_through < 3; ++round) {
-      TrajectoryBlock* block = ring.TakeFree();
-      while (block == nullptr) block = ring.TakeFree();
+      TrajectoryBlock* block = ring.AcquireFree();
+      while (block == nullptr) block = ring.AcquireFree();
       // From before the sender looks to after it sleeps.
       for (std::uint32_t i = random.UniformInt(1500); i > 0; --i) {
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -205,13 +206,13 @@ struct PingPong {
       stores.Begin();
       ring.HandOver(block);
       ready.fetch_add(1, std::memory_order_seq_cst);
-      bell.Ring();
+      wakeup.Notify();
       for (int spins = 0; taken.load(std::memory_order_acquire) <= round; ++spins) {
         if (spins % 500 == 499) std::this_thread::yield();
       }
     }
     taken.store(rounds);
-    bell.wake.Set();
+    wakeup.wake.Set();
   }
 };
 
@@ -224,20 +225,20 @@ TEST(TrajectoryRing, NoHandOverIsSleptThroughHoweverLateAStoreIsSeen) {
   EXPECT_EQ(game.slept_through.load(), 0);
 }
 
-TEST(SenderBell, AHandOverWakesNobodyWhoDoesNotSleepOrCannotSend) {
-  SenderBell bell;
+TEST(SenderWakeup, AHandOverWakesNobodyWhoDoesNotSleepOrCannotSend) {
+  SenderWakeup wakeup;
   const auto awake = [&] {
-    pollfd bell_fd{bell.wake.fd(), POLLIN, 0};
+    pollfd bell_fd{wakeup.wake.fd(), POLLIN, 0};
     return poll(&bell_fd, 1, 0) == 1;
   };
-  bell.Ring();
+  wakeup.Notify();
   EXPECT_FALSE(awake()) << "the sender is busy: no system call";
-  EXPECT_TRUE(bell.MaySleep(false, [] { return true; })) << "no credit: nothing to wake for";
-  bell.Ring();
+  EXPECT_TRUE(wakeup.MaySleep(false, [] { return true; })) << "no credit: nothing to wake for";
+  wakeup.Notify();
   EXPECT_FALSE(awake());
-  EXPECT_FALSE(bell.MaySleep(true, [] { return true; }));
-  EXPECT_TRUE(bell.MaySleep(true, [] { return false; }));
-  bell.Ring();
+  EXPECT_FALSE(wakeup.MaySleep(true, [] { return true; }));
+  EXPECT_TRUE(wakeup.MaySleep(true, [] { return false; }));
+  wakeup.Notify();
   EXPECT_TRUE(awake());
 }
 

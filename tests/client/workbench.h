@@ -74,15 +74,15 @@ bool Soon(Condition until) {
   return true;
 }
 
-/// Gear with blocks of its own pool; without, for length 0.
-inline std::unique_ptr<AgentGear> GearOf(std::shared_ptr<PolicySet> policies, int rows,
-                                         int trajectory_length) {
+/// Buffers with blocks of its own pool; without, for length 0.
+inline std::unique_ptr<AgentBuffers> BuffersOf(std::shared_ptr<PolicySet> policies, int rows,
+                                               int trajectory_length) {
   std::shared_ptr<BlockPool> pool;
   if (trajectory_length > 0) {
     pool = std::make_shared<BlockPool>(TrajectoryLayout(policies->spec(), trajectory_length),
                                        policies->spec().ShortHash());
   }
-  return MakeGear(std::make_shared<AgentShape>(std::move(policies)), rows, pool);
+  return MakeAgentBuffers(std::make_shared<AgentShape>(std::move(policies)), rows, pool);
 }
 
 /// As AgentGroup::Act does: observations [size][D] -> actions [size].
@@ -90,29 +90,29 @@ inline void ActTogether(std::span<AgentCore* const> agents, std::span<const floa
                         std::span<std::int32_t> actions) {
   const std::size_t width = observations.size() / agents.size();
   for (std::size_t i = 0; i < agents.size(); ++i) {
-    agents[i]->Look(observations.subspan(i * width, width));
+    agents[i]->observation().Observe(observations.subspan(i * width, width));
   }
   AgentCore::StepTogether(agents);
-  for (std::size_t i = 0; i < agents.size(); ++i) actions[i] = agents[i]->choice();
+  for (std::size_t i = 0; i < agents.size(); ++i) actions[i] = agents[i]->action().choice();
 }
 
 /// An AgentCore of one float32 box and one choice, played as an Agent is.
 struct BenchAgent : AgentCore {
   using AgentCore::AgentCore;
-  int Act(std::span<const float> observation) {
-    Look(observation);
+  int Act(std::span<const float> numbers) {
+    observation().Observe(numbers);
     Step();
-    return choice();
+    return action().choice();
   }
   using AgentCore::End;
   void End(EndKind kind, std::span<const float> final_observation) {
-    if (kind == kTruncated) Look(final_observation);
+    if (kind == kTruncated) observation().Observe(final_observation);
     End(kind);
   }
   /// Any spaces.
-  void Play(const Observation& observation) {
-    Look(observation);
-    Allow(observation.mask());
+  void Play(const Observation& scene) {
+    observation().Observe(scene);
+    observation().SetMask(scene.mask());
     Step();
   }
 };
@@ -121,18 +121,18 @@ struct Workbench {
   explicit Workbench(int trajectory_length, ClientOptions options = {},
                      ModelSpec model_spec = SmallSpec())
       : spec(std::move(model_spec)),
-        bell(std::make_shared<SenderBell>()),
+        wakeup(std::make_shared<SenderWakeup>()),
         settings(std::make_shared<SettingsTable>()),
-        model(std::make_shared<ClientModel>("default", spec.spaces, options, bell, settings)),
+        model(std::make_shared<ClientModel>("default", spec.spaces, options, wakeup, settings)),
         policies(std::make_shared<PolicySet>(spec, model->pins)),
         agent(std::make_shared<BenchAgent>(model, 0, 0, 1)),
         length(trajectory_length) {
     if (length > 0) Fit();
   }
   void Fit() {
-    auto gear = GearOf(policies, 1, length);
-    ring = gear->ring;
-    agent->Fit(std::move(gear));
+    auto buffers = BuffersOf(policies, 1, length);
+    ring = buffers->ring;
+    agent->shared().Fit(std::move(buffers));
   }
   void Publish(std::uint64_t version, ActSettings act = {}) {
     const AlignedFloats all = SomeParameters(spec, version);
@@ -141,7 +141,7 @@ struct Workbench {
     policies->Publish({7, version}, act,
                       flat.subspan(layout.published.offset, layout.published.count),
                       flat.subspan(layout.statistics.offset, layout.statistics.count));
-    model->Progress();
+    model->wait.Progress();
   }
   std::vector<float> Observation(int step) const {
     std::vector<float> observation(static_cast<std::size_t>(spec.spaces.observation.shape[0]));
@@ -159,9 +159,9 @@ struct Workbench {
     TrajectoryView view;
     std::vector<std::byte> bytes;
   };
-  Received Take() const {
+  Received PopTrajectory() const {
     Received received;
-    received.block = ring->TakeReady();
+    received.block = ring->PopReady();
     if (received.block == nullptr) return received;
     wire::Experience metadata;
     metadata.steps = static_cast<std::uint32_t>(received.block->steps);
@@ -178,7 +178,7 @@ struct Workbench {
   }
 
   const ModelSpec spec;
-  const std::shared_ptr<SenderBell> bell;
+  const std::shared_ptr<SenderWakeup> wakeup;
   std::shared_ptr<SettingsTable> settings;
   const std::shared_ptr<ClientModel> model;
   const std::shared_ptr<PolicySet> policies;

@@ -39,7 +39,7 @@ double Expected(const GemmCall& call, int i, int j, double before) {
 class DenseKernelsTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
-    kernels = FindDenseKernels(GetParam());
+    kernels = FindKernels<DenseKernels>(GetParam());
     if (kernels == nullptr) GTEST_SKIP() << "this processor lacks the instructions";
   }
 
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(, DenseKernelsTest,
 TEST(KernelSetTest, PlainRunsEverywhereAndTheBestOneRunsHere) {
   EXPECT_TRUE(ProcessorRuns(KernelSet::kPlain));
   EXPECT_TRUE(ProcessorRuns(BestKernelSet()));
-  EXPECT_EQ(BestDenseKernels().set, BestKernelSet());
+  EXPECT_EQ(BestKernels<DenseKernels>().set, BestKernelSet());
 }
 
 }  // namespace

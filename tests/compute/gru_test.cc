@@ -1,4 +1,4 @@
-#include "server/compute/gru_sequence.h"
+#include "server/compute/recurrent_sequence.h"
 #include "tests/compute/recurrent_case.h"
 
 namespace murmurate {
@@ -68,18 +68,19 @@ TEST_P(GruTest, GivesTheWorkedOutNumbers) {
   const std::vector<float> w = {0, 0, 0.25f}, u = {0, 0, 1}, bias = {0, 0, 0};
   std::vector<float> state = Poisoned(1), output = Poisoned(1), scratch = Poisoned(6);
   state[0] = 0.5f;
-  GruStep({.rows = 1,
-           .inputs = 1,
-           .hidden = 1,
-           .x = &x,
-           .input_weight = w.data(),
-           .hidden_weight = u.data(),
-           .bias = bias.data(),
-           .hidden_bias = &hidden_bias,
-           .state = state.data(),
-           .output = output.data(),
-           .scratch = scratch.data()},
-          *forward);
+  RecurrentStep(kGruCell,
+                {.rows = 1,
+                 .inputs = 1,
+                 .hidden = 1,
+                 .x = &x,
+                 .input_weight = w.data(),
+                 .hidden_weight = u.data(),
+                 .bias = bias.data(),
+                 .hidden_bias = &hidden_bias,
+                 .state = state.data(),
+                 .output = output.data(),
+                 .scratch = scratch.data()},
+                *forward);
   ExpectValues(state, {0.630797}, "state", 1e-6);
   ExpectValues(output, {0.630797}, "output", 1e-6);
 }
@@ -97,11 +98,12 @@ TEST_P(GruTest, StepsPackedOrNotAgreeWithTheDefinition) {
     for (const bool packed : {false, true}) {
       std::vector<float> state = in.state0, output = Poisoned(k.rows * k.hidden);
       state.resize(state.size() + kFence, std::nanf(""));
-      std::vector<float> scratch = Poisoned(GruStepScratchFloats(k.rows, k.hidden));
-      GruStep({k.rows, k.inputs, k.hidden, in.x.data(), 0, packed ? w.data() : in.w.data(),
-               packed ? u.data() : in.u.data(), packed, in.bias.data(), in.hidden_bias.data(),
-               state.data(), output.data(), scratch.data()},
-              *forward);
+      std::vector<float> scratch = Poisoned(RecurrentStepScratchFloats(kGruCell, k.rows, k.hidden));
+      RecurrentStep(kGruCell,
+                    {k.rows, k.inputs, k.hidden, in.x.data(), 0, packed ? w.data() : in.w.data(),
+                     packed ? u.data() : in.u.data(), packed, in.bias.data(), in.hidden_bias.data(),
+                     state.data(), output.data(), scratch.data()},
+                    *forward);
       ExpectValues(state, expected, "state");
       ExpectValues(output, expected, "output");
       ExpectValues({scratch.end() - kFence, scratch.end()}, {}, "scratch");
@@ -113,12 +115,13 @@ TEST_P(GruTest, SequencesAgreeWithTheDefinitionAndWithFiniteDifferences) {
   for (const RecurrentCase& k : RecurrentCases()) {
     const Numbers in(k);
     std::vector<float> output = Poisoned(k.floats(k.hidden)), state = Poisoned(in.state0.size());
-    std::vector<float> block = Poisoned(GruKeptFloats(k.steps, k.rows, k.hidden));
-    const GruKept kept = GruKeptIn(k.steps, k.rows, k.hidden, block.data());
-    GruForward({k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.state0.data(),
-                in.w.data(), in.u.data(), in.bias.data(), in.hidden_bias.data(), output.data(),
-                state.data(), kept},
-               *forward);
+    std::vector<float> block = Poisoned(RecurrentKeptFloats(kGruCell, k.steps, k.rows, k.hidden));
+    const RecurrentKept kept = RecurrentKeptIn(kGruCell, k.steps, k.rows, k.hidden, block.data());
+    RecurrentForward(kGruCell,
+                     {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(),
+                      in.state0.data(), in.w.data(), in.u.data(), in.bias.data(),
+                      in.hidden_bias.data(), output.data(), state.data(), kept},
+                     *forward);
     Reference r = in.InDouble(k);
     const std::vector<double> expected = r.Run();
     const auto end = expected.begin() + k.floats(k.hidden);
@@ -127,14 +130,17 @@ TEST_P(GruTest, SequencesAgreeWithTheDefinitionAndWithFiniteDifferences) {
     ExpectValues({block.end() - kFence, block.end()}, {}, "kept");
 
     const std::vector<float> d = Normals(expected.size(), 6);
-    std::vector<float> scratch = Poisoned(GruBackwardScratchFloats(k.rows, k.inputs, k.hidden));
+    std::vector<float> scratch =
+        Poisoned(RecurrentBackwardScratchFloats(kGruCell, k.rows, k.inputs, k.hidden));
     std::vector<float> dx = Poisoned(in.x.size()), d_state0 = Poisoned(in.state0.size());
     std::vector<float> dw(in.w.size(), 0.5f), du(in.u.size(), -0.5f), db(in.bias.size(), 2.0f);
     std::vector<float> dhb(k.hidden, 1.0f);
-    GruBackward({k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(),
-                 in.u.data(), kept, d.data(), d.data() + k.floats(k.hidden), dx.data(), dw.data(),
-                 du.data(), db.data(), dhb.data(), d_state0.data(), scratch.data()},
-                *backward);
+    RecurrentBackward(
+        kGruCell,
+        {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(),
+         in.u.data(), kept, d.data(), d.data() + k.floats(k.hidden), dx.data(), dw.data(),
+         du.data(), db.data(), dhb.data(), d_state0.data(), scratch.data()},
+        *backward);
     const auto loss = [&] { return Dot(r.Run(), d); };
     ExpectGradient(loss, &r.x, dx, 0, "d_x");
     ExpectGradient(loss, &r.w, dw, 0.5, "d_input_weight");

@@ -1,7 +1,6 @@
 #include "server/compute/convolution_gradient.h"
-#include "server/compute/gru_sequence.h"
-#include "server/compute/lstm_sequence.h"
 #include "server/compute/pool_and_norm_gradient.h"
+#include "server/compute/recurrent_sequence.h"
 #include "tests/allocations.h"
 #include "tests/compute/recurrent_case.h"
 
@@ -43,28 +42,34 @@ TEST_P(LayerAllocationsTest, PicturesAllocateNothing) {
 
 TEST_P(LayerAllocationsTest, RecurrentLayersAllocateNothing) {
   before = Allocations();
-  LstmStep({k.rows, k.inputs, k.hidden, in.data(), 0, in.data(), in.data(), true, in.data(),
-            out.data(), nullptr, scratch.data()},
-           *forward);
-  const LstmKept lstm = LstmKeptIn(k.steps, k.rows, k.hidden, block.data());
-  LstmForward({k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), nullptr, in.data(),
-               in.data(), in.data(), out.data(), nullptr, lstm},
-              *forward);
-  LstmBackward({k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), in.data(), in.data(),
-                lstm, out.data(), nullptr, more.data(), even_more.data(), even_more.data(),
-                even_more.data(), nullptr, scratch.data()},
-               *backward);
-  GruStep({k.rows, k.inputs, k.hidden, in.data(), 0, in.data(), in.data(), true, in.data(),
-           in.data(), out.data(), nullptr, scratch.data()},
-          *forward);
-  const GruKept gru = GruKeptIn(k.steps, k.rows, k.hidden, block.data());
-  GruForward({k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), nullptr, in.data(),
-              in.data(), in.data(), in.data(), out.data(), nullptr, gru},
-             *forward);
-  GruBackward({k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), in.data(), in.data(),
-               gru, out.data(), nullptr, more.data(), even_more.data(), even_more.data(),
-               even_more.data(), even_more.data(), nullptr, scratch.data()},
-              *backward);
+  RecurrentStep(kLstmCell,
+                {k.rows, k.inputs, k.hidden, in.data(), 0, in.data(), in.data(), true, in.data(),
+                 nullptr, out.data(), nullptr, scratch.data()},
+                *forward);
+  const RecurrentKept lstm = RecurrentKeptIn(kLstmCell, k.steps, k.rows, k.hidden, block.data());
+  RecurrentForward(kLstmCell,
+                   {k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), nullptr,
+                    in.data(), in.data(), in.data(), nullptr, out.data(), nullptr, lstm},
+                   *forward);
+  RecurrentBackward(kLstmCell,
+                    {k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), in.data(),
+                     in.data(), lstm, out.data(), nullptr, more.data(), even_more.data(),
+                     even_more.data(), even_more.data(), nullptr, nullptr, scratch.data()},
+                    *backward);
+  RecurrentStep(kGruCell,
+                {k.rows, k.inputs, k.hidden, in.data(), 0, in.data(), in.data(), true, in.data(),
+                 in.data(), out.data(), nullptr, scratch.data()},
+                *forward);
+  const RecurrentKept gru = RecurrentKeptIn(kGruCell, k.steps, k.rows, k.hidden, block.data());
+  RecurrentForward(kGruCell,
+                   {k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), nullptr,
+                    in.data(), in.data(), in.data(), in.data(), out.data(), nullptr, gru},
+                   *forward);
+  RecurrentBackward(kGruCell,
+                    {k.steps, k.rows, k.inputs, k.hidden, in.data(), first.data(), in.data(),
+                     in.data(), gru, out.data(), nullptr, more.data(), even_more.data(),
+                     even_more.data(), even_more.data(), even_more.data(), nullptr, scratch.data()},
+                    *backward);
   EXPECT_EQ(Allocations(), before);
 }
 

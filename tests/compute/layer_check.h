@@ -20,7 +20,7 @@ namespace murmurate {
 class LayerTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
-    backward = FindLayerGradientKernels(GetParam());
+    backward = FindKernels<LayerGradientKernels>(GetParam());
     if (backward == nullptr) GTEST_SKIP() << "this processor lacks the instructions";
     forward = backward->forward;
     ASSERT_EQ(forward->dense->set, GetParam());

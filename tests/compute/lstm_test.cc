@@ -1,4 +1,4 @@
-#include "server/compute/lstm_sequence.h"
+#include "server/compute/recurrent_sequence.h"
 #include "tests/compute/recurrent_case.h"
 
 namespace murmurate {
@@ -60,17 +60,18 @@ TEST_P(LstmTest, GivesTheWorkedOutNumbers) {
   std::vector<float> state = Poisoned(2), output = Poisoned(1), scratch = Poisoned(4);
   state[0] = 0.5f;
   state[1] = 2.0f;
-  LstmStep({.rows = 1,
-            .inputs = 1,
-            .hidden = 1,
-            .x = &x,
-            .input_weight = w.data(),
-            .hidden_weight = u.data(),
-            .bias = bias.data(),
-            .state = state.data(),
-            .output = output.data(),
-            .scratch = scratch.data()},
-           *forward);
+  RecurrentStep(kLstmCell,
+                {.rows = 1,
+                 .inputs = 1,
+                 .hidden = 1,
+                 .x = &x,
+                 .input_weight = w.data(),
+                 .hidden_weight = u.data(),
+                 .bias = bias.data(),
+                 .state = state.data(),
+                 .output = output.data(),
+                 .scratch = scratch.data()},
+                *forward);
   ExpectValues(state, {0.4405648, 1.380797}, "state", 1e-6);
   ExpectValues(output, {0.4405648}, "output", 1e-6);
 }
@@ -89,11 +90,13 @@ TEST_P(LstmTest, StepsPackedOrNotAgreeWithTheDefinition) {
     for (const bool packed : {false, true}) {
       std::vector<float> state = in.state0, output = Poisoned(k.rows * k.hidden);
       state.resize(state.size() + kFence, std::nanf(""));
-      std::vector<float> scratch = Poisoned(LstmStepScratchFloats(k.rows, k.hidden));
-      LstmStep({k.rows, k.inputs, k.hidden, in.x.data(), 0, packed ? w.data() : in.w.data(),
-                packed ? u.data() : in.u.data(), packed, in.bias.data(), state.data(),
-                output.data(), scratch.data()},
-               *forward);
+      std::vector<float> scratch =
+          Poisoned(RecurrentStepScratchFloats(kLstmCell, k.rows, k.hidden));
+      RecurrentStep(kLstmCell,
+                    {k.rows, k.inputs, k.hidden, in.x.data(), 0, packed ? w.data() : in.w.data(),
+                     packed ? u.data() : in.u.data(), packed, in.bias.data(), nullptr, state.data(),
+                     output.data(), scratch.data()},
+                    *forward);
       ExpectValues(state, expected, "state");
       ExpectValues(output, h, "output");
       ExpectValues({scratch.end() - kFence, scratch.end()}, {}, "scratch");
@@ -105,11 +108,12 @@ TEST_P(LstmTest, SequencesAgreeWithTheDefinitionAndWithFiniteDifferences) {
   for (const RecurrentCase& k : RecurrentCases()) {
     const Numbers in(k);
     std::vector<float> output = Poisoned(k.floats(k.hidden)), state = Poisoned(in.state0.size());
-    std::vector<float> block = Poisoned(LstmKeptFloats(k.steps, k.rows, k.hidden));
-    const LstmKept kept = LstmKeptIn(k.steps, k.rows, k.hidden, block.data());
-    LstmForward(
+    std::vector<float> block = Poisoned(RecurrentKeptFloats(kLstmCell, k.steps, k.rows, k.hidden));
+    const RecurrentKept kept = RecurrentKeptIn(kLstmCell, k.steps, k.rows, k.hidden, block.data());
+    RecurrentForward(
+        kLstmCell,
         {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.state0.data(),
-         in.w.data(), in.u.data(), in.bias.data(), output.data(), state.data(), kept},
+         in.w.data(), in.u.data(), in.bias.data(), nullptr, output.data(), state.data(), kept},
         *forward);
     Reference r = in.InDouble(k);
     const std::vector<double> expected = r.Run();
@@ -119,13 +123,16 @@ TEST_P(LstmTest, SequencesAgreeWithTheDefinitionAndWithFiniteDifferences) {
     ExpectValues({block.end() - kFence, block.end()}, {}, "kept");
 
     const std::vector<float> d = Normals(expected.size(), 6);
-    std::vector<float> scratch = Poisoned(LstmBackwardScratchFloats(k.rows, k.inputs, k.hidden));
+    std::vector<float> scratch =
+        Poisoned(RecurrentBackwardScratchFloats(kLstmCell, k.rows, k.inputs, k.hidden));
     std::vector<float> dx = Poisoned(in.x.size()), d_state0 = Poisoned(in.state0.size());
     std::vector<float> dw(in.w.size(), 0.5f), du(in.u.size(), -0.5f), db(in.bias.size(), 2.0f);
-    LstmBackward({k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(),
-                  in.u.data(), kept, d.data(), d.data() + k.floats(k.hidden), dx.data(), dw.data(),
-                  du.data(), db.data(), d_state0.data(), scratch.data()},
-                 *backward);
+    RecurrentBackward(
+        kLstmCell,
+        {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(),
+         in.u.data(), kept, d.data(), d.data() + k.floats(k.hidden), dx.data(), dw.data(),
+         du.data(), db.data(), nullptr, d_state0.data(), scratch.data()},
+        *backward);
     const auto loss = [&] { return Dot(r.Run(), d); };
     ExpectGradient(loss, &r.x, dx, 0, "d_x");
     ExpectGradient(loss, &r.w, dw, 0.5, "d_input_weight");
@@ -141,23 +148,27 @@ TEST_P(LstmTest, WhatIsNotWantedMayBeLeftOut) {
   const RecurrentCase k = {6, 3, 5, 7};
   const Numbers in(k);
   std::vector<float> output = Poisoned(k.floats(k.hidden));
-  std::vector<float> block = Poisoned(LstmKeptFloats(k.steps, k.rows, k.hidden));
-  const LstmKept kept = LstmKeptIn(k.steps, k.rows, k.hidden, block.data());
-  LstmForward({k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), nullptr,
-               in.w.data(), in.u.data(), in.bias.data(), output.data(), nullptr, kept},
-              *forward);
+  std::vector<float> block = Poisoned(RecurrentKeptFloats(kLstmCell, k.steps, k.rows, k.hidden));
+  const RecurrentKept kept = RecurrentKeptIn(kLstmCell, k.steps, k.rows, k.hidden, block.data());
+  RecurrentForward(
+      kLstmCell,
+      {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), nullptr, in.w.data(),
+       in.u.data(), in.bias.data(), nullptr, output.data(), nullptr, kept},
+      *forward);
   Reference r = in.InDouble(k);
   r.state0.assign(r.state0.size(), 0.0);
   std::vector<double> expected = r.Run();
   expected.resize(k.floats(k.hidden));
   ExpectValues(output, expected, "output from a zero state");
   const std::vector<float> d = Normals(expected.size(), 6);
-  std::vector<float> scratch = Poisoned(LstmBackwardScratchFloats(k.rows, k.inputs, k.hidden));
+  std::vector<float> scratch =
+      Poisoned(RecurrentBackwardScratchFloats(kLstmCell, k.rows, k.inputs, k.hidden));
   std::vector<float> dw(in.w.size()), du(in.u.size()), db(in.bias.size());
-  LstmBackward(
-      {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(), in.u.data(),
-       kept, d.data(), nullptr, nullptr, dw.data(), du.data(), db.data(), nullptr, scratch.data()},
-      *backward);
+  RecurrentBackward(kLstmCell,
+                    {k.steps, k.rows, k.inputs, k.hidden, in.x.data(), in.first.data(), in.w.data(),
+                     in.u.data(), kept, d.data(), nullptr, nullptr, dw.data(), du.data(), db.data(),
+                     nullptr, nullptr, scratch.data()},
+                    *backward);
   const auto loss = [&] {
     std::vector<double> y = r.Run();
     y.resize(d.size());

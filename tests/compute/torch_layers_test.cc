@@ -1,9 +1,8 @@
 // Every layer against what PyTorch gave for it (scripts/make_torch_layer_fixtures.py), on each
 // kernel set.
 #include "server/compute/convolution_gradient.h"
-#include "server/compute/gru_sequence.h"
-#include "server/compute/lstm_sequence.h"
 #include "server/compute/pool_and_norm_gradient.h"
+#include "server/compute/recurrent_sequence.h"
 #include "tests/compute/layer_check.h"
 #include "tests/compute/torch_fixture.h"
 
@@ -106,43 +105,37 @@ struct Recurrent {
   std::vector<float> x, w, u, bias, state0, d, y, dx, dw, du, db, d_state0;
 };
 
+void Check(const RecurrentCell& cell, const std::string& name, const LayerKernels& forward,
+           const LayerGradientKernels& backward) {
+  Recurrent r(name);
+  const int steps = r.shape[0], rows = r.shape[1], inputs = r.shape[2], hidden = r.shape[3];
+  const std::vector<float> hidden_bias =
+      cell.candidate ? r.torch.Floats("hidden_bias") : std::vector<float>();
+  std::vector<float> block = Poisoned(RecurrentKeptFloats(cell, steps, rows, hidden)), dhb(hidden);
+  std::vector<float> scratch = Poisoned(RecurrentBackwardScratchFloats(cell, rows, inputs, hidden));
+  const RecurrentKept kept = RecurrentKeptIn(cell, steps, rows, hidden, block.data());
+  RecurrentForward(
+      cell,
+      {steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.state0.data(), r.w.data(),
+       r.u.data(), r.bias.data(), hidden_bias.data(), r.y.data(), r.y.data() + r.outputs, kept},
+      forward);
+  RecurrentBackward(cell,
+                    {steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.w.data(),
+                     r.u.data(), kept, r.d.data(), r.d.data() + r.outputs, r.dx.data(), r.dw.data(),
+                     r.du.data(), r.db.data(), dhb.data(), r.d_state0.data(), scratch.data()},
+                    backward);
+  r.ExpectAll();
+  if (cell.candidate) Expect(dhb, r.torch, "d.hidden_bias");
+}
+
 TEST_P(TorchLayersTest, Lstms) {
-  for (const char* name : {"layer_lstm_resets", "layer_lstm_one"}) {
-    Recurrent r(name);
-    const int steps = r.shape[0], rows = r.shape[1], inputs = r.shape[2], hidden = r.shape[3];
-    std::vector<float> block = Poisoned(LstmKeptFloats(steps, rows, hidden));
-    std::vector<float> scratch = Poisoned(LstmBackwardScratchFloats(rows, inputs, hidden));
-    const LstmKept kept = LstmKeptIn(steps, rows, hidden, block.data());
-    LstmForward({steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.state0.data(),
-                 r.w.data(), r.u.data(), r.bias.data(), r.y.data(), r.y.data() + r.outputs, kept},
-                *forward);
-    LstmBackward({steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.w.data(), r.u.data(),
-                  kept, r.d.data(), r.d.data() + r.outputs, r.dx.data(), r.dw.data(), r.du.data(),
-                  r.db.data(), r.d_state0.data(), scratch.data()},
-                 *backward);
-    r.ExpectAll();
-  }
+  for (const char* name : {"layer_lstm_resets", "layer_lstm_one"})
+    Check(kLstmCell, name, *forward, *backward);
 }
 
 TEST_P(TorchLayersTest, Grus) {
-  for (const char* name : {"layer_gru_resets", "layer_gru_one"}) {
-    Recurrent r(name);
-    const int steps = r.shape[0], rows = r.shape[1], inputs = r.shape[2], hidden = r.shape[3];
-    const std::vector<float> hidden_bias = r.torch.Floats("hidden_bias");
-    std::vector<float> block = Poisoned(GruKeptFloats(steps, rows, hidden)), dhb(hidden);
-    std::vector<float> scratch = Poisoned(GruBackwardScratchFloats(rows, inputs, hidden));
-    const GruKept kept = GruKeptIn(steps, rows, hidden, block.data());
-    GruForward(
-        {steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.state0.data(), r.w.data(),
-         r.u.data(), r.bias.data(), hidden_bias.data(), r.y.data(), r.y.data() + r.outputs, kept},
-        *forward);
-    GruBackward({steps, rows, inputs, hidden, r.x.data(), r.first.data(), r.w.data(), r.u.data(),
-                 kept, r.d.data(), r.d.data() + r.outputs, r.dx.data(), r.dw.data(), r.du.data(),
-                 r.db.data(), dhb.data(), r.d_state0.data(), scratch.data()},
-                *backward);
-    r.ExpectAll();
-    Expect(dhb, r.torch, "d.hidden_bias");
-  }
+  for (const char* name : {"layer_gru_resets", "layer_gru_one"})
+    Check(kGruCell, name, *forward, *backward);
 }
 
 TEST_P(TorchLayersTest, Activations) {

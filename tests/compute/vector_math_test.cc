@@ -16,7 +16,7 @@ namespace {
 class VectorMathTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
-    kernels = FindLearnerKernels(GetParam());
+    kernels = FindKernels<LearnerKernels>(GetParam());
     if (kernels == nullptr) GTEST_SKIP() << "this processor lacks the instructions";
   }
   const LearnerKernels* kernels = nullptr;
@@ -126,7 +126,7 @@ TEST(GemmTest, SmallAndWideProductsAreThoseOfThePlainKernel) {
           call.output_row_stride = shape.columns;
           Gemm(call);
           call.c = expected.data();
-          FindDenseKernels(KernelSet::kPlain)->gemm(call);
+          FindKernels<DenseKernels>(KernelSet::kPlain)->gemm(call);
           for (std::size_t i = 0; i < got.size(); ++i)
             ASSERT_NEAR(got[i], expected[i], 1e-4 + 1e-5 * std::abs(expected[i]))
                 << shape.columns << " columns, " << turned << " at " << i;

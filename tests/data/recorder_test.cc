@@ -28,7 +28,7 @@ std::unique_ptr<Recorder> OpenRecorder(const std::string& folder, LogCallback lo
 TEST(RecorderTest, WhatIsTakenLiesInTheFilesAfterAPoll) {
   const TemporaryFolder folder;
   const auto recorder = OpenRecorder(folder.path());
-  for (int i = 0; i < 3; ++i) recorder->Take(SampleTrajectory(4, 10.0f * i).View());
+  for (int i = 0; i < 3; ++i) recorder->Append(SampleTrajectory(4, 10.0f * i).View());
   recorder->PollOnce(0);
   EXPECT_EQ(recorder->counts().trajectories, 3u);
   EXPECT_EQ(recorder->counts().steps, 12u);
@@ -38,7 +38,7 @@ TEST(RecorderTest, WhatIsTakenLiesInTheFilesAfterAPoll) {
   EXPECT_EQ((*source)->items(), 3u);
 }
 
-// The disk that never writes: Take neither waits nor allocates, and what finds no buffer is
+// The disk that never writes: Append neither waits nor allocates, and what finds no buffer is
 // counted.
 TEST(RecorderTest, ASlowDiskCostsTrajectoriesAndNoTime) {
   const TemporaryFolder folder;
@@ -49,7 +49,7 @@ TEST(RecorderTest, ASlowDiskCostsTrajectoriesAndNoTime) {
   const TrajectoryView view = trajectory.View();
   constexpr std::uint64_t kTaken = 5000;
   const std::uint64_t before = Allocations();
-  for (std::uint64_t i = 0; i < kTaken; ++i) recorder->Take(view);
+  for (std::uint64_t i = 0; i < kTaken; ++i) recorder->Append(view);
   EXPECT_EQ(Allocations(), before);
   recorder->PollOnce(0);
   recorder->PollOnce(0);
@@ -60,7 +60,7 @@ TEST(RecorderTest, ASlowDiskCostsTrajectoriesAndNoTime) {
   ASSERT_EQ(log.size(), 1u);
   EXPECT_THAT(log[0], HasSubstr("the disk is slower than the play"));
   EXPECT_THAT(recorder->Summary(), HasSubstr("left out because the disk was slow"));
-  recorder->Take(view);  // there is room again
+  recorder->Append(view);  // there is room again
   recorder->PollOnce(0);
   EXPECT_EQ(recorder->counts().trajectories, counts.trajectories + 1);
 }
@@ -72,7 +72,7 @@ TEST(RecorderTest, ItsThreadWritesAllThatFindsABuffer) {
     Loop loop(
         "mmr-record", [&] { recorder->PollOnce(100); }, [&] { recorder->Wake(); });
     const SampleTrajectory trajectory(4, 0);
-    for (int i = 0; i < 2000; ++i) recorder->Take(trajectory.View());
+    for (int i = 0; i < 2000; ++i) recorder->Append(trajectory.View());
   }
   recorder->PollOnce(0);  // what came after the loop's last round
   const Recorder::Counts counts = recorder->counts();

@@ -290,7 +290,7 @@ TEST(RecordingTest, AnotherModelsStateAndFramesBecomeZeros) {
   ASSERT_TRUE((*source)->Fill({&first, 1}, &batch).ok());
   EXPECT_EQ(std::vector<float>(batch.state0.begin(), batch.state0.end()),
             std::vector<float>(3, 0.0f));
-  EXPECT_EQ(PlaceIn(batch.ObservationRow(3)), 10.0f);
+  EXPECT_EQ(PositionIn(batch.ObservationRow(3)), 10.0f);
   EXPECT_EQ(batch.weight[3], 1.0f);
   EXPECT_EQ(batch.weight[4], 0.0f);
   ASSERT_TRUE((*source)->PrepareFor(MixedSpec(), 4).ok());

@@ -79,7 +79,7 @@ TEST(FrameStack, InputsThatAreNotStackedComeFromThePresentRow) {
   MixedTrajectory::AppendRow(1, 0, &first);
   const std::byte* rows[] = {now.data(), before.data(), first.data()};
   stack.Assemble(rows, row.data());
-  EXPECT_EQ(PlaceIn(row.data()), 3.0f);
+  EXPECT_EQ(PositionIn(row.data()), 3.0f);
   EXPECT_EQ(std::to_integer<int>(row[4]), 2);
   for (int pixel = 0; pixel < 4; ++pixel) {
     for (int frame = 0; frame < 3; ++frame) {

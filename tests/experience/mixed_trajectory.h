@@ -91,7 +91,7 @@ struct MixedTrajectory {
 };
 
 /// The place that a row holds.
-inline float PlaceIn(const std::byte* row) {
+inline float PositionIn(const std::byte* row) {
   float place;
   std::memcpy(&place, row, sizeof(place));
   return place;

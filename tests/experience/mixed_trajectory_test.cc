@@ -115,15 +115,15 @@ TEST(MixedBatch, KeepsEveryColumnWhenSorted) {
   ASSERT_TRUE(batch.Add(late.View()));
   ASSERT_TRUE(batch.Add(early.View()));
   batch.Sort();
-  EXPECT_EQ(PlaceIn(batch.ObservationRow(0)), 10.0f);
-  EXPECT_EQ(PlaceIn(batch.ObservationRow(5)), 21.0f);
+  EXPECT_EQ(PositionIn(batch.ObservationRow(0)), 10.0f);
+  EXPECT_EQ(PositionIn(batch.ObservationRow(5)), 21.0f);
   EXPECT_EQ(batch.action[4 * 3 + 3], 1);
   EXPECT_EQ(batch.state0[0], 10.0f);
   EXPECT_EQ(batch.state0[5], 20.0f);
   EXPECT_TRUE(batch.masked);
   EXPECT_EQ(batch.mask[5 * 5], 0);
   EXPECT_EQ(batch.mask[0], 1) << "without a mask everything is allowed";
-  EXPECT_EQ(PlaceIn(batch.NextRow(1)), 24.0f);
+  EXPECT_EQ(PositionIn(batch.NextRow(1)), 24.0f);
   EXPECT_EQ(CheckTrajectory(batch.View(0), MixedLayout()).message(), "");
   EXPECT_EQ(CheckTrajectory(batch.View(1), MixedLayout()).message(), "");
   batch.Clear();
@@ -142,7 +142,7 @@ std::vector<float> Places(const TrainingBatch& batch, int row) {
   std::vector<const std::byte*> history(3);
   batch.History(row, history);
   std::vector<float> places;
-  for (const std::byte* at : history) places.push_back(at == nullptr ? -1.0f : PlaceIn(at));
+  for (const std::byte* at : history) places.push_back(at == nullptr ? -1.0f : PositionIn(at));
   return places;
 }
 

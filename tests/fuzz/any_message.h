@@ -32,7 +32,7 @@ class AnyMessage {
                     [](const Forecast& forecast) { Check(forecast); }) {}
 
   /// A second after the one before.
-  Refusal Take(std::string_view topic, std::string_view payload) {
+  Refusal Consume(std::string_view topic, std::string_view payload) {
     const Refusal refusal = Read(topic, payload);
     forecaster_.Predict();
     counts_.Add(refusal);
@@ -80,7 +80,7 @@ class AnyMessage {
     if (refusal != Refusal::kNone) return refusal;
     Require(sample_.time_ns >= 0 && sample_.id.size() <= kMaxNameBytes);
     arrival_ns_ += 1'000'000'000;
-    return forecaster_.Take(sample_, arrival_ns_);
+    return forecaster_.Consume(sample_, arrival_ns_);
   }
 
   const TopicPattern pattern_;

@@ -39,6 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t topic = std::min<std::size_t>(data[1], rest.size());
-  all[data[0] % 4].Take(rest.substr(0, topic), rest.substr(topic));
+  all[data[0] % 4].Consume(rest.substr(0, topic), rest.substr(topic));
   return 0;
 }

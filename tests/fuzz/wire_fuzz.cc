@@ -109,8 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (std::holds_alternative<Experience>(decoded.body)) WalkTrajectory(decoded);
       (void)client.OnMessage(decoded, now_ns);
       if (client.fresh_session()) bytes_total = 0;
-      Require(client.bytes_total() >= bytes_total);
-      bytes_total = client.bytes_total();
+      Require(client.totals().bytes() >= bytes_total);
+      bytes_total = client.totals().bytes();
     }
     PlayToServer(server, decoded, failure, now_ns);
     (void)client.OnTick({}, now_ns);

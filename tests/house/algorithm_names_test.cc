@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -12,41 +10,15 @@
 #include <vector>
 
 #include "server/learn/algorithms.h"
-#include "tests/source_file.h"
+#include "tests/house/code_text.h"
 
 namespace murmurate {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Where a name may stand: of labels, two are in one file.
 bool MayName(const std::string& file, const std::string& name) {
   return file == "server/learn/algorithms.cc" || file == "server/learn/" + name + ".cc" ||
          (file == "server/learn/labels.cc" && (name == "supervised" || name == "bc"));
-}
-
-/// The same lines without what stands in comments. A // inside a string is kept.
-std::string WithoutComments(const std::string& code) {
-  std::string kept;
-  bool quoted = false, line = false, block = false;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const char c = code[i];
-    const char next = i + 1 < code.size() ? code[i + 1] : '\0';
-    if (c == '\n') line = false;
-    if (block && c == '*' && next == '/') {
-      block = false;
-      ++i;
-      continue;
-    }
-    if (!quoted && !block && !line && c == '/' && next == '/') line = true;
-    if (!quoted && !block && !line && c == '/' && next == '*') block = true;
-    const bool comment = line || block;
-    if (!comment && c == '"' && (i == 0 || code[i - 1] != '\\') && (i == 0 || code[i - 1] != '\''))
-      quoted = !quoted;
-    if (!quoted && c == '\n') quoted = false;
-    if (!comment || c == '\n') kept += c;
-  }
-  return kept;
 }
 
 /// "kImpalaRate x_bc" -> k impala rate x bc.
@@ -90,21 +62,12 @@ std::vector<std::string> NamesIn(const std::string& file, const std::string& cod
 
 TEST(AlgorithmNames, StandInTheirOwnFileAndInTheListAlone) {
   std::vector<std::string> found;
-  int files = 0;
-  for (const char* top : {"shared", "client", "server"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(SourceFile(top))) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cc") continue;
-      std::ifstream stream(entry.path());
-      std::ostringstream code;
-      code << stream.rdbuf();
-      const std::string file = fs::relative(entry.path(), SourceFile(""));
-      const std::vector<std::string> here = NamesIn(file, code.str());
-      found.insert(found.end(), here.begin(), here.end());
-      ++files;
-    }
+  const std::vector<CodeFile> files = CodeFiles();
+  for (const CodeFile& file : files) {
+    const std::vector<std::string> here = NamesIn(file.name, file.text);
+    found.insert(found.end(), here.begin(), here.end());
   }
-  EXPECT_GT(files, 400);
+  EXPECT_GT(files.size(), 400u);
   EXPECT_TRUE(found.empty()) << found.size() << " places name an algorithm, the first at "
                              << found.front() << "; ask a property of its AlgorithmKind";
 }

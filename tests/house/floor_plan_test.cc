@@ -40,7 +40,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/compute", {"shared/compute"}},
       {"server/network", {"shared/model", "shared/inference", "server/compute"}},
       {"server/experience", {"shared/model", "shared/trajectory"}},
-      {"server/session", {"server/metrics", "server/experience", "shared/wire"}},
+      {"server/session", {"server/metrics", "shared/wire"}},
       {"server/schema", {"shared/model", "shared/wire"}},
       {"server/data", {"shared/model", "server/schema", "server/experience"}},
       {"server/ingest",

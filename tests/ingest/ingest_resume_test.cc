@@ -26,7 +26,7 @@ TEST(IngestResume, ACheckpointMarksWhatItsBatchesHoldAndNoMore) {
 
   for (int i = 0; i < 3; ++i) actor->Ship(Played());
   ASSERT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 3; }));
-  auto batch = stage.TakeBatch();
+  auto batch = stage.PopBatch();
   ASSERT_NE(batch, nullptr);
   stage.ingest->Save("default", 1, StateWriter(&state, "session"));
   EXPECT_EQ(SavedSender(state), (std::vector<std::uint64_t>{5, 2, 2, 8}))
@@ -37,7 +37,7 @@ TEST(IngestResume, ACheckpointMarksWhatItsBatchesHoldAndNoMore) {
   EXPECT_EQ(actor->committed[0].sequence, 2u);
   EXPECT_EQ(actor->committed[0].steps, 8u);
 
-  stage.GiveBack(std::move(batch));
+  stage.ReturnUnused(std::move(batch));
   actor->Ship(Played());
   ASSERT_TRUE(stage.Until(*actor, [&] { return stage.channel().ready.size() == 1; }));
   stage.ingest->Save("default", 2, StateWriter(&state, "session"));

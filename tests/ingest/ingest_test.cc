@@ -62,7 +62,7 @@ TEST_P(IngestOver, ExactContentArrivesInTheColumns) {
   actor->Ship(StageShipment(2, 20));
 
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_THAT(Floats(batch->observation), ElementsAre(5, -5, 6, -6, 7, -7, 8, -8,  //
                                                       20, -20, 21, -21, 0, 0, 0, 0));
   EXPECT_THAT(Floats(batch->reward), ElementsAre(50, 60, 70, 80, 200, 210, 0, 0));
@@ -87,8 +87,8 @@ TEST_P(IngestOver, ADuplicateIsAcknowledgedAndTrainedOnOnce) {
   auto actor = stage.NewLiveActor(1);
   actor->Ship(StageShipment(4, 1));
   actor->Ship(StageShipment(4, 1), 0, 0, /*sequence=*/1);
-  ASSERT_TRUE(stage.Until(*actor, [&] { return stage.ingest->TakeReport().duplicates == 1; }));
-  EXPECT_EQ(stage.TakeBatch(), nullptr);
+  ASSERT_TRUE(stage.Until(*actor, [&] { return stage.ingest->CollectReport().duplicates == 1; }));
+  EXPECT_EQ(stage.PopBatch(), nullptr);
   EXPECT_EQ(stage.channel().received_trajectories, 1u);
   EXPECT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 1; }));
 }
@@ -105,8 +105,8 @@ TEST_P(IngestOver, OneSessionPlaysTwoModelsWithDifferentSpaces) {
   }
   std::unique_ptr<TrainingBatch> scout, npc;
   ASSERT_TRUE(stage.Until(*actor, [&] {
-    if (scout == nullptr) scout = stage.TakeBatch("scout");
-    if (npc == nullptr) npc = stage.TakeBatch("npc");
+    if (scout == nullptr) scout = stage.PopBatch("scout");
+    if (npc == nullptr) npc = stage.PopBatch("npc");
     return scout != nullptr && npc != nullptr;
   }));
   EXPECT_EQ(scout->observation[0], 1);
@@ -142,7 +142,7 @@ TEST(Ingest, EpisodesWithoutStepsTakeNoPlace) {
   actor->Ship(StageShipment(4, 1));
   actor->Ship(StageShipment(4, 5));
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_EQ(batch->trajectories.size(), 2u);
   ASSERT_EQ(batch->episodes.size(), 1u);
   EXPECT_EQ(batch->episodes[0].length, 9u);
@@ -174,13 +174,13 @@ TEST(Ingest, BlocksWaitInOrderWhileEveryBatchIsWithTheLearner) {
     held.push_back(std::move(*stage.channel().empty.TryPop()));
   }
   for (int i = 0; i < 2; ++i) actor->Ship(StageShipment(4, static_cast<float>(10 * i)));
-  ASSERT_TRUE(stage.Until(*actor, [&] { return stage.ingest->TakeReport().messages == 3; }));
-  EXPECT_EQ(stage.TakeBatch(), nullptr);
+  ASSERT_TRUE(stage.Until(*actor, [&] { return stage.ingest->CollectReport().messages == 3; }));
+  EXPECT_EQ(stage.PopBatch(), nullptr);
   EXPECT_EQ(actor->accepted.sequence, 0u) << "not dealt with yet";
 
-  stage.GiveBack(std::move(held.back()));
+  stage.ReturnUnused(std::move(held.back()));
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_THAT(Floats(batch->reward), ElementsAre(0, 10, 20, 30, 100, 110, 120, 130));
   EXPECT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 2; }));
 }
@@ -198,13 +198,13 @@ TEST(Ingest, ABadNumberIsRefusedAtOnceEvenWhileEveryBatchIsWithTheLearner) {
   actor->Ship(std::move(poisoned));
   const auto refused = static_cast<std::size_t>(wire::Refusal::kNotFinite);
   EXPECT_TRUE(
-      stage.Until(*actor, [&] { return stage.ingest->TakeReport().refusals.at(refused) == 1; }));
+      stage.Until(*actor, [&] { return stage.ingest->CollectReport().refusals.at(refused) == 1; }));
 
   actor->Ship(StageShipment(4, 10));
   actor->Ship(StageShipment(4, 20));
-  stage.GiveBack(std::move(held.back()));
+  stage.ReturnUnused(std::move(held.back()));
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_THAT(Floats(batch->reward), ElementsAre(100, 110, 120, 130, 200, 210, 220, 230));
 }
 
@@ -219,8 +219,8 @@ TEST(Ingest, TheLearnersProgressIsGrantedAgain) {
   actor->Ship(StageShipment(4, 1));
   actor->Ship(StageShipment(4, 5));
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
-  stage.GiveBack(std::move(batch));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
+  stage.ReturnUnused(std::move(batch));
   EXPECT_TRUE(stage.Until(*actor, [&] {
     return !actor->accepted.models.empty() && actor->accepted.models[0].steps_total == 24 &&
            actor->accepted.models[0].version == 2;
@@ -234,10 +234,10 @@ TEST(Ingest, AnOldBatchClosesOnceEveryLiveAgentGaveTwoTrajectories) {
   actor->Ship(StageShipment(4, 2), /*agent=*/1);
   ASSERT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 3; }));
   stage.ingest->PollOnce(0);
-  EXPECT_EQ(stage.TakeBatch(), nullptr) << "agent 1 has given one trajectory";
+  EXPECT_EQ(stage.PopBatch(), nullptr) << "agent 1 has given one trajectory";
   actor->Ship(StageShipment(4, 6), /*agent=*/1);
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_EQ(batch->trajectories.size(), 4u);
   EXPECT_EQ(batch->rows(), 32);
   EXPECT_EQ(batch->weight[16], 0);
@@ -250,10 +250,10 @@ TEST(Ingest, LockstepBatchesAreSortedAndNoClockClosesThem) {
   actor->Ship(StageShipment(4, 10), /*agent=*/0);
   ASSERT_TRUE(stage.Until(*actor, [&] { return actor->accepted.sequence == 3; }));
   stage.ingest->PollOnce(0);
-  EXPECT_EQ(stage.TakeBatch(), nullptr);
+  EXPECT_EQ(stage.PopBatch(), nullptr);
   actor->Ship(StageShipment(4, 14), /*agent=*/0);
   std::unique_ptr<TrainingBatch> batch;
-  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+  ASSERT_TRUE(stage.Until(*actor, [&] { return (batch = stage.PopBatch()) != nullptr; }));
   EXPECT_EQ(batch->observation[0], 10);
   EXPECT_EQ(batch->observation[4 * 2], 14);
   EXPECT_EQ(batch->observation[8 * 2], 50);
@@ -279,7 +279,7 @@ TEST(Ingest, ListensOnSeveralAddressesWithOneSocket) {
   far->Ship(StageShipment(4, 5));
   std::unique_ptr<TrainingBatch> batch;
   EXPECT_TRUE(stage.UntilAll({near.get(), far.get()},
-                             [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+                             [&] { return (batch = stage.PopBatch()) != nullptr; }));
 }
 
 TEST(Ingest, GoawayReachesEverybody) {
@@ -294,7 +294,7 @@ TEST(Ingest, GoawayReachesEverybody) {
 TEST(Ingest, ReportNamesTheActors) {
   Stage stage({});
   auto actor = stage.NewLiveActor(9, 3, Pace::kNever, "game-7");
-  const Ingest::Report report = stage.ingest->TakeReport();
+  const Ingest::Report report = stage.ingest->CollectReport();
   ASSERT_EQ(report.actors.size(), 1u);
   EXPECT_EQ(report.actors[0].name, "game-7");
   EXPECT_EQ(report.actors[0].agents, 3);
@@ -332,9 +332,9 @@ TEST(IngestStaleness, WhatComesAfterAQuorumHasClosedItsVersionIsStaleAndItsCredi
   for (std::uint64_t i = 0; i < total(giver) / kStageLength; ++i) giver.Ship(of_one);
   std::unique_ptr<TrainingBatch> batch;
   ASSERT_TRUE(stage.UntilAll({prompt.get(), late.get()},
-                             [&] { return (batch = stage.TakeBatch()) != nullptr; }));
+                             [&] { return (batch = stage.PopBatch()) != nullptr; }));
   stage.channel().staleness.Post(batch->trajectories, 4);  // taken up three versions late
-  stage.GiveBack(std::move(batch));
+  stage.ReturnUnused(std::move(batch));
   ASSERT_TRUE(stage.UntilAll({prompt.get(), late.get()}, [&] {
     return !other.accepted.models.empty() && other.accepted.models[0].at_version == 2 &&
            total(other) > 0;
@@ -350,7 +350,7 @@ TEST(IngestStaleness, WhatComesAfterAQuorumHasClosedItsVersionIsStaleAndItsCredi
   const std::uint64_t received = stage.channel().received_trajectories;
   other.Ship(of_two);
   EXPECT_TRUE(stage.Until(other, [&] { return stage.channel().received_trajectories > received; }));
-  const Ingest::Report report = stage.ingest->TakeReport();
+  const Ingest::Report report = stage.ingest->CollectReport();
   EXPECT_EQ(report.refusals[static_cast<std::size_t>(wire::Refusal::kStale)],
             giver.errors.size() + other.errors.size());
   std::uint64_t aged = 0;
@@ -377,9 +377,9 @@ TEST(IngestStaleness, WhatAnEarlierLifePlayedClosesNoVersionOfALearnerThatGoesOn
     std::unique_ptr<TrainingBatch> batch;
     for (int i = 0; i < 2; ++i) actor->Ship(now);
     ASSERT_TRUE(stage.Until(
-        *actor, [&] { return (batch = stage.TakeBatch()) != nullptr || !actor->errors.empty(); }));
+        *actor, [&] { return (batch = stage.PopBatch()) != nullptr || !actor->errors.empty(); }));
     ASSERT_NE(batch, nullptr) << "version " << version << ": " << actor->errors[0].sentence;
-    stage.GiveBack(std::move(batch));
+    stage.ReturnUnused(std::move(batch));
     ASSERT_TRUE(stage.Until(*actor, [&] {
       return !actor->accepted.models.empty() && actor->accepted.models[0].at_version == version + 1;
     }));

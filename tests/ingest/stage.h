@@ -131,7 +131,7 @@ class StageActor {
       std::vector<std::span<const std::byte>> frames;
       for (const Frame& frame : message.frames) frames.push_back(frame.bytes());
       auto decoded = wire::Decode(frames);
-      if (auto* good = std::get_if<wire::Decoded>(&decoded)) Take(good->body);
+      if (auto* good = std::get_if<wire::Decoded>(&decoded)) OnBody(good->body);
     }
   }
 
@@ -153,7 +153,7 @@ class StageActor {
     return *std::move(socket);
   }
 
-  void Take(const wire::Body& body) {
+  void OnBody(const wire::Body& body) {
     if (const auto* hello_ok = std::get_if<wire::HelloOk>(&body)) {
       welcome = *hello_ok;
       incarnation_ = hello_ok->incarnation;
@@ -247,11 +247,11 @@ class Stage {
   ExperienceChannel& channel(const std::string& model = "default") { return *channels.at(model); }
 
   /// The learning thread's part: a full batch, when there is one.
-  std::unique_ptr<TrainingBatch> TakeBatch(const std::string& model = "default") {
+  std::unique_ptr<TrainingBatch> PopBatch(const std::string& model = "default") {
     auto batch = channel(model).ready.TryPop();
     return batch ? std::move(*batch) : nullptr;
   }
-  void GiveBack(std::unique_ptr<TrainingBatch> batch, const std::string& model = "default") {
+  void ReturnUnused(std::unique_ptr<TrainingBatch> batch, const std::string& model = "default") {
     channel(model).credit += batch->trajectories.size();
     channel(model).version += 1;
     EXPECT_TRUE(channel(model).empty.TryPush(std::move(batch)));

@@ -90,7 +90,7 @@ TEST(IngestThreads, AReportMayBeTakenWhileIngestWorks) {
   std::thread reader([&] {
     std::uint64_t last = 0;
     while (!stop) {
-      const Ingest::Report report = stage.ingest->TakeReport();
+      const Ingest::Report report = stage.ingest->CollectReport();
       EXPECT_GE(report.messages, last);
       last = report.messages;
       for (const auto& known : report.actors) EXPECT_LE(known.name.size(), 64u);

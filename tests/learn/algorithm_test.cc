@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -94,6 +95,22 @@ TEST_F(LinearAlgorithmTest, EveryEpochVisitsEveryRowOnce) {
   while (ppo.NextGradient(parameters, gradient)) ++minibatches;
   EXPECT_EQ(minibatches, 3 * 5);  // 22 rows: five pieces of four or five
   EXPECT_NEAR(ppo.Report().entropy, std::log(2.0), 1e-6);
+}
+
+TEST(AlgorithmMetricTest, IsAMemberOfTheReportOrAMetricOfTheAlgorithmsOwn) {
+  static constexpr Metric kOwn{"train/own", MetricKind::kMean, "", "of a test", "own"};
+  AlgorithmKind kind;
+  kind.metrics = {{&LearnReport::entropy, 0, 1}, {&kOwn, 2, 1}, {&kOwn, 2, 3}};
+  AlgorithmSums sums = {};
+  sums[0] = 6;
+  sums[1] = 4;
+  sums[2] = 10;
+  sums[3] = 0;  // nothing was measured
+  LearnReport report;
+  ReportMetrics(kind, sums, &report);
+  EXPECT_EQ(report.entropy, 1.5);
+  EXPECT_THAT(std::vector(report.metrics.begin(), report.metrics.end()),
+              testing::ElementsAre(Measurements::Entry{&kOwn, 2.5}));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(GameSettings, ACurriculumMayGoDownAndAskForAtMost) {
   GameSettings settings({{"help", Curriculum{.from = 5,
                                              .to = 4,
                                              .step = 0.5,
-                                             .number = Curriculum::Number::kMeanLength,
+                                             .number = Curriculum::Number::kLength,
                                              .at_least = false,
                                              .bound = 10,
                                              .episodes = 1}}});

@@ -93,7 +93,7 @@ TEST(HogwildLearner, OneThatIsLoadedAndTheOnesBesideItGoOnFromThere) {
   second->Learn(after, 0);
   const auto newest = second->MakeSnapshot();
   const auto again = Hogwild(2);
-  ASSERT_TRUE(again->Load(newest->version, newest->parameters, StateOf(*first)).ok());
+  ASSERT_TRUE(again->Load(newest->version, 64, newest->parameters, StateOf(*first)).ok());
   const auto beside = again->SharedReplica(11);
   EXPECT_EQ(beside->version(), 3u);
   EXPECT_EQ(ParametersOf(*beside), ParametersOf(*second));

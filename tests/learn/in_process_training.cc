@@ -87,7 +87,7 @@ void LaggedAgent::Step(std::span<const float> logits) {
   environment_->Reset();
 }
 
-TrajectoryView LaggedAgent::Take(std::uint64_t version) {
+TrajectoryView LaggedAgent::Collect(std::uint64_t version) {
   taken_ = true;
   TrajectoryView view;
   view.agent = index_;
@@ -137,7 +137,7 @@ void LaggedActors::Play(TrainingBatch* batch) {
     version.policy.Forward(observations_.data(), count, logits_.data(), scratch_.data());
     for (int i = 0; i < count; ++i) agents_[i].Step(std::span(logits_).subspan(2 * i, 2));
   }
-  for (LaggedAgent& agent : agents_) batch->Add(agent.Take(version.number));
+  for (LaggedAgent& agent : agents_) batch->Add(agent.Collect(version.number));
 }
 
 TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t seed) {

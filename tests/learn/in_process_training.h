@@ -61,7 +61,7 @@ class LaggedAgent {
   /// Takes one step from the logits that `observation()` gave.
   void Step(std::span<const float> logits);
   /// The trajectory of the last T steps; valid until the next Step.
-  TrajectoryView Take(std::uint64_t version);
+  TrajectoryView Collect(std::uint64_t version);
 
  private:
   void Clear();

@@ -38,6 +38,7 @@ class LearnLoopTest : public testing::Test {
     for (std::uint32_t agent = 0; agent < 4; ++agent) {
       batch->Add(ExampleTrajectory(agent, version, 8).view());
     }
+    batch->episodes.emplace_back();
     ASSERT_TRUE(channel_->ready.TryPush(std::move(batch)));
   }
 
@@ -162,40 +163,57 @@ TEST(Rates, SavedOnesComeBackAndOthersAreRefused) {
 }
 
 /// Learns from each assembled batch twice, and gives credit back on insertion.
-class TwiceStore : public OnPolicyStore {
+class TwiceStore : public ExperienceStore {
  public:
   explicit TwiceStore(std::vector<std::string>* events) : events_(events) {}
   void Insert(std::unique_ptr<TrainingBatch> batch) override {
-    inserted_ += batch->trajectories.size();
+    counts_.credit += batch->trajectories.size();
     left_ = 2;
     held_ = std::move(batch);
   }
   TrainingBatch* Next() override { return left_ > 0 ? held_.get() : nullptr; }
-  void Learned(bool learned, std::span<const float> row_answers) override {
-    events_->push_back("learned " + std::to_string(learned) + " " +
-                       std::to_string(row_answers.size()));
+  void Learned(const LearnedBatch& result) override {
+    events_->push_back("learned " + std::to_string(result.learned) + " " +
+                       std::to_string(result.row_answers.size()));
+    if (left_ == 2) {
+      ++counts_.batches;
+      counts_.steps += result.steps;
+    }
     --left_;
   }
   std::unique_ptr<TrainingBatch> Release() override {
     if (held_) held_->Clear();
     return std::move(held_);
   }
-  std::uint64_t credit() const override { return inserted_; }
-  void Save(const StateWriter& writer) const override { writer.Words("inserted", {&inserted_, 1}); }
+  StoreCounts counts() const override { return counts_; }
+  void Save(const StateWriter& writer) const override {
+    writer.Words("credit", {&counts_.credit, 1});
+  }
   Status Load(const StateReader& reader) override {
-    return reader.Words("inserted", {&inserted_, 1});
+    return reader.Words("credit", {&counts_.credit, 1});
   }
 
  private:
   std::vector<std::string>* const events_;
   std::unique_ptr<TrainingBatch> held_;
   int left_ = 0;
-  std::uint64_t inserted_ = 0;
+  StoreCounts counts_;
 };
 
 TEST_F(LearnLoopTest, AStoreSaysWhatIsLearnedFromAndWhatMayBePlayed) {
   std::vector<std::string> told;
-  LearnLoop loop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), {},
+  std::vector<std::uint64_t> at_border;
+  std::vector<std::size_t> episodes;
+  std::vector<std::uint64_t> learned_steps;
+  LearnCallbacks callbacks;
+  callbacks.on_report = [&](const LearnReport& report) {
+    episodes.push_back(report.episodes.size());
+    learned_steps.push_back(channel_->learned_steps.load());
+  };
+  callbacks.at_border = [&](const Learner&, std::uint64_t batches) {
+    at_border.push_back(batches);
+  };
+  LearnLoop loop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), callbacks,
                  MonotonicNs, nullptr, std::make_unique<TwiceStore>(&told));
   (void)loop.PollOnce(std::chrono::milliseconds(0));
   Fill(1);
@@ -203,14 +221,53 @@ TEST_F(LearnLoopTest, AStoreSaysWhatIsLearnedFromAndWhatMayBePlayed) {
   EXPECT_EQ(told, (std::vector<std::string>{"learned 1 0", "learned 1 0"}));
   EXPECT_EQ(channel_->version.load(), 3u) << "a version a batch that was learned from";
   EXPECT_EQ(channel_->credit.load(), 4u) << "of one that was assembled";
+  EXPECT_EQ(at_border, (std::vector<std::uint64_t>{1, 1})) << "of the channel, not of learning";
   EXPECT_EQ(channel_->empty.size(), 3u);
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(at_border, (std::vector<std::uint64_t>{1, 1, 2, 2}));
+  EXPECT_GT(episodes[0], 0u);
+  EXPECT_EQ(episodes[1], 0u) << "told once";
+  EXPECT_GT(learned_steps[0], 0u);
+  EXPECT_EQ(learned_steps[1], learned_steps[0]) << "steps of play, each once";
 
   SavedState state;
-  loop.Save(&state);
+  loop.SaveStore(1, &state);
   LearnLoop again(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), {},
                   MonotonicNs, nullptr, std::make_unique<TwiceStore>(&told));
-  EXPECT_TRUE(again.LoadStore(state).ok());
-  EXPECT_FALSE(again.LoadStore({}).ok());
+  EXPECT_TRUE(again.LoadStore(1, state).ok());
+  EXPECT_FALSE(again.LoadStore(0, state).ok()) << "each thread's store has its own section";
+}
+
+/// Keeps what it is given and gives nothing to learn from before two are there.
+class LateStore : public OnPolicyStore {
+ public:
+  void Insert(std::unique_ptr<TrainingBatch> batch) override { kept_.push_back(std::move(batch)); }
+  TrainingBatch* Next() override {
+    return kept_.size() >= 2 && !learned_ ? kept_.front().get() : nullptr;
+  }
+  void Learned(const LearnedBatch&) override { learned_ = true; }
+  std::unique_ptr<TrainingBatch> Release() override { return nullptr; }
+  StoreCounts counts() const override { return {.batches = kept_.size()}; }
+
+ private:
+  std::vector<std::unique_ptr<TrainingBatch>> kept_;
+  bool learned_ = false;
+};
+
+TEST_F(LearnLoopTest, WhatAStoreKeepsIsCountedBeforeItIsLearnedFrom) {
+  const auto turns = std::make_shared<LearnTurns>();
+  LearnLoop loop(channel_, std::make_unique<Learner>(ExampleSpec(), ExamplePpo(), 1), {},
+                 MonotonicNs, turns, std::make_unique<LateStore>());
+  (void)loop.PollOnce(std::chrono::milliseconds(0));
+  Fill(1);
+  EXPECT_FALSE(loop.PollOnce(std::chrono::milliseconds(0))) << "nothing to learn from yet";
+  EXPECT_EQ(turns->batches(), 1u);
+  EXPECT_EQ(channel_->version.load(), 1u);
+  Fill(1);
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(turns->batches(), 2u);
+  EXPECT_EQ(channel_->version.load(), 2u);
 }
 
 TEST(OnPolicyStoreTest, LearnsFromABatchOnceAndThenGivesItAndItsCreditBack) {
@@ -224,16 +281,17 @@ TEST(OnPolicyStoreTest, LearnsFromABatchOnceAndThenGivesItAndItsCreditBack) {
   insert();
   ASSERT_NE(store.Next(), nullptr);
   EXPECT_EQ(store.Release(), nullptr) << "it has not been learned from";
-  EXPECT_EQ(store.credit(), 0u);
-  store.Learned(true, {});
+  EXPECT_EQ(store.counts().credit, 0u);
+  store.Learned({.steps = 32});
   EXPECT_EQ(store.Next(), nullptr);
-  EXPECT_EQ(store.credit(), 4u);
+  EXPECT_EQ(store.counts().credit, 4u);
+  EXPECT_EQ(store.counts().steps, 32u);
   const auto released = store.Release();
   ASSERT_NE(released, nullptr);
   EXPECT_TRUE(released->trajectories.empty());
   insert();
-  store.Learned(false, {});
-  EXPECT_EQ(store.credit(), 4u) << "what is left out was never inserted";
+  store.Learned({.learned = false});
+  EXPECT_EQ(store.counts().credit, 4u) << "what is left out was never inserted";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class LearnTurnsTest : public testing::Test {
     ASSERT_TRUE(channel_.ready.TryPush(std::move(batch)));
   }
   static std::uint32_t NumberOf(const TrainingBatch& batch) { return batch.trajectories[0].agent; }
-  void GiveBack(std::unique_ptr<TrainingBatch> batch) {
+  void ReturnUnused(std::unique_ptr<TrainingBatch> batch) {
     (void)channel_.empty.TryPush(std::move(batch));
   }
 
@@ -139,7 +139,7 @@ TEST_F(LearnTurnsTest, AHeldOutBatchIsScoredAfterAllBeforeItAndBeforeAllAfterIt)
         --inside;
         ++done;
         if (number % 16 == 1) turns_.Alone(held_out, [&] { wrong += inside != 0; });
-        GiveBack(std::move(batch));
+        ReturnUnused(std::move(batch));
         turns_.Done(held_out);
       }
     });

@@ -107,7 +107,7 @@ class LearnerState : public testing::TestWithParam<Case> {
   }
   static Status Resume(const Learner& from, Learner* into) {
     const auto snapshot = from.MakeSnapshot();
-    return into->Load(snapshot->version, snapshot->parameters, StateOf(from));
+    return into->Load(snapshot->version, 0, snapshot->parameters, StateOf(from));
   }
 };
 
@@ -134,7 +134,7 @@ TEST_P(LearnerState, WithoutAnyOneOfItsSectionsItIsRefused) {
     SavedState state = whole;
     (state.*map).erase(key);
     Learner learner(spec, settings, 5);
-    const Status status = learner.Load(snapshot->version, snapshot->parameters, state);
+    const Status status = learner.Load(snapshot->version, 0, snapshot->parameters, state);
     EXPECT_EQ(status.code(), StatusCode::kInvalidData) << key;
     EXPECT_NE(status.message().find(key), std::string::npos) << status.message();
   };
@@ -144,12 +144,28 @@ TEST_P(LearnerState, WithoutAnyOneOfItsSectionsItIsRefused) {
   EXPECT_EQ(whole.floats.size(), 2u) << "the optimizer's two moments";
 }
 
+TEST(LearnerStateTest, TheFirstSnapshotOfALearnerThatGoesOnActsAsTheLastOneDid) {
+  AlgorithmSettings settings = ExamplePpo();
+  AlgorithmKind kind = *settings.kind;
+  kind.act = [](const AlgorithmSettings&, std::uint64_t learned_steps) {
+    return ActSettings{.temperature = learned_steps < 1000 ? 2.0f : 1.0f};
+  };
+  settings.kind = &kind;
+  Learner saved(ExampleSpec(), settings, 5), again(ExampleSpec(), settings, 6);
+  EXPECT_EQ(again.MakeSnapshot()->act.temperature, 2.0f);
+  SavedState state;
+  saved.Save(&state);
+  const auto snapshot = saved.MakeSnapshot();
+  ASSERT_TRUE(again.Load(snapshot->version, 1000, snapshot->parameters, state).ok());
+  EXPECT_EQ(again.MakeSnapshot()->act.temperature, 1.0f);
+}
+
 TEST(LearnerStateTest, AnotherModelsParametersAreRefused) {
   Learner small(ExampleSpec(), ExamplePpo(), 5), large(Recurrent(), ExamplePpo(), 5);
   SavedState state;
   small.Save(&state);
   const auto snapshot = small.MakeSnapshot();
-  const Status status = large.Load(1, snapshot->parameters, state);
+  const Status status = large.Load(1, 0, snapshot->parameters, state);
   EXPECT_EQ(status.code(), StatusCode::kInvalidData);
   EXPECT_NE(status.message().find("parameters"), std::string::npos);
 }

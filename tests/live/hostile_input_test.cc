@@ -78,8 +78,9 @@ TEST(HostileInput, RandomBytesInAnyNumberOfFramesHarmNobody) {
     scene.Turn();
   }
   EXPECT_TRUE(scene.HonestGoOn());
-  EXPECT_GT(scene.stage.ingest->TakeReport().refusals[static_cast<int>(wire::Refusal::kMalformed)],
-            0u);
+  EXPECT_GT(
+      scene.stage.ingest->CollectReport().refusals[static_cast<int>(wire::Refusal::kMalformed)],
+      0u);
 }
 
 TEST(HostileInput, EveryTruncationOfAValidMessageIsRefused) {

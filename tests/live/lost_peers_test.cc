@@ -25,7 +25,7 @@ TEST(LostPeers, WhatAStalledActorHeldGoesToTheOthers) {
   EXPECT_TRUE(scene.HonestGoOn(50)) << "six batches";
   using Health = wire::ServerSession::ActorReport::Health;
   EXPECT_TRUE(scene.Until([&] {
-    for (const auto& actor : scene.stage.ingest->TakeReport().actors) {
+    for (const auto& actor : scene.stage.ingest->CollectReport().actors) {
       if (actor.sender == 666 && actor.health == Health::kLive) return false;
     }
     return true;

@@ -83,14 +83,14 @@ class Scene {
   void Turn(int timeout_ms = 0) {
     for (auto& actor : honest) actor->Play();
     stage.ingest->PollOnce(timeout_ms);
-    while (auto batch = stage.TakeBatch()) {
+    while (auto batch = stage.PopBatch()) {
       for (int place = 0; place < static_cast<int>(batch->trajectories.size()); ++place) {
         for (auto& actor : honest) {
           if (batch->trajectories[place].agent == actor->index()) actor->Enter(*batch, place);
         }
       }
       trained += batch->trajectories.size();
-      stage.GiveBack(std::move(batch));
+      stage.ReturnUnused(std::move(batch));
     }
   }
 
@@ -121,7 +121,7 @@ class Scene {
 
   std::uint64_t refusals() const {
     std::uint64_t sum = 0;
-    for (const std::uint64_t count : stage.ingest->TakeReport().refusals) sum += count;
+    for (const std::uint64_t count : stage.ingest->CollectReport().refusals) sum += count;
     return sum;
   }
 

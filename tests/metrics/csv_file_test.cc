@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -105,6 +106,25 @@ TEST(CsvFile, AMetricThatIsNotDeclaredForEveryModelBecomesTheLastColumn) {
   ASSERT_TRUE(file.ok()) << file.status();
   ASSERT_TRUE((*file)->Write(reading).ok());
   EXPECT_EQ(Text(path), wider + rows + "200,,,100" + rest + ",0.5\n");
+}
+
+TEST(CsvFile, AColumnThatCouldNotBeAddedIsAddedLater) {
+  static constexpr Metric kTdError{"train/td_error"};
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/progress.csv", aside = folder.path() + "/aside";
+  auto file = CsvFile::Create(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  Reading reading = LoadedAt(200);
+  reading.Set(kTdError, 0.5);
+  std::filesystem::rename(path, aside);
+  std::filesystem::create_directory(path);
+  EXPECT_FALSE((*file)->Write(reading).ok());
+  std::filesystem::remove(path);
+  std::filesystem::rename(aside, path);
+  ASSERT_TRUE((*file)->Write(reading).ok());
+  const std::string text = Text(path), header = text.substr(0, text.find('\n'));
+  EXPECT_TRUE(header.ends_with(",train/td_error")) << header;
+  EXPECT_TRUE(text.ends_with(",0.5\n")) << text;
 }
 
 TEST(CsvFile, AFolderThatIsNotThereIsNamed) {

@@ -18,7 +18,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 class ActionHeadRowsTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
-    kernels_ = FindActionKernels(GetParam());
+    kernels_ = FindKernels<ActionKernels>(GetParam());
     if (kernels_ == nullptr) GTEST_SKIP() << "this processor does not run the set";
   }
 

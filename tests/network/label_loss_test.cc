@@ -17,20 +17,21 @@ namespace {
 using Numbers = LabelLoss::Numbers;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Taken {
+struct Computed {
   LabelLossSums sums;
   std::vector<float> d_outputs, d_log_deviations;
 };
 
-Taken Take(const ActionLayout& layout, Numbers numbers, const ActionRows& rows,
-           const std::vector<float>& weight) {
-  Taken taken{{},
-              std::vector<float>(static_cast<std::size_t>(rows.rows) * layout.outputs(), kNan),
-              std::vector<float>(static_cast<std::size_t>(layout.free_deviations()), kNan)};
+Computed Compute(const ActionLayout& layout, Numbers numbers, const ActionRows& rows,
+                 const std::vector<float>& weight) {
+  Computed computed{
+      {},
+      std::vector<float>(static_cast<std::size_t>(rows.rows) * layout.outputs(), kNan),
+      std::vector<float>(static_cast<std::size_t>(layout.free_deviations()), kNan)};
   LabelLoss loss(layout, numbers, rows.rows);
-  taken.sums =
-      loss.Evaluate(rows, weight.data(), taken.d_outputs.data(), taken.d_log_deviations.data());
-  return taken;
+  computed.sums = loss.Evaluate(rows, weight.data(), computed.d_outputs.data(),
+                                computed.d_log_deviations.data());
+  return computed;
 }
 
 struct Labels {
@@ -89,14 +90,14 @@ double AddOtherHalf(const Labels& labels, std::vector<double>* d_outputs) {
 void ExpectTorch(const std::string& name, const Space& space, Numbers numbers) {
   const TorchFixture fixture("labels_" + name);
   const Labels labels = FromTorch(fixture, space);
-  const Taken taken = Take(labels.layout, numbers, labels.rows(), labels.weight);
+  const Computed computed = Compute(labels.layout, numbers, labels.rows(), labels.weight);
   std::vector<double> d_outputs = fixture.Doubles("d_outputs");
   double loss = fixture.Doubles("loss")[0];
   if (numbers == Numbers::kSquaredError) loss += AddOtherHalf(labels, &d_outputs);
-  EXPECT_NEAR(taken.sums.mean_loss(), loss, 1e-5) << name;
-  ExpectClose(taken.d_outputs, d_outputs, 1e-6, 1e-5, name);
+  EXPECT_NEAR(computed.sums.mean_loss(), loss, 1e-5) << name;
+  ExpectClose(computed.d_outputs, d_outputs, 1e-6, 1e-5, name);
   if (fixture.Has("d_log_deviations"))
-    ExpectClose(taken.d_log_deviations, fixture.Doubles("d_log_deviations"), 1e-5, 1e-5, name);
+    ExpectClose(computed.d_log_deviations, fixture.Doubles("d_log_deviations"), 1e-5, 1e-5, name);
 }
 
 Space Mixed() {
@@ -123,23 +124,23 @@ TEST(LabelLossTest, CloningIsPyTorchsNegativeLikelihood) {
 TEST(LabelLossTest, GradientsAreItsFiniteDifferences) {
   for (const Numbers numbers : {Numbers::kSquaredError, Numbers::kLikelihood}) {
     Labels labels = FromTorch(TorchFixture("labels_mixed"), Mixed());
-    const Taken taken = Take(labels.layout, numbers, labels.rows(), labels.weight);
+    const Computed computed = Compute(labels.layout, numbers, labels.rows(), labels.weight);
     const auto expect_slope = [&](float& number, float gradient, const std::string& what) {
       const float kept = number, step = 1e-2f;
       number = kept + step;
       const double above =
-          Take(labels.layout, numbers, labels.rows(), labels.weight).sums.mean_loss();
+          Compute(labels.layout, numbers, labels.rows(), labels.weight).sums.mean_loss();
       number = kept - step;
       const double below =
-          Take(labels.layout, numbers, labels.rows(), labels.weight).sums.mean_loss();
+          Compute(labels.layout, numbers, labels.rows(), labels.weight).sums.mean_loss();
       number = kept;
       EXPECT_NEAR(gradient, (above - below) / (2.0 * step), 2e-4 * (1.0 + std::abs(gradient)))
           << what;
     };
     for (std::size_t i = 0; i < labels.outputs.size(); i += 3)
-      expect_slope(labels.outputs[i], taken.d_outputs[i], "output " + std::to_string(i));
+      expect_slope(labels.outputs[i], computed.d_outputs[i], "output " + std::to_string(i));
     for (std::size_t i = 0; i < labels.log_deviations.size(); ++i)
-      expect_slope(labels.log_deviations[i], taken.d_log_deviations[i], "deviation");
+      expect_slope(labels.log_deviations[i], computed.d_log_deviations[i], "deviation");
   }
 }
 
@@ -149,13 +150,14 @@ TEST(LabelLossTest, CountsByHand) {
   labels.outputs = {0.0f, std::log(3.0f), 0.0f, 0.1f};
   labels.actions = {1, 0};
   labels.weight = {1.0f, 3.0f};
-  const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
-  EXPECT_DOUBLE_EQ(taken.sums.weight, 4.0);
-  EXPECT_DOUBLE_EQ(taken.sums.choices, 4.0);
-  EXPECT_DOUBLE_EQ(taken.sums.right, 1.0);  // the second row's likeliest is 1
+  const Computed computed =
+      Compute(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
+  EXPECT_DOUBLE_EQ(computed.sums.weight, 4.0);
+  EXPECT_DOUBLE_EQ(computed.sums.choices, 4.0);
+  EXPECT_DOUBLE_EQ(computed.sums.right, 1.0);  // the second row's likeliest is 1
   const double second = std::log1p(std::exp(0.1));
-  EXPECT_NEAR(taken.sums.mean_loss(), (std::log(4.0 / 3.0) + 3.0 * second) / 4.0, 1e-6);
-  EXPECT_NEAR(taken.d_outputs[1], (0.75 - 1.0) / 4.0, 1e-6);
+  EXPECT_NEAR(computed.sums.mean_loss(), (std::log(4.0 / 3.0) + 3.0 * second) / 4.0, 1e-6);
+  EXPECT_NEAR(computed.d_outputs[1], (0.75 - 1.0) / 4.0, 1e-6);
 }
 
 // ((1 - 3)^2 + (2 - 1)^2) / 2 = 2.5; distances 2 and 1; slopes 2 (1 - 3) / 2 and 2 (2 - 1) / 2.
@@ -165,12 +167,13 @@ TEST(LabelLossTest, SquaredErrorsByHand) {
   labels.actions = {std::bit_cast<std::int32_t>(3.0f), std::bit_cast<std::int32_t>(1.0f)};
   labels.log_deviations = {0.3f, -0.3f};
   labels.weight = {1.0f};
-  const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
-  EXPECT_DOUBLE_EQ(taken.sums.mean_loss(), 2.5);
-  EXPECT_DOUBLE_EQ(taken.sums.numbers, 2.0);
-  EXPECT_DOUBLE_EQ(taken.sums.distance, 3.0);
-  EXPECT_EQ(taken.d_outputs, (std::vector<float>{-2.0f, 1.0f}));
-  EXPECT_EQ(taken.d_log_deviations, (std::vector<float>{0.0f, 0.0f}));
+  const Computed computed =
+      Compute(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
+  EXPECT_DOUBLE_EQ(computed.sums.mean_loss(), 2.5);
+  EXPECT_DOUBLE_EQ(computed.sums.numbers, 2.0);
+  EXPECT_DOUBLE_EQ(computed.sums.distance, 3.0);
+  EXPECT_EQ(computed.d_outputs, (std::vector<float>{-2.0f, 1.0f}));
+  EXPECT_EQ(computed.d_log_deviations, (std::vector<float>{0.0f, 0.0f}));
 }
 
 TEST(LabelLossTest, AMaskedChoiceIsNeverTheLikeliest) {
@@ -179,9 +182,10 @@ TEST(LabelLossTest, AMaskedChoiceIsNeverTheLikeliest) {
   labels.actions = {2};
   labels.mask = {0, 1, 1};
   labels.weight = {1.0f};
-  const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
-  EXPECT_DOUBLE_EQ(taken.sums.right, 1.0);
-  EXPECT_NEAR(taken.sums.mean_loss(), std::log1p(std::exp(-1.0)), 1e-6);
+  const Computed computed =
+      Compute(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
+  EXPECT_DOUBLE_EQ(computed.sums.right, 1.0);
+  EXPECT_NEAR(computed.sums.mean_loss(), std::log1p(std::exp(-1.0)), 1e-6);
 }
 
 // ((1 - 3)^2 + (5 - 4)^2) / 3 = 5 / 3: the second of three numbers has no label.
@@ -192,11 +196,12 @@ TEST(LabelLossTest, ANumberWhoseLabelIsNotKnownCostsNothing) {
     labels.actions.push_back(std::bit_cast<std::int32_t>(label));
   labels.log_deviations = {0.0f, 0.0f, 0.0f};
   labels.weight = {1.0f};
-  const Taken taken = Take(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
-  EXPECT_DOUBLE_EQ(taken.sums.mean_loss(), 5.0 / 3);
-  EXPECT_DOUBLE_EQ(taken.sums.numbers, 2.0);
-  EXPECT_DOUBLE_EQ(taken.sums.distance, 3.0);
-  EXPECT_EQ(taken.d_outputs, (std::vector<float>{-4.0f / 3, 0.0f, 2.0f / 3}));
+  const Computed computed =
+      Compute(labels.layout, Numbers::kSquaredError, labels.rows(), labels.weight);
+  EXPECT_DOUBLE_EQ(computed.sums.mean_loss(), 5.0 / 3);
+  EXPECT_DOUBLE_EQ(computed.sums.numbers, 2.0);
+  EXPECT_DOUBLE_EQ(computed.sums.distance, 3.0);
+  EXPECT_EQ(computed.d_outputs, (std::vector<float>{-4.0f / 3, 0.0f, 2.0f / 3}));
 }
 
 TEST(LabelLossTest, RowsOfWeightZeroGetZerosWhateverTheyHold) {
@@ -207,10 +212,10 @@ TEST(LabelLossTest, RowsOfWeightZeroGetZerosWhateverTheyHold) {
     labels.actions = {std::bit_cast<std::int32_t>(kNan), std::bit_cast<std::int32_t>(2.5f)};
     labels.log_deviations = {0.0f};
     labels.weight = {0.0f, 1.0f};
-    const Taken taken = Take(labels.layout, numbers, labels.rows(), labels.weight);
-    EXPECT_EQ(taken.d_outputs[0], 0.0f);
-    EXPECT_FLOAT_EQ(taken.d_outputs[1], numbers == Numbers::kSquaredError ? -1.0f : -0.5f);
-    EXPECT_TRUE(std::isfinite(taken.sums.loss));
+    const Computed computed = Compute(labels.layout, numbers, labels.rows(), labels.weight);
+    EXPECT_EQ(computed.d_outputs[0], 0.0f);
+    EXPECT_FLOAT_EQ(computed.d_outputs[1], numbers == Numbers::kSquaredError ? -1.0f : -0.5f);
+    EXPECT_TRUE(std::isfinite(computed.sums.loss));
   }
 }
 

@@ -31,7 +31,7 @@ double DotInTurns(const Row& a, const Row& b, int n) {
 }
 
 /// Takes off x what it has in common with the first `before` rows.
-void TakeOff(const std::vector<Row>& q, int before, int n, Row* x) {
+void RemoveCommon(const std::vector<Row>& q, int before, int n, Row* x) {
   Row along;
   for (int u = 0; u < before; ++u) along.push_back(DotInTurns(*x, q[u], n));
   for (int j = 0; j < n; ++j)
@@ -51,7 +51,7 @@ std::vector<double> PlainOrthonormalVectors(int count, int n, Random& random) {
   for (int v = 0; v < count; ++v) {
     Row& x = q[v];
     const int begin = v / kBlock * kBlock;
-    TakeOff(q, begin, n, &x);
+    RemoveCommon(q, begin, n, &x);
     for (int u = begin; u < v; ++u) {
       const double along = DotOfEight(x, q[u]);
       for (std::size_t i = 0; i < x.size(); ++i) x[i] -= along * q[u][i];

@@ -1,4 +1,5 @@
-// ClippedPolicyLoss and PolicyGradientLoss: numbers on paper, and the gradients of their own losses.
+// ClippedPolicyLoss and PolicyGradientLoss: numbers on paper, and the gradients of their own
+// losses.
 #include "server/network/policy_loss.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ Losses ByParts(const ActionLayout& layout, const PolicyLossSettings& settings,
 class PolicyLossTest : public testing::TestWithParam<KernelSet> {
  protected:
   void SetUp() override {
-    kernels_ = FindActionKernels(GetParam());
+    kernels_ = FindKernels<ActionKernels>(GetParam());
     if (kernels_ == nullptr) GTEST_SKIP() << "this processor does not run the set";
   }
   const ActionKernels* kernels_ = nullptr;

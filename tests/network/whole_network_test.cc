@@ -49,14 +49,14 @@ struct Minibatch {
     network.Backward(parameters, d_logits.data(), d_values.data(), gradient);
   }
   /// Row `row` of this one takes what row `from` of the other has; values come back the same way.
-  void TakeRow(int row, const Minibatch& other, int from) {
+  void AddRow(int row, const Minibatch& other, int from) {
     const std::size_t n = network.outputs();
     std::copy_n(other.rows.begin() + from * words, words, rows.begin() + row * words);
     std::copy_n(other.d_logits.begin() + from * n, n, d_logits.begin() + row * n);
     d_values[row] = other.d_values[from];
     first[row] = other.first[from];
   }
-  void TakeState(int sequence, const Minibatch& other, int from) {
+  void CopyState(int sequence, const Minibatch& other, int from) {
     const std::ptrdiff_t n = network.state_floats();
     std::copy_n(other.state0.begin() + from * n, n, state0.begin() + sequence * n);
   }
@@ -140,7 +140,7 @@ TEST_P(WholeNetworkTest, RowsDoNotDependOnEachOtherAndGradientsAdd) {
   all.Run();
   std::vector<double> sum(all.gradient.size());
   for (int row = 0; row < rows; ++row) {
-    alone.TakeRow(0, all, row);
+    alone.AddRow(0, all, row);
     alone.Run();
     ExpectRow(all, row, alone, 0);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += alone.gradient[i];
@@ -160,9 +160,9 @@ TEST_P(WholeNetworkTest, PiecesOfSequencesRunApartGiveTheSame) {
     for (int begin = 0, end; begin < steps; begin = end) {
       for (end = begin + 1; end < steps && all.first[end * count + sequence] == 0;) ++end;
       Minibatch piece(spec, end - begin, 1);
-      piece.TakeState(0, all, sequence);  // first says where it does not matter
+      piece.CopyState(0, all, sequence);  // first says where it does not matter
       for (int step = begin; step < end; ++step)
-        piece.TakeRow(step - begin, all, step * count + sequence);
+        piece.AddRow(step - begin, all, step * count + sequence);
       piece.Run();
       for (int step = begin; step < end; ++step)
         ExpectRow(all, step * count + sequence, piece, step - begin);
@@ -181,7 +181,7 @@ TEST_P(WholeNetworkTest, OneStepAtATimeWithTheStateHandedOnGivesTheSame) {
   Minibatch step(spec, 1, count);
   step.state0 = all.state0;
   for (int t = 0; t < steps; ++t) {
-    for (int i = 0; i < count; ++i) step.TakeRow(i, all, t * count + i);
+    for (int i = 0; i < count; ++i) step.AddRow(i, all, t * count + i);
     step.Forward();
     for (int i = 0; i < count; ++i) ExpectRow(all, t * count + i, step, i);
     step.state0 = step.state;

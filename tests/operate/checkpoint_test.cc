@@ -179,8 +179,8 @@ Checkpoint Scored(std::uint64_t steps, double mean_return,
   return checkpoint;
 }
 
-/// Names of what lies on the shelf, sorted.
-std::vector<std::string> Shelf(const TemporaryFolder& folder) {
+/// Names of what lies on the checkpoints, sorted.
+std::vector<std::string> FolderContents(const TemporaryFolder& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder.path() + "/checkpoints"))
     names.push_back(entry.path().filename());
@@ -193,14 +193,14 @@ TEST(BestCheckpoint, IsTheOneThatCameToMostAndAloneAndNoneThatARunGoesOnFrom) {
   Written(folder, SampleCheckpoint(150));
   for (const auto& [steps, mean] : {std::pair{100, 5.0}, {200, 7.5}, {300, 7.5}, {400, -1.0}})
     ASSERT_TRUE(KeepBest(folder.path(), Scored(steps, mean), {}).ok());
-  EXPECT_THAT(Shelf(folder),
+  EXPECT_THAT(FolderContents(folder),
               ElementsAre("best", "best-step-000000000200", "latest", "step-000000000150"));
-  const std::string shelf = folder.path() + "/checkpoints";
-  EXPECT_EQ(fs::read_symlink(shelf + "/best"), "best-step-000000000200");
-  EXPECT_EQ(fs::read_symlink(shelf + "/latest"), "step-000000000150");
+  const std::string checkpoints = folder.path() + "/checkpoints";
+  EXPECT_EQ(fs::read_symlink(checkpoints + "/best"), "best-step-000000000200");
+  EXPECT_EQ(fs::read_symlink(checkpoints + "/latest"), "step-000000000150");
   const auto best = ReadBestCheckpoint(folder.path(), {});
   ASSERT_TRUE(best.ok()) << best.status();
-  EXPECT_EQ(best->folder, shelf + "/best-step-000000000200");
+  EXPECT_EQ(best->folder, checkpoints + "/best-step-000000000200");
   EXPECT_EQ(best->checkpoint.evaluated, (EvaluatedReturn{7.5, {}}));
   EXPECT_EQ(best->checkpoint.weights.parameters[0], 200.0f);
   EXPECT_EQ(NewestStep(folder), 150u);
@@ -209,7 +209,7 @@ TEST(BestCheckpoint, IsTheOneThatCameToMostAndAloneAndNoneThatARunGoesOnFrom) {
   ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 2}, 160).ok());
   EXPECT_THAT(CheckpointSteps(folder.path()), ElementsAre(150, 160)) << "it took a place";
   ASSERT_TRUE(PruneCheckpoints(folder.path(), {.keep = 1}, 160).ok());
-  EXPECT_THAT(Shelf(folder),
+  EXPECT_THAT(FolderContents(folder),
               ElementsAre("best", "best-step-000000000200", "latest", "step-000000000160"));
 }
 
@@ -236,7 +236,7 @@ TEST(BestCheckpoint, OneThatIsDamagedGivesWayLoudlyAndOneOfTheSameStepIsReplaced
                 said += line;
               }).ok());
   EXPECT_THAT(said, HasSubstr("best checkpoint skipped: " + *first));
-  EXPECT_THAT(Shelf(folder), ElementsAre("best", "best-step-000000000200"));
+  EXPECT_THAT(FolderContents(folder), ElementsAre("best", "best-step-000000000200"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Fixture {
             },
             [this](const std::string&, const Status& written, Checkpoint& checkpoint) {
               if (written.ok()) committed.push_back(checkpoint.weights.steps);
-              spare.Give(std::move(checkpoint.state));
+              spare.Release(std::move(checkpoint.state));
             }) {}
   void Post(std::uint64_t steps) {
     writer.Post(folder.path(), [steps] { return SampleCheckpoint(steps); });
@@ -107,24 +107,24 @@ TEST(CheckpointWriter, OfBestOnesThatWaitTheBestIsWrittenBesideTheNewestAndCommi
 
 TEST(SpareState, GivesBackTheMemoryAndNothingElse) {
   SpareState spare;
-  EXPECT_EQ(spare.Take(), SavedState{});
+  EXPECT_EQ(spare.Acquire(), SavedState{});
   SavedState state = SampleCheckpoint(10).state;
   const float* const moments = state.floats.at("learner.moments").data();
-  spare.Give(std::move(state));
-  state = spare.Take();
+  spare.Release(std::move(state));
+  state = spare.Acquire();
   EXPECT_EQ(state.floats.at("learner.moments").data(), moments);
   EXPECT_TRUE(state.words.empty() && state.doubles.empty());
-  EXPECT_EQ(spare.Take(), SavedState{});
+  EXPECT_EQ(spare.Acquire(), SavedState{});
 }
 
 /// A folder whose checkpoints cannot be made, because a file has their name.
-void Obstruct(const std::string& shelf) {
-  fs::rename(shelf, shelf + "-aside");
-  std::fclose(std::fopen(shelf.c_str(), "w"));
+void Obstruct(const std::string& checkpoints) {
+  fs::rename(checkpoints, checkpoints + "-aside");
+  std::fclose(std::fopen(checkpoints.c_str(), "w"));
 }
-void Clear(const std::string& shelf) {
-  fs::remove(shelf);
-  fs::rename(shelf + "-aside", shelf);
+void Clear(const std::string& checkpoints) {
+  fs::remove(checkpoints);
+  fs::rename(checkpoints + "-aside", checkpoints);
 }
 
 TEST(CheckpointWriter, TheMemoryOfOneThatCannotBeWrittenComesBackToo) {
@@ -133,7 +133,7 @@ TEST(CheckpointWriter, TheMemoryOfOneThatCannotBeWrittenComesBackToo) {
   fixture.writer.PollOnce(0);
   Obstruct(fixture.folder.path() + "/checkpoints");
   SavedState state = SampleCheckpoint(20).state;
-  (void)fixture.spare.Take();
+  (void)fixture.spare.Acquire();
   const float* const moments = state.floats.at("learner.moments").data();
   fixture.writer.Post(fixture.folder.path(), [&] {
     Checkpoint checkpoint = SampleCheckpoint(20);
@@ -142,14 +142,14 @@ TEST(CheckpointWriter, TheMemoryOfOneThatCannotBeWrittenComesBackToo) {
   });
   fixture.writer.PollOnce(0);
   EXPECT_THAT(fixture.committed, ElementsAre(10)) << "nobody is told that it is there";
-  state = fixture.spare.Take();
+  state = fixture.spare.Acquire();
   ASSERT_TRUE(state.floats.contains("learner.moments"));
   EXPECT_EQ(state.floats.at("learner.moments").data(), moments);
 }
 
 TEST(CheckpointWriter, BestWeightsThatAreNotKeptAreLoudUntilSomeAre) {
   Fixture fixture;
-  const std::string shelf = fixture.folder.path() + "/checkpoints";
+  const std::string checkpoints = fixture.folder.path() + "/checkpoints";
   const auto best = [&](std::uint64_t steps, double mean) {
     fixture.writer.PostBest(fixture.folder.path(), {mean}, [steps] {
       return Checkpoint{.weights = SampleCheckpoint(steps).weights};
@@ -158,17 +158,17 @@ TEST(CheckpointWriter, BestWeightsThatAreNotKeptAreLoudUntilSomeAre) {
     return fixture.writer.Health(fixture.folder.path());
   };
   EXPECT_EQ(best(10, 1.0).best_trouble, "");
-  Obstruct(shelf);
+  Obstruct(checkpoints);
   const CheckpointHealth bad = best(20, 2.0);
   EXPECT_EQ(bad.best_failures, 1u);
-  EXPECT_THAT(bad.best_trouble, HasSubstr(shelf));
+  EXPECT_THAT(bad.best_trouble, HasSubstr(checkpoints));
   EXPECT_EQ(bad.trouble, "") << "what a run goes on from is not concerned";
   EXPECT_EQ(bad.failures, 0u);
   ASSERT_EQ(fixture.log.size(), 1u);
   EXPECT_THAT(fixture.log[0], HasSubstr("the best weights so far are not kept: "));
   EXPECT_THAT(fixture.log[0], HasSubstr("training goes on"));
-  Clear(shelf);
-  EXPECT_THAT(best(25, 0.5).best_trouble, HasSubstr(shelf)) << "nothing was written";
+  Clear(checkpoints);
+  EXPECT_THAT(best(25, 0.5).best_trouble, HasSubstr(checkpoints)) << "nothing was written";
   const CheckpointHealth good = best(30, 3.0);
   EXPECT_EQ(good.best_trouble, "");
   EXPECT_EQ(good.best_failures, 1u);
@@ -178,19 +178,19 @@ TEST(CheckpointWriter, AFailedWriteIsLoudTouchesNothingAndTheNextOneSucceeds) {
   Fixture fixture({.keep = 1});
   fixture.Post(10);
   fixture.writer.PollOnce(0);
-  const std::string shelf = fixture.folder.path() + "/checkpoints";
-  Obstruct(shelf);
+  const std::string checkpoints = fixture.folder.path() + "/checkpoints";
+  Obstruct(checkpoints);
   fixture.Post(20);
   EXPECT_TRUE(fixture.writer.PollOnce(0));
   ASSERT_EQ(fixture.log.size(), 1u);
   EXPECT_THAT(fixture.log[0], HasSubstr("1 failed so far, the last good one is of step 10"));
-  EXPECT_THAT(fixture.log[0], HasSubstr(shelf));
+  EXPECT_THAT(fixture.log[0], HasSubstr(checkpoints));
   CheckpointHealth health = fixture.writer.Health(fixture.folder.path());
   EXPECT_EQ(health.failures, 1u);
   EXPECT_EQ(health.last_step, 10u);
   EXPECT_NE(health.trouble, "");
 
-  Clear(shelf);
+  Clear(checkpoints);
   EXPECT_THAT(CheckpointSteps(fixture.folder.path()), ElementsAre(10));
   fixture.Post(30);
   fixture.writer.PollOnce(0);

@@ -66,14 +66,14 @@ void TakeLag(TrainingUpdate update, double mean, double most, double waited_s, d
   update.metrics.Set(kStalenessMax, most);
   update.waited_s = waited_s;
   update.lived_s = lived_s;
-  progress->Take(update);
+  progress->Apply(update);
 }
 
 void TakeHeldOut(double loss, Progress* progress) {
   TrainingUpdate update{.waited_s = 3, .lived_s = 8, .eval_rows = 32, .held_out = true};
   update.metrics.Set(kEvalLoss, loss);
   update.metrics.Set(kEvalAccuracy, 0.5);
-  progress->Take(update);
+  progress->Apply(update);
 }
 
 /// All that happened; rows are written meanwhile, if there is a file.
@@ -89,7 +89,7 @@ void Play(Progress* progress, CsvFile* file = nullptr) {
   TakeLag(LaterUpdate(), 1, 2, 2, 7, progress);
   TakeHeldOut(0.25, progress);
   TakeHeldOut(0.75, progress);
-  progress->TakeEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25, 3500});
+  progress->ApplyEvaluation({4000, 3, 100, 312.5, 10.25, 44, 0.25, 3500});
   write(5);
   write(6);
 }

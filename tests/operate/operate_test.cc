@@ -68,7 +68,7 @@ TEST(Operate, NumbersStayAsTheyWereWhenItStopped) {
   fixture.Post(3000, 0, 100);
   EXPECT_EQ(fixture.ends.size(), 1u);
   EXPECT_EQ(fixture.operate->progress().learned_steps(), 2000u);
-  EXPECT_DOUBLE_EQ(*fixture.operate->progress().mean_return(), 500.0);
+  EXPECT_DOUBLE_EQ(*fixture.operate->progress().means().mean_return(), 500.0);
 }
 
 TEST(Operate, ASpentBudgetIsAFailureOnlyWithATarget) {
@@ -143,8 +143,8 @@ class NotesFile : public MetricSink {
             std::string(sample.metric->name) + sample.label + ' ' + std::to_string(*number) + '\n';
     return WriteFileAtomically(path_, std::as_bytes(std::span(text.data(), text.size())));
   }
-  static Result<std::unique_ptr<MetricSink>> Open(const SinkPlace& place) {
-    return std::unique_ptr<MetricSink>(new NotesFile(place.folder + "/notes.txt"));
+  static Result<std::unique_ptr<MetricSink>> Open(const SinkTarget& target) {
+    return std::unique_ptr<MetricSink>(new NotesFile(target.folder + "/notes.txt"));
   }
 
  private:

@@ -22,8 +22,8 @@ TrainingUpdate Update(std::uint64_t steps, double raw_return) {
 TEST(ProgressState, GoesOnWithItsCountersItsWindowAndItsTime) {
   Progress whole(0), first(0);
   for (int i = 1; i <= 60; ++i) {
-    whole.Take(Update(static_cast<std::uint64_t>(100 * i), i));
-    first.Take(Update(static_cast<std::uint64_t>(100 * i), i));
+    whole.Apply(Update(static_cast<std::uint64_t>(100 * i), i));
+    first.Apply(Update(static_cast<std::uint64_t>(100 * i), i));
   }
   SavedState state;
   first.Save(40 * kSecond, StateWriter(&state, "progress"));
@@ -34,13 +34,13 @@ TEST(ProgressState, GoesOnWithItsCountersItsWindowAndItsTime) {
   EXPECT_EQ(second.values().Count(kVersion), 61u);
   EXPECT_DOUBLE_EQ(second.elapsed_s(1002 * kSecond), 42.0);
   for (int i = 61; i <= 130; ++i) {
-    whole.Take(Update(static_cast<std::uint64_t>(100 * i), i));
-    second.Take(Update(static_cast<std::uint64_t>(100 * i), i));
+    whole.Apply(Update(static_cast<std::uint64_t>(100 * i), i));
+    second.Apply(Update(static_cast<std::uint64_t>(100 * i), i));
   }
-  EXPECT_EQ(second.mean_return(), whole.mean_return());
-  EXPECT_DOUBLE_EQ(*second.mean_return(), (31 + 130) / 2.0) << "the last 100 of both lives";
-  EXPECT_EQ(second.mean_length(), whole.mean_length());
-  EXPECT_EQ(second.episodes(), 130u);
+  EXPECT_EQ(second.means().mean_return(), whole.means().mean_return());
+  EXPECT_DOUBLE_EQ(*second.means().mean_return(), (31 + 130) / 2.0) << "the last 100 of both lives";
+  EXPECT_EQ(second.means().mean_length(), whole.means().mean_length());
+  EXPECT_EQ(second.means().episodes(), 130u);
   EXPECT_EQ(second.values().Count(kTrainedSteps), 13000u);
   EXPECT_EQ(second.values().Count(kUpdates), 1040u);
   EXPECT_EQ(second.values().Count(kDroppedSteps), 1300u);
@@ -49,7 +49,7 @@ TEST(ProgressState, GoesOnWithItsCountersItsWindowAndItsTime) {
 
 TEST(ProgressState, WithoutOneOfItsNamesItIsRefused) {
   Progress progress(0);
-  progress.Take(Update(100, 1.0));
+  progress.Apply(Update(100, 1.0));
   SavedState state;
   progress.Save(0, StateWriter(&state, "progress"));
   state.words.erase("progress.window_lengths");

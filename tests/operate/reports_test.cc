@@ -35,12 +35,12 @@ struct Fixture {
 
 TEST(Reports, AreMeansOverTheEpisodesOfAnInterval) {
   Fixture fixture;
-  fixture.reports.Take({"kills", 6.0, 2});
-  fixture.reports.Take({"time", 1.5, 1});
-  fixture.reports.Take({"kills", 3.0, 4});
+  fixture.reports.Add({"kills", 6.0, 2});
+  fixture.reports.Add({"time", 1.5, 1});
+  fixture.reports.Add({"kills", 3.0, 4});
   fixture.WriteRow(100);
   fixture.WriteRow(150);  // nothing new: no row
-  fixture.reports.Take({"kills", 3.0, 4});
+  fixture.reports.Add({"kills", 3.0, 4});
   fixture.WriteRow(200);
   EXPECT_EQ(*ReadFile(fixture.folder.path() + "/reports.csv", 10000),
             "steps,name,mean,count\n100,kills,1.5,6\n100,time,1.5,1\n200,kills,0.75,4\n");
@@ -54,11 +54,11 @@ TEST(Reports, WithoutAnyThereIsNoFile) {
 
 TEST(Reports, MeansAreOfTheLastHundredEpisodesOrAFewMore) {
   Fixture fixture;
-  fixture.reports.Take({"kills", 0.0, 60});
-  fixture.reports.Take({"kills", 60.0, 60});
+  fixture.reports.Add({"kills", 0.0, 60});
+  fixture.reports.Add({"kills", 60.0, 60});
   EXPECT_DOUBLE_EQ(fixture.Means().at(0), 0.5);  // 120 episodes: without the first, 60
-  fixture.reports.Take({"kills", 120.0, 60});
-  fixture.reports.Take({"time", 8.0, 4});
+  fixture.reports.Add({"kills", 120.0, 60});
+  fixture.reports.Add({"time", 8.0, 4});
   ASSERT_EQ(fixture.Means().size(), 2u);
   EXPECT_DOUBLE_EQ(fixture.Means()[0], 1.5);
   EXPECT_DOUBLE_EQ(fixture.Means()[1], 2.0);

@@ -44,6 +44,8 @@ TEST(Install, AGameInCppIsBuiltByPkgConfigInOneLineAndLearns) {
   EXPECT_THAT(Libraries(place, "a.out"), HasSubstr("libzmq.so"));
   EXPECT_THAT(Libraries(place, "a.out"), Not(HasSubstr("libmurmurate")));  // it holds the archive
   ExpectThatItLearns(place, prefix + "/bin/murmurate", "./a.out");
+  EXPECT_THAT(Shell(place, prefix + "/bin/murmurate actor sensors --help").output,
+              HasSubstr("--drift-at"));
 }
 
 #if MURMURATE_C_ABI

@@ -47,10 +47,10 @@ void Cluster::Exchange(Worker& worker) {
   Merge(rule, {worker.pushed, merges_ - worker.version, worker.copy, settings_.learning_rate},
         center_, optimizer_.get(), worker.answer);
   ++merges_;
-  TakeAnswer(worker, AnswerIsElastic(rule.name) ? worker.answer : center_);
+  ReceiveAnswer(worker, AnswerIsElastic(rule.name) ? worker.answer : center_);
 }
 
-void Cluster::TakeAnswer(Worker& worker, std::span<const float> answer) {
+void Cluster::ReceiveAnswer(Worker& worker, std::span<const float> answer) {
   Adopt(settings_.rule, answer, worker.pushed, worker.local);
   worker.pulled = worker.copy = center_;
   worker.version = merges_;
@@ -68,7 +68,7 @@ void Cluster::FinishRound() {
              optimizer_.get());
   ++merges_;
   for (Worker& worker : workers_) {
-    TakeAnswer(worker, center_);
+    ReceiveAnswer(worker, center_);
     worker.waits = false;
     if (StepsLocally(settings_.rule)) worker.optimizer->LookAhead(worker.local);
   }

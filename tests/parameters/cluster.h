@@ -27,7 +27,7 @@ class Cluster {
     OptimizerSettings shard_optimizer = {.name = OptimizerSettings::Name::kSgd};
   };
 
-  /// Everybody begins at `start`, or each worker at a place of its own.
+  /// Everybody begins at `start`, or each worker at a slot of its own.
   Cluster(const Settings& settings, std::vector<float> start);
   Cluster(const Settings& settings, std::vector<float> center,
           const std::vector<std::vector<float>>& locals);
@@ -50,7 +50,7 @@ class Cluster {
 
   void Exchange(Worker& worker);
   void FinishRound();
-  void TakeAnswer(Worker& worker, std::span<const float> answer);
+  void ReceiveAnswer(Worker& worker, std::span<const float> answer);
 
   const Settings settings_;
   std::vector<float> center_, scratch_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/parameters/local_store.h"
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
 #include "shared/core/random.h"
 #include "shared/model/parameter_layout.h"
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
 #include "shared/core/random.h"
 
 namespace murmurate {
@@ -125,10 +125,10 @@ TEST(HogwildParameters, OneThreadHasTheBitsOfSgd) {
 class StoppingGradient {
  public:
   explicit StoppingGradient(float value) {
-    void* const place =
+    void* const slot =
         mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(place, MAP_FAILED);
-    numbers_ = static_cast<float*>(place);
+    EXPECT_NE(slot, MAP_FAILED);
+    numbers_ = static_cast<float*>(slot);
     std::fill_n(numbers_, kThree, value);
     EXPECT_EQ(pipe(go_on_), 0);
     stopped_ = false;

@@ -62,11 +62,11 @@ class LiveShard {
 };
 
 /// How blocks go.
-enum class Way { kMessages, kSegment };
+enum class Transport { kMessages, kSegment };
 
 class LiveCluster {
  public:
-  LiveCluster(Way way, const ShardSettings& settings, int shards, bool start = true) {
+  LiveCluster(Transport transport, const ShardSettings& settings, int shards, bool start = true) {
     static int number = 0;
     folder_ = std::filesystem::temp_directory_path() /
               ("mmr-cluster-" + std::to_string(getpid()) + '-' + std::to_string(number++));
@@ -90,7 +90,7 @@ class LiveCluster {
     }
     remote.shard = settings;
     remote.shards = addresses_;
-    remote.share_from_bytes = way == Way::kSegment ? 1 : SIZE_MAX;
+    remote.share_from_bytes = transport == Transport::kSegment ? 1 : SIZE_MAX;
     remote.retain_bytes = 64 << 10;
   }
   ~LiveCluster() {

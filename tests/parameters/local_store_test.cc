@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "server/parameters/adam.h"
-#include "server/parameters/rms_prop.h"
+#include "server/parameters/optimizers.h"
 
 namespace murmurate {
 namespace {

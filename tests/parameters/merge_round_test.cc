@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
 
 namespace murmurate {
 namespace {

@@ -29,7 +29,7 @@ ShardSettings Settings(RuleName name, int workers = 1) {
 std::vector<float> Bits(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 TEST(RemoteEdges, AWorkerThatRoundsWentOnWithoutPullsBeforeItLearnsAgain) {
-  LiveCluster cluster(Way::kMessages, Settings(RuleName::kSync, 2), 1);
+  LiveCluster cluster(Transport::kMessages, Settings(RuleName::kSync, 2), 1);
   Bowl busy(1), idle(2);
   const auto works = cluster.NewWorker(0), waits = cluster.NewWorker(1);
   std::thread first([&] { EXPECT_TRUE(idle.Descend(*waits, 0.05, 1)); });
@@ -38,20 +38,20 @@ TEST(RemoteEdges, AWorkerThatRoundsWentOnWithoutPullsBeforeItLearnsAgain) {
   // Returns once worker 1 has said that it waits for experience, two seconds after its batch.
   ASSERT_TRUE(busy.Descend(*works, 0.05, 3)) << cluster.failure;
   ASSERT_NE(Bits(idle.trained()), Bits(busy.trained()));
-  (void)waits->TakeReport();
+  (void)waits->CollectReport();
   ASSERT_TRUE(waits->BeginBatch(idle.parameters));
   EXPECT_EQ(Bits(idle.trained()), Bits(busy.trained()));
   std::thread other([&] { EXPECT_TRUE(busy.Descend(*works, 0.05, 1)); });
   (void)waits->Step(0.05, idle.Gradient(), idle.trained());
   waits->EndBatch(idle.parameters);
   other.join();
-  EXPECT_EQ(waits->TakeReport().late, 0u);
+  EXPECT_EQ(waits->CollectReport().late, 0u);
   EXPECT_EQ(cluster.shard(0).Stop().Find("default")->version(), 5u);
 }
 
 // What is held out may take long to score, and is no wait for experience: the barrier waits then.
 TEST(RemoteEdges, WhoScoresIsWaitedForAndWhoHasScoredForTwoSecondsMore) {
-  LiveCluster cluster(Way::kMessages, Settings(RuleName::kSync, 2), 1);
+  LiveCluster cluster(Transport::kMessages, Settings(RuleName::kSync, 2), 1);
   Bowl busy(1), idle(2);
   const auto works = cluster.NewWorker(0), scores = cluster.NewWorker(1);
   std::thread first([&] { EXPECT_TRUE(idle.Descend(*scores, 0.05, 1)); });
@@ -76,7 +76,7 @@ struct Places {
 };
 
 TEST(RemoteEdges, OverlappedTheFirstBatchEndsWithTheStatisticsThatWerePulled) {
-  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd), 1);
+  LiveCluster cluster(Transport::kMessages, Settings(RuleName::kAsgd), 1);
   cluster.normalized = true;
   cluster.remote.overlap = true;  // so nothing but the pull has been answered when the batch ends
   const auto worker = cluster.NewWorker(0);
@@ -88,7 +88,7 @@ TEST(RemoteEdges, OverlappedTheFirstBatchEndsWithTheStatisticsThatWerePulled) {
 }
 
 TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountAsSeen) {
-  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd), 1);
+  LiveCluster cluster(Transport::kMessages, Settings(RuleName::kAsgd), 1);
   cluster.normalized = true;
   const auto worker = cluster.NewWorker(0);
   const Places at;
@@ -117,7 +117,7 @@ std::pair<float, float> CountsAfterABatch(RemoteStore& worker, Bowl& problem) {
 }
 
 TEST(RemoteEdges, StatisticsOfAFileToBeginWithCountOnceHoweverManyBeginWithIt) {
-  LiveCluster cluster(Way::kMessages, Settings(RuleName::kAsgd, 3), 2);
+  LiveCluster cluster(Transport::kMessages, Settings(RuleName::kAsgd, 3), 2);
   cluster.normalized = true;
   const Places at;
   std::vector<Bowl> problems;

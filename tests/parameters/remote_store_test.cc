@@ -32,17 +32,19 @@ ShardSettings Settings(RuleName name, int workers = 1) {
 
 std::vector<float> Bits(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-const char* TextOf(Way way) { return way == Way::kSegment ? "Segment" : "Messages"; }
+const char* TextOf(Transport transport) {
+  return transport == Transport::kSegment ? "Segment" : "Messages";
+}
 
-class Remote : public testing::TestWithParam<Way> {};
-INSTANTIATE_TEST_SUITE_P(Ways, Remote, testing::Values(Way::kMessages, Way::kSegment),
+class Remote : public testing::TestWithParam<Transport> {};
+INSTANTIATE_TEST_SUITE_P(Ways, Remote, testing::Values(Transport::kMessages, Transport::kSegment),
                          [](const auto& param) { return TextOf(param.param); });
 
-class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int, Way>> {};
+class OneWorker : public testing::TestWithParam<std::tuple<RuleName, int, Transport>> {};
 
 TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
-  const auto [name, shards, way] = GetParam();
-  LiveCluster cluster(way, Settings(name), shards);
+  const auto [name, shards, transport] = GetParam();
+  LiveCluster cluster(transport, Settings(name), shards);
   Bowl here(7), there(7);
   LocalStore local(MakeOptimizer(PlainSgd(), here.target.size()), 0.4);
   ASSERT_TRUE(here.Descend(local, 0.05, 60));
@@ -52,7 +54,7 @@ TEST_P(OneWorker, WindowOneIsPlainSgdBitForBit) {
   ASSERT_TRUE(there.Descend(*worker, 0.05, 60)) << cluster.failure;
   EXPECT_EQ(Bits(there.trained()), Bits(here.trained()));
   EXPECT_LT(there.Distance(), Bowl(7).Distance() * 0.9);
-  EXPECT_EQ(worker->TakeReport().exchanges, 60u);
+  EXPECT_EQ(worker->CollectReport().exchanges, 60u);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -60,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour, RuleName::kAgn,
                                      RuleName::kAdag, RuleName::kDynSgd, RuleName::kSync,
                                      RuleName::kSagn),
-                     testing::Values(1, 3), testing::Values(Way::kMessages, Way::kSegment)),
+                     testing::Values(1, 3),
+                     testing::Values(Transport::kMessages, Transport::kSegment)),
     [](const auto& param) {
       return std::string(TextOf(std::get<0>(param.param))) + "Of" +
              std::to_string(std::get<1>(param.param)) + TextOf(std::get<2>(param.param));
@@ -125,14 +128,14 @@ TEST_P(Remote, SyncWithThreeWorkersIsOneThatAccumulatesInTheirOrder) {
   }
 }
 
-class ManyWorkers : public testing::TestWithParam<std::tuple<RuleName, Way>> {};
+class ManyWorkers : public testing::TestWithParam<std::tuple<RuleName, Transport>> {};
 
 TEST_P(ManyWorkers, FindTheOptimumTogether) {
-  const auto [name, way] = GetParam();
+  const auto [name, transport] = GetParam();
   ShardSettings settings = Settings(name, 4);
   settings.rule.elastic = 0.1;
   settings.rule.window = name == RuleName::kAsgd || name == RuleName::kSync ? 1 : 4;
-  LiveCluster cluster(way, settings, 2);
+  LiveCluster cluster(transport, settings, 2);
   cluster.remote.optimizer = PlainSgd();
   const Bowl same(100);
   (void)RunWorkers(cluster, 4, 0.05, 400, &same.target);
@@ -143,17 +146,16 @@ TEST_P(ManyWorkers, FindTheOptimumTogether) {
     ASSERT_NEAR(shard->center()[i], same.target[i], 0.02) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, ManyWorkers,
-                         testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour,
-                                                          RuleName::kAgn, RuleName::kAdag,
-                                                          RuleName::kDynSgd, RuleName::kSync,
-                                                          RuleName::kSagn, RuleName::kEasgd,
-                                                          RuleName::kAeasgd, RuleName::kAeamsgd),
-                                          testing::Values(Way::kMessages, Way::kSegment)),
-                         [](const auto& param) {
-                           return std::string(TextOf(std::get<0>(param.param))) +
-                                  TextOf(std::get<1>(param.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Rules, ManyWorkers,
+    testing::Combine(testing::Values(RuleName::kAsgd, RuleName::kDownpour, RuleName::kAgn,
+                                     RuleName::kAdag, RuleName::kDynSgd, RuleName::kSync,
+                                     RuleName::kSagn, RuleName::kEasgd, RuleName::kAeasgd,
+                                     RuleName::kAeamsgd),
+                     testing::Values(Transport::kMessages, Transport::kSegment)),
+    [](const auto& param) {
+      return std::string(TextOf(std::get<0>(param.param))) + TextOf(std::get<1>(param.param));
+    });
 
 TEST_P(Remote, AShardStartedAgainFromItsCheckpointLosesNoPush) {
   ShardSettings settings = Settings(RuleName::kAsgd);

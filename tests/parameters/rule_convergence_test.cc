@@ -25,7 +25,7 @@ std::ostream& operator<<(std::ostream& out, const Case& item) { return out << it
 
 Case CaseOf(RuleName name, PushForm form, float rate) {
   Case item{std::string(TextOf(name)) + "_" + TextOf(form),
-            {.rule = UsualRule(name, kWorkers), .workers = kWorkers, .learning_rate = rate}};
+            {.rule = DefaultRule(name, kWorkers), .workers = kWorkers, .learning_rate = rate}};
   item.settings.rule.form = form;
   return item;
 }

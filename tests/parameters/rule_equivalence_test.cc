@@ -9,8 +9,7 @@
 
 #include "server/parameters/apply.h"
 #include "server/parameters/hogwild.h"
-#include "server/parameters/momentum.h"
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
 #include "tests/parameters/cluster.h"
 #include "tests/parameters/quadratic.h"
 

@@ -7,11 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "server/parameters/adagrad.h"
 #include "server/parameters/hogwild.h"
 #include "server/parameters/merge_round.h"
-#include "server/parameters/momentum.h"
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
 #include "server/parameters/update_rule.h"
 
 namespace murmurate {
@@ -257,7 +255,7 @@ TEST(RuleOnPaper, Easgd) {
   EXPECT_EQ(step(-2, 0), (Numbers{0.1875f, 2.28125f, -0.96875f}));
 }
 
-/// The same alpha; one worker, whose e of the shard is in the place of what it pushed.
+/// The same alpha; one worker, whose e of the shard is in the slot of what it pushed.
 TEST(RuleOnPaper, Aeasgd) {
   const RuleSettings rule = Rule(RuleName::kAeasgd, PushForm::kElastic);
   Numbers center = {0}, x = {4}, push(1);

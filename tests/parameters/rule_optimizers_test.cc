@@ -1,14 +1,17 @@
-// Sgd, Momentum and Adagrad, on paper.
+// Sgd, Momentum and Adagrad, on paper, and what is written down of all five.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "server/parameters/adagrad.h"
 #include "server/parameters/local_store.h"
-#include "server/parameters/momentum.h"
-#include "server/parameters/sgd.h"
+#include "server/parameters/optimizers.h"
+#include "server/parameters/shard.h"
 
 namespace murmurate {
 namespace {
@@ -85,6 +88,32 @@ TEST(OptimizerNames, AreThoseOfTheConfig) {
   EXPECT_EQ(Named<Name>("momentum"), Name::kMomentum);
   EXPECT_EQ(Named<Name>("adagrad"), Name::kAdagrad);
   EXPECT_EQ(Named<Name>("Adam"), std::nullopt);
+}
+
+/// Both are written down: in a shard's handshake with its workers, and in checkpoints.
+TEST(Optimizers, TheirTextsAndTheNamesOfTheirStateStay) {
+  using Name = OptimizerSettings::Name;
+  const std::map<Name, std::pair<const char*, std::vector<std::string>>> expected{
+      {Name::kAdam, {"adam 0.899999976 0.999000013 9.99999975e-06 0", {"o.first", "o.second"}}},
+      {Name::kRmsProp, {"rmsprop 0.99000001 9.99999975e-06 0", {"o.square"}}},
+      {Name::kSgd, {"sgd 0", {}}},
+      {Name::kMomentum, {"momentum 0.899999976 0", {"o.velocity"}}},
+      {Name::kAdagrad, {"adagrad 9.99999975e-06 0", {"o.sum"}}}};
+  for (const auto& [name, words] : expected) {
+    ShardSettings settings;
+    settings.optimizer.name = name;
+    EXPECT_THAT(settings.ToText(),
+                testing::HasSubstr(std::string(", optimizer ") + words.first + ", max_grad_norm "));
+    SavedState state;
+    MakeOptimizer(settings.optimizer, 3)->Save(StateWriter(&state, "o"));
+    std::vector<std::string> columns;
+    for (const auto& [column, numbers] : state.floats) {
+      columns.push_back(column);
+      EXPECT_EQ(numbers.size(), 3u);
+    }
+    EXPECT_EQ(columns, words.second);
+    EXPECT_THAT(state.words, testing::ElementsAre(testing::Pair("o.steps", testing::SizeIs(1))));
+  }
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr std::int64_t kDeadlineNs = 10'000'000'000;
 
 class LinkTest : public testing::Test {
  protected:
-  std::unique_ptr<ShardLink> NewLink(std::size_t places, std::uint64_t sender = 5) {
+  std::unique_ptr<ShardLink> NewLink(std::size_t slots, std::uint64_t sender = 5) {
     ShardLink::Options options;
     options.join = JoinOf(SmallSpec(), PlainAsgd());
     options.join.worker = static_cast<std::uint32_t>(sender);
@@ -27,15 +27,15 @@ class LinkTest : public testing::Test {
     options.address = address_;
     options.range = {0, floats_};
     options.retain_bytes = 64 * floats_ * sizeof(float);
-    options.places = places;
+    options.slots = slots;
     options.log = [this](LogLevel, std::string_view text) { said_.emplace_back(text); };
     auto link = ShardLink::Open(context_, options);
     EXPECT_TRUE(link.ok()) << link.status().message();
     return *std::move(link);
   }
   void Request(ShardLink& link, const wire::Push& push, float value) {
-    BlockPool pool(floats_, link.segment());
-    auto block = pool.Take();
+    BlockPool pool(floats_, link.channel().segment());
+    auto block = pool.Acquire();
     std::ranges::fill(block->floats(), value);
     link.Request(push, std::move(block), Now());
     link.Keep();
@@ -115,7 +115,7 @@ class MadeUpShard : public LinkTest {
   }
 
   const std::uint64_t number_ = RandomIdentity();
-  const std::unique_ptr<Doorbell> bell_ = *Doorbell::Open(number_);
+  const std::unique_ptr<WakeupReceiver> wakeup_ = *WakeupReceiver::Open(number_);
   const std::shared_ptr<ShardSegment> answers_ = *ShardSegment::Create(floats_, 1, number_);
   std::unique_ptr<ShardLink> link_;
   std::optional<Socket> socket_;
@@ -132,7 +132,7 @@ TEST_F(MadeUpShard, OneThatIsGoneBeforeItIsMappedAgainIsAskedWithoutASegment) {
   EXPECT_EQ(Hear<wire::Join>().segment, pushed->name());
   SayJoined("/murmurate-nothing");  // while the push waits for an answer in the segment
   PollUntil([&] { return !said_.empty(); });
-  EXPECT_FALSE(link_->IsAnsweredInSegment());
+  EXPECT_FALSE(link_->channel().IsAnswered());
   skipped_ns_ += 50'000'000;
   EXPECT_EQ(Hear<wire::Join>().segment, "");
   SayJoined("");
@@ -207,7 +207,7 @@ TEST_F(MadeUpShard, AnAnswerWithoutAPlaceIsAwaitedAsAMessage) {
   PollUntil([&] { return segment->Pushed(0).has_value(); });
   EXPECT_TRUE(link_->WaitForAnswer().has_value());
   segment->Answer({{.merged = true}, 0}, segment->turn());
-  EXPECT_TRUE(link_->IsAnsweredInSegment());
+  EXPECT_TRUE(link_->channel().IsAnswered());
   link_->Poll(Now());
   EXPECT_FALSE(link_->answered());
   EXPECT_FALSE(link_->WaitForAnswer().has_value());

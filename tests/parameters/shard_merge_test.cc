@@ -45,7 +45,7 @@ TEST(Shard, ABeginningThatIsNotFiniteIsNone) {
   block.back() = std::nanf("");
   EXPECT_THAT(shard.OnPush(1, {}, block, 0).message(), HasSubstr("not finite"));
   EXPECT_TRUE(shard.empty());
-  EXPECT_TRUE(shard.TakeAnswers().empty());
+  EXPECT_TRUE(shard.PopAnswers().empty());
   block.back() = 2.0f;
   EXPECT_TRUE(shard.OnPush(1, {}, block, 0).ok());
   EXPECT_FALSE(shard.empty());
@@ -87,12 +87,12 @@ TEST_P(AnyRule, APushThatIsRefusedLeavesWhatItsWorkerHadSeenAsItWas) {
   block[0] = -3e38f;
   block[count] = 20.0f;
   EXPECT_FALSE(shard.OnPush(1, {.step = 1, .learning_rate = 2.0}, block, 0).ok());
-  (void)shard.TakeAnswers();
+  (void)shard.PopAnswers();
   ASSERT_TRUE(shard.OnPush(1, {}, {}, 0).ok());
-  EXPECT_EQ(shard.TakeAnswers().at(0).block->floats()[count], 10.0f);
+  EXPECT_EQ(shard.PopAnswers().at(0).block->floats()[count], 10.0f);
   block[0] = 1.0f;
   ASSERT_TRUE(shard.OnPush(1, {.step = 1, .learning_rate = 2.0}, block, 0).ok());
-  EXPECT_EQ(shard.TakeAnswers().at(0).block->floats()[count], 20.0f);
+  EXPECT_EQ(shard.PopAnswers().at(0).block->floats()[count], 20.0f);
 }
 
 ShardSettings Of(RuleName name, PushForm form, OptimizerSettings::Name optimizer) {
@@ -155,7 +155,7 @@ TEST_P(AnyOptimizer, AnAnswerIsNotWrittenAnyMore) {
   ASSERT_TRUE(shard.Join(1, JoinOf(SmallSpec(), settings), 0).ok());
   const std::vector<float> ones(shard.block_floats(), 1.0f);
   ASSERT_TRUE(shard.OnPush(1, {}, ones, 0).ok());
-  const auto answers = shard.TakeAnswers();
+  const auto answers = shard.PopAnswers();
   ASSERT_EQ(answers.size(), 1u);
   for (std::uint64_t step = 1; step <= 3; ++step)
     ASSERT_TRUE(shard.OnPush(1, {.step = step, .learning_rate = 0.25}, ones, 0).ok());

@@ -73,7 +73,7 @@ TEST_F(BarrierRestart, TheSurvivorsRoundsAreMergedAgainOnceAndTheDeadIsWaitedFor
   again.Tick(now_);
   EXPECT_EQ(again.version(), 2u);
   EXPECT_FLOAT_EQ(again.center()[0], 0.35f);
-  const auto answers = again.TakeAnswers();
+  const auto answers = again.PopAnswers();
   ASSERT_EQ(answers.size(), 2u);
   for (const Shard::Answer& answer : answers) EXPECT_TRUE(answer.center.merged);
 

@@ -82,8 +82,8 @@ class Talk : public testing::Test {
     return std::get<wire::Decoded>(decoded).body;
   }
 
-  /// Puts a push into the segment, and waits for the answer there; place 0: there was none.
-  PlacedCenter Push(ShardSegment& segment, const PlacedPush& push) {
+  /// Puts a push into the segment, and waits for the answer there; slot 0: there was none.
+  CenterInSlot Push(ShardSegment& segment, const PushInSlot& push) {
     segment.Put(push);
     const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
     while (MonotonicNs() < deadline_ns) {
@@ -99,9 +99,9 @@ class Talk : public testing::Test {
     auto segment = *ShardSegment::Create(floats_, 2);
     const auto joined = std::get<wire::Joined>(Ask(JoinWith(*segment)));
     answers_ = *ShardSegment::Open(joined.segment, floats_, ShardSegment::Access::kRead);
-    std::ranges::fill(segment->place(1), value);
+    std::ranges::fill(segment->slot(1), value);
     const auto center = Push(*segment, {{.turn = 1}, 1});
-    EXPECT_THAT(answers_->place(center.place), Each(value));
+    EXPECT_THAT(answers_->slot(center.slot), Each(value));
     return segment;
   }
 
@@ -118,9 +118,9 @@ class Talk : public testing::Test {
 
 TEST_F(Talk, APushIsReadInItsPlaceAndAnsweredInTheShardsSegment) {
   const auto segment = Begun(3.0f);
-  std::ranges::fill(segment->place(2), 2.0f);
+  std::ranges::fill(segment->slot(2), 2.0f);
   const auto answer = Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 2}, 2});
-  EXPECT_THAT(answers_->place(answer.place), Each(2.0f));  // 3 - 0.5 * 2
+  EXPECT_THAT(answers_->slot(answer.slot), Each(2.0f));  // 3 - 0.5 * 2
   EXPECT_EQ(answer.center.step, 1u);
   EXPECT_EQ(answer.center.version, 1u);
   EXPECT_TRUE(answer.center.merged);
@@ -128,7 +128,7 @@ TEST_F(Talk, APushIsReadInItsPlaceAndAnsweredInTheShardsSegment) {
 
 TEST_F(Talk, WhatAWorkerReadsIsNotWrittenUntilItsNextPush) {
   const auto segment = Begun(3.0f);
-  std::ranges::fill(segment->place(2), 2.0f);
+  std::ranges::fill(segment->slot(2), 2.0f);
   const auto read = Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 2}, 2});
   const std::vector<float> ones(floats_, 1.0f);
   wire::Join other = JoinOf(SmallSpec(), PlainAsgd());
@@ -136,14 +136,14 @@ TEST_F(Talk, WhatAWorkerReadsIsNotWrittenUntilItsNextPush) {
   (void)Ask(other, {}, 78);
   for (std::uint64_t step = 1; step <= 8; ++step)
     (void)Ask(wire::Push{.step = step, .learning_rate = 0.25}, ones, 78);
-  EXPECT_THAT(answers_->place(read.place), Each(2.0f));
+  EXPECT_THAT(answers_->slot(read.slot), Each(2.0f));
   const auto next = Push(*segment, {{.step = 2, .learning_rate = 0.5, .turn = 3}, 2});
-  EXPECT_THAT(answers_->place(next.place), Each(-1.0f));  // 2 - 8 * 0.25 - 0.5 * 2
+  EXPECT_THAT(answers_->slot(next.slot), Each(-1.0f));  // 2 - 8 * 0.25 - 0.5 * 2
 }
 
 TEST_F(Talk, APushThatComesLateIsPassedOver) {
   const auto segment = Begun(3.0f);
-  std::ranges::fill(segment->place(2), 2.0f);
+  std::ranges::fill(segment->slot(2), 2.0f);
   (void)Push(*segment, {{.step = 1, .learning_rate = 0.5, .turn = 9}, 2});
   const std::vector<float> ones(floats_, 1.0f);
   const auto late = wire::Push{.step = 2, .learning_rate = 0.5, .turn = 8};
@@ -186,7 +186,7 @@ TEST_F(Talk, ABlockThatFoundNoPlaceMayComeInAMessageAndIsAnsweredInTheSegment) {
   const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
   while (!segment->Answered(2) && MonotonicNs() < deadline_ns) server_->PollOnce(1);
   ASSERT_TRUE(segment->Answered(2));
-  EXPECT_THAT(answers_->place(segment->Answered(2)->place), Each(2.0f));
+  EXPECT_THAT(answers_->slot(segment->Answered(2)->slot), Each(2.0f));
 }
 
 TEST_F(Talk, ARateThatIsNoneIsRefusedInTheSegmentAsInAMessage) {
@@ -225,20 +225,20 @@ TEST_F(Talk, APlaceThatTheSegmentLacksSendsTheWorkerBackToJoin) {
   EXPECT_THAT(server_->Find("default")->center(), Each(3.0f));
 }
 
-/// Each worker holds the answer that it reads, so sooner or later there is no place for another.
+/// Each worker holds the answer that it reads, so sooner or later there is no slot for another.
 TEST_F(Talk, AnAnswerThatFindsNoPlaceSendsTheWorkerToItsMessages) {
   const auto first = Begun(3.0f);
   std::vector<std::shared_ptr<ShardSegment>> workers;
-  PlacedCenter answer{{}, 1};
-  while (answer.place != 0 && workers.size() < 100) {
+  CenterInSlot answer{{}, 1};
+  while (answer.slot != 0 && workers.size() < 100) {
     workers.push_back(*ShardSegment::Create(floats_, 1));
     wire::Join join = JoinWith(*workers.back());
     join.worker = static_cast<std::uint32_t>(workers.size());
     (void)Ask(join, {}, 100 + workers.size());
-    std::ranges::fill(workers.back()->place(1), 1.0f);
+    std::ranges::fill(workers.back()->slot(1), 1.0f);
     answer = Push(*workers.back(), {{.step = 1, .learning_rate = 0.25, .turn = 1}, 1});
   }
-  EXPECT_EQ(answer.place, 0u);
+  EXPECT_EQ(answer.slot, 0u);
   EXPECT_GT(workers.size(), 16u) << "blocks are small: there is room for more than are expected";
   const wire::Body message = Receive();
   ASSERT_TRUE(std::holds_alternative<wire::Center>(message));
@@ -252,12 +252,12 @@ TEST_F(Talk, AWorkersLinkReadsTheAnswerWhereItLies) {
   options.sender = 5;
   options.address = address_;
   options.range = {0, floats_};
-  options.places = 1;
+  options.slots = 1;
   auto link = *ShardLink::Open(context_, options);
-  ASSERT_NE(link->segment(), nullptr);
-  BlockPool pool(floats_, link->segment());
-  auto block = pool.Take();
-  EXPECT_EQ(block->place(), 1u);
+  ASSERT_NE(link->channel().segment(), nullptr);
+  BlockPool pool(floats_, link->channel().segment());
+  auto block = pool.Acquire();
+  EXPECT_EQ(block->slot(), 1u);
   std::ranges::fill(block->floats(), 6.0f);
   link->Request({}, block, MonotonicNs());
   const std::int64_t deadline_ns = MonotonicNs() + 10'000'000'000;
@@ -267,13 +267,14 @@ TEST_F(Talk, AWorkersLinkReadsTheAnswerWhereItLies) {
   }
   ASSERT_TRUE(link->answered()) << link->refusal().message();
   EXPECT_THAT(link->block(), Each(6.0f));
-  EXPECT_EQ(link->segment()->Answered(link->segment()->turn())->center.version, 0u);
+  EXPECT_EQ(link->channel().segment()->Answered(link->channel().segment()->turn())->center.version,
+            0u);
   std::ranges::fill(block->floats(), 2.0f);
   link->Request({.step = 1, .learning_rate = 0.5}, block, MonotonicNs());
   EXPECT_TRUE(link->WaitForAnswer().has_value());
-  EXPECT_FALSE(link->IsAnsweredInSegment());
+  EXPECT_FALSE(link->channel().IsAnswered());
   server_->PollOnce(10);
-  EXPECT_TRUE(link->IsAnsweredInSegment());
+  EXPECT_TRUE(link->channel().IsAnswered());
   link->Poll(MonotonicNs());
   ASSERT_TRUE(link->answered());
   EXPECT_THAT(link->block(), Each(5.0f));
@@ -283,19 +284,19 @@ TEST(Shard, AnswersThatFindNoFreePlaceAreInMemoryOfTheirOwn) {
   Shard shard(PlainAsgd(), 0, 1, [](LogLevel, std::string_view) {});
   ASSERT_TRUE(shard.Join(1, JoinOf(SmallSpec(), PlainAsgd()), 0).ok());
   const auto segment = *shard.ShareAnswers(5);
-  EXPECT_EQ(segment->bell(), 5u);
+  EXPECT_EQ(segment->wakeup(), 5u);
   EXPECT_EQ(*shard.ShareAnswers(5), segment);
   const std::vector<float> ones(shard.block_floats(), 1.0f);
   ASSERT_TRUE(shard.OnPush(1, {}, ones, 0).ok());
   std::vector<Shard::Answer> held;
-  for (std::uint64_t step = 1; step <= segment->places() + 1; ++step) {
+  for (std::uint64_t step = 1; step <= segment->slots() + 1; ++step) {
     ASSERT_TRUE(shard.OnPush(1, {.step = step, .learning_rate = 0.25}, ones, 0).ok());
-    for (Shard::Answer& answer : shard.TakeAnswers()) held.push_back(std::move(answer));
+    for (Shard::Answer& answer : shard.PopAnswers()) held.push_back(std::move(answer));
   }
-  EXPECT_NE(held.front().block->place(), 0u);
-  EXPECT_EQ(held.back().block->place(), 0u);
+  EXPECT_NE(held.front().block->slot(), 0u);
+  EXPECT_EQ(held.back().block->slot(), 0u);
   EXPECT_THAT(held.back().block->floats(),
-              Each(1.0f - 0.25f * static_cast<float>(segment->places() + 1)));
+              Each(1.0f - 0.25f * static_cast<float>(segment->slots() + 1)));
 }
 
 TEST(ShardSegment, APushThatIsBeingWrittenOrWasSeenIsNone) {
@@ -309,7 +310,7 @@ TEST(ShardSegment, APushThatIsBeingWrittenOrWasSeenIsNone) {
   EXPECT_EQ(push->push.pulled, 2u);
   EXPECT_EQ(push->push.learning_rate, 0.5);
   EXPECT_EQ(push->push.turn, 7u);
-  EXPECT_EQ(push->place, 1u);
+  EXPECT_EQ(push->slot, 1u);
   segment->Put({{.turn = 0}, 1});  // as it is while it is written
   EXPECT_FALSE(segment->Pushed(6));
 }
@@ -328,7 +329,7 @@ TEST(ShardSegment, NobodySleepsWhenTheAnswerIsThere) {
   EXPECT_EQ(answer->center.distance, 0.5);
   EXPECT_TRUE(answer->center.merged);
   EXPECT_EQ(answer->center.kept, 3u);
-  EXPECT_EQ(answer->place, 2u);
+  EXPECT_EQ(answer->slot, 2u);
 }
 
 TEST(ShardSegment, LeavesNothingBehind) {
@@ -359,13 +360,13 @@ TEST(ShardSegment, ItsOwnerIsAliveAsLongAsItHoldsItWhereverItsNumberMeansSomethi
 TEST(BlockPool, GivesPlacesFirstAndThenMemoryOfItsOwn) {
   const auto segment = *ShardSegment::Create(8, 1);
   BlockPool pool(8, segment);
-  auto first = pool.Take();
-  const auto second = pool.Take();
-  EXPECT_EQ(first->place(), 1u);
-  EXPECT_EQ(first->floats().data(), segment->place(1).data());
-  EXPECT_EQ(second->place(), 0u);
+  auto first = pool.Acquire();
+  const auto second = pool.Acquire();
+  EXPECT_EQ(first->slot(), 1u);
+  EXPECT_EQ(first->floats().data(), segment->slot(1).data());
+  EXPECT_EQ(second->slot(), 0u);
   first.reset();
-  EXPECT_EQ(pool.Take()->place(), 1u);
+  EXPECT_EQ(pool.Acquire()->slot(), 1u);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class ShardTest : public testing::Test {
   /// Who has been answered since the last call.
   std::vector<std::uint64_t> Answered() {
     std::vector<std::uint64_t> ids;
-    for (const Shard::Answer& answer : shard_.TakeAnswers()) ids.push_back(answer.worker);
+    for (const Shard::Answer& answer : shard_.PopAnswers()) ids.push_back(answer.worker);
     return ids;
   }
 
@@ -254,12 +254,12 @@ TEST_F(AsynchronousShardTest, WhoseParametersCameTooLateToBeginIsToldSo) {
   ASSERT_TRUE(Join(11, 1, SmallSpec(), 5)->empty);
   ASSERT_TRUE(Join(12, 2, SmallSpec(), 5)->empty);
   ASSERT_TRUE(Begin(11, 0.25f).ok());
-  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+  EXPECT_TRUE(shard_.PopAnswers().at(0).center.merged);
   ASSERT_TRUE(Begin(12, 0.75f).ok());
-  EXPECT_FALSE(shard_.TakeAnswers().at(0).center.merged);
+  EXPECT_FALSE(shard_.PopAnswers().at(0).center.merged);
   EXPECT_EQ(shard_.center()[0], 0.25f);
   ASSERT_TRUE(Pull(12).ok());
-  EXPECT_TRUE(shard_.TakeAnswers().at(0).center.merged);
+  EXPECT_TRUE(shard_.PopAnswers().at(0).center.merged);
 }
 
 TEST_F(AsynchronousShardTest, AModelThatSomebodyTrainedStays) {

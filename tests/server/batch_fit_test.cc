@@ -19,7 +19,7 @@ constexpr std::size_t kMessage = (16u << 20) - 8192;
 ModelSettings SettingsOf(const Spaces& spaces, const std::string& text = "") {
   const auto config = Load(text);
   EXPECT_TRUE(config.ok()) << config.status();
-  const auto settings = config->ModelFor("default", spaces);
+  const auto settings = ModelFor(*config, "default", spaces);
   EXPECT_TRUE(settings.ok()) << settings.status();
   return *settings;
 }

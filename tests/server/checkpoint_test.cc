@@ -176,8 +176,8 @@ TEST(Checkpoints, TheWeightsThatEvaluatedBestAreKeptOverTheRunsLivesAndNobodyGoe
                                        "run.stop_at_return=100000"};
   EXPECT_EQ(RunMurmurate(place.path(), train, 60).code, 1) << "its steps are spent";
   const double before = CheckBest(place);
-  const fs::path shelf = place.path() + "/runs/b/checkpoints";
-  EXPECT_TRUE(fs::read_symlink(shelf / "latest").string().starts_with("step-"));
+  const fs::path checkpoint_folder = place.path() + "/runs/b/checkpoints";
+  EXPECT_TRUE(fs::read_symlink(checkpoint_folder / "latest").string().starts_with("step-"));
   const Ran inspect = RunMurmurate(place.path(), {"inspect", "runs/b/checkpoints/best"});
   EXPECT_EQ(inspect.code, 0) << inspect.errors;
   for (const char* part : {"verified", "(evaluated)", "weights only"})
@@ -189,13 +189,13 @@ TEST(Checkpoints, TheWeightsThatEvaluatedBestAreKeptOverTheRunsLivesAndNobodyGoe
   EXPECT_THAT(place.Read("runs/b/log.txt"), HasSubstr("goes on from runs/b/checkpoints/step-"));
   EXPECT_GE(CheckBest(place), before);
   int best = 0;
-  for (const auto& entry : fs::directory_iterator(shelf))
+  for (const auto& entry : fs::directory_iterator(checkpoint_folder))
     best += entry.path().filename().string().starts_with("best-");
   EXPECT_EQ(best, 1);
 
   // Nothing is left of the newest ones: what is whole is named, for what each command can do with
   // it.
-  for (const auto& entry : fs::directory_iterator(shelf)) {
+  for (const auto& entry : fs::directory_iterator(checkpoint_folder)) {
     if (!entry.path().filename().string().starts_with("step-")) continue;
     fs::resize_file(entry.path() / "weights.safetensors", 100);
   }

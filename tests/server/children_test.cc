@@ -44,7 +44,7 @@ TEST_F(ChildrenTest, EndWithWhoeverStartedThem) {
   {
     Children children;
     ASSERT_TRUE(children.Start({"child"}).ok());
-    EXPECT_TRUE(children.TakeEnded().empty());
+    EXPECT_TRUE(children.CollectEnded().empty());
     EXPECT_EQ(children.alive(), 1);
   }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "nobody is left";

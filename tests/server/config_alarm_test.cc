@@ -59,11 +59,11 @@ TEST(ConfigAlarm, TheResolvedConfigIsTheSameOne) {
                            {{"stream.temp.alarm.for", "4"}});
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->streams()[0].forecast.alarm->rows, 4u);
-  const std::string resolved = config->Resolved();
+  const std::string resolved = ResolvedToml(*config);
   EXPECT_THAT(resolved, HasSubstr("[stream.temp.alarm]\nwhen = \"forecast > 30\"\nfor = 4\n"));
   const auto again = Load(resolved);
   ASSERT_TRUE(again.ok()) << again.status() << '\n' << resolved;
-  EXPECT_EQ(again->Resolved(), resolved);
+  EXPECT_EQ(ResolvedToml(*again), resolved);
 }
 
 TEST(ConfigAlarm, OfEachKeySaysWhatWasExpected) {

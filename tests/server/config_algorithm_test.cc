@@ -21,7 +21,7 @@ TEST(ConfigError, MoreThreadsThanTrajectoriesToShareAreRefused) {
 TEST(ConfigError, AQuorumNeedsAPolicyThatWaits) {
   const auto a2c = Load("[algorithm]\nname = \"a2c\"\nquorum = 0.75\n");
   ASSERT_TRUE(a2c.ok()) << a2c.status();
-  EXPECT_DOUBLE_EQ(a2c->ModelFor("default", kSpaces)->quorum, 0.75);
+  EXPECT_DOUBLE_EQ(ModelFor(*a2c, "default", kSpaces)->quorum, 0.75);
   EXPECT_EQ(Complaint("[algorithm]\nquorum = 0.75\n"),
             "c.toml:2: algorithm.quorum: got 0.75, expected 1, because only staleness = \"block\" "
             "waits for all live agents; take the line out, or write staleness = \"block\"");
@@ -70,7 +70,7 @@ TEST(ConfigError, WhatRecursIsALayerWithAStateThatTheCriticShares) {
   EXPECT_EQ(
       Complaint("[model]\nlayers = [\"gru 4\"]\nseparate_value = true\n"),
       "c.toml:3: model.separate_value: got true, expected false, because the model recurs and "
-      "nobody holds a critic's state; take the line out");
+      "no player carries the value's state; take the line out");
   EXPECT_TRUE(Load("[model]\nrecurrent = \"gru 4\"\nseparate_value = false\n").ok());
 }
 
@@ -95,7 +95,7 @@ TEST(Config, AScheduleWithoutStepsTakesTheBudget) {
   const auto config =
       Load("[run]\nsteps = 1000\n[optimizer]\nlearning_rate = {from = 2, to = 1}\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const Schedule rate = config->ModelFor("default", kSpaces)->algorithm.learning_rate;
+  const Schedule rate = ModelFor(*config, "default", kSpaces)->algorithm.learning_rate;
   EXPECT_EQ(rate.steps, 1000u);
   EXPECT_TRUE(rate.over_the_budget);
   EXPECT_DOUBLE_EQ(rate.At(500), 1.5);
@@ -106,8 +106,8 @@ TEST(Config, AModelOverridesWhatItNames) {
       "[model]\nlayers = [32]\nactivation = \"relu\"\n[model.npc]\nlayers = [16, 16]\nthreads = 2\n"
       "[model.npc.algorithm]\nepochs = 3\n[model.npc.optimizer]\nlearning_rate = 0.01\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const ModelSettings npc = *config->ModelFor("npc", kSpaces),
-                      other = *config->ModelFor("hero", kSpaces);
+  const ModelSettings npc = *ModelFor(*config, "npc", kSpaces),
+                      other = *ModelFor(*config, "hero", kSpaces);
   EXPECT_EQ(npc.spec.policy().trunk, (std::vector<Layer>(2, {16, Activation::kRelu})));
   EXPECT_EQ(other.spec.policy().trunk, (std::vector<Layer>(1, {32, Activation::kRelu})));
   EXPECT_EQ(npc.algorithm.epochs, 3);
@@ -119,7 +119,7 @@ TEST(Config, AModelOverridesWhatItNames) {
 TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   const auto config = Load("[algorithm]\nname = \"impala\"\nbatch_steps = 1024\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const AlgorithmSettings impala = config->ModelFor("default", kSpaces)->algorithm;
+  const AlgorithmSettings impala = ModelFor(*config, "default", kSpaces)->algorithm;
   EXPECT_EQ(impala.kind, AlgorithmNamed("impala"));
   EXPECT_EQ(impala.trajectory_length, 64);
   EXPECT_EQ(impala.minibatch, 1024);
@@ -127,13 +127,13 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   EXPECT_FALSE(impala.normalize_advantage);
   EXPECT_EQ(impala.staleness, StalenessPolicy::kVtrace);
   std::map<std::string, std::string> origins;
-  for (const auto& line : config->Explain())
+  for (const auto& line : Explain(*config))
     origins[line.path] = line.value + " from " + line.origin;
   EXPECT_EQ(origins["algorithm.epochs"], "1 from default of impala");
   EXPECT_EQ(origins["algorithm.minibatch"], "1024 from default of impala");
   EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
   const AlgorithmSettings a2c =
-      Load("[algorithm]\nname = \"a2c\"\n")->ModelFor("default", kSpaces)->algorithm;
+      ModelFor(*Load("[algorithm]\nname = \"a2c\"\n"), "default", kSpaces)->algorithm;
   EXPECT_EQ(a2c.kind, AlgorithmNamed("a2c"));
   EXPECT_EQ(a2c.staleness, StalenessPolicy::kBlock);
   EXPECT_EQ(a2c.max_staleness, 0);
@@ -147,10 +147,10 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
       "[model.dog.algorithm]\nname = \"a2c\"\n";
   const auto config = Load(text);
   ASSERT_TRUE(config.ok()) << config.status();
-  const auto resolved = Load(config->Resolved());
+  const auto resolved = Load(ResolvedToml(*config));
   ASSERT_TRUE(resolved.ok()) << resolved.status();
   for (const Config* one : {&*config, &*resolved}) {
-    const AlgorithmSettings npc = one->ModelFor("npc", kSpaces)->algorithm;
+    const AlgorithmSettings npc = ModelFor(*one, "npc", kSpaces)->algorithm;
     EXPECT_EQ(npc.kind, AlgorithmNamed("ppo"));
     EXPECT_EQ(npc.epochs, 10);
     EXPECT_EQ(npc.minibatch, 256);
@@ -158,23 +158,23 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
     EXPECT_DOUBLE_EQ(npc.clip.from, 0.2);
     EXPECT_TRUE(npc.normalize_advantage);
     EXPECT_DOUBLE_EQ(npc.gamma, 0.9);
-    const AlgorithmSettings cat = one->ModelFor("cat", kSpaces)->algorithm;
+    const AlgorithmSettings cat = ModelFor(*one, "cat", kSpaces)->algorithm;
     EXPECT_EQ(cat.kind, AlgorithmNamed("impala"));
     EXPECT_EQ(cat.minibatch, 256);
-    const AlgorithmSettings dog = one->ModelFor("dog", kSpaces)->algorithm;
+    const AlgorithmSettings dog = ModelFor(*one, "dog", kSpaces)->algorithm;
     EXPECT_EQ(dog.kind, AlgorithmNamed("a2c"));
     EXPECT_EQ(dog.trajectory_length, 16);
     EXPECT_EQ(dog.minibatch, dog.batch_steps);
   }
-  EXPECT_EQ(resolved->Resolved(), config->Resolved());
+  EXPECT_EQ(ResolvedToml(*resolved), ResolvedToml(*config));
 }
 
 TEST(Config, TheOptimizerIsChosenByName) {
-  const AlgorithmSettings usual = Load("")->ModelFor("default", kSpaces)->algorithm;
+  const AlgorithmSettings usual = ModelFor(*Load(""), "default", kSpaces)->algorithm;
   EXPECT_EQ(usual.optimizer, OptimizerSettings::Name::kAdam);
   const AlgorithmSettings other =
-      Load("[optimizer]\nname = \"rmsprop\"\ndecay = 0.9\nepsilon = 0.01\n")
-          ->ModelFor("default", kSpaces)
+      ModelFor(*Load("[optimizer]\nname = \"rmsprop\"\ndecay = 0.9\nepsilon = 0.01\n"), "default",
+               kSpaces)
           ->algorithm;
   EXPECT_EQ(other.optimizer, OptimizerSettings::Name::kRmsProp);
   EXPECT_DOUBLE_EQ(other.optimizer_decay, 0.9);
@@ -208,7 +208,7 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
 
 TEST(Config, NormalizedRewardsAreCutAtTenUnlessItIsSaid) {
   const auto algorithm = [](const std::string& lines) {
-    return Load("[algorithm]\n" + lines)->ModelFor("default", kSpaces)->algorithm;
+    return ModelFor(*Load("[algorithm]\n" + lines), "default", kSpaces)->algorithm;
   };
   EXPECT_EQ(algorithm("").reward_scale, 1.0);
   EXPECT_TRUE(algorithm("").normalize_reward);
@@ -239,7 +239,7 @@ TEST(Config, AScaleThatNormalizingWouldCancelIsRefused) {
 
 TEST(Config, AnInitializerIsOneOfFour) {
   const auto initializer = [](const std::string& line) {
-    return Load("[model]\n" + line)->ModelFor("default", kSpaces)->beginning.weights;
+    return ModelFor(*Load("[model]\n" + line), "default", kSpaces)->beginning.weights;
   };
   EXPECT_EQ(initializer(""), Initializer::kOrthogonal);
   EXPECT_EQ(initializer("initializer = \"orthogonal\""), Initializer::kOrthogonal);
@@ -254,7 +254,7 @@ TEST(Config, AnInitializerIsOneOfFour) {
 TEST(Config, AHeadBeginsSmallWhereItPlaysAndPlainWhereItLearnsLabels) {
   const auto gain = [](const std::string& algorithm) {
     const auto config = Load("[algorithm]\nname = \"" + algorithm + "\"\n");
-    return config->ModelFor("default", kSpaces)->beginning.policy_gain;
+    return ModelFor(*config, "default", kSpaces)->beginning.policy_gain;
   };
   for (const char* player : {"ppo", "impala", "a2c"}) EXPECT_EQ(gain(player), 0.01) << player;
   for (const char* learner : {"supervised", "bc"}) EXPECT_EQ(gain(learner), 1.0) << learner;
@@ -263,7 +263,7 @@ TEST(Config, AHeadBeginsSmallWhereItPlaysAndPlainWhereItLearnsLabels) {
 TEST(Config, GradientsAreClippedUnlessTheLengthIsZero) {
   const auto length = [](const std::string& text) {
     const auto config = Load("[algorithm]\n" + text);
-    return config->ModelFor("default", kSpaces)->algorithm.max_grad_norm;
+    return ModelFor(*config, "default", kSpaces)->algorithm.max_grad_norm;
   };
   EXPECT_EQ(length(""), 0.5);
   EXPECT_EQ(length("max_grad_norm = 0\n"), 0.0);
@@ -273,7 +273,7 @@ TEST(Config, GradientsAreClippedUnlessTheLengthIsZero) {
 TEST(Config, ActionsAreScaledToTheirBoxUnlessTheyAreSquashedOrFree) {
   const auto scaled = [](const std::string& text, const Space& action) {
     const auto config = Load("[model]\n" + text);
-    return config->ModelFor("default", {Box({2}), action})->spec.continuous.scaled;
+    return ModelFor(*config, "default", {Box({2}), action})->spec.continuous.scaled;
   };
   EXPECT_TRUE(scaled("", Box({1}, 0, 100)));
   EXPECT_FALSE(scaled("", Box({1})));
@@ -281,14 +281,14 @@ TEST(Config, ActionsAreScaledToTheirBoxUnlessTheyAreSquashedOrFree) {
   EXPECT_FALSE(scaled("squashed = true\n", Box({1}, 0, 100)));
   EXPECT_FALSE(scaled("scale_actions = false\n", Box({1}, 0, 100)));
   const auto config = Load("[model]\ninitial_deviation = 0.25\n");
-  EXPECT_EQ(config->ModelFor("default", kSpaces)->beginning.deviation, 0.25f);
+  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->beginning.deviation, 0.25f);
 }
 
 TEST(Config, OnlyARecurrentModelHasAStateToKeep) {
   const auto config = Load("[model]\nrecurrent = \"gru 32\"\nkeep_bias = 2.5\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ModelFor("default", kSpaces)->beginning.keep_bias, 2.5f);
-  EXPECT_FALSE(Load("")->ModelFor("default", kSpaces)->beginning.keep_bias);
+  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->beginning.keep_bias, 2.5f);
+  EXPECT_FALSE(ModelFor(*Load(""), "default", kSpaces)->beginning.keep_bias);
   EXPECT_EQ(Complaint("[model]\nkeep_bias = 2.5\n"),
             "c.toml:2: model.keep_bias: the model does not recur and has no state to keep; take "
             "the line out, or write recurrent = \"gru 32\"");

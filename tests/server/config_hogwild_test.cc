@@ -12,17 +12,17 @@ const std::string kHogwild = kSgd + "[parameters]\nrule = \"hogwild\"\n";
 TEST(ConfigHogwild, ThreadsAndLockingReachTheModel) {
   const auto usual = Load(kHogwild);
   ASSERT_TRUE(usual.ok()) << usual.status();
-  const auto one = usual->ModelFor("default", kSpaces);
+  const auto one = ModelFor(*usual, "default", kSpaces);
   ASSERT_TRUE(one->hogwild.has_value());
   EXPECT_EQ(one->hogwild->threads, 1);
   EXPECT_FALSE(one->hogwild->locking);
   EXPECT_FALSE(one->remote.has_value());
-  const auto two = Load(kHogwild + "threads = 2\nlocking = true\n")->ModelFor("default", kSpaces);
+  const auto two = ModelFor(*Load(kHogwild + "threads = 2\nlocking = true\n"), "default", kSpaces);
   EXPECT_EQ(two->hogwild->threads, 2);
   EXPECT_TRUE(two->hogwild->locking);
-  EXPECT_FALSE(Load("")->ModelFor("default", kSpaces)->hogwild.has_value());
-  EXPECT_TRUE(Load(Load(kHogwild + "threads = 2\n")->Resolved()).ok());
-  EXPECT_TRUE(Load(Load("")->Resolved()).ok());
+  EXPECT_FALSE(ModelFor(*Load(""), "default", kSpaces)->hogwild.has_value());
+  EXPECT_TRUE(Load(ResolvedToml(*Load(kHogwild + "threads = 2\n"))).ok());
+  EXPECT_TRUE(Load(ResolvedToml(*Load(""))).ok());
 }
 
 TEST(ConfigHogwild, ThreadsOfOtherRulesAreRefused) {

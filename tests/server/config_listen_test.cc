@@ -26,7 +26,7 @@ TEST(ConfigListen, AloneItIsAStreamWithoutABroker) {
   EXPECT_EQ(stream.listen, "tcp://127.0.0.1:7430");
   EXPECT_FALSE(stream.has_broker);
   EXPECT_EQ(stream.payload.fields.size(), 2u);
-  EXPECT_TRUE(config->ModelForStream(stream).ok());
+  EXPECT_TRUE(ModelForStream(*config, stream).ok());
 }
 
 TEST(ConfigListen, BesideABrokerBothWork) {
@@ -51,7 +51,7 @@ TEST(ConfigListen, WithoutItTheUsualBrokerIsThere) {
 TEST(ConfigListen, WhatAResolvedConfigSpellsOutIsTheSameStream) {
   const auto config = Load(kTemp);
   ASSERT_TRUE(config.ok());
-  const auto again = Load(config->Resolved());
+  const auto again = Load(ResolvedToml(*config));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_FALSE(again->streams().at(0).has_broker);
   EXPECT_EQ(again->streams().at(0).listen, "tcp://127.0.0.1:7430");

@@ -8,7 +8,7 @@ namespace {
 AlgorithmSettings SettingsOf(const std::string& text) {
   const auto config = Config::Load({"c.toml", "c", text}, {});
   EXPECT_TRUE(config.ok()) << config.status();
-  return config->ModelFor("default", {Box({4}), Discrete(2)})->algorithm;
+  return ModelFor(*config, "default", {Box({4}), Discrete(2)})->algorithm;
 }
 
 TEST(ConfigOptimizer, EveryNameIsTaken) {

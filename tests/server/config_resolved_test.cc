@@ -30,11 +30,11 @@ TEST(Config, TheResolvedFileOfEarlierRunsIsTheSameAndIsRead) {
       *ReadFile(SourceFile("tests/fixtures/config_resolved.toml"), 1 << 16);
   const auto config = Load(written);
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->Resolved(), resolved);
+  EXPECT_EQ(ResolvedToml(*config), resolved);
   const auto again = Load(resolved);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(SetLinesOf(again->Resolved()), SetLinesOf(resolved));
-  EXPECT_EQ(again->ModelFor("npc", kSpaces)->algorithm.kind, AlgorithmNamed("impala"));
+  EXPECT_EQ(SetLinesOf(ResolvedToml(*again)), SetLinesOf(resolved));
+  EXPECT_EQ(ModelFor(*again, "npc", kSpaces)->algorithm.kind, AlgorithmNamed("impala"));
   EXPECT_EQ(again->streams().at(0).forecast.horizons, (std::vector<int>{1, 6}));
 }
 

@@ -13,7 +13,7 @@ const std::string kServer =
 RuleSettings RuleOf(const std::string& text) {
   const auto config = Load(text);
   EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? config->shard_settings("default").rule : RuleSettings{};
+  return config.ok() ? ShardSettingsFor(*config, "default").rule : RuleSettings{};
 }
 
 TEST(ConfigRules, PpoExchangesByUpdatesAndOneUpdateABatchByTheRulesSource) {

@@ -49,7 +49,7 @@ TEST(ConfigStream, FourLinesAreAStream) {
 TEST(ConfigStream, AModelThatRecursLearnsWindowsOfRows) {
   const auto config = Load(kTemp + "model = \"gru\"\nhidden = 8\nwindow = 12\nmax_batch = 10\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const auto model = config->ModelForStream(config->streams()[0]);
+  const auto model = ModelForStream(*config, config->streams()[0]);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->algorithm.kind, AlgorithmNamed("supervised"));
   EXPECT_EQ(model->algorithm.trajectory_length, 12);
@@ -72,7 +72,7 @@ TEST(ConfigStream, APlainModelSeesItsWindowAtOnce) {
   const StreamSettings& stream = config->streams()[0];
   EXPECT_THAT(stream.forecast.horizons, ElementsAre(1, 6));
   EXPECT_THAT(stream.forecast.quantiles, ElementsAre(0.1, 0.9));
-  const auto model = config->ModelForStream(stream);
+  const auto model = ModelForStream(*config, stream);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->algorithm.trajectory_length, 1);
   EXPECT_EQ(model->algorithm.batch_steps, 64);
@@ -100,7 +100,7 @@ TEST(ConfigStream, AListOfLayersIsAModel) {
   const auto config = Load(kTemp + "model = [\"dense 24 relu\", \"lstm 16\"]\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_TRUE(config->streams()[0].recurrent);
-  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.policy().trunk.size(), 2u);
+  EXPECT_EQ(ModelForStream(*config, config->streams()[0])->spec.policy().trunk.size(), 2u);
   const auto plain = Load(kTemp + "model = [24, 12]\n");
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_FALSE(plain->streams()[0].recurrent);
@@ -141,14 +141,14 @@ TEST(ConfigStream, ItsModelsOwnSectionsStillHold) {
                            "[model.temp]\nthreads = 2\n[model.temp.optimizer]\nname = \"rmsprop\"\n"
                            "learning_rate = 0.02\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const auto model = config->ModelForStream(config->streams()[0]);
+  const auto model = ModelForStream(*config, config->streams()[0]);
   ASSERT_TRUE(model.ok());
   EXPECT_EQ(model->algorithm.threads, 2);
   EXPECT_EQ(model->algorithm.optimizer, OptimizerSettings::Name::kRmsProp);
   EXPECT_DOUBLE_EQ(model->algorithm.learning_rate.At(0), 0.02);
   const auto own = Load(kTemp + "learning_rate = 0.05\n[optimizer]\nlearning_rate = 0.02\n");
   ASSERT_TRUE(own.ok()) << own.status();
-  EXPECT_DOUBLE_EQ(own->ModelForStream(own->streams()[0])->algorithm.learning_rate.At(0), 0.05);
+  EXPECT_DOUBLE_EQ(ModelForStream(*own, own->streams()[0])->algorithm.learning_rate.At(0), 0.05);
 }
 
 TEST(ConfigStream, WhatTheStreamSaysOfItsModelIsSaidOnce) {
@@ -169,9 +169,9 @@ TEST(ConfigStream, WhatTheStreamSaysOfItsModelIsSaidOnce) {
 TEST(ConfigStream, StandsBesideModelsThatPlay) {
   const auto config = Load(kTemp + "[model]\nrecurrent = \"lstm 16\"\nlayers = [8]\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ModelFor("player", kSpaces)->spec.policy().trunk.size(), 2u);
-  EXPECT_EQ(config->ModelFor("player", kSpaces)->algorithm.kind, AlgorithmNamed("ppo"));
-  EXPECT_EQ(config->ModelForStream(config->streams()[0])->spec.policy().trunk.size(), 1u);
+  EXPECT_EQ(ModelFor(*config, "player", kSpaces)->spec.policy().trunk.size(), 2u);
+  EXPECT_EQ(ModelFor(*config, "player", kSpaces)->algorithm.kind, AlgorithmNamed("ppo"));
+  EXPECT_EQ(ModelForStream(*config, config->streams()[0])->spec.policy().trunk.size(), 1u);
   EXPECT_EQ(config->StreamOf("player"), nullptr);
   EXPECT_EQ(config->StreamOf("temp"), &config->streams()[0]);
 }
@@ -184,18 +184,18 @@ TEST(ConfigStream, TheResolvedConfigIsTheSameOne) {
            "[stream.temp.field.hum]\nunit = \"%\"\nlow = 0\n[stream.\"b.2\"]\nsubscribe = \"x\"\n"
            "fields = [\"v\"]\ntarget = [\"v\"]\n[model]\nrecurrent = \"lstm 16\"\n");
   ASSERT_TRUE(config.ok()) << config.status();
-  const std::string resolved = config->Resolved();
+  const std::string resolved = ResolvedToml(*config);
   const auto again = Load(resolved);
   ASSERT_TRUE(again.ok()) << again.status() << '\n' << resolved;
-  EXPECT_EQ(again->Resolved(), resolved);
-  EXPECT_EQ(again->ModelForStream(again->streams()[1])->spec,
-            config->ModelForStream(config->streams()[1])->spec);
+  EXPECT_EQ(ResolvedToml(*again), resolved);
+  EXPECT_EQ(ModelForStream(*again, again->streams()[1])->spec,
+            ModelForStream(*config, config->streams()[1])->spec);
 }
 
 TEST(ConfigStream, ShowsWhatEachKeyMeans) {
   const auto config = Load(kTemp);
   bool found = false;
-  for (const Config::Line& line : config->Explain()) {
+  for (const ConfigLine& line : Explain(*config)) {
     if (line.path != "stream.temp.hidden") continue;
     found = true;
     EXPECT_EQ(line.value, "32");

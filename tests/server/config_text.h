@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/environments/environment.h"
-#include "server/config/config.h"
+#include "server/config/config_text.h"
 #include "server/config/model_settings.h"
 #include "server/data/data_settings.h"
 #include "server/ingest/ingest_settings.h"

@@ -74,7 +74,7 @@ class DataWait : public testing::Test {
     settings.batch_steps = settings.minibatch = 8;
     LearnCallbacks callbacks;
     callbacks.on_report = [this](const LearnReport& report) {
-      progress_.Take(ToUpdate("default", *channel_, report, {}, clock_ns_));
+      progress_.Apply(ToUpdate("default", *channel_, report, {}, clock_ns_));
       clock_ns_ += kNanosecondsPerSecond;  // what training takes
       feed_->OnTrained();
     };

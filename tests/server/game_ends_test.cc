@@ -40,13 +40,13 @@ std::minstd_rand Seeded() {
   return std::minstd_rand(seed);
 }
 
-enum class Way : std::uint8_t { kSharedMemory, kTcp };
+enum class Transport : std::uint8_t { kSharedMemory, kTcp };
 
 /// A learner, and "steady", another client that plays for it all the while.
 class Room {
  public:
-  explicit Room(Way way)
-      : way_(way),
+  explicit Room(Transport transport)
+      : transport_(transport),
         serve_(place_.path(), Serve()),
         steady_(place_.path(), {"actor", "cartpole", "--name", "steady", "--connect", Address()}) {
     EXPECT_TRUE(Eventually(kPatience, [&] { return StepsTrained() > 0; })) << serve_.Errors();
@@ -115,7 +115,7 @@ class Room {
 
  private:
   std::vector<std::string> Serve() const {
-    const bool shared = way_ == Way::kSharedMemory;
+    const bool shared = transport_ == Transport::kSharedMemory;
     return {"serve",
             "--set",
             shared ? "server.listen=[\"ipc\"]" : "server.listen=[\"tcp://127.0.0.1:*\"]",
@@ -135,7 +135,7 @@ class Room {
             "model.layers=[128,128]"};
   }
 
-  const Way way_;
+  const Transport transport_;
   const std::string run_ = UniqueRun();
   std::string address_;
   Workplace place_;
@@ -159,15 +159,16 @@ double LongestLeave(const Process& game) {
 
 struct Kind {
   std::string language;
-  Way way;
+  Transport transport;
 };
 void PrintTo(const Kind& kind, std::ostream* out) {
-  *out << kind.language << (kind.way == Way::kTcp ? " over tcp" : " with shared memory");
+  *out << kind.language
+       << (kind.transport == Transport::kTcp ? " over tcp" : " with shared memory");
 }
 
 class AGame : public ::testing::TestWithParam<Kind> {
  protected:
-  AGame() : room(GetParam().way) {}
+  AGame() : room(GetParam().transport) {}
   std::unique_ptr<Process> Start(const std::string& name, const std::string& how, int rounds = 1) {
     return room.Start(GetParam().language, name, how, static_cast<unsigned>(random()), rounds);
   }
@@ -243,12 +244,14 @@ TEST_P(AGame, LeavesInTimeFromALearnerThatIsKilledOrSuspendedMeanwhile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, AGame,
-                         ::testing::Values(Kind{"c", Way::kSharedMemory}, Kind{"c", Way::kTcp},
-                                           Kind{"cpp", Way::kSharedMemory}, Kind{"cpp", Way::kTcp}),
+                         ::testing::Values(Kind{"c", Transport::kSharedMemory},
+                                           Kind{"c", Transport::kTcp},
+                                           Kind{"cpp", Transport::kSharedMemory},
+                                           Kind{"cpp", Transport::kTcp}),
                          [](const auto& test) {
-                           const std::string way =
-                               test.param.way == Way::kTcp ? "Tcp" : "SharedMemory";
-                           return test.param.language + "Over" + way;
+                           const std::string transport =
+                               test.param.transport == Transport::kTcp ? "Tcp" : "SharedMemory";
+                           return test.param.language + "Over" + transport;
                          });
 
 /// A game that is stopped for `length_s`, once it has begun.
@@ -299,7 +302,7 @@ class Sleeper {
 /// word. 31 s: the learner has forgotten it.
 TEST(Games, SuspendedForLongerThanTheirSessionsAreBackInThem) {
   std::minstd_rand random = Seeded();
-  Room shared(Way::kSharedMemory), tcp(Way::kTcp);
+  Room shared(Transport::kSharedMemory), tcp(Transport::kTcp);
   std::vector<double> lengths{3.5, 11};
   if (std::getenv("MURMURATE_LONG") != nullptr) lengths.push_back(31);
   std::list<Sleeper> sleepers;

@@ -133,9 +133,9 @@ void PrintTo(const Usual& usual, std::ostream* out) { *out << usual.name; }
 
 /// What `serve` without a config makes of models whose policy and critic share their layers, and of
 /// rewards far from 1. With rewards as they are, none of the four is reached.
-class UsualSettings : public ::testing::TestWithParam<Usual> {};
+class DefaultSettings : public ::testing::TestWithParam<Usual> {};
 
-TEST_P(UsualSettings, LearnIt) {
+TEST_P(DefaultSettings, LearnIt) {
   Workplace place;
   std::vector<std::string> settings = GetParam().settings;
   settings.push_back("run.steps=" + std::to_string(GetParam().within));
@@ -146,7 +146,7 @@ TEST_P(UsualSettings, LearnIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , UsualSettings,
+    , DefaultSettings,
     ::testing::Values(
         Usual{"shared_trunk", "cartpole", {"model.separate_value=false"}, "475", 300'000},
         Usual{"lstm", "cartpole", {"model.recurrent=\"lstm 32\""}, "475", 300'000},

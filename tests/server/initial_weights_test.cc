@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "server/config/config_text.h"
 #include "server/config/model_settings.h"
 #include "shared/model/parameter_layout.h"
 #include "shared/model/weights_file.h"
@@ -54,7 +55,7 @@ class InitialWeightsTest : public ::testing::Test {
     EXPECT_TRUE(source.ok()) << source.status();
     const auto config = Config::Load(*source, {});
     EXPECT_TRUE(config.ok()) << config.status();
-    return *config->ModelFor("default", spaces);
+    return *ModelFor(*config, "default", spaces);
   }
   std::string Report(const std::string& line, const Spaces& spaces = kSpaces) const {
     const ModelSettings settings = SettingsWith(line, spaces);
@@ -76,10 +77,10 @@ TEST_F(InitialWeightsTest, RelativePathsStartFromTheConfigsFolder) {
   EXPECT_EQ(SettingsWith("").initial_file.path, "");
   const auto set = Config::Load({"c.toml", "c", "", folder_}, {{"model.initialize_from", "w"}});
   ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_EQ(set->ModelFor("default", kSpaces)->initial_file.path, fs::current_path() / "w")
+  EXPECT_EQ(ModelFor(*set, "default", kSpaces)->initial_file.path, fs::current_path() / "w")
       << "typed in the shell, from where the shell is";
-  const auto again = Config::Load({"resolved", "other", set->Resolved(), "/elsewhere"}, {});
-  EXPECT_EQ(again->ModelFor("default", kSpaces)->initial_file.path, fs::current_path() / "w");
+  const auto again = Config::Load({"resolved", "other", ResolvedToml(*set), "/elsewhere"}, {});
+  EXPECT_EQ(ModelFor(*again, "default", kSpaces)->initial_file.path, fs::current_path() / "w");
 }
 
 TEST_F(InitialWeightsTest, TheReportNamesWhatMatchedAndWhatDidNot) {
@@ -149,12 +150,12 @@ TEST_F(InitialWeightsTest, AModelsOwnSettingIsNamedAsItStands) {
       {"c.toml", "c", "[model]\ninitialize_from = \"/a\"\n[model.npc]\ninitialize_from = \"/b\"\n"},
       {});
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ModelFor("npc", kSpaces)->initial_file.origin,
+  EXPECT_EQ(ModelFor(*config, "npc", kSpaces)->initial_file.origin,
             "c.toml:4: model.npc.initialize_from");
-  EXPECT_EQ(config->ModelFor("npc", kSpaces)->initial_file.path, "/b");
-  EXPECT_EQ(config->ModelFor("default", kSpaces)->initial_file.origin,
+  EXPECT_EQ(ModelFor(*config, "npc", kSpaces)->initial_file.path, "/b");
+  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->initial_file.origin,
             "c.toml:2: model.initialize_from");
-  EXPECT_EQ(config->ModelFor("default", kSpaces)->initial_file.path, "/a");
+  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->initial_file.path, "/a");
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ class Resumed : public ::testing::Test {
   /// The step of the newest checkpoint that lies there.
   std::uint64_t NewestSaved(const std::string& run) const {
     std::uint64_t newest = 0;
-    const std::string shelf = place_.path() + "/runs/" + run + "/checkpoints";
-    for (const auto& entry : std::filesystem::directory_iterator(shelf)) {
+    const std::string checkpoint_folder = place_.path() + "/runs/" + run + "/checkpoints";
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoint_folder)) {
       const std::string name = entry.path().filename();
       if (name.starts_with("step-"))
         newest = std::max<std::uint64_t>(newest, std::stoull(name.substr(5)));

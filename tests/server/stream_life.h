@@ -54,7 +54,7 @@ class Life {
              "committed = \"sensors/{device}/committed\"\nstatus = \"sensors/forecaster\"\n" +
              more);
     EXPECT_TRUE(config.ok()) << config.status();
-    const auto settings = config->ModelForStream(config->streams().front());
+    const auto settings = ModelForStream(*config, config->streams().front());
     EXPECT_TRUE(settings.ok()) << settings.status();
     const int length = settings->algorithm.trajectory_length;
     channel = std::make_shared<ExperienceChannel>(settings->spec, length,
@@ -79,7 +79,7 @@ class Life {
     auto batch = channel->ready.TryPop();
     if (!batch) return false;
     learner->Learn(**batch, 0);
-    stream->TakeWeights(learner->MakeSnapshot());
+    stream->ApplyWeights(learner->MakeSnapshot());
     stream->OnTrained();
     (*batch)->Clear();
     EXPECT_TRUE(channel->empty.TryPush(*std::move(batch)));
@@ -134,7 +134,7 @@ class StreamingRounds : public ::testing::Test {
   }
   void BeginLife(Life* life) {
     ASSERT_TRUE(Until(life, [&] { return !life->stream->Metrics()[kStreamUp].zero(); }));
-    life->stream->TakeWeights(life->learner->MakeSnapshot());
+    life->stream->ApplyWeights(life->learner->MakeSnapshot());
   }
   /// Publishes message `seq` of a device and waits for its forecast.
   void Send(Life* life, int seq, const std::string& device = "a") {
@@ -148,7 +148,7 @@ class StreamingRounds : public ::testing::Test {
   }
   /// Returns when all messages published before have come: the broker has acknowledged those of the
   /// probe, and then a mark of another client comes last.
-  void Settle(Life* life) {
+  void AwaitQuiet(Life* life) {
     const std::string mark = std::to_string(++marks_);
     ASSERT_TRUE(Until(life, [&] { return !life->stream->Metrics()[kStreamUp].zero(); }));
     ASSERT_TRUE(Until(life, [&] { return probe_->link->in_flight() == 0; }));

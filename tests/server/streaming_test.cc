@@ -11,20 +11,20 @@ TEST_F(StreamingRounds, ADevicesErrorsGoOutAtOnceAndThenTheNewestOnceASecond) {
   BeginLife(&life);
   for (int i = 1; i <= 5; ++i) Send(&life, i);
   Send(&life, 1, "b");
-  Settle(&life);
+  AwaitQuiet(&life);
   ASSERT_EQ(News("sensors/a/error").size(), 1u);
   EXPECT_EQ(News("sensors/a/error")[0]["temp"]["count"], 0);
   EXPECT_EQ(News("sensors/b/error").size(), 1u) << "another device has a second of its own";
 
   clock_.Ahead(999 * kMs);
-  Settle(&life);
+  AwaitQuiet(&life);
   EXPECT_EQ(News("sensors/a/error").size(), 1u);
   clock_.Ahead(1 * kMs);  // no message comes
   ASSERT_TRUE(Until(&life, [&] { return News("sensors/a/error").size() == 2; }));
   EXPECT_EQ(News("sensors/a/error")[1]["temp"]["count"], 4) << "each row but the first was scored";
 
   clock_.Ahead(5000 * kMs);  // nothing new: nothing is said, and the next is said at once
-  Settle(&life);
+  AwaitQuiet(&life);
   EXPECT_EQ(News("sensors/a/error").size(), 2u);
   EXPECT_EQ(News("sensors/b/error").size(), 1u);
   Send(&life, 6);
@@ -55,7 +55,7 @@ TEST_F(StreamingRounds, APairWaitsForCompanyAsLongAsItMayAndNoLonger) {
   BeginLife(&life);
   Send(&life, 1);
   Send(&life, 2);
-  Settle(&life);
+  AwaitQuiet(&life);
   EXPECT_EQ(life.Given(), 0);
   clock_.Ahead(99 * kMs);
   Send(&life, 1, "b");
@@ -86,7 +86,7 @@ TEST_F(StreamingRounds, EachKindOfRefusalIsLoggedAtOnceAndThenOnceAMinute) {
   BeginLife(&life);
   const auto refuse = [&](int times) {
     for (int i = 0; i < times; ++i) probe_->link->Publish("sensors/a/data", "{", 1);
-    Settle(&life);
+    AwaitQuiet(&life);
   };
   refuse(3);
   EXPECT_EQ(life.Said("refused"), 0);
@@ -107,10 +107,10 @@ TEST_F(StreamingRounds, EachKindOfRefusalIsLoggedAtOnceAndThenOnceAMinute) {
 TEST_F(StreamingRounds, NumbersAndTheWordOfItsLifeComeOnceASecond) {
   Life life(broker_, &clock_, "learn = false\n");
   BeginLife(&life);
-  Settle(&life);
+  AwaitQuiet(&life);
   const std::size_t before = News("sensors/forecaster").size();  // as it came up
   for (int i = 1; i <= 4; ++i) Send(&life, i);
-  Settle(&life);
+  AwaitQuiet(&life);
   EXPECT_EQ(life.seconds, 0);
   EXPECT_EQ(News("sensors/forecaster").size(), before);
   clock_.Ahead(2000 * kMs);

@@ -58,7 +58,7 @@ TEST(AlarmTest, IsRaisedAfterSoManyRowsAndClearedByItsOwnCondition) {
   std::string changes;
   for (const float value : {31.0f, 31.0f, 29.0f, 31.0f, 31.0f, 31.0f, 32.0f, 29.0f, 27.0f, 31.0f}) {
     const AlarmQuantities row[] = {{.value = value}};
-    changes += ".RC"[static_cast<int>(Take(settings, row, &state))];
+    changes += ".RC"[static_cast<int>(UpdateAlarm(settings, row, &state))];
   }
   EXPECT_EQ(changes, ".....R..C.");
 }
@@ -69,7 +69,7 @@ TEST(AlarmTest, WithoutOneItIsClearedWhenItNoLongerHolds) {
   std::string changes;
   for (const bool outside : {false, true, true, false}) {
     const AlarmQuantities row[] = {{.outside = outside}};
-    changes += ".RC"[static_cast<int>(Take(settings, row, &state))];
+    changes += ".RC"[static_cast<int>(UpdateAlarm(settings, row, &state))];
   }
   EXPECT_EQ(changes, ".R.C");
 }

@@ -140,7 +140,7 @@ TEST_P(Series, GoesOnFromWhatWasSavedAsIfItHadNeverStopped) {
   whole.forecaster.Save(StateWriter(&state, "stream"));
   Forecasting again(settings, spec);
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
-  again.forecaster.TakeWeights(*whole.learner.MakeSnapshot());
+  again.forecaster.ApplyWeights(*whole.learner.MakeSnapshot());
   std::vector<double> one, other;
   const auto note = [](std::vector<double>* to) {
     return [to](const Forecast& all) {
@@ -162,17 +162,16 @@ TEST(Drift, IsNoticedWhereTheSeriesChangesAndTheErrorFallsAgain) {
   const ForecastSettings settings = OneField(16);
   Forecasting run(settings, SpecOf(settings, Gru(16)));
   Random random(9);
-  const auto& totals = run.forecaster.totals();
   for (int i = 0; i < 12000; ++i) {
     const double now = i < 6000 ? std::sin(i * 0.3) : 8 + 3 * std::sin(i * 0.9);
     ASSERT_EQ(run.Say("a", {static_cast<float>(now + 0.01 * random.Normal())}, i), Refusal::kNone);
     run.Learn();
     if (i == 5999) {
-      ASSERT_EQ(totals.drifts, 0u);
+      ASSERT_EQ(run.forecaster.totals().drifts, 0u);
     }
   }
-  EXPECT_GE(totals.drifts, 1u);
-  EXPECT_GT(totals.skill(), 0.8);
+  EXPECT_GE(run.forecaster.totals().drifts, 1u);
+  EXPECT_GT(run.forecaster.totals().skill(), 0.8);
 }
 
 TEST(Missing, AValueIsHeldForMaxGapRowsAndNeverLearnedAsIfItWereReal) {
@@ -247,7 +246,7 @@ TEST(Messages, AreTakenOnceAndInOrder) {
   const auto take = [&](std::uint64_t sequence, std::int64_t time_ns) {
     sample.sequence = sequence;
     sample.time_ns = time_ns;
-    return run.forecaster.Take(sample, 1);
+    return run.forecaster.Consume(sample, 1);
   };
   EXPECT_EQ(take(3, 1000), Refusal::kNone);
   EXPECT_EQ(take(3, 2000), Refusal::kDuplicate);

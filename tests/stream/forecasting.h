@@ -47,7 +47,7 @@ class Forecasting {
         forecaster(settings, spec, [this](const Forecast& forecast) {
           if (on_forecast) on_forecast(forecast);
         }) {
-    forecaster.TakeWeights(*learner.MakeSnapshot());
+    forecaster.ApplyWeights(*learner.MakeSnapshot());
   }
 
   /// A message of device `name` with one value a second.
@@ -55,7 +55,7 @@ class Forecasting {
     sample_.device = name;
     sample_.values = std::move(values);
     sample_.time_ns = static_cast<std::int64_t>(time_s * 1e9) + 1;
-    return forecaster.Take(sample_, sample_.time_ns);
+    return forecaster.Consume(sample_, sample_.time_ns);
   }
   /// All that waits.
   void Learn() {
@@ -67,7 +67,7 @@ class Forecasting {
       batch_.Clear();
       learned += forecaster.OnTrained();
     }
-    forecaster.TakeWeights(*learner.MakeSnapshot());
+    forecaster.ApplyWeights(*learner.MakeSnapshot());
   }
 
   static AlgorithmSettings Algorithm(int length, int sequences, double learning_rate) {

@@ -46,7 +46,7 @@ class Lab : public Forecasting {
     sample.id = id;
     sample.values = {a, b};
     sample.time_ns = ++now_s_ * kNanosecondsPerSecond;
-    const Refusal refusal = forecaster.Take(sample, sample.time_ns);
+    const Refusal refusal = forecaster.Consume(sample, sample.time_ns);
     forecaster.Predict();
     return refusal;
   }
@@ -59,14 +59,14 @@ class Lab : public Forecasting {
     label.device = device;
     label.id = id;
     label.values = std::move(values);
-    return forecaster.TakeLabel(label);
+    return forecaster.ConsumeLabel(label);
   }
   Score ScoreNow() {
     EXPECT_EQ(Sample("score" + std::to_string(now_s_), 0), Refusal::kNone);
     return last.score;
   }
   void SetClock(const Lab& other) { now_s_ = other.now_s_; }
-  const Forecaster::Totals& totals() const { return forecaster.totals(); }
+  Forecaster::Totals totals() const { return forecaster.totals(); }
 
   Prediction last;
   std::vector<double> all;  ///< what the model said at each row

@@ -41,7 +41,7 @@ TEST(LateLabels, ThatComeInTheRoundOfTheirSampleFindItsForecastMade) {
   sample.id = "2";
   sample.values = {0, 0};
   sample.time_ns = 1'800'000'000 * kNanosecondsPerSecond;
-  ASSERT_EQ(lab.forecaster.Take(sample, sample.time_ns), Refusal::kNone);
+  ASSERT_EQ(lab.forecaster.Consume(sample, sample.time_ns), Refusal::kNone);
   EXPECT_EQ(lab.all.size(), 1u) << "it is due";
   ASSERT_EQ(lab.Label("2", 12), Refusal::kNone);
   ASSERT_EQ(lab.all.size(), 2u);

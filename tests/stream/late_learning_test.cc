@@ -69,7 +69,7 @@ TEST_P(Learned, GoesOnFromWhatWasSavedAsIfItHadNeverStopped) {
   whole.forecaster.Save(StateWriter(&state, "stream"));
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
   again.SetClock(whole);
-  again.forecaster.TakeWeights(*whole.learner.MakeSnapshot());
+  again.forecaster.ApplyWeights(*whole.learner.MakeSnapshot());
   EXPECT_EQ(whole.Label("108", 0, "device 0"), Refusal::kNone);
   EXPECT_EQ(again.Label("108", 0, "device 0"), Refusal::kNone);
   EXPECT_EQ(whole.Label("111", 0, "device 0"), Refusal::kDuplicate);

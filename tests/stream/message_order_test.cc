@@ -25,11 +25,11 @@ class Sensor {
     if (number > 0) sample_.sequence = static_cast<std::uint64_t>(number);
     sample_.time_ns = time_s == 0 ? 0 : kBegan + static_cast<std::int64_t>(time_s * 1e9);
     const auto refusal =
-        forecaster_.Take(sample_, kBegan + static_cast<std::int64_t>(arrival_s * 1e9));
+        forecaster_.Consume(sample_, kBegan + static_cast<std::int64_t>(arrival_s * 1e9));
     forecaster_.Predict();
     return refusal;
   }
-  const Forecaster::Totals& totals() const { return forecaster_.totals(); }
+  Forecaster::Totals totals() const { return forecaster_.totals(); }
   const std::vector<std::uint64_t>& rows() const { return rows_; }  ///< forecast from
 
  private:

@@ -12,10 +12,10 @@ namespace {
 TEST(PageHinkleyTest, OnPaper) {
   // x = 1, 1, 4, 4 with tolerance 0.5: means 1, 1, 2, 2.5; sums -0.5, -1, 0.5, 1.5; lowest -1.
   PageHinkley drift({.threshold = 2.0, .tolerance = 0.5});
-  EXPECT_FALSE(drift.Take(1));
-  EXPECT_FALSE(drift.Take(1));
-  EXPECT_FALSE(drift.Take(4)) << "0.5 + 1 = 1.5";
-  EXPECT_TRUE(drift.Take(4)) << "1.5 + 1 = 2.5";
+  EXPECT_FALSE(drift.Update(1));
+  EXPECT_FALSE(drift.Update(1));
+  EXPECT_FALSE(drift.Update(4)) << "0.5 + 1 = 1.5";
+  EXPECT_TRUE(drift.Update(4)) << "1.5 + 1 = 2.5";
   EXPECT_EQ(drift.state().count, 0) << "it begins again";
 }
 
@@ -23,21 +23,21 @@ TEST(PageHinkleyTest, SeesARiseSoonAndNoneWhereThereIsNone) {
   Random random(1);
   PageHinkley drift({});
   for (int i = 0; i < 100'000; ++i)
-    ASSERT_FALSE(drift.Take(std::abs(random.Normal()))) << "at " << i;
+    ASSERT_FALSE(drift.Update(std::abs(random.Normal()))) << "at " << i;
   int until = 0;
-  while (!drift.Take(2 * std::abs(random.Normal()))) ASSERT_LT(++until, 200);
+  while (!drift.Update(2 * std::abs(random.Normal()))) ASSERT_LT(++until, 200);
   EXPECT_GT(until, 20) << "one bad value is no drift";
 }
 
 TEST(PageHinkleyTest, AFallIsNoDrift) {
   PageHinkley drift({});
-  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(drift.Take(2));
-  for (int i = 0; i < 10'000; ++i) ASSERT_FALSE(drift.Take(1));
+  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(drift.Update(2));
+  for (int i = 0; i < 10'000; ++i) ASSERT_FALSE(drift.Update(1));
 }
 
 TEST(PageHinkleyTest, ThresholdZeroSeesNothing) {
   PageHinkley drift({.threshold = 0});
-  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(drift.Take(i));
+  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(drift.Update(i));
 }
 
 }  // namespace

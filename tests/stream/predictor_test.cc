@@ -59,7 +59,7 @@ TEST(Predictor, WithoutAStreamConnectReturnsAndSaysSo) {
   Predictor::Answer answer;
   EXPECT_FALSE((*predictor)->Receive(&answer, 5));
   EXPECT_EQ((*predictor)->State().phase, Phase::kNoStream);
-  EXPECT_THAT((*predictor)->State().reason, HasSubstr("nobody answers at ipc://"));
+  EXPECT_THAT((*predictor)->State().reason, HasSubstr("no stream answers at ipc://"));
   EXPECT_EQ((*predictor)->sessions(), 0u);
   EXPECT_TRUE((*predictor)->stream().fields.empty());
 }
@@ -292,7 +292,7 @@ TEST(Predictor, AfterAGoodbyeItLooksForTheNextLife) {
   stage.stage.server->SayGoodbye();
   const auto server = std::exchange(stage.stage.server, nullptr);  // which does nothing more
   ASSERT_TRUE(stage.Until([&] { return stage.predictor->State().phase == Phase::kNoStream; }));
-  EXPECT_THAT(stage.predictor->State().reason, HasSubstr("said goodbye: the learner ends"));
+  EXPECT_THAT(stage.predictor->State().reason, HasSubstr("is stopping: the learner ends"));
   EXPECT_EQ(stage.Send("a", 1), Sent::kNoStream);
 }
 

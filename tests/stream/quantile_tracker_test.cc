@@ -21,11 +21,11 @@ constexpr double kFour[] = {0.01, 0.1, 0.9, 0.99};
 struct Tracked {
   explicit Tracked(QuantileTracker* its_tracker)
       : tracker(*its_tracker), track(tracker.floats()), offsets(track.size() - 2) {
-    tracker.Place(track, offsets);
+    tracker.WriteOffsets(track, offsets);
   }
-  void Take(double error) {
-    tracker.Take(static_cast<float>(error), offsets, track);
-    tracker.Place(track, offsets);
+  void Update(double error) {
+    tracker.Update(static_cast<float>(error), offsets, track);
+    tracker.WriteOffsets(track, offsets);
   }
   QuantileTracker& tracker;
   std::vector<float> track, offsets;
@@ -38,7 +38,7 @@ TEST(QuantileTracker, StartsWhereNormalErrorsWouldHaveTheirQuantiles) {
   Tracked device(&tracker);
   EXPECT_TRUE(std::isnan(device.offsets[0]) && std::isnan(device.offsets[1]))
       << "no error is known";
-  device.Take(-2);
+  device.Update(-2);
   EXPECT_NEAR(device.offsets[0], -3 * 1.60619, 1e-4);
   EXPECT_NEAR(device.offsets[1], 3 * 1.60619, 1e-4);
 }
@@ -49,11 +49,11 @@ TEST(QuantileTracker, StartsWhereNormalErrorsWouldHaveTheirQuantiles) {
 TEST(QuantileTracker, MovesByHand) {
   QuantileTracker tracker(kTwo, 1);
   Tracked device(&tracker);
-  device.Take(2);
-  device.Take(1);
+  device.Update(2);
+  device.Update(1);
   EXPECT_NEAR(device.offsets[0], 2 * (-1.60619 + 0.0189737), 1e-4);
   EXPECT_NEAR(device.offsets[1], 2 * (1.60619 - 0.0189737), 1e-4);
-  device.Take(12);
+  device.Update(12);
   EXPECT_NEAR(device.offsets[0], 6.25 * (-1.60619 + 0.0379473), 1e-4);
   EXPECT_NEAR(device.offsets[1], 6.25 * (1.60619 - 0.0189737 + 0.170763), 1e-4);
 }
@@ -69,7 +69,7 @@ std::vector<double> Missed(const std::function<double(int)>& errors, int count) 
     EXPECT_TRUE(i == 0 || std::ranges::is_sorted(offsets));
     for (std::size_t q = 0; q < 4; ++q)
       missed[q] += (q < 2 ? error < offsets[q] : error > offsets[q]) ? 1.0 / count : 0;
-    device.Take(error);
+    device.Update(error);
   }
   return missed;
 }
@@ -98,9 +98,9 @@ TEST(QuantileTracker, HoldsTheSharesOfAnyErrors) {
 TEST(QuantileTracker, AForecastThatIsNeverWrongHasNoWidthAndFindsOneAtOnce) {
   QuantileTracker tracker(kTwo, 1);
   Tracked device(&tracker);
-  for (int i = 0; i < 100; ++i) device.Take(0);
+  for (int i = 0; i < 100; ++i) device.Update(0);
   EXPECT_THAT(device.offsets, ::testing::Each(0.0f));
-  for (int i = 0; i < 40; ++i) device.Take(i % 2 ? 1 : -1);
+  for (int i = 0; i < 40; ++i) device.Update(i % 2 ? 1 : -1);
   EXPECT_NEAR(device.offsets[0], -1, 0.3);
   EXPECT_NEAR(device.offsets[1], 1, 0.3);
 }
@@ -113,14 +113,14 @@ TEST(QuantileTracker, ADeviceStartsFromWhatTheOthersHadToLearn) {
     Tracked device(&tracker);
     for (int row = 0; row < 200; ++row) {
       const double tail = std::pow(1.0 - random.Uniform(), -0.5) - 1;  // Pareto: 9 at 1 %
-      device.Take(random.Uniform() < 0.5 ? tail : -tail);
+      device.Update(random.Uniform() < 0.5 ? tail : -tail);
     }
   }
   EXPECT_GT(tracker.pool()[3], 1.3f * QuantileTracker(kFour, 1).pool()[3]);
   QuantileTracker again(kFour, 1);
   again.GoOnFrom(tracker.pool());
   Tracked device(&again);
-  device.Take(1);
+  device.Update(1);
   EXPECT_FLOAT_EQ(device.offsets[3], 1.5f * tracker.pool()[3]);
 }
 
@@ -128,7 +128,7 @@ TEST(QuantileTracker, AllocatesNothing) {
   QuantileTracker tracker(kFour, 1);
   Tracked device(&tracker);
   const std::uint64_t before = Allocations();
-  for (int i = 0; i < 10; ++i) device.Take(i);
+  for (int i = 0; i < 10; ++i) device.Update(i);
   EXPECT_EQ(Allocations(), before);
 }
 

@@ -117,7 +117,7 @@ TEST(RowsMade, NumbersThatCameBeforeACheckpointAreKnownAfterIt) {
   sample.values = {1};
   const auto say = [&](Forecasting* to, std::uint64_t number) {
     sample.sequence = number;
-    return to->forecaster.Take(sample, 1'000'000'000);
+    return to->forecaster.Consume(sample, 1'000'000'000);
   };
   for (const std::uint64_t n : {1u, 2u, 5u, 4u, 3000u}) ASSERT_EQ(say(&run, n), Refusal::kNone);
   run.forecaster.Predict();

@@ -19,7 +19,7 @@ class Forecasts {
     stage->take = [this](const Sample& sample) {
       Forecaster& forecaster = forecasting_.forecaster;
       const std::uint64_t rows = forecaster.totals().rows;
-      const Refusal refusal = forecaster.Take(sample, 1'000'000 * kSecond);
+      const Refusal refusal = forecaster.Consume(sample, 1'000'000 * kSecond);
       return SampleOutcome{refusal, forecaster.totals().rows > rows,
                            forecaster.IsDue(sample.device)};
     };
@@ -71,7 +71,7 @@ TEST(SampleAnswers, ARowThatSomebodyElseMadeIsNobodysAnswer) {
   by_broker.time_ns = kSecond;
   ASSERT_TRUE(peer.Send(SampleOf("a", 8, {}, 2 * kSecond), 1));
   while (!stage.server->Readable()) stage.server->Wait(10);
-  ASSERT_EQ(forecasts.forecaster().Take(by_broker, kSecond), Refusal::kNone);  // waits
+  ASSERT_EQ(forecasts.forecaster().Consume(by_broker, kSecond), Refusal::kNone);  // waits
   std::uint64_t number = 0;
   const auto said = stage.Hear<wire::Forecast>(&peer, &number);
   EXPECT_EQ(number, 1u);

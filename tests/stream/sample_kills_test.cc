@@ -174,7 +174,7 @@ TEST_F(SampleKills, WithoutAStreamTheFleetTriesUntilTheEndAndSaysWhy) {
   const Ran ran =
       RunMurmurate(place_.path(), {"actor", "sensors", "--connect", Address(), "--seconds", "0.3"});
   EXPECT_EQ(ran.code, 5);
-  EXPECT_THAT(ran.errors, HasSubstr("0 messages were sent; nobody answers at " + Address()));
+  EXPECT_THAT(ran.errors, HasSubstr("0 messages were sent; no stream answers at " + Address()));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ class ServerStage {
     server = *std::move(opened);
   }
   void Round() {
-    server->TakeSome();
+    server->ReceiveSome();
     if (predict) predict();
     server->EndRound();
   }

@@ -177,7 +177,7 @@ TEST(SampleServer, AFloodOfHellosIsNotAnsweredByAllThatIsCommittedAndOneQueueOfT
   ASSERT_TRUE(patient.Send(SampleOf("a", 1), 1));
   while (stage.server->counters().samples == 0) {  // all of it before the end of the round
     stage.server->Wait(1);
-    stage.server->TakeSome();
+    stage.server->ReceiveSome();
   }
   for (int i = 0; i < 60; ++i) (void)stage.Hear<wire::StreamOk>(&patient);
   (void)stage.Hear<wire::Taken>(&patient);

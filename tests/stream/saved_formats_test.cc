@@ -88,14 +88,14 @@ void Step(Forecaster* forecaster, int i, bool labels) {
     sample.values = {Sixteenths(20 + 3 * std::sin(0.5 * i)),
                      Sixteenths(1 + 0.5 * std::cos(0.9 * i))};
     if (labels) sample.id = device + std::to_string(i);
-    ASSERT_EQ(forecaster->Take(sample, sample.time_ns), Refusal::kNone);
+    ASSERT_EQ(forecaster->Consume(sample, sample.time_ns), Refusal::kNone);
     forecaster->Predict();
     if (!labels) continue;
     Sample label;
     label.device = device;
     label.id = device + std::to_string(i - 2);
     label.values = {Sixteenths(50 + 5 * std::sin(0.3 * (i - 2)))};
-    ASSERT_EQ(forecaster->TakeLabel(label), Refusal::kNone);
+    ASSERT_EQ(forecaster->ConsumeLabel(label), Refusal::kNone);
   }
 }
 
@@ -117,7 +117,7 @@ TEST_P(SavedFormats, OfTheFirstVersionGoOnAsTheyWouldHave) {
   const Status loaded = forecaster.Load(StateReader(fixture.state, "stream"));
   ASSERT_TRUE(loaded.ok()) << loaded;
   EXPECT_EQ(forecaster.totals().messages, 82u);
-  forecaster.TakeWeights(Weights(spec));
+  forecaster.ApplyWeights(Weights(spec));
   for (int i = 41; i < 51; ++i) Step(&forecaster, i, labels);
   ASSERT_EQ(said.size(), fixture.said.size());
   for (std::size_t i = 0; i < said.size(); ++i) {

@@ -10,35 +10,35 @@
 namespace murmurate {
 namespace {
 
-using Place = SequenceWindow::Place;
+using Position = SequenceWindow::Position;
 
 TEST(SequenceWindow, TellsLateFromSeen) {
   SequenceWindow seen;
-  EXPECT_EQ(seen.Find(4), Place::kNext);
-  EXPECT_EQ(seen.Take(4), 0) << "what came before the first number is not missing";
-  EXPECT_EQ(seen.Take(8), 3);
-  EXPECT_EQ(seen.Find(6), Place::kLate);
-  EXPECT_EQ(seen.Take(6), -1);
-  EXPECT_EQ(seen.Find(6), Place::kSeen);
-  EXPECT_EQ(seen.Find(8), Place::kSeen);
-  EXPECT_EQ(seen.Find(3), Place::kLate) << "the first two may have been swapped";
-  EXPECT_EQ(seen.Take(3), 0) << "it was not counted as missing";
-  EXPECT_EQ(seen.Find(3), Place::kSeen);
+  EXPECT_EQ(seen.Find(4), Position::kNext);
+  EXPECT_EQ(seen.Insert(4), 0) << "what came before the first number is not missing";
+  EXPECT_EQ(seen.Insert(8), 3);
+  EXPECT_EQ(seen.Find(6), Position::kLate);
+  EXPECT_EQ(seen.Insert(6), -1);
+  EXPECT_EQ(seen.Find(6), Position::kSeen);
+  EXPECT_EQ(seen.Find(8), Position::kSeen);
+  EXPECT_EQ(seen.Find(3), Position::kLate) << "the first two may have been swapped";
+  EXPECT_EQ(seen.Insert(3), 0) << "it was not counted as missing";
+  EXPECT_EQ(seen.Find(3), Position::kSeen);
 }
 
 TEST(SequenceWindow, KnowsWhatOneNumberOvertookHoweverManyTheyAre) {
   SequenceWindow seen;
   std::int64_t missing = 0;
-  for (std::uint64_t n = 1; n <= 1045; ++n) missing += seen.Take(n);
-  missing += seen.Take(2856);
+  for (std::uint64_t n = 1; n <= 1045; ++n) missing += seen.Insert(n);
+  missing += seen.Insert(2856);
   EXPECT_EQ(missing, 1810);
   for (std::uint64_t n = 1046; n < 2856; ++n) {
-    ASSERT_EQ(seen.Find(n), Place::kLate) << n;
-    missing += seen.Take(n);
-    ASSERT_EQ(seen.Find(n), Place::kSeen) << n;
+    ASSERT_EQ(seen.Find(n), Position::kLate) << n;
+    missing += seen.Insert(n);
+    ASSERT_EQ(seen.Find(n), Position::kSeen) << n;
   }
   EXPECT_EQ(missing, 0);
-  EXPECT_EQ(seen.Find(2857), Place::kNext);
+  EXPECT_EQ(seen.Find(2857), Position::kNext);
 }
 
 /// Against a set of all numbers, for disorder within the window.
@@ -51,13 +51,13 @@ TEST(SequenceWindow, IsExactWithinTheWindow) {
   for (int i = 0; i < 20'000; ++i, base += random.UniformInt(2)) {
     const std::uint64_t number = base + random.UniformInt(SequenceWindow::kWindow / 2);
     const bool above = all.empty() || number > *all.rbegin();
-    const Place expected = all.contains(number) ? Place::kSeen
-                           : above              ? Place::kNext
-                                                : Place::kLate;
+    const Position expected = all.contains(number) ? Position::kSeen
+                              : above              ? Position::kNext
+                                                   : Position::kLate;
     ASSERT_EQ(seen.Find(number), expected) << number;
-    if (expected == Place::kSeen) continue;
+    if (expected == Position::kSeen) continue;
     if (all.empty()) first = number;
-    missing += seen.Take(number);
+    missing += seen.Insert(number);
     all.insert(number);
   }
   std::int64_t holes = 0;
@@ -68,7 +68,7 @@ TEST(SequenceWindow, IsExactWithinTheWindow) {
 
 TEST(SequenceWindow, ComesBackFromACheckpointAsItWas) {
   SequenceWindow seen, again;
-  for (const std::uint64_t n : {5u, 7u, 8u, 4000u, 4002u, 9000u}) (void)seen.Take(n);
+  for (const std::uint64_t n : {5u, 7u, 8u, 4000u, 4002u, 9000u}) (void)seen.Insert(n);
   std::vector<std::uint64_t> words;
   seen.Save(&words);
   ASSERT_EQ(words.size(), SequenceWindow::kWords);

@@ -67,7 +67,7 @@ TEST_P(StrangeMessages, AreRefusedOrForecastFromAndCostNoMoreThanTheyWeigh) {
     const Exact topic(random.UniformInt(10) == 0 ? Damaged(&random, whole) : whole);
     const Exact payload(Damaged(&random, form.payload));
     const std::uint64_t bytes = AllocatedBytes(), allocations = Allocations();
-    stream.Take(topic.view(), payload.view());
+    stream.Consume(topic.view(), payload.view());
     most_bytes = std::max(most_bytes, AllocatedBytes() - bytes);
     most_allocations = std::max(most_allocations, Allocations() - allocations);
   }

@@ -386,18 +386,5 @@ TEST_F(SocketTest, GarbageOnThePortHurtsNobody) {
   }));
 }
 
-TEST_F(SocketTest, SignalWakesAPollerFromAnotherThread) {
-  WakeSignal signal;
-  Poller poller(&signal);
-  std::thread waker([&] { signal.Set(); });
-  EXPECT_TRUE(poller.Wait({}, 5000));
-  waker.join();
-  EXPECT_FALSE(poller.Wait({}, 0)) << "the signal was not cleared";
-  signal.Set();
-  signal.Set();
-  EXPECT_TRUE(poller.Wait({}, 0));
-  EXPECT_FALSE(poller.Wait({}, 0));
-}
-
 }  // namespace
 }  // namespace murmurate

@@ -127,12 +127,12 @@ class Weights : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(learner.publisher().Publish(SampleSnapshot(spec, version)).ok());
   }
   /// Polls both ends until something newer than `known` was taken.
-  bool Take(Learner& learner, Reader& reader, const VersionStamp& known, ReceivedWeights* into) {
+  bool Receive(Learner& learner, Reader& reader, const VersionStamp& known, ReceivedWeights* into) {
     reader.Hear(newest_);
     return Eventually([&] {
       learner.Poll();
       reader.Poll();
-      return reader.subscriber().TakeNewer(known, into);
+      return reader.subscriber().ReceiveNewer(known, into);
     });
   }
   static void PollAWhile(Learner& learner, Reader& reader) {
@@ -150,7 +150,7 @@ TEST_P(Weights, NothingIsTakenBeforeTheFirstVersion) {
   const auto learner = NewLearner(spec_, 5);
   const auto reader = learner->NewReader();
   PollAWhile(*learner, *reader);
-  EXPECT_FALSE(reader->subscriber().TakeNewer({}, &got_));
+  EXPECT_FALSE(reader->subscriber().ReceiveNewer({}, &got_));
   EXPECT_TRUE(reader->subscriber().writer_alive());
 }
 
@@ -158,7 +158,7 @@ TEST_P(Weights, NumbersActSettingsAndStampArriveAsPublished) {
   const auto learner = NewLearner(spec_, 5);
   const auto reader = learner->NewReader();
   Publish(*learner, spec_, 1);
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   EXPECT_EQ(got_.stamp, (VersionStamp{5, 1}));
   EXPECT_EQ(got_.act, (ActSettings{ActSettings::Mode::kEpsilon, 0.25f, 0.5f, 2.0f}));
   EXPECT_TRUE(IsWhole(spec_, got_));
@@ -168,9 +168,9 @@ TEST_P(Weights, KnownVersionIsNotTakenAgain) {
   const auto learner = NewLearner(spec_, 5);
   const auto reader = learner->NewReader();
   Publish(*learner, spec_, 1);
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   PollAWhile(*learner, *reader);
-  EXPECT_FALSE(reader->subscriber().TakeNewer(got_.stamp, &got_));
+  EXPECT_FALSE(reader->subscriber().ReceiveNewer(got_.stamp, &got_));
   EXPECT_TRUE(IsWhole(spec_, got_)) << "what it has is untouched";
 }
 
@@ -178,9 +178,9 @@ TEST_P(Weights, SlowReaderSkipsToTheNewestVersion) {
   const auto learner = NewLearner(spec_, 5);
   const auto reader = learner->NewReader();
   Publish(*learner, spec_, 1);
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   for (std::uint64_t version = 2; version <= 9; ++version) Publish(*learner, spec_, version);
-  ASSERT_TRUE(Take(*learner, *reader, got_.stamp, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, got_.stamp, &got_));
   EXPECT_EQ(got_.stamp.version, 9u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -189,7 +189,7 @@ TEST_P(Weights, LateJoinerGetsTheNewestVersion) {
   const auto learner = NewLearner(spec_, 5);
   for (std::uint64_t version = 1; version <= 5; ++version) Publish(*learner, spec_, version);
   const auto reader = learner->NewReader();
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   EXPECT_EQ(got_.stamp.version, 5u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -200,7 +200,7 @@ TEST_P(Weights, LargeVersionArrivesWhole) {
   const auto reader = learner->NewReader();
   for (std::uint64_t version = 1; version <= 2; ++version) {
     Publish(*learner, spec, version);
-    ASSERT_TRUE(Take(*learner, *reader, {5, version - 1}, &got_));
+    ASSERT_TRUE(Receive(*learner, *reader, {5, version - 1}, &got_));
     EXPECT_EQ(got_.stamp.version, version);
     EXPECT_TRUE(IsWhole(spec, got_));
   }
@@ -225,16 +225,16 @@ TEST_P(Weights, WordChangesAndWaitersWakeWhenAVersionMayBeTaken) {
     return woken.load();
   }));
   waiter.join();
-  EXPECT_TRUE(reader->subscriber().TakeNewer({}, &got_));
+  EXPECT_TRUE(reader->subscriber().ReceiveNewer({}, &got_));
 }
 
 TEST_P(Weights, ReaderThatLostItsWeightsGetsThemAgain) {
   const auto learner = NewLearner(spec_, 5);
   const auto reader = learner->NewReader();
   Publish(*learner, spec_, 3);
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   got_ = ReceivedWeights();
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   EXPECT_EQ(got_.stamp.version, 3u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -243,12 +243,12 @@ TEST_P(Weights, NewIncarnationIsAnotherStampEvenWithAnOlderVersion) {
   auto learner = NewLearner(spec_, 5);
   auto reader = learner->NewReader();
   Publish(*learner, spec_, 7);
-  ASSERT_TRUE(Take(*learner, *reader, {}, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, {}, &got_));
   reader.reset();
   learner = NewLearner(spec_, 6);
   reader = learner->NewReader();
   Publish(*learner, spec_, 1);
-  ASSERT_TRUE(Take(*learner, *reader, got_.stamp, &got_));
+  ASSERT_TRUE(Receive(*learner, *reader, got_.stamp, &got_));
   EXPECT_EQ(got_.stamp, (VersionStamp{6, 1}));
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -260,7 +260,7 @@ void HammerReader(const ModelSpec& spec, Reader& reader, std::uint64_t last, std
   const bool seen_last = Eventually([&] {
     reader.Poll();
     const std::uint64_t before = got.stamp.version;
-    if (!reader.subscriber().TakeNewer(got.stamp, &got)) return false;
+    if (!reader.subscriber().ReceiveNewer(got.stamp, &got)) return false;
     if (!IsWhole(spec, got) || got.stamp.version <= before) ++*torn;
     return got.stamp.version == last;
   });

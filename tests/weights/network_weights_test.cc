@@ -87,7 +87,7 @@ class Fetcher : public testing::Test {
   bool AwaitTaken() {
     return Eventually([&] {
       fetcher_.PollOnce(now_ns_);
-      return subscriber_->TakeNewer(got_.stamp, &got_);
+      return subscriber_->ReceiveNewer(got_.stamp, &got_);
     });
   }
 
@@ -133,7 +133,7 @@ TEST_F(Fetcher, DamagedPayloadIsNotDeliveredAndIsFetchedAgain) {
   Send(ChunkOf(1), damaged);
   ASSERT_TRUE(Eventually([&] {
     fetcher_.PollOnce(now_ns_);
-    EXPECT_FALSE(subscriber_->TakeNewer({}, &got_));
+    EXPECT_FALSE(subscriber_->ReceiveNewer({}, &got_));
     return fetcher_.refused() == 1;
   }));
   now_ns_ += kNanosecondsPerSecond;
@@ -149,7 +149,7 @@ TEST_F(Fetcher, ChunksOfAnotherIncarnationAreRefused) {
   chunk.incarnation = 4;
   Send(chunk, payload_[1]);
   ASSERT_TRUE(AwaitRefused(1));
-  EXPECT_FALSE(subscriber_->TakeNewer({}, &got_));
+  EXPECT_FALSE(subscriber_->ReceiveNewer({}, &got_));
 }
 
 TEST_F(Fetcher, LearnerThatStillHasTheOldVersionIsAskedAgainSoon) {
@@ -283,7 +283,7 @@ TEST_F(Server, AnnouncementsAloneAreEnoughForALateJoiner) {
   EXPECT_TRUE(Eventually([&] {
     server_->PollOnce(1, nullptr);
     fetcher.PollOnce(MonotonicNs());
-    return subscriber->TakeNewer({}, &got);
+    return subscriber->ReceiveNewer({}, &got);
   }));
   EXPECT_EQ(got.stamp, (VersionStamp{5, 3}));
 }
@@ -307,7 +307,7 @@ TEST_F(Server, VersionsPassWholeFromTheThreadThatFetchesToTheThreadThatTakes) {
     ReceivedWeights got;
     EXPECT_TRUE(Eventually([&] {
       const std::uint32_t seen = subscriber->word()->load();
-      if (!subscriber->TakeNewer(got.stamp, &got)) {
+      if (!subscriber->ReceiveNewer(got.stamp, &got)) {
         const FutexWait wait{subscriber->word(), seen};
         WaitForAny(std::span(&wait, 1), 100);
         return false;
@@ -364,7 +364,7 @@ TEST_F(Server, PlayerThatNeverReadsDoesNotStopAnother) {
   EXPECT_TRUE(Eventually([&] {
     server_->PollOnce(0, nullptr);
     fetcher.PollOnce(MonotonicNs());
-    return subscriber->TakeNewer({}, &got);
+    return subscriber->ReceiveNewer({}, &got);
   }));
   EXPECT_TRUE(IsWhole(spec_, got));
 }

@@ -49,7 +49,7 @@ class PublishingTest : public testing::Test {
     return Eventually([&] {
       publishing.PollOnce(0);
       fetcher.PollOnce(MonotonicNs());
-      return subscriber->TakeNewer(got->stamp, got) && got->stamp.version >= version;
+      return subscriber->ReceiveNewer(got->stamp, got) && got->stamp.version >= version;
     });
   }
   const ModelSpec spec_ = SmallSpec();
@@ -65,7 +65,7 @@ TEST_F(PublishingTest, OnlyTheNewestOfSeveralPostsIsPublished) {
     publishing->Post(kModel, Sample(version));
   publishing->PollOnce(0);
   ReceivedWeights got;
-  ASSERT_TRUE(subscriber->TakeNewer({}, &got));
+  ASSERT_TRUE(subscriber->ReceiveNewer({}, &got));
   EXPECT_EQ(got.stamp, (VersionStamp{5, 3}));
   EXPECT_EQ(subscriber->word()->load(), before + 1) << "one publication";
 }
@@ -146,9 +146,9 @@ TEST_F(PublishingTest, ModelsAreAddedWhileOthersArePublished) {
     publishing->Post("model7", Sample(9));
     ReceivedWeights got;
     const auto late = Subscribe(segments[7]);
-    EXPECT_TRUE(Eventually([&] { return late->TakeNewer({}, &got); }));
+    EXPECT_TRUE(Eventually([&] { return late->ReceiveNewer({}, &got); }));
     EXPECT_TRUE(Eventually(
-        [&] { return subscriber->TakeNewer(got.stamp, &got) && got.stamp.version == 50; }));
+        [&] { return subscriber->ReceiveNewer(got.stamp, &got) && got.stamp.version == 50; }));
   }
   EXPECT_EQ(std::count(segments.begin(), segments.end(), ""), 0);
 }

@@ -26,10 +26,10 @@ TEST_F(SharedMemoryRaces, SlotThatIsBeingWrittenIsNotTaken) {
   Publish(*publisher, 1);
   Meddler meddler(name_);
   ++meddler.latest_slot().sequence;  // odd: a writer is inside
-  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  EXPECT_FALSE(subscriber->ReceiveNewer({}, &got_));
   EXPECT_TRUE(got_.numbers.empty());
   ++meddler.latest_slot().sequence;
-  EXPECT_TRUE(subscriber->TakeNewer({}, &got_));
+  EXPECT_TRUE(subscriber->ReceiveNewer({}, &got_));
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
 
@@ -37,11 +37,11 @@ TEST_F(SharedMemoryRaces, TornSlotLeavesWhatTheReaderHas) {
   const auto publisher = NewPublisher();
   const auto subscriber = NewSubscriber();
   Publish(*publisher, 1);
-  ASSERT_TRUE(subscriber->TakeNewer({}, &got_));
+  ASSERT_TRUE(subscriber->ReceiveNewer({}, &got_));
   Publish(*publisher, 2);
   Meddler meddler(name_);
   ++meddler.latest_slot().sequence;
-  EXPECT_FALSE(subscriber->TakeNewer(got_.stamp, &got_));
+  EXPECT_FALSE(subscriber->ReceiveNewer(got_.stamp, &got_));
   EXPECT_EQ(got_.stamp.version, 1u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -97,7 +97,7 @@ TEST_F(SharedMemoryRaces, CopyThatOverlapsAWriteIsNeverTaken) {
   const std::int64_t end = MonotonicNs() + 300 * kNanosecondsPerMillisecond;
   int torn = 0;
   while (MonotonicNs() < end) {
-    if (!subscriber->TakeNewer(got_.stamp, &got_) || got_.stamp.version < 2) continue;
+    if (!subscriber->ReceiveNewer(got_.stamp, &got_) || got_.stamp.version < 2) continue;
     const std::uint64_t parity = got_.stamp.version % 2;
     if (got_.act.temperature != static_cast<float>(parity + 1)) ++torn;
     got_.stamp.version = parity;
@@ -180,7 +180,7 @@ TEST_F(SharedMemoryRaces, CopyDuringWhichTheSlotWasRewrittenIsNeverTaken) {
     Interruptions interruptions(RewriteOnce);
     EXPECT_TRUE(Eventually([&] {
       interruptions.Arm();
-      if (subscriber->TakeNewer({}, &got_) && got_.stamp.version >= 2) {
+      if (subscriber->ReceiveNewer({}, &got_) && got_.stamp.version >= 2) {
         ++taken;
         got_.stamp.version %= 2;
         if (!IsWhole(spec_, got_)) ++torn;
@@ -284,12 +284,14 @@ TEST_F(SharedMemoryRaces, WriterKilledAtAnyInstantLeavesAWholeVersionOrNone) {
     ReceivedWeights got;
     const std::uint32_t reads = random.UniformInt(200);
     for (std::uint32_t i = 0; i < reads; ++i) {
-      EXPECT_TRUE(!subscriber->TakeNewer({}, &got) || IsWhole(spec_, got));
+      EXPECT_TRUE(!subscriber->ReceiveNewer({}, &got) || IsWhole(spec_, got));
     }
+    // Opened while the writer lives: afterwards a writer of any other test may sweep the name.
+    Meddler meddler(name);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    EXPECT_TRUE(!subscriber->TakeNewer({}, &got) || IsWhole(spec_, got));
-    Meddler(name).header().heartbeat_ns = MonotonicNs() - 3 * kNanosecondsPerSecond;
+    EXPECT_TRUE(!subscriber->ReceiveNewer({}, &got) || IsWhole(spec_, got));
+    meddler.header().heartbeat_ns = MonotonicNs() - 3 * kNanosecondsPerSecond;
     EXPECT_FALSE(subscriber->writer_alive());
     SweepDeadWeightSegments();
     EXPECT_FALSE(SegmentExists(name));

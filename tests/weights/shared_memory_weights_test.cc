@@ -21,7 +21,7 @@ TEST_F(SharedMemory, LatestThatNamesNoSlotIsIgnored) {
   ASSERT_LE(kSegmentHeaderBytes + (kSlotCount + 1) * stride, 8192u) << "inside the last page";
   std::memcpy(beyond, &meddler.slot(0), stride);  // it looks like a slot, but there are only three
   meddler.header().latest.store(1u << 8 | kSlotCount);
-  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  EXPECT_FALSE(subscriber->ReceiveNewer({}, &got_));
 }
 
 TEST_F(SharedMemory, SlotOfAnotherSizeOrOfNoVersionIsIgnored) {
@@ -30,12 +30,12 @@ TEST_F(SharedMemory, SlotOfAnotherSizeOrOfNoVersionIsIgnored) {
   Publish(*publisher, 1);
   Meddler meddler(name_);
   meddler.latest_slot().bytes -= 4;
-  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  EXPECT_FALSE(subscriber->ReceiveNewer({}, &got_));
   meddler.latest_slot().bytes += 4;
   meddler.latest_slot().version = 0;
-  EXPECT_FALSE(subscriber->TakeNewer({}, &got_));
+  EXPECT_FALSE(subscriber->ReceiveNewer({}, &got_));
   meddler.latest_slot().version = 1;
-  EXPECT_TRUE(subscriber->TakeNewer({}, &got_));
+  EXPECT_TRUE(subscriber->ReceiveNewer({}, &got_));
 }
 
 TEST_F(SharedMemory, SilentWriterThatLivesIsAliveAndItsSegmentIsNotSwept) {
@@ -67,7 +67,7 @@ TEST_F(SharedMemory, ClosingWriterWakesItsReadersAndUnlinks) {
   EXPECT_NE(subscriber->word()->load(), seen);
   EXPECT_FALSE(subscriber->writer_alive());
   EXPECT_FALSE(SegmentExists(name_));
-  EXPECT_TRUE(subscriber->TakeNewer({}, &got_)) << "the last version can still be taken";
+  EXPECT_TRUE(subscriber->ReceiveNewer({}, &got_)) << "the last version can still be taken";
 }
 
 TEST_F(SharedMemory, OtherSpecOrIncarnationIsRefusedInWords) {

@@ -58,7 +58,7 @@ class Assembly : public testing::Test {
     }
     return outcome;
   }
-  bool Takes() { return reader_.TakeNewer(got_.stamp, &got_); }
+  bool Receives() { return reader_.ReceiveNewer(got_.stamp, &got_); }
   const PolicyAndValue spec_ = TwoChunkSpec();
   const Sent one_{spec_, 1}, two_{spec_, 2};
   WeightAssembly assembly_{spec_};
@@ -70,7 +70,7 @@ TEST_F(Assembly, ChunksInOrderMakeAWholeVersion) {
   ASSERT_EQ(one_.count(), 2u);
   EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 1), Outcome::kLast);
-  ASSERT_TRUE(Takes());
+  ASSERT_TRUE(Receives());
   EXPECT_TRUE(IsWhole(spec_, got_));
   EXPECT_EQ(got_.stamp, (VersionStamp{5, 1}));
 }
@@ -85,9 +85,9 @@ TEST_F(Assembly, AnotherVersionFromItsStartReplacesTheOneBegun) {
   EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(two_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 1), Outcome::kRefused);
-  EXPECT_FALSE(Takes()) << "half of one, half of two";
+  EXPECT_FALSE(Receives()) << "half of one, half of two";
   EXPECT_EQ(Add(two_, 1), Outcome::kLast);
-  ASSERT_TRUE(Takes());
+  ASSERT_TRUE(Receives());
   EXPECT_EQ(got_.stamp.version, 2u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -104,21 +104,21 @@ TEST_F(Assembly, WrongHashIsRefusedAndTheNextTransferIsFine) {
   damaged.bytes[1000] ^= std::byte{1};
   EXPECT_EQ(Add(damaged, 0), Outcome::kNext);
   EXPECT_EQ(Add(damaged, 1), Outcome::kLast);
-  EXPECT_FALSE(Takes());
-  EXPECT_EQ(reader_.TakeDamaged(), 1u);
+  EXPECT_FALSE(Receives());
+  EXPECT_EQ(reader_.PopDamaged(), 1u);
   EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 1), Outcome::kLast);
-  EXPECT_TRUE(Takes());
-  EXPECT_EQ(reader_.TakeDamaged(), 0u);
+  EXPECT_TRUE(Receives());
+  EXPECT_EQ(reader_.PopDamaged(), 0u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
 
 TEST_F(Assembly, ChunksAreTakenAsTheyCome) {
   EXPECT_EQ(Add(one_, 0), Outcome::kNext);
-  EXPECT_FALSE(Takes());
+  EXPECT_FALSE(Receives());
   EXPECT_EQ(got_.coming.size(), (wire::kChunkBytes - 64) / sizeof(float));
   EXPECT_EQ(Add(one_, 1), Outcome::kLast);
-  EXPECT_TRUE(Takes());
+  EXPECT_TRUE(Receives());
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
 
@@ -128,12 +128,12 @@ TEST_F(Assembly, WhoTakesSeldomFindsTheNewestWholeVersionAndNoneBefore) {
   EXPECT_TRUE(reader_.MayAskForMore()) << "it takes seldom: it is not waited for";
   const Sent three(spec_, 3);
   EXPECT_EQ(Add(three, 0), Outcome::kNext);
-  ASSERT_TRUE(Takes());
+  ASSERT_TRUE(Receives());
   EXPECT_EQ(got_.stamp.version, 2u);
   EXPECT_TRUE(IsWhole(spec_, got_));
   EXPECT_EQ(got_.coming.size(), (wire::kChunkBytes - 64) / sizeof(float)) << "the third's first";
   EXPECT_EQ(Add(three, 1), Outcome::kLast);
-  ASSERT_TRUE(Takes());
+  ASSERT_TRUE(Receives());
   EXPECT_EQ(got_.stamp.version, 3u);
   EXPECT_TRUE(IsWhole(spec_, got_));
 }
@@ -145,7 +145,7 @@ TEST_F(Assembly, NoMoreIsAskedForThanAFewChunksAheadOfWhoTakesThem) {
   for (int i = 0; i < 5; ++i) reader.Deliver({{5, 1}, 0, i == 0, false, Frame(one_.Block(1))});
   EXPECT_FALSE(reader.MayAskForMore());
   EXPECT_EQ(room, 0);
-  EXPECT_FALSE(reader.TakeNewer({}, &got_));
+  EXPECT_FALSE(reader.ReceiveNewer({}, &got_));
   EXPECT_EQ(room, 1) << "said once";
   EXPECT_TRUE(reader.MayAskForMore());
 }
@@ -156,8 +156,8 @@ TEST_F(Assembly, AVersionThatBeganElsewhereIsFetchedAgain) {
   } deaf;
   EXPECT_EQ(Add(one_, 0), Outcome::kNext);
   EXPECT_EQ(Add(one_, 1), Outcome::kLast);
-  EXPECT_FALSE(reader_.TakeNewer({}, &deaf));
-  EXPECT_TRUE(reader_.TakeLost());
+  EXPECT_FALSE(reader_.ReceiveNewer({}, &deaf));
+  EXPECT_TRUE(reader_.PopLost());
 }
 
 TEST_F(Assembly, WrongTotalIsRefused) {
@@ -187,8 +187,8 @@ TEST_F(Assembly, PayloadWithAForeignPreambleIsRefusedDespiteItsHash) {
   foreign.chunk.hash = PayloadHash(foreign.bytes);
   EXPECT_EQ(Add(foreign, 0), Outcome::kNext);
   EXPECT_EQ(Add(foreign, 1), Outcome::kLast);
-  EXPECT_FALSE(Takes());
-  EXPECT_EQ(reader_.TakeDamaged(), 1u);
+  EXPECT_FALSE(Receives());
+  EXPECT_EQ(reader_.PopDamaged(), 1u);
 }
 
 TEST_F(Assembly, AbortedTransferDoesNotGoOn) {

@@ -27,11 +27,11 @@ Result<ActSettings> Read(const ModelSpec& spec, std::span<const std::byte> paylo
   reader.Begin(received);
   for (std::size_t at = 0; at < payload.size(); at += chunk_bytes) {
     const std::byte* from = payload.data() + at;
-    reader.Take(std::min(chunk_bytes, payload.size() - at), received,
-                [&](std::byte* to, std::size_t bytes) {
-                  std::memcpy(to, from, bytes);
-                  from += bytes;
-                });
+    reader.Consume(std::min(chunk_bytes, payload.size() - at), received,
+                   [&](std::byte* to, std::size_t bytes) {
+                     std::memcpy(to, from, bytes);
+                     from += bytes;
+                   });
   }
   return reader.act();
 }

@@ -41,16 +41,16 @@ class ClientSessionTest : public testing::Test {
   }
 
   /// Takes what is to be done, and remembers the kinds.
-  void Take(const ClientSession::Output& out) {
+  void Note(const ClientSession::Output& out) {
     sent_ = out.send;
     events_.clear();
     for (const auto& event : out.events) events_.push_back(event.kind);
   }
-  void Introduce() { Take(session_.Introduce(OneModel(), now_)); }
+  void Introduce() { Note(session_.Introduce(OneModel(), now_)); }
   void Hear(Body body) {
     Decoded message;
     message.body = std::move(body);
-    Take(session_.OnMessage(message, now_));
+    Note(session_.OnMessage(message, now_));
   }
   void Tick(std::int64_t after_ns = 0) {
     ClientSession::Output all;
@@ -62,7 +62,7 @@ class ClientSessionTest : public testing::Test {
       all.send.insert(all.send.end(), out.send.begin(), out.send.end());
       all.events.insert(all.events.end(), out.events.begin(), out.events.end());
     } while (after_ns > 0);
-    Take(all);
+    Note(all);
   }
   void GoLive() {
     Introduce();
@@ -128,10 +128,10 @@ TEST_F(ClientSessionTest, WelcomeMakesItLiveWithTheGrantedTotals) {
   EXPECT_THAT(events_, ElementsAre(Kind::kWelcome));
   EXPECT_EQ(session_.state(), State::kLive);
   EXPECT_TRUE(session_.fresh_session());
-  EXPECT_EQ(session_.bytes_total(), 1000u);
-  ASSERT_EQ(session_.credit().size(), 1u);
-  EXPECT_EQ(session_.credit()[0].steps_total, 16u);
-  EXPECT_EQ(session_.credit()[0].version, 3u);
+  EXPECT_EQ(session_.totals().bytes(), 1000u);
+  ASSERT_EQ(session_.totals().credit().size(), 1u);
+  EXPECT_EQ(session_.totals().credit()[0].steps_total, 16u);
+  EXPECT_EQ(session_.totals().credit()[0].version, 3u);
   EXPECT_EQ(session_.NextSequence(), 1u);
   EXPECT_EQ(session_.NextSequence(), 2u);
   Tick(10 * kMs);
@@ -160,24 +160,24 @@ TEST_F(ClientSessionTest, CreditNeverFallsAndIsToldOnce) {
   GoLive();
   Hear(Accepted{4, 1500, {{32, 0, 3}}});
   EXPECT_THAT(events_, ElementsAre(Kind::kCredit));
-  EXPECT_EQ(session_.acknowledged(), 4u);
-  EXPECT_EQ(session_.bytes_total(), 1500u);
-  EXPECT_EQ(session_.credit()[0].steps_total, 32u);
+  EXPECT_EQ(session_.totals().acknowledged(), 4u);
+  EXPECT_EQ(session_.totals().bytes(), 1500u);
+  EXPECT_EQ(session_.totals().credit()[0].steps_total, 32u);
   Hear(Accepted{4, 1500, {{32, 0, 3}}});
   EXPECT_THAT(events_, IsEmpty());
   Hear(Accepted{3, 900, {{8, 0, 2}}});
   EXPECT_THAT(events_, IsEmpty());
-  EXPECT_EQ(session_.acknowledged(), 4u);
-  EXPECT_EQ(session_.bytes_total(), 1500u);
-  EXPECT_EQ(session_.credit()[0].steps_total, 32u);
-  EXPECT_EQ(session_.credit()[0].version, 3u);
+  EXPECT_EQ(session_.totals().acknowledged(), 4u);
+  EXPECT_EQ(session_.totals().bytes(), 1500u);
+  EXPECT_EQ(session_.totals().credit()[0].steps_total, 32u);
+  EXPECT_EQ(session_.totals().credit()[0].version, 3u);
 }
 
 TEST_F(ClientSessionTest, LockstepVersionTravelsWithItsCredit) {
   GoLive();
   Hear(Accepted{1, 1000, {{24, 5, 5}}});
   EXPECT_THAT(events_, ElementsAre(Kind::kCredit, Kind::kNewVersion));
-  EXPECT_EQ(session_.credit()[0].at_version, 5u);
+  EXPECT_EQ(session_.totals().credit()[0].at_version, 5u);
 }
 
 TEST_F(ClientSessionTest, NewVersionIsToldByPongToo) {
@@ -216,9 +216,9 @@ TEST_F(ClientSessionTest, AnotherIncarnationIsGreetedAnewAndCountsFromZero) {
   Hear(Welcome(78, 1));
   EXPECT_TRUE(session_.fresh_session());
   EXPECT_EQ(session_.NextSequence(), 2u) << "but sequence numbers go on";
-  EXPECT_EQ(session_.bytes_total(), 1000u);
-  EXPECT_EQ(session_.credit()[0].steps_total, 16u);
-  EXPECT_EQ(session_.acknowledged(), 0u);
+  EXPECT_EQ(session_.totals().bytes(), 1000u);
+  EXPECT_EQ(session_.totals().credit()[0].steps_total, 16u);
+  EXPECT_EQ(session_.totals().acknowledged(), 0u);
 }
 
 TEST_F(ClientSessionTest, AResumedLearnerIsFollowedWhereItsSequenceGoesOn) {
@@ -226,7 +226,7 @@ TEST_F(ClientSessionTest, AResumedLearnerIsFollowedWhereItsSequenceGoesOn) {
   for (int i = 0; i < 5; ++i) (void)session_.NextSequence();
   Hear(Committed{0, 3, 3, 24});
   EXPECT_THAT(events_, ElementsAre(Kind::kCommitted));
-  EXPECT_EQ(session_.committed().at(0).steps, 24u);
+  EXPECT_EQ(session_.totals().committed().at(0).steps, 24u);
   Hear(Pong{0, 78, {}});
   EXPECT_EQ(std::get<Hello>(sent_.back()).sequence, 5u);
   HelloOk ok = Welcome(78, 1);
@@ -234,10 +234,10 @@ TEST_F(ClientSessionTest, AResumedLearnerIsFollowedWhereItsSequenceGoesOn) {
   ok.sequence = 5;
   ok.kept_sequence = 3;
   Hear(ok);
-  EXPECT_EQ(session_.lost_trajectories(), 2u);
-  EXPECT_TRUE(session_.committed().empty()) << "until it says so itself";
+  EXPECT_EQ(session_.totals().lost(), 2u);
+  EXPECT_TRUE(session_.totals().committed().empty()) << "until it says so itself";
   EXPECT_EQ(session_.NextSequence(), 6u);
-  EXPECT_EQ(session_.acknowledged(), 5u);
+  EXPECT_EQ(session_.totals().acknowledged(), 5u);
 }
 
 TEST_F(ClientSessionTest, ForgottenClientGreetsAnewOnce) {
@@ -257,7 +257,7 @@ TEST_F(ClientSessionTest, HelloInALiveSessionKeepsItsNumbers) {
   (void)session_.NextSequence();
   Hello more = OneModel();
   more.models[0].agents = {0, 1};
-  Take(session_.Introduce(more, now_));
+  Note(session_.Introduce(more, now_));
   EXPECT_EQ(Sent<Hello>(), 1);
   EXPECT_EQ(session_.state(), State::kLive);
   Hear(Welcome());  // a late answer to the first HELLO: of one agent
@@ -328,8 +328,8 @@ TEST_F(ClientSessionTest, RefusedTrajectoriesAreCountedAndTheSessionGoesOn) {
     EXPECT_THAT(events_, IsEmpty());
     EXPECT_EQ(session_.state(), State::kLive);
   }
-  EXPECT_EQ(session_.refused_trajectories(), 6u);
-  EXPECT_EQ(session_.last_refusal(), "busy");
+  EXPECT_EQ(session_.totals().refused(), 6u);
+  EXPECT_EQ(session_.totals().last_refusal(), "busy");
 }
 
 TEST_F(ClientSessionTest, GoawayIsToldAndTheLeavingLearnerIsLeftAloneForASecond) {
@@ -349,7 +349,7 @@ TEST_F(ClientSessionTest, CreditOutsideASessionIsIgnored) {
   Introduce();
   Hear(Accepted{9, 9000, {{900, 0, 9}}});
   EXPECT_THAT(events_, IsEmpty());
-  EXPECT_EQ(session_.bytes_total(), 0u);
+  EXPECT_EQ(session_.totals().bytes(), 0u);
 }
 
 TEST_F(ClientSessionTest, WelcomeOfOtherModelsIsNotTaken) {

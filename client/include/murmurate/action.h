@@ -31,13 +31,13 @@ class Action {
 
   bool empty() const { return parts_.empty(); }
 
-  /// Of a part with one discrete variable: 0 to n - 1.
+  /// The value of a part with one discrete variable: 0 to n - 1.
   int choice(std::string_view part = {}) const;
-  /// Of a part with one number.
+  /// The value of a part with one number.
   float number(std::string_view part = {}) const;
-  /// Of several discrete variables, or switches (0 or 1).
+  /// The values of a part with several discrete variables, or switches (0 or 1).
   std::span<const std::int32_t> choices(std::string_view part = {}) const;
-  /// Of several numbers.
+  /// The values of a part with several numbers.
   std::span<const float> numbers(std::string_view part = {}) const;
   /// To change what happened, for Agent::Took.
   std::span<std::int32_t> choices(std::string_view part = {});

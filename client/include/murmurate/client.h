@@ -48,10 +48,10 @@ enum EndKind : std::uint8_t {
   kTruncated,   ///< it was cut (a time limit): life would have gone on from the final observation
 };
 
-/// Whether an episode reached what the game is about; a game that knows says so at End.
+/// Success says whether an episode reached the game's aim; a game that knows passes it to End.
 enum Success : std::uint8_t { kNotSaid, kFailure, kSuccess };
 
-/// What Act does before it has weights.
+/// WithoutPolicy selects the action that Act returns before it has weights.
 enum class WithoutPolicy : std::uint8_t {
   kRandom,   ///< a valid random action, recorded once there is a learner
   kDefault,  ///< AgentOptions::default_action, not recorded
@@ -61,7 +61,7 @@ enum class WithoutPolicy : std::uint8_t {
 /// Who takes newer weights up.
 enum class Updates : std::uint8_t {
   kAutomatic,  ///< mmr-weights, as soon as they come
-  kManual,     ///< Client::Update, and nobody else: there is no mmr-weights
+  kManual,     ///< only Client::Update: there is no mmr-weights thread
 };
 
 enum class PlayMode : std::uint8_t {
@@ -96,15 +96,15 @@ struct ClientOptions {
   WithoutPolicy without_policy = WithoutPolicy::kRandom;
   PolicySource policy = {};   ///< played until the learner's weights arrive
   bool accept_reset = false;  ///< adopt a learner that started afresh, though we hold weights
-  /// Of Open: greedy in every mode, by one portable kernel: what an agent saw decides what it does,
-  /// bit for bit, on every x86-64 machine, alone and in any group. Several times slower than the
-  /// kernels that are chosen for the processor.
+  /// Open sets this: the policy is greedy in every mode and runs on one portable kernel, so an
+  /// observation determines the action bit for bit on every x86-64 machine, alone and in any group.
+  /// It is several times slower than the kernels chosen for the processor.
   bool deterministic = false;
   /// kManual takes Pace::kNever and no WithoutPolicy::kWait: Act would wait for what only Update
   /// brings.
   Updates updates = Updates::kAutomatic;
-  /// What the client has to say (murmurate/log.h). Empty: warnings and errors go to stderr, each
-  /// sentence once, from mmr-client.
+  /// Receives the client's log lines (murmurate/log.h). Empty: warnings and errors go to stderr,
+  /// each sentence once, from mmr-client.
   LogCallback log = {};
   bool quiet = false;  ///< without `log`, nothing is written to stderr either
   /// {{"npc-*", "npc"}, {"boss-?", "boss"}}: AgentOptions::model is then what the game calls the
@@ -113,7 +113,7 @@ struct ClientOptions {
 };
 
 enum class ClientState : std::uint8_t {
-  kNoLearner,          ///< nobody answers at the address
+  kNoLearner,          ///< no learner answers at the address
   kWaitingForWeights,  ///< in session, no weights yet
   kLive,
   kDegraded,  ///< the learner is silent or started afresh: playing on with what we have
@@ -122,14 +122,14 @@ enum class ClientState : std::uint8_t {
 /// In words: "no learner", "live".
 const char* ToString(ClientState state);
 
-/// What Client::State answers.
+/// StateReport is the answer of Client::State.
 struct StateReport {
   ClientState state = ClientState::kNoLearner;
   std::string reason;       ///< one sentence; empty when kLive
   bool in_session = false;  ///< the learner answers
 };
 
-/// What Client::Stats counted since Connect.
+/// ClientStats holds the counters of Client::Stats since Connect.
 struct ClientStats {
   std::uint64_t steps = 0;  ///< Act calls recorded or not
   std::uint64_t trajectories_sent = 0;
@@ -149,12 +149,12 @@ struct ClientStats {
   std::uint64_t rewards_not_finite = 0;
 };
 
-/// What NewAgent needs to know of a player.
+/// AgentOptions describe a player to NewAgent.
 struct AgentOptions {
   Space observation;
   Space action;
   std::string model = "default";  ///< agents of one model share weights; see ClientOptions::models
-  /// For WithoutPolicy::kDefault, whatever the mask says; empty: Action(action).
+  /// The action of WithoutPolicy::kDefault, whatever the mask says; empty: Action(action).
   Action default_action = {};
 };
 
@@ -274,7 +274,7 @@ class Client {
 
   StateReport State() const;
   ClientStats Stats() const;
-  /// True once the learner said goodbye for good (GOAWAY, no restart expected): a program that
+  /// True once the learner has ended for good (GOAWAY, no restart expected): a program that
   /// exists only to play for it may end. A game just plays on.
   bool should_stop() const;
 
@@ -284,7 +284,7 @@ class Client {
   /// lock, no allocation.
   double Setting(std::string_view name, double fallback) const;
 
-  /// Updates::kManual: takes up what has come since; how many models play a newer version now.
+  /// Updates::kManual: loads what has come since; how many models play a newer version now.
   /// Copies and packs on this thread, which takes the longer the more weights there are: call it
   /// where a frame has time for it. Any one thread at a time; 0 for other clients.
   int Update();

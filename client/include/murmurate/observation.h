@@ -76,9 +76,9 @@ class Observation {
 
   /// More than kMaxParts parts abort.
   Observation& Add(const ObservationPart& part);
-  /// What may be done at this step: a byte for each choice of each discrete variable of the action,
-  /// in the order of its space; nonzero means allowed. Each variable needs an allowed choice. None:
-  /// everything is allowed.
+  /// Sets the actions allowed at this step: a byte for each choice of each discrete variable of the
+  /// action, in the order of its space; nonzero means allowed. Each variable needs an allowed
+  /// choice. Without a mask everything is allowed.
   Observation& Mask(std::span<const std::uint8_t> allowed) {
     mask_ = allowed;
     return *this;

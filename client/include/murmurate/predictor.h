@@ -13,7 +13,7 @@
 //
 // Every sample that Send has taken comes back from Receive once, whatever happens: as a forecast,
 // as taken (it made no row of its own), as refused with the reason, or as unanswered: the
-// connection was lost before its answer came, and whether it was taken nobody can say. Samples with
+// connection was lost before its answer came, and it may or may not have been taken. Samples with
 // a `sequence` can be sent again in any case: what was taken is refused as a duplicate and learned
 // once.
 //
@@ -39,9 +39,9 @@
 
 namespace murmurate {
 
-/// What Predictor::Connect wants to know.
+/// PredictorOptions configure Predictor::Connect.
 struct PredictorOptions {
-  std::string name = "client";  ///< [A-Za-z0-9._-]{1,64}: for whoever runs the stream
+  std::string name = "client";  ///< [A-Za-z0-9._-]{1,64}: shown to the operator of the stream
   std::string stream = {};      ///< its name; "": whichever listens there
   /// The fields of the samples, in order: a stream of others refuses us. None: not checked.
   std::vector<std::string> fields = {};
@@ -53,15 +53,15 @@ class PredictorLink;
 /// One connection to one stream of a daemon, for any number of devices (see above). One thread.
 class Predictor {
  public:
-  /// What becomes of Send.
+  /// Sent is the result of Send.
   enum class Sent : std::uint8_t {
     kTaken,      ///< its answer will come from Receive
     kNoCredit,   ///< as many are unanswered (or not received) as may be: Receive, then again
-    kNoStream,   ///< nobody is there, or not yet: State() says why; again later
+    kNoStream,   ///< no session now: State() says why; try again later
     kBadSample,  ///< no name (1 to 128 bytes), or another number of values than fields
   };
 
-  /// What a sample may say besides its values.
+  /// SampleOptions are the optional parts of a sample besides its values.
   struct SampleOptions {
     std::int64_t time_ns = 0;  ///< since 1970 began (UTC); 0: it counts as it arrives
     std::optional<std::uint64_t> sequence = {};  ///< counts the device's samples
@@ -75,7 +75,7 @@ class Predictor {
     kUnanswered,  ///< the connection was lost first
   };
 
-  /// Of one target at one horizon.
+  /// Value is the forecast of one target at one horizon.
   struct Value {
     double forecast = 0;  ///< the model's while it is the better one, else the naive forecast
     double model = 0, baseline = 0;
@@ -92,7 +92,7 @@ class Predictor {
   /// To one sample.
   struct Answer {
     Outcome outcome = Outcome::kUnanswered;
-    // Of the sample, as it was sent.
+    // These identify the sample, as it was sent.
     std::string device, id;
     std::optional<std::uint64_t> sequence;
     // kRefused.
@@ -107,7 +107,7 @@ class Predictor {
                                          ///< NaN until an error of the device is known
   };
 
-  /// As the stream's config has it.
+  /// Stream describes the stream as its config declares it.
   struct Stream {
     std::string name;
     std::vector<std::string> fields;
@@ -117,11 +117,11 @@ class Predictor {
   };
 
   enum class Phase : std::uint8_t {
-    kNoStream,  ///< nobody answers at the address, or nobody has room for us now
+    kNoStream,  ///< no answer from the address, or no room for this client now
     kLive,
     kRefused,  ///< the stream will not have us; asked again every 5 s
   };
-  /// Whether samples are taken now.
+  /// StateReport says whether samples are taken now.
   struct StateReport {
     Phase phase = Phase::kNoStream;
     std::string reason;  ///< one sentence; empty when kLive
@@ -136,9 +136,9 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
 
   /// Never waits. `values`: one for each field of the stream, in order; NaN: missing. Nothing goes
-  /// out in a session that begins within this call, so whoever looks at sessions() before it sends
-  /// never leaves a gap.
-  /// They travel as doubles; with a stream that does not read these, as float32.
+  /// out in a session that begins within this call, so a caller that reads sessions() before it
+  /// sends never leaves a gap. They travel as doubles; with a stream that does not read these, as
+  /// float32.
   Sent Send(std::string_view device, std::span<const double> values, const SampleOptions& options);
   /// The same of float32.
   Sent Send(std::string_view device, std::span<const float> values, const SampleOptions& options);

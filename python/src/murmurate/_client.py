@@ -44,7 +44,7 @@ class State:
     state: str
     reason: str  # one sentence; "" when live
     in_session: bool  # the learner answers
-    should_stop: bool  # it said goodbye for good: who plays only for it may end
+    should_stop: bool  # it has ended for good: a game that plays only for it may end
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Client:
             return float(library.mmr_setting(self._handle, name.encode(), fallback))
 
     def update(self) -> int:
-        """updates="manual": takes up what has come; how many models play a newer version now."""
+        """updates="manual": loads what has come; how many models play a newer version now."""
         with self._lock:
             return check(library.mmr_update(self._handle))
 

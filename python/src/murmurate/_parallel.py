@@ -90,7 +90,7 @@ class Parallel(Table):
                 self._rest()
                 observations, infos = begun(env, env.reset(**rules.options()))
                 if not env.agents:
-                    raise InvalidArgument(f"{env} has no agents after reset: there is nobody to play")
+                    raise InvalidArgument(f"{env} has no agents after reset: no agent can play")
         if env.agents:
             self._open = (observations, infos, totals, lengths)
         return played

@@ -127,7 +127,7 @@ TEST_F(CErrors, ConnectAndOpenSayWhatIsWrongWithTheirArguments) {
   options.updates = 2;
   expect("mmr_client_options.updates is 2 where 0 to 1");
   options.updates = MMR_UPDATES_MANUAL, options.pace = MMR_PACE_CREDIT;
-  expect("only Update() takes up");
+  expect("only Update() loads");
   options.policy_path = "/nowhere";
   expect("/nowhere", MMR_INVALID_DATA);
   options.policy_bytes = "rubbish", options.policy_size = 7;

@@ -13,8 +13,8 @@
 
 namespace murmurate {
 
-/// What kind of thing went wrong. The numbers are the exit codes of the `murmurate` executable,
-/// but for kUnavailable, which is never the end of a program.
+/// StatusCode is the kind of a failure. The numbers are the exit codes of the `murmurate`
+/// executable, except kUnavailable, which never ends a program.
 enum class StatusCode : std::uint8_t {
   kOk = 0,
   kInvalidArgument = 2,  ///< usage or configuration

@@ -4,7 +4,7 @@
 
 namespace murmurate {
 
-/// What a game waits for (design: it is the client's choice).
+/// Pace is what a game waits for; each client chooses its own.
 enum class Pace : std::uint8_t {
   kNever,     ///< nothing: without credit the oldest unsent trajectory is dropped
   kCredit,    ///< at a trajectory's first step, for the learner's credit, while the session is live

@@ -77,7 +77,7 @@ struct Spaces {
   Space action;
 
   std::string ToText() const;
-  /// What it gives has passed CheckSpaces.
+  /// Parses the text of two spaces; a result has passed CheckSpaces.
   static Result<Spaces> Parse(std::string_view text);
   friend bool operator==(const Spaces&, const Spaces&) = default;
 };

@@ -1,0 +1,15 @@
+#include "server/command/command_line.h"
+
+namespace murmurate {
+
+AddCommand AddServe, AddTrain, AddParams, AddResume, AddActor, AddEval, AddInspect, AddExport,
+    AddPlot, AddStatus, AddStop, AddSet, AddCheck;
+
+const std::vector<AddCommand*>& Commands() {
+  static const std::vector<AddCommand*> kCommands = {
+      AddServe,  AddTrain, AddParams, AddResume, AddActor, AddEval, AddInspect,
+      AddExport, AddPlot,  AddStatus, AddStop,   AddSet,   AddCheck};
+  return kCommands;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,220 @@
+#include "server/daemon/live_model.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "server/daemon/make_checkpoint.h"
+#include "server/daemon/training_update.h"
+#include "server/operate/operate_settings.h"
+#include "shared/core/check.h"
+#include "shared/core/clock.h"
+#include "shared/core/random.h"
+
+namespace murmurate {
+namespace {
+
+SavedState StateOf(const Learner& learner) {
+  SavedState state;
+  learner.Save(&state);
+  return state;
+}
+
+}  // namespace
+
+LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
+                     const StepCount& steps, std::size_t number)
+    : parts_(*parts),
+      name_(name),
+      number_(number),
+      steps_(steps),
+      checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
+                   MonotonicNs()) {
+  const int length = settings.algorithm.trajectory_length;
+  channel_ = std::make_shared<ExperienceChannel>(settings.spec, length,
+                                                 settings.algorithm.batch_steps / length,
+                                                 settings.hogwild ? settings.hogwild->threads : 1);
+  channel_->learned_steps = steps.learned;
+}
+
+void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
+  source_ = std::move(source);
+  channel_->fed = !source_->from_actors();
+}
+
+Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed) {
+  if (source_->of_a_game()) MakeEvaluating();
+  parts_.operate->PostModel(name_);
+  spare_.Release(StateOf(*learner));  // the first checkpoint's memory, before anything is learned
+  const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
+  const Learner& first = *learner;
+  const auto add = [&](std::unique_ptr<Learner> one) {
+    learning_.push_back(
+        std::make_unique<LearnLoop>(channel_, std::move(one), Callbacks(), MonotonicNs, turns_));
+  };
+  add(std::move(learner));
+  for (int i = 1; i < channel_->learners; ++i)  // after a resume the order is a new one
+    add(first.SharedReplica(
+        DeriveSeed(DeriveSeed(seed, static_cast<std::uint64_t>(i) + 1), first.version())));
+  for (std::size_t i = 0; resumed && i < learning_.size(); ++i)
+    MURMURATE_RETURN_IF_ERROR(learning_[i]->LoadStore(static_cast<int>(i), *resumed));
+  parts_.live->AddModel(
+      name_, first.rates(), [this] { return channel_->steps().learned; },
+      [this](const Rates& rates) {
+        for (const auto& learning : learning_) learning->PostRates(rates);
+      });
+  learning_.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  StartThreads();
+  return {};
+}
+
+void LiveModel::StartThreads() {
+  const std::string number = number_ == 0 ? "" : '.' + std::to_string(number_);
+  for (std::size_t i = 0; i < learning_.size(); ++i) {
+    LearnLoop* const learning = learning_[i].get();
+    loops_.push_back(std::make_unique<Loop>(
+        i == 0 ? "mmr-learn" + number : "mmr-hog" + number + ':' + std::to_string(i + 1),
+        [this, learning] {
+          ++busy_;
+          if (!learning->PollOnce(source_->longest_wait())) PostUnlearned();
+          --busy_;
+        },
+        [this] { channel_->ready.Close(); }));
+  }
+}
+
+LearnCallbacks LiveModel::Callbacks() {
+  LearnCallbacks callbacks;
+  callbacks.on_snapshot = [this](std::shared_ptr<const Snapshot> snapshot) {
+    gate_.Pass([&] { OnSnapshot(std::move(snapshot)); });
+  };
+  callbacks.on_report = [this](const LearnReport& report) { gate_.Pass([&] { Report(report); }); };
+  callbacks.on_learned = [this](const LearnReport& report, StepCount steps) {
+    gate_.Pass([&] {
+      if (!channel_->fed) steps_.RaiseTo(steps);
+      const auto settings = parts_.live->Learned(name_, report.episodes, steps_.learned);
+      if (!settings.empty()) parts_.operate->PostReports(name_, settings, false);
+    });
+  };
+  callbacks.border_due = [this] {
+    bool due = false;
+    gate_.Pass([&] { due = checkpoint_due_; });
+    return due;
+  };
+  callbacks.at_border = [this](const Learner&, std::uint64_t) {
+    gate_.Pass([&] {
+      if (std::exchange(checkpoint_due_, false)) PostCheckpoint();
+    });
+  };
+  callbacks.wake_ingest = [this] { gate_.Pass([&] { parts_.ingest->Wake(); }); };
+  return callbacks;
+}
+
+void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
+  if (newest_ && snapshot->version <= newest_->version) return;
+  newest_ = snapshot;
+  parts_.publishing->Post(name_, snapshot);
+  parts_.publishing->Wake();
+  source_->OnSnapshot(snapshot);
+  if (evaluating_) evaluating_->Offer(std::move(snapshot), steps_);
+}
+
+void LiveModel::Report(const LearnReport& report) {
+  source_->OnTrained();
+  if (channel_->fed) steps_ = channel_->steps();
+  TrainingUpdate update = ToUpdate(name_, *channel_, report, steps_);
+  update.metrics.Set(kVersion, static_cast<double>(newest_->version));  // perhaps another's
+  if (checkpoints_.Due(update.steps.learned, update.at_ns)) checkpoint_due_ = true;
+  parts_.operate->Post(std::move(update));
+}
+
+void LiveModel::PostCheckpoint() {
+  if (!newest_) return;
+  auto state = std::make_shared<SavedState>(gate_.shut() ? SavedState{} : spare_.Acquire());
+  if (!gate_.shut()) {
+    learning_.front()->learner().Save(state.get());
+    for (std::size_t i = 0; i < learning_.size(); ++i)
+      learning_[i]->SaveStore(static_cast<int>(i), state.get());
+    source_->Save(turns_->batches(), state.get());
+    parts_.live->Save(StateWriter(state.get(), "settings"));
+    parts_.live->SaveRates(name_, StateWriter(state.get(), "rates"));
+  }
+  auto make = MakerOf(parts_.config, channel_->spec, newest_, steps_);
+  parts_.operate->PostCheckpoint(name_, [make = std::move(make), state] {
+    Checkpoint checkpoint = make();
+    checkpoint.state = std::move(*state);
+    return checkpoint;
+  });
+}
+
+/// Posts a checkpoint, when one is due, of a source that has received something to keep while no
+/// batch was learned. Such a source has one learning thread, on which this is called between two
+/// batches, so that the weights are those of this moment.
+void LiveModel::PostUnlearned() {
+  if (!source_->unsaved()) return;
+  gate_.Pass([&] {
+    if (checkpoints_.Due(steps_.learned, MonotonicNs())) PostCheckpoint();
+  });
+}
+
+void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
+  if (written) source_->Commit(checkpoint->state);
+  spare_.Release(std::move(checkpoint->state));
+}
+
+/// Null, if this learner has no such game.
+void LiveModel::MakeEvaluating() {
+  evaluating_ = Evaluating::Make(
+      parts_.config, name_, channel_->spec,
+      [this] {
+        const auto now = parts_.live->settings();
+        return SettingsOfPlay::Values(now.begin(), now.end());
+      },
+      [this](const Evaluation& evaluation, const SettingsOfPlay::Values& under,
+             std::shared_ptr<const Snapshot> snapshot) {
+        PostEvaluation(evaluation, under, std::move(snapshot));
+      },
+      parts_.log);
+}
+
+/// Called on the thread that has played.
+void LiveModel::PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
+                               std::shared_ptr<const Snapshot> snapshot) {
+  parts_.operate->PostEvaluation(name_, evaluation);
+  parts_.operate->PostBest(
+      name_, {evaluation.mean_return, settings},
+      MakerOf(parts_.config, channel_->spec, std::move(snapshot), evaluation.made_after()));
+}
+
+void LiveModel::FinishEvaluating(bool somebody_waits) {
+  if (evaluating_) evaluating_->Finish(somebody_waits);
+}
+
+void LiveModel::AskToEnd() {
+  source_->Stop();
+  for (const auto& loop : loops_) loop->RequestStop();
+  for (const auto& learning : learning_) learning->Interrupt();
+  turns_->End(*channel_);  // only batches in training are waited for
+}
+
+/// A rank's batch is the others', too: a rank that left in its middle would end the job. So it
+/// waits as long as that takes, and the second signal, or the launcher, ends it.
+bool LiveModel::AwaitEnd(std::int64_t deadline_ns) {
+  const bool is_rank = parts_.options.job != nullptr;
+  while (busy_ > 0 && (is_rank || MonotonicNs() < deadline_ns)) {
+    if (is_rank)
+      (void)parts_.signals->Wait(1);
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (busy_ == 0) {
+    loops_.clear();
+    return true;
+  }
+  gate_.Shut();
+  parts_.log(LogLevel::kWarning,
+             "model " + name_ + ": its last batch takes too long, so its result is lost");
+  return false;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,87 @@
+// LiveModel: one model while the daemon lives: where its experience comes from, the threads that
+// learn from it, and what they report: snapshots, updates, checkpoints, evaluations.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/config/model_settings.h"
+#include "server/daemon/evaluating.h"
+#include "server/daemon/experience_source.h"
+#include "server/daemon/feeding.h"
+#include "server/daemon/gate.h"
+#include "server/daemon/run_parts.h"
+#include "server/learn/learn_loop.h"
+#include "server/operate/spare_state.h"
+#include "shared/core/loop.h"
+
+namespace murmurate {
+
+class LiveModel {
+ public:
+  /// `number`: of the models of the run, in the order they are made. `steps`: of the checkpoint
+  /// that it goes on from. The parts must outlive this.
+  LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
+            const StepCount& steps, std::size_t number);
+
+  const std::string& name() const { return name_; }
+  const std::shared_ptr<ExperienceChannel>& channel() const { return channel_; }
+  ExperienceSource& source() { return *source_; }
+  void SetSource(std::unique_ptr<ExperienceSource> source);
+  /// Keeps what actors send; null: it does not.
+  void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
+  Recording* recording() { return recording_.get(); }
+
+  /// Makes and starts its learning threads, after its source and recording are set.
+  Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed);
+  /// Posts one more checkpoint; at a batch border on a learning thread, or after all of them have
+  /// ended.
+  void PostCheckpoint();
+  /// The newest checkpoint that there was is of these steps.
+  void StartCheckpointsAt(std::uint64_t steps) { checkpoints_.StartAt(steps); }
+  /// Notes on the writing thread that a checkpoint was `written`, or could not be.
+  void OnTried(bool written, Checkpoint* checkpoint);
+
+  /// Its learning threads end after the batches that are in training.
+  void AskToEnd();
+  /// Waits for them until `deadline_ns`; false: they are left behind, with what they learn.
+  bool AwaitEnd(std::int64_t deadline_ns);
+  /// A learning thread that was left behind still uses it.
+  bool left_behind() const { return gate_.shut(); }
+  /// Plays its last weights, after the last batch.
+  void FinishEvaluating(bool somebody_waits);
+
+ private:
+  LearnCallbacks Callbacks();
+  void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
+  void Report(const LearnReport& report);
+  void StartThreads();
+  void PostUnlearned();
+  void MakeEvaluating();
+  void PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
+                      std::shared_ptr<const Snapshot> snapshot);
+
+  RunParts& parts_;
+  const std::string name_;
+  const std::size_t number_;
+  std::shared_ptr<ExperienceChannel> channel_;
+  std::shared_ptr<LearnTurns> turns_ = std::make_shared<LearnTurns>();
+  std::vector<std::unique_ptr<LearnLoop>> learning_;  ///< one a learning thread, of one block
+  /// The snapshot of the highest version of all loops; inside the gate, as what follows.
+  std::shared_ptr<const Snapshot> newest_;
+  /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
+  StepCount steps_;
+  std::unique_ptr<Evaluating> evaluating_;  ///< null where the learner has no such game
+  Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
+  std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
+  CheckpointTimes checkpoints_;
+  bool checkpoint_due_ = false;
+  SpareState spare_;
+  std::unique_ptr<ExperienceSource> source_;  ///< starts last of all
+  std::unique_ptr<Recording> recording_;
+  std::vector<std::unique_ptr<Loop>> loops_;  ///< last: their threads use all of the above
+};
+
+}  // namespace murmurate

@@ -1,0 +1,58 @@
+#include "server/daemon/live_models.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+std::atomic<bool> LiveModels::thread_left_{false};
+
+bool LiveModels::Has(const std::string& name) const {
+  return std::ranges::any_of(models_, [&](const auto& model) { return model->name() == name; });
+}
+
+Status LiveModels::Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
+                       const SavedState* resumed) {
+  const std::lock_guard lock(mutex_);
+  MURMURATE_RETURN_IF_ERROR(model->StartLearning(std::move(learner), resumed));
+  models_.push_back(std::move(model));
+  return {};
+}
+
+std::vector<Reading> LiveModels::Streams() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Reading> streams;
+  for (const auto& model : models_)
+    if (auto metrics = model->source().Metrics()) streams.push_back(*std::move(metrics));
+  return streams;
+}
+
+void LiveModels::OnTried(const std::string& directory, const std::string& folder, bool written,
+                         Checkpoint* checkpoint) {
+  LiveModel* model = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& one : models_)
+      if (ModelFolderOf(directory, one->name(), one == models_.front()) == folder)
+        model = one.get();
+  }
+  if (model != nullptr) model->OnTried(written, checkpoint);
+}
+
+void LiveModels::AskToEnd() {
+  for (const auto& model : models_) model->AskToEnd();
+}
+
+void LiveModels::AwaitEnd(std::int64_t deadline_ns) {
+  for (const auto& model : models_)
+    if (!model->AwaitEnd(deadline_ns)) thread_left_ = true;
+}
+
+void LiveModels::Abandon() {
+  for (auto& model : models_)
+    if (model->left_behind()) (void)model.release();  // its thread still reads it
+}
+
+}  // namespace murmurate

@@ -1,0 +1,45 @@
+// LiveModels: the models of a daemon, in the order they were made.
+//
+// mmr-make adds models, the main thread ends them after it; other threads only call what says so.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/daemon/live_model.h"
+
+namespace murmurate {
+
+class LiveModels {
+ public:
+  using List = std::vector<std::unique_ptr<LiveModel>>;
+
+  const List& all() const { return models_; }
+  bool Has(const std::string& name) const;
+  /// Starts to learn and adds the model; those of other threads wait until it is there.
+  Status Add(std::unique_ptr<LiveModel> model, std::unique_ptr<Learner> learner,
+             const SavedState* resumed);
+
+  /// The numbers of sources that have some. Any thread.
+  std::vector<Reading> Streams();
+  /// A checkpoint was tried in `folder` of the run in `directory`. Any thread.
+  void OnTried(const std::string& directory, const std::string& folder, bool written,
+               Checkpoint* checkpoint);
+
+  void AskToEnd();
+  void AwaitEnd(std::int64_t deadline_ns);
+  /// Leaves the models of threads that were left behind where they are.
+  void Abandon();
+  void Clear() { models_.clear(); }
+  /// A thread of this process was left inside a batch that takes too long.
+  static bool left_a_thread() { return thread_left_; }
+
+ private:
+  std::mutex mutex_;
+  List models_;
+  static std::atomic<bool> thread_left_;
+};
+
+}  // namespace murmurate

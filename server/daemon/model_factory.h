@@ -1,0 +1,45 @@
+// ModelFactory: makes the models of a daemon: for their first actor, for a stream or for files, or
+// as they were in a checkpoint. On one thread at a time, which may be another later.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/config/model_settings.h"
+#include "server/daemon/live_models.h"
+#include "server/daemon/resume_plan.h"
+#include "server/daemon/run_parts.h"
+
+namespace murmurate {
+
+class ModelFactory {
+ public:
+  /// Both must outlive this.
+  ModelFactory(RunParts* parts, LiveModels* models) : parts_(*parts), models_(*models) {}
+
+  /// Answers an actor that names a model which is not there.
+  Result<OfferedModel> Offer(const std::string& name, const Spaces& spaces);
+  Result<OfferedModel> Make(const std::string& name, const Spaces& spaces);
+  /// Those that no checkpoint had.
+  Status MakeStreams();
+  Status Resume(const ResumedModel& resumed);
+  /// resume.json: what a later life of the run goes on from.
+  Status WriteRecord() const;
+
+ private:
+  Status FitToActors(const std::string& name, ModelSettings* settings) const;
+  Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
+                                               const ModelSettings& settings);
+  std::unique_ptr<ParameterStore> MakeStore(const std::string& name, const ModelSettings& settings);
+  Result<OfferedModel> Accept(const std::string& name, const ModelSettings& settings,
+                              std::unique_ptr<Learner> learner, StepCount steps,
+                              const SavedState* resumed = nullptr);
+  Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
+  Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);
+  Status AddRecording(LiveModel* model);
+
+  RunParts& parts_;
+  LiveModels& models_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,40 @@
+// RunParts: what the models of a run share: what it was told, and the parts of the daemon through
+// which they come and go. The daemon makes them before its first model and ends its models first.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/daemon/daemon.h"
+#include "server/daemon/live_numbers.h"
+#include "server/daemon/shard_waits.h"
+#include "server/ingest/ingest.h"
+#include "shared/weights/publishing.h"
+
+namespace murmurate {
+
+struct RunParts {
+  RunParts(const Config& given, DaemonOptions given_options, Signals* given_signals,
+           RunDirectory given_directory)
+      : config(given),
+        options(std::move(given_options)),
+        signals(given_signals),
+        directory(std::move(given_directory)) {}
+
+  const Config config;
+  DaemonOptions options;
+  Signals* const signals;
+  RunDirectory directory;
+  LogCallback log;
+  SocketContext context;
+  std::unique_ptr<Ingest> ingest;
+  std::unique_ptr<Publishing> publishing;
+  std::unique_ptr<Operate> operate;
+  std::optional<LiveNumbers> live;
+  ShardWaits shard_waits;
+  std::vector<std::string> addresses;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,13 @@
+// Turns the values of a row into what the model sees of it: each in usual deviations, which go on
+// with every row.
+#pragma once
+
+#include "server/stream/row_maker.h"
+
+namespace murmurate {
+
+/// Puts the row after the newest one into the rings of a device; what is usual includes it then.
+/// `gap_s`: since the message before.
+void PutRow(const ForecastSettings& settings, const RowValues& row, float gap_s, Device* device);
+
+}  // namespace murmurate

@@ -1,0 +1,20 @@
+// The project's own sources as the house tests read them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace murmurate {
+
+struct CodeFile {
+  std::string name;  ///< from the root: server/learn/learner.cc
+  std::string text;
+};
+
+/// The headers and sources of shared, client and server.
+std::vector<CodeFile> CodeFiles();
+
+/// The same lines without what stands in comments. A // inside a string is kept.
+std::string WithoutComments(const std::string& code);
+
+}  // namespace murmurate

@@ -1,0 +1,56 @@
+// A kind of layer is known in at most four files: its row of the table, what a client does for it,
+// what the learner does, and one more (a recurrent layer's cell, the kind that a layer has by
+// default).
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/house/code_text.h"
+
+namespace murmurate {
+namespace {
+
+constexpr char kTable[] = "shared/model/layer_kinds.h";
+
+/// The X of each "Kind::kX" in `code`.
+std::set<std::string> KindsIn(const std::string& code) {
+  constexpr std::string_view kBefore = "Kind::k";
+  std::set<std::string> kinds;
+  for (std::size_t at = 0; (at = code.find(kBefore, at)) != std::string::npos;) {
+    std::size_t end = at += kBefore.size();
+    while (end < code.size() && std::isalnum(static_cast<unsigned char>(code[end])) != 0) ++end;
+    kinds.insert(code.substr(at, end - at));
+  }
+  return kinds;
+}
+
+TEST(LayerKinds, AreNamedInAtMostFourFiles) {
+  std::map<std::string, std::set<std::string>> files;
+  const std::vector<CodeFile> code = CodeFiles();
+  for (const CodeFile& file : code)
+    if (file.name == kTable)
+      for (const std::string& kind : KindsIn(file.text)) files[kind] = {};
+  ASSERT_GE(files.size(), 10u);
+  ASSERT_TRUE(files.contains("LayerNorm"));
+  for (const CodeFile& file : code)
+    for (const std::string& kind : KindsIn(file.text))
+      if (files.contains(kind)) files[kind].insert(file.name);
+  for (const auto& [kind, named] : files) {
+    std::string list;
+    for (const std::string& file : named) list += " " + file;
+    EXPECT_LE(named.size(), 4u) << kind << " is named in" << list
+                                << "; ask a property of its LayerForm";
+    EXPECT_GE(named.size(), 2u) << kind << " is named in" << list;
+  }
+}
+
+TEST(LayerKinds, AreSeenWhereverTheyAreNamed) {
+  EXPECT_EQ(KindsIn("if (k == Layer::Kind::kAdd || LayerKind::kGru == k) x = kDense;"),
+            (std::set<std::string>{"Add", "Gru"}));
+}
+
+}  // namespace
+}  // namespace murmurate
