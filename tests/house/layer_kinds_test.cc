@@ -3,6 +3,7 @@
 // default).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
@@ -44,6 +45,32 @@ TEST(LayerKinds, AreNamedInAtMostFourFiles) {
     EXPECT_LE(named.size(), 4u) << kind << " is named in" << list
                                 << "; ask a property of its LayerForm";
     EXPECT_GE(named.size(), 2u) << kind << " is named in" << list;
+  }
+}
+
+/// The text of a file of the code.
+std::string TextOf(const std::string& name) {
+  for (const CodeFile& file : CodeFiles())
+    if (file.name == name) return file.text;
+  ADD_FAILURE() << "there is no " << name;
+  return "";
+}
+
+TEST(LayerKinds, HaveARowEachOfTheTableAndOfWhatClientAndLearnerDo) {
+  const std::string table = TextOf(kTable);
+  const std::size_t begin = table.find("enum class LayerKind");
+  const std::string listed = table.substr(begin, table.find("};", begin) - begin);
+  const auto count = std::count(listed.begin(), listed.end(), ',');
+  const std::set<std::string> rows = KindsIn(table);
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(rows.size()), count) << "a row for each enumerator";
+  const std::set<std::string> client = KindsIn(TextOf("shared/inference/policy_steps.cc"));
+  std::set<std::string> learner;
+  for (const CodeFile& file : CodeFiles())
+    if (file.name.starts_with("server/network/")) learner.merge(KindsIn(file.text));
+  for (const std::string& kind : rows) {
+    EXPECT_TRUE(client.contains(kind)) << kind << " has no row of kOps in policy_steps.cc";
+    if (kind == "Flatten") continue;  // the learner does nothing for it
+    EXPECT_TRUE(learner.contains(kind)) << kind << " has no LayerMaker in server/network";
   }
 }
 
