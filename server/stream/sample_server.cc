@@ -46,7 +46,7 @@ std::string Mismatch(const SampleServerSettings& settings, const wire::StreamHel
 }
 
 wire::StreamOk WelcomeOf(const SampleServerSettings& settings, std::uint64_t incarnation,
-                         std::uint64_t number) {
+                         std::uint32_t number) {
   wire::StreamOk ok{incarnation, number, settings.credit, settings.stream, {}, {}, {}, {}, true};
   for (const FieldSettings& field : settings.fields) ok.fields.push_back(field.name);
   for (const int target : settings.forecast.targets)

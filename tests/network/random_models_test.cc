@@ -191,10 +191,10 @@ struct Pass {
     EXPECT_TRUE(std::equal(back.begin() + static_cast<std::ptrdiff_t>(count), back.end(),
                            at + static_cast<std::ptrdiff_t>(layout.statistics.offset)));
     Policy pieces(spec);
-    for (std::size_t first = 0; first < all;) {
-      const std::size_t piece = std::min<std::size_t>(1 + random.UniformInt(100), all - first);
-      pieces.PackPart(first, std::span(back).subspan(first, piece));
-      first += piece;
+    for (std::size_t done = 0; done < all;) {
+      const std::size_t piece = std::min<std::size_t>(1 + random.UniformInt(100), all - done);
+      pieces.PackPart(done, std::span(back).subspan(done, piece));
+      done += piece;
     }
     pieces.Unpack(std::span(again).first(count), std::span(again).subspan(count));
     EXPECT_EQ(again, back);

@@ -105,9 +105,10 @@ TEST(Install, DocumentsAreThereAndWhatMakesThemIsNot) {
   const Workplace place;
   const std::string documents = Install(place) + "/share/doc/murmurate/docs";
   EXPECT_TRUE(fs::exists(documents + "/python.md"));
-  for (const auto& entry : fs::recursive_directory_iterator(documents))
-    if (entry.is_regular_file())
-      EXPECT_THAT(entry.path().extension(), AnyOf(".md", ".svg", ".png")) << entry.path();
+  for (const auto& entry : fs::recursive_directory_iterator(documents)) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_THAT(entry.path().extension(), AnyOf(".md", ".svg", ".png")) << entry.path();
+  }
 }
 
 TEST(Install, NothingOfTheBuildsPlaceIsLeftInWhatTellsBuildersOfGames) {

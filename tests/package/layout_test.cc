@@ -63,8 +63,9 @@ TEST(Layout, PlugInsGoWhereTheDaemonLooksAndNoLibraryIntoThePythonPackage) {
   const Ran compiled = Shell(place, "ninja -C build -t commands murmurate | grep /collective.cc.o");
   EXPECT_THAT(compiled.output, HasSubstr("../lib/x86_64-linux-gnu/murmurate"));
   const std::string installs = place.Read("build/cmake_install.cmake");
-  if (installs.find("murmurate_collective_mpi.so") != std::string::npos)
+  if (installs.find("murmurate_collective_mpi.so") != std::string::npos) {
     EXPECT_THAT(installs, HasSubstr("/lib/x86_64-linux-gnu/murmurate/murmurate_collective_mpi.so"));
+  }
   const Ran installed = Shell(place, MURMURATE_CMAKE " --install build --component python");
   ASSERT_EQ(installed.code, 0) << installed.errors;
   std::set<std::string> names;

@@ -132,7 +132,7 @@ TEST_P(FirstWords, AGameThatListensOrWantsQuietHasNothingOnItsStderr) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Games, FirstWords, testing::Values(kInCpp, kInC),
-                         [](const auto& info) { return info.index == 0 ? "Cpp" : "C"; });
+                         [](const auto& game) { return game.index == 0 ? "Cpp" : "C"; });
 
 TEST(Misuse, NamesTheCallWhatItExpectedAndGotAndWhoseMistakeItIs) {
   const Workplace place;

@@ -167,12 +167,12 @@ TEST(ForecastText, AnAlarmSaysWhatRaisesItAndHowThingsAre) {
 TEST(ForecastText, AStatusNamesTheRefusalsThatWereMet) {
   RefusalCounts counts;
   std::string text;
-  WriteStatus({"waiting", "", 1700000000000000000, 0, counts}, TimeForm::kSeconds, &text);
+  WriteStatus({"waiting", "", 1700000000000000000, 0, counts, {}, {}}, TimeForm::kSeconds, &text);
   EXPECT_EQ(text, R"({"state":"waiting","since":1700000000,"taken":0,"devices":0,"refused":{}})");
   for (int i = 0; i < 5; ++i) counts.Add(Refusal::kNone);
   for (int i = 0; i < 2; ++i) counts.Add(Refusal::kMalformed);
   counts.Add(Refusal::kTooManyDevices);
-  WriteStatus({"learning", "it \"learns\"", 0, 3, counts}, TimeForm::kSeconds, &text);
+  WriteStatus({"learning", "it \"learns\"", 0, 3, counts, {}, {}}, TimeForm::kSeconds, &text);
   EXPECT_EQ(text, R"({"state":"learning","reason":"it \"learns\"","since":0,"taken":5,"devices":3,)"
                   R"("refused":{"malformed":2,"too_many_devices":1}})");
 }
