@@ -77,11 +77,14 @@ void AgentCore::DropTrajectory() {
 }
 
 /// Something to play with, open for recording if it is to be recorded: the newest version is chosen
-/// (Pin pins it again for each step), and a block opened. An evaluation episode stays with the
-/// version it began under while that lasts. False: the wait was limited.
+/// (Pin pins it again for each step), and a block opened. Where the learner lets it, an open
+/// trajectory goes on under each newer version. An evaluation episode stays with the version it
+/// began under while that lasts. False: the wait was limited.
 bool AgentCore::Ensure() {
-  if (policy_.playing() && trajectory_.open()) [[likely]]
-    return true;
+  if (policy_.playing() && trajectory_.open()) [[likely]] {
+    if (!policy_.outdated() || !trajectory_.may_change_version() || PlayNewest()) [[likely]]
+      return true;
+  }
   if (policy_.playing() && episode_.acted() && episode_.mode() != PlayMode::kTrain &&
       policy_.version() != nullptr) {
     return true;
@@ -89,14 +92,22 @@ bool AgentCore::Ensure() {
   episode_.AdoptMode();
   bool record = false;
   if (!Wait(&record)) return false;
-  const bool greedy = episode_.mode() != PlayMode::kTrain || shared_.model()->deterministic;
-  const VersionStamp stamp = policy_.ChooseNewest(greedy);
-  if (trajectory_.open()) {
-    trajectory_.recorder().Restamp(stamp);
-  } else if (record) {
-    trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
-  }
+  if (trajectory_.open()) return PlayNewest() || Ensure();
+  const VersionStamp stamp = ChooseNewest();
+  if (record) trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
   return true;
+}
+
+VersionStamp AgentCore::ChooseNewest() {
+  return policy_.ChooseNewest(episode_.mode() != PlayMode::kTrain ||
+                              shared_.model()->deterministic);
+}
+
+/// The open trajectory goes on under the newest version. False: it was handed over instead.
+bool AgentCore::PlayNewest() {
+  if (trajectory_.recorder().ChangeVersion(ChooseNewest())) return true;
+  Leave();
+  return false;
 }
 
 /// The only wait of a game's thread: never for kNever with kRandom or kDefault. `record`: what
@@ -122,12 +133,14 @@ bool AgentCore::MayBegin(bool record) {
   return !record || trajectory_.open() || trajectory_.MayBegin(*policy_.fitted(), closed);
 }
 
-/// False when the buffer was taken for a newer version: what was recorded under it leaves, short.
+/// False when the buffer was taken for a newer version. What was recorded leaves, short, where it
+/// cannot go on under another.
 bool AgentCore::Pin() {
   if (policy_.Pin()) [[likely]]
     return true;
   policy_.Stop();
-  if (trajectory_.open() && trajectory_.recorder().steps() > 0) Leave();
+  if (trajectory_.open() && trajectory_.recorder().steps() > 0 && !trajectory_.may_change_version())
+    Leave();
   return false;
 }
 

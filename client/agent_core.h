@@ -68,6 +68,8 @@ class AgentCore {
   void FinishReward();
   void SwitchBuffers(AgentBuffers* buffers);
   bool Ensure();
+  VersionStamp ChooseNewest();
+  bool PlayNewest();
   bool Wait(bool* record);
   bool MayBegin(bool record);
   bool Pin();

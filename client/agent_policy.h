@@ -1,6 +1,6 @@
 // AgentPolicy: which version of the policy an agent plays with, and in which buffers. A version is
-// chosen when a trajectory begins and pinned again for each step; its buffer may be taken for a
-// newer one between two steps. The game's thread; no lock, no allocation.
+// chosen when a trajectory begins, or whenever there is a newer one where the learner lets it, and
+// pinned again for each step; its buffer may be taken for a newer one between two steps. The game's thread; no lock, no allocation.
 #pragma once
 
 #include <algorithm>
@@ -44,6 +44,8 @@ class AgentPolicy {
   VersionStamp ChooseNewest(bool greedy);
   /// What was chosen (or no version at all) is what the next step is played with.
   bool playing() const { return playing_; }
+  /// A version was chosen, and there is a newer one.
+  bool outdated() const { return hold_.buffer != nullptr && fitted_->policies->HasNewer(hold_); }
   void Stop() { playing_ = false; }
   /// The version that was chosen; null: none.
   const PolicyBuffer* version() const { return hold_.buffer; }

@@ -42,6 +42,8 @@ class AgentTrajectory {
   void Start(const VersionStamp& stamp, std::uint64_t agent_steps, const AgentMemory& memory);
 
   // A step of it.
+  /// It may go on under another version.
+  bool may_change_version() const { return model_.changes_version.load(std::memory_order_relaxed); }
   void SetReward(double reward) {
     if (recorded_) recorder_.SetReward(reward);
   }

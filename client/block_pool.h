@@ -44,7 +44,8 @@ struct alignas(64) TrajectoryBlock {
   std::uint32_t index = 0;  ///< of a spare one, in the pool
   std::atomic<std::uint32_t> next{0};
   // The game writes these while it fills the block; the thread that receives the block reads them.
-  VersionStamp stamp;
+  VersionStamp stamp;  ///< of the first step
+  VersionChanges changes;
   std::uint64_t first_step = 0, agent_steps = 0;
   int steps = 0, finals = 0, episodes = 0;
   std::uint32_t episodes_offset = 0;  ///< where they lie in a block that was handed over

@@ -152,6 +152,7 @@ Message BlockSender::Pack(const std::shared_ptr<TrajectoryRing>& ring, Trajector
   metadata.agent = agent.shared().number();
   metadata.incarnation = block->stamp.incarnation;
   metadata.version = block->stamp.version;
+  metadata.changes = block->changes;
   metadata.first_step = block->first_step;
   metadata.steps = static_cast<std::uint32_t>(block->steps);
   metadata.agent_steps = block->agent_steps;

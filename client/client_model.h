@@ -66,6 +66,8 @@ class ClientModel {
   /// No trajectory begins under an older one, in the paces that wait; 0: any will do.
   std::atomic<std::uint64_t> at_version{0};
   std::atomic<std::int64_t> max_trajectory_ns{5'000'000'000};
+  /// An open trajectory goes on under the newest version.
+  std::atomic<bool> changes_version{false};
 
   /// Blocks of its agents that wait to be sent. Counted up after a hand-over and down after a block
   /// is taken, so it may be behind for a moment; the thread that counts up wakes mmr-client

@@ -68,6 +68,8 @@ void ModelSetups::SetUp(const RegisteredModel& entry, std::size_t index, const M
   model.max_trajectory_ns.store(
       std::max(1u, welcome.max_trajectory_ms) * kNanosecondsPerMillisecond,
       std::memory_order_relaxed);
+  model.changes_version.store(welcome.changes && model.pace != Pace::kLockstep,
+                              std::memory_order_relaxed);
   setups_.resize(std::max(setups_.size(), index + 1));
   FitAgents(entry, welcome, index);
   model.wait.Progress();  // agents that wait have blocks now

@@ -103,6 +103,10 @@ class PolicySet {
   static void Unpin(PolicyPin* pin) { pin->pinned.store(nullptr, std::memory_order_release); }
 
   bool empty() const { return latest_.load(std::memory_order_acquire) == nullptr; }
+  /// There is a version after this one.
+  bool HasNewer(const PolicyHold& hold) const {
+    return latest_.load(std::memory_order_acquire) != hold.buffer;
+  }
   /// The stamp of the latest version; any thread.
   VersionStamp stamp() const;
   /// The latest version; 0 without weights, with those of a file, and after ForgetVersion until the

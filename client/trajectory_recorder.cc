@@ -48,10 +48,23 @@ bool TrajectoryRecorder::Start(const VersionStamp& stamp, std::uint64_t first_st
   }
   open_ = true;
   block_->stamp = stamp;
+  block_->changes.Clear();
   block_->first_step = first_step;
   episode_start_ = 0;
   columns_ = BlockColumns(*ring_, block_);
   return true;
+}
+
+bool TrajectoryRecorder::ChangeVersion(const VersionStamp& stamp) {
+  if (block_->steps == 0) {
+    block_->stamp = stamp;
+    block_->changes.Clear();
+    return true;
+  }
+  const std::uint64_t now = block_->stamp.version + block_->changes.later();
+  if (stamp.incarnation != block_->stamp.incarnation || stamp.version < now) return false;
+  return stamp.version == now || block_->changes.Add(static_cast<std::uint64_t>(block_->steps),
+                                                     stamp.version - block_->stamp.version);
 }
 
 std::span<float> TrajectoryRecorder::state0() const {
@@ -76,6 +89,7 @@ void TrajectoryRecorder::EndEpisode(EndKind kind, std::span<const std::byte> fin
 
 void TrajectoryRecorder::Leave(std::uint64_t agent_steps) {
   MarkFinished(false);
+  block_->changes.Cut(block_->steps);
   block_->agent_steps = agent_steps;
   ring_->HandOver(block_);
   block_ = nullptr;
@@ -121,6 +135,10 @@ void TrajectoryRecorder::ForgetEpisode() {
   AgentCounts::Add(counts_->steps_dropped,
                    static_cast<std::uint64_t>(block_->steps - episode_start_));
   block_->steps = episode_start_;
+  const VersionStamp now{block_->stamp.incarnation,
+                         block_->stamp.version + block_->changes.later()};
+  block_->changes.Cut(block_->steps);
+  (void)ChangeVersion(now);  // there is room: it took the place of one that was forgotten
   MarkFinished(full());
 }
 
@@ -149,6 +167,7 @@ void TrajectoryRecorder::AddReport(int name, double value) {
 void TrajectoryRecorder::HandOverNews(std::uint64_t agent_steps) {
   if (open() || !has_news()) return;
   block_->stamp = {};
+  block_->changes.Clear();
   block_->first_step = agent_steps;
   Leave(agent_steps);
 }

@@ -56,7 +56,9 @@ class TrajectoryRecorder {
   bool open() const { return open_; }
   int steps() const { return block_->steps; }
   bool full() const { return block_->steps == length_; }
-  void Restamp(const VersionStamp& stamp) { block_->stamp = stamp; }
+  /// The next step is played under `stamp`. False: that cannot be written into this trajectory, as
+  /// the version is not a newer one of the same life of the model, or there were too many.
+  bool ChangeVersion(const VersionStamp& stamp);
 
   /// `row`: of the layout's row_bytes(). `action`: its words. `mask`: empty where everything was
   /// allowed.

@@ -130,6 +130,7 @@ TrajectoryBlock* TrajectoryRing::MoveToSpare(TrajectoryBlock* block) {
   std::copy_n(EpisodesOf(block), block->episodes, EpisodesOf(to));
   std::copy_n(block->reports, kMaxReports, to->reports);
   to->stamp = block->stamp;
+  to->changes = block->changes;
   to->first_step = block->first_step;
   to->steps = block->steps;
   to->finals = block->finals;

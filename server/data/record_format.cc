@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "shared/core/check.h"
@@ -14,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files hold numbers as memory does");
 constexpr std::size_t kLine = 64;
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kMaxSpecBytes = 1 << 14;
 
 struct HeaderFields {
@@ -31,8 +32,10 @@ struct RecordFields {
   std::uint32_t agent = 0, steps = 0;
   std::uint64_t first_step = 0, version = 0;
   std::array<std::uint32_t, kColumnCount> column_bytes{};
+  std::uint32_t changes = 0;
 };
-static_assert(sizeof(RecordFields) <= kRecordHeadBytes);
+static_assert(offsetof(RecordFields, changes) == 84 && sizeof(RecordFields) <= kRecordHeadBytes);
+static_assert(VersionChanges::kMost * sizeof(VersionChange) <= kRecordChangesBytes);
 constexpr std::size_t kHashedFrom = 16;
 
 std::size_t RoundUp(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -88,6 +91,22 @@ TrajectoryView ViewOf(const RecordFields& fields, const Columns& columns) {
   return view;
 }
 
+/// Writes a part of a record at `end` and zeros up to the next border, which it returns.
+std::size_t PutPart(std::span<const std::byte> part, std::size_t end, std::span<std::byte> record) {
+  const std::size_t whole = RoundUp(part.size());
+  MURMURATE_CHECK(end + whole <= record.size(), "a trajectory larger than its layout");
+  std::ranges::copy(part, record.begin() + static_cast<std::ptrdiff_t>(end));
+  std::ranges::fill(record.subspan(end + part.size(), whole - part.size()), std::byte{0});
+  return end + whole;
+}
+
+/// False: they are not in order.
+bool ReadChanges(std::span<const std::byte> bytes, VersionChanges* changes) {
+  return std::ranges::all_of(As<VersionChange>(bytes), [&](const VersionChange& change) {
+    return changes->Add(change.step, change.later);
+  });
+}
+
 }  // namespace
 
 std::vector<std::byte> SegmentHeader(const ModelSpec& spec, int length) {
@@ -108,9 +127,9 @@ Result<SegmentInfo> ReadSegmentHeader(std::span<const std::byte> file) {
   if (file.size() < sizeof fields) return InvalidData("is too short to be a recording");
   std::memcpy(&fields, file.data(), sizeof fields);
   if (fields.magic != HeaderFields().magic) return InvalidData("is no recording of trajectories");
-  if (fields.version != kVersion)
+  if (fields.version < 1 || fields.version > kVersion)
     return InvalidData("is a recording of version " + std::to_string(fields.version) +
-                       ", expected 1; read it with the murmurate that wrote it");
+                       ", expected 1 or 2; read it with the murmurate that wrote it");
   const bool fits = fields.spec_bytes <= kMaxSpecBytes && fields.bytes <= file.size() &&
                     fields.bytes == RoundUp(sizeof fields + fields.spec_bytes) &&
                     fields.length >= 1 && fields.length <= 65536;
@@ -132,14 +151,11 @@ std::size_t WriteRecord(const TrajectoryView& view, std::span<std::byte> record)
   fields.version = view.version;
   std::size_t end = kRecordHeadBytes;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::size_t bytes = columns[i].size(), whole = RoundUp(bytes);
-    MURMURATE_CHECK(end + whole <= record.size(), "a trajectory larger than its layout");
-    fields.column_bytes[i] = static_cast<std::uint32_t>(bytes);
-    if (bytes > 0) std::memcpy(&record[end], columns[i].data(), bytes);
-    std::fill_n(record.begin() + static_cast<std::ptrdiff_t>(end + bytes), whole - bytes,
-                std::byte{0});
-    end += whole;
+    fields.column_bytes[i] = static_cast<std::uint32_t>(columns[i].size());
+    end = PutPart(columns[i], end, record);
   }
+  fields.changes = static_cast<std::uint32_t>(view.changes.all().size());
+  end = PutPart(std::as_bytes(view.changes.all()), end, record);
   fields.bytes = static_cast<std::uint32_t>(end);
   std::fill_n(record.begin(), kRecordHeadBytes, std::byte{0});
   std::memcpy(record.data(), &fields, sizeof fields);
@@ -155,6 +171,9 @@ ReadRecord ReadRecordAt(std::span<const std::byte> rest) {
   std::memcpy(&fields, rest.data(), sizeof fields);
   std::size_t end = kRecordHeadBytes;
   for (const std::uint32_t bytes : fields.column_bytes) end += RoundUp(bytes);
+  if (fields.changes > VersionChanges::kMost) return read;
+  const std::size_t change_bytes = fields.changes * sizeof(VersionChange);
+  end += RoundUp(change_bytes);
   if (fields.magic != RecordFields().magic || fields.bytes != end || end > rest.size()) return read;
   read.bytes = end;
   if (Hash(rest.subspan(kHashedFrom, end - kHashedFrom)) != fields.hash) return read;
@@ -164,8 +183,8 @@ ReadRecord ReadRecordAt(std::span<const std::byte> rest) {
     columns[i] = rest.subspan(at, fields.column_bytes[i]);
     at += RoundUp(fields.column_bytes[i]);
   }
-  read.intact = true;
   read.view = ViewOf(fields, columns);
+  read.intact = ReadChanges(rest.subspan(at, change_bytes), &read.view.changes);
   return read;
 }
 

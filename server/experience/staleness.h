@@ -2,6 +2,7 @@
 // ingest, which knows the actors.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -12,7 +13,7 @@ namespace murmurate {
 class StalenessMail {
  public:
   struct Age {
-    std::uint64_t sender = 0, versions = 0;
+    std::uint64_t sender = 0, versions = 0;  ///< the mean over the steps, rounded
   };
 
   /// The ages of a batch's trajectories that know who sent them; those of another life of the model
@@ -21,8 +22,10 @@ class StalenessMail {
   void Post(const Trajectories& trajectories, std::uint64_t version) {
     const std::lock_guard lock(mutex_);
     for (const auto& trajectory : trajectories) {
-      if (trajectory.sender == 0 || trajectory.steps == 0 || trajectory.version > version) continue;
-      ages_.push_back({trajectory.sender, version - trajectory.version});
+      if (trajectory.sender == 0 || trajectory.steps == 0 || trajectory.newest_version() > version)
+        continue;
+      ages_.push_back({trajectory.sender,
+                       static_cast<std::uint64_t>(std::lround(trajectory.MeanAge(version)))});
     }
   }
   /// Replaces what `ages` held by what was posted since the last call.

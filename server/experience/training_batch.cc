@@ -58,6 +58,14 @@ std::size_t BlockBytes(const TrajectoryLayout& layout, int trajectories) {
 
 }  // namespace
 
+double BatchTrajectory::MeanAge(std::uint64_t now) const {
+  double sum = 0.0;
+  changes.EachRun(steps, [&](std::uint64_t later, int begin, int end) {
+    sum += static_cast<double>(now - version - later) * (end - begin);
+  });
+  return sum / steps;
+}
+
 std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {
   return BlockBytes(layout, trajectories) +
          static_cast<std::size_t>(trajectories) *
@@ -142,8 +150,8 @@ bool TrainingBatch::Add(const TrajectoryView& view) {
   std::fill_n(weight.data() + row, view.steps, 1.0f);
   std::fill_n(weight.data() + row + view.steps, length - view.steps, 0.0f);
   std::fill_n(flags.data() + row + view.steps, length - view.steps, std::uint8_t{0});
-  trajectories.push_back({view.agent, view.sender, view.first_step, view.version, view.steps,
-                          static_cast<std::uint32_t>(episodes.size()),
+  trajectories.push_back({view.agent, view.sender, view.first_step, view.version, view.changes,
+                          view.steps, static_cast<std::uint32_t>(episodes.size()),
                           static_cast<std::uint32_t>(view.episodes.size())});
   AddEpisodes(view.episodes);
   return true;
@@ -170,6 +178,7 @@ TrajectoryView TrainingBatch::View(int slot) const {
   view.sender = trajectory.sender;
   view.first_step = trajectory.first_step;
   view.version = trajectory.version;
+  view.changes = trajectory.changes;
   view.steps = trajectory.steps;
   view.observation = {ObservationRow(row), steps * bytes};
   view.action = {action.data() + row * words, steps * words};

@@ -20,9 +20,15 @@ struct BatchTrajectory {
   std::uint32_t agent = 0;
   std::uint64_t sender = 0;  ///< 0: no actor's
   std::uint64_t first_step = 0;
-  std::uint64_t version = 0;
+  std::uint64_t version = 0;  ///< of its first step
+  VersionChanges changes = {};
   int steps = 0;
   std::uint32_t first_episode = 0, episode_count = 0;  ///< its part of the batch's episodes
+
+  std::uint64_t newest_version() const { return version + changes.later(); }
+  /// The mean over its steps of how many versions before `now` they were played; `now` is not
+  /// before newest_version(), and there is a step.
+  double MeanAge(std::uint64_t now) const;
 };
 
 class TrainingBatch {

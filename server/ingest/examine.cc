@@ -31,10 +31,11 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
   const auto& metadata = std::get<wire::Experience>(decoded.body);
   const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
   // One ahead: a version is handed out a moment before it is counted here.
-  if (IsOfThisLife(decoded, incarnation) && metadata.version > newest + 1) {
-    return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
-                                         ", the newest published, got " +
-                                         std::to_string(metadata.version)};
+  if (IsOfThisLife(decoded, incarnation) &&
+      metadata.version + metadata.changes.later() > newest + 1) {
+    return {wire::Refusal::kMeaning,
+            "version: expected at most " + std::to_string(newest) + ", the newest published, got " +
+                std::to_string(metadata.version + metadata.changes.later())};
   }
   Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
   if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};

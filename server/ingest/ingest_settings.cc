@@ -30,6 +30,8 @@ const Keys<AssemblySettings>& AssemblyKeys() {
        {"batches_ahead", &S::batches_ahead,
         "batches that actors may play before the first is learned from; more: faster, later play",
         Example("4"), Range(2, 64)},
+       {"newest_weights", &S::newest_weights,
+        "agents play newer weights inside a trajectory, not only from the next one on"},
        {"quorum", &S::quorum, "staleness = \"block\": share of live agents that a batch needs",
         Example("0.75"), Range(kTiny, 1)},
        {"max_batch_s", &S::max_batch_s, "train on a partial batch after this",

@@ -25,7 +25,9 @@ struct AssemblySettings {
   double max_trajectory_s = 5.0;
   double max_batch_s = 10.0;
   int batches_ahead = 2;  ///< experience granted at once: the batch in training and those after it
-  double quorum = 1.0;    ///< of live agents, where batches are of the current version only
+  /// Agents play a newer version from the next step on, not only from the next trajectory.
+  bool newest_weights = true;
+  double quorum = 1.0;  ///< of live agents, where batches are of the current version only
 };
 
 const Keys<AssemblySettings>& AssemblyKeys();

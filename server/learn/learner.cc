@@ -12,13 +12,14 @@
 namespace murmurate {
 namespace {
 
-void Drop(TrainingBatch& batch, std::size_t slot, LearnReport* report) {
-  std::ranges::fill(batch.weight.subspan(slot * batch.length, batch.length), 0.0f);
-  ++report->stale_trajectories;
-  report->late_steps += static_cast<std::uint64_t>(batch.trajectories[slot].steps);
+/// The first steps of a trajectory are not learned from.
+void Drop(TrainingBatch& batch, std::size_t slot, int steps, LearnReport* report) {
+  std::ranges::fill(batch.weight.subspan(slot * batch.length, steps), 0.0f);
+  if (steps == batch.trajectories[slot].steps) ++report->stale_trajectories;
+  report->late_steps += static_cast<std::uint64_t>(steps);
 }
 
-/// Gives trajectories more than `max_staleness` versions old at `version`, and those of another
+/// Gives steps more than `max_staleness` versions old at `version`, and trajectories of another
 /// life of the model (newer than it), the weight 0; reports ages and what it dropped.
 void WeighByAge(std::uint64_t version, int max_staleness, TrainingBatch& batch,
                 LearnReport* report) {
@@ -27,16 +28,21 @@ void WeighByAge(std::uint64_t version, int max_staleness, TrainingBatch& batch,
   for (std::size_t slot = 0; slot < batch.trajectories.size(); ++slot) {
     const BatchTrajectory& trajectory = batch.trajectories[slot];
     if (trajectory.steps == 0) continue;
-    if (trajectory.version > version) {  // of another life of this model: its age means nothing
-      Drop(batch, slot, report);
+    if (trajectory.newest_version() > version) {  // of another life: its age means nothing
+      Drop(batch, slot, trajectory.steps, report);
       continue;
     }
-    const std::uint64_t age = version - trajectory.version;
-    report->staleness_min = counted == 0 ? age : std::min<double>(report->staleness_min, age);
-    report->staleness_max = std::max<double>(report->staleness_max, age);
-    sum += static_cast<double>(age);
+    const std::uint64_t oldest = version - trajectory.version;
+    const std::uint64_t newest = version - trajectory.newest_version();
+    report->staleness_min = counted == 0 ? newest : std::min<double>(report->staleness_min, newest);
+    report->staleness_max = std::max<double>(report->staleness_max, oldest);
+    sum += trajectory.MeanAge(version);
     ++counted;
-    if (age > static_cast<std::uint64_t>(max_staleness)) Drop(batch, slot, report);
+    int late = 0;
+    trajectory.changes.EachRun(trajectory.steps, [&](std::uint64_t later, int, int end) {
+      if (oldest - later > static_cast<std::uint64_t>(max_staleness)) late = end;
+    });
+    if (late > 0) Drop(batch, slot, late, report);
   }
   if (counted > 0) report->staleness_mean = sum / counted;
 }

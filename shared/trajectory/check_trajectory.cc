@@ -55,6 +55,9 @@ Status CheckSizes(const TrajectoryView& view, const TrajectoryLayout& layout) {
                        std::to_string(view.steps));
   }
   MURMURATE_RETURN_IF_ERROR(CheckRowColumns(view, layout));
+  if (!view.changes.empty() && view.changes.all().back().step >= view.steps)
+    return InvalidData("version changes: expected before step " + std::to_string(view.steps) +
+                       ", got step " + std::to_string(view.changes.all().back().step));
   const std::size_t steps = static_cast<std::size_t>(view.steps);
   const std::size_t words = steps * static_cast<std::size_t>(layout.action.words());
   const std::size_t mask = steps * static_cast<std::size_t>(layout.action.mask_bytes());

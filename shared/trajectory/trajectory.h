@@ -1,5 +1,5 @@
-// Trajectory: up to T consecutive steps of one agent under one version, as it lies in one raw
-// block.
+// Trajectory: up to T consecutive steps of one agent, as it lies in one raw block. It begins under
+// one version, and may go on under newer ones (version_changes.h).
 //
 // The block is columns back to back, each on a 64-byte border. The agent writes them while it
 // plays, the block is sent as it lies, and the learner copies each column into its batch. A row is
@@ -7,8 +7,8 @@
 //
 //   observation        row     [T]          what the agent saw at each step
 //   action             4 bytes [T][words]   what it did: ActionLayout's words
-//   log_prob           float32 [T]          log pi(action | observation) under `version`, as it was
-//                                           sampled
+//   log_prob           float32 [T]          log pi(action | observation) under the version of the step,
+//                                           as it was sampled
 //   reward             float32 [T]          raw, summed over Reward() calls until the next Act
 //   flags              uint8   [T]          StepFlags
 //   next_observation   row                  after the last step (zeros if that step ended)
@@ -37,6 +37,7 @@
 #include "shared/model/action_layout.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/observation_layout.h"
+#include "shared/trajectory/version_changes.h"
 
 namespace murmurate {
 
@@ -114,7 +115,8 @@ struct TrajectoryView {
   std::uint32_t agent = 0;
   std::uint64_t sender = 0;      ///< the sender that played it; 0: none
   std::uint64_t first_step = 0;  ///< number of this agent's first step here, counted over its life
-  std::uint64_t version = 0;     ///< of the parameters it was played under; 0: no weights (random)
+  std::uint64_t version = 0;     ///< of the parameters it began under; 0: no weights (random)
+  VersionChanges changes;        ///< the newer ones that it went on under
   int steps = 0;                 ///< 1..T; 0 only for a block that carries nothing but episodes
   std::span<const std::byte> observation;  ///< [steps] rows
   std::span<const std::int32_t> action;    ///< [steps][words]

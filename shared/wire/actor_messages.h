@@ -90,14 +90,15 @@ struct HelloOkModel {
   std::vector<std::uint64_t> agent_seeds;
   std::uint64_t steps_total = 0;  ///< step credit granted so far in this session
   std::uint64_t at_version = 0;   ///< kLockstep: the credit is for play under this version
+  bool changes = false;           ///< trajectories may go on under newer versions
 
   static auto Fields(auto& m, auto visit) {
-    return visit(m.name | Name("model name"), m.id, m.member, m.spec | Rule{"spec", kMaxSpec},
-                 m.version,
-                 m.trajectory_length | Range{"trajectory length", 1, 65'536, "1 to 65536"},
-                 m.max_trajectory_ms, m.segment | Rule{"segment name", kMaxSegmentName},
-                 m.agent_indices | Rule{"agent indices", kMaxAgents},
-                 m.agent_seeds | Rule{"agent seeds", kMaxAgents}, m.steps_total, m.at_version);
+    return visit(
+        m.name | Name("model name"), m.id, m.member, m.spec | Rule{"spec", kMaxSpec}, m.version,
+        m.trajectory_length | Range{"trajectory length", 1, 65'536, "1 to 65536"},
+        m.max_trajectory_ms, m.segment | Rule{"segment name", kMaxSegmentName},
+        m.agent_indices | Rule{"agent indices", kMaxAgents},
+        m.agent_seeds | Rule{"agent seeds", kMaxAgents}, m.steps_total, m.at_version, m.changes);
   }
   void Check(Checker& in) const {
     in.Expect(agent_seeds.size() == agent_indices.size(), "agent seeds", "one for each agent");
@@ -152,12 +153,14 @@ struct Experience {
   std::uint64_t agent_steps = 0;  ///< this agent's steps so far, dropped ones included
   std::array<ColumnRange, kColumnCount> columns{};  ///< as filled, in the order of Column
   std::vector<ReportedNumber> reports;              ///< at most kMaxReportedNumbers
+  VersionChanges changes;
 
   static constexpr Row<fb::Experience> kRow{.type = MessageType{3}, .has_block = true};
   static auto Fields(auto& m, auto visit) {
     return visit(m.model | kModelIndex, m.agent, m.incarnation, m.version, m.first_step, m.steps,
                  m.agent_steps, m.columns | Rule{"columns", kColumnCount},
-                 m.reports | Rule{"reports", kMaxReportedNumbers, Form::kOptional});
+                 m.reports | Rule{"reports", kMaxReportedNumbers, Form::kOptional},
+                 m.changes | Rule{"version changes", VersionChanges::kMost, Form::kOptional});
   }
 };
 

@@ -116,6 +116,12 @@ class Reader : public Checker {
     for (std::size_t i = 0; i < count && ok(); ++i)
       to[i] = {At(*from, i)->offset(), At(*from, i)->bytes()};
   }
+  void Get(const ListOf<const fb::VersionChange*>* from, const Rule& rule, VersionChanges& to) {
+    const std::size_t count = Count(from, rule, sizeof(VersionChange), 2);
+    for (std::size_t i = 0; i < count && ok(); ++i)
+      Expect(to.Add(At(*from, i)->step(), At(*from, i)->later()), rule.field,
+             "later steps under newer versions, one after the other");
+  }
   template <typename From, typename To>
   void Get(const ListOf<From>* from, const Rule& rule,
            std::vector<To>& to) requires std::is_class_v<To> {

@@ -74,6 +74,13 @@ auto Put(Builder& builder, const std::array<ColumnRange, kColumnCount>& columns,
       [](const ColumnRange& range) { return fb::ColumnRange(range.offset, range.bytes); });
 }
 
+auto Put(Builder& builder, const VersionChanges& changes, const Rule&,
+         const ListOf<const fb::VersionChange*>*) {
+  return builder.CreateVectorOfNativeStructs<fb::VersionChange, VersionChange>(
+      changes.all().data(), changes.all().size(),
+      [](const VersionChange& change) { return fb::VersionChange(change.step, change.later); });
+}
+
 template <typename Struct, std::size_t... I, typename... Number>
 Struct MakeStruct(std::index_sequence<I...>, const Number&... number) {
   static_assert(sizeof...(I) == Struct::Traits::fields_number, "the schema has other fields");

@@ -15,7 +15,7 @@ namespace murmurate::wire {
 
 inline constexpr std::uint32_t kMagic = 0x31524d4d;  ///< "MMR1"
 inline constexpr std::uint8_t kMajor = 1;
-inline constexpr std::uint8_t kMinor = 0;
+inline constexpr std::uint8_t kMinor = 1;
 
 /// The number of a message's type; the message's row (fields.h) says which one it has. 13 and 14
 /// are reserved: they are answered with kUnknownType.

@@ -93,6 +93,7 @@ Status ViewTrajectory(const Experience& metadata, std::span<const std::byte> blo
   view->agent = metadata.agent;
   view->first_step = metadata.first_step;
   view->version = metadata.version;
+  view->changes = metadata.changes;
   view->steps = static_cast<int>(metadata.steps);
   view->observation = Cut<std::byte>(metadata, block, Column::kObservation);
   view->action = Cut<std::int32_t>(metadata, block, Column::kAction);

@@ -178,6 +178,136 @@ TEST(AgentCore, OnlyALostBufferCutsATrajectory) {
   EXPECT_EQ(after.view.first_step, 4u);
 }
 
+std::vector<std::uint64_t> VersionsOf(const TrajectoryView& view) {
+  std::vector<std::uint64_t> versions;
+  for (int step = 0; step < view.steps; ++step) versions.push_back(VersionAt(view, step));
+  return versions;
+}
+
+TEST(AgentCore, ATrajectoryGoesOnUnderEachNewerVersionWhereTheLearnerLetsIt) {
+  Workbench bench(8);
+  bench.model->changes_version = true;
+  bench.Publish(1);
+  bench.Act(0), bench.Act(1);
+  bench.Publish(2);
+  bench.Act(2);
+  bench.Publish(3), bench.Publish(4), bench.Publish(5);  // no buffer of version 2 is left
+  for (int step = 3; step < 8; ++step) bench.Act(step);
+  EXPECT_EQ(bench.PopTrajectory().block, nullptr) << "nothing cut it";
+  bench.Act(8);
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  ASSERT_EQ(VersionsOf(received.view), (std::vector<std::uint64_t>{1, 1, 2, 5, 5, 5, 5, 5}));
+  for (int step = 0; step < 8; ++step) {
+    const auto parameters = SomeParameters(bench.spec, VersionsOf(received.view)[step]);
+    const auto expected = LogProbabilities(bench.spec, parameters, bench.Observation(step));
+    EXPECT_NEAR(received.view.log_prob[step], expected[received.view.action[step]], 2e-5) << step;
+  }
+}
+
+TEST(AgentCore, AgentsOfAGroupGoOnUnderNewerVersionsTogether) {
+  Workbench bench(4);
+  bench.model->changes_version = true;
+  BenchAgent other(bench.model, 1, 0, 1);
+  auto buffers = BuffersOf(bench.policies, 1, 4);
+  const auto ring = buffers->ring;
+  other.shared().Fit(std::move(buffers));
+  AgentCore* const agents[] = {bench.agent.get(), &other};
+  for (int step = 0; step < 5; ++step) {
+    bench.Publish(static_cast<std::uint64_t>(step) + 1);
+    auto observations = bench.Observation(step);
+    const auto again = observations;
+    observations.insert(observations.end(), again.begin(), again.end());
+    std::int32_t actions[2];
+    ActTogether(agents, observations, actions);
+  }
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(VersionsOf(received.view), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  const TrajectoryBlock* block = ring->PopReady();
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->changes.later(), 3u);
+}
+
+TEST(AgentCore, MoreVersionsThanATrajectoryCanNameCutIt) {
+  Workbench bench(64);
+  bench.model->changes_version = true;
+  for (int step = 0; step < 40; ++step) {
+    bench.Publish(static_cast<std::uint64_t>(step) + 1);
+    bench.Act(step);
+  }
+  std::uint64_t expected = 0;
+  for (auto received = bench.PopTrajectory(); received.block != nullptr;
+       received = bench.PopTrajectory()) {
+    EXPECT_EQ(received.view.first_step, expected);
+    EXPECT_GE(received.view.steps, 16);
+    expected += static_cast<std::uint64_t>(received.view.steps);
+    EXPECT_GE(VersionsOf(received.view).back(), received.view.version + 15);
+  }
+  EXPECT_GE(expected, 32u);
+}
+
+TEST(AgentCore, AnEpisodeThatIsForgottenTakesItsVersionsAlong) {
+  Workbench bench(4);
+  bench.model->changes_version = true;
+  bench.Publish(1);
+  bench.Act(0);
+  bench.agent->End(kTerminated);
+  bench.Publish(2);
+  bench.Act(1);
+  bench.Publish(3);
+  bench.Act(2);
+  bench.agent->Discard();
+  for (int step = 3; step < 7; ++step) bench.Act(step);
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(VersionsOf(received.view), (std::vector<std::uint64_t>{1, 3, 3, 3}));
+}
+
+TEST(AgentCore, AMemoryGoesOnUnderANewerVersion) {
+  PolicyAndValue spec = SmallSpec();
+  spec.trunk = {*Layer::Parse("lstm 8")};
+  spec.separate_value = false;
+  Workbench changing(6, {}, spec), steady(6, {}, spec);
+  changing.model->changes_version = true;
+  const AlignedFloats all = SomeParameters(spec, 1);
+  const std::span<const float> flat = all;
+  const ParameterLayout layout(spec);
+  const auto publish = [&](Workbench& bench, std::uint64_t version) {
+    bench.policies->Publish({7, version}, {},
+                            flat.subspan(layout.published.offset, layout.published.count),
+                            flat.subspan(layout.statistics.offset, layout.statistics.count));
+  };
+  publish(steady, 1);
+  for (int step = 0; step < 13; ++step) {  // the same numbers under ever newer versions
+    publish(changing, static_cast<std::uint64_t>(step) + 1);
+    changing.Act(step);
+    steady.Act(step);
+  }
+  EXPECT_EQ(changing.PopTrajectory().view.changes.later(), 5u);
+  EXPECT_TRUE(steady.PopTrajectory().view.changes.empty());
+  const auto changed = changing.PopTrajectory(), same = steady.PopTrajectory();
+  ASSERT_EQ(changed.view.state0.size(), 16u);
+  EXPECT_TRUE(std::ranges::equal(changed.view.state0, same.view.state0));
+  EXPECT_TRUE(std::ranges::any_of(same.view.state0, [](float number) { return number != 0; }));
+}
+
+TEST(AgentCore, AnotherLifeOfTheModelBeginsAnotherTrajectory) {
+  Workbench bench(8);
+  bench.model->changes_version = true;
+  bench.Publish(4);
+  bench.Act(0), bench.Act(1);
+  const AlignedFloats all = SomeParameters(bench.spec, 5);
+  const std::span<const float> flat = all;
+  const ParameterLayout layout(bench.spec);
+  bench.policies->Publish({8, 5}, {}, flat.subspan(layout.published.offset, layout.published.count),
+                          flat.subspan(layout.statistics.offset, layout.statistics.count));
+  bench.Act(2);
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(VersionsOf(received.view), (std::vector<std::uint64_t>{4, 4}));
+}
+
 TEST(AgentCore, ObservationsThatAreNotFiniteDropTheTrajectoryAndStillGetAnAction) {
   Workbench bench(8);
   bench.Publish(1);

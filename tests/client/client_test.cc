@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -56,6 +57,34 @@ TEST(Client, AGamePlaysWithNoLearnerAndStreamsWhenOneAppears) {
   EXPECT_EQ(client->Stats().version, 1u);
 }
 
+bool AnyChanges(const TestLearner& learner) {
+  return std::ranges::any_of(learner.received,
+                             [](const auto& one) { return !one->view.changes.empty(); });
+}
+
+/// Plays until so many trajectories have come, a version for every twenty.
+void PlayAndPublish(Game& game, TestLearner& learner, std::size_t trajectories) {
+  std::uint64_t version = 1;
+  EXPECT_TRUE(Until(
+      [&] {
+        game.Step(), learner.PollOnce(0);
+        if (learner.received.size() / 20 >= version) learner.Publish("default", ++version);
+      },
+      [&] { return learner.received.size() >= trajectories; }));
+}
+
+TEST(Client, ATrajectoryIsOfOneVersionForALearnerThatDoesNotAskForMore) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {.changes = false});
+  auto client = MustConnect(address);
+  Game game(*client);
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  learner.Publish("default", 1);
+  PlayAndPublish(game, learner, 200);
+  EXPECT_GE(learner.received.back()->view.version, 3u);
+  EXPECT_FALSE(AnyChanges(learner));
+}
+
 class ClientOverBothPaths : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(SharedMemoryAndNetwork, ClientOverBothPaths, testing::Bool());
 
@@ -91,6 +120,30 @@ TEST_P(ClientOverBothPaths, WhatArrivesIsExactlyWhatWasPlayed) {
   EXPECT_EQ(client->Stats().trajectories_refused, 0u);
   EXPECT_TRUE(Until([&] { learner.PollOnce(); },
                     [&] { return client->Stats().trajectories_sent >= learner.received.size(); }));
+}
+
+TEST_P(ClientOverBothPaths, AnOpenTrajectoryGoesOnUnderNewerWeights) {
+  const std::string address = FreshAddress();
+  TestLearner learner(address, {.shm = GetParam()});
+  auto client = MustConnect(address);
+  Game game(*client);
+  const auto publish = [&](std::uint64_t version) {
+    learner.Publish("default", version);
+    return Until([&] { learner.PollOnce(); }, [&] { return client->Stats().version == version; });
+  };
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  ASSERT_TRUE(publish(1));
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->State().state == ClientState::kLive; }));
+  for (int i = 0; i < 4; ++i) game.Step();
+  ASSERT_TRUE(publish(5));
+  for (int i = 4; i < 17; ++i) game.Step();
+  ASSERT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return !learner.received.empty(); }));
+  const TrajectoryView& view = learner.received[0]->view;
+  EXPECT_EQ(view.steps, 16);
+  EXPECT_EQ(VersionAt(view, 3), 1u);
+  EXPECT_EQ(VersionAt(view, 4), 5u);
+  ExpectAsLived(learner.received, game, SmallSpec());
 }
 
 TEST(Client, WithoutCreditTheOldestAreDroppedAndEpisodesAreNot) {

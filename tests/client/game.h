@@ -83,9 +83,9 @@ inline void ExpectAsLived(const std::vector<std::unique_ptr<ReceivedTrajectory>>
     const TrajectoryView& view = one->view;
     EXPECT_EQ(view.first_step, expected_first) << "a gap";
     expected_first += view.steps;
-    const AlignedFloats parameters = SomeParameters(spec, view.version);
     std::size_t finals = 0;
     for (int t = 0; t < view.steps; ++t) {
+      const std::uint64_t version = VersionAt(view, t);
       const Game::Lived& lived = game.life.at(view.first_step + t);
       EXPECT_TRUE(std::equal(lived.observation.begin(), lived.observation.end(),
                              NumbersOf(view.observation).data() + t * width));
@@ -96,9 +96,9 @@ inline void ExpectAsLived(const std::vector<std::unique_ptr<ReceivedTrajectory>>
         EXPECT_TRUE(std::equal(lived.final_observation.begin(), lived.final_observation.end(),
                                NumbersOf(view.final_observation).data() + finals++ * width));
       }
-      const double log_prob =
-          view.version == 0 ? -std::log(spec.spaces.action.n)
-                            : LogProbabilities(spec, parameters, lived.observation)[lived.action];
+      const double log_prob = version == 0 ? -std::log(spec.spaces.action.n)
+                                           : LogProbabilities(spec, SomeParameters(spec, version),
+                                                              lived.observation)[lived.action];
       EXPECT_NEAR(view.log_prob[t], log_prob, 2e-5);
     }
     const std::size_t next = view.first_step + view.steps;

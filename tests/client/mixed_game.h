@@ -33,15 +33,19 @@ struct Scene {
   std::array<std::uint8_t, 5> mask;
 };
 
-/// The log-probabilities of a trajectory by itself: rows stacked and states carried by hand.
-inline void CheckPlayed(const TrajectoryView& view, std::uint64_t seed) {
-  const ModelSpec spec = MixedSpec();
+inline void PackVersion(const ModelSpec& spec, std::uint64_t seed, Policy* policy) {
   const ParameterLayout layout(spec);
   const AlignedFloats parameters = SomeParameters(spec, seed);
   const std::span<const float> flat = parameters;
+  policy->Pack(flat.subspan(layout.published.offset, layout.published.count),
+               flat.subspan(layout.statistics.offset, layout.statistics.count));
+}
+
+/// The log-probabilities of a trajectory by itself: rows stacked and states carried by hand.
+/// `seed`: of the parameters that it began under; those of later versions are drawn from later ones.
+inline void CheckPlayed(const TrajectoryView& view, std::uint64_t seed) {
+  const ModelSpec spec = MixedSpec();
   Policy policy(spec);
-  policy.Pack(flat.subspan(layout.published.offset, layout.published.count),
-              flat.subspan(layout.statistics.offset, layout.statistics.count));
   const ActionHead head{ActionLayout(spec.spaces.action, spec.continuous)};
   std::vector<float> state(view.state0.begin(), view.state0.end());
   std::vector<std::vector<std::byte>> past;  // newest last
@@ -52,6 +56,8 @@ inline void CheckPlayed(const TrajectoryView& view, std::uint64_t seed) {
   AlignedFloats scratch(policy.ScratchFloats(1)), stacked(5);
   std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
   for (int t = 0; t < view.steps; ++t) {
+    if (t == 0 || VersionAt(view, t) != VersionAt(view, t - 1))
+      PackVersion(spec, seed + VersionAt(view, t) - view.version, &policy);
     if (view.flags[t] & kFirst) {
       std::ranges::fill(state, 0.0f);
       for (auto& row : past) row.assign(MixedTrajectory::kRow, std::byte{0});

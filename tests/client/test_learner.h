@@ -30,6 +30,7 @@ struct TestLearnerOptions {
   int batch = 4;         ///< trajectories; also what lock-step credit is divided from
   std::uint64_t incarnation = 100;
   bool resumed = false, shm = true, release = true;
+  bool changes = true;        ///< trajectories may go on under newer versions
   std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
   ModelSpec model = SmallSpec();  ///< whatever the spaces are
@@ -73,6 +74,7 @@ class TestLearner : public wire::ServerSession::Models {
     model.welcome.spec = spec.ToText();
     model.welcome.trajectory_length = static_cast<std::uint32_t>(options_.trajectory_length);
     model.welcome.max_trajectory_ms = options_.max_trajectory_ms;
+    model.welcome.changes = options_.changes;
     model.welcome.segment = *segment;
     model.block_bytes = TrajectoryLayout(spec, options_.trajectory_length).block_bytes;
     model.outstanding_limit = options_.outstanding;

@@ -63,6 +63,15 @@ inline std::vector<double> LogProbabilities(const ModelSpec& spec, const Aligned
   return x;
 }
 
+/// The version that a step was played under.
+inline std::uint64_t VersionAt(const TrajectoryView& view, int step) {
+  std::uint64_t version = 0;
+  view.changes.EachRun(view.steps, [&](std::uint64_t later, int begin, int end) {
+    if (step >= begin && step < end) version = view.version + later;
+  });
+  return version;
+}
+
 /// Waits until `until` is true, at most five seconds.
 template <typename Condition>
 bool Soon(Condition until) {
@@ -166,6 +175,7 @@ struct Workbench {
     wire::Experience metadata;
     metadata.steps = static_cast<std::uint32_t>(received.block->steps);
     metadata.version = received.block->stamp.version;
+    metadata.changes = received.block->changes;
     metadata.first_step = received.block->first_step;
     std::size_t bytes = 0;
     metadata.columns = ring->FilledColumns(received.block, &bytes);

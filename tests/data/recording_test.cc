@@ -76,6 +76,7 @@ TEST(RecordingTest, EveryColumnComesBack) {
   const EpisodeRecord episode{12.5, 4, 0};
   view.episodes = {&episode, 1};
   view.first_step = 1000;
+  ASSERT_TRUE(view.changes.Add(1, 2) && view.changes.Add(3, 9));
   const std::vector<std::byte> record = RecordOf(view, MixedLayout());
   EXPECT_EQ(record.size() % 64, 0u);
   AlignedFloats storage(record.size() / 4);
@@ -86,6 +87,7 @@ TEST(RecordingTest, EveryColumnComesBack) {
   EXPECT_EQ(read.view.agent, 3u);
   EXPECT_EQ(read.view.first_step, 1000u);
   EXPECT_EQ(read.view.version, 1u);
+  EXPECT_TRUE(std::ranges::equal(read.view.changes.all(), view.changes.all()));
   const auto same = [](auto a, auto b) {
     const auto x = std::as_bytes(a), y = std::as_bytes(b);
     return std::equal(x.begin(), x.end(), y.begin(), y.end());
@@ -101,6 +103,24 @@ TEST(RecordingTest, EveryColumnComesBack) {
   EXPECT_TRUE(same(read.view.mask, view.mask));
   EXPECT_TRUE(same(read.view.state0, view.state0));
   EXPECT_TRUE(same(read.view.frames0, view.frames0));
+}
+
+TEST(RecordingTest, FilesOfVersion1AreReadAndLaterOnesAreNot) {
+  const TemporaryFolder folder;
+  Record(folder.path(), 0, 2);
+  const std::string path = ListSegments(folder.path())[0].path;
+  const auto set_version = [&](char version) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(8);
+    file.put(version);
+  };
+  set_version(1);  // without version changes a record is the same
+  const auto source = RecordingSource::Open(folder.path());
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->items(), 2u);
+  set_version(3);
+  EXPECT_THAT(RecordingSource::Open(folder.path()).status().message(),
+              HasSubstr("is a recording of version 3, expected 1 or 2"));
 }
 
 TEST(RecordingTest, AFolderGivesBackWhatWasRecordedInOrder) {

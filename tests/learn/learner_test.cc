@@ -155,6 +155,31 @@ TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {
   EXPECT_EQ(ParametersOf(learner), ParametersOf(fresh_only));
 }
 
+TEST(LearnerTest, OfATrajectoryOfSeveralVersionsOnlyStepsOverTheLimitAreDropped) {
+  Learner learner(ExampleSpec(), ExamplePpo(), 3), cut_short(ExampleSpec(), ExamplePpo(), 3);
+  for (int i = 0; i < 5; ++i) {
+    TrainingBatch batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
+    (void)learner.Learn(batch, 32);
+    batch = FullBatch(i + 1, i + 1, i + 1, i + 1);
+    (void)cut_short.Learn(batch, 32);
+  }
+  ASSERT_EQ(learner.version(), 6u);
+  TrainingBatch batch = MakeBatch({{0, 1, 8}, {1, 6, 8}});
+  ASSERT_TRUE(batch.trajectories[0].changes.Add(2, 2));  // version 3 is too old too, at limit 2
+  ASSERT_TRUE(batch.trajectories[0].changes.Add(3, 4));
+  const LearnReport report = learner.Learn(batch, 160);
+  EXPECT_EQ(report.stale_trajectories, 0u);
+  EXPECT_EQ(report.late_steps, 3u);
+  EXPECT_EQ(report.trained_steps, 13u);
+  EXPECT_EQ(report.staleness_min, 0.0);
+  EXPECT_EQ(report.staleness_max, 5.0);
+  EXPECT_DOUBLE_EQ(report.staleness_mean, ((2 * 5 + 1 * 3 + 5 * 1) / 8.0 + 0) / 2);
+  TrainingBatch same = MakeBatch({{0, 6, 8}, {1, 6, 8}});
+  std::ranges::fill(same.weight.subspan(0, 3), 0.0f);
+  (void)cut_short.Learn(same, 160);
+  EXPECT_EQ(ParametersOf(learner), ParametersOf(cut_short));
+}
+
 TEST(LearnerTest, ABatchWithNoWeightMakesAVersionButNoUpdate) {
   AlgorithmSettings settings = ExamplePpo();
   settings.max_staleness = 0;

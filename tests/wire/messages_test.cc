@@ -20,7 +20,7 @@ TEST(Header, LiesAsDrawn) {
   EXPECT_THAT(std::vector<std::byte>(encoded.header.begin(), encoded.header.end()),
               testing::ElementsAreArray(Bytes({
                   'M',  'M',  'R',  '1',                           // magic
-                  1,    0,                                         // major, minor
+                  1,    1,                                         // major, minor
                   11,   0,                                         // PULL
                   0,    0,    0,    0,                             // flags
                   size, 0,    0,    0,                             // body
@@ -116,6 +116,7 @@ TEST(RoundTrip, HelloOkKeepsItsFields) {
   EXPECT_THAT(model.agent_seeds, ElementsAre(1111, 2222));
   EXPECT_EQ(model.steps_total, 64u);
   EXPECT_EQ(model.at_version, 7u);
+  EXPECT_TRUE(model.changes);
 }
 
 TEST(RoundTrip, ExperienceKeepsItsFields) {
@@ -134,6 +135,8 @@ TEST(RoundTrip, ExperienceKeepsItsFields) {
   EXPECT_EQ(e.reports[0].name, "kills");
   EXPECT_EQ(e.reports[0].sum, 3.5);
   EXPECT_EQ(e.reports[0].count, 2u);
+  ASSERT_EQ(e.changes.all().size(), 1u);
+  EXPECT_EQ(e.changes.all()[0], (VersionChange{1, 4}));
 }
 
 TEST(RoundTrip, ColumnsAtTheEndThatHoldNothingAreNotSent) {

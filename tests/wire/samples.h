@@ -45,6 +45,7 @@ inline Experience SampleExperience() {
   e.agent_steps = 102;
   e.columns = {{{0, 24}, {64, 8}, {128, 8}, {192, 8}, {256, 2}, {448, 12}, {320, 12}, {384, 16}}};
   e.reports = {{"kills", 3.5, 2}};
+  (void)e.changes.Add(1, 4);
   return e;
 }
 
@@ -105,6 +106,7 @@ inline HelloOk SampleHelloOk() {
   model.agent_seeds = {1111, 2222};
   model.steps_total = 64;
   model.at_version = 7;
+  model.changes = true;
   ok.models = {model};
   return ok;
 }
