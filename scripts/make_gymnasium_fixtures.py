@@ -1,4 +1,4 @@
-"""Writes what Gymnasium's games do, for tests/client/{cartpole,pendulum,mountain_car}_test.cc.
+"""Writes what Gymnasium's games do, for tests/client/*_test.cc of the games named below.
 
     python scripts/make_gymnasium_fixtures.py tests/fixtures
 
@@ -79,6 +79,30 @@ def car_start(episode):
     return {1: [-1.1, -0.06], 2: [0.45, 0.065], 4: [-1.15, -0.03]}.get(episode)
 
 
+def swing(episode, state):
+    # With the motion of the first rod: up in good time. At random.
+    if episode % 2 == 0:
+        return 0 if state[2] > 0 else 2
+    return int(random.integers(3))
+
+
+def acrobot_start(episode):
+    # At both speed limits; a turn that wraps.
+    return {3: [0.1, -0.2, 12.5, 28.2], 4: [3.1, 3.1, 3.0, 3.0]}.get(episode)
+
+
+def push_continuous_car(episode, state):
+    # With the motion. Against the left end. At random, beyond the bounds too. Sixteenths, as above.
+    force = 1.0 if state[1] > 0 else -1.0
+    if episode % 3 == 1:
+        force = -1.0
+    elif episode % 3 == 2:
+        force = float(random.integers(-24, 25)) / 16
+    return numpy.array([force], dtype=numpy.float32)
+
+
 write("CartPole-v1", "gymnasium_cartpole.txt", 6, 60, cart_start, push_cart)
 write("Pendulum-v1", "gymnasium_pendulum.txt", 6, 60, pendulum_start, turn)
 write("MountainCar-v0", "gymnasium_mountain_car.txt", 6, 110, car_start, push_car)
+write("Acrobot-v1", "gymnasium_acrobot.txt", 5, 130, acrobot_start, swing)
+write("MountainCarContinuous-v0", "gymnasium_mountain_car_continuous.txt", 6, 110, car_start, push_continuous_car)

@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "client/environments/acrobot.h"
 #include "client/environments/bandit.h"
 #include "client/environments/cartpole.h"
 #include "client/environments/catch.h"
 #include "client/environments/gridworld.h"
 #include "client/environments/mountain_car.h"
+#include "client/environments/mountain_car_continuous.h"
 #include "client/environments/pendulum.h"
 #include "client/environments/random_game.h"
 #include "client/environments/recall.h"
@@ -83,11 +85,13 @@ constexpr struct {
   const char* name;
   Made (*make)(const EnvironmentOptions&);
 } kEnvironments[] = {
+    {"acrobot", Make<Acrobot>},
     {"bandit", MakeBandit},
     {"cartpole", Make<CartPole>},
     {"catch", Make<Catch>},
     {"gridworld", Make<Gridworld>},
     {"mountain_car", Make<MountainCar>},
+    {"mountain_car_continuous", Make<MountainCarContinuous>},
     {"pendulum", MakePendulum},
     {"random", MakeRandom},
     {"recall", MakeRecall},

@@ -9,8 +9,8 @@ TEST(Environments, AnUnknownNameIsRefusedWithTheKnownOnes) {
   const auto made = MakeEnvironment("pong");
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().message(),
-            "environment \"pong\": expected one of bandit, cartpole, catch, gridworld, "
-            "mountain_car, pendulum, random, recall");
+            "environment \"pong\": expected one of acrobot, bandit, cartpole, catch, "
+            "gridworld, mountain_car, mountain_car_continuous, pendulum, random, recall");
 }
 
 TEST(Environments, EveryoneShowsWhatItsSpacesSay) {

@@ -366,7 +366,8 @@ TEST(Games, EvalOfWeightsWhoseOutputsOverflowIsThreeAndSaysSo) {
 }
 
 TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {
-  for (const char* name : {"bandit", "catch", "gridworld", "mountain_car", "pendulum", "recall"}) {
+  for (const char* name : {"acrobot", "bandit", "catch", "gridworld", "mountain_car",
+                           "mountain_car_continuous", "pendulum", "recall"}) {
     Workplace place;
     const std::string address = "ipc://" + place.path() + "/main";
     Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
