@@ -10,6 +10,9 @@ constexpr EnumName<Schedule::Shape> kShapeNames[] = {
     {Schedule::Shape::kCosine, "cosine"},
     {Schedule::Shape::kExponential, "exponential"}};
 
+/// Adam's bias correction divides by 1 - beta^t.
+constexpr double kBelowOne = 0.999999;
+
 }  // namespace
 
 constexpr std::span<const EnumName<Schedule::Shape>> NamesOf(Schedule::Shape) {
@@ -82,6 +85,10 @@ const Keys<AlgorithmSettings>& OptimizerKeys() {
         Range(0, 100)},
        {"epsilon", &S::optimizer_epsilon, "of Adam or Adagrad, or inside RMSProp's root",
         Example("1e-5"), Range(kTiny, 1)},
+       {"beta1", &S::optimizer_beta1, "of Adam's first moment, the mean gradient",
+        Range(0, kBelowOne)},
+       {"beta2", &S::optimizer_beta2, "of Adam's second moment, the mean square",
+        Range(0, kBelowOne)},
        {"decay", &S::optimizer_decay, "of RMSProp's mean square", Range(0, 1)},
        {"momentum", &S::optimizer_momentum, "of momentum's velocity (Nesterov)", Range(0, 1)}});
   return kKeys;

@@ -31,7 +31,9 @@ bool Schedule::SaysTheSame(const Schedule& other) const {
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
   const float epsilon = static_cast<float>(settings.optimizer_epsilon);
   return {.name = settings.optimizer,
-          .adam = {.epsilon = epsilon},
+          .adam = {.beta1 = static_cast<float>(settings.optimizer_beta1),
+                   .beta2 = static_cast<float>(settings.optimizer_beta2),
+                   .epsilon = epsilon},
           .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay), .epsilon = epsilon},
           .momentum = {.delta = static_cast<float>(settings.optimizer_momentum)},
           .adagrad = {.epsilon = epsilon},
