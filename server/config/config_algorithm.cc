@@ -34,18 +34,21 @@ const ConfigEntry* Written(const ConfigEntries& entries, const std::string& key,
 
 }  // namespace
 
-/// A beta may also stand in a general section for the models, or the shards, that step by Adam.
+/// A key may also stand in a general section for the models, or the shards, that have a use for it.
 Status CheckOptimizer(const Config& config, const std::string& model) {
   using Name = OptimizerSettings::Name;
+  const SectionView keys = OptimizerKeys().View(config.entries(), model);
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  if (keys.Given("value_rate_factor") && !kind.values && !KindFor(config.entries(), "").values)
+    return keys.Superfluous("value_rate_factor", kind.name + " learns no value; take it out");
   const Name own = AlgorithmFor(config, model).optimizer;
   const ParametersSettings parameters = config.parameters();
   if (own == Name::kAdam || AlgorithmFor(config, "").optimizer == Name::kAdam ||
       (parameters.shared() && parameters.optimizer == Name::kAdam))
     return {};
-  return OptimizerKeys()
-      .View(config.entries(), model)
-      .NoneOf({"beta1", "beta2"}, std::string("only adam has it, and the optimizer is ") +
-                                      TextOf(own) + "; take it out, or write name = \"adam\"");
+  return keys.NoneOf({"beta1", "beta2"}, std::string("only adam has it, and the optimizer is ") +
+                                             TextOf(own) +
+                                             "; take it out, or write name = \"adam\"");
 }
 
 Status CheckStaleness(const Config& config, const std::string& model) {

@@ -37,7 +37,8 @@ OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
           .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay), .epsilon = epsilon},
           .momentum = {.delta = static_cast<float>(settings.optimizer_momentum)},
           .adagrad = {.epsilon = epsilon},
-          .weight_decay = static_cast<float>(settings.weight_decay)};
+          .weight_decay = static_cast<float>(settings.weight_decay),
+          .value_rate = static_cast<float>(settings.value_rate_factor)};
 }
 
 }  // namespace murmurate

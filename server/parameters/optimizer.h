@@ -51,6 +51,7 @@ struct OptimizerSettings {
   MomentumSettings momentum = {};
   AdagradSettings adagrad = {};
   float weight_decay = 0.0f;  ///< of kernels, decoupled, whatever the name (weight_decay.h)
+  float value_rate = 1.0f;    ///< the value's rate for each of the policy's (value_rate.h)
 };
 
 inline constexpr EnumName<OptimizerSettings::Name> kOptimizerNames[] = {
@@ -75,8 +76,8 @@ std::vector<float> NumbersOf(const OptimizerSettings& settings, OptimizerSetting
 /// is zero and stays zero).
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings,
                                          const ParameterLayout& layout, SectionRange range);
-/// One for `count` parameters of which no layout says what they are, so they cannot decay:
-/// settings.weight_decay is 0.
+/// One for `count` parameters of which no layout says what they are: settings.weight_decay is 0 and
+/// value_rate 1.
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count);
 
 }  // namespace murmurate

@@ -4,10 +4,33 @@
 #include <utility>
 
 #include "server/parameters/apply.h"
+#include "server/parameters/tensor_ranges.h"
+#include "server/parameters/value_rate.h"
 #include "server/parameters/weight_decay.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+/// Those that only an optimizer of this name has.
+std::vector<float> OwnNumbersOf(const OptimizerSettings& o, OptimizerSettings::Name name) {
+  switch (name) {
+    case OptimizerSettings::Name::kAdam:
+      return {o.adam.beta1, o.adam.beta2, o.adam.epsilon};
+    case OptimizerSettings::Name::kRmsProp:
+      return {o.rmsprop.decay, o.rmsprop.epsilon};
+    case OptimizerSettings::Name::kSgd:
+      return {};
+    case OptimizerSettings::Name::kMomentum:
+      return {o.momentum.delta};
+    case OptimizerSettings::Name::kAdagrad:
+      return {o.adagrad.epsilon};
+  }
+  MURMURATE_CHECK(false, "an optimizer has one of these names");
+}
+
+}  // namespace
+
 SteppingOptimizer::SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count) {
   for (const char* name : names) columns_.push_back({name, AlignedFloats(count)});
 }
@@ -75,33 +98,30 @@ bool IgnoresScale(OptimizerSettings::Name name) {
 }
 
 std::vector<float> NumbersOf(const OptimizerSettings& o, OptimizerSettings::Name name) {
-  switch (name) {
-    case OptimizerSettings::Name::kAdam:
-      return {o.adam.beta1, o.adam.beta2, o.adam.epsilon, o.weight_decay};
-    case OptimizerSettings::Name::kRmsProp:
-      return {o.rmsprop.decay, o.rmsprop.epsilon, o.weight_decay};
-    case OptimizerSettings::Name::kSgd:
-      return {o.weight_decay};
-    case OptimizerSettings::Name::kMomentum:
-      return {o.momentum.delta, o.weight_decay};
-    case OptimizerSettings::Name::kAdagrad:
-      return {o.adagrad.epsilon, o.weight_decay};
-  }
-  MURMURATE_CHECK(false, "an optimizer has one of these names");
+  std::vector<float> numbers = OwnNumbersOf(o, name);
+  numbers.push_back(o.weight_decay);
+  if (o.value_rate != 1.0f) numbers.push_back(o.value_rate);
+  return numbers;
 }
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings,
                                          const ParameterLayout& layout, SectionRange range) {
-  OptimizerSettings undecayed = settings;
-  undecayed.weight_decay = 0.0f;
-  auto optimizer = MakeOptimizer(undecayed, range.count);
-  if (settings.weight_decay == 0.0f) return optimizer;
-  return std::make_unique<WeightDecay>(std::move(optimizer), settings.weight_decay,
-                                       KernelsIn(layout, range));
+  OptimizerSettings plain = settings;
+  plain.weight_decay = 0.0f;
+  plain.value_rate = 1.0f;
+  auto optimizer = MakeOptimizer(plain, range.count);
+  if (settings.weight_decay != 0.0f)
+    optimizer = std::make_unique<WeightDecay>(std::move(optimizer), settings.weight_decay,
+                                              RangesOf(layout, range, IsKernel));
+  if (settings.value_rate != 1.0f)
+    optimizer = std::make_unique<ValueRate>(std::move(optimizer), settings.value_rate,
+                                            RangesOf(layout, range, IsOfLearner));
+  return optimizer;
 }
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count) {
-  MURMURATE_CHECK(settings.weight_decay == 0.0f, "a layout says which parameters decay");
+  MURMURATE_CHECK(settings.weight_decay == 0.0f && settings.value_rate == 1.0f,
+                  "a layout says which parameters are kernels, and the value's");
   switch (settings.name) {
     case OptimizerSettings::Name::kAdam:
       return std::make_unique<Adam>(settings.adam, count);

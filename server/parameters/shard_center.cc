@@ -38,9 +38,7 @@ ShardCenter::ShardCenter(const ShardSettings& settings, const ParameterLayout& l
       statistics_(statistics),
       optimizer_(MakeOptimizer(settings.optimizer, layout, {range.begin, range.count})) {
   const bool gradients = settings.rule.form == PushForm::kGradient;
-  if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients &&
-      settings.optimizer.weight_decay == 0.0f)
-    plain_ = static_cast<Sgd*>(optimizer_.get());
+  if (gradients) plain_ = dynamic_cast<Sgd*>(optimizer_.get());
   const bool in_pieces = plain_ && !IsSynchronous(settings.rule.name);
   scratch_ = AlignedFloats(in_pieces ? kPieceFloats : range.count);
   pool_ = std::make_unique<BlockPool>(block_floats());

@@ -59,7 +59,7 @@ class ShardCenter {
   const PartRange range_;
   const std::size_t statistics_;
   std::unique_ptr<Optimizer> optimizer_;
-  Sgd* plain_ = nullptr;   ///< the optimizer, where it has no state and nothing decays
+  Sgd* plain_ = nullptr;   ///< the optimizer, where it is Sgd and nothing before it
   AlignedFloats scratch_;  ///< a range, or a piece where each push is stepped in pieces
   std::shared_ptr<ShardSegment> shared_;  ///< where the pool's blocks lie; null: nowhere
   std::unique_ptr<BlockPool> pool_;

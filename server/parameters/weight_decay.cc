@@ -1,21 +1,10 @@
 #include "server/parameters/weight_decay.h"
 
-#include <algorithm>
-
 #include "server/parameters/apply.h"
 
 namespace murmurate {
 
-std::vector<SectionRange> KernelsIn(const ParameterLayout& layout, SectionRange range) {
-  std::vector<SectionRange> kernels;
-  for (const TensorSlot& tensor : layout.tensors) {
-    if (tensor.shape.size() < 2) continue;
-    const std::size_t begin = std::max(tensor.offset, range.offset);
-    const std::size_t end = std::min(tensor.offset + tensor.count, range.offset + range.count);
-    if (begin < end) kernels.push_back({begin - range.offset, end - begin});
-  }
-  return kernels;
-}
+bool IsKernel(const TensorSlot& tensor) { return tensor.shape.size() >= 2; }
 
 void WeightDecay::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                        std::span<float> parameters) {

@@ -20,8 +20,7 @@
 
 namespace murmurate {
 
-/// Where the kernels in `range` of a block of `layout` lie, from the range's start.
-std::vector<SectionRange> KernelsIn(const ParameterLayout& layout, SectionRange range);
+bool IsKernel(const TensorSlot& tensor);
 
 class WeightDecay : public Optimizer {
  public:

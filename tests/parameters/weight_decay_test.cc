@@ -7,6 +7,7 @@
 
 #include "server/parameters/local_store.h"
 #include "server/parameters/optimizers.h"
+#include "server/parameters/tensor_ranges.h"
 #include "tests/compute/torch_fixture.h"
 #include "tests/parameters/live_cluster.h"
 
@@ -80,13 +81,13 @@ TEST_P(WeightDecayOf, NothingIsBeforeAnOptimizerThatDoesNotDecay) {
 TEST(WeightDecay, ARangeHasThePartsOfTheKernelsThatLieInIt) {
   const ParameterLayout layout(SmallSpec());
   // policy.0.weight [4][16] at 0, its bias at 64, policy.head.weight [16][2] at 80.
-  const std::vector<SectionRange> kernels = KernelsIn(layout, {32, 64});
+  const std::vector<SectionRange> kernels = RangesOf(layout, {32, 64}, IsKernel);
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].offset, 0u);
   EXPECT_EQ(kernels[0].count, 32u);
   EXPECT_EQ(kernels[1].offset, 48u);
   EXPECT_EQ(kernels[1].count, 16u);
-  EXPECT_TRUE(KernelsIn(layout, {64, 16}).empty());
+  EXPECT_TRUE(RangesOf(layout, {64, 16}, IsKernel).empty());
 }
 
 TEST(WeightDecay, ThreeStepsOfAdamAreThoseOfTorchAdamW) {

@@ -50,6 +50,19 @@ TEST(ConfigOptimizer, AdamHasTwoBetas) {
                 testing::HasSubstr("got " + std::string(beta).substr(8)));
 }
 
+TEST(ConfigOptimizer, TheValueMayHaveARateOfItsOwn) {
+  EXPECT_EQ(OptimizerOf(SettingsOf("")).value_rate, 1.0f);
+  EXPECT_EQ(OptimizerOf(SettingsOf("[optimizer]\nvalue_rate_factor = 3\n")).value_rate, 3.0f);
+  const std::string factor = "[optimizer]\nvalue_rate_factor = 3\n";
+  EXPECT_EQ(Complaint(factor + "[algorithm]\nname = \"bc\"\n"),
+            "c.toml:2: optimizer.value_rate_factor: got 3.0, expected no such line, because bc "
+            "learns no value; take it out");
+  EXPECT_THAT(Complaint("[optimizer]\nname = \"sgd\"\nvalue_rate_factor = 3\n[parameters]\n"
+                        "rule = \"hogwild\"\n"),
+              testing::HasSubstr("optimizer.value_rate_factor: got 3.0, expected no such line, "
+                                 "because hogwild makes plain steps; take it out"));
+}
+
 TEST(ConfigOptimizer, OnlyAdamTakesBetas) {
   EXPECT_EQ(Complaint("[optimizer]\nname = \"rmsprop\"\nbeta2 = 0.95\n"),
             "c.toml:3: optimizer.beta2: got 0.95, expected no such line, because only adam has it, "
