@@ -1,6 +1,7 @@
 #include "client/agent_action.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -104,6 +105,21 @@ Status AgentAction::Replace(const std::uint8_t* mask) {
   if (fault.ok()) return fault;
   std::ranges::copy(drawn_words_, words_.begin());
   return InvalidArgument(fault.message());
+}
+
+Status AgentAction::CheckLogProbability(float log_prob) const {
+  const bool numbers = std::ranges::count(model_.head.layout().parts(),
+                                          ActionPart::Kind::kContinuous, &ActionPart::kind) > 0;
+  if (std::isfinite(log_prob) && (numbers || log_prob <= 0.0f)) return {};
+  return InvalidArgument(
+      "a log-probability of " + std::to_string(log_prob) + " where " +
+      (std::isfinite(log_prob)
+           ? "at most 0 was expected, because an action of choices has a probability of at most 1"
+           : "a finite number was expected"));
+}
+
+float AgentAction::Recorded(float log_prob) const {
+  return std::max(static_cast<float>(log_prob + head_->LogUnit()), kLeastLogProbability);
 }
 
 float AgentAction::LogProbability(const ActionHead::Row& row, ActSettings settings) const {

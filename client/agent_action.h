@@ -57,6 +57,11 @@ class AgentAction {
   /// The words become those of what was put; an error, and they stay, where the space or the mask
   /// (null: none) does not allow it.
   Status Replace(const std::uint8_t* mask);
+  /// What the game says of an action that it chose itself: finite, and of choices and switches
+  /// alone at most 0.
+  Status CheckLogProbability(float log_prob) const;
+  /// As it is recorded (ActionHead::LogUnit).
+  float Recorded(float log_prob) const;
   /// Of the words under the outputs of `row`, or at random without outputs.
   float LogProbability(const ActionHead::Row& row, ActSettings settings) const;
 

@@ -200,30 +200,35 @@ void AgentCore::End(EndKind kind, Success success) {
   }
 }
 
-void AgentCore::Took(int action, const char* call) {
+void AgentCore::Took(int action, std::optional<float> log_prob, const char* call) {
   action_.PutDone(action, call);
-  const Status status = TookWords();
+  const Status status = TookWords(log_prob);
   MURMURATE_EXPECT(status.ok(), call, status.message());
 }
 
-void AgentCore::Took(const Action& action, const char* call) {
+void AgentCore::Took(const Action& action, std::optional<float> log_prob, const char* call) {
   action_.PutDone(action, call);
-  const Status status = TookWords();
+  const Status status = TookWords(log_prob);
   MURMURATE_EXPECT(status.ok(), call, status.message());
 }
 
-Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers) {
+Status AgentCore::TryTook(const std::int32_t* choices, const float* numbers,
+                          std::optional<float> log_prob) {
   action_.PutDone(choices, numbers);
-  const Status status = TookWords();
+  const Status status = TookWords(log_prob);
   return status.ok() ? status : InvalidArgument("Took: " + status.message());
 }
 
-Status AgentCore::TookWords() {
+Status AgentCore::TookWords(std::optional<float> log_prob) {
   if (!episode_.acted()) return Status();
+  if (log_prob.has_value())
+    if (Status fault = action_.CheckLogProbability(*log_prob); !fault.ok()) return fault;
   const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
   if (Status fault = action_.Replace(row.mask); !fault.ok()) return fault;
   if (!trajectory_.recorded()) return Status();
-  trajectory_.recorder().Replace(action_.words(), action_.LogProbability(row, policy_.settings()));
+  trajectory_.recorder().Replace(
+      action_.words(), log_prob.has_value() ? action_.Recorded(*log_prob)
+                                            : action_.LogProbability(row, policy_.settings()));
   return Status();
 }
 

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "client/agent_action.h"
@@ -46,11 +47,14 @@ class AgentCore {
   void Reward(double reward);
   /// kTruncated: what the agent looks at now is the final observation.
   void End(EndKind kind, Success success = kNotSaid);
-  void Took(int action, const char* call = "Agent::Took");
-  void Took(const Action& action, const char* call = "Agent::Took");
+  /// `log_prob`: with which the game chose it; none: the policy's.
+  void Took(int action, std::optional<float> log_prob = {}, const char* call = "Agent::Took");
+  void Took(const Action& action, std::optional<float> log_prob = {},
+            const char* call = "Agent::Took");
   /// Took for an action in the form of AgentAction::ReadAction; returns the reason where Took would
   /// abort, and changes nothing then.
-  Status TryTook(const std::int32_t* choices, const float* numbers);
+  Status TryTook(const std::int32_t* choices, const float* numbers,
+                 std::optional<float> log_prob = {});
   void Discard();
   /// Hands over what is recorded; nothing else may be called afterwards.
   void Close();
@@ -81,7 +85,7 @@ class AgentCore {
   static bool PinTogether(std::span<AgentCore* const> agents);
   static void RunTogether(AgentBuffers& lent, std::span<AgentCore* const> agents);
   /// The action that was put is what the game did.
-  Status TookWords();
+  Status TookWords(std::optional<float> log_prob);
 
   AgentShared shared_;
   AgentObservation observation_;

@@ -141,12 +141,22 @@ void Agent::Took(int action) {
   core_->Took(action);
 }
 
+void Agent::Took(int action, float log_prob) {
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Took", kNoAgent);
+  core_->Took(action, log_prob);
+}
+
+void Agent::Took(const Action& action, float log_prob) {
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Took", kNoAgent);
+  core_->Took(action, log_prob);
+}
+
 void Agent::Record(std::span<const float> observation, int action) {
   MURMURATE_EXPECT(core_ != nullptr, "Agent::Record", kNoAgent);
   core_->observation().Observe(observation, "Agent::Record");
   core_->observation().SetMask({});
   core_->Step();
-  core_->Took(action, "Agent::Record");
+  core_->Took(action, {}, "Agent::Record");
 }
 
 void Agent::Record(const Observation& observation, const Action& action) {
@@ -154,7 +164,7 @@ void Agent::Record(const Observation& observation, const Action& action) {
   core_->observation().Observe(observation, "Agent::Record");
   core_->observation().SetMask(observation.mask(), "Agent::Record");
   core_->Step();
-  core_->Took(action, "Agent::Record");
+  core_->Took(action, {}, "Agent::Record");
 }
 
 void Agent::Discard() {

@@ -1,4 +1,4 @@
-// The C++ client's internals that the C interface uses.
+// The C++ client's internals that the C interface and scoring use.
 #pragma once
 
 #include "client/client_core.h"

@@ -1,4 +1,6 @@
 // Agents: made, played by the step, and what is said between two steps.
+#include <optional>
+
 #include "client/c_abi/convert.h"
 #include "client/c_abi/handles.h"
 #include "client/internals.h"
@@ -36,6 +38,27 @@ mmr_status StepAny(mmr_agent* agent, const mmr_observation* observation, const m
     if (!core.Step()) return Fail(MMR_UNAVAILABLE, kStillWaits);
     if (!record) return core.action().ReadAction(room.choices, room.numbers), MMR_OK;
     const Status took = core.TryTook(room.choices, room.numbers);
+    return took.ok() ? MMR_OK : Fail(took);
+  });
+}
+
+mmr_status Took(mmr_agent* agent, std::int32_t choice, std::optional<float> log_prob,
+                const char* not_one_choice) {
+  if (const mmr_status status = Check(agent); status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    if (!agent->core->model()->head.layout().one_choice()) return Fail(not_one_choice);
+    const Status took = agent->core->TryTook(&choice, nullptr, log_prob);
+    return took.ok() ? MMR_OK : Fail(took);
+  });
+}
+
+mmr_status Took(mmr_agent* agent, const mmr_action* action, std::optional<float> log_prob) {
+  mmr_status status = Check(agent);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    mmr_action read;
+    if ((status = ReadAction(action, agent->counts, &read)) != MMR_OK) return status;
+    const Status took = agent->core->TryTook(read.choices, read.numbers, log_prob);
     return took.ok() ? MMR_OK : Fail(took);
   });
 }
@@ -170,25 +193,20 @@ mmr_status mmr_end_any(mmr_agent* agent, int32_t how, int32_t success,
 }
 
 mmr_status mmr_took(mmr_agent* agent, int32_t choice) {
-  if (const mmr_status status = Check(agent); status != MMR_OK) return status;
-  return Guard([&]() -> mmr_status {
-    if (!agent->core->model()->head.layout().one_choice()) {
-      return Fail("mmr_took: this action is not one choice: use mmr_took_any");
-    }
-    const Status took = agent->core->TryTook(&choice, nullptr);
-    return took.ok() ? MMR_OK : Fail(took);
-  });
+  return Took(agent, choice, {}, "mmr_took: this action is not one choice: use mmr_took_any");
 }
 
 mmr_status mmr_took_any(mmr_agent* agent, const mmr_action* action) {
-  mmr_status status = Check(agent);
-  if (status != MMR_OK) return status;
-  return Guard([&]() -> mmr_status {
-    mmr_action read;
-    if ((status = ReadAction(action, agent->counts, &read)) != MMR_OK) return status;
-    const Status took = agent->core->TryTook(read.choices, read.numbers);
-    return took.ok() ? MMR_OK : Fail(took);
-  });
+  return Took(agent, action, {});
+}
+
+mmr_status mmr_took_log_prob(mmr_agent* agent, int32_t choice, float log_prob) {
+  return Took(agent, choice, log_prob,
+              "mmr_took_log_prob: this action is not one choice: use mmr_took_any_log_prob");
+}
+
+mmr_status mmr_took_any_log_prob(mmr_agent* agent, const mmr_action* action, float log_prob) {
+  return Took(agent, action, log_prob);
 }
 
 mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbers,

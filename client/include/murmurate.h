@@ -74,7 +74,7 @@ enum {
 };
 
 /* Grows when something is added; nothing that is there ever changes under this library's name. */
-#define MMR_ABI_VERSION 1
+#define MMR_ABI_VERSION 2
 MMR_API uint32_t mmr_abi_version(void); /* the library's. Any. */
 MMR_API const char* mmr_version(void);  /* "0.1.0". Any. */
 /* The sentence and the status of this thread's last failing call, valid until its next failing
@@ -322,6 +322,11 @@ MMR_API mmr_status mmr_end_any(mmr_agent* agent, int32_t how, int32_t success,
 /* The game overrode the last action: what really happened. One. */
 MMR_API mmr_status mmr_took(mmr_agent* agent, int32_t choice);
 MMR_API mmr_status mmr_took_any(mmr_agent* agent, const mmr_action* action);
+/* The same of a person or a script who chose it with this log-probability: finite; of choices alone
+ * at most 0; of numbers the log of a density in the game's units. Since interface 2. One. */
+MMR_API mmr_status mmr_took_log_prob(mmr_agent* agent, int32_t choice, float log_prob);
+MMR_API mmr_status mmr_took_any_log_prob(mmr_agent* agent, const mmr_action* action,
+                                         float log_prob);
 /* In mmr_act's place, where a person or a script plays: what it saw and what it did, recorded as a
  * step; `algorithm.name = "bc"` clones it. One. */
 MMR_API mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64_t numbers,

@@ -101,6 +101,7 @@ class Trajectory:
     version: int
     observation: np.ndarray  # [steps] rows of bytes
     action: np.ndarray  # [steps] words (int32)
+    log_prob: np.ndarray
     reward: np.ndarray
     flags: np.ndarray
     finals: np.ndarray  # rows
@@ -133,7 +134,7 @@ def _trajectory(record: bytes, row_bytes: int) -> Trajectory:
     rows = [np.frombuffer(columns[i], np.uint8).reshape(-1, row_bytes) for i in (0, 5, 6)]
     return Trajectory(
         agent, first_step, version, rows[0], np.frombuffer(columns[1], np.int32).reshape(steps, -1),
-        np.frombuffer(columns[3], np.float32), np.frombuffer(columns[4], np.uint8), rows[1], rows[2],
+        np.frombuffer(columns[2], np.float32), np.frombuffer(columns[3], np.float32), np.frombuffer(columns[4], np.uint8), rows[1], rows[2],
         [struct.unpack_from("<dIBB", columns[7], 16 * i) for i in range(len(columns[7]) // 16)],
         np.frombuffer(columns[8], np.uint8).reshape(steps, -1) if columns[8] else np.zeros((0, 0), np.uint8),
     )  # fmt: skip

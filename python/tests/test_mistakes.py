@@ -51,6 +51,13 @@ def test_a_reward_that_is_no_number_is_one_sentence(agent: murmurate.Agent, rewa
     raises(lambda: agent.report("kills", reward), "the report 'kills' is ", "where one number was expected")
 
 
+def test_a_log_probability_that_is_none_is_one_sentence(agent: murmurate.Agent) -> None:
+    raises(lambda: agent.took(1, log_prob="sure"), "the log_prob is ", "where one number was expected")
+    for bad in (float("nan"), float("-inf"), 1e300):
+        raises(lambda: agent.took(1, log_prob=bad), "where a finite number was expected")
+    raises(lambda: agent.took(1, log_prob=0.5), "where at most 0 was expected")
+
+
 @pytest.mark.parametrize("seen", [np.zeros(5), [[1], [1, 2]], None, "far", {"eye": SEE}, ["a", "b", "c", "d"]])
 def test_a_wrong_observation_is_one_sentence(agent: murmurate.Agent, seen: Any) -> None:
     raises(lambda: agent.act(seen), "the observation ")

@@ -274,6 +274,23 @@ def test_what_the_game_did_instead_is_what_is_recorded() -> None:
         assert {success for each in trajectories for *_, success in each.episodes} == {2}
 
 
+def test_what_a_script_chose_is_recorded_with_its_log_probability() -> None:
+    env = Counting()
+    with Learner() as learner:
+        with murmurate.Actor(learner.address, env=env) as actor:
+            observation, _ = env.reset()
+            for i in range(100):
+                actor.act(observation)
+                actor.took(FIRST_ACTION + i % 3, log_prob=-0.25 * (i % 5))
+                observation, reward, terminated, truncated, _ = env.step(FIRST_ACTION + i % 3)
+                actor.reward(reward)
+                if terminated or truncated:
+                    actor.end(terminated, observation)
+                    observation, _ = env.reset()
+        said = np.concatenate([each.log_prob for each in check_recording(learner, 1, 95)])
+        assert said.tolist() == [-0.25 * (i % 5) for i in range(len(said))]
+
+
 def test_evaluation_is_reported_and_not_learned_from() -> None:
     with Learner() as learner:
         with murmurate.Actor(learner.address, env=Counting()) as actor:

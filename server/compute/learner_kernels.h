@@ -9,15 +9,14 @@
 
 namespace murmurate {
 
-/// m += keep1 (g - m), v += keep2 (g^2 - v) with g scaled; p = decay p - step m / (root sqrt(v) +
-/// epsilon).
+/// m += keep1 (g - m), v += keep2 (g^2 - v) with g scaled; p -= step m / (root sqrt(v) + epsilon).
 struct AdamFactors {
-  float gradient_scale, keep1, keep2, step, root, epsilon, decay;
+  float gradient_scale, keep1, keep2, step, root, epsilon;
 };
 
-/// v += keep (g^2 - v) with g scaled; p = decay p - step g / sqrt(v + epsilon).
+/// v += keep (g^2 - v) with g scaled; p -= step g / sqrt(v + epsilon).
 struct RmsPropFactors {
-  float gradient_scale, keep, step, epsilon, decay;
+  float gradient_scale, keep, step, epsilon;
 };
 
 struct LearnerKernels {

@@ -37,7 +37,7 @@ void Adam(const AdamFactors& f, std::size_t count, const float* gradient, float*
     m = MulAdd(Splat(f.keep1), g - m, m);
     v = MulAdd(Splat(f.keep2), g * g - v, v);
     const Vector root = MulAdd(Sqrt(v), Splat(f.root), Splat(f.epsilon));
-    p = p * Splat(f.decay) - Splat(f.step) * m / root;
+    p = p - Splat(f.step) * m / root;
   };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
@@ -64,7 +64,7 @@ void RmsProp(const RmsPropFactors& f, std::size_t count, const float* gradient, 
     const Vector g = LoadPart(gradient + i, part) * Splat(f.gradient_scale);
     Vector v = LoadPart(square + i, part);
     v = MulAdd(Splat(f.keep), g * g - v, v);
-    const Vector p = LoadPart(parameters + i, part) * Splat(f.decay);
+    const Vector p = LoadPart(parameters + i, part);
     StorePart(square + i, part, v);
     StorePart(parameters + i, part, p - Splat(f.step) * g / Sqrt(v + Splat(f.epsilon)));
   }

@@ -28,8 +28,7 @@ void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scal
                             .keep2 = 1 - settings.beta2,
                             .step = static_cast<float>(settings.learning_rate / correction1),
                             .root = static_cast<float>(1 / std::sqrt(correction2)),
-                            .epsilon = settings.epsilon,
-                            .decay = 1 - settings.learning_rate * settings.weight_decay};
+                            .epsilon = settings.epsilon};
   BestKernels<LearnerKernels>().adam(factors, gradient.size(), gradient.data(), first.data(),
                                      second.data(), parameters.data());
 }
@@ -42,8 +41,7 @@ void RmsPropStep(const RmsPropSettings& settings, float gradient_scale,
   const RmsPropFactors factors{.gradient_scale = gradient_scale,
                                .keep = 1 - settings.decay,
                                .step = settings.learning_rate,
-                               .epsilon = settings.epsilon,
-                               .decay = 1 - settings.learning_rate * settings.weight_decay};
+                               .epsilon = settings.epsilon};
   BestKernels<LearnerKernels>().rmsprop(factors, gradient.size(), gradient.data(), square.data(),
                                         parameters.data());
 }

@@ -14,7 +14,6 @@ double SumOfSquares(std::span<const float> values);
 struct AdamSettings {
   float learning_rate = 3e-4f;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-5f;
-  float weight_decay = 0.0f;  ///< decoupled (AdamW, arXiv 1711.05101); 0: plain Adam
 };
 
 /// One step of Adam (arXiv 1412.6980) with bias correction, t = 1, 2, 3...; `gradient` is first
@@ -26,9 +25,8 @@ void AdamStep(const AdamSettings& settings, std::uint64_t t, float gradient_scal
 
 struct RmsPropSettings {
   float learning_rate = 7e-4f;
-  float decay = 0.99f;        ///< of the mean square
-  float epsilon = 1e-5f;      ///< inside the root
-  float weight_decay = 0.0f;  ///< decoupled, as Adam's
+  float decay = 0.99f;    ///< of the mean square
+  float epsilon = 1e-5f;  ///< inside the root
 };
 
 /// One step of RMSProp as TensorFlow has it, which published A2C and IMPALA settings mean:

@@ -1,9 +1,11 @@
-// [algorithm]: keys that do not suit the algorithm, or one another.
+// [algorithm] and [optimizer]: keys that do not suit the algorithm, or one another.
 #include "server/config/algorithm_defaults.h"
 #include "server/config/config_checks.h"
+#include "server/config/model_settings.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/learn/algorithms.h"
+#include "server/parameters/parameters_settings.h"
 
 namespace murmurate {
 namespace {
@@ -31,6 +33,23 @@ const ConfigEntry* Written(const ConfigEntries& entries, const std::string& key,
 }
 
 }  // namespace
+
+/// A key may also stand in a general section for the models, or the shards, that have a use for it.
+Status CheckOptimizer(const Config& config, const std::string& model) {
+  using Name = OptimizerSettings::Name;
+  const SectionView keys = OptimizerKeys().View(config.entries(), model);
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  if (keys.Given("value_rate_factor") && !kind.values && !KindFor(config.entries(), "").values)
+    return keys.Superfluous("value_rate_factor", kind.name + " learns no value; take it out");
+  const Name own = AlgorithmFor(config, model).optimizer;
+  const ParametersSettings parameters = config.parameters();
+  if (own == Name::kAdam || AlgorithmFor(config, "").optimizer == Name::kAdam ||
+      (parameters.shared() && parameters.optimizer == Name::kAdam))
+    return {};
+  return keys.NoneOf({"beta1", "beta2"}, std::string("only adam has it, and the optimizer is ") +
+                                             TextOf(own) +
+                                             "; take it out, or write name = \"adam\"");
+}
 
 Status CheckStaleness(const Config& config, const std::string& model) {
   const SectionView keys = AlgorithmKeys().View(config.entries(), model);

@@ -25,7 +25,7 @@ Status CheckPlainSteps(const Config& config, const std::string& model) {
   }
   if (algorithm.weight_decay != 0.0)
     return keys.Refuse("weight_decay", "0, because hogwild makes plain steps; take the line out");
-  return {};
+  return keys.NoneOf({"value_rate_factor"}, "hogwild makes plain steps; take it out");
 }
 
 Status CheckHogwild(const Config& config, const ParametersSettings& settings) {

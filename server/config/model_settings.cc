@@ -1,10 +1,14 @@
 #include "server/config/model_settings.h"
 
+#include <algorithm>
+
 #include "server/config/algorithm_defaults.h"
 #include "server/learn/algorithm.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/parameters/parameters_settings.h"
 #include "server/stream/config_stream.h"
+#include "shared/core/check.h"
+#include "shared/model/action_layout.h"
 
 namespace murmurate {
 namespace {
@@ -82,6 +86,17 @@ std::string Blame(const Config& config, const std::string& model, const Spaces& 
   return where;
 }
 
+Status CheckDeviation(const Config& config, const std::string& model, const ModelSpec& spec) {
+  const SectionView keys = ModelKeys().View(config.entries(), model);
+  const ActionLayout action(spec.spaces.action, spec.continuous);
+  if (!keys.Given("initial_deviation") ||
+      std::ranges::count(action.parts(), ActionPart::Kind::kContinuous, &ActionPart::kind) > 0)
+    return {};
+  return keys.Superfluous("initial_deviation", "no action of model " + model +
+                                                   " is continuous; take it out, or write it only "
+                                                   "in [model.NAME] of a model whose actions are");
+}
+
 }  // namespace
 
 constexpr std::span<const EnumName<Initializer>> NamesOf(Initializer) { return kInitializerNames; }
@@ -155,6 +170,7 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
                                const Spaces& spaces) {
   Result<ModelSpec> spec = MakeSpec(WordsFor(config, model), spaces);
   if (!spec.ok()) return InvalidArgument(Blame(config, model, spaces) + spec.status().message());
+  MURMURATE_RETURN_IF_ERROR(CheckDeviation(config, model, *spec));
   const ParametersSettings parameters = config.parameters();
   ModelSettings settings;
   AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);

@@ -76,7 +76,8 @@ bool Evaluator::Play(const Job& job, std::size_t threads, const std::function<bo
   options_.settings->Begin();
   const WeightsFile weights = FileOf(options_.spec, *job.snapshot, job.steps.learned);
   const auto played =
-      PlayGreedily(weights, std::span(environments_).first(threads), options_.episodes, stop);
+      PlayEpisodes(weights, ScoredPlay::kGreedy, std::span(environments_).first(threads),
+                   options_.episodes, stop);
   if (!played.ok()) {
     if (played.status().code() == StatusCode::kUnavailable) return false;
     options_.log(LogLevel::kError,

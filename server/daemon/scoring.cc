@@ -1,5 +1,7 @@
 #include "server/daemon/scoring.h"
 
+#include "client/agent_core.h"
+#include "client/internals.h"
 #include "murmurate/client.h"
 #include "shared/core/check.h"
 #include "shared/core/random.h"
@@ -10,6 +12,8 @@ namespace {
 
 /// Far from every seed that training derives from run.seed.
 constexpr std::uint64_t kEvaluationSeed = 0x6576616c75617465;
+/// Of the actions that are drawn.
+constexpr std::uint64_t kActionSeed = 0x616374696f6e7321;
 constexpr std::uint32_t kStepsBetweenQuestions = 16;
 
 /// False when it was stopped.
@@ -29,17 +33,19 @@ bool PlayEpisode(Environment* environment, Agent* agent, Action* action, Episode
 }
 
 /// Every `stride`-th episode, from `first` on, into its place.
-Status PlayShare(const std::string& policy, Environment* environment, std::size_t first,
-                 std::size_t stride, EpisodeList* episodes, const std::function<bool()>& stop) {
+Status PlayShare(const std::string& policy, ScoredPlay play, Environment* environment,
+                 std::size_t first, std::size_t stride, EpisodeList* episodes,
+                 const std::function<bool()>& stop) {
   auto client = Client::Open({.policy = PolicySource::FromMemory(policy)});
   if (!client.ok()) return client.status();
   const Spaces& spaces = environment->spaces();
   Agent agent = (*client)->NewAgent({.observation = spaces.observation, .action = spaces.action});
   if (!agent.valid()) return (*client)->last_error();
-  agent.Mode(PlayMode::kSilent);
+  agent.Mode(play == ScoredPlay::kGreedy ? PlayMode::kSilent : PlayMode::kTrain);
   Action action;
   for (std::size_t i = first; i < episodes->size(); i += stride) {
     environment->Reset(DeriveSeed(kEvaluationSeed, i));
+    Internals::Of(agent).action().Reseed(DeriveSeed(kActionSeed, i));
     if (!PlayEpisode(environment, &agent, &action, &(*episodes)[i], stop))
       return Unavailable("the evaluation was stopped");
   }
@@ -53,7 +59,7 @@ Status PlayShare(const std::string& policy, Environment* environment, std::size_
 
 }  // namespace
 
-Result<EpisodeList> PlayGreedily(const WeightsFile& weights,
+Result<EpisodeList> PlayEpisodes(const WeightsFile& weights, ScoredPlay play,
                                  std::span<const std::unique_ptr<Environment>> environments,
                                  int episodes, const std::function<bool()>& stop) {
   const std::string policy = FormatWeightsFile(weights, /*published_only=*/true);
@@ -62,7 +68,8 @@ Result<EpisodeList> PlayGreedily(const WeightsFile& weights,
   ThreadTeam team("mmr-evaluate", static_cast<int>(environments.size()));
   team.Run([&](int share) {
     const std::size_t i = static_cast<std::size_t>(share);
-    statuses[i] = PlayShare(policy, environments[i].get(), i, environments.size(), &played, stop);
+    statuses[i] =
+        PlayShare(policy, play, environments[i].get(), i, environments.size(), &played, stop);
   });
   for (const Status& status : statuses) MURMURATE_RETURN_IF_ERROR(status);
   return played;

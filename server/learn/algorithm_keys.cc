@@ -10,6 +10,9 @@ constexpr EnumName<Schedule::Shape> kShapeNames[] = {
     {Schedule::Shape::kCosine, "cosine"},
     {Schedule::Shape::kExponential, "exponential"}};
 
+/// Adam's bias correction divides by 1 - beta^t.
+constexpr double kBelowOne = 0.999999;
+
 }  // namespace
 
 constexpr std::span<const EnumName<Schedule::Shape>> NamesOf(Schedule::Shape) {
@@ -77,9 +80,18 @@ const Keys<AlgorithmSettings>& OptimizerKeys() {
       "optimizer",
       {{"name", &S::optimizer, "what makes a step of a gradient"},
        {"learning_rate", &S::learning_rate, "step size", Example("3e-4"), Range(kTiny, 100)},
-       {"weight_decay", &S::weight_decay, "decoupled", Example("0.01"), Range(0, 100)},
+       {"value_rate_factor", &S::value_rate_factor,
+        "the value's step size for each of the policy's; of a shared trunk, its head's",
+        Example("3"), Range(kTiny, 1000)},
+       {"weight_decay", &S::weight_decay,
+        "decoupled, of kernels: not of biases, gains and log deviations", Example("0.01"),
+        Range(0, 100)},
        {"epsilon", &S::optimizer_epsilon, "of Adam or Adagrad, or inside RMSProp's root",
         Example("1e-5"), Range(kTiny, 1)},
+       {"beta1", &S::optimizer_beta1, "of Adam's first moment, the mean gradient",
+        Range(0, kBelowOne)},
+       {"beta2", &S::optimizer_beta2, "of Adam's second moment, the mean square",
+        Range(0, kBelowOne)},
        {"decay", &S::optimizer_decay, "of RMSProp's mean square", Range(0, 1)},
        {"momentum", &S::optimizer_momentum, "of momentum's velocity (Nesterov)", Range(0, 1)}});
   return kKeys;

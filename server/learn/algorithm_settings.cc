@@ -30,16 +30,15 @@ bool Schedule::SaysTheSame(const Schedule& other) const {
 
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
   const float epsilon = static_cast<float>(settings.optimizer_epsilon);
-  const float weight_decay = static_cast<float>(settings.weight_decay);
   return {.name = settings.optimizer,
-          .adam = {.epsilon = epsilon, .weight_decay = weight_decay},
-          .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay),
-                      .epsilon = epsilon,
-                      .weight_decay = weight_decay},
-          .sgd = {.weight_decay = weight_decay},
-          .momentum = {.delta = static_cast<float>(settings.optimizer_momentum),
-                       .weight_decay = weight_decay},
-          .adagrad = {.epsilon = epsilon, .weight_decay = weight_decay}};
+          .adam = {.beta1 = static_cast<float>(settings.optimizer_beta1),
+                   .beta2 = static_cast<float>(settings.optimizer_beta2),
+                   .epsilon = epsilon},
+          .rmsprop = {.decay = static_cast<float>(settings.optimizer_decay), .epsilon = epsilon},
+          .momentum = {.delta = static_cast<float>(settings.optimizer_momentum)},
+          .adagrad = {.epsilon = epsilon},
+          .weight_decay = static_cast<float>(settings.weight_decay),
+          .value_rate = static_cast<float>(settings.value_rate_factor)};
 }
 
 }  // namespace murmurate

@@ -54,9 +54,11 @@ struct AlgorithmSettings {
   double max_grad_norm = 0.5;  ///< 0: not clipped
   OptimizerSettings::Name optimizer = OptimizerSettings::Name::kAdam;
   double optimizer_epsilon = 1e-5, weight_decay = 0.0;
-  double optimizer_decay = 0.99;    ///< RMSProp's
-  double optimizer_momentum = 0.9;  ///< delta of momentum
-  int max_staleness = 16;           ///< versions
+  double optimizer_beta1 = 0.9, optimizer_beta2 = 0.999;  ///< Adam's
+  double value_rate_factor = 1.0;                         ///< of the value's learning rate
+  double optimizer_decay = 0.99;                          ///< RMSProp's
+  double optimizer_momentum = 0.9;                        ///< delta of momentum
+  int max_staleness = 16;                                 ///< versions
   StalenessPolicy staleness = StalenessPolicy::kVtrace;
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;

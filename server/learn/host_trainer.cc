@@ -18,7 +18,8 @@ HostTrainer::HostTrainer(const ModelSpec& spec, const AlgorithmSettings& setting
       gradient_(algorithm_->layout().trained_count()),
       store_(store ? std::move(store)
                    : std::make_unique<LocalStore>(
-                         MakeOptimizer(OptimizerOf(settings), gradient_.size()),
+                         MakeOptimizer(OptimizerOf(settings), algorithm_->layout(),
+                                       {0, gradient_.size()}),
                          settings.max_grad_norm)) {}
 
 std::optional<std::uint64_t> HostTrainer::Open(std::uint64_t version, bool scores) {

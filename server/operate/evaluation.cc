@@ -23,6 +23,13 @@ std::optional<double> SuccessRate(const EpisodeList& episodes) {
   return static_cast<double>(yes) / static_cast<double>(said);
 }
 
+std::optional<double> MarginOf(const Evaluation& evaluation) {
+  constexpr double kNormalQuantile = 1.959964;  // of 0.975
+  if (evaluation.episodes < 2) return std::nullopt;
+  return kNormalQuantile * evaluation.deviation /
+         std::sqrt(static_cast<double>(evaluation.episodes - 1));
+}
+
 Evaluation EvaluationOf(const EpisodeList& episodes) {
   const double count = static_cast<double>(episodes.size());
   double sum = 0, squares = 0, length = 0;

@@ -23,7 +23,7 @@ struct Evaluation {
   std::uint64_t steps = 0;    ///< environment steps taken when these weights were made
   std::uint64_t version = 0;  ///< 0: of several
   std::size_t episodes = 0;
-  double mean_return = 0, deviation = 0, mean_length = 0;
+  double mean_return = 0, deviation = 0, mean_length = 0;  ///< deviation: of these n episodes
   std::optional<double> success_rate = {};  ///< of those that say whether they succeeded
   std::uint64_t learned_steps = 0;  ///< from which they were made: their checkpoint's number
 
@@ -34,6 +34,10 @@ std::string StepsInWords(const StepCount& steps);  ///< "1,000 steps (900 learne
 
 /// The share of successes among the episodes that say; empty when none does.
 std::optional<double> SuccessRate(const EpisodeList& episodes);
+
+/// Half the width of the 95 % confidence interval of the mean return, by the normal approximation:
+/// 1.96 s / sqrt(n), s^2 the sample variance (n - 1). Empty for one episode, which has no variance.
+std::optional<double> MarginOf(const Evaluation& evaluation);
 
 /// The evaluation of at least one episode; steps and version are the caller's.
 Evaluation EvaluationOf(const EpisodeList& episodes);

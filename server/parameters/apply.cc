@@ -24,10 +24,10 @@ constexpr std::uint32_t kMagnitude = 0x7fffffffu, kOneExponent = 0x00800000u, kS
                                             const float* __restrict from,
                                             const float* __restrict gradient,
                                             float* __restrict to) {
-  const auto [rate, scale, decay] = factors;
+  const auto [rate, scale] = factors;
   std::uint32_t carried = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const float value = decay * from[i] - rate * (scale * gradient[i]);
+    const float value = from[i] - rate * (scale * gradient[i]);
     to[i] = value;
     carried |= (std::bit_cast<std::uint32_t>(value) & kMagnitude) + kOneExponent;
   }
@@ -132,9 +132,9 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
 void SgdStep(const StepFactors& factors, std::span<const float> gradient,
              std::span<float> parameters) {
   CheckSizes(parameters.size(), gradient.size());
-  const auto [rate, scale, decay] = factors;
+  const auto [rate, scale] = factors;
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    parameters[i] = decay * parameters[i] - rate * (scale * gradient[i]);
+    parameters[i] = parameters[i] - rate * (scale * gradient[i]);
 }
 
 bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
@@ -149,10 +149,10 @@ bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
 void MomentumStep(const StepFactors& factors, std::span<const float> gradient,
                   std::span<float> velocity, std::span<float> parameters) {
   CheckSizes(parameters.size(), gradient.size(), velocity.size());
-  const auto [rate, scale, decay] = factors;
+  const auto [rate, scale] = factors;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const float step = rate * (scale * gradient[i]);
-    parameters[i] = decay * parameters[i] - step;
+    parameters[i] = parameters[i] - step;
     velocity[i] -= step;
   }
 }
@@ -169,12 +169,12 @@ void MomentumLookAhead(float delta, std::span<float> velocity, std::span<float> 
 void AdagradStep(const StepFactors& factors, float epsilon, std::span<const float> gradient,
                  std::span<float> sum, std::span<float> parameters) {
   CheckSizes(parameters.size(), gradient.size(), sum.size());
-  const auto [rate, scale, decay] = factors;
+  const auto [rate, scale] = factors;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const float g = scale * gradient[i];
     const float squares = sum[i] + g * g;
     sum[i] = squares;
-    parameters[i] = decay * parameters[i] - rate * g / (std::sqrt(squares) + epsilon);
+    parameters[i] = parameters[i] - rate * g / (std::sqrt(squares) + epsilon);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace murmurate {
 
-/// out = scale * values; to += scale * values; from -= values.
+/// out = scale * values (the spans may be one); to += scale * values; from -= values.
 void SetScaled(float scale, std::span<const float> values, std::span<float> out);
 void AddScaled(float scale, std::span<const float> values, std::span<float> to);
 void Subtract(std::span<const float> values, std::span<float> from);
@@ -38,10 +38,9 @@ bool AllWithin(float limit, std::span<const float> values);
 /// ||a - b||^2 in double.
 double SquaredDistance(std::span<const float> a, std::span<const float> b);
 
-/// The common factors of a step: p <- decay p - learning_rate (gradient_scale g), decay =
-/// 1 - learning_rate * weight_decay (decoupled, as AdamW's).
+/// The common factors of a step: p <- p - learning_rate (gradient_scale g).
 struct StepFactors {
-  float learning_rate = 0.0f, gradient_scale = 1.0f, decay = 1.0f;
+  float learning_rate = 0.0f, gradient_scale = 1.0f;
 };
 
 void SgdStep(const StepFactors& factors, std::span<const float> gradient,
@@ -50,13 +49,13 @@ void SgdStep(const StepFactors& factors, std::span<const float> gradient,
 bool SgdStepInto(const StepFactors& factors, std::span<const float> from,
                  std::span<const float> gradient, std::span<float> to);
 
-/// parameters <- decay parameters - step, velocity <- velocity - step, step = eta (scale g).
+/// parameters <- parameters - step, velocity <- velocity - step, step = eta (scale g).
 void MomentumStep(const StepFactors& factors, std::span<const float> gradient,
                   std::span<float> velocity, std::span<float> parameters);
 /// velocity <- delta velocity, parameters <- parameters + velocity.
 void MomentumLookAhead(float delta, std::span<float> velocity, std::span<float> parameters);
 
-/// sum <- sum + g^2, parameters <- decay parameters - eta g / (sqrt(sum) + epsilon), g scaled.
+/// sum <- sum + g^2, parameters <- parameters - eta g / (sqrt(sum) + epsilon), g scaled.
 void AdagradStep(const StepFactors& factors, float epsilon, std::span<const float> gradient,
                  std::span<float> sum, std::span<float> parameters);
 

@@ -87,7 +87,7 @@ struct CollectiveStore::State {
         description(Description(spec, given)),
         patience_ns(given.patience_ns),
         callbacks(std::move(given_callbacks)),
-        local(MakeOptimizer(given.optimizer, trained), given.max_grad_norm),
+        local(MakeOptimizer(given.optimizer, layout, {0, trained}), given.max_grad_norm),
         sum(trained + kTurn) {}
 
   Collective& collective() { return job->collective(); }

@@ -13,6 +13,7 @@
 
 #include "server/compute/vector_math.h"
 #include "shared/core/enum_names.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -35,27 +36,22 @@ class Optimizer {
   virtual Status Load(const StateReader& reader) = 0;
 };
 
-struct SgdSettings {
-  float weight_decay = 0.0f;  ///< decoupled, as Adam's; so are those below
-};
-
 struct MomentumSettings {
   float delta = 0.9f;  ///< EAMSGD's authors' demo: 0.99 at a rate of 0.01
-  float weight_decay = 0.0f;
 };
 
 struct AdagradSettings {
   float epsilon = 1e-5f;  ///< outside the root
-  float weight_decay = 0.0f;
 };
 
 struct OptimizerSettings {
   enum class Name : std::uint8_t { kAdam, kRmsProp, kSgd, kMomentum, kAdagrad } name = Name::kAdam;
   AdamSettings adam = {};        ///< the rate is that of each Step
   RmsPropSettings rmsprop = {};  ///< likewise
-  SgdSettings sgd = {};
   MomentumSettings momentum = {};
   AdagradSettings adagrad = {};
+  float weight_decay = 0.0f;  ///< of kernels, decoupled, whatever the name (weight_decay.h)
+  float value_rate = 1.0f;    ///< the value's rate for each of the policy's (value_rate.h)
 };
 
 inline constexpr EnumName<OptimizerSettings::Name> kOptimizerNames[] = {
@@ -76,8 +72,12 @@ bool IgnoresScale(OptimizerSettings::Name name);
 /// that are compared between processes list them.
 std::vector<float> NumbersOf(const OptimizerSettings& settings, OptimizerSettings::Name name);
 
-/// An optimizer for `count` parameters: policy and value sections, padding included (it is zero
-/// and stays zero).
+/// An optimizer for `range` of the parameters that `layout` says are trained, padding included (it
+/// is zero and stays zero).
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings,
+                                         const ParameterLayout& layout, SectionRange range);
+/// One for `count` parameters of which no layout says what they are: settings.weight_decay is 0 and
+/// value_rate 1.
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count);
 
 }  // namespace murmurate

@@ -1,15 +1,32 @@
 #include "server/parameters/optimizers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/parameters/apply.h"
+#include "server/parameters/tensor_ranges.h"
+#include "server/parameters/value_rate.h"
+#include "server/parameters/weight_decay.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
-StepFactors Factors(float learning_rate, float gradient_scale, float weight_decay) {
-  return {learning_rate, gradient_scale, 1 - learning_rate * weight_decay};
+/// Those that only an optimizer of this name has.
+std::vector<float> OwnNumbersOf(const OptimizerSettings& o, OptimizerSettings::Name name) {
+  switch (name) {
+    case OptimizerSettings::Name::kAdam:
+      return {o.adam.beta1, o.adam.beta2, o.adam.epsilon};
+    case OptimizerSettings::Name::kRmsProp:
+      return {o.rmsprop.decay, o.rmsprop.epsilon};
+    case OptimizerSettings::Name::kSgd:
+      return {};
+    case OptimizerSettings::Name::kMomentum:
+      return {o.momentum.delta};
+    case OptimizerSettings::Name::kAdagrad:
+      return {o.adagrad.epsilon};
+  }
+  MURMURATE_CHECK(false, "an optimizer has one of these names");
 }
 
 }  // namespace
@@ -32,13 +49,12 @@ Status SteppingOptimizer::Load(const StateReader& reader) {
 void Sgd::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                std::span<float> parameters) {
   ++steps_;
-  SgdStep(Factors(learning_rate, gradient_scale, settings_.weight_decay), gradient, parameters);
+  SgdStep({learning_rate, gradient_scale}, gradient, parameters);
 }
 
 bool Sgd::StepInto(float learning_rate, float gradient_scale, std::span<const float> from,
                    std::span<const float> gradient, std::span<float> to) const {
-  return SgdStepInto(Factors(learning_rate, gradient_scale, settings_.weight_decay), from, gradient,
-                     to);
+  return SgdStepInto({learning_rate, gradient_scale}, from, gradient, to);
 }
 
 void Adam::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
@@ -64,8 +80,7 @@ void RmsProp::Step(float learning_rate, float gradient_scale, std::span<const fl
 void Momentum::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                     std::span<float> parameters) {
   ++steps_;
-  MomentumStep(Factors(learning_rate, gradient_scale, settings_.weight_decay), gradient, column(0),
-               parameters);
+  MomentumStep({learning_rate, gradient_scale}, gradient, column(0), parameters);
 }
 
 void Momentum::LookAhead(std::span<float> parameters) {
@@ -75,8 +90,7 @@ void Momentum::LookAhead(std::span<float> parameters) {
 void Adagrad::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                    std::span<float> parameters) {
   ++steps_;
-  AdagradStep(Factors(learning_rate, gradient_scale, settings_.weight_decay), settings_.epsilon,
-              gradient, column(0), parameters);
+  AdagradStep({learning_rate, gradient_scale}, settings_.epsilon, gradient, column(0), parameters);
 }
 
 bool IgnoresScale(OptimizerSettings::Name name) {
@@ -84,29 +98,37 @@ bool IgnoresScale(OptimizerSettings::Name name) {
 }
 
 std::vector<float> NumbersOf(const OptimizerSettings& o, OptimizerSettings::Name name) {
-  switch (name) {
-    case OptimizerSettings::Name::kAdam:
-      return {o.adam.beta1, o.adam.beta2, o.adam.epsilon, o.adam.weight_decay};
-    case OptimizerSettings::Name::kRmsProp:
-      return {o.rmsprop.decay, o.rmsprop.epsilon, o.rmsprop.weight_decay};
-    case OptimizerSettings::Name::kSgd:
-      return {o.sgd.weight_decay};
-    case OptimizerSettings::Name::kMomentum:
-      return {o.momentum.delta, o.momentum.weight_decay};
-    case OptimizerSettings::Name::kAdagrad:
-      return {o.adagrad.epsilon, o.adagrad.weight_decay};
-  }
-  MURMURATE_CHECK(false, "an optimizer has one of these names");
+  std::vector<float> numbers = OwnNumbersOf(o, name);
+  numbers.push_back(o.weight_decay);
+  if (o.value_rate != 1.0f) numbers.push_back(o.value_rate);
+  return numbers;
+}
+
+std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings,
+                                         const ParameterLayout& layout, SectionRange range) {
+  OptimizerSettings plain = settings;
+  plain.weight_decay = 0.0f;
+  plain.value_rate = 1.0f;
+  auto optimizer = MakeOptimizer(plain, range.count);
+  if (settings.weight_decay != 0.0f)
+    optimizer = std::make_unique<WeightDecay>(std::move(optimizer), settings.weight_decay,
+                                              RangesOf(layout, range, IsKernel));
+  if (settings.value_rate != 1.0f)
+    optimizer = std::make_unique<ValueRate>(std::move(optimizer), settings.value_rate,
+                                            RangesOf(layout, range, IsOfLearner));
+  return optimizer;
 }
 
 std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerSettings& settings, std::size_t count) {
+  MURMURATE_CHECK(settings.weight_decay == 0.0f && settings.value_rate == 1.0f,
+                  "a layout says which parameters are kernels, and the value's");
   switch (settings.name) {
     case OptimizerSettings::Name::kAdam:
       return std::make_unique<Adam>(settings.adam, count);
     case OptimizerSettings::Name::kRmsProp:
       return std::make_unique<RmsProp>(settings.rmsprop, count);
     case OptimizerSettings::Name::kSgd:
-      return std::make_unique<Sgd>(settings.sgd);
+      return std::make_unique<Sgd>();
     case OptimizerSettings::Name::kMomentum:
       return std::make_unique<Momentum>(settings.momentum, count);
     case OptimizerSettings::Name::kAdagrad:

@@ -38,7 +38,7 @@ class SteppingOptimizer : public Optimizer {
 /// (rule_settings.h).
 class Sgd : public SteppingOptimizer {
  public:
-  explicit Sgd(const SgdSettings& settings) : SteppingOptimizer({}, 0), settings_(settings) {}
+  Sgd() : SteppingOptimizer({}, 0) {}
 
   void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters) override;
@@ -47,9 +47,6 @@ class Sgd : public SteppingOptimizer {
   bool StepInto(float learning_rate, float gradient_scale, std::span<const float> from,
                 std::span<const float> gradient, std::span<float> to) const;
   void Count() { ++steps_; }
-
- private:
-  const SgdSettings settings_;
 };
 
 class Adam : public SteppingOptimizer {

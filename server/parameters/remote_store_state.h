@@ -27,7 +27,7 @@ struct RemoteStore::State {
         layout(spec),
         callbacks(std::move(given_callbacks)),
         trained(layout.trained_count()),
-        optimizer(MakeOptimizer(given.optimizer, StepsLocally(rule) ? trained : 0)),
+        optimizer(MakeOptimizer(given.optimizer, layout, {0, StepsLocally(rule) ? trained : 0})),
         wait(callbacks),
         heartbeat(sender) {}
 

@@ -31,14 +31,14 @@ bool CopySmall(std::span<const float> from, std::span<float> to) {
 
 }  // namespace
 
-ShardCenter::ShardCenter(const ShardSettings& settings, PartRange range, std::size_t statistics)
+ShardCenter::ShardCenter(const ShardSettings& settings, const ParameterLayout& layout,
+                         PartRange range, std::size_t statistics)
     : settings_(settings),
       range_(range),
       statistics_(statistics),
-      optimizer_(MakeOptimizer(settings.optimizer, range.count)) {
+      optimizer_(MakeOptimizer(settings.optimizer, layout, {range.begin, range.count})) {
   const bool gradients = settings.rule.form == PushForm::kGradient;
-  if (settings.optimizer.name == OptimizerSettings::Name::kSgd && gradients)
-    plain_ = static_cast<Sgd*>(optimizer_.get());
+  if (gradients) plain_ = dynamic_cast<Sgd*>(optimizer_.get());
   const bool in_pieces = plain_ && !IsSynchronous(settings.rule.name);
   scratch_ = AlignedFloats(in_pieces ? kPieceFloats : range.count);
   pool_ = std::make_unique<BlockPool>(block_floats());

@@ -21,8 +21,10 @@ namespace murmurate {
 
 class ShardCenter {
  public:
-  /// `statistics`: floats that lie behind the range. The settings must outlive this.
-  ShardCenter(const ShardSettings& settings, PartRange range, std::size_t statistics);
+  /// Of `range` of the trained parameters; `statistics`: floats that lie behind it. The settings
+  /// must outlive this.
+  ShardCenter(const ShardSettings& settings, const ParameterLayout& layout, PartRange range,
+              std::size_t statistics);
 
   const PartRange& range() const { return range_; }
   std::size_t block_floats() const { return range_.count + statistics_; }
@@ -57,7 +59,7 @@ class ShardCenter {
   const PartRange range_;
   const std::size_t statistics_;
   std::unique_ptr<Optimizer> optimizer_;
-  Sgd* plain_ = nullptr;   ///< the optimizer, where it steps each number by itself: without state
+  Sgd* plain_ = nullptr;   ///< the optimizer, where it is Sgd and nothing before it
   AlignedFloats scratch_;  ///< a range, or a piece where each push is stepped in pieces
   std::shared_ptr<ShardSegment> shared_;  ///< where the pool's blocks lie; null: nowhere
   std::unique_ptr<BlockPool> pool_;

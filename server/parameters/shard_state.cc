@@ -15,8 +15,8 @@ Status Shard::State::Build(const std::string& text) {
     return InvalidArgument("the worker's model cannot be read: " + spec.status().message());
   const ParameterLayout layout(*spec);
   const std::size_t statistics = index == 0 ? layout.statistics.count : 0;
-  center = std::make_unique<ShardCenter>(settings, RangeOf(layout.trained_count(), index, of),
-                                         statistics);
+  center = std::make_unique<ShardCenter>(settings, layout,
+                                         RangeOf(layout.trained_count(), index, of), statistics);
   seen.emplace(layout, statistics);
   spec_text = text;  // last: without memory for the rest there is no model
   return {};

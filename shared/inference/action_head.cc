@@ -260,6 +260,17 @@ float ActionHead::LogProbability(const Row& row, const ActSettings& settings,
   return std::max(log_prob, kForbiddenLogProbability);
 }
 
+double ActionHead::LogUnit() const {
+  double sum = 0;
+  for (const ActionPart& part : layout_.parts()) {
+    for (const ActionScale& scale : part.scales) sum += std::log(double{scale.half_width});
+    if (part.kind != Kind::kContinuous || !layout_.settings().squashed) continue;
+    for (int i = 0; i < part.count; ++i)
+      sum += std::log(0.5 * (double{part.high[i]} - part.low[i]));
+  }
+  return sum;
+}
+
 void ActionHead::ToGame(const std::int32_t* action, std::int32_t* game) const {
   const bool squashed = layout_.settings().squashed;
   for (const ActionPart& part : layout_.parts()) {

@@ -62,6 +62,10 @@ class ActionHead {
   float LogProbability(const Row& row, const ActSettings& settings,
                        const std::int32_t* action) const;
 
+  /// A log-density of the game's numbers, and this added, is one of what log-probabilities are
+  /// densities of: the sum of the logs of the half widths of scaled and squashed numbers' boxes.
+  double LogUnit() const;
+
   /// Converts an action for the game: choices and switches unchanged, numbers scaled and clipped,
   /// or squashed.
   void ToGame(const std::int32_t* action, std::int32_t* game) const;

@@ -2,6 +2,8 @@
 // aborts and names the part.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "client/game_action.h"
 #include "tests/client/game.h"
 #include "tests/client/mixed_game.h"
@@ -38,6 +40,7 @@ TEST(AnySpacesDeathTest, WhatTheSpaceDoesNotHaveAbortsByName) {
   Action action(bench.spec.spaces.action);
   action.choices("weapon")[0] = 3;
   EXPECT_DEATH(bench.agent->Took(action), "Took: .*weapon");
+  EXPECT_DEATH(bench.agent->Took(action, std::nanf("")), "Took: a log-probability of .*nan");
   EXPECT_DEATH(action.numbers("weapon"), "no part \"weapon\" of numbers");
   EXPECT_DEATH(action.choice("weapon"), "use choices");
   EXPECT_EQ(action.number("turn"), 0.0f);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "client/game_action.h"
@@ -191,6 +192,60 @@ TEST(AnySpaces, TookIsRecordedWithItsProbabilityAndNumbersLeftAloneKeepTheirSamp
   for (int k = 0; k < 4; ++k) EXPECT_EQ(received.view.action[k * MixedTrajectory::kWords], k % 3);
   EXPECT_EQ(std::bit_cast<float>(received.view.action[2 * MixedTrajectory::kWords + 2]), 0.5f);
   CheckPlayed(received.view, 1);
+}
+
+TEST(AnySpaces, TookIsRecordedWithTheLogProbabilityThatTheGameStates) {
+  Workbench bench(4, Pacing(), MixedSpec());
+  bench.Publish(1);
+  Action action;
+  for (const float log_prob : {-1.25f, 0.5f, -500.0f, 0.0f, 0.0f}) {
+    Scene scene(0);
+    scene.mask.fill(1);
+    bench.agent->Play(scene.Show());
+    bench.agent->action().ReadAction(&action);
+    bench.agent->Took(action, log_prob);
+  }
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_THAT(
+      received.view.log_prob,
+      testing::ElementsAre(-1.25f, 0.5f, testing::FloatNear(std::log(1e-30f), 1e-3f), 0.0f));
+}
+
+TEST(AnySpaces, AStatedDensityOfAScaledNumberIsInTheGamesUnits) {
+  PolicyAndValue spec = SmallSpec(3);
+  spec.spaces.action = Box({2}, {0, -5}, {100, 5});
+  spec.continuous.scaled = true;
+  Workbench bench(1, Pacing(), spec);
+  bench.Publish(1);
+  Action action(spec.spaces.action);
+  for (int k = 0; k < 2; ++k) {
+    const std::vector<float> seen = bench.Observation(k);
+    bench.agent->observation().Observe(std::span<const float>(seen));
+    bench.agent->Step();
+    bench.agent->Took(action, -std::log(1000.0f));  // uniform over the box
+  }
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_NEAR(received.view.log_prob[0], -std::log(4.0f), 1e-5);
+}
+
+TEST(AnySpaces, ALogProbabilityThatIsNoneIsRefusedAndChangesNothing) {
+  Workbench bench(1, Pacing());
+  bench.Publish(1);
+  const int drawn = bench.Act(0);
+  const std::int32_t other = (drawn + 1) % 4;
+  const auto refusal = [&](float log_prob) {
+    return bench.agent->TryTook(&other, nullptr, log_prob).message();
+  };
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::infinity()})
+    EXPECT_THAT(refusal(bad), testing::HasSubstr("where a finite number was expected"));
+  EXPECT_THAT(refusal(0.25f), testing::HasSubstr("0.250000 where at most 0 was expected"));
+  bench.Act(1);
+  const auto received = bench.PopTrajectory();
+  ASSERT_NE(received.block, nullptr);
+  EXPECT_EQ(received.view.action[0], drawn);
 }
 
 /// A time limit may well find nothing allowed any more.

@@ -44,6 +44,22 @@ TEST(ScaledAction, EveryBoxIsPlayedAsPlusMinusOneIsUpToItsPlaceAndSize) {
   }
 }
 
+/// A uniform choice in a box of volume V has the density 1 / V in the game's units.
+TEST(ScaledAction, ADensityInTheGamesUnitsBecomesOneOfTheSamples) {
+  const Space space = Dict({{"a", Discrete(3)}, {"b", Box({2}, {0, -5}, {100, 5})}});
+  const double volume = std::log(100.0 * 10.0);
+  for (const ContinuousSettings how :
+       {ContinuousSettings{.scaled = true}, ContinuousSettings{.squashed = true}}) {
+    const ActionHead head{ActionLayout(space, how)};
+    Random random(1);
+    std::int32_t action[3];
+    const float uniform = head.ChooseUniform(nullptr, random, action);
+    EXPECT_NEAR(-std::log(3.0) - volume + head.LogUnit(), uniform, 1e-5);
+  }
+  EXPECT_EQ(ActionHead{ActionLayout(space)}.LogUnit(), 0.0);
+  EXPECT_EQ(ActionHead{ActionLayout(Discrete(4))}.LogUnit(), 0.0);
+}
+
 TEST(ScaledAction, OnlyNumbersWithABoxUpToAMillionWideAreScaled) {
   const Space space = Box({3}, {0, -1e6f, -5e5f}, {100, 1e6f, 5e5f});
   const ActionHead head{ActionLayout(space, {.scaled = true})};

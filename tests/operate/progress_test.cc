@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace murmurate {
 namespace {
 
@@ -87,6 +89,14 @@ TEST(Evaluation, MeanDeviationAndLengthAreThoseOfTheEpisodes) {
   EXPECT_DOUBLE_EQ(evaluation.deviation * evaluation.deviation, 3.5);  // (4 + 1 + 0 + 9) / 4
   EXPECT_DOUBLE_EQ(evaluation.mean_length, 6.0);
   EXPECT_EQ(evaluation.episodes, 4u);
+}
+
+TEST(Evaluation, TheMarginIsThatOfTheNormalApproximation) {
+  const Evaluation evaluation = EvaluationOf({{1.0, 4, 1}, {2.0, 5, 1}, {3.0, 6, 1}, {6.0, 9, 1}});
+  // The sample variance is (4 + 1 + 0 + 9) / 3, the mean's a quarter of it.
+  EXPECT_NEAR(*MarginOf(evaluation), 1.96 * std::sqrt(14.0 / 3 / 4), 1e-4);
+  EXPECT_EQ(MarginOf(EvaluationOf({{3.0, 4, 1}, {3.0, 5, 1}})), 0.0);
+  EXPECT_EQ(MarginOf(EvaluationOf({{3.0, 4, 1}})), std::nullopt);
 }
 
 TEST(Progress, CurveStaysBounded) {

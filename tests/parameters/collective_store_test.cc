@@ -340,7 +340,7 @@ TEST_F(CollectiveStoreTest, AnEngineThatFailsEndsLearningAndHoldsNobodyUp) {
 TEST_F(CollectiveStoreTest, RanksOfDifferentModelsAreRefusedByAll) {
   CollectiveSettings norm = Sgd(), decay = Sgd(), name = Sgd();
   norm.max_grad_norm = 1.0;
-  decay.optimizer.sgd.weight_decay = 1e-9f;
+  decay.optimizer.weight_decay = 1e-9f;
   name.optimizer.name = OptimizerSettings::Name::kMomentum;
   for (const CollectiveSettings& other : {norm, decay, name}) {
     Make(3, Sgd(), /*stores=*/2);

@@ -52,7 +52,7 @@ struct OnPaper {
   const RuleSettings rule;
   Numbers center, local, pulled, accumulated = {0.0f};
   int steps = 0;
-  Sgd worker{{}}, shard{{}};
+  Sgd worker, shard;
 };
 
 TEST(RuleOnPaper, Hogwild) {

@@ -19,7 +19,7 @@ namespace {
 using One = std::array<float, 1>;
 
 TEST(SgdTest, ThreeStepsOnPaper) {
-  Sgd sgd({});
+  Sgd sgd;
   One x = {4};
   sgd.Step(0.5f, 1.0f, One{2}, x);
   EXPECT_EQ(x[0], 3);
@@ -28,17 +28,6 @@ TEST(SgdTest, ThreeStepsOnPaper) {
   sgd.Step(0.25f, 1.0f, One{-2}, x);
   EXPECT_EQ(x[0], 3);
   EXPECT_EQ(sgd.steps(), 3u);
-}
-
-/// p <- (1 - 1/2 * 1/2) p - 1/2 g, of each of the three.
-TEST(SimpleOptimizers, DecayOfWeightsIsDecoupled) {
-  One x = {4}, y = {4}, z = {4};
-  Sgd({.weight_decay = 0.5f}).Step(0.5f, 1.0f, One{2}, x);
-  EXPECT_EQ(x[0], 2);
-  Momentum({.delta = 0.5f, .weight_decay = 0.5f}, 1).Step(0.5f, 1.0f, One{2}, y);
-  EXPECT_EQ(y[0], 2);
-  Adagrad({.epsilon = 0.0f, .weight_decay = 0.5f}, 1).Step(0.5f, 1.0f, One{2}, z);
-  EXPECT_EQ(z[0], 2.5f);
 }
 
 /// Nesterov's method with delta 1/2 at rate 1/2 on f = x^2/2, so g(y) = y: v <- v/2 - y/2.

@@ -131,7 +131,7 @@ TEST(SgdStepInto, HasTheBitsOfSgdStepAndSeesWhatOverflows) {
     from[i] = std::sin(static_cast<float>(i));
     gradient[i] = std::cos(static_cast<float>(3 * i));
   }
-  const StepFactors factors{.learning_rate = 0.3f, .gradient_scale = 0.7f, .decay = 0.99f};
+  const StepFactors factors{.learning_rate = 0.3f, .gradient_scale = 0.7f};
   EXPECT_TRUE(SgdStepInto(factors, from, gradient, to));
   std::vector<float> stepped = from;
   SgdStep(factors, gradient, stepped);

@@ -280,8 +280,18 @@ TEST(Config, ActionsAreScaledToTheirBoxUnlessTheyAreSquashedOrFree) {
   EXPECT_FALSE(scaled("", Discrete(3)));
   EXPECT_FALSE(scaled("squashed = true\n", Box({1}, 0, 100)));
   EXPECT_FALSE(scaled("scale_actions = false\n", Box({1}, 0, 100)));
+}
+
+TEST(Config, OnlyContinuousActionsHaveADeviationToBeginWith) {
   const auto config = Load("[model]\ninitial_deviation = 0.25\n");
-  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->beginning.deviation, 0.25f);
+  const Spaces mixed = {Box({2}), Dict({{"jump", Discrete(2)}, {"aim", Box({2}, -1, 1)}})};
+  EXPECT_EQ(ModelFor(*config, "default", mixed)->beginning.deviation, 0.25f);
+  EXPECT_EQ(ModelFor(*config, "npc", {Box({2}), Discrete(2)}).status().message(),
+            "c.toml:2: model.initial_deviation: got 0.25, expected no such line, because no action "
+            "of model npc is continuous; take it out, or write it only in [model.NAME] of a model "
+            "whose actions are");
+  EXPECT_TRUE(
+      ModelFor(*Load("[model]\ninitial_deviation = 1.0\n"), "npc", {Box({2}), Discrete(2)}).ok());
 }
 
 TEST(Config, OnlyARecurrentModelHasAStateToKeep) {

@@ -186,9 +186,9 @@ TEST(Scoring, EveryCallPlaysTheSameEpisodesOnAnyNumberOfThreads) {
   spec.spaces = games[0]->spaces();
   spec.trunk = {{4, Activation::kTanh}};
   const WeightsFile weights{spec, 1, 0, AlignedFloats(ParameterLayout(spec).total)};
-  const auto first = PlayGreedily(weights, std::span(games).first(1), 20);
+  const auto first = PlayEpisodes(weights, ScoredPlay::kGreedy, std::span(games).first(1), 20);
   ASSERT_TRUE(first.ok()) << first.status();
-  const auto again = PlayGreedily(weights, games, 20);
+  const auto again = PlayEpisodes(weights, ScoredPlay::kGreedy, games, 20);
   ASSERT_TRUE(again.ok());
   std::set<double> returns;
   for (std::size_t i = 0; i < 20; ++i) {
@@ -200,6 +200,21 @@ TEST(Scoring, EveryCallPlaysTheSameEpisodesOnAnyNumberOfThreads) {
   EXPECT_GT(returns.size(), 1u);  // a cart that is always pushed left falls after 8 to 11 steps
   EXPECT_GE(*returns.begin(), 8);
   EXPECT_LE(*returns.rbegin(), 11);
+}
+
+/// Weights of zero, drawn from, are a coin: a cart lasts some 22 steps and many 12 or more.
+TEST(Scoring, SampledPlayDrawsFromThePolicyAndIsTheSameOnAnyNumberOfThreads) {
+  PolicyAndValue spec;
+  const Environments games = Games("cartpole", 3);
+  spec.spaces = games[0]->spaces();
+  spec.trunk = {{4, Activation::kTanh}};
+  const WeightsFile weights{spec, 1, 0, AlignedFloats(ParameterLayout(spec).total)};
+  const auto first = PlayEpisodes(weights, ScoredPlay::kSampled, std::span(games).first(1), 20);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto again = PlayEpisodes(weights, ScoredPlay::kSampled, games, 20);
+  ASSERT_TRUE(again.ok()) << again.status();
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ((*first)[i].raw_return, (*again)[i].raw_return);
+  EXPECT_GT(EvaluationOf(*first).mean_return, 12);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace murmurate {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -107,6 +108,12 @@ TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   EXPECT_NEAR(LastOf(place, run, "eval/mean_reward"), MeanOfEval(eval), 0.01);
   EXPECT_EQ(RunMurmurate(place.path(), {"eval", run}).output,
             eval.output);  // the same episodes every time
+  EXPECT_THAT(eval.output, ContainsRegex("100 greedy episodes.*\nmean [0-9.]+ \\+- [0-9.]+ "
+                                         "\\(95 %, 100 episodes\\)  std .*min .*max "));
+  const Ran sampled = RunMurmurate(place.path(), {"eval", run, "--sample", "--episodes", "20"});
+  EXPECT_THAT(sampled.output, HasSubstr("20 sampled episodes")) << sampled.errors;
+  EXPECT_EQ(RunMurmurate(place.path(), {"eval", run, "--sample", "--episodes", "20"}).output,
+            sampled.output);
 }
 
 double FirstMean(const Workplace& place, const std::string& run) {

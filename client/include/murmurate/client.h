@@ -196,6 +196,13 @@ class Agent {
   /// mask forbids, aborts; numbers are clipped to their bounds.
   void Took(int action);
   void Took(const Action& action);
+  /// The same of a person or a script whose probabilities are known: the step is recorded with the
+  /// log-probability with which they chose `action`, and V-trace and PPO weigh it by that. Of
+  /// numbers it is the log of a density in the game's units; with choices and switches, the sum.
+  /// It must be finite, and of choices and switches alone at most 0, or the call aborts; less than
+  /// log 1e-30 counts as that.
+  void Took(int action, float log_prob);
+  void Took(const Action& action, float log_prob);
 
   /// In Act's place, where a person or a script plays: what it saw and what it did, recorded as a
   /// step with the log-probability that the policy gives it (`algorithm.name = "bc"` clones it).

@@ -211,9 +211,10 @@ class Actor:
         """The episode is over: see Agent.end. For several agents: theirs."""
         self.agent.end(terminated, final_observation, success=success)
 
-    def took(self, action: Any) -> None:
-        """The game overrode the last action: what really happened."""
-        self.agent.took(action)
+    def took(self, action: Any, log_prob: float | None = None) -> None:
+        """The game overrode the last action: what really happened, and with which log-probability
+        it was chosen, if that is known (see Agent.took)."""
+        self.agent.took(action, log_prob)
 
     def discard(self) -> None:
         """Forgets the unfinished episodes."""

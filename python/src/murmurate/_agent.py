@@ -166,11 +166,20 @@ class Agent:
         self._observations.write(final_observation)
         check(library.mmr_end_any(self._handle, c.TRUNCATED, said, self._seen))
 
-    def took(self, action: Any) -> None:
+    def took(self, action: Any, log_prob: float | None = None) -> None:
         """The game overrode the last action: what really happened. With supervised learning, the
-        label."""
+        label.
+
+        `log_prob`: the log-probability with which the person or the script chose it (of numbers, the
+        log of a density in the action space's units), where it is known; without, the policy's own
+        is recorded.
+        """
         self._actions.write(action)
-        check(library.mmr_took_any(self._handle, self._done))
+        if log_prob is None:
+            check(library.mmr_took_any(self._handle, self._done))
+        else:
+            said = number_of(log_prob, "the log_prob")
+            check(library.mmr_took_any_log_prob(self._handle, self._done, said))
 
     def discard(self) -> None:
         """Forgets the unfinished episode (quick-load): it is not learned from."""

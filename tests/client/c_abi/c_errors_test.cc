@@ -1,4 +1,5 @@
 // Each wrong call gives a status and a sentence with the remedy, changes nothing, and never aborts.
+#include <cmath>
 #include <thread>
 
 #include "tests/client/c_abi/player.h"
@@ -73,6 +74,8 @@ TEST_F(CErrors, ANullHandleIsNamed) {
   ExpectFails(mmr_end_any(nullptr, 0, 0, nullptr), MMR_BAD_HANDLE, agent);
   ExpectFails(mmr_took(nullptr, 1), MMR_BAD_HANDLE, agent);
   ExpectFails(mmr_took_any(nullptr, nullptr), MMR_BAD_HANDLE, agent);
+  ExpectFails(mmr_took_log_prob(nullptr, 1, -1), MMR_BAD_HANDLE, agent);
+  ExpectFails(mmr_took_any_log_prob(nullptr, nullptr, -1), MMR_BAD_HANDLE, agent);
   ExpectFails(mmr_discard(nullptr), MMR_BAD_HANDLE, agent);
   ExpectFails(mmr_report(nullptr, "x", 1), MMR_BAD_HANDLE, agent);
   ExpectFails(mmr_set_mode(nullptr, 0), MMR_BAD_HANDLE, agent);
@@ -216,6 +219,7 @@ TEST_F(CErrors, PartsThatTheSpacesDoNotHaveAreNamed) {
   ASSERT_NE(mixed, nullptr) << mmr_last_error();
   ExpectFails(mmr_act(mixed, numbers_, 3), MMR_INVALID_ARGUMENT, "not one choice");
   ExpectFails(mmr_took(mixed, 0), MMR_INVALID_ARGUMENT, "mmr_took_any");
+  ExpectFails(mmr_took_log_prob(mixed, 0, -1), MMR_INVALID_ARGUMENT, "mmr_took_any_log_prob");
   std::int32_t choices[2];
   float turn;
   mmr_action action{};
@@ -263,6 +267,10 @@ TEST_F(CErrors, WhatTheGameTookMustHaveBeenAllowed) {
   ExpectFails(mmr_took(agent_, 2), MMR_INVALID_ARGUMENT, "Took:");
   ExpectFails(mmr_took(agent_, 4), MMR_INVALID_ARGUMENT, "Took:");
   EXPECT_EQ(mmr_took(agent_, 3), MMR_OK);
+  ExpectFails(mmr_took_log_prob(agent_, 2, -1), MMR_INVALID_ARGUMENT, "Took:");
+  ExpectFails(mmr_took_log_prob(agent_, 3, std::nanf("")), MMR_INVALID_ARGUMENT, "finite number");
+  ExpectFails(mmr_took_log_prob(agent_, 3, 0.5f), MMR_INVALID_ARGUMENT, "at most 0");
+  EXPECT_EQ(mmr_took_log_prob(agent_, 3, -0.5f), MMR_OK);
 }
 
 TEST_F(CErrors, WhatAPersonDidMustBeOfTheSpaceAndAllowedOrNothingIsRecorded) {

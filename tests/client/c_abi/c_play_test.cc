@@ -281,6 +281,23 @@ TEST(CPlay, WhatTheGameSaysBetweenStepsArrives) {
   EXPECT_EQ(one.metadata.reports[0].sum, 3.0);
 }
 
+TEST(CPlay, WhatTheGameChoseItselfArrivesWithItsLogProbability) {
+  Stage stage({.trajectory_length = 8});
+  mmr_agent* agent = mmr_new_agent(stage.client, mmr_box(3), mmr_discrete(4));
+  stage.Begin();
+  const float see[3] = {1, 2, 3};
+  for (int t = 0; t < 4; ++t) {
+    const int drawn = mmr_act(agent, see, 3);
+    EXPECT_EQ(mmr_took_log_prob(agent, (drawn + 1) % 4, -0.5f * static_cast<float>(t)), MMR_OK);
+  }
+  EXPECT_EQ(mmr_end(agent, MMR_TERMINATED, nullptr, 0), MMR_OK);
+  EXPECT_EQ(mmr_agent_close(agent), MMR_OK);
+  ASSERT_TRUE(
+      Until([&] { stage.learner.PollOnce(); }, [&] { return !stage.learner.received.empty(); }));
+  EXPECT_THAT(stage.learner.received.front()->view.log_prob,
+              testing::ElementsAre(0.0f, -0.5f, -1.0f, -1.5f));
+}
+
 TEST(CPlay, EvaluationIsGreedyAndReportsReturnsOnly) {
   Stage stage({.trajectory_length = 8});
   mmr_agent* agent = mmr_new_agent(stage.client, mmr_box(3), mmr_discrete(4));

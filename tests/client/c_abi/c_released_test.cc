@@ -1,5 +1,6 @@
 // Nothing that was released has changed: see tests/client/abi.
 #include "tests/client/abi/abi_1.h"
+#include "tests/client/abi/abi_2.h"
 #include "tests/client/c_abi/stage.h"
 
 namespace murmurate {
@@ -8,6 +9,11 @@ namespace {
 TEST(CReleased, EveryNumberStructAndFunctionIsAsItWas) {
   char first[256] = "";
   EXPECT_EQ(abi_1_differences(first, sizeof first), 0) << first;
+}
+
+TEST(CReleased, TheSecondVersionsFunctionsAreAsTheyWere) {
+  char first[256] = "";
+  EXPECT_EQ(abi_2_differences(first, sizeof first), 0) << first;
 }
 
 TEST(CReleased, TheLibrarySaysTheVersionsOfItsHeader) {
