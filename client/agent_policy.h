@@ -1,6 +1,7 @@
 // AgentPolicy: which version of the policy an agent plays with, and in which buffers. A version is
-// chosen when a trajectory begins, or whenever there is a newer one where the learner lets it, and
-// pinned again for each step; its buffer may be taken for a newer one between two steps. The game's thread; no lock, no allocation.
+// chosen when a trajectory begins, and again whenever there is a newer one where the learner lets
+// it; it is pinned for each step, between two of which its buffer may be taken for a newer one. The
+// game's thread; no lock, no allocation.
 #pragma once
 
 #include <algorithm>

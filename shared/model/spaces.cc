@@ -55,12 +55,19 @@ std::string BoundsFault(Side side, const Space& box) {
   return "";
 }
 
+int MostNumbers(Side side, Space::Element element) {
+  if (side == Side::kAction) return kMaxSpaceNumbers;
+  return element == Space::Element::kUint8 ? kMaxSeenBytes : kMaxSeenNumbers;
+}
+
 std::string BoxFault(Side side, const Space& box) {
   const bool sizes_fine =
       std::all_of(box.shape.begin(), box.shape.end(), [](int size) { return size >= 1; });
+  const int most = MostNumbers(side, box.element);
   if (!sizes_fine || box.shape.empty() || box.shape.size() > kMaxSpaceDimensions ||
-      box.element_count() > kMaxSpaceNumbers) {
-    return "takes 1 to 8 dimensions of 1 or more and 1 to 65536 numbers in all: use such a shape";
+      box.element_count() > most) {
+    return "takes 1 to 8 dimensions of 1 or more and 1 to " + std::to_string(most) +
+           " numbers in all: use such a shape";
   }
   if (side == Side::kAction && box.element == Space::Element::kUint8) {
     return "is made of bytes, which only observations are: use Box(shape) or MultiDiscrete(...)";

@@ -13,7 +13,9 @@ enum class Side : std::uint8_t { kObservation, kAction };
 inline constexpr std::size_t kMaxSpacesText = 4096;
 inline constexpr std::size_t kMaxSpaceDimensions = 8;
 inline constexpr int kMaxSpaceLeaves = 32;
-inline constexpr int kMaxSpaceNumbers = 65536;
+inline constexpr int kMaxSpaceNumbers = 65536;  ///< of an action; categories and choices
+/// Of an observed box: a camera of 1080 x 1920 fits as bytes in one color.
+inline constexpr int kMaxSeenNumbers = 1 << 20, kMaxSeenBytes = 1 << 22;
 inline constexpr int kMaxSpaceChoices = 4096;
 
 /// "observation", "action.turn".

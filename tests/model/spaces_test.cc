@@ -165,8 +165,11 @@ testing::AssertionResult Has(const std::string& text, const char* part) {
 
 TEST(Spaces, CheckNamesTheLeafOfTheObservationAndWhatIsWrong) {
   const auto seen = [](const Space& space) { return CheckSpaces({space, Discrete(2)}).message(); };
-  EXPECT_EQ(seen(Box({65536})), "");
-  EXPECT_TRUE(Has(seen(Box({65537})), "space observation is float32 65537 but it takes 1 to 8"));
+  EXPECT_EQ(seen(Box({1024, 1024})), "");
+  EXPECT_EQ(seen(Image({1080, 1920, 2})), "");
+  EXPECT_TRUE(
+      Has(seen(Box({1048577})), "space observation is float32 1048577 but it takes 1 to 8"));
+  EXPECT_TRUE(Has(seen(Image({1080, 1920, 3})), "and 1 to 4194304 numbers in all"));
   EXPECT_TRUE(Has(seen(Box({})), "1 to 8 dimensions"));
   EXPECT_TRUE(Has(seen(Box({-1, -4})), "1 to 8 dimensions"));
   EXPECT_TRUE(Has(seen(Box({2}, 0, 1)), "only actions have"));
@@ -191,6 +194,7 @@ TEST(Spaces, CheckNamesTheLeafOfTheActionAndWhatIsWrong) {
   EXPECT_TRUE(Has(action(MultiDiscrete({})), "2 or more variables"));
   EXPECT_TRUE(Has(action(MultiDiscrete(std::vector<int>(17, 4096))), "65536 choices in all"));
   EXPECT_TRUE(Has(action(MultiBinary(0)), "1 to 65536 switches"));
+  EXPECT_TRUE(Has(action(Box({65537})), "and 1 to 65536 numbers in all"));
   EXPECT_TRUE(Has(action(Image({2})), "bytes"));
   EXPECT_TRUE(Has(action(Box({2}, {0, 0}, {1})), "each of its 2 numbers"));
   EXPECT_TRUE(Has(action(Box({1}, 1, 1)), "finite bounds"));
