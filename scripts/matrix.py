@@ -28,13 +28,15 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 TABLE = HERE / "tests/matrix/cells.txt"
 ALGORITHMS = "ppo", "impala", "a2c"
 TRUNKS = "separate", "shared", "lstm"
-GAMES = "cartpole", "pendulum", "catch", "recall", "box100", "rewards1000"
+GAMES = ("cartpole", "pendulum", "catch", "recall", "box100", "rewards1000", "acrobot",
+         "mountain_car_continuous")
 AGENTS = 8, 128
 RULES = ("local", "sync", "asgd", "downpour", "agn", "adag", "sagn", "dynsgd", "easgd", "aeasgd",
          "aeamsgd")
 LONGEST_S = 300  # of one run
 
-# What is said of a game, and to whom. Rows of one table, "*": to every algorithm.
+# What is said of a game, and to whom. One that SETTINGS does not have is learned with what the
+# algorithm does when nothing is said.
 GAME = {
     "cartpole": {"environment": "cartpole"},
     "rewards1000": {"environment": "cartpole", "options": "reward_scale = 1000"},
@@ -42,6 +44,8 @@ GAME = {
     "box100": {"environment": "pendulum", "options": "action_low = 0\naction_high = 100"},
     "catch": {"environment": "catch"},
     "recall": {"environment": "recall", "options": "distractors = 4"},
+    "acrobot": {"environment": "acrobot"},
+    "mountain_car_continuous": {"environment": "mountain_car_continuous"},
 }
 KIND = {"rewards1000": "cartpole", "box100": "pendulum"}  # whose settings it has
 SETTINGS = {
@@ -131,9 +135,13 @@ def model_lines(cell):
     return lines
 
 
+def kind_of(cell):
+    return cell.algorithm, KIND.get(cell.game, cell.game)
+
+
 def algorithm_lines(cell):
-    lines = SETTINGS[cell.algorithm, KIND.get(cell.game, cell.game)].splitlines()
-    if cell.agents <= 8:
+    lines = SETTINGS.get(kind_of(cell), "").splitlines()
+    if cell.agents <= 8 or not lines:
         return lines
     # A batch holds a trajectory of every agent, so that play is not late.
     values = dict(line.split(" = ") for line in lines)
@@ -154,10 +162,11 @@ def config_of(cell):
     if options := GAME[cell.game].get("options"):
         lines += ["[environment]", options]
     lines += ["[model]", *model_lines(cell), "[algorithm]", f'name = "{cell.algorithm}"',
-              *algorithm_lines(cell), "[optimizer]",
-              "learning_rate = " + RATE[cell.algorithm, KIND.get(cell.game, cell.game)]]
+              *algorithm_lines(cell), "[optimizer]"]
     if cell.rule == "aeamsgd":  # as its refusal says
-        lines[-1:] = ['name = "momentum"', "learning_rate = 0.1"]
+        lines += ['name = "momentum"', "learning_rate = 0.1"]
+    elif rate := RATE.get(kind_of(cell)):
+        lines.append("learning_rate = " + rate)
     if learners > 1:
         lines += ["[parameters]", f'rule = "{cell.rule}"']
     lines += ["[evaluation]", "every = 0"]
