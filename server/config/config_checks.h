@@ -20,6 +20,8 @@ Status CheckModels(const Config& config);
 Status CheckRefusals(const Config& config, const std::string& model);
 /// Checks in [algorithm] of a model what becomes of late play.
 Status CheckStaleness(const Config& config, const std::string& model);
+/// Checks in [algorithm] of a model the second bound of its ratio.
+Status CheckDualClip(const Config& config, const std::string& model);
 /// Checks [data].
 Status CheckData(const Config& config);
 /// Checks [parameters].
