@@ -82,6 +82,28 @@ double LastOf(const Workplace& place, const std::string& run, const std::string&
   return values.empty() ? -1e9 : values.back();
 }
 
+/// With that rate the first batches already leave a policy that does the same for ever.
+TEST(Train, APolicyThatCollapsesGoesBackAtHalfTheRateAndTheLogSaysSo) {
+  const Workplace place;
+  const auto train = [&](const std::string& on_collapse) {
+    return RunMurmurate(
+        place.path(),
+        {"train", "cartpole", "--quiet", "--steps", "60000", "--set", "run.name=" + on_collapse,
+         "--set", "run.on_collapse=" + on_collapse, "--set", "optimizer.learning_rate=4", "--set",
+         "evaluation.every=0", "--set", "algorithm.batch_steps=4096", "--set",
+         "algorithm.minibatch=1024"},
+        60);
+  };
+  const Ran back = train("return");
+  EXPECT_THAT(back.errors, HasSubstr("model default: the policy has collapsed: "));
+  EXPECT_THAT(back.errors, HasSubstr("; it goes back to version "));
+  EXPECT_LE(LastOf(place, "return", "train/learning_rate"), 2.0) << back.errors;
+  const Ran say = train("say");
+  EXPECT_THAT(say.errors, HasSubstr("it learns on as it is, because run.on_collapse says so"));
+  EXPECT_EQ(LastOf(place, "say", "train/learning_rate"), 4.0);
+  EXPECT_THAT(train("off").errors, Not(HasSubstr("collapsed")));
+}
+
 TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   const std::string run = UniqueRun();
   Workplace place;
