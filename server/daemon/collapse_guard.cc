@@ -30,7 +30,7 @@ void CollapseGuard::Learned(const LearnReport& report, std::shared_ptr<const Sna
 /// "": it goes back.
 std::string CollapseGuard::ReasonToStay() const {
   if (!options_.goes_back) return options_.stays_since;
-  if (options_.lockstep()) return "a lock-step run repeats what another one did";
+  if (options_.lockstep()) return "it runs in lock-step";
   if (returns_ == kMostReturns)
     return "it went back " + std::to_string(kMostReturns) + " times already";
   return "";

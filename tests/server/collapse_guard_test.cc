@@ -90,7 +90,7 @@ TEST_F(CollapseGuardTest, SaysWhyItStays) {
   EXPECT_THAT(went_back_to_, ElementsAre());
   EXPECT_EQ(halved_, 0);
   EXPECT_THAT(log_, ElementsAre(HasSubstr("because others step its weights, too"),
-                                HasSubstr("because a lock-step run")));
+                                HasSubstr("because it runs in lock-step")));
 }
 
 TEST_F(CollapseGuardTest, OtherSettingsOfTheGamesBeginAnew) {

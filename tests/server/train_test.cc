@@ -104,6 +104,26 @@ TEST(Train, APolicyThatCollapsesGoesBackAtHalfTheRateAndTheLogSaysSo) {
   EXPECT_THAT(train("off").errors, Not(HasSubstr("collapsed")));
 }
 
+TEST(Train, ARunInLockstepThatCollapsesOnlySaysSo) {
+  const Workplace place;
+  const std::string address = "ipc://" + place.path() + "/main";
+  place.Write("c.toml",
+              "[run]\nenvironment = \"cartpole\"\nsteps = 60000\n"
+              "[server]\nlisten = [\"" +
+                  address +
+                  "\"]\n[algorithm]\ntrajectory_length = 128\nbatch_steps = 4096\n"
+                  "minibatch = 1024\nepochs = 4\n"
+                  "[optimizer]\nlearning_rate = 4\n[evaluation]\nevery = 0\n");
+  Process learner(place.path(), {"serve", "c.toml", "--set", "run.name=lockstep"});
+  ASSERT_TRUE(learner.Says(" serves "));
+  Process actor(place.path(),
+                {"actor", "cartpole", "--connect", address, "--agents", "4", "--pace", "lockstep"});
+  EXPECT_NE(learner.Wait(60), -1);
+  EXPECT_THAT(learner.Errors(), HasSubstr("it learns on as it is, because it runs in lock-step"));
+  EXPECT_EQ(LastOf(place, "lockstep", "train/learning_rate"), 4.0);
+  EXPECT_NE(actor.Wait(20), -1);
+}
+
 TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   const std::string run = UniqueRun();
   Workplace place;
