@@ -66,6 +66,15 @@ Status CheckStaleness(const Config& config, const std::string& model) {
   return {};
 }
 
+Status CheckDualClip(const Config& config, const std::string& model) {
+  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
+  const double dual_clip = AlgorithmKeys().Read(keys).dual_clip;
+  if (dual_clip == 0.0 || dual_clip > 1.0) return {};
+  return keys.Refuse("dual_clip",
+                     "0 or a number above 1, because it bounds steps that became more likely; "
+                     "write for example dual_clip = 3");
+}
+
 Status CheckRefusals(const Config& config, const std::string& model) {
   const SectionView keys = AlgorithmKeys().View(config.entries(), model);
   const AlgorithmKind& kind = KindFor(config.entries(), model);

@@ -200,6 +200,7 @@ Status CheckModels(const Config& config) {
     MURMURATE_RETURN_IF_ERROR(CheckRefusals(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckOptimizer(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckStaleness(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckDualClip(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckBatch(config, model));
   }
   return {};

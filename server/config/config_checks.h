@@ -22,6 +22,8 @@ Status CheckRefusals(const Config& config, const std::string& model);
 Status CheckOptimizer(const Config& config, const std::string& model);
 /// Checks in [algorithm] of a model what becomes of late play.
 Status CheckStaleness(const Config& config, const std::string& model);
+/// Checks in [algorithm] of a model the second bound of its ratio.
+Status CheckDualClip(const Config& config, const std::string& model);
 /// Checks [data].
 Status CheckData(const Config& config);
 /// Checks [parameters].

@@ -8,6 +8,10 @@
 
 namespace murmurate {
 
+constexpr EnumName<OnCollapse> kOnCollapseNames[] = {
+    {OnCollapse::kReturn, "return"}, {OnCollapse::kSay, "say"}, {OnCollapse::kOff, "off"}};
+constexpr std::span<const EnumName<OnCollapse>> NamesOf(OnCollapse) { return kOnCollapseNames; }
+
 /// hardware_concurrency() is 0 where the system does not say.
 int DefaultActors() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 2, 4096);
@@ -48,6 +52,9 @@ const Keys<RunSettings>& RunKeys() {
        {"stop_at_return", &S::stop_at_return, "end at this mean of 100 episodes", Example("475")},
        {"stop_at_steps", &S::stop_at_steps, "learned from: end here, schedules unchanged",
         Example("50000"), Range(1, kMany)},
+       {"on_collapse", &S::on_collapse,
+        "a policy that lost what it had learned: return to its best weights at half the rate, or "
+        "only say so"},
        {"log_interval_s", &S::log_interval_s, "seconds between rows of progress.csv",
         Range(0.001, 86400)}});
   return kKeys;

@@ -18,6 +18,13 @@ inline constexpr std::uint64_t kSeedStride = 1000;
 /// One actor for each processor but one, the learner's.
 int DefaultActors();
 
+/// What is done when the policy of a model has collapsed (server/learn/collapse_watch.h).
+enum class OnCollapse : std::uint8_t {
+  kReturn,  ///< back to its best parameters at half the rate, where this learner alone steps them
+  kSay,     ///< a warning
+  kOff,
+};
+
 struct RunSettings {
   std::string name;
   std::string dir = "runs";
@@ -27,6 +34,7 @@ struct RunSettings {
   int learners = 1, shards = 0;              ///< that `train` starts
   std::optional<std::uint64_t> steps, stop_at_steps;
   std::optional<double> stop_at_return;
+  OnCollapse on_collapse = OnCollapse::kReturn;
   double log_interval_s = 5.0;
   int rank = 0, ranks = 1;  ///< of a job that mpirun started
 

@@ -6,6 +6,7 @@
 
 #include "server/daemon/make_checkpoint.h"
 #include "server/daemon/training_update.h"
+#include "server/learn/algorithm.h"
 #include "server/operate/operate_settings.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
@@ -35,6 +36,27 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
                                                  settings.algorithm.batch_steps / length,
                                                  settings.hogwild ? settings.hogwild->threads : 1);
   channel_->learned_steps = steps.learned;
+  if (settings.algorithm.kind->own_play) MakeGuard(settings);
+}
+
+void LiveModel::MakeGuard(const ModelSettings& settings) {
+  const OnCollapse on_collapse = parts_.config.run().on_collapse;
+  if (on_collapse == OnCollapse::kOff) return;
+  const bool shared = settings.remote || settings.hogwild || parts_.options.job;
+  guard_ = std::make_unique<CollapseGuard>(CollapseOptions{
+      .model = name_,
+      .most_entropy =
+          MostEntropy(ActionLayout(settings.spec.spaces.action, settings.spec.continuous)),
+      .goes_back = on_collapse == OnCollapse::kReturn && !shared,
+      .stays_since = on_collapse == OnCollapse::kSay ? "run.on_collapse says so"
+                                                     : "others step its weights, too",
+      .lockstep = [this] { return parts_.ingest->lockstep(); },
+      .go_back =
+          [this](std::shared_ptr<const Snapshot> to) {
+            learning_.front()->PostReturn(std::move(to));
+          },
+      .halve_rate = [this] { parts_.live->HalveRate(name_); },
+      .log = parts_.log});
 }
 
 void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
@@ -64,6 +86,10 @@ Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedSta
         for (const auto& learning : learning_) learning->PostRates(rates);
       });
   learning_.front()->PollOnce(std::chrono::milliseconds(0));  // the first weights are out
+  if (guard_) {
+    guard_->Begin(newest_);
+    if (resumed) MURMURATE_RETURN_IF_ERROR(guard_->Load(StateReader(*resumed, "collapse")));
+  }
   StartThreads();
   return {};
 }
@@ -126,6 +152,7 @@ void LiveModel::Report(const LearnReport& report) {
   update.metrics.Set(kVersion, static_cast<double>(newest_->version));  // perhaps another's
   if (checkpoints_.Due(update.steps.learned, update.at_ns)) checkpoint_due_ = true;
   parts_.operate->Post(std::move(update));
+  if (guard_) guard_->Learned(report, newest_, parts_.live->settings());
 }
 
 void LiveModel::PostCheckpoint() {
@@ -138,6 +165,7 @@ void LiveModel::PostCheckpoint() {
     source_->Save(turns_->batches(), state.get());
     parts_.live->Save(StateWriter(state.get(), "settings"));
     parts_.live->SaveRates(name_, StateWriter(state.get(), "rates"));
+    if (guard_) guard_->Save(StateWriter(state.get(), "collapse"));
   }
   auto make = MakerOf(parts_.config, channel_->spec, newest_, steps_);
   parts_.operate->PostCheckpoint(name_, [make = std::move(make), state] {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/config/model_settings.h"
+#include "server/daemon/collapse_guard.h"
 #include "server/daemon/evaluating.h"
 #include "server/daemon/experience_source.h"
 #include "server/daemon/feeding.h"
@@ -60,6 +61,7 @@ class LiveModel {
   void StartThreads();
   void PostUnlearned();
   void MakeEvaluating();
+  void MakeGuard(const ModelSettings& settings);
   void PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
                       std::shared_ptr<const Snapshot> snapshot);
 
@@ -74,6 +76,7 @@ class LiveModel {
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
   StepCount steps_;
   std::unique_ptr<Evaluating> evaluating_;  ///< null where the learner has no such game
+  std::unique_ptr<CollapseGuard> guard_;    ///< null: nobody watches; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints_;

@@ -138,6 +138,16 @@ Result<std::string> LiveNumbers::SetRate(const std::string& model, const std::st
   return answer;
 }
 
+void LiveNumbers::HalveRate(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(models_, model, &Model::name);
+  if (found == models_.end()) return;
+  Schedule& rate = found->rates.learning_rate;
+  rate.from /= 2;
+  rate.to /= 2;
+  found->post(found->rates);
+}
+
 Status LiveNumbers::NoSuchName(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& setting : settings_.values()) known.push_back(setting.first);

@@ -39,6 +39,9 @@ class LiveNumbers {
   /// all models, or model.NAME.algorithm.entropy): "difficulty: 0 -> 2".
   Result<std::string> Set(const std::string& assignment);
 
+  /// Halves the learning rate of `model`, both ends of a schedule, as if it had been set by hand.
+  void HalveRate(const std::string& model);
+
   GameSettings::Values settings() const;
 
   /// Saves the settings for checkpoints; Load sends what it found.

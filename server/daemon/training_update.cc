@@ -40,6 +40,13 @@ void MeasureLearning(const LearnReport& report, Measurements* metrics) {
   metrics->Set(kLoss, report.loss);
   metrics->Set(kAccuracy, report.accuracy);
   metrics->Set(kLabelError, report.error);
+  metrics->Set(kEffectiveShare, report.effective_share);
+  metrics->Set(kTruncatedShare, report.truncated_share);
+  metrics->Set(kValueTargetMean, report.target_mean);
+  metrics->Set(kValueTargetDeviation, report.target_deviation);
+  metrics->Set(kAdvantageMean, report.advantage_mean);
+  metrics->Set(kAdvantageDeviation, report.advantage_deviation);
+  metrics->Set(kPolicyDeviation, report.policy_deviation);
   for (const auto& [metric, value] : report.metrics) metrics->Set(*metric, value);
 }
 

@@ -234,6 +234,11 @@ bool Ingest::AtBorder() const {
   return true;
 }
 
+bool Ingest::lockstep() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->session.any_lockstep();
+}
+
 void Ingest::SayGoaway(const wire::Goaway& goaway) {
   {
     const std::lock_guard lock(state_->mutex);

@@ -88,6 +88,8 @@ class Ingest {
   void StopGranting();
   /// True when nothing is out: in lock-step all of a batch has been trained on; else true at once.
   bool AtBorder() const;
+  /// Whether somebody plays in lock-step. Any thread.
+  bool lockstep() const;
 
   /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.
   void SayGoaway(const wire::Goaway& goaway);

@@ -50,10 +50,10 @@ void Advantages::Record(const TrainingBatch& batch, std::span<const SeenRow> see
 
 void Advantages::Compute(const TrainingBatch& batch, const BatchPlan& plan) {
   for (const int slot : plan.slots) FollowSteps(batch, slot);
-  lag_kl_ = LagKl(plan.rows);
+  MeasureRatios(plan.rows);
   ComputeReturns(batch, plan);
-  if (settings_.normalize_advantage) Normalize(plan.rows);
-  explained_variance_ = ExplainedVariance(plan.rows);
+  MeasureAdvantages(plan.rows);
+  MeasureTargets(plan.rows);
 }
 
 /// The value after a step is that of the next one, but where an episode ends.
@@ -80,29 +80,40 @@ void Advantages::ComputeReturns(const TrainingBatch& batch, const BatchPlan& pla
   }
 }
 
-void Advantages::Normalize(std::span<const std::int32_t> rows) {
+void Advantages::MeasureAdvantages(std::span<const std::int32_t> rows) {
   const Moments moments =
       MomentsOf(rows, [&](std::int32_t row) { return double{advantage_[row]}; });
+  statistics_.advantage_mean = moments.mean;
+  statistics_.advantage_deviation = std::sqrt(moments.variance);
+  if (!settings_.normalize_advantage) return;
   const double scale = 1.0 / (std::sqrt(moments.variance) + 1e-8);
   for (const std::int32_t row : rows)
     advantage_[row] = static_cast<float>((advantage_[row] - moments.mean) * scale);
 }
 
-double Advantages::ExplainedVariance(std::span<const std::int32_t> rows) const {
+void Advantages::MeasureTargets(std::span<const std::int32_t> rows) {
   const Moments target = MomentsOf(rows, [&](std::int32_t row) { return double{target_[row]}; });
   const Moments error =
       MomentsOf(rows, [&](std::int32_t row) { return double{target_[row]} - double{value_[row]}; });
-  return target.variance > 0.0 ? 1.0 - error.variance / target.variance : 0.0;
+  statistics_.target_mean = target.mean;
+  statistics_.target_deviation = std::sqrt(target.variance);
+  statistics_.explained_variance =
+      target.variance > 0.0 ? 1.0 - error.variance / target.variance : 0.0;
 }
 
-/// The mean k3 of the policy that the update begins with against what played.
-double Advantages::LagKl(std::span<const std::int32_t> rows) const {
-  double sum = 0.0;
+void Advantages::MeasureRatios(std::span<const std::int32_t> rows) {
+  const double count = static_cast<double>(rows.size());
+  double k3 = 0.0, sum = 0.0, squares = 0.0, truncated = 0.0;
   for (const std::int32_t row : rows) {
     const float ratio = std::exp(std::min(log_ratio_[row], 80.0f));  // finite for any claimed mu
-    sum += double{ratio} - 1.0 - double{log_ratio_[row]};
+    k3 += double{ratio} - 1.0 - double{log_ratio_[row]};
+    sum += double{ratio};
+    squares += double{ratio} * double{ratio};
+    truncated += double{ratio} > settings_.rho_bar ? 1.0 : 0.0;
   }
-  return sum / static_cast<double>(rows.size());
+  statistics_.lag_kl = k3 / count;
+  statistics_.effective_share = squares > 0.0 ? sum * sum / (count * squares) : 0.0;
+  statistics_.truncated_share = truncated / count;
 }
 
 }  // namespace murmurate

@@ -13,6 +13,18 @@
 
 namespace murmurate {
 
+/// What a batch is as its update begins, over its rows.
+struct AdvantageStatistics {
+  double explained_variance = 0.0;
+  double lag_kl = 0.0;  ///< k3 of the policy that the update begins with against what played
+  /// (sum rho)^2 / (n sum rho^2) with rho = pi/mu (Kong 1992): 1 where both policies are the same,
+  /// 1/n where one step has all of the weight.
+  double effective_share = 0.0;
+  double truncated_share = 0.0;  ///< of steps, those whose rho is above rho_bar
+  double target_mean = 0.0, target_deviation = 0.0;
+  double advantage_mean = 0.0, advantage_deviation = 0.0;  ///< before they are normalized
+};
+
 class Advantages {
  public:
   /// `weighs_advantage`: by min(rho_pg_bar, pi/mu). Nothing is allocated later.
@@ -33,22 +45,22 @@ class Advantages {
   std::span<const float> advantage() const { return advantage_; }
   std::span<const float> start_log_prob() const { return start_log_prob_; }
 
-  double explained_variance() const { return explained_variance_; }
-  double lag_kl() const { return lag_kl_; }
+  const AdvantageStatistics& statistics() const { return statistics_; }
 
  private:
   void FollowSteps(const TrainingBatch& batch, int slot);
   void ComputeReturns(const TrainingBatch& batch, const BatchPlan& plan);
-  void Normalize(std::span<const std::int32_t> rows);
-  double ExplainedVariance(std::span<const std::int32_t> rows) const;
-  double LagKl(std::span<const std::int32_t> rows) const;
+  void MeasureRatios(std::span<const std::int32_t> rows);
+  void MeasureTargets(std::span<const std::int32_t> rows);
+  /// Normalizes them where the settings say so.
+  void MeasureAdvantages(std::span<const std::int32_t> rows);
 
   const AlgorithmSettings settings_;
   const bool weighs_advantage_;
   // By row: V(x_t), V(x_{t+1}), log pi/mu, and what follows from them.
   std::vector<float> value_, next_value_, log_ratio_, target_, advantage_;
   std::vector<float> start_log_prob_;  ///< under the parameters that the batch began with
-  double explained_variance_ = 0.0, lag_kl_ = 0.0;
+  AdvantageStatistics statistics_;
 };
 
 }  // namespace murmurate

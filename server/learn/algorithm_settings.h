@@ -48,6 +48,7 @@ struct AlgorithmSettings {
   double rho_pg_bar = 1.0;            ///< of the advantage, where a kind weighs the gradient
   bool normalize_advantage = true;    ///< over the whole batch
   Schedule clip = 0.2;                ///< of the ratio, where a kind clips it
+  double dual_clip = 0.0;             ///< of the ratio where the advantage is negative; 0: off
   Schedule entropy = 0.0;
   Schedule learning_rate = 3e-4;
   double value_weight = 0.5;

@@ -61,6 +61,11 @@ class BatchTrainer {
   virtual std::span<const float> parameters() const = 0;
   virtual void SetParameters(std::span<const float> parameters) = 0;
 
+  /// Goes on, between batches, from these parameters with an optimizer as at the beginning; what
+  /// the algorithm carries from batch to batch stays. False, and nothing has changed: others step
+  /// the parameters, too.
+  virtual bool GoBack(std::span<const float> /*parameters*/) { return false; }
+
   /// Saves optimizer and algorithm between batches, in sections of their own; not the parameters.
   virtual void Save(SavedState* state) const = 0;
   virtual Status Load(const SavedState& state) = 0;

@@ -87,6 +87,12 @@ void HostTrainer::SetParameters(std::span<const float> parameters) {
   std::copy(parameters.begin(), parameters.end(), parameters_.begin());
 }
 
+bool HostTrainer::GoBack(std::span<const float> parameters) {
+  if (!store_->ForgetGradients()) return false;
+  SetParameters(parameters);
+  return true;
+}
+
 void HostTrainer::Save(SavedState* state) const {
   store_->Save(StateWriter(state, "optimizer"));
   algorithm_->Save(StateWriter(state, "algorithm"));

@@ -25,6 +25,7 @@ class HostTrainer : public BatchTrainer {
 
   std::span<const float> parameters() const override { return parameters_; }
   void SetParameters(std::span<const float> parameters) override;
+  bool GoBack(std::span<const float> parameters) override;
   void Save(SavedState* state) const override;
   Status Load(const SavedState& state) override;
   std::unique_ptr<BatchTrainer> SharedReplica() override;

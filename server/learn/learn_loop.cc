@@ -48,15 +48,22 @@ void LearnLoop::PostRates(const Rates& rates) {
   rates_ = rates;
 }
 
-void LearnLoop::ApplyPostedRates() {
+void LearnLoop::PostReturn(std::shared_ptr<const Snapshot> to) {
+  const std::lock_guard lock(mutex_);
+  returns_to_ = std::move(to);
+}
+
+void LearnLoop::ApplyPosted() {
   const std::lock_guard lock(mutex_);
   if (rates_) learner_->SetRates(*rates_);
+  if (returns_to_) (void)learner_->GoBack(returns_to_->parameters);
   rates_.reset();
+  returns_to_.reset();
 }
 
 /// False: the batch was left out, as if it had never come: a resumed run gets it again.
 bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
-  ApplyPostedRates();
+  ApplyPosted();
   StepCount steps = channel_->steps();
   if (!batch.learned) channel_->staleness.Post(batch.trajectories, channel_->version.load());
   const LearnReport report = learner_->Learn(batch, steps.learned);

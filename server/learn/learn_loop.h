@@ -60,13 +60,16 @@ class LearnLoop {
 
   /// Posts the learner's rates from the next batch on; any thread.
   void PostRates(const Rates& rates);
+  /// Posts parameters that the learner goes back to before the next batch (Learner::GoBack); any
+  /// thread.
+  void PostReturn(std::shared_ptr<const Snapshot> to);
 
   const Learner& learner() const { return *learner_; }
   void Interrupt() { learner_->Interrupt(); }  ///< any thread
 
  private:
   void Publish();
-  void ApplyPostedRates();
+  void ApplyPosted();
   bool Learn(TrainingBatch& batch, bool held_out);
   std::uint64_t CountLearned();
   bool PublishCredit();
@@ -80,7 +83,8 @@ class LearnLoop {
   StoreCounts counted_;                         ///< of the store, told to channel and turns
   const std::function<std::int64_t()> now_ns_;  ///< of waits
   std::mutex mutex_;
-  std::optional<Rates> rates_;  ///< not applied yet
+  std::optional<Rates> rates_;                  ///< not applied yet, as what follows
+  std::shared_ptr<const Snapshot> returns_to_;  ///< null: it goes on
 };
 
 }  // namespace murmurate

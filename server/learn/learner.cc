@@ -180,6 +180,10 @@ std::shared_ptr<const Snapshot> Learner::MakeSnapshot() const {
   return snapshot;
 }
 
+bool Learner::GoBack(std::span<const float> parameters) {
+  return state_->trainer->GoBack(parameters);
+}
+
 void Learner::SetRates(const Rates& rates) { state_->rates = rates; }
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
 std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout,

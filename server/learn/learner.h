@@ -66,6 +66,12 @@ class Learner {
   /// valid until the next Learn.
   std::span<const float> row_answers() const;
 
+  /// Goes back, between batches, to these parameters of its model, and forgets what the optimizer
+  /// knows of earlier gradients (Adam's moments and the count of its steps). Versions count on, and
+  /// rates, the order of minibatches and what is known of rewards stay. False, and nothing has
+  /// changed: other learners step the parameters, too.
+  bool GoBack(std::span<const float> parameters);
+
   /// Sets the rates from the next batch on.
   void SetRates(const Rates& rates);
   const Rates& rates() const;

@@ -18,6 +18,16 @@ enum Sum : std::size_t {
   kExplainedVariance,
   kLagKl,
   kClip,
+  kRows,
+  kEffective,
+  kTruncated,
+  kCorrectedRows,  ///< those of V-trace
+  kTarget,
+  kTargetSpread,
+  kAdvantage,
+  kAdvantageSpread,
+  kDeviation,
+  kDeviationRows,
 };
 
 class OnPolicy : public Algorithm {
@@ -25,6 +35,8 @@ class OnPolicy : public Algorithm {
   OnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings, const OnPolicyRule& rule)
       : rule_(rule),
         value_weight_(static_cast<float>(settings.value_weight)),
+        dual_clip_(static_cast<float>(settings.dual_clip)),
+        corrects_(settings.staleness == StalenessPolicy::kVtrace),
         head_(ActionLayout(spec.spaces.action, spec.continuous)),
         network_(spec, settings),
         advantages_(settings, rule.weighs_advantage) {
@@ -45,9 +57,12 @@ class OnPolicy : public Algorithm {
 
  private:
   PolicyLossSums Loss();
+  void AddDeviations(const ActionRows& actions);
+  void CountStatistics();
 
   const OnPolicyRule rule_;
-  const float value_weight_;
+  const float value_weight_, dual_clip_;
+  const bool corrects_;  ///< returns by pi/mu
   const ActionHeadRows head_;
   BatchNetwork network_;
   Advantages advantages_;
@@ -68,13 +83,38 @@ void OnPolicy::Prepare(std::span<const float> parameters, const TrainingBatch& b
   network_.Begin(batch, plan);
   if (plan.rows.empty()) return;
   network_.ForwardAll(parameters, [&] {
-    head_.Evaluate(network_.Actions(parameters), log_prob_.data(),
-                   plan.one_pass ? entropy_.data() : nullptr);
+    const ActionRows actions = network_.Actions(parameters);
+    head_.Evaluate(actions, log_prob_.data(), plan.one_pass ? entropy_.data() : nullptr);
+    AddDeviations(actions);
     advantages_.Record(batch, network_.seen(), network_.values(), log_prob_);
   });
   advantages_.Compute(batch, plan);
-  sums_[kExplainedVariance] = advantages_.explained_variance();
-  sums_[kLagKl] = advantages_.lag_kl();
+  CountStatistics();
+}
+
+void OnPolicy::AddDeviations(const ActionRows& actions) {
+  if (!head_.has_deviations()) return;
+  const std::span<const SeenRow> seen = network_.seen();
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].row == SeenRow::kPadding || seen[i].successor != nullptr) continue;
+    sums_[kDeviation] += head_.MeanDeviation(actions, static_cast<int>(i));
+    ++sums_[kDeviationRows];
+  }
+}
+
+void OnPolicy::CountStatistics() {
+  const AdvantageStatistics& statistics = advantages_.statistics();
+  const auto rows = static_cast<double>(plan_->rows.size());
+  sums_[kExplainedVariance] = statistics.explained_variance;
+  sums_[kLagKl] = statistics.lag_kl;
+  sums_[kRows] = rows;
+  sums_[kEffective] = statistics.effective_share * rows;
+  sums_[kTruncated] = statistics.truncated_share * rows;
+  sums_[kCorrectedRows] = corrects_ ? rows : 0.0;
+  sums_[kTarget] = statistics.target_mean * rows;
+  sums_[kTargetSpread] = statistics.target_deviation * rows;
+  sums_[kAdvantage] = statistics.advantage_mean * rows;
+  sums_[kAdvantageSpread] = statistics.advantage_deviation * rows;
 }
 
 bool OnPolicy::Gradient(std::size_t update, std::span<const float> parameters,
@@ -103,7 +143,10 @@ PolicyLossSums OnPolicy::Loss() {
   minibatch.Pick(advantages_.start_log_prob(), &start_);
   minibatch.Pick(advantages_.advantage(), &advantage_);
   minibatch.Pick(advantages_.target(), &target_);
-  return rule_.loss({.clip = plan_->clip, .entropy = plan_->entropy, .value_weight = value_weight_},
+  return rule_.loss({.clip = plan_->clip,
+                     .dual_clip = dual_clip_,
+                     .entropy = plan_->entropy,
+                     .value_weight = value_weight_},
                     {.rows = minibatch.rows(),
                      .log_prob = log_prob_.data(),
                      .entropy = entropy_.data(),
@@ -129,7 +172,14 @@ std::vector<AlgorithmMetric> OnPolicyMetrics() {
           {&LearnReport::entropy, kEntropy, kWeight},
           {&LearnReport::approx_kl, kApproxKl, kWeight},
           {&LearnReport::explained_variance, kExplainedVariance},
-          {&LearnReport::lag_kl, kLagKl}};
+          {&LearnReport::lag_kl, kLagKl},
+          {&LearnReport::effective_share, kEffective, kRows},
+          {&LearnReport::truncated_share, kTruncated, kCorrectedRows},
+          {&LearnReport::target_mean, kTarget, kRows},
+          {&LearnReport::target_deviation, kTargetSpread, kRows},
+          {&LearnReport::advantage_mean, kAdvantage, kRows},
+          {&LearnReport::advantage_deviation, kAdvantageSpread, kRows},
+          {&LearnReport::policy_deviation, kDeviation, kDeviationRows}};
 }
 
 std::vector<AlgorithmMetric> ClippedMetrics() {
@@ -141,6 +191,10 @@ std::vector<AlgorithmMetric> ClippedMetrics() {
 
 std::vector<KeyRefusal> RefusalsWithoutRatio() {
   return {{.key = "clip",
+           .expected = "no such line",
+           .because = "{} clips no ratio",
+           .instead = &AlgorithmKind::clips_ratio},
+          {.key = "dual_clip",
            .expected = "no such line",
            .because = "{} clips no ratio",
            .instead = &AlgorithmKind::clips_ratio},

@@ -20,7 +20,8 @@ std::span<const Metric* const> ProgressColumns() {
                 &kGradNorm, &kLearningRate, &kClipRange, &kLoss, &kAccuracy, &kLabelError,
                 &kEvalLoss, &kEvalAccuracy, &kDataWait, &kExchangeStaleness, &kExchangeStalenessMax,
                 &kExchangeDistance, &kExchangeWait, &kExchangeLate, &kExchangeWasted, &kLateSteps,
-                &kLearnedSteps, &kLagKl>();
+                &kLearnedSteps, &kLagKl, &kEffectiveShare, &kTruncatedShare, &kValueTargetMean,
+                &kValueTargetDeviation, &kAdvantageMean, &kAdvantageDeviation, &kPolicyDeviation>();
 }
 
 std::span<const Metric* const> ScoreMetrics() {

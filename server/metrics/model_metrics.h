@@ -102,6 +102,18 @@ inline constexpr Metric kLearnedSteps{"time/learned_steps", MetricKind::kTotal, 
                                       "learned_steps"};
 inline constexpr Metric kLagKl{"train/lag_kl", MetricKind::kGauge, "",
                                "KL of the policy an update began with against what played"};
+inline constexpr Metric kEffectiveShare{"train/ess", MetricKind::kGauge, "of 1",
+                                        "effective sample size of the weights pi/mu of a batch"};
+inline constexpr Metric kTruncatedShare{"train/rho_truncated", MetricKind::kGauge, "of 1",
+                                        "steps whose pi/mu V-trace truncates"};
+inline constexpr Metric kValueTargetMean{"train/value_target_mean"};
+inline constexpr Metric kValueTargetDeviation{"train/value_target_std"};
+inline constexpr Metric kAdvantageMean{"train/advantage_mean", MetricKind::kGauge, "",
+                                       "before advantages are normalized"};
+inline constexpr Metric kAdvantageDeviation{"train/advantage_std"};
+inline constexpr Metric kPolicyDeviation{
+    "train/std", MetricKind::kGauge, "",
+    "mean standard deviation of the policy's continuous parts"};
 
 /// The columns of progress.csv, in their order; new ones come last.
 std::span<const Metric* const> ProgressColumns();

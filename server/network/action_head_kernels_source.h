@@ -279,12 +279,18 @@ struct LossRows {
 };
 
 void ClippedPolicyRows(const LossRows& loss) {
-  const float clip = loss.settings.clip;
+  const float clip = loss.settings.clip, dual_clip = loss.settings.dual_clip;
   const Vector a = loss.Load(loss.batch.advantage), ratio = Exp(loss.log_ratio());
   const Vector clipped = Clamp(ratio, 1.0f - clip, 1.0f + clip);
   const Vector free_gain = ratio * a, clipped_gain = clipped * a;
-  const Vector slope = Select(Greater(free_gain, clipped_gain), Zero(), Zero() - free_gain);
-  loss.Finish(Min(free_gain, clipped_gain), slope);
+  Vector slope = Select(Greater(free_gain, clipped_gain), Zero(), Zero() - free_gain);
+  Vector gain = Min(free_gain, clipped_gain);
+  if (dual_clip > 0.0f) {
+    const Vector least = Select(Greater(Zero(), a), Splat(dual_clip) * a, gain);
+    slope = Select(Greater(least, gain), Zero(), slope);
+    gain = Select(Greater(least, gain), least, gain);
+  }
+  loss.Finish(gain, slope);
   loss.sums->clipped += loss.Total(Select(Equal(ratio, clipped), Zero(), One()));
 }
 

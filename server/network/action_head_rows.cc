@@ -1,9 +1,11 @@
 #include "server/network/action_head_rows.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "server/network/action_head_kernels.h"
 #include "shared/core/check.h"
+#include "shared/inference/action_head.h"
 
 namespace murmurate {
 namespace {
@@ -40,6 +42,19 @@ ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* 
   for (const ActionPart& part : layout.parts())
     if (parts == Parts::kAll || part.kind != ActionPart::Kind::kContinuous)
       AddColumns(part, layout.settings().squashed, &columns_);
+  deviations_ = static_cast<int>(
+      std::ranges::count(columns_, ActionPart::Kind::kContinuous, &ActionColumn::kind));
+}
+
+double ActionHeadRows::MeanDeviation(const ActionRows& rows, int row) const {
+  const float* const outputs = rows.outputs + static_cast<std::size_t>(row) * outputs_;
+  double sum = 0.0;
+  for (const ActionColumn& column : columns_) {
+    if (column.kind != ActionPart::Kind::kContinuous) continue;
+    const float* const from = column.free_deviation ? rows.log_deviations : outputs;
+    sum += std::exp(std::clamp(from[column.deviation], kMinLogDeviation, kMaxLogDeviation));
+  }
+  return sum / deviations_;
 }
 
 void ActionHeadRows::Evaluate(const ActionRows& rows, float* log_prob, float* entropy) const {

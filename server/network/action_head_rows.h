@@ -59,8 +59,15 @@ class ActionHeadRows {
   void Gradient(const ActionRows& rows, const float* d_log_prob, const float* d_entropy,
                 float* d_outputs, float* d_log_deviations) const;
 
+  /// Whether some part is continuous.
+  bool has_deviations() const { return deviations_ > 0; }
+  /// The mean standard deviation of the continuous numbers of a row, of which there are some; in
+  /// the policy's units, before squashing or scaling.
+  double MeanDeviation(const ActionRows& rows, int row) const;
+
  private:
   std::vector<ActionColumn> columns_;
+  int deviations_ = 0;
   int words_, outputs_, mask_bytes_, free_deviations_;
   const ActionKernels* kernels_;
 };

@@ -8,6 +8,7 @@ struct ActionKernels;
 
 struct PolicyLossSettings {
   float clip = 0.2f;
+  float dual_clip = 0.0f;     ///< c, above 1; 0: off
   float entropy = 0.0f;       ///< coefficient of the entropy bonus
   float value_weight = 0.5f;  ///< coefficient of the value loss
 };
@@ -34,6 +35,10 @@ struct PolicyLossRows {
 /// Clipped surrogate (arXiv 1707.06347) with r = pi_theta / mu, mu the behaviour policy:
 ///   L = 1/W sum_i w_i [ -min(r A, clip(r, 1-e, 1+e) A) + value_weight * 0.5 (V - target)^2
 ///                       - entropy * H(pi) ],  W = sum_i w_i
+/// With dual_clip = c (Ye et al. 2020, arXiv 1912.09729), where A < 0 the surrogate is at least c A:
+///   max(min(r A, clip(r) A), c A)
+/// so that a step which became c times as likely since it was played has no gradient any more:
+/// without, r A has no bound there.
 /// Writes the gradients of L: d_log_prob and d_entropy (for ActionHeadRows::Gradient) and d_values,
 /// [rows] each. Rows of weight 0 get zero gradients whatever they hold. approx_kl is the k3
 /// estimator (r - 1) - log r of pi_theta against the policy that the update began with, as
@@ -49,8 +54,7 @@ PolicyLossSums ClippedPolicyLoss(const PolicyLossSettings& settings, const Polic
 /// Published IMPALA constants belong to sums over a batch of N rows: weights of the loss's parts
 /// and rates of Adam or RMSProp carry over as they are, a clip of 40 is 40 / N here, an epsilon e
 /// is e / N outside the root and e / N^2 inside it. A is a constant: no gradient flows through it.
-/// Rows of weight 0 and what is written as above; `settings.clip` is not read and sums.clipped
-/// stays 0. Nothing depends on the behaviour policy where start_log_prob is given.
+/// Rows of weight 0 and what is written as above; neither clip is read and sums.clipped stays 0. Nothing depends on the behaviour policy where start_log_prob is given.
 PolicyLossSums PolicyGradientLoss(const PolicyLossSettings& settings, const PolicyLossRows& batch,
                                   float* d_log_prob, float* d_entropy, float* d_values,
                                   const ActionKernels* kernels = nullptr);

@@ -25,6 +25,10 @@ class LocalStore : public ParameterStore {
   double Step(double learning_rate, std::span<const float> gradient,
               std::span<float> parameters) override;
 
+  bool ForgetGradients() override {
+    optimizer_->Forget();
+    return true;
+  }
   void Save(const StateWriter& writer) const override { optimizer_->Save(writer); }
   Status Load(const StateReader& reader) override { return optimizer_->Load(reader); }
 

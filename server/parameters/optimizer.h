@@ -30,6 +30,8 @@ class Optimizer {
   /// with a center): moves them to where the next gradient is to be taken (Momentum). Most stay.
   virtual void LookAhead(std::span<float> /*parameters*/) {}
   virtual std::uint64_t steps() const = 0;
+  /// Is again as it was made: what it knows of earlier gradients, and their number, is gone.
+  virtual void Forget() = 0;
 
   virtual void Save(const StateWriter& writer) const = 0;
   /// On failure some of it may have changed: do not step.

@@ -31,8 +31,16 @@ std::vector<float> OwnNumbersOf(const OptimizerSettings& o, OptimizerSettings::N
 
 }  // namespace
 
-SteppingOptimizer::SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count) {
+SteppingOptimizer::SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count,
+                                     float first)
+    : first_(first) {
   for (const char* name : names) columns_.push_back({name, AlignedFloats(count)});
+  Forget();
+}
+
+void SteppingOptimizer::Forget() {
+  steps_ = 0;
+  for (Column& column : columns_) std::ranges::fill(column.numbers, first_);
 }
 
 void SteppingOptimizer::Save(const StateWriter& writer) const {
@@ -66,9 +74,7 @@ void Adam::Step(float learning_rate, float gradient_scale, std::span<const float
 }
 
 RmsProp::RmsProp(const RmsPropSettings& settings, std::size_t count)
-    : SteppingOptimizer({"square"}, count), settings_(settings) {
-  std::fill(column(0).begin(), column(0).end(), 1.0f);
-}
+    : SteppingOptimizer({"square"}, count, 1.0f), settings_(settings) {}
 
 void RmsProp::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                    std::span<float> parameters) {

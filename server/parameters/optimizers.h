@@ -14,12 +14,14 @@ namespace murmurate {
 class SteppingOptimizer : public Optimizer {
  public:
   std::uint64_t steps() const override { return steps_; }
+  void Forget() override;
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;
 
  protected:
-  /// Columns of `count` zeros.
-  SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count);
+  /// Columns of `count` numbers that begin at `first`.
+  SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count,
+                    float first = 0.0f);
 
   AlignedFloats& column(std::size_t i) { return columns_[i].numbers; }
   std::span<const float> column(std::size_t i) const { return columns_[i].numbers; }
@@ -31,6 +33,7 @@ class SteppingOptimizer : public Optimizer {
     const char* name;  ///< in checkpoints
     AlignedFloats numbers;
   };
+  const float first_;
   std::vector<Column> columns_;
 };
 

@@ -59,6 +59,10 @@ class ParameterStore {
   /// a thread of its own; null where there can be none.
   virtual std::unique_ptr<ParameterStore> SharedReplica() { return nullptr; }
 
+  /// Called between batches: the parameters are set to others, so what is known of earlier
+  /// gradients is forgotten. False, and nothing has changed: others step them, too.
+  virtual bool ForgetGradients() { return false; }
+
   virtual void Save(const StateWriter& writer) const = 0;
   virtual Status Load(const StateReader& reader) = 0;
   virtual std::uint64_t updates() const = 0;

@@ -77,6 +77,21 @@ TEST_F(LinearAlgorithmTest, TheGradientIsThatOfTheFormulas) {
   EXPECT_NEAR(gradient[layout.Find("policy.head.bias").offset], -policy_bias, 1e-6);
   EXPECT_NEAR(gradient[layout.Find("value.head.bias").offset], value_bias, 1e-6);
 
+  const LearnReport report = ppo.Report();
+  const double sum = ratio[0] + ratio[1] + ratio[2];
+  const double squares = ratio[0] * ratio[0] + ratio[1] * ratio[1] + ratio[2] * ratio[2];
+  EXPECT_NEAR(report.effective_share, sum * sum / (3 * squares), 1e-6);
+  EXPECT_NEAR(report.truncated_share, 1.0 / 3, 1e-9);
+  EXPECT_NEAR(report.advantage_mean, mean, 1e-6);
+  EXPECT_NEAR(report.advantage_deviation, std::sqrt(variance), 1e-6);
+  const double targets[] = {2 - 0.6, 0.0, -2 + correction[2]};
+  const double target_mean = (targets[0] + targets[1] + targets[2]) / 3;
+  double target_variance = 0.0;
+  for (const double x : targets) target_variance += (x - target_mean) * (x - target_mean) / 3;
+  EXPECT_NEAR(report.target_mean, target_mean, 1e-6);
+  EXPECT_NEAR(report.target_deviation, std::sqrt(target_variance), 1e-6);
+  EXPECT_TRUE(std::isnan(report.policy_deviation)) << "two choices";
+
   EXPECT_FALSE(ppo.NextGradient(parameters, gradient)) << "one epoch of one minibatch";
   EXPECT_NEAR(ppo.Report().entropy, std::log(2.0), 1e-6);
 }
@@ -95,6 +110,31 @@ TEST_F(LinearAlgorithmTest, EveryEpochVisitsEveryRowOnce) {
   while (ppo.NextGradient(parameters, gradient)) ++minibatches;
   EXPECT_EQ(minibatches, 3 * 5);  // 22 rows: five pieces of four or five
   EXPECT_NEAR(ppo.Report().entropy, std::log(2.0), 1e-6);
+}
+
+TEST(BatchStatisticsTest, NothingIsTruncatedWithoutVtrace) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.kind = AlgorithmNamed("a2c");
+  settings.staleness = StalenessPolicy::kBlock;
+  Learner learner(ExampleSpec(), settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  const LearnReport report = learner.Learn(batch, 0);
+  EXPECT_TRUE(std::isnan(report.truncated_share));
+  EXPECT_GT(report.effective_share, 0.9) << "measured all the same";
+  EXPECT_LT(report.effective_share, 1.0);
+}
+
+TEST(BatchStatisticsTest, LabelsHaveNone) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.kind = AlgorithmNamed("bc");
+  PolicyAndValue spec = ExampleSpec();
+  spec.separate_value = false;
+  Learner learner(spec, settings, 3);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  const LearnReport report = learner.Learn(batch, 0);
+  for (const double number : {report.effective_share, report.truncated_share, report.advantage_mean,
+                              report.target_deviation, report.policy_deviation})
+    EXPECT_TRUE(std::isnan(number));
 }
 
 TEST(AlgorithmMetricTest, IsAMemberOfTheReportOrAMetricOfTheAlgorithmsOwn) {

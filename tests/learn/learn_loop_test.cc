@@ -83,6 +83,30 @@ TEST_F(LearnLoopTest, BatchesComeBackEmptyAndGoRound) {
   }
 }
 
+/// With a rate of next to nothing a batch leaves the parameters where it found them.
+TEST_F(LearnLoopTest, ItGoesBackBeforeTheBatchAfterItWasAskedTo) {
+  LearnLoop loop = MakeLoop();
+  Fill(loop.learner().version());
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  const auto earlier = loop.learner().MakeSnapshot();
+  Fill(loop.learner().version());
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  const auto parameters_of = [](const Snapshot& snapshot) {
+    return std::vector<float>(snapshot.parameters.begin(), snapshot.parameters.end());
+  };
+  const std::vector<float> later = ParametersOf(loop.learner());
+  ASSERT_NE(later, parameters_of(*earlier));
+  loop.PostReturn(earlier);
+  EXPECT_EQ(ParametersOf(loop.learner()), later) << "not in the middle of anything";
+  Rates rates = loop.learner().rates();
+  rates.learning_rate = Schedule(1e-30);
+  loop.PostRates(rates);
+  Fill(loop.learner().version());
+  EXPECT_TRUE(loop.PollOnce(std::chrono::milliseconds(0)));
+  EXPECT_EQ(ParametersOf(loop.learner()), parameters_of(*earlier));
+  EXPECT_EQ(loop.learner().version(), 4u);
+}
+
 TEST_F(LearnLoopTest, SchedulesFollowTheRowsThatWeighedAndNotTheStepsThatActorsClaim) {
   LearnLoop loop = MakeLoop();
   Rates rates = loop.learner().rates();

@@ -292,6 +292,28 @@ TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
   EXPECT_LT(careful.Learn(batch, 32).updates, 80u);
 }
 
+/// As if it had been made with the earlier parameters: Adam's first step is as long as the rate.
+TEST(LearnerTest, GoingBackIsANewBeginningFromEarlierParameters) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.epochs = 1;
+  settings.minibatch = 32;
+  Learner learner(ExampleSpec(), settings, 3), fresh(ExampleSpec(), settings, 3);
+  const std::vector<float> first = ParametersOf(learner);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  (void)learner.Learn(batch, 0);
+  batch = FullBatch(2, 2, 2, 2);
+  (void)learner.Learn(batch, 0);
+  ASSERT_NE(ParametersOf(learner), first);
+  ASSERT_TRUE(learner.GoBack(first));
+  EXPECT_EQ(ParametersOf(learner), first);
+  EXPECT_EQ(learner.version(), 3u) << "versions count on";
+  batch = FullBatch(3, 3, 3, 3);
+  (void)learner.Learn(batch, 0);
+  batch = FullBatch(1, 1, 1, 1);
+  (void)fresh.Learn(batch, 0);
+  EXPECT_EQ(ParametersOf(learner), ParametersOf(fresh));
+}
+
 TEST(LearnerTest, LatenessIsNoChangeOfThePolicy) {
   AlgorithmSettings settings = ExamplePpo();
   settings.epochs = 2;

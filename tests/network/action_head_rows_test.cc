@@ -312,6 +312,24 @@ TEST_P(ActionHeadRowsTest, NothingAllocatesAfterConstruction) {
   EXPECT_EQ(Allocations(), before);
 }
 
+TEST(MeanDeviation, IsOverTheContinuousNumbersOfARowWhereverTheirDeviationsAre) {
+  const Space action = Dict({{"a", Discrete(2)}, {"b", Box({2})}});
+  const ActionHeadRows free{ActionLayout(action)};
+  ASSERT_TRUE(free.has_deviations());
+  const std::vector<float> deviations = {0.0f, std::log(3.0f)}, outputs(2 * 4);
+  EXPECT_NEAR(free.MeanDeviation({2, outputs.data(), deviations.data(), nullptr, nullptr}, 1), 2.0,
+              1e-6);
+  const ActionLayout by_state(action, {.state_dependent_deviation = true});
+  std::vector<float> rows(2 * static_cast<std::size_t>(by_state.outputs()));
+  const int first = by_state.outputs() + by_state.parts()[1].first_output + 2;
+  rows[first] = std::log(0.5f);
+  rows[first + 1] = 9.0f;  // counts as 2
+  EXPECT_NEAR(
+      ActionHeadRows(by_state).MeanDeviation({2, rows.data(), nullptr, nullptr, nullptr}, 1),
+      (0.5 + std::exp(2.0)) / 2, 1e-5);
+  EXPECT_FALSE(ActionHeadRows(ActionLayout(Discrete(2))).has_deviations());
+}
+
 INSTANTIATE_TEST_SUITE_P(, ActionHeadRowsTest,
                          testing::Values(KernelSet::kPlain, KernelSet::kAvx2, KernelSet::kAvx512),
                          [](const auto& test) {

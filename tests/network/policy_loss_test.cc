@@ -95,6 +95,28 @@ TEST_P(PolicyLossTest, ARatioOutsideTheClipRangeHasNoSlopeOnlyWhereItWouldGain) 
   }
 }
 
+/// c = 3: where A < 0 the gain is at least 3 A, and a ratio above 3 has no slope any more.
+TEST_P(PolicyLossTest, TheDualClipBoundsTheRatioOfAStepThatWasWorseThanExpected) {
+  struct Row {
+    float ratio, advantage, slope, policy_loss;
+  };
+  const ActionLayout layout(Discrete(2));
+  const std::vector<float> outputs = {0.3f, 0.3f};
+  const std::vector<std::int32_t> action = {0};
+  Minibatch m({0.0f}, 1);
+  m.weight = {1.0f};
+  for (const Row& row : {Row{4.0f, -2.0f, 0.0f, 6.0f}, Row{2.5f, -2.0f, 2.5f, 5.0f},
+                         Row{0.5f, -2.0f, 0.0f, 1.6f}, Row{4.0f, 2.0f, 0.0f, -2.4f},
+                         Row{0.5f, 2.0f, -0.5f, -1.0f}, Row{1.0f, -2.0f, 1.0f, 2.0f}}) {
+    m.behaviour = {std::log(0.5f / row.ratio)};
+    m.advantage = {row.advantage};
+    const Losses got = ByParts(layout, {.clip = 0.2f, .dual_clip = 3.0f},
+                               {1, outputs.data(), nullptr, action.data(), nullptr}, m, kernels_);
+    EXPECT_NEAR(got.d_outputs[0], row.slope, 1e-6) << row.ratio << " " << row.advantage;
+    EXPECT_NEAR(got.sums.policy_loss, row.policy_loss, 3e-6) << row.ratio << " " << row.advantage;
+  }
+}
+
 TEST_P(PolicyLossTest, RowsOfWeightZeroCountForNothingWhateverTheyHold) {
   const int n = 19, actions = 3;
   const ActionLayout layout(Discrete(actions));
@@ -126,6 +148,12 @@ double PpoGain(const PolicyLossSettings& settings, double log_prob, double behav
   return std::min(r * a, std::clamp(r, 1.0 - settings.clip, 1.0 + settings.clip) * a);
 }
 
+double DualClipGain(const PolicyLossSettings& settings, double log_prob, double behaviour,
+                    double a) {
+  const double gain = PpoGain(settings, log_prob, behaviour, a);
+  return a < 0 ? std::max(gain, settings.dual_clip * a) : gain;
+}
+
 double PolicyGradientGain(const PolicyLossSettings&, double log_prob, double, double a) {
   return a * log_prob;
 }
@@ -149,8 +177,9 @@ double ReferenceLoss(const ActionLayout& layout, const PolicyLossSettings& setti
 }
 
 void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&ClippedPolicyLoss) loss,
-                             decltype(&PpoGain) gain) {
-  const PolicyLossSettings settings{.clip = 0.25f, .entropy = 0.05f, .value_weight = 0.5f};
+                             decltype(&PpoGain) gain, float dual_clip = 0.0f) {
+  const PolicyLossSettings settings{
+      .clip = 0.25f, .dual_clip = dual_clip, .entropy = 0.05f, .value_weight = 0.5f};
   for (const ActionLayout& layout : ManyLayouts()) {
     const int n = 11;
     const ActionBatch batch(layout, n, true, 21);
@@ -186,6 +215,11 @@ void ExpectFiniteDifferences(const ActionKernels* kernels, decltype(&ClippedPoli
 
 TEST_P(PolicyLossTest, GradientsThroughTheHeadAreFiniteDifferences) {
   ExpectFiniteDifferences(kernels_, ClippedPolicyLoss, PpoGain);
+}
+
+/// Ratios here are exp(0.3 normal): 1.3 cuts some.
+TEST_P(PolicyLossTest, GradientsOfTheDualClipThroughTheHeadAreFiniteDifferences) {
+  ExpectFiniteDifferences(kernels_, ClippedPolicyLoss, DualClipGain, 1.3f);
 }
 
 TEST_P(PolicyLossTest, PolicyGradientsThroughTheHeadAreFiniteDifferences) {

@@ -79,6 +79,23 @@ TEST(OptimizerNames, AreThoseOfTheConfig) {
   EXPECT_EQ(Named<Name>("Adam"), std::nullopt);
 }
 
+TEST(Optimizers, ForgettingIsBeingNew) {
+  for (const auto& [name, text] : kOptimizerNames) {
+    OptimizerSettings settings;
+    settings.name = name;
+    const auto optimizer = MakeOptimizer(settings, 3);
+    SavedState made, stepped, forgot;
+    optimizer->Save(StateWriter(&made, "o"));
+    std::vector<float> parameters = {1, 2, 3};
+    optimizer->Step(0.1f, 1.0f, std::vector<float>{1, -1, 2}, parameters);
+    optimizer->Save(StateWriter(&stepped, "o"));
+    optimizer->Forget();
+    optimizer->Save(StateWriter(&forgot, "o"));
+    EXPECT_NE(stepped, made) << text;
+    EXPECT_EQ(forgot, made) << text;
+  }
+}
+
 /// Both are written down: in a shard's handshake with its workers, and in checkpoints.
 TEST(Optimizers, TheirTextsAndTheNamesOfTheirStateStay) {
   using Name = OptimizerSettings::Name;

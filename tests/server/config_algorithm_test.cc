@@ -81,6 +81,16 @@ TEST(ConfigError, MinibatchFitsTheBatch) {
             "minibatch = 2048");
 }
 
+TEST(ConfigError, ADualClipIsAboveOneOrOff) {
+  EXPECT_EQ(Complaint("[algorithm]\ndual_clip = 0.5\n"),
+            "c.toml:2: algorithm.dual_clip: got 0.5, expected 0 or a number above 1, because it "
+            "bounds steps that became more likely; write for example dual_clip = 3");
+  EXPECT_TRUE(Load("[algorithm]\ndual_clip = 0\n").ok());
+  const auto config = Load("[algorithm]\ndual_clip = 3\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(ModelFor(*config, "default", kSpaces)->algorithm.dual_clip, 3.0);
+}
+
 TEST(ConfigError, AScheduleWithoutAHorizonIsRefused) {
   EXPECT_EQ(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, to = 0.0001}\n"),
             "c.toml:2: optimizer.learning_rate: a schedule without a horizon; write steps = N in "
@@ -188,6 +198,10 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
   EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nclip = 0.1\n"),
             "c.toml:3: algorithm.clip: got 0.1, expected no such line, because impala clips no "
             "ratio; take it out, or write name = \"ppo\"");
+  EXPECT_EQ(
+      Complaint("[algorithm]\nname = \"impala\"\ndual_clip = 3\n"),
+      "c.toml:3: algorithm.dual_clip: got 3.0, expected no such line, because impala clips no "
+      "ratio; take it out, or write name = \"ppo\"");
   EXPECT_EQ(Complaint("[algorithm]\ntarget_kl = 0.02\n", {{"algorithm.name", "a2c"}}),
             "c.toml:2: algorithm.target_kl: got 0.02, expected no such line, because only ppo ends "
             "its epochs early; take it out, or write name = \"ppo\"");

@@ -58,6 +58,21 @@ TEST(LiveNumbers, ARateIsPostedAndTheScheduleItHadEnds) {
   EXPECT_EQ(fixture.posted[2].clip.At(0), 0.1);
 }
 
+TEST(LiveNumbers, AHalvedRateIsPostedAndComesBack) {
+  Fixture before;
+  before.live.HalveRate("default");
+  before.live.HalveRate("nobody");
+  ASSERT_EQ(before.posted.size(), 1u);
+  EXPECT_EQ(before.posted[0].learning_rate.At(0), 2e-3);
+  EXPECT_EQ(before.posted[0].learning_rate.At(1000), 1e-3);
+  EXPECT_EQ(before.posted[0].entropy.At(0), 0.01) << "the others stay";
+  SavedState state;
+  before.live.SaveRates("default", StateWriter(&state, "rates"));
+  Fixture after;
+  ASSERT_TRUE(after.live.LoadRates("default", StateReader(state, "rates")).ok());
+  EXPECT_EQ(after.posted.back().learning_rate.At(0), 2e-3);
+}
+
 TEST(LiveNumbers, RatesThatWereSetComeBackUnlessTheConfigHasChangedTheirs) {
   Fixture before;
   before.Set("optimizer.learning_rate=1e-3");

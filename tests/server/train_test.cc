@@ -83,6 +83,48 @@ double LastOf(const Workplace& place, const std::string& run, const std::string&
   return values.empty() ? -1e9 : values.back();
 }
 
+/// With that rate the first batches already leave a policy that does the same for ever.
+TEST(Train, APolicyThatCollapsesGoesBackAtHalfTheRateAndTheLogSaysSo) {
+  const Workplace place;
+  const auto train = [&](const std::string& on_collapse) {
+    return RunMurmurate(
+        place.path(),
+        {"train", "cartpole", "--quiet", "--steps", "60000", "--set", "run.name=" + on_collapse,
+         "--set", "run.on_collapse=" + on_collapse, "--set", "optimizer.learning_rate=4", "--set",
+         "evaluation.every=0", "--set", "algorithm.batch_steps=4096", "--set",
+         "algorithm.minibatch=1024"},
+        60);
+  };
+  const Ran back = train("return");
+  EXPECT_THAT(back.errors, HasSubstr("model default: the policy has collapsed: "));
+  EXPECT_THAT(back.errors, HasSubstr("; it goes back to version "));
+  EXPECT_LE(LastOf(place, "return", "train/learning_rate"), 2.0) << back.errors;
+  const Ran say = train("say");
+  EXPECT_THAT(say.errors, HasSubstr("it learns on as it is, because run.on_collapse says so"));
+  EXPECT_EQ(LastOf(place, "say", "train/learning_rate"), 4.0);
+  EXPECT_THAT(train("off").errors, Not(HasSubstr("collapsed")));
+}
+
+TEST(Train, ARunInLockstepThatCollapsesOnlySaysSo) {
+  const Workplace place;
+  const std::string address = "ipc://" + place.path() + "/main";
+  place.Write("c.toml",
+              "[run]\nenvironment = \"cartpole\"\nsteps = 60000\n"
+              "[server]\nlisten = [\"" +
+                  address +
+                  "\"]\n[algorithm]\ntrajectory_length = 128\nbatch_steps = 4096\n"
+                  "minibatch = 1024\nepochs = 4\n"
+                  "[optimizer]\nlearning_rate = 4\n[evaluation]\nevery = 0\n");
+  Process learner(place.path(), {"serve", "c.toml", "--set", "run.name=lockstep"});
+  ASSERT_TRUE(learner.Says(" serves "));
+  Process actor(place.path(),
+                {"actor", "cartpole", "--connect", address, "--agents", "4", "--pace", "lockstep"});
+  EXPECT_NE(learner.Wait(60), -1);
+  EXPECT_THAT(learner.Errors(), HasSubstr("it learns on as it is, because it runs in lock-step"));
+  EXPECT_EQ(LastOf(place, "lockstep", "train/learning_rate"), 4.0);
+  EXPECT_NE(actor.Wait(20), -1);
+}
+
 TEST(Train, CartPoleIsSolvedAndEvalAgrees) {
   const std::string run = UniqueRun();
   Workplace place;
