@@ -32,6 +32,7 @@ class WeightDecay : public Optimizer {
             std::span<float> parameters) override;
   void LookAhead(std::span<float> parameters) override { optimizer_->LookAhead(parameters); }
   std::uint64_t steps() const override { return optimizer_->steps(); }
+  void Forget() override { optimizer_->Forget(); }
   void Save(const StateWriter& writer) const override { optimizer_->Save(writer); }
   Status Load(const StateReader& reader) override { return optimizer_->Load(reader); }
 
