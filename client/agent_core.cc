@@ -82,7 +82,7 @@ void AgentCore::DropTrajectory() {
 /// began under while that lasts. False: the wait was limited.
 bool AgentCore::Ensure() {
   if (policy_.playing() && trajectory_.open()) [[likely]] {
-    if (!policy_.outdated() || !trajectory_.may_change_version() || PlayNewest()) [[likely]]
+    if (!policy_.outdated() || !trajectory_.may_change_version() || PlayNewest(false)) [[likely]]
       return true;
   }
   if (policy_.playing() && episode_.acted() && episode_.mode() != PlayMode::kTrain &&
@@ -92,20 +92,19 @@ bool AgentCore::Ensure() {
   episode_.AdoptMode();
   bool record = false;
   if (!Wait(&record)) return false;
-  if (trajectory_.open()) return PlayNewest() || Ensure();
-  const VersionStamp stamp = ChooseNewest();
-  if (record) trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
-  return true;
+  return PlayNewest(record) || Ensure();
 }
 
-VersionStamp AgentCore::ChooseNewest() {
-  return policy_.ChooseNewest(episode_.mode() != PlayMode::kTrain ||
-                              shared_.model()->deterministic);
-}
-
-/// The open trajectory goes on under the newest version. False: it was handed over instead.
-bool AgentCore::PlayNewest() {
-  if (trajectory_.recorder().ChangeVersion(ChooseNewest())) return true;
+/// The newest version is played from the next step on: by the open trajectory or, if it is to be
+/// recorded, a new one. False: the open one was handed over, as it cannot go on under that version.
+bool AgentCore::PlayNewest(bool record) {
+  const bool greedy = episode_.mode() != PlayMode::kTrain || shared_.model()->deterministic;
+  const VersionStamp stamp = policy_.ChooseNewest(greedy);
+  if (!trajectory_.open()) {
+    if (record) trajectory_.Start(stamp, shared_.steps(), *policy_.fitted()->memory);
+    return true;
+  }
+  if (trajectory_.recorder().ChangeVersion(stamp)) return true;
   Leave();
   return false;
 }

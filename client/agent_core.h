@@ -72,8 +72,7 @@ class AgentCore {
   void FinishReward();
   void SwitchBuffers(AgentBuffers* buffers);
   bool Ensure();
-  VersionStamp ChooseNewest();
-  bool PlayNewest();
+  bool PlayNewest(bool record);
   bool Wait(bool* record);
   bool MayBegin(bool record);
   bool Pin();
