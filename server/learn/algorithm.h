@@ -52,6 +52,10 @@ class Algorithm {
   /// Scores an update, instead of Gradient, of a plan that is only scored.
   virtual void Score(std::size_t update, std::span<const float> parameters) = 0;
 
+  /// KL (k3) of the policy at `parameters` against the one of Prepare, over the rows of the plan;
+  /// after the last Gradient. It becomes the approx_kl of the batch.
+  virtual double MeasureChange(std::span<const float> /*parameters*/) { return 0.0; }
+
   /// The sums since Prepare.
   virtual const AlgorithmSums& sums() const = 0;
   /// The result that the last updates found for each of plan.rows (the size of its error, say), for

@@ -68,8 +68,9 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
         Range(0, 1e12)},
        {"max_staleness", &S::max_staleness, "versions; older play is dropped", Range(0, 1 << 30)},
        {"staleness", &S::staleness, "what becomes of late play"},
-       {"target_kl", &S::target_kl, "end the epochs early beyond it; 0: never", Example("0.03"),
-        Range(0, 1000)},
+       {"target_kl", &S::target_kl,
+        "end the epochs early, or shorten the one step of a batch, beyond it; 0: never",
+        Example("0.03"), Range(0, 1000)},
        {"burn_in", &S::burn_in,
         "recurrent models: first steps of a trajectory that only warm its state", Example("8"),
         Range(0, 65535)}});

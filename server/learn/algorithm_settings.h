@@ -64,7 +64,7 @@ struct AlgorithmSettings {
   /// Recurrent models: the first steps of a trajectory that only bring its stored state up to date.
   int burn_in = 0;
   /// Stop the epochs when the policy is further than 1.5 x this from the one that the update
-  /// began with (approx_kl); 0: never.
+  /// began with (approx_kl), or shorten the step of a batch's only update to that; 0: never.
   double target_kl = 0.0;
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.

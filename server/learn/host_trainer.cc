@@ -20,7 +20,8 @@ HostTrainer::HostTrainer(const ModelSpec& spec, const AlgorithmSettings& setting
                    : std::make_unique<LocalStore>(
                          MakeOptimizer(OptimizerOf(settings), algorithm_->layout(),
                                        {0, gradient_.size()}),
-                         settings.max_grad_norm)) {}
+                         settings.max_grad_norm)),
+      before_(settings.target_kl > 0.0 && store_->alone() ? gradient_.size() : 0) {}
 
 std::optional<std::uint64_t> HostTrainer::Open(std::uint64_t version, bool scores) {
   if (scores) {
@@ -61,14 +62,27 @@ void HostTrainer::Train(BatchSums* sums) {
     MURMURATE_CHECK(update.networks == PlannedUpdate::kAllNetworks && !update.moves_targets,
                     "one block of parameters is stepped as a whole, and nothing follows it");
     if (!algorithm_->Gradient(sums->begun++, parameters_, gradient_)) return;
+    const bool limited = plan_->one_pass && plan_->most_kl > 0.0 && before_.size() > 0;
+    if (limited) std::ranges::copy(trained(), before_.begin());
     const double norm = store_->Step(plan_->learning_rate, gradient_, trained());
     if (!std::isfinite(norm)) {
       ++sums->skipped;
       continue;
     }
+    if (limited) ShortenStep();
     sums->norms += norm;
     ++sums->updates;
   }
+}
+
+/// For small steps the KL grows with the square of their length.
+void HostTrainer::ShortenStep() {
+  const double kl = algorithm_->MeasureChange(parameters_);
+  if (!(kl > plan_->most_kl)) return;
+  const auto part = static_cast<float>(std::sqrt(plan_->most_kl / kl));
+  const std::span<float> after = trained();
+  for (std::size_t i = 0; i < after.size(); ++i)
+    after[i] = before_[i] + part * (after[i] - before_[i]);
 }
 
 void HostTrainer::UpdateStatistics() {

@@ -34,6 +34,7 @@ class HostTrainer : public BatchTrainer {
  private:
   std::span<float> trained() { return std::span(parameters_.data(), gradient_.size()); }
   void Train(BatchSums* sums);
+  void ShortenStep();
   void UpdateStatistics();
 
   const ModelSpec spec_;
@@ -41,6 +42,7 @@ class HostTrainer : public BatchTrainer {
   const std::unique_ptr<Algorithm> algorithm_;
   AlignedFloats parameters_, gradient_;
   const std::unique_ptr<ParameterStore> store_;
+  AlignedFloats before_;  ///< the step, where its length is limited
   std::uint64_t version_ = 0;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;

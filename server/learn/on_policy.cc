@@ -1,5 +1,8 @@
 #include "server/learn/on_policy.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "server/learn/advantages.h"
 #include "server/learn/batch_network.h"
 #include "server/network/action_head_rows.h"
@@ -52,6 +55,7 @@ class OnPolicy : public Algorithm {
   void Score(std::size_t, std::span<const float>) override {
     MURMURATE_CHECK(false, "only labels are held out");
   }
+  double MeasureChange(std::span<const float> parameters) override;
   const AlgorithmSums& sums() const override { return sums_; }
   const ParameterLayout& layout() const override { return network_.layout(); }
 
@@ -136,6 +140,23 @@ bool OnPolicy::Gradient(std::size_t update, std::span<const float> parameters,
   return true;
 }
 
+double OnPolicy::MeasureChange(std::span<const float> parameters) {
+  const std::span<const float> start = advantages_.start_log_prob();
+  double sum = 0.0;
+  network_.ForwardAll(parameters, [&] {
+    head_.Evaluate(network_.Actions(parameters), log_prob_.data(), nullptr);
+    const std::span<const SeenRow> seen = network_.seen();
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (seen[i].row == SeenRow::kPadding || seen[i].successor != nullptr) continue;
+      const double change = std::min(double{log_prob_[i]} - double{start[seen[i].row]}, 80.0);
+      sum += std::exp(change) - 1.0 - change;
+    }
+  });
+  const double kl = sum / static_cast<double>(plan_->rows.size());
+  sums_[kApproxKl] = kl * sums_[kWeight];
+  return kl;
+}
+
 /// The loss of the minibatch seen, and its gradients by log pi, entropy and values.
 PolicyLossSums OnPolicy::Loss() {
   const Minibatch& minibatch = network_.minibatch();
@@ -197,11 +218,6 @@ std::vector<KeyRefusal> RefusalsWithoutRatio() {
           {.key = "dual_clip",
            .expected = "no such line",
            .because = "{} clips no ratio",
-           .instead = &AlgorithmKind::clips_ratio},
-          {.key = "target_kl",
-           .refused = [](const KeyValue& value) { return std::get<double>(value) > 0; },
-           .expected = "no such line",
-           .because = "only {other} ends its epochs early",
            .instead = &AlgorithmKind::clips_ratio}};
 }
 

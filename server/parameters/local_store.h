@@ -25,6 +25,7 @@ class LocalStore : public ParameterStore {
   double Step(double learning_rate, std::span<const float> gradient,
               std::span<float> parameters) override;
 
+  bool alone() const override { return true; }
   bool ForgetGradients() override {
     optimizer_->Forget();
     return true;

@@ -292,6 +292,38 @@ TEST(LearnerTest, TargetKlEndsTheBatchEarly) {
   EXPECT_LT(careful.Learn(batch, 32).updates, 80u);
 }
 
+TEST(LearnerTest, TargetKlShortensTheOnlyStepOfABatch) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.kind = AlgorithmNamed("impala");
+  settings.epochs = 1;
+  settings.minibatch = settings.batch_steps;
+  const auto change_of = [&](double target_kl) {
+    settings.target_kl = target_kl;
+    Learner learner(ExampleSpec(), settings, 3);
+    TrainingBatch batch = FullBatch(1, 1, 1, 1);
+    (void)learner.Learn(batch, 0);
+    TrainingBatch again = FullBatch(2, 2, 2, 2);
+    return learner.Learn(again, 0).approx_kl;
+  };
+  EXPECT_EQ(change_of(0.0), 0.0) << "not measured";
+  const double whole = change_of(1e9);
+  EXPECT_GT(whole, 1e-5);
+  // The next step, from where a shorter one ended, is as long before it is shortened.
+  Learner free(ExampleSpec(), settings, 3);
+  settings.target_kl = whole / 100;
+  Learner limited(ExampleSpec(), settings, 3);
+  const std::vector<float> first = ParametersOf(free);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  const double kl = free.Learn(batch, 0).approx_kl;
+  batch = FullBatch(1, 1, 1, 1);
+  EXPECT_EQ(limited.Learn(batch, 0).approx_kl, kl);
+  const std::vector<float> far = ParametersOf(free), near = ParametersOf(limited);
+  const float part = static_cast<float>(std::sqrt(1.5 * settings.target_kl / kl));
+  ASSERT_LT(part, 0.5f);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_NEAR(near[i], first[i] + part * (far[i] - first[i]), 1e-7);
+}
+
 /// As if it had been made with the earlier parameters: Adam's first step is as long as the rate.
 TEST(LearnerTest, GoingBackIsANewBeginningFromEarlierParameters) {
   AlgorithmSettings settings = ExamplePpo();
