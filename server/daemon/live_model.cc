@@ -21,6 +21,26 @@ SavedState StateOf(const Learner& learner) {
   return state;
 }
 
+/// Null: nothing is watched for. `go_back` is called on the learning thread.
+std::unique_ptr<CollapseGuard> MakeGuard(
+    RunParts& parts, const std::string& model, const ModelSettings& settings,
+    std::function<void(std::shared_ptr<const Snapshot>)> go_back) {
+  const OnCollapse on_collapse = parts.config.run().on_collapse;
+  if (on_collapse == OnCollapse::kOff || !settings.algorithm.kind->own_play) return nullptr;
+  const bool shared = settings.remote || settings.hogwild || parts.options.job;
+  return std::make_unique<CollapseGuard>(CollapseOptions{
+      .model = model,
+      .most_entropy =
+          MostEntropy(ActionLayout(settings.spec.spaces.action, settings.spec.continuous)),
+      .goes_back = on_collapse == OnCollapse::kReturn && !shared,
+      .stays_since = on_collapse == OnCollapse::kSay ? "run.on_collapse says so"
+                                                     : "others step its weights, too",
+      .lockstep = [&parts] { return parts.ingest->lockstep(); },
+      .go_back = std::move(go_back),
+      .halve_rate = [&parts, model] { parts.live->HalveRate(model); },
+      .log = parts.log});
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -36,27 +56,9 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
                                                  settings.algorithm.batch_steps / length,
                                                  settings.hogwild ? settings.hogwild->threads : 1);
   channel_->learned_steps = steps.learned;
-  if (settings.algorithm.kind->own_play) MakeGuard(settings);
-}
-
-void LiveModel::MakeGuard(const ModelSettings& settings) {
-  const OnCollapse on_collapse = parts_.config.run().on_collapse;
-  if (on_collapse == OnCollapse::kOff) return;
-  const bool shared = settings.remote || settings.hogwild || parts_.options.job;
-  guard_ = std::make_unique<CollapseGuard>(CollapseOptions{
-      .model = name_,
-      .most_entropy =
-          MostEntropy(ActionLayout(settings.spec.spaces.action, settings.spec.continuous)),
-      .goes_back = on_collapse == OnCollapse::kReturn && !shared,
-      .stays_since = on_collapse == OnCollapse::kSay ? "run.on_collapse says so"
-                                                     : "others step its weights, too",
-      .lockstep = [this] { return parts_.ingest->lockstep(); },
-      .go_back =
-          [this](std::shared_ptr<const Snapshot> to) {
-            learning_.front()->PostReturn(std::move(to));
-          },
-      .halve_rate = [this] { parts_.live->HalveRate(name_); },
-      .log = parts_.log});
+  guard_ = MakeGuard(parts_, name_, settings, [this](std::shared_ptr<const Snapshot> to) {
+    learning_.front()->PostReturn(std::move(to));
+  });
 }
 
 void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {

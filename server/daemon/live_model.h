@@ -61,7 +61,6 @@ class LiveModel {
   void StartThreads();
   void PostUnlearned();
   void MakeEvaluating();
-  void MakeGuard(const ModelSettings& settings);
   void PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
                       std::shared_ptr<const Snapshot> snapshot);
 
@@ -76,7 +75,7 @@ class LiveModel {
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
   StepCount steps_;
   std::unique_ptr<Evaluating> evaluating_;  ///< null where the learner has no such game
-  std::unique_ptr<CollapseGuard> guard_;    ///< null: nobody watches; inside the gate
+  std::unique_ptr<CollapseGuard> guard_;    ///< null: nothing is watched for; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints_;
