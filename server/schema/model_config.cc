@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "shared/core/check.h"
 #include "shared/model/observation_layout.h"
@@ -84,6 +85,16 @@ std::string EncoderFor(const std::string& trunk, const ObservationInput& input) 
   return side >= kLeastForNature ? "nature_cnn" : side >= kLeastForConv ? "conv" : "";
 }
 
+/// "auto" makes a picture of more than 256 pixels a side smaller first; else nearly all of a model
+/// would be what connects its last picture to the first vector.
+Texts Shrinking(const std::string& trunk, const ObservationInput& input) {
+  constexpr int kMostPixels = 256;
+  if (trunk != "auto" || !IsPicture(input)) return {};
+  const int factor = (std::max(input.shape[0], input.shape[1]) - 1) / kMostPixels + 1;
+  const std::string text = std::to_string(factor);
+  return factor == 1 ? Texts{} : Texts{"max_pool " + text + " " + text + " 0"};
+}
+
 Texts EncoderLayers(const std::string& encoder) {
   if (encoder == "nature_cnn") return NatureCnn();
   if (encoder == "impala_cnn") return ImpalaCnn();
@@ -117,8 +128,9 @@ Result<Texts> AddDefault(const ModelConfig& words, const ObservationLayout& obse
     InputEncoder* encoder = EncoderOf(input.name, encoders);
     if (stacks) encoder->stack = words.frame_stack;
     if (!encoder->layers.empty()) continue;
-    MURMURATE_RETURN_IF_ERROR(
-        AddLayers(EncoderLayers(encodes), Activation::kRelu, &encoder->layers));
+    Texts encoder_layers = Shrinking(words.trunk, input);
+    std::ranges::copy(EncoderLayers(encodes), std::back_inserter(encoder_layers));
+    MURMURATE_RETURN_IF_ERROR(AddLayers(encoder_layers, Activation::kRelu, &encoder->layers));
   }
   return layers;
 }

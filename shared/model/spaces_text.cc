@@ -47,7 +47,7 @@ std::string ListText(std::string text, const std::vector<T>& values) {
 
 bool ParseCounts(Words words, std::vector<int>* counts) {
   for (const std::string_view word : words) {
-    const auto count = ParseCount(word, kMaxSpaceNumbers);
+    const auto count = ParseCount(word, kMaxSeenBytes);
     if (!count) return false;
     counts->push_back(static_cast<int>(*count));
   }

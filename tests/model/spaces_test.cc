@@ -56,6 +56,8 @@ TEST(Spaces, ParseGivesBackWhatToTextWrote) {
     EXPECT_EQ(*parsed, spaces);
   }
   EXPECT_TRUE(Spaces::Parse("observation float32 4\naction discrete 2").ok());
+  EXPECT_TRUE(Spaces::Parse("observation float32 1048576\naction discrete 2").ok());
+  EXPECT_TRUE(Spaces::Parse("observation uint8 4194304\naction discrete 2").ok());
 }
 
 TEST(Spaces, AnythingElseIsRefusedWithTheLine) {

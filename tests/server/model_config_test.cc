@@ -50,6 +50,18 @@ TEST(ModelConfig, PicturesAreEncodedByTheirSize) {
   EXPECT_TRUE(flat.policy().encoders.empty());
 }
 
+TEST(ModelConfig, ALargePictureIsMadeSmallerFirst) {
+  const auto layers_of = [](const Space& picture) {
+    return LayersOf(MakeSpec({}, {picture, Discrete(2)})->policy().encoders[0].layers);
+  };
+  const std::string nature =
+      "conv 32 8 4 0 relu; conv 64 4 2 0 relu; conv 64 3 1 0 relu; flatten; ";
+  EXPECT_EQ(layers_of(Image({256, 256, 1})), nature);
+  EXPECT_EQ(layers_of(Image({257, 100, 3})), "max_pool 2 2 0; " + nature);
+  EXPECT_EQ(layers_of(Image({480, 640, 3})), "max_pool 3 3 0; " + nature);
+  EXPECT_EQ(layers_of(Image({1080, 1920, 2})), "max_pool 8 8 0; " + nature);
+}
+
 TEST(ModelConfig, TheSmallestPictureForNatureCnnFits) {
   EXPECT_TRUE(MakeSpec({}, {Image({36, 36, 1}), Discrete(2)}).ok());
   EXPECT_EQ(MakeSpec({}, {Image({35, 36, 1}), Discrete(2)})->policy().encoders[0].layers.size(),
