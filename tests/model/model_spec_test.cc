@@ -106,7 +106,7 @@ TEST(ModelSpec, AnythingUnknownIsRefusedWithTheLine) {
         Replaced("networks 2", "networks 17"),
         Replaced("networks 2\n", ""),
         Replaced("discrete 2", "discrete 5000"),
-        Replaced("float32 4", "float32 70000"),
+        Replaced("float32 4", "float32 1048577"),
         std::string(kText) + "x",
         std::string(kText) + "\n",
         std::string(20'000, 'x'),
