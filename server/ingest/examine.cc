@@ -30,12 +30,13 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
                      TrajectoryView* view) {
   const auto& metadata = std::get<wire::Experience>(decoded.body);
   const std::uint64_t newest = channel.version.load(std::memory_order_acquire);
+  const std::uint64_t last = metadata.version + metadata.changes.later();
+  const bool too_large = last < metadata.version;  // the sum overflows
   // One ahead: a version is handed out a moment before it is counted here.
-  if (IsOfThisLife(decoded, incarnation) &&
-      metadata.version + metadata.changes.later() > newest + 1) {
-    return {wire::Refusal::kMeaning,
-            "version: expected at most " + std::to_string(newest) + ", the newest published, got " +
-                std::to_string(metadata.version + metadata.changes.later())};
+  if (too_large || (IsOfThisLife(decoded, incarnation) && last > newest + 1)) {
+    return {wire::Refusal::kMeaning, "version: expected at most " + std::to_string(newest) +
+                                         ", the newest published, got " +
+                                         std::to_string(too_large ? metadata.version : last)};
   }
   Status status = wire::ViewTrajectory(metadata, block, channel.layout, view);
   if (!status.ok()) return {wire::Refusal::kMeaning, status.message()};

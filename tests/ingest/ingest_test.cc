@@ -270,6 +270,21 @@ TEST(Ingest, AVersionThatWasNeverPublishedIsRefused) {
   EXPECT_THAT(actor->errors[0].sentence, HasSubstr("version: expected at most 1"));
 }
 
+TEST(Ingest, AVersionThatItsChangesMakeOverflowIsRefusedAlsoOfAnotherLife) {
+  for (const std::uint64_t incarnation : {StageShipment(4, 1).metadata.incarnation, 1ul}) {
+    Stage stage({.resumed = true});
+    auto actor = stage.NewLiveActor(1);
+    Shipment shipment = StageShipment(4, 1);
+    shipment.metadata.incarnation = incarnation;
+    shipment.metadata.version = UINT64_MAX;
+    ASSERT_TRUE(shipment.metadata.changes.Add(1, 2));  // 2^64 - 1 + 2 would be version 1
+    actor->Ship(std::move(shipment));
+    ASSERT_TRUE(stage.Until(*actor, [&] { return !actor->errors.empty(); }));
+    EXPECT_EQ(actor->errors[0].refusal, wire::Refusal::kMeaning);
+    EXPECT_THAT(actor->errors[0].sentence, HasSubstr("got 18446744073709551615"));
+  }
+}
+
 TEST(Ingest, ListensOnSeveralAddressesWithOneSocket) {
   Stage stage({.listen = {"tcp://127.0.0.1:*", IpcAddress("ingest-both")}});
   auto near = stage.NewActor(1, "near", 1), far = stage.NewActor(2, "far", 0);
