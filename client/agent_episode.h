@@ -54,7 +54,7 @@ class AgentEpisode {
   }
   /// A step was played; `attached`: there is a learner that an end would matter to.
   void NoteStep(bool attached) {
-    step_reward_ = 0.0;  // not when it is settled: after a limited wait that is done again
+    step_reward_ = 0.0;  // not when it is recorded: after a limited wait that is done again
     if (!acted_ && so_far_.settings != model_.settings->revision()) so_far_.settings = 0;
     acted_ = true;
     if (++so_far_.length % AgentTroubles::kStepsWithoutEnd == 0) [[unlikely]]

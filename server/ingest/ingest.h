@@ -88,7 +88,7 @@ class Ingest {
   void StopGranting();
   /// True when nothing is out: in lock-step all of a batch has been trained on; else true at once.
   bool AtBorder() const;
-  /// Whether somebody plays in lock-step. Any thread.
+  /// True when any client plays in lock-step. Any thread.
   bool lockstep() const;
 
   /// GOAWAY to all; call from the polling thread's owner before the last PollOnce rounds.

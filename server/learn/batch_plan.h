@@ -22,8 +22,8 @@ struct BatchPlan {
   double learning_rate = 0;
   float clip = 0, entropy = 0;
   /// The batch is left at the first update that finds the policy further than this from the one
-  /// that the batch began with (approx_kl); of one_pass, the step is shortened to it, where nobody
-  /// else steps the parameters. 0: never.
+  /// that the batch began with (approx_kl); of one_pass, the step is shortened to it, where this
+  /// learner alone steps the parameters. 0: never.
   double most_kl = 0;
   bool scores = false;  ///< the first pass is scored instead of learned from
 

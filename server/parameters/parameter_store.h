@@ -59,7 +59,7 @@ class ParameterStore {
   /// a thread of its own; null where there can be none.
   virtual std::unique_ptr<ParameterStore> SharedReplica() { return nullptr; }
 
-  /// Nobody else steps the parameters, so they may be changed between two calls.
+  /// This store alone steps the parameters, so they may be changed between two calls.
   virtual bool alone() const { return false; }
   /// Called between batches: the parameters are set to others, so what is known of earlier
   /// gradients is forgotten. False, and nothing has changed: others step them, too.
