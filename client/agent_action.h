@@ -31,6 +31,11 @@ class AgentAction {
   Status CheckRecord(const std::int32_t* choices, const float* numbers, const std::uint8_t* mask);
 
   // Of a step.
+  /// The words of the last step as the game gets them.
+  const std::int32_t* game_words() {
+    head_->ToGame(words_.data(), game_.data());
+    return game_.data();
+  }
   void UseHead(const ActionHead& head) { head_ = &head; }
   void Reseed(std::uint64_t seed) { random_ = Random(seed); }
   void ChooseByPolicy(const ActionHead::Row& row, const ActSettings& settings) {

@@ -25,9 +25,10 @@ struct AgentBuffers {
   std::shared_ptr<TrajectoryRing> ring;  ///< null: nothing is recorded
   // Shared by an agent's buffers of one shape, of which its thread uses one at a time.
   std::shared_ptr<AgentMemory> memory;
-  std::shared_ptr<AlignedFloats> floats;  ///< of the three that follow
+  std::shared_ptr<AlignedFloats> floats;  ///< of the four that follow
   std::span<float> outputs;               ///< of the last step
   std::span<float> deviations;            ///< the free log deviations it was played with
+  std::span<float> row;                   ///< with the previous step; empty: the game's row will do
   std::span<float> scratch;               ///< of the policy, for as many rows as go together
   std::shared_ptr<Together> together;     ///< null: one row at a time
   bool reseed = false;
@@ -39,5 +40,11 @@ struct AgentBuffers {
 std::unique_ptr<AgentBuffers> MakeAgentBuffers(std::shared_ptr<const AgentShape> shape, int rows,
                                                const std::shared_ptr<BlockPool>& pool,
                                                const AgentBuffers* current = nullptr);
+
+/// Whether `next` has another T than `current` (which may be null) and is the same otherwise.
+inline bool OnlyLengthDiffers(const AgentBuffers* current, const AgentBuffers& next) {
+  return current != nullptr && current->shape == next.shape && current->ring != nullptr &&
+         next.ring != nullptr;
+}
 
 }  // namespace murmurate

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/agent_row.h"
 #include "client/misuse.h"
 
 namespace murmurate {
@@ -30,7 +31,7 @@ bool AgentCore::Step() {
   do {
     if (!Ensure()) return false;
   } while (!Pin());
-  policy_.Remember(observation_.row());
+  policy_.Remember(CompleteRow(policy_.fitted(), observation_, episode_, action_));
   if (policy_.version() != nullptr) {
     policy_.Run();
     policy_.Unpin();
@@ -42,7 +43,9 @@ bool AgentCore::Step() {
 
 void AgentCore::FinishReward() {
   AgentBuffers* const buffers = shared_.buffers();
-  if (buffers != policy_.fitted()) [[unlikely]]
+  const bool refitted =
+      buffers != policy_.fitted() && OnlyLengthDiffers(policy_.fitted(), *buffers);
+  if (buffers != policy_.fitted() && !refitted) [[unlikely]]
     SwitchBuffers(buffers);
   trajectory_.NoteOpen();
   if (trajectory_.open()) {
@@ -50,7 +53,7 @@ void AgentCore::FinishReward() {
     if (!observation_.good()) {
       DropTrajectory();
     } else if (trajectory_.full() || episode_.mode_changes() || policy_.WeightsAppeared() ||
-               trajectory_.Aged()) {
+               refitted || trajectory_.Aged()) {
       Leave();
     }
   }
@@ -68,7 +71,8 @@ void AgentCore::SwitchBuffers(AgentBuffers* buffers) {
 void AgentCore::Leave() {
   if (trajectory_.recorder().steps() == 0) return DropTrajectory();
   policy_.Stop();
-  trajectory_.HandOver(observation_.row(), shared_.steps());
+  trajectory_.HandOver(CompleteRow(policy_.fitted(), observation_, episode_, action_),
+                       shared_.steps());
 }
 
 void AgentCore::DropTrajectory() {
@@ -164,7 +168,7 @@ void AgentCore::Choose() {
 }
 
 void AgentCore::Record() {
-  trajectory_.Record(observation_.row(), action_.words(), action_.log_prob(), !episode_.acted(),
+  trajectory_.Record(policy_.row(), action_.words(), action_.log_prob(), !episode_.acted(),
                      observation_.mask());
   AgentCounts& counts = shared_.counts();
   if (episode_.mode() == PlayMode::kTrain) {
@@ -173,7 +177,7 @@ void AgentCore::Record() {
   } else {
     AgentCounts::Add(counts.evaluation_steps, 1);
   }
-  episode_.NoteStep(trajectory_.attached());
+  episode_.NoteStep(trajectory_.recorder());
 }
 
 void AgentCore::Reward(double reward) {
@@ -184,18 +188,20 @@ void AgentCore::Reward(double reward) {
 void AgentCore::End(EndKind kind, Success success) {
   if (!episode_.acted()) return;
   trajectory_.SetReward(episode_.step_reward());
-  if (trajectory_.recorded() && kind == kTruncated && !observation_.good()) {
+  if (kind == kTerminated) {  // what the game showed last may be gone
+    trajectory_.EndEpisode(kind, {});
+  } else if (trajectory_.recorded() && !observation_.good()) {
     DropTrajectory();
   } else {
-    trajectory_.EndEpisode(kind, observation_.row());
+    trajectory_.EndEpisode(kind, CompleteRow(policy_.fitted(), observation_, episode_, action_));
   }
   TrajectoryRecorder& recorder = trajectory_.recorder();
   episode_.End(success, recorder);
   if (recorder.open() && (recorder.full() || recorder.finals_used_up())) {
     policy_.Stop();
     trajectory_.HandOver({}, shared_.steps());
-  } else if (episode_.mode() == PlayMode::kEvaluate) {
-    recorder.HandOverNews(shared_.steps());
+  } else {
+    episode_.TellEvaluated(recorder);
   }
 }
 
@@ -224,6 +230,7 @@ Status AgentCore::TookWords(std::optional<float> log_prob) {
     if (Status fault = action_.CheckLogProbability(*log_prob); !fault.ok()) return fault;
   const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
   if (Status fault = action_.Replace(row.mask); !fault.ok()) return fault;
+  episode_.NoteTaken(trajectory_.recorder());
   if (!trajectory_.recorded()) return Status();
   trajectory_.recorder().Replace(
       action_.words(), log_prob.has_value() ? action_.Recorded(*log_prob)
@@ -234,6 +241,7 @@ Status AgentCore::TookWords(std::optional<float> log_prob) {
 void AgentCore::Discard() {
   trajectory_.ForgetEpisode();
   episode_.Begin();
+  episode_.TellEvaluated(trajectory_.recorder());
 }
 
 }  // namespace murmurate

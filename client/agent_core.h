@@ -13,8 +13,8 @@
 //   Step   finish the last step (its reward is final now); hand the trajectory over when it is
 //          full, too old, or its version's buffer was taken; begin one if none is open (the only
 //          place that may wait, and only for a pace that asks for it; not for what only this
-//          thread can bring: such a step is played and not recorded); pin the version; remember;
-//          run the policy; choose; record
+//          thread can bring: such a step is played and not recorded); pin the version; complete
+//          the row (agent_row.h); remember; run the policy; choose; record
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "client/agent_episode.h"
 
+#include "shared/core/random.h"
+
 namespace murmurate {
 
 AgentEpisode::AgentEpisode(AgentShared& shared) : shared_(shared), model_(*shared.model()) {
@@ -22,18 +24,44 @@ void AgentEpisode::NoteLongEpisode(bool attached) {
 void AgentEpisode::End(Success success, TrajectoryRecorder& recorder) {
   if (!ended_) shared_.ClearTrouble(Trouble::kNoEnd);
   ended_ = true;
-  if (mode_ != PlayMode::kSilent) Record(success, recorder);
+  if (mode_ != PlayMode::kSilent && !so_far_.given_up) Record(success, recorder);
+  if (mode_ == PlayMode::kTrain) model_.episodes.fetch_add(1, std::memory_order_relaxed);
+  if (mode_ == PlayMode::kTrain || asked_for_) evaluated_.Count(asked_for_, so_far_.length);
   Begin();
+}
+
+/// Whether the learner asks for the evaluation of the episode that begins.
+bool AgentEpisode::AskedForNext() {
+  const AgentBuffers* const buffers = shared_.buffers();
+  const double share = model_.evaluation_share.load(std::memory_order_relaxed);
+  const bool heard = share > 0.0 && buffers != nullptr && buffers->ring != nullptr &&
+                     !buffers->policies->empty() && model_.live.load(std::memory_order_acquire);
+  if (!heard) return evaluated_.Next({});
+  return evaluated_.Next(
+      {.share = share,
+       .trajectory_length = buffers->ring->layout().length,
+       .model_episodes = model_.episodes.load(std::memory_order_relaxed),
+       .seed = buffers->reseed ? buffers->seed : DeriveSeed(0, shared_.number())});
+}
+
+/// The episode goes on as training does, and its return counts for nothing.
+void AgentEpisode::GiveUpEvaluation(TrajectoryRecorder& recorder) {
+  evaluated_.GiveUp(so_far_.length);
+  recorder.HandOverNews(shared_.steps());
+  mode_ = PlayMode::kTrain;
+  asked_for_ = false;
+  so_far_ = {.settings = so_far_.settings, .given_up = true};
 }
 
 void AgentEpisode::Record(Success success, TrajectoryRecorder& recorder) const {
   const bool evaluated = mode_ == PlayMode::kEvaluate;
+  const std::uint8_t mode = !evaluated ? 0 : asked_for_ ? 2 : 1;
   // What is left of training goes by itself: numbers of both in one block could not be told apart.
-  if (evaluated) recorder.HandOverNews(shared_.steps());
+  if (evaluated) recorder.HandOverNewsBut(mode, shared_.steps());
   if (!so_far_.spoiled) {
     recorder.AddEpisode({.raw_return = so_far_.raw_return,
                          .length = so_far_.length,
-                         .mode = evaluated,
+                         .mode = mode,
                          .success = success,
                          .settings = so_far_.settings});
   }
@@ -47,6 +75,7 @@ void AgentEpisode::Begin() {
   so_far_.settings = model_.settings->revision();
   step_reward_ = 0.0;
   acted_ = false;
+  asked_next_ = AskedForNext();
 }
 
 int AgentEpisode::NameIndex(std::string_view name) {

@@ -58,10 +58,13 @@ class AgentPolicy {
   void Unpin() {
     if (hold_.buffer != nullptr) PolicySet::Unpin(&pin_);
   }
+  /// `row`: of the step, complete; kept until it is recorded.
   void Remember(std::span<const std::byte> row) {
+    row_ = row;
     if (fitted_ != nullptr) seen_ = fitted_->memory->Stack(row);
   }
-  /// The row that the policy sees.
+  std::span<const std::byte> row() const { return row_; }
+  /// The row that the policy sees: stacked, where frames are.
   const std::byte* seen() const { return seen_; }
   /// There is a version.
   void Run() {
@@ -90,6 +93,7 @@ class AgentPolicy {
   AgentBuffers* fitted_ = nullptr;
   PolicyHold hold_;
   ActSettings settings_;
+  std::span<const std::byte> row_;
   const std::byte* seen_ = nullptr;
   bool playing_ = false;
   bool drawn_ = false;  ///< the last action was drawn from fitted_->outputs

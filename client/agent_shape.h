@@ -7,7 +7,7 @@
 
 #include "client/policy_set.h"
 #include "shared/inference/action_head.h"
-#include "shared/model/observation_layout.h"
+#include "shared/model/previous_step.h"
 #include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
@@ -17,12 +17,12 @@ struct AgentShape {
       : policies(std::move(played)),
         head(ActionLayout(policies->spec().spaces.action, policies->spec().continuous)),
         stack(policies->spec()),
-        row_bytes(ObservationLayout(policies->spec().spaces.observation).row_bytes()) {}
+        previous(policies->spec()) {}
 
   const std::shared_ptr<PolicySet> policies;  ///< never null; may be empty: no weights yet
   const ActionHead head;
   const FrameStack stack;
-  const std::size_t row_bytes;  ///< of a row as recorded, before it is stacked
+  const PreviousStepRow previous;  ///< a row as recorded, before it is stacked
 };
 
 }  // namespace murmurate

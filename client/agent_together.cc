@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "client/agent_core.h"
+#include "client/agent_row.h"
 
 namespace murmurate {
 
@@ -51,7 +52,10 @@ bool AgentCore::StepTogether(std::span<AgentCore* const> agents) {
     // guard: AgentCore.AGroupThatWaitsForCreditHoldsNoVersion: a group pins nothing before all its
     //   agents have done waiting
   } while (!PinTogether(agents));
-  for (AgentCore* agent : agents) agent->policy_.Remember(agent->observation_.row());
+  for (AgentCore* agent : agents) {
+    agent->policy_.Remember(
+        CompleteRow(agent->policy_.fitted(), agent->observation_, agent->episode_, agent->action_));
+  }
   for (std::size_t first = 0, end = 0; first < agents.size(); first = end) {
     AgentBuffers* const own = agents[first]->policy_.fitted();
     const PolicyBuffer* buffer = agents[first]->policy_.version();

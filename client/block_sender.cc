@@ -122,12 +122,16 @@ void BlockSender::DropReady(const AgentCore& agent, std::size_t model) {
   });
 }
 
-/// Whether a block has the model and the length the learner asked for, played under its weights or
-/// none, and the version it asked for, which a game that waits for nothing need not have.
+/// Whether the learner takes a block: it is of the learner's model; it has the length that the
+/// learner asks for or, played under its weights, asked for before; it was played under its weights
+/// or none, and under the version it asked for, which a game that waits for nothing need not have.
 bool BlockSender::Wanted(const TrajectoryRing& ring, const TrajectoryBlock& block,
                          const ClientModel& model, const Credit& credit) const {
-  if (ring.layout().length != static_cast<int>(credit.trajectory_length)) return false;
   if (ring.spec_hash() != credit.spec_hash) return false;
+  const bool of_this_learner = block.stamp.incarnation == incarnation_;
+  if (ring.layout().length != static_cast<int>(credit.trajectory_length) && !of_this_learner)
+    return false;
+  if (bytes_sent_ + ring.layout().block_bytes > bytes_total_) return false;
   // guard: Client.ALearnerThatDiesLeavesTheGamePlayingAndItsSuccessorIsFound: blocks played for
   //   another learner are not sent
   if (block.stamp.incarnation != 0 && block.stamp.incarnation != incarnation_ && !resumed_)

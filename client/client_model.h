@@ -68,6 +68,11 @@ class ClientModel {
   std::atomic<std::int64_t> max_trajectory_ns{5'000'000'000};
   /// An open trajectory goes on under the newest version.
   std::atomic<bool> changes_version{false};
+  /// Of the episodes, so many are played to be evaluated (evaluated_episodes.h).
+  std::atomic<double> evaluation_share{0.0};
+
+  /// Episodes of training that its agents have ended.
+  std::atomic<std::uint64_t> episodes{0};
 
   /// Blocks of its agents that wait to be sent. Counted up after a hand-over and down after a block
   /// is taken, so it may be behind for a moment; the thread that counts up wakes mmr-client

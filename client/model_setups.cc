@@ -70,6 +70,9 @@ void ModelSetups::SetUp(const RegisteredModel& entry, std::size_t index, const M
       std::memory_order_relaxed);
   model.changes_version.store(welcome.changes && model.pace != Pace::kLockstep,
                               std::memory_order_relaxed);
+  // Lock-step asks for every step that is played.
+  model.evaluation_share.store(model.pace == Pace::kLockstep ? 0.0 : welcome.evaluation_share,
+                               std::memory_order_relaxed);
   setups_.resize(std::max(setups_.size(), index + 1));
   FitAgents(entry, welcome, index);
   model.wait.Progress();  // agents that wait have blocks now
@@ -108,7 +111,8 @@ void ModelSetups::FitAgents(const RegisteredModel& entry, const wire::HelloOkMod
   pool->Expect(static_cast<int>(bare.size()));
   for (const auto& [agent, place] : bare) {
     auto buffers = MakeAgentBuffers(shape, agent->shared().rows(), pool, agent->shared().buffers());
-    buffers->reseed = place < welcome.agent_seeds.size();
+    buffers->reseed = !OnlyLengthDiffers(agent->shared().buffers(), *buffers) &&
+                      place < welcome.agent_seeds.size();
     if (buffers->reseed) buffers->seed = welcome.agent_seeds[place];
     agent->shared().Fit(std::move(buffers));
   }

@@ -164,6 +164,11 @@ void TrajectoryRecorder::AddReport(int name, double value) {
   ++block_->reports[name].count;
 }
 
+void TrajectoryRecorder::HandOverNewsBut(std::uint8_t mode, std::uint64_t agent_steps) {
+  if (has_news() && ring_->EpisodesOf(block_)[block_->episodes - 1].mode != mode)
+    HandOverNews(agent_steps);
+}
+
 void TrajectoryRecorder::HandOverNews(std::uint64_t agent_steps) {
   if (open() || !has_news()) return;
   block_->stamp = {};

@@ -99,6 +99,8 @@ class TrajectoryRecorder {
   bool has_news() const { return block_ != nullptr && block_->episodes > 0; }
   /// A block with no steps: what waits of episodes and reports, when no trajectory is open.
   void HandOverNews(std::uint64_t agent_steps);
+  /// The same, unless the last episode that waits is of this `mode`.
+  void HandOverNewsBut(std::uint8_t mode, std::uint64_t agent_steps);
   /// The agent closes: nothing comes after this.
   void Finish() { Attach(nullptr); }
 

@@ -175,20 +175,20 @@ def config_of(cell):
 
 class Runner:
     def __init__(self, murmurate, sets):
-        self.murmurate = murmurate
+        self.murmurate, self.longest_s = murmurate, LONGEST_S
         self.sets = [word for one in sets for word in ("--set", one)]
 
-    def start(self, folder, words):
+    def start(self, folder, words, **options):
         out = open(folder / f"{words[0]}.txt", "w")
         environment = os.environ | {"XDG_RUNTIME_DIR": str(folder / "run")}
         return subprocess.Popen([self.murmurate, *words], cwd=folder, env=environment, stdout=out,
-                                stderr=subprocess.STDOUT)
+                                stderr=subprocess.STDOUT, **options)
 
     def learn(self, cell, seed):
         """(reached, steps, mean return, seconds, what was said) of one run."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="mmr-", dir="/tmp"))  # short: a socket's path
         (folder / "run").mkdir(mode=0o700)
-        (folder / "c.toml").write_text(config_of(cell))
+        (folder / "c.toml").write_text(self.config_of(cell))
         began, processes = time.monotonic(), []
         try:
             processes += self.start_all(cell, seed, folder)
@@ -201,6 +201,12 @@ class Runner:
                 end(process)
             shutil.rmtree(folder, ignore_errors=True)
 
+    def config_of(self, cell):
+        return config_of(cell)
+
+    def game_of(self, cell):
+        return GAME[cell.game]
+
     @staticmethod
     def verb(cell):
         return "serve" if cell.rule == "local" else "train"
@@ -210,19 +216,19 @@ class Runner:
         if cell.rule != "local":
             return [self.start(folder, ["train", *words])]
         address = f"ipc://{folder}/main"
-        options = GAME[cell.game].get("options", "").splitlines()
+        game = self.game_of(cell)
+        options = game.get("options", "").splitlines()
         serve = self.start(folder, ["serve", *words, "--set", f'server.listen=["{address}"]'])
         actor = self.start(folder, [
-            "actor", GAME[cell.game]["environment"], "--connect", address, "--agents",
+            "actor", game["environment"], "--connect", address, "--agents",
             str(cell.agents), "--seed", str(seed), "--pace", "lockstep", "--quiet",
             *[word for line in options for word in ("--" + line.split(" = ")[0], line.split()[-1])]
         ])
         return [serve, actor]
 
-    @staticmethod
-    def wait(process):
+    def wait(self, process):
         try:
-            return process.wait(LONGEST_S)
+            return process.wait(self.longest_s)
         except subprocess.TimeoutExpired:
             return -1
 
@@ -238,6 +244,8 @@ def end(process):
 
 
 def last_row(path):
+    if not path.exists():  # it was refused
+        return 0, ""
     with open(path) as file:
         last = None
         for last in csv.DictReader(file):

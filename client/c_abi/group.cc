@@ -28,13 +28,18 @@ mmr_status CheckPlain(const mmr_group& group, const float* observations, std::ui
   return status != MMR_OK ? status : CheckMask(first, allowed, choices);
 }
 
+bool Plays(const std::uint8_t* playing, std::size_t i) {
+  return playing == nullptr || playing[i] != 0;
+}
+
 mmr_status CheckAny(const mmr_group& group, const mmr_observation* observations,
-                    const mmr_action* actions) {
+                    const mmr_action* actions, const std::uint8_t* playing) {
   if (observations == nullptr || actions == nullptr) {
     return Fail("the observations or the actions are NULL");
   }
   mmr_status status = MMR_OK;
   for (std::size_t i = 0; i < group.cores.size(); ++i) {
+    if (!Plays(playing, i)) continue;
     Observation converted;
     mmr_action room;
     status = ToObservation(*group.cores[i], At(observations, i), &converted);
@@ -71,6 +76,7 @@ mmr_group* mmr_group_new(mmr_client* client, const mmr_agent_options* options, i
       made->cores.push_back(&Internals::Of(made->group[i]));
       made->agents.push_back(std::make_unique<mmr_agent>(made->cores.back(), true));
     }
+    made->players.reserve(made->cores.size());
     return made.release();
   });
 }
@@ -116,23 +122,46 @@ mmr_status mmr_group_act(mmr_group* group, const float* observations, uint64_t n
 
 mmr_status mmr_group_act_any(mmr_group* group, const mmr_observation* observations,
                              const mmr_action* actions, uint64_t agents) {
+  return mmr_group_act_playing(group, observations, actions, nullptr, agents);
+}
+
+mmr_status mmr_group_act_playing(mmr_group* group, const mmr_observation* observations,
+                                 const mmr_action* actions, const uint8_t* playing,
+                                 uint64_t agents) {
   mmr_status status = Check(group);
   if (status != MMR_OK) return status;
   return Guard([&]() -> mmr_status {
     if ((status = CheckCount(*group, agents, "observations")) != MMR_OK) return status;
-    if ((status = CheckAny(*group, observations, actions)) != MMR_OK) return status;
+    if ((status = CheckAny(*group, observations, actions, playing)) != MMR_OK) return status;
+    group->players.clear();
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
+      if (!Plays(playing, i)) continue;
       Observation converted;
       (void)Convert(At(observations, i), &converted);  // has just been checked
       group->cores[i]->observation().Observe(converted);
       group->cores[i]->observation().SetMask(converted.mask());
+      group->players.push_back(group->cores[i]);
     }
-    if (!AgentCore::StepTogether(group->cores)) return Fail(MMR_UNAVAILABLE, kStillWaits);
+    if (!AgentCore::StepTogether(group->players)) return Fail(MMR_UNAVAILABLE, kStillWaits);
     for (std::size_t i = 0; i < group->cores.size(); ++i) {
+      if (!Plays(playing, i)) continue;
       mmr_action room;
       (void)ReadAction(At(actions, i), group->agents[i]->counts, &room);
       group->cores[i]->action().ReadAction(room.choices, room.numbers);
     }
+    return MMR_OK;
+  });
+}
+
+mmr_status mmr_group_reward(mmr_group* group, const double* rewards, const uint8_t* playing,
+                            uint64_t agents) {
+  mmr_status status = Check(group);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    if (rewards == nullptr) return Fail("the rewards are NULL");
+    if ((status = CheckCount(*group, agents, "rewards")) != MMR_OK) return status;
+    for (std::size_t i = 0; i < group->cores.size(); ++i)
+      if (Plays(playing, i)) group->cores[i]->Reward(rewards[i]);
     return MMR_OK;
   });
 }

@@ -87,6 +87,7 @@ struct mmr_group : murmurate::c_abi::Handle {
   murmurate::AgentGroup group;
   std::vector<std::unique_ptr<mmr_agent>> agents;
   std::vector<murmurate::AgentCore*> cores;
+  std::vector<murmurate::AgentCore*> players;  ///< of the present call; room for all
 };
 
 namespace murmurate::c_abi {

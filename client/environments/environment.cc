@@ -15,7 +15,9 @@
 #include "client/environments/pendulum.h"
 #include "client/environments/random_game.h"
 #include "client/environments/recall.h"
+#include "client/environments/regulator.h"
 #include "client/environments/scaled_rewards.h"
+#include "client/environments/slow_steps.h"
 
 namespace murmurate {
 namespace {
@@ -67,6 +69,8 @@ constexpr EnvironmentOption kOptions[] = {
     {"action_high", "pendulum", &Options::action_high, false, -1e6, 1e6, "and to the other"},
     {"reward_scale", "", &Options::reward_scale, false, 1e-9, 1e9,
      "its rewards are multiplied by it"},
+    {"step_ms", "", &Options::step_ms, false, 0, 60'000,
+     "each step sleeps for so many milliseconds, as a slow simulator"},
 };
 
 /// The status says which option of `environment` is out of its range.
@@ -95,6 +99,7 @@ constexpr struct {
     {"pendulum", MakePendulum},
     {"random", MakeRandom},
     {"recall", MakeRecall},
+    {"regulator", Make<Regulator>},
 };
 
 }  // namespace
@@ -127,9 +132,12 @@ Result<std::unique_ptr<Environment>> MakeEnvironment(std::string_view name,
     if (name == environment.name) {
       if (const Status status = CheckOptions(name, options); !status.ok()) return status;
       Made made = environment.make(options);
-      if (!made.ok() || options.reward_scale == 1) return made;
-      return std::unique_ptr<Environment>(
-          std::make_unique<ScaledRewards>(*std::move(made), options.reward_scale));
+      if (!made.ok()) return made;
+      auto game = *std::move(made);
+      if (options.reward_scale != 1)
+        game = std::make_unique<ScaledRewards>(std::move(game), options.reward_scale);
+      if (options.step_ms > 0) game = std::make_unique<SlowSteps>(std::move(game), options.step_ms);
+      return game;
     }
     names += (names.empty() ? "" : ", ") + std::string(environment.name);
   }

@@ -50,6 +50,7 @@ struct EnvironmentOptions {
   double game = 1;
   double action_low = -2, action_high = 2;
   double reward_scale = 1;
+  double step_ms = 0;
   /// Client::Setting, for games that read one as an episode begins ("recall": distractors); empty:
   /// the numbers above.
   std::function<double(std::string_view name, double fallback)> setting = {};

@@ -74,7 +74,7 @@ enum {
 };
 
 /* Grows when something is added; nothing that is there ever changes under this library's name. */
-#define MMR_ABI_VERSION 2
+#define MMR_ABI_VERSION 3
 MMR_API uint32_t mmr_abi_version(void); /* the library's. Any. */
 MMR_API const char* mmr_version(void);  /* "0.1.0". Any. */
 /* The sentence and the status of this thread's last failing call, valid until its next failing
@@ -374,6 +374,15 @@ MMR_API mmr_status mmr_group_act(mmr_group* group, const float* observations, ui
 /* Any spaces: an observation and an action for each agent. One, as above. */
 MMR_API mmr_status mmr_group_act_any(mmr_group* group, const mmr_observation* observations,
                                      const mmr_action* actions, uint64_t agents);
+/* The same for the agents whose `playing` [agents] is not 0 (NULL: all). The others observe and
+ * record nothing, and their actions are not written. One, as above. */
+MMR_API mmr_status mmr_group_act_playing(mmr_group* group, const mmr_observation* observations,
+                                         const mmr_action* actions, const uint8_t* playing,
+                                         uint64_t agents);
+/* mmr_reward of each agent whose `playing` is not 0 (NULL: all): rewards [agents].
+ * One, as above. */
+MMR_API mmr_status mmr_group_reward(mmr_group* group, const double* rewards, const uint8_t* playing,
+                                    uint64_t agents);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 act           Agent.act on a 4-64-64-2 policy, and an empty ctypes call measured in the same run
 CartPole      steps/s of Gymnasium's CartPole-v1 with an Actor, and of the same loop with random actions:
               pairs of runs in turn, medians
+vectorized    the same of 4, 16 and 64 CartPoles in one SyncVectorEnv
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from murmurate._library import library
 
 BATCH, BATCHES = 2_000, 200
 STEPS, PAIRS = 20_000, 15
+SIZES = 4, 16, 64
 CONFIG = """
 [model]
 layers = [64, 64]
@@ -125,12 +127,39 @@ def bench_cartpole(policy: str) -> None:
         print(f"CartPole {name:6s} {ours:,.0f} steps/s; with random actions {alone:,.0f}; {100 * ratio:.0f} %")
 
 
+def random_vector_rate(env: Any, steps: int) -> float:
+    sample, step = env.action_space.sample, env.step
+    began = time.perf_counter()
+    env.reset()
+    for _ in range(steps // env.num_envs):
+        step(sample())
+    return steps / (time.perf_counter() - began)
+
+
+def bench_vector(policy: str) -> None:
+    for size in SIZES:
+        env, steps = gym.make_vec("CartPole-v1", num_envs=size, vectorization_mode="sync"), STEPS * 2
+        with murmurate.Actor(policy=policy, env=env) as actor:
+            rates = []
+            for _ in range(PAIRS):
+                alone = random_vector_rate(env, steps)
+                began = time.perf_counter()
+                played = actor.run(steps=steps)
+                rates.append((alone, played.steps / (time.perf_counter() - began)))
+        alone, ours = (statistics.median(pair[place] for pair in rates) for place in (0, 1))
+        ratio = statistics.median(pair[1] / pair[0] for pair in rates)
+        print(f"{size} CartPoles {ours:,.0f} steps/s; with random actions {alone:,.0f}; {100 * ratio:.0f} %")
+
+
+def bench(policy: str) -> None:
+    bench_act(policy)
+    bench_cartpole(policy)
+    bench_vector(policy)
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        bench_act(sys.argv[1])
-        bench_cartpole(sys.argv[1])
+        bench(sys.argv[1])
     else:
         with tempfile.TemporaryDirectory(prefix="mmr-") as where:
-            made = make_policy(where)
-            bench_act(made)
-            bench_cartpole(made)
+            bench(make_policy(where))

@@ -56,7 +56,7 @@ def test_functions_kept_of_what_was_closed_say_so() -> None:
     client = murmurate.Client("ipc:///nowhere/at-all")
     agent, group = client.agent(NUMBERS, CHOICE), client.group(NUMBERS, CHOICE, 2)
     see = np.zeros(4, np.float32)
-    kept = [agent.act, group[0].act, group[1].act, lambda _: group.act([see, see])]
+    kept = [agent.act, group[0].act, group[1].act, lambda _: group.act([see, see]), lambda _: group.reward([1.0, 1.0])]
     reward = agent.reward
     client.close()
     for call in kept:

@@ -32,6 +32,11 @@ def raises(call: Callable[[], Any], *words: str) -> None:
         assert word in str(raised.value), str(raised.value)
 
 
+def test_gymnasium_s_order_of_a_box_s_arguments_is_one_sentence() -> None:
+    raises(lambda: murmurate.spaces.Box(-np.inf, np.inf, (8,)), "expected a tuple of sizes", "Box(shape, low, high)")
+    assert murmurate.spaces.Box(8).shape == (8,)
+
+
 @pytest.fixture
 def agent() -> Any:
     with murmurate.Client(NOWHERE, quiet=True) as client:
@@ -118,6 +123,17 @@ def test_rewards_that_are_arrays_of_one_are_returns() -> None:
     env = Old(step=(SEE, np.array([2.0]), True, False, {}))
     with murmurate.Actor(NOWHERE, env=env, without_policy="random", pace="never", quiet=True) as actor:
         assert actor.run(episodes=3).returns == [2.0, 2.0, 2.0]
+
+
+def test_a_group_takes_a_number_for_each_of_its_agents() -> None:
+    with murmurate.Client(NOWHERE) as client:
+        group = client.group(NUMBERS, CHOICE, 2)
+        group.act([SEE, SEE])
+        for rewards in ([1, 2.5], np.ones((2, 1), np.float32), np.array([True, False])):
+            group.reward(rewards)
+            group.reward(rewards, np.array([False, True]))
+        for wrong in (1.0, [1.0], np.ones(3), ["much", "more"]):
+            raises(lambda wrong=wrong: group.reward(wrong), "the reward is", "a number for each of 2")
 
 
 PROGRAM = """

@@ -103,7 +103,7 @@ Sums SumsOf(const NetworkPlan& plan) {
 }
 
 void PrintNetwork(const ModelSpec& spec, const NetworkPlan& plan) {
-  const ObservationLayout observation(spec.spaces.observation);
+  const ObservationLayout observation(spec.row_space());
   for (const PlannedInput& input : plan.inputs) {
     const std::string& name = observation.inputs()[static_cast<std::size_t>(input.input)].name;
     std::string title = name.empty() ? "observation" : name;

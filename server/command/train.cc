@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <thread>
 
 #include "client/environments/environment.h"
 #include "server/command/command_line.h"
@@ -9,6 +10,7 @@
 #include "server/daemon/children.h"
 #include "server/daemon/cluster.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/learners_advice.h"
 #include "server/data/training_data.h"
 #include "server/metrics/number_text.h"
 #include "server/parameters/parameters_settings.h"
@@ -112,6 +114,15 @@ std::string EvaluationSentence(const Evaluation& evaluation) {
          WithCommas(evaluation.learned_steps) + '.';
 }
 
+void AdviseOnLearners(const Config& config, const LogCallback& log) {
+  const int learners = config.run().learners;
+  const auto processors = static_cast<int>(std::thread::hardware_concurrency());
+  const std::string on_processors = AdviceOnProcessors(learners, processors);
+  if (!on_processors.empty()) log(LogLevel::kWarning, on_processors);
+  const std::string on_batches = AdviceOnBatches(config.parameters().rule, learners);
+  if (!on_batches.empty()) log(LogLevel::kInfo, on_batches);
+}
+
 /// Starts the other parts of a cluster that has shards; says which rank of a job this is.
 Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
                    const CollectiveJob* job, bool resumes) {
@@ -122,6 +133,7 @@ Status StartOthers(Cluster* cluster, const Config& config, const Daemon& daemon,
             ", collective = \"" + config.parameters().collective + '"' +
             (job->size() == 1 ? ": learns alone; `mpirun -n 4 murmurate train` makes more" : ""));
   if (config.run().shards == 0) return {};
+  AdviseOnLearners(config, daemon.log());
   return cluster->Start(config, daemon.directory(), resumes);
 }
 

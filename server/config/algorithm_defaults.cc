@@ -42,6 +42,9 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
   if (settings.staleness == StalenessPolicy::kBlock)
     set("max_staleness", {std::int64_t{0}, "default of block"});
   if (settings.reward_scale != 1.0) set("normalize_reward", {false, "default beside reward_scale"});
+  const bool rate_is_set = !IsDefault(OptimizerKeys().View(*entries, model)["learning_rate"]);
+  if (const double kl = kind.clips_ratio && !rate_is_set ? 0.01 : 0.0; settings.adaptive_kl != kl)
+    set("adaptive_kl", {kl, "default, by whether learning_rate is set"});
   const auto minibatch = std::ranges::find(AlgorithmKeys().rules(), "minibatch", &ConfigRule::key);
   if (std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value))
     set("minibatch", {keys["batch_steps"].value, "default of " + kind.name});

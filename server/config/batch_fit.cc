@@ -14,6 +14,9 @@ std::string MebibytesInWords(std::size_t bytes) {
   return text;
 }
 
+/// A larger batch than this makes updates too rare, however many play.
+constexpr std::int64_t kMostFittedSteps = 1 << 15;
+
 std::size_t TrajectoryBytes(const ModelSpec& spec, int length) {
   return TrajectoryLayout(spec, length).block_bytes;
 }
@@ -23,17 +26,6 @@ std::size_t AllBatchBytes(const ModelSettings& settings, int length, int traject
       ExperienceChannel::BatchesFor(settings.hogwild ? settings.hogwild->threads : 1);
   return static_cast<std::size_t>(batches) *
          TrainingBatch::BytesFor(TrajectoryLayout(settings.spec, length), trajectories);
-}
-
-/// Sets T and the batch, and lowers what they bound.
-void FollowLength(int length, int batch_steps, ModelSettings* settings) {
-  AlgorithmSettings& algorithm = settings->algorithm;
-  algorithm.burn_in = algorithm.burn_in * length / algorithm.trajectory_length;
-  algorithm.trajectory_length = length;
-  algorithm.batch_steps = batch_steps;
-  algorithm.minibatch = std::min(algorithm.minibatch, batch_steps);
-  if (settings->spec.recurrent())
-    algorithm.threads = std::min(algorithm.threads, std::max(1, algorithm.minibatch / length));
 }
 
 }  // namespace
@@ -67,7 +59,14 @@ Result<std::string> FitBatches(const std::string& model, std::size_t most_trajec
             ", so algorithm.batch_steps is " + std::to_string(steps) + " here";
   else if (steps != wanted_steps)
     said += "; algorithm.batch_steps is " + std::to_string(steps) + ", a multiple of it";
-  FollowLength(length, steps, settings);
+  const int minibatch = settings->algorithm.minibatch;
+  settings->algorithm = WithShape(settings->algorithm, {length, trajectories}, spec.recurrent());
+  if (!settings->sizing.steps_free) settings->algorithm.minibatch = std::min(minibatch, steps);
+  std::int64_t most = steps;
+  while (most < kMostFittedSteps &&
+         AllBatchBytes(*settings, length, static_cast<int>(2 * most / length)) <= kMostBatchBytes)
+    most *= 2;
+  settings->sizing.most_steps = static_cast<int>(most);
   return said.empty() ? said : "model " + model + ": " + said.substr(2);
 }
 

@@ -119,12 +119,35 @@ Status CheckRuleOf(const Config& config, const std::string& model) {
   return {};
 }
 
+Status CheckRateFactors(const Config& config, const ParametersSettings& settings) {
+  const std::size_t given = settings.rate_factors.size();
+  if (given == 0) return {};
+  const SectionView keys = ParametersKeys().View(config.entries());
+  const bool starts = config.run().shards > 0;  // these learners are started by `train`
+  if (!starts && !settings.shared())
+    return keys.Superfluous("rate_factors",
+                            "only learners around a parameter server have rates of their own; take "
+                            "it out, or set run.learners");
+  const int learners = starts ? config.run().learners : settings.workers;
+  const std::string count = std::to_string(learners);
+  if (given != static_cast<std::size_t>(learners))
+    return keys.Blame("rate_factors", "got " + std::to_string(given) + " factors, expected " +
+                                          count + ", one for each of the " + count + " learners (" +
+                                          (starts ? "run.learners" : "parameters.workers") + ")");
+  if (settings.worker >= learners)
+    return keys.Blame("worker", "got " + std::to_string(settings.worker) + ", expected at most " +
+                                    std::to_string(learners - 1) + ", because rate_factors has " +
+                                    count + " learners; give each learner a number of its own");
+  return {};
+}
+
 }  // namespace
 
 Status CheckParameters(const Config& config) {
   const ParametersSettings settings = config.parameters();
   MURMURATE_RETURN_IF_ERROR(CheckHogwild(config, settings));
   MURMURATE_RETURN_IF_ERROR(CheckCollective(config, settings));
+  MURMURATE_RETURN_IF_ERROR(CheckRateFactors(config, settings));
   if (!settings.shared()) return {};
   MURMURATE_RETURN_IF_ERROR(CheckShards(config, settings.shards));
   for (const std::string& model : config.models())

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/config/algorithm_defaults.h"
+#include "server/data/segment_writer.h"
 #include "server/learn/algorithm.h"
 #include "server/learn/algorithm_keys.h"
 #include "server/parameters/parameters_settings.h"
@@ -43,6 +44,7 @@ ShardSettings ShardSettingsOf(const ParametersSettings& parameters,
   settings.optimizer.name = parameters.optimizer.value_or(settings.optimizer.name);
   settings.backup = parameters.backup;
   settings.max_staleness = parameters.max_staleness;
+  settings.normalize_reward = algorithm.normalize_reward && algorithm.kind->own_play;
   const bool averages = IsSynchronous(parameters.rule) && PushesGradient(settings.rule);
   if (averages && parameters.shards.size() == 1) settings.max_grad_norm = algorithm.max_grad_norm;
   return settings;
@@ -57,6 +59,7 @@ RemoteSettings RemoteSettingsOf(const ParametersSettings& parameters,
   settings.optimizer = OptimizerOf(algorithm);
   settings.max_grad_norm = algorithm.max_grad_norm;
   settings.server_rate = parameters.learning_rate;
+  settings.rate_factor = parameters.rate_factor();
   settings.overlap = parameters.overlap;
   return settings;
 }
@@ -73,7 +76,8 @@ std::string Blame(const Config& config, const std::string& model, const Spaces& 
   ConfigEntries without = config.entries();
   const SectionView view = ModelKeys().View(without, model);
   std::string where;
-  for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers"}) {
+  for (const char* key : {"squashed", "frame_stack", "recurrent", "trunk", "inputs", "layers",
+                          "previous_action", "previous_reward"}) {
     if (view[key].origin == "default") continue;
     where = view.Locate(key);
     ConfigValue& value = without.values.at(view.PathOf(key)).value;
@@ -118,10 +122,15 @@ const Keys<ModelSection>& ModelKeys() {
         Example("\"lstm 128\"")},
        {"frame_stack", In(&S::words, &ModelConfig::frame_stack),
         "pictures (or numbers) seen at once", Example("4"), Range(1, 16)},
+       {"previous_action", In(&S::words, &ModelConfig::previous, &PreviousInputs::action),
+        "the agent's last action is an input, too", Example("true")},
+       {"previous_reward", In(&S::words, &ModelConfig::previous, &PreviousInputs::reward),
+        "and the reward for it", Example("true")},
        {"activation", In(&S::words, &ModelConfig::activation),
         "after each layer; usual: relu with pictures, otherwise tanh", Example("\"tanh\"")},
        {"separate_value", In(&S::words, &ModelConfig::separate_value),
-        "the value has a trunk of its own; usual: unless it recurs", Example("true")},
+        "the value has a trunk of its own; usual: unless it recurs or sees pictures",
+        Example("true")},
        {"squashed", In(&S::words, &ModelConfig::continuous, &ContinuousSettings::squashed),
         "continuous actions by tanh into their bounds, instead of cut off there", Example("true")},
        {"scale_actions", In(&S::words, &ModelConfig::continuous, &ContinuousSettings::scaled),
@@ -166,6 +175,33 @@ AlgorithmSettings AlgorithmFor(const Config& config, const std::string& model) {
   return settings;
 }
 
+/// Whether a key says what it says when it is not set, as the keys of a resolved config do.
+static bool IsUsual(const SectionView& keys, const AlgorithmKind& kind, const std::string& key) {
+  if (IsDefault(keys[key])) return true;
+  const auto rule = std::ranges::find(AlgorithmKeys().rules(), key, &ConfigRule::key);
+  const ConfigValue usual = DefaultOf(*rule, kind).value;
+  const bool whole_batch = std::holds_alternative<std::monostate>(usual);
+  return keys[key].value == (whole_batch ? keys["batch_steps"].value : usual);
+}
+
+/// What the config leaves open may follow the agents, where play can be late and nothing else goes
+/// by it: other learners, threads that share a block, recordings. Recurrent models learn nothing
+/// beyond a trajectory.
+static BatchSizing SizingFor(const Config& config, const std::string& model,
+                             const ModelSettings& settings) {
+  BatchSizing sizing;
+  const SectionView keys = AlgorithmKeys().View(config.entries(), model);
+  if (!settings.fit_to_agents || settings.remote || settings.hogwild ||
+      !settings.algorithm.kind->own_play || !config.recording().folder.empty() ||
+      settings.algorithm.staleness == StalenessPolicy::kBlock)
+    return sizing;
+  const auto usual = [&](const char* key) { return IsUsual(keys, *settings.algorithm.kind, key); };
+  sizing.length_free = usual("trajectory_length") && usual("burn_in");
+  sizing.steps_free = usual("batch_steps") && usual("minibatch");
+  sizing.least_length = settings.spec.recurrent() ? 32 : 8;
+  return sizing;
+}
+
 Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
                                const Spaces& spaces) {
   Result<ModelSpec> spec = MakeSpec(WordsFor(config, model), spaces);
@@ -183,6 +219,7 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
   settings.initial_file = InitialFileFor(config, model);
   if (parameters.shared()) settings.remote = RemoteSettingsOf(parameters, settings.algorithm);
   settings.hogwild = parameters.hogwild();
+  settings.sizing = SizingFor(config, model, settings);
   return settings;
 }
 

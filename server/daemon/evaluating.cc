@@ -76,6 +76,13 @@ std::unique_ptr<Evaluating> Evaluating::Make(const Config& config, const std::st
   return std::unique_ptr<Evaluating>(new Evaluating(std::move(options), std::move(environments)));
 }
 
+bool Evaluating::Knows(const Config& config, const ModelSpec& spec) {
+  const std::string& name = config.run().environment;
+  if (name.empty()) return false;
+  const auto environment = MakeEnvironment(name, config.environment_options());
+  return environment.ok() && FirstDifference(spec.spaces, (*environment)->spaces()).empty();
+}
+
 void Evaluating::Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps) {
   newest_ = snapshot;
   newest_steps_ = steps;

@@ -22,6 +22,9 @@ class Evaluating {
                                           std::function<SettingsOfPlay::Values()> live,
                                           OnEvaluation on_evaluation, LogCallback log);
 
+  /// Whether run.environment is a built-in game with the spaces of `spec`.
+  static bool Knows(const Config& config, const ModelSpec& spec);
+
   /// The learning thread, with every version; returns at once (see Evaluator).
   void Offer(std::shared_ptr<const Snapshot> snapshot, StepCount steps);
   /// Ends the thread, after the last Offer, and plays the last version on the caller's and three

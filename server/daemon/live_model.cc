@@ -1,13 +1,17 @@
 #include "server/daemon/live_model.h"
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 
+#include "server/daemon/learners_advice.h"
 #include "server/daemon/make_checkpoint.h"
 #include "server/daemon/training_update.h"
 #include "server/learn/algorithm.h"
 #include "server/operate/operate_settings.h"
+#include "server/parameters/parameters_settings.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
 #include "shared/core/random.h"
@@ -19,6 +23,13 @@ SavedState StateOf(const Learner& learner) {
   SavedState state;
   learner.Save(&state);
   return state;
+}
+
+std::shared_ptr<ExperienceChannel> ChannelFor(const ModelSettings& settings) {
+  const int length = settings.algorithm.trajectory_length;
+  return std::make_shared<ExperienceChannel>(settings.spec, length,
+                                             settings.algorithm.batch_steps / length,
+                                             settings.hogwild ? settings.hogwild->threads : 1);
 }
 
 /// Null: nothing is watched for. `go_back` is called on the learning thread.
@@ -41,6 +52,23 @@ std::unique_ptr<CollapseGuard> MakeGuard(
       .log = parts.log});
 }
 
+using ReportCallback = std::function<void(const LearnReport&, const ExperienceChannel&)>;
+
+/// Of the first of several learners: says once that exchanges take what the others save. Behind a
+/// barrier a wait for an answer is mostly one for the others' games, so nothing is said there.
+ReportCallback AdviceOnExchanges(const RunParts& parts, const std::string& model) {
+  const ParametersSettings settings = parts.config.parameters();
+  if (!settings.shared() || settings.worker != 0 || settings.workers < 2 ||
+      IsSynchronous(settings.rule))
+    return [](const LearnReport&, const ExperienceChannel&) {};
+  return [advice = std::make_shared<ExchangeAdvice>(settings.workers), log = parts.log, model](
+             const LearnReport& report, const ExperienceChannel& channel) {
+    const auto waited_ns = static_cast<double>(channel.learner_waited_ns.load());
+    const std::string sentence = advice->Learned(report, 1e-9 * waited_ns);
+    if (!sentence.empty()) log(LogLevel::kWarning, "model " + model + ": " + sentence);
+  };
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -48,13 +76,11 @@ LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettin
     : parts_(*parts),
       name_(name),
       number_(number),
+      channel_(ChannelFor(settings)),
       steps_(steps),
+      evaluations_(parts, name, channel_->spec, settings.algorithm),
       checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
                    MonotonicNs()) {
-  const int length = settings.algorithm.trajectory_length;
-  channel_ = std::make_shared<ExperienceChannel>(settings.spec, length,
-                                                 settings.algorithm.batch_steps / length,
-                                                 settings.hogwild ? settings.hogwild->threads : 1);
   channel_->learned_steps = steps.learned;
   guard_ = MakeGuard(parts_, name_, settings, [this](std::shared_ptr<const Snapshot> to) {
     learning_.front()->PostReturn(std::move(to));
@@ -67,7 +93,7 @@ void LiveModel::SetSource(std::unique_ptr<ExperienceSource> source) {
 }
 
 Status LiveModel::StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed) {
-  if (source_->of_a_game()) MakeEvaluating();
+  if (source_->of_a_game()) evaluations_.Begin(source_->from_actors());
   parts_.operate->PostModel(name_);
   spare_.Release(StateOf(*learner));  // the first checkpoint's memory, before anything is learned
   const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, number_);
@@ -116,7 +142,13 @@ LearnCallbacks LiveModel::Callbacks() {
   callbacks.on_snapshot = [this](std::shared_ptr<const Snapshot> snapshot) {
     gate_.Pass([&] { OnSnapshot(std::move(snapshot)); });
   };
-  callbacks.on_report = [this](const LearnReport& report) { gate_.Pass([&] { Report(report); }); };
+  callbacks.on_report = [this,
+                         advise = AdviceOnExchanges(parts_, name_)](const LearnReport& report) {
+    gate_.Pass([&] {
+      Report(report);
+      advise(report, *channel_);
+    });
+  };
   callbacks.on_learned = [this](const LearnReport& report, StepCount steps) {
     gate_.Pass([&] {
       if (!channel_->fed) steps_.RaiseTo(steps);
@@ -144,7 +176,7 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   parts_.publishing->Post(name_, snapshot);
   parts_.publishing->Wake();
   source_->OnSnapshot(snapshot);
-  if (evaluating_) evaluating_->Offer(std::move(snapshot), steps_);
+  evaluations_.Offer(std::move(snapshot), steps_);
 }
 
 void LiveModel::Report(const LearnReport& report) {
@@ -192,33 +224,7 @@ void LiveModel::OnTried(bool written, Checkpoint* checkpoint) {
   spare_.Release(std::move(checkpoint->state));
 }
 
-/// Null, if this learner has no such game.
-void LiveModel::MakeEvaluating() {
-  evaluating_ = Evaluating::Make(
-      parts_.config, name_, channel_->spec,
-      [this] {
-        const auto now = parts_.live->settings();
-        return SettingsOfPlay::Values(now.begin(), now.end());
-      },
-      [this](const Evaluation& evaluation, const SettingsOfPlay::Values& under,
-             std::shared_ptr<const Snapshot> snapshot) {
-        PostEvaluation(evaluation, under, std::move(snapshot));
-      },
-      parts_.log);
-}
-
-/// Called on the thread that has played.
-void LiveModel::PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
-                               std::shared_ptr<const Snapshot> snapshot) {
-  parts_.operate->PostEvaluation(name_, evaluation);
-  parts_.operate->PostBest(
-      name_, {evaluation.mean_return, settings},
-      MakerOf(parts_.config, channel_->spec, std::move(snapshot), evaluation.made_after()));
-}
-
-void LiveModel::FinishEvaluating(bool somebody_waits) {
-  if (evaluating_) evaluating_->Finish(somebody_waits);
-}
+void LiveModel::FinishEvaluating(bool somebody_waits) { evaluations_.Finish(somebody_waits); }
 
 void LiveModel::AskToEnd() {
   source_->Stop();

@@ -9,10 +9,10 @@
 
 #include "server/config/model_settings.h"
 #include "server/daemon/collapse_guard.h"
-#include "server/daemon/evaluating.h"
 #include "server/daemon/experience_source.h"
 #include "server/daemon/feeding.h"
 #include "server/daemon/gate.h"
+#include "server/daemon/model_evaluations.h"
 #include "server/daemon/run_parts.h"
 #include "server/learn/learn_loop.h"
 #include "server/operate/spare_state.h"
@@ -34,6 +34,7 @@ class LiveModel {
   /// Keeps what actors send; null: it does not.
   void SetRecording(std::unique_ptr<Recording> recording) { recording_ = std::move(recording); }
   Recording* recording() { return recording_.get(); }
+  ModelEvaluations& evaluations() { return evaluations_; }
 
   /// Makes and starts its learning threads, after its source and recording are set.
   Status StartLearning(std::unique_ptr<Learner> learner, const SavedState* resumed);
@@ -60,9 +61,6 @@ class LiveModel {
   void Report(const LearnReport& report);
   void StartThreads();
   void PostUnlearned();
-  void MakeEvaluating();
-  void PostEvaluation(const Evaluation& evaluation, const SettingsOfPlay::Values& settings,
-                      std::shared_ptr<const Snapshot> snapshot);
 
   RunParts& parts_;
   const std::string name_;
@@ -74,8 +72,8 @@ class LiveModel {
   std::shared_ptr<const Snapshot> newest_;
   /// `learned` includes the batch that made `newest_`; `taken` is of when its learning began.
   StepCount steps_;
-  std::unique_ptr<Evaluating> evaluating_;  ///< null where the learner has no such game
-  std::unique_ptr<CollapseGuard> guard_;    ///< null: nothing is watched for; inside the gate
+  ModelEvaluations evaluations_;
+  std::unique_ptr<CollapseGuard> guard_;  ///< null: nothing is watched for; inside the gate
   Gate gate_;  ///< of the learning threads' callbacks; shut when a last batch takes too long
   std::atomic<int> busy_{0};  ///< learning threads that are not between two batches
   CheckpointTimes checkpoints_;

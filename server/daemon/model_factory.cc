@@ -96,8 +96,11 @@ Status ModelFactory::WriteRecord() const {
   return parts_.directory.Write("resume.json", record.ToJson());
 }
 
-/// Checks before anything is made that trajectories fit a message, and batches the memory.
+/// Checks before anything is made that trajectories fit a message, and batches the memory. Learners
+/// of one model have rates that agree.
 Status ModelFactory::FitToActors(const std::string& name, ModelSettings* settings) const {
+  if (settings->remote || settings->hogwild || parts_.options.job)
+    settings->algorithm.adaptive_kl = 0.0;
   if (parts_.options.source || parts_.config.StreamOf(name) != nullptr) return {};
   const auto fitted = FitBatches(name, MostTrajectoryBytes(), settings);
   if (fitted.ok() && !fitted->empty()) parts_.log(LogLevel::kWarning, *fitted);
@@ -133,7 +136,8 @@ std::unique_ptr<ParameterStore> ModelFactory::MakeStore(const std::string& name,
   if (parts_.options.job)
     return std::make_unique<CollectiveStore>(
         parts_.options.job.get(),
-        CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm},
+        CollectiveSettings{OptimizerOf(settings.algorithm), settings.algorithm.max_grad_norm,
+                           settings.algorithm.normalize_reward},
         settings.spec,
         CollectiveCallbacks{
             [this] { parts_.signals->Request(RunEnd::kAsked); },
@@ -159,9 +163,15 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   MURMURATE_RETURN_IF_ERROR(AddSource(model.get(), settings, resumed));
   if (model->recording() != nullptr) offered.record = model->recording()->taker();
   offered.batches_ahead += model->channel()->learners - 1;
+  if (parts_.options.job) offered.sizing = {};
   offered.current_only = settings.algorithm.staleness == StalenessPolicy::kBlock;
   if (models_.all().empty()) offered.lockstep_steps = parts_.config.run().most_steps();
+  ModelEvaluations* const evaluations = &model->evaluations();
+  offered.on_evaluated = [evaluations](std::span<const EpisodeRecord> episodes) {
+    evaluations->AddPlayed(episodes);
+  };
   MURMURATE_RETURN_IF_ERROR(models_.Add(std::move(model), std::move(learner), resumed));
+  offered.evaluation_share = evaluations->share();
   return offered;
 }
 

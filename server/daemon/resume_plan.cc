@@ -126,6 +126,20 @@ std::string ModelFolderOf(const std::string& directory, const std::string& model
   return first ? directory : directory + "/models/" + model;
 }
 
+/// What the config leaves open is as the run began with it, whatever is usual by now.
+static void KeepUsual(const Config& config, const std::string& name, const ModelSpec& saved,
+                      ModelSpec* spec) {
+  const SectionView keys = ModelKeys().View(config.entries(), name);
+  ModelConfig words = WordsFor(config, name);
+  if (IsDefault(keys["scale_actions"]))
+    words.continuous.scaled = spec->continuous.scaled = saved.continuous.scaled;
+  if (!IsDefault(keys["separate_value"])) return;
+  for (const bool separate : {true, false}) {
+    words.separate_value = separate;
+    if (auto made = MakeSpec(words, saved.spaces); made.ok() && *made == saved) *spec = *made;
+  }
+}
+
 Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& config,
                                   const LogCallback& log) {
   auto record = RunRecord::Read(directory);
@@ -144,8 +158,7 @@ Result<ResumePlan> ReadResumePlan(const std::string& directory, const Config& co
                            : ModelFor(config, name, found->checkpoint.weights.spec.spaces);
     if (!settings.ok())
       return InvalidArgument("model " + name + ": " + settings.status().message());
-    if (IsDefault(ModelKeys().View(config.entries(), name)["scale_actions"]))
-      settings->spec.continuous.scaled = found->checkpoint.weights.spec.continuous.scaled;
+    KeepUsual(config, name, found->checkpoint.weights.spec, &settings->spec);
     MURMURATE_RETURN_IF_ERROR(CheckSameModel(*found, settings->spec));
     plan.models.push_back({name, std::move(*found), std::move(*settings)});
   }

@@ -128,6 +128,11 @@ Status ArraySource::PrepareFor(const ModelSpec& model, int length) {
   const std::string difference = FirstDifference(model.spaces, spaces_);
   if (!difference.empty())
     return InvalidData(inputs_.front().path() + ": has other spaces (" + difference + ')');
+  if (model.previous.any())
+    return InvalidArgument(
+        "model.previous_action and model.previous_reward: the samples of " +
+        inputs_.front().path() +
+        " have no step before them; take the setting out, or record trajectories");
   if (layout.state_floats == 0 && layout.frames == 0) return {};
   return InvalidArgument(
       "model.recurrent and model.frame_stack: a model that remembers or stacks needs sequences, "

@@ -9,6 +9,14 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+std::string FlagsOf(const PreviousInputs& previous) {
+  return std::string(previous.action ? "true" : "false") + " and " +
+         (previous.reward ? "true" : "false");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<RecordingSource>> RecordingSource::Open(const std::string& folder,
                                                                const std::string& model) {
@@ -87,6 +95,11 @@ Status RecordingSource::PrepareFor(const ModelSpec& model, int length) {
                            (model.continuous.squashed ? "true" : "false") +
                            ", but the actions in " + folder_ +
                            " were recorded by a model for which it was the other; take its value");
+  if (model.previous != spec_.previous)
+    return InvalidArgument("model.previous_action and model.previous_reward: got " +
+                           FlagsOf(model.previous) + ", but " + folder_ +
+                           " was recorded by a model for which they were " +
+                           FlagsOf(spec_.previous) + "; take its values");
   CompareUnits(layout.action);
   ModelSpec recorded = spec_;
   recorded.continuous.scaled = model.continuous.scaled;

@@ -35,6 +35,9 @@ struct ExperienceChannel {
   /// The number of batches that go round.
   static constexpr int BatchesFor(int learning_threads) { return learning_threads + 2; }
 
+  /// Of the batches that it begins with; ingest may change theirs, T never to a larger one.
+  BatchShape shape() const { return {layout.length, batch_trajectories}; }
+
   const ModelSpec spec;
   const TrajectoryLayout layout;
   const int batch_trajectories;

@@ -13,7 +13,7 @@ void OnPolicyStore::Insert(std::unique_ptr<TrainingBatch> batch) {
 void OnPolicyStore::Learned(const LearnedBatch& result) {
   used_ = true;
   if (!result.learned) return;
-  counts_.credit += batch_->trajectories.size();
+  counts_.credit += batch_->trajectories.size() - batch_->extra_slots;
   counts_.steps += result.steps;
   ++counts_.batches;
 }

@@ -224,17 +224,24 @@ void TrainingBatch::Sort() {
             [&](int a, int b) { return in_order(trajectories[a], trajectories[b]); });
   TrainingBatch sorted(layout, capacity, block_.memory());
   for (const int slot : order) sorted.Add(View(slot));
-  std::size_t loose = 0;  // episodes that belong to no trajectory stay last
-  for (const BatchTrajectory& trajectory : trajectories) {
-    sorted.AddEpisodes(std::span(episodes).subspan(loose, trajectory.first_episode - loose));
+  sorted.AddLooseEpisodes(*this);
+  sorted.extra_slots = extra_slots;
+  *this = std::move(sorted);
+}
+
+void TrainingBatch::AddLooseEpisodes(const TrainingBatch& from) {
+  const std::span all(from.episodes);
+  std::size_t loose = 0;
+  for (const BatchTrajectory& trajectory : from.trajectories) {
+    AddEpisodes(all.subspan(loose, trajectory.first_episode - loose));
     loose = trajectory.first_episode + trajectory.episode_count;
   }
-  sorted.AddEpisodes(std::span(episodes).subspan(loose));
-  *this = std::move(sorted);
+  AddEpisodes(all.subspan(loose));
 }
 
 void TrainingBatch::Clear() {
   trajectories.clear();
+  extra_slots = 0;
   final_row = final_row.first(0);
   episodes.clear();
   masked = false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/experience/batch_memory.h"
+#include "server/experience/batch_shape.h"
 #include "shared/trajectory/trajectory.h"
 
 namespace murmurate {
@@ -46,6 +47,8 @@ class TrainingBatch {
   bool Add(const TrajectoryView& view);
   /// Episodes that came without a trajectory.
   void AddEpisodes(std::span<const EpisodeRecord> finished);
+  /// Those of another batch that belong to none of its trajectories.
+  void AddLooseEpisodes(const TrainingBatch& from);
   /// Puts the trajectories, each with its episodes, in order of (agent, first_step), whatever order
   /// they arrived in: what makes a lock-step run repeatable. Allocates when it must move.
   void Sort();
@@ -68,8 +71,10 @@ class TrainingBatch {
   int length;    ///< T
 
   std::vector<BatchTrajectory> trajectories;  ///< of the filled slots
-  std::vector<EpisodeRecord> episodes;        ///< finished since the last batch
-  bool masked = false;                        ///< any trajectory came with a mask
+  /// Slots with further parts of a trajectory, less the trajectories that found no room (pieces.h).
+  int extra_slots = 0;
+  std::vector<EpisodeRecord> episodes;  ///< finished since the last batch
+  bool masked = false;                  ///< any trajectory came with a mask
 
   // Columns of the block: each begins on a border of BatchMemory::kBorder bytes.
   std::span<float> observation;        ///< [capacity * T][row words]
@@ -107,5 +112,7 @@ class TrainingBatch {
 
   BatchBlock block_;
 };
+
+inline BatchShape ShapeOf(const TrainingBatch& batch) { return {batch.length, batch.capacity}; }
 
 }  // namespace murmurate

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/experience/pieces.h"
 #include "server/ingest/event_log.h"
 #include "shared/core/clock.h"
 
@@ -10,6 +11,8 @@ namespace murmurate {
 Assembly::Assembly(std::string name, OfferedModel model, std::int64_t now_ns)
     : name_(std::move(name)),
       model_(std::move(model)),
+      fit_(model_.channel->shape(), model_.sizing),
+      shape_(model_.channel->shape()),
       last_added_ns_(now_ns),
       last_handed_ns_(now_ns),
       positions_(static_cast<std::size_t>(model_.channel->batches) + 2) {}
@@ -20,9 +23,27 @@ bool Assembly::AcquireBatch(std::int64_t now_ns) {
   if (!free) return false;
   batch_ = std::move(*free);
   batch_->Clear();
+  if (ShapeOf(*batch_) != shape_) Reshape();
   steps_given_.clear();
   batch_since_ns_ = now_ns;
   return true;
+}
+
+void Assembly::Reshape() {
+  ExperienceChannel& channel = *model_.channel;
+  auto other = std::make_unique<TrainingBatch>(TrajectoryLayout(channel.spec, shape_.length),
+                                               shape_.trajectories, channel.batch_memory);
+  CountLeftOut(MoveInPieces(*batch_, other.get()));
+  batch_ = std::move(other);
+}
+
+void Assembly::CountLeftOut(std::uint64_t steps) {
+  model_.channel->refused_late_steps.fetch_add(steps, std::memory_order_relaxed);
+}
+
+void Assembly::SetShape(const BatchShape& shape) {
+  shape_ = shape;
+  if (batch_ != nullptr && ShapeOf(*batch_) != shape_) Reshape();
 }
 
 Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_ns) {
@@ -35,7 +56,9 @@ Assembly::Outcome Assembly::TryAdd(const TrajectoryView& view, std::int64_t now_
     return Outcome::kAdded;
   }
   const bool first = batch_->trajectories.empty();
-  if (!batch_->Add(view)) return Outcome::kBadObservation;
+  const int steps = AddInPieces(view, batch_.get());
+  if (steps < 0) return Outcome::kBadObservation;
+  CountLeftOut(static_cast<std::uint64_t>(view.steps - steps));
   if (model_.record) model_.record(view);
   if (first) batch_since_ns_ = now_ns;
   steps_given_[view.agent] += view.steps;
@@ -68,8 +91,7 @@ bool Assembly::old(int live_agents, std::int64_t now_ns) const {
   if (batch_ == nullptr || batch_->trajectories.empty() || live_agents == 0) return false;
   if (static_cast<double>(now_ns - batch_since_ns_) * 1e-9 < model_.max_batch_s) return false;
   int given = 0;
-  for (const auto& [agent, steps] : steps_given_)
-    given += steps >= 2 * model_.channel->layout.length;
+  for (const auto& [agent, steps] : steps_given_) given += steps >= 2 * shape_.length;
   return given >= live_agents;
 }
 
@@ -130,8 +152,8 @@ std::string Assembly::Waiting(int live_agents, std::int64_t now_ns) const {
   }
   const std::size_t have = batch_ == nullptr ? 0 : batch_->trajectories.size();
   return subject + " waits for experience: " + std::to_string(have) + " of " +
-         std::to_string(model_.channel->batch_trajectories) + " trajectories, none for " +
-         SecondsInWords(waited) + ", from " + std::to_string(live_agents) + " live " +
+         std::to_string(shape_.trajectories) + " trajectories, none for " + SecondsInWords(waited) +
+         ", from " + std::to_string(live_agents) + " live " +
          (live_agents == 1 ? "agent" : "agents");
 }
 

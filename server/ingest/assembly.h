@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "server/ingest/batch_sizing.h"
 #include "server/ingest/examine.h"
 #include "server/ingest/ingest.h"
 #include "shared/core/aligned_floats.h"
@@ -58,6 +59,10 @@ class Assembly {
   /// what too many blocks wait in front of. `of_this_life`: its version counts this learner's
   /// weights; one of an earlier life is never the current one, even with the same number.
   BlockRefusal MayTake(const TrajectoryView& view, bool of_this_life) const;
+  /// The shape of batches from now on, also of the one being assembled.
+  void SetShape(const BatchShape& shape);
+  BatchFit& fit() { return fit_; }
+
   /// Hands the batch to the learning thread; sorted when a run must be repeatable.
   void HandOver(bool sorted, std::int64_t now_ns);
 
@@ -82,9 +87,13 @@ class Assembly {
 
  private:
   bool AcquireBatch(std::int64_t now_ns);
+  void Reshape();
+  void CountLeftOut(std::uint64_t steps);
 
   const std::string name_;
   const OfferedModel model_;
+  BatchFit fit_;
+  BatchShape shape_;
   std::unique_ptr<TrainingBatch> batch_;
   std::deque<std::unique_ptr<WaitingBlock>> waiting_;
   std::map<std::uint32_t, int> steps_given_;  ///< by agent, into this batch

@@ -35,7 +35,7 @@ BlockRefusal Examine(const wire::Decoded& decoded, std::span<const std::byte> bl
                      TrajectoryView* view);
 BlockRefusal ExamineObservations(const TrajectoryView& view, const ExperienceChannel& channel);
 
-inline bool WasEvaluated(const EpisodeRecord& episode) { return episode.mode == 1; }
+inline bool WasEvaluated(const EpisodeRecord& episode) { return episode.mode != 0; }
 
 /// Whose reports a block has: agents hand over those of evaluation by themselves.
 inline bool IsOfEvaluation(const TrajectoryView& view) {

@@ -109,7 +109,10 @@ int Ingest::State::Round(std::int64_t now_ns) {
   const bool lockstep = session.any_lockstep();
   for (std::uint32_t model = 0; model < models.size(); ++model) {
     if (count > 0) intake.CountSteps(model);
-    if (!lockstep) intake.CloseDue(model, now_ns);
+    if (lockstep) continue;
+    const int live_agents = session.live_agents(model);
+    intake.FollowAgents(model, live_agents, now_ns);
+    intake.CloseDue(model, live_agents, now_ns);
   }
   if (pace.Tick(now_ns)) {
     session.OnTick(now_ns);
@@ -148,8 +151,7 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(SocketContext& context, IngestOptio
   if (!family.ok()) return family.status();
   auto state = std::make_unique<State>(*std::move(socket), std::move(options), std::move(offer));
   state->addresses = std::move(bound);
-  state->session.SetHost(HostIdentity());
-  state->session.SetAddresses(family->announce, family->weights);
+  state->session.SetAddresses(family->announce, family->weights, HostIdentity());
   return std::unique_ptr<Ingest>(new Ingest(std::move(state)));
 }
 

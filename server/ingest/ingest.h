@@ -34,6 +34,11 @@ struct OfferedModel : AssemblySettings {
   std::uint64_t lockstep_steps = UINT64_MAX;  ///< learned from, after which none is given
   /// Each trajectory that went into a batch; called on the polling thread, returns at once.
   std::function<void(const TrajectoryView&)> record = {};
+  /// Of its actors' episodes, so many are to be evaluated; 0: none.
+  double evaluation_share = 0.0;
+  /// Episodes that actors played in any mode, when some were evaluated; called on the polling
+  /// thread, returns at once.
+  std::function<void(std::span<const EpisodeRecord>)> on_evaluated = {};
 };
 /// Makes it, which may take seconds, or says why not.
 using OfferModel =

@@ -32,6 +32,9 @@ const Keys<AssemblySettings>& AssemblyKeys() {
         Example("4"), Range(2, 64)},
        {"newest_weights", &S::newest_weights,
         "agents play newer weights inside a trajectory, not only from the next one on"},
+       {"fit_to_agents", &S::fit_to_agents,
+        "trajectory_length, batch_steps and minibatch, as far as they are not set, follow the "
+        "agents that play"},
        {"quorum", &S::quorum, "staleness = \"block\": share of live agents that a batch needs",
         Example("0.75"), Range(kTiny, 1)},
        {"max_batch_s", &S::max_batch_s, "train on a partial batch after this",

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "server/ingest/batch_sizing.h"
+
 namespace murmurate {
 
 template <typename S>
@@ -27,7 +29,10 @@ struct AssemblySettings {
   int batches_ahead = 2;  ///< experience granted at once: the batch in training and those after it
   /// Agents play a newer version from the next step on, not only from the next trajectory.
   bool newest_weights = true;
-  double quorum = 1.0;  ///< of live agents, where batches are of the current version only
+  /// Trajectory length and batch that the config does not set follow the agents that play.
+  bool fit_to_agents = true;
+  BatchSizing sizing = {};  ///< what that may change
+  double quorum = 1.0;      ///< of live agents, where batches are of the current version only
 };
 
 const Keys<AssemblySettings>& AssemblyKeys();

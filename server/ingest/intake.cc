@@ -64,6 +64,8 @@ void Intake::PassOn(std::uint32_t model, std::span<const wire::ReportedNumber> r
   if (!reports.empty() && options_.on_reports)
     options_.on_reports(name, reports, IsOfEvaluation(view));
   if (evaluated && options_.on_evaluated) options_.on_evaluated(name, view.episodes);
+  if (const auto& take = (*models_)[model].model().on_evaluated; evaluated && take)
+    take(view.episodes);
 }
 
 void Intake::OnOutcome(std::uint32_t model, const std::string& peer, const wire::Decoded& decoded,
@@ -101,15 +103,31 @@ void Intake::CountSteps(std::uint32_t model) {
   channel.actors_played_ns.store(waits.played_ns, std::memory_order_relaxed);
 }
 
-void Intake::CloseDue(std::uint32_t model, std::int64_t now_ns) {
+void Intake::FollowAgents(std::uint32_t model, int live_agents, std::int64_t now_ns) {
   Assembly& assembly = (*models_)[model];
-  const int live = session_->live_agents(model);
+  const std::uint64_t steps = assembly.channel().environment_steps.load(std::memory_order_relaxed);
+  const auto shape = assembly.fit().Follow(live_agents, steps, now_ns);
+  if (!shape) return;
+  assembly.SetShape(*shape);
+  session_->SetBatch(model, {shape->length, shape->trajectories,
+                             assembly.model().batches_ahead * shape->trajectories});
+  pace_->Hurry();
+  if (options_.log)
+    options_.log(LogLevel::kInfo, "model " + assembly.name() + ": " + assembly.fit().reason() +
+                                      ", so trajectories have " + std::to_string(shape->length) +
+                                      " steps and batches " + std::to_string(shape->steps()));
+  if (assembly.full()) HandOver(model, now_ns);
+  AddWaiting(model, now_ns);
+}
+
+void Intake::CloseDue(std::uint32_t model, int live_agents, std::int64_t now_ns) {
+  Assembly& assembly = (*models_)[model];
   if (assembly.model().current_only) {
-    if (!assembly.quorum(session_->finished_agents(model), live, now_ns)) return;
+    if (!assembly.quorum(session_->finished_agents(model), live_agents, now_ns)) return;
     session_->CloseBatch(model);
     return HandOver(model, now_ns);
   }
-  if (!assembly.old(live, now_ns)) return;
+  if (!assembly.old(live_agents, now_ns)) return;
   HandOver(model, now_ns);
   AddWaiting(model, now_ns);
 }

@@ -25,7 +25,10 @@ class Intake {
   /// Copies what was kept, as far as there is room now.
   void AddWaiting(std::uint32_t model, std::int64_t now_ns);
   /// Hands over a batch that time has closed: by quorum, or because it is old. Not in lock-step.
-  void CloseDue(std::uint32_t model, std::int64_t now_ns);
+  void CloseDue(std::uint32_t model, int live_agents, std::int64_t now_ns);
+  /// Gives the model's batches the shape for so many agents at the speed of the counted steps.
+  /// Not in lock-step.
+  void FollowAgents(std::uint32_t model, int live_agents, std::int64_t now_ns);
   /// Publishes the steps of all actors to the learning thread.
   void CountSteps(std::uint32_t model);
 

@@ -25,6 +25,7 @@ Result<wire::SessionModel> ForSession(const std::string& name, const OfferedMode
   model.welcome.trajectory_length = static_cast<std::uint32_t>(channel.layout.length);
   model.welcome.max_trajectory_ms = static_cast<std::uint32_t>(offered.max_trajectory_s * 1000.0);
   model.welcome.changes = offered.newest_weights && !offered.current_only;
+  model.welcome.evaluation_share = offered.evaluation_share;
   model.welcome.segment = shm ? offered.segment : "";
   model.features = wire::kNamedNetworks;
   model.block_bytes = channel.layout.block_bytes;

@@ -71,6 +71,10 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
        {"target_kl", &S::target_kl,
         "end the epochs early, or shorten the one step of a batch, beyond it; 0: never",
         Example("0.03"), Range(0, 1000)},
+       {"adaptive_kl", &S::adaptive_kl,
+        "raise and lower the learning rate until each batch moves the policy by about so much; 0: "
+        "not; usual: 0.01 where learning_rate is not set; several learners do not",
+        Example("0.01"), Range(0, 1000)},
        {"burn_in", &S::burn_in,
         "recurrent models: first steps of a trajectory that only warm its state", Example("8"),
         Range(0, 65535)}});

@@ -28,6 +28,22 @@ bool Schedule::SaysTheSame(const Schedule& other) const {
   return of_the_same_budget == other;
 }
 
+AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape, bool recurrent) {
+  const int steps = shape.steps(), before = settings.batch_steps;
+  settings.burn_in = settings.burn_in * shape.length / settings.trajectory_length;
+  const auto part = static_cast<int>(std::int64_t{settings.minibatch} * steps / before);
+  const bool whole = settings.minibatch >= before;
+  const int least = std::min({32, steps, settings.minibatch}),
+            most = std::max(2048, settings.minibatch);
+  settings.minibatch = whole ? steps : std::clamp(part, least, most);
+  settings.trajectory_length = shape.length;
+  settings.batch_steps = steps;
+  if (recurrent)
+    settings.threads =
+        std::min(settings.threads, std::max(1, settings.minibatch / settings.trajectory_length));
+  return settings;
+}
+
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings) {
   const float epsilon = static_cast<float>(settings.optimizer_epsilon);
   return {.name = settings.optimizer,

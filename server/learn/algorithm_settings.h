@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "server/experience/batch_shape.h"
 #include "server/parameters/optimizer.h"
 
 namespace murmurate {
@@ -66,10 +67,18 @@ struct AlgorithmSettings {
   /// Stop the epochs when the policy is further than 1.5 x this from the one that the update
   /// began with (approx_kl), or shorten the step of a batch's only update to that; 0: never.
   double target_kl = 0.0;
+  /// The approx_kl of each batch that the learning rate is to bring about (rate_by_kl.h); 0: it is
+  /// as scheduled. A config that sets no rate has 0.01.
+  double adaptive_kl = 0.0;
   /// Threads that compute a minibatch's gradient together (actor_critic.h); the number decides
   /// the rounding.
   int threads = 1;
 };
+
+/// The same for batches of another shape: burn_in stays the same part of T, the minibatch the same
+/// part of the batch (32 to 2048 steps, unless it is the whole batch), so that a batch has as many
+/// updates, and threads are no more than the trajectories of a recurrent model's minibatch.
+AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape, bool recurrent);
 
 /// The settings of [optimizer], with all its numbers.
 OptimizerSettings OptimizerOf(const AlgorithmSettings& settings);

@@ -36,8 +36,8 @@ BatchPlanner::BatchPlanner(const ModelSpec& spec, const AlgorithmSettings& setti
 }
 
 const BatchPlan& BatchPlanner::Plan(const TrainingBatch& batch, const Rates& rates,
-                                    std::uint64_t learned_steps) {
-  plan_.learning_rate = rates.learning_rate.At(learned_steps);
+                                    std::uint64_t learned_steps, double rate_factor) {
+  plan_.learning_rate = rate_factor * rates.learning_rate.At(learned_steps);
   plan_.clip = static_cast<float>(rates.clip.At(learned_steps));
   plan_.entropy = static_cast<float>(rates.entropy.At(learned_steps));
   plan_.scores = batch.samples == TrainingBatch::Samples::kHeldOut;

@@ -24,11 +24,12 @@ class BatchPlanner {
  public:
   BatchPlanner(const ModelSpec& spec, const AlgorithmSettings& settings, std::uint64_t seed);
 
-  /// Plans the rows with weight > 0. `learned_steps`: where the schedules of `rates` are. A batch
+  /// Plans the rows with weight > 0. `learned_steps`: where the schedules of `rates` are;
+  /// `rate_factor`: times the learning rate. A batch
   /// that is held out is scored, and what comes after it is shuffled as if there had been none. The
   /// plan is valid until the next; nothing is allocated after construction.
-  const BatchPlan& Plan(const TrainingBatch& batch, const Rates& rates,
-                        std::uint64_t learned_steps);
+  const BatchPlan& Plan(const TrainingBatch& batch, const Rates& rates, std::uint64_t learned_steps,
+                        double rate_factor = 1.0);
   const BatchPlan& plan() const { return plan_; }
 
   /// Notes after the batch how many of its updates were begun. The next one is shuffled as if the
@@ -43,8 +44,8 @@ class BatchPlanner {
   void OrderRows(const TrainingBatch& batch);
   void AddPass(std::vector<std::int32_t>& all);
 
-  const AlgorithmSettings settings_;
-  const int lanes_, burn_in_;
+  AlgorithmSettings settings_;
+  int lanes_, burn_in_;
   Random random_;
   BatchPlan plan_;
   std::vector<std::int32_t> all_;  ///< rows or slots, as the last pass has them

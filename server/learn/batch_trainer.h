@@ -46,9 +46,19 @@ class BatchTrainer {
   /// nothing, as plan.scores says.
   virtual std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) = 0;
 
+  /// Of a store of many learners, after Open and before Begin (ParameterStore::PopReturns,
+  /// ShareReturns).
+  virtual std::optional<Moments> PopReturns() { return {}; }
+  virtual void ShareReturns(const Moments& /*own*/) {}
+
   /// The batch that is likely to be trained on next, any time before its Begin: an upload of its
   /// columns may begin. Only its rewards and weights still change.
   virtual void Prefetch(const TrainingBatch& /*next*/) {}
+
+  /// Makes room, between batches, for batches of another shape: of `settings`, which differ from
+  /// those it was made with in nothing but the shape and what is bounded by it. Its results do not
+  /// depend on the shapes before.
+  virtual void Fit(const AlgorithmSettings& settings) = 0;
 
   /// Returns at once. Batch and plan must stay unchanged until Finish has returned.
   virtual void Begin(const TrainingBatch& batch, const BatchPlan& plan) = 0;

@@ -32,6 +32,15 @@ std::optional<std::uint64_t> HostTrainer::Open(std::uint64_t version, bool score
   return version_ = store_->VersionBegun(version);
 }
 
+void HostTrainer::Fit(const AlgorithmSettings& settings) {
+  SavedState carried;
+  algorithm_->Save(StateWriter(&carried, "algorithm"));
+  settings_ = settings;
+  algorithm_ = settings.kind->make(spec_, settings);
+  const Status loaded = algorithm_->Load(StateReader(carried, "algorithm"));
+  MURMURATE_CHECK(loaded.ok(), "an algorithm reads what it has just written");
+}
+
 void HostTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
   batch_ = &batch;
   plan_ = &plan;

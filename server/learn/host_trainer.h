@@ -18,6 +18,9 @@ class HostTrainer : public BatchTrainer {
               std::unique_ptr<ParameterStore> store = nullptr);
 
   std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) override;
+  void Fit(const AlgorithmSettings& settings) override;
+  std::optional<Moments> PopReturns() override { return store_->PopReturns(); }
+  void ShareReturns(const Moments& own) override { store_->ShareReturns(own); }
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
   bool Done() override { return true; }
   /// All of the work is done here.
@@ -38,8 +41,8 @@ class HostTrainer : public BatchTrainer {
   void UpdateStatistics();
 
   const ModelSpec spec_;
-  const AlgorithmSettings settings_;
-  const std::unique_ptr<Algorithm> algorithm_;
+  AlgorithmSettings settings_;
+  std::unique_ptr<Algorithm> algorithm_;
   AlignedFloats parameters_, gradient_;
   const std::unique_ptr<ParameterStore> store_;
   AlignedFloats before_;  ///< the step, where its length is limited

@@ -83,7 +83,7 @@ AlgorithmKind KindOf(const char* name) {
                   {&LearnReport::eval_accuracy, kScored + kRight, kScored + kChoices}}};
   for (const char* key :
        {"gamma", "lambda", "reward_scale", "reward_clip", "normalize_reward", "value_weight",
-        "clip", "dual_clip", "entropy", "target_kl", "staleness", "max_staleness"})
+        "clip", "dual_clip", "entropy", "target_kl", "adaptive_kl", "staleness", "max_staleness"})
     kind.refusals.push_back(
         {.key = key,
          .expected = "no such line",

@@ -66,7 +66,9 @@ bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   ApplyPosted();
   StepCount steps = channel_->steps();
   if (!batch.learned) channel_->staleness.Post(batch.trajectories, channel_->version.load());
-  const LearnReport report = learner_->Learn(batch, steps.learned);
+  const std::int64_t begin_ns = now_ns_();
+  LearnReport report = learner_->Learn(batch, steps.learned);
+  report.learn_s = 1e-9 * static_cast<double>(now_ns_() - begin_ns);
   store_->Learned({!report.left_out, report.trained_steps, learner_->row_answers()});
   const std::uint64_t learned_steps = CountLearned();
   if (report.left_out) return false;

@@ -36,6 +36,7 @@ struct LearnReport {
   double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
   bool held_out = false;         ///< nothing was learned, and the version is the one before
   bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
+  double learn_s = 0;            ///< that it took, waits for others included
   ExchangeReport exchange = {};  ///< of a learner that shares its parameters
   Measurements metrics = {};     ///< what its algorithm declares of its own (metric.h)
 };

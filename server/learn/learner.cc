@@ -5,6 +5,7 @@
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
+#include "server/learn/rate_by_kl.h"
 #include "server/learn/reward_scale.h"
 #include "shared/core/check.h"
 #include "shared/model/parameter_layout.h"
@@ -56,24 +57,49 @@ struct Learner::State {
       : spec(model_spec),
         seed(model_seed),
         layout(spec),
+        configured(algorithm_settings),
         settings(algorithm_settings),
         rewards(std::move(given_rewards)),
         planner(spec, settings, DeriveSeed(model_seed, 1)),
         trainer(std::move(given_trainer)) {}
 
+  void ScaleRewards(TrainingBatch& batch);
   void Report(const TrainingBatch& batch, const BatchSums& sums, LearnReport* report) const;
+  void Fit(const BatchShape& shape);
 
   const ModelSpec spec;
   const std::uint64_t seed;
   const ParameterLayout layout;
-  const AlgorithmSettings settings;
+  const AlgorithmSettings configured;  ///< for batches of the shape that it was made for
+  AlgorithmSettings settings;          ///< for those of the last one's
   Rates rates = Rates::Of(settings);
+  RateByKl rate_by_kl{settings.adaptive_kl};
   const std::shared_ptr<RewardScale> rewards;
   BatchPlanner planner;
   const std::unique_ptr<BatchTrainer> trainer;
   std::uint64_t version = 1, learned_steps = 0;
   std::span<const float> row_answers = {};  ///< of the trainer
 };
+
+void Learner::State::Fit(const BatchShape& shape) {
+  if (shape ==
+      BatchShape{settings.trajectory_length, settings.batch_steps / settings.trajectory_length})
+    return;
+  SavedState drawn;
+  planner.Save(StateWriter(&drawn, "planner"));
+  settings = WithShape(configured, shape, spec.recurrent());
+  planner = BatchPlanner(spec, settings, 0);
+  const Status loaded = planner.Load(StateReader(drawn, "planner"));
+  MURMURATE_CHECK(loaded.ok(), "a planner reads what it has just written");
+  trainer->Fit(settings);
+}
+
+/// By the deviation that all who learn the model have, as far as it is known here.
+void Learner::State::ScaleRewards(TrainingBatch& batch) {
+  if (const auto all = trainer->PopReturns()) rewards->Adopt(*all);
+  rewards->Apply(batch);
+  trainer->ShareReturns(rewards->own());
+}
 
 void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
                             LearnReport* report) const {
@@ -82,7 +108,7 @@ void Learner::State::Report(const TrainingBatch& batch, const BatchSums& sums,
   report->held_out = planner.plan().scores;
   if (report->held_out) return;
   report->trained_steps = planner.plan().rows.size();
-  report->learning_rate = planner.plan().learning_rate;
+  report->learning_rate = planner.plan().learning_rate * sums.exchange.rate_factor;
   report->updates = sums.updates;
   report->skipped_updates = sums.skipped;
   if (sums.updates > 0) report->grad_norm = sums.norms / static_cast<double>(sums.updates);
@@ -130,6 +156,7 @@ void Learner::Save(SavedState* state) const {
   state_->trainer->Save(state);
   state_->planner.Save(StateWriter(state, "algorithm"));
   state_->rewards->Save(StateWriter(state, "rewards"));
+  state_->rate_by_kl.Save(StateWriter(state, "rate"));
 }
 
 Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
@@ -140,6 +167,7 @@ Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
   MURMURATE_RETURN_IF_ERROR(state_->trainer->Load(state));
   MURMURATE_RETURN_IF_ERROR(state_->planner.Load(StateReader(state, "algorithm")));
   MURMURATE_RETURN_IF_ERROR(state_->rewards->Load(StateReader(state, "rewards")));
+  MURMURATE_RETURN_IF_ERROR(state_->rate_by_kl.Load(StateReader(state, "rate")));
   state_->trainer->SetParameters(parameters);
   state_->version = version;
   state_->learned_steps = learned_steps;
@@ -148,6 +176,7 @@ Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
 
 LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   LearnReport report;
+  state_->Fit(ShapeOf(batch));
   const bool held_out = batch.samples == TrainingBatch::Samples::kHeldOut;
   const auto version = state_->trainer->Open(state_->version, held_out);
   if (!version) {
@@ -159,13 +188,15 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   if (!held_out) {
     if (state_->settings.kind->own_play)
       WeighByAge(*version, state_->settings.max_staleness, batch, &report);
-    if (!batch.learned) state_->rewards->Apply(batch);
+    if (!batch.learned) state_->ScaleRewards(batch);
   }
-  state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps));
+  state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps,
+                                                     state_->rate_by_kl.factor()));
   const BatchSums sums = state_->trainer->Finish();
   state_->planner.Began(sums.begun);
   state_->row_answers = sums.row_answers;
   state_->Report(batch, sums, &report);
+  if (!held_out && sums.updates > 0) state_->rate_by_kl.Learned(report.approx_kl);
   state_->version = sums.version;
   batch.learned |= !held_out;
   return report;
@@ -184,7 +215,10 @@ bool Learner::GoBack(std::span<const float> parameters) {
   return state_->trainer->GoBack(parameters);
 }
 
-void Learner::SetRates(const Rates& rates) { state_->rates = rates; }
+void Learner::SetRates(const Rates& rates) {
+  if (!(rates.learning_rate == state_->rates.learning_rate)) state_->rate_by_kl.Stop();
+  state_->rates = rates;
+}
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
 std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout,
                                                     BatchMemory& memory) const {
@@ -197,6 +231,6 @@ const Rates& Learner::rates() const { return state_->rates; }
 std::uint64_t Learner::version() const { return state_->version; }
 const ModelSpec& Learner::spec() const { return state_->spec; }
 const ParameterLayout& Learner::layout() const { return state_->layout; }
-const RewardStatistics& Learner::reward_statistics() const { return state_->rewards->statistics(); }
+const Moments& Learner::reward_statistics() const { return state_->rewards->statistics(); }
 
 }  // namespace murmurate

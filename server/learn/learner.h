@@ -24,7 +24,6 @@
 namespace murmurate {
 
 class BatchTrainer;
-struct RewardStatistics;
 
 class Learner {
  public:
@@ -56,7 +55,7 @@ class Learner {
 
   /// Trains on one batch (whose rewards it scales the first time, and which it may mask) and makes
   /// the next version. `learned_steps`: where the schedules are. A batch that is held out is only
-  /// scored.
+  /// scored. One of another shape than the last (BatchShape) is learned from as WithShape says.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
 
   /// Makes the store that its algorithm needs between assembled batches and Learn.
@@ -72,7 +71,8 @@ class Learner {
   /// changed: other learners step the parameters, too.
   bool GoBack(std::span<const float> parameters);
 
-  /// Sets the rates from the next batch on.
+  /// Sets the rates from the next batch on. Another learning rate stays as it is: adaptive_kl does
+  /// not change it.
   void SetRates(const Rates& rates);
   const Rates& rates() const;
   /// Makes a Learn that waits for other learners return soon, now and from now on; any thread.
@@ -84,7 +84,7 @@ class Learner {
   const ModelSpec& spec() const;
   const ParameterLayout& layout() const;
   /// Kept out of the parameters: actors do not need them, and they require double precision.
-  const RewardStatistics& reward_statistics() const;
+  const Moments& reward_statistics() const;
 
  private:
   struct State;

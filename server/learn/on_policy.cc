@@ -218,7 +218,11 @@ std::vector<KeyRefusal> RefusalsWithoutRatio() {
           {.key = "dual_clip",
            .expected = "no such line",
            .because = "{} clips no ratio",
-           .instead = &AlgorithmKind::clips_ratio}};
+           .instead = &AlgorithmKind::clips_ratio},
+          {.key = "adaptive_kl",
+           .expected = "no such line",
+           .because = "{} makes one step of a batch and measures no distance",
+           .instead = &AlgorithmKind::many_updates}};
 }
 
 std::vector<KeyRefusal> RefusalsOfOnePass() {

@@ -32,7 +32,7 @@ std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSe
 std::vector<AlgorithmMetric> OnPolicyMetrics();
 std::vector<AlgorithmMetric> ClippedMetrics();
 
-/// The refusals of `clip` and `dual_clip` by algorithms that clip no ratio.
+/// The refusals of `clip`, `dual_clip` and `adaptive_kl` by algorithms with one step per batch.
 std::vector<KeyRefusal> RefusalsWithoutRatio();
 /// Those, and of more than one pass and of V-trace, by algorithms that weigh nothing by pi/mu.
 std::vector<KeyRefusal> RefusalsOfOnePass();

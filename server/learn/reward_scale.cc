@@ -44,15 +44,26 @@ void RewardScale::MergeReturns(const TrainingBatch& batch) {
   returns_.clear();
   for (const int slot : slots_) AddReturns(batch, slot);
   if (returns_.empty()) return;
-  const double count = static_cast<double>(returns_.size());
-  double mean = 0.0, m2 = 0.0;
+  Moments batch_moments{.count = static_cast<double>(returns_.size())};
+  double& mean = batch_moments.mean;
   for (const double x : returns_) mean += x;
-  mean /= count;
-  for (const double x : returns_) m2 += (x - mean) * (x - mean);
-  const double total = statistics_.count + count, delta = mean - statistics_.mean;
-  statistics_.mean += delta * count / total;
-  statistics_.m2 += m2 + delta * delta * statistics_.count * count / total;
-  statistics_.count = total;
+  mean /= batch_moments.count;
+  for (const double x : returns_) batch_moments.m2 += (x - mean) * (x - mean);
+  statistics_.Add(batch_moments);
+  own_.Add(batch_moments);
+}
+
+Moments RewardScale::own() const {
+  const std::lock_guard lock(mutex_);
+  return own_;
+}
+
+void RewardScale::Adopt(const Moments& all) {
+  const std::lock_guard lock(mutex_);
+  if (all.count > 0.0)
+    statistics_ = all;
+  else
+    own_ = statistics_;
 }
 
 void RewardScale::AddReturns(const TrainingBatch& batch, int slot) {
@@ -87,6 +98,7 @@ Status RewardScale::Load(const StateReader& reader) {
   std::vector<double> discounted(agents->size());
   MURMURATE_RETURN_IF_ERROR(reader.Doubles("running_returns", discounted));
   statistics_ = {statistics[0], statistics[1], statistics[2]};
+  own_ = {};
   running_.clear();
   for (std::size_t i = 0; i < agents->size(); ++i) {
     running_[static_cast<std::uint32_t>((*agents)[i])] = discounted[i];

@@ -17,9 +17,13 @@
 // All R of a batch are merged into the statistics (Chan et al. 1979) before its rewards are
 // divided: the first batch, too, has a scale. Trajectories are taken in the order of OrderSlots.
 //
-// Learners of one model on several threads have one of it: Apply may be called by any thread, Save,
-// Load and statistics while none does. Batches that two threads took shortly after each other may
-// come here in the other order.
+// Learners of one model on several threads have one of it: Apply, Adopt and own may be called by
+// any thread, Save, Load and statistics while none does. Batches that two threads took shortly
+// after each other may come here in the other order.
+//
+// Learners that share a model through shards divide by one deviation: each hands on what it has seen
+// itself since it was started (`own`), the shard sums (shard.h), and Adopt takes the sum. What a
+// learner saw before it was stopped is at the shard, under the sender that it was then.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +33,10 @@
 
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm_settings.h"
+#include "server/parameters/moments.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
-
-/// RewardStatistics are the statistics of discounted returns.
-struct RewardStatistics {
-  double count = 0, mean = 0, m2 = 0;
-  double variance() const { return count > 0 ? m2 / count : 0.0; }
-};
 
 class RewardScale {
  public:
@@ -46,11 +45,17 @@ class RewardScale {
   /// Overwrites the rewards of the rows with weight > 0. Allocates only for agents it has not seen.
   void Apply(TrainingBatch& batch);
 
+  /// The statistics of the returns of Apply since this was made or loaded.
+  Moments own() const;
+  /// Goes on with the statistics of all learners. `all` of nothing, from one that has lost what it
+  /// was told: what is known here is known to all from now on.
+  void Adopt(const Moments& all);
+
   /// The statistics and every agent's running return.
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
 
-  const RewardStatistics& statistics() const { return statistics_; }
+  const Moments& statistics() const { return statistics_; }
 
  private:
   void MergeReturns(const TrainingBatch& batch);
@@ -58,8 +63,8 @@ class RewardScale {
 
   const double scale_, clip_, gamma_;
   const bool normalize_;
-  std::mutex mutex_;
-  RewardStatistics statistics_;
+  mutable std::mutex mutex_;
+  Moments statistics_, own_;
   std::unordered_map<std::uint32_t, double> running_;  ///< R by agent
   std::vector<int> slots_;
   std::vector<double> returns_;  ///< of the batch

@@ -17,7 +17,7 @@ constexpr float kMost = 1e18f;
 class NumberRows {
  public:
   NumberRows(const ModelSpec& spec, const void* observations, std::span<const float> weights)
-      : layout_(spec.spaces.observation),
+      : layout_(spec.row_space()),
         observations_(static_cast<const std::byte*>(observations)),
         weights_(weights) {}
 

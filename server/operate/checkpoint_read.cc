@@ -218,10 +218,12 @@ Result<FoundCheckpoint> ReadBestCheckpoint(const std::string& directory, const L
   if (best) return std::move(*best);
   // Its run goes on and has put a better one in the place of what we saw.
   if (BestSteps(checkpoints) != steps) return ReadBestCheckpoint(directory, log);
-  return InvalidData(checkpoints + "/best: names no checkpoint" +
-                     (wrong.empty() ? "" : " that can be used: " + Joined(wrong)) +
-                     "; a run keeps one when it evaluates ([evaluation] and run.environment): take "
-                     "the newest one instead");
+  return InvalidData(
+      checkpoints + "/best: names no checkpoint" +
+      (wrong.empty() ? "" : " that can be used: " + Joined(wrong)) +
+      "; a run keeps one when it evaluates ([evaluation]: its actors' episodes, or those "
+      "of run.environment): take "
+      "the newest one instead");
 }
 
 Status CheckSameModel(const FoundCheckpoint& found, const ModelSpec& spec) {

@@ -19,6 +19,13 @@ inline constexpr std::size_t kEpisodeWindow = 100;
 /// Keeps the last kEpisodeWindow of them.
 void AppendToWindow(const EpisodeRecord& episode, EpisodeList* window);
 
+/// Who has played what an evaluation is the mean of.
+enum class EvaluatedBy : std::uint8_t {
+  kLearner,  ///< its thread mmr-evaluate
+  kShare,    ///< actors, as evaluation.share asks them
+  kGame,     ///< actors, as their game asks: Mode(kEvaluate)
+};
+
 struct Evaluation {
   std::uint64_t steps = 0;    ///< environment steps taken when these weights were made
   std::uint64_t version = 0;  ///< 0: of several
@@ -26,6 +33,7 @@ struct Evaluation {
   double mean_return = 0, deviation = 0, mean_length = 0;  ///< deviation: of these n episodes
   std::optional<double> success_rate = {};  ///< of those that say whether they succeeded
   std::uint64_t learned_steps = 0;  ///< from which they were made: their checkpoint's number
+  EvaluatedBy by = EvaluatedBy::kLearner;
 
   StepCount made_after() const { return {learned_steps, steps}; }
 };

@@ -1,5 +1,6 @@
-// Evaluations: the newest evaluation of a model, and the curve of all of them. They are the
-// learner's own or, where it makes none, what actors played in Mode(kEvaluate).
+// Evaluations: the newest evaluation of a model, and the curve of all of them. They are of weights
+// that the learner chose (its own evaluation, or what its actors played of evaluation.share) or,
+// where there are none, of what actors played in Mode(kEvaluate).
 #pragma once
 
 #include <optional>
@@ -13,12 +14,19 @@
 
 namespace murmurate {
 
+inline constexpr Metric kEvalBy{"eval/by",
+                                MetricKind::kText,
+                                "",
+                                "who played them: learner, evaluation.share or Mode(kEvaluate)",
+                                "evaluation.by",
+                                false};
+
 class Evaluations {
  public:
-  /// Applies an evaluation of the learner's own: from then on only these count.
+  /// Applies an evaluation of weights: from then on only these count.
   void Apply(const Evaluation& evaluation);
-  /// Adds episodes that actors played to evaluate; others are left out. Where the learner does not
-  /// evaluate, the mean of the last kEpisodeWindow is the evaluation, of weights made `now`.
+  /// Adds episodes that actors played in Mode(kEvaluate); others are left out. Where there is no
+  /// evaluation of weights, the mean of the last kEpisodeWindow is it, of weights made `now`.
   void Add(std::span<const EpisodeRecord> episodes, const StepCount& now);
 
   const std::optional<Evaluation>& newest() const { return newest_; }
@@ -31,7 +39,7 @@ class Evaluations {
  private:
   EpisodeList played_;  ///< by actors
   std::optional<Evaluation> newest_;
-  bool by_learner_ = false;
+  bool of_weights_ = false;  ///< Apply was called
   Curve curve_;
 };
 

@@ -170,11 +170,12 @@ void Operate::ApplyUpdate(const TrainingUpdate& update) {
   if (first) ending_.Check(model->progress());
 }
 
-/// Applies an evaluation; each gets a row, because they are few and far apart.
+/// Applies an evaluation; each of the learner's own gets a row, because they are few and far apart.
 void Operate::ApplyEvaluation(const std::string& model, const Evaluation& evaluation) {
-  if (rows_.asked()) WriteRows(MonotonicNs());
+  const bool alone = evaluation.by == EvaluatedBy::kLearner;
+  if (alone && rows_.asked()) WriteRows(MonotonicNs());
   if (ModelRecord* record = Find(model)) record->progress().ApplyEvaluation(evaluation);
-  rows_.Ask();
+  alone ? rows_.Ask() : rows_.OnNews();
 }
 
 void Operate::WriteRows(std::int64_t now_ns) {

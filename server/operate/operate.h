@@ -62,7 +62,7 @@ class Operate {
   /// Numbers that the game of `model` reported. `evaluated`: in Mode(kEvaluate); kept as eval/NAME.
   void PostReports(const std::string& model, std::span<const wire::ReportedNumber> numbers,
                    bool evaluated);
-  /// The result of the learner's own evaluation of `model`.
+  /// The result of an evaluation of weights of `model`.
   void PostEvaluation(const std::string& model, const Evaluation& evaluation);
   /// Episodes that an actor played in Mode(kEvaluate).
   void PostEvaluated(const std::string& model, std::span<const EpisodeRecord> episodes);

@@ -27,7 +27,11 @@ const Keys<EvaluationSettings>& EvaluationKeys() {
   static const Keys<S> kKeys(
       "evaluation",
       {{"episodes", &S::episodes, "without exploration, of frozen weights", Range(1, 1e6)},
-       {"every", &S::every, "of run.steps, and at the end; 0: never", Range(0, 1)}});
+       {"every", &S::every, "of run.steps, and at the end; 0: never", Range(0, 1)},
+       {"share", &S::share,
+        "of the episodes that actors play, where the learner does not evaluate: without "
+        "exploration, and not learned from; 0: none",
+        Range(0, 0.5)}});
   return kKeys;
 }
 

@@ -18,10 +18,11 @@ struct CheckpointSettings {
 
 const Keys<CheckpointSettings>& CheckpointKeys();
 
-/// The learner's own, of models that play run.environment.
+/// `episodes` and `every`: the learner's own evaluation, of models that play run.environment.
 struct EvaluationSettings {
   int episodes = 100;
   double every = 0.05;  ///< of run.steps; 0: never
+  double share = 0.05;  ///< of the episodes of other games; 0: none
 };
 
 const Keys<EvaluationSettings>& EvaluationKeys();

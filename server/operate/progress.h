@@ -58,7 +58,7 @@ class Progress {
   explicit Progress(std::int64_t start_ns);
 
   void Apply(const TrainingUpdate& update);
-  /// Applies an evaluation of the learner's own.
+  /// Applies an evaluation of weights.
   void ApplyEvaluation(const Evaluation& evaluation) { evaluations_.Apply(evaluation); }
   /// Adds episodes that actors played in Mode(kEvaluate).
   void AddEvaluated(std::span<const EpisodeRecord> episodes) { evaluations_.Add(episodes, steps_); }

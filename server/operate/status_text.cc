@@ -15,7 +15,7 @@ constexpr char kRun[] = "run {run} ({directory}), process {pid}, up {uptime_s|ti
 constexpr char kModel[] =
     "model {name}: {steps|,} steps[ ({learned_steps|,} learned from)], return "
     "{mean_return|return} over the last 100 episodes ({episodes|,} finished), [evaluated "
-    "{evaluation.mean_return|return} at step {evaluation.learned_steps|,}, ]"
+    "{evaluation.mean_return|return} at step {evaluation.learned_steps|,}[ (by {evaluation.by})], ]"
     "{steps_per_second|%.0f} steps/s, version {version|,}, staleness {staleness|%.1f}\n"
     "[+  {late_steps|,} steps came too late to be learned from\n]"
     "[  waited: learner {learner_wait|%}, actors {actor_wait|%}, experience for a free batch "

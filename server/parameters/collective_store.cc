@@ -21,17 +21,13 @@
 namespace murmurate {
 namespace {
 
-constexpr int kPieces = 4;  ///< of 16 bits, which a float holds exactly
-
-void WriteWord(std::uint64_t word, std::vector<float>* values) {
-  for (int i = 0; i < kPieces; ++i)
-    values->push_back(static_cast<float>((word >> (16 * i)) & 0xffff));
+void AppendWord(std::uint64_t word, std::vector<float>* values) {
+  values->resize(values->size() + kWordFloats);
+  WriteWord(word, std::span(*values).last<kWordFloats>());
 }
 
-std::uint64_t ReadWord(const float* values) {
-  std::uint64_t word = 0;
-  for (int i = 0; i < kPieces; ++i) word |= static_cast<std::uint64_t>(values[i]) << (16 * i);
-  return word;
+std::uint64_t WordAt(const float* values) {
+  return ReadWord(std::span<const float, kWordFloats>(values, kWordFloats));
 }
 
 /// The numbers behind a sum of gradients: how many ranks have one, the sum of their rates,
@@ -43,7 +39,7 @@ std::string Description(const ModelSpec& spec, const CollectiveSettings& setting
   const OptimizerSettings& o = settings.optimizer;
   std::ostringstream text;
   text << std::hexfloat << spec.ToText() << static_cast<int>(o.name) << ' '
-       << settings.max_grad_norm;
+       << settings.max_grad_norm << ' ' << settings.normalize_reward;
   for (const auto& [name, word] : kOptimizerNames)
     for (const float number : NumbersOf(o, name)) text << ' ' << number;
   return ToHex(Sha256(text.str()));
@@ -56,9 +52,9 @@ Status BroadcastState(Collective& collective, SavedState* state) {
   for (const auto& [name, floats] : state->floats)
     values.insert(values.end(), floats.begin(), floats.end());
   for (const auto& [name, doubles] : state->doubles)
-    for (const double number : doubles) WriteWord(std::bit_cast<std::uint64_t>(number), &values);
+    for (const double number : doubles) AppendWord(std::bit_cast<std::uint64_t>(number), &values);
   for (const auto& [name, words] : state->words)
-    for (const std::uint64_t word : words) WriteWord(word, &values);
+    for (const std::uint64_t word : words) AppendWord(word, &values);
   MURMURATE_RETURN_IF_ERROR(Broadcast(collective, values));
   const float* at = values.data();
   for (auto& [name, floats] : state->floats) {
@@ -67,13 +63,13 @@ Status BroadcastState(Collective& collective, SavedState* state) {
   }
   for (auto& [name, doubles] : state->doubles)
     for (double& number : doubles) {
-      number = std::bit_cast<double>(ReadWord(at));
-      at += kPieces;
+      number = std::bit_cast<double>(WordAt(at));
+      at += kWordFloats;
     }
   for (auto& [name, words] : state->words)
     for (std::uint64_t& word : words) {
-      word = ReadWord(at);
-      at += kPieces;
+      word = WordAt(at);
+      at += kWordFloats;
     }
   return {};
 }
@@ -88,6 +84,7 @@ struct CollectiveStore::State {
         patience_ns(given.patience_ns),
         callbacks(std::move(given_callbacks)),
         local(MakeOptimizer(given.optimizer, layout, {0, trained}), given.max_grad_norm),
+        statistics(layout.statistics.count + (given.normalize_reward ? kMomentFloats : 0)),
         sum(trained + kTurn) {}
 
   Collective& collective() { return job->collective(); }
@@ -108,9 +105,12 @@ struct CollectiveStore::State {
   const std::int64_t patience_ns;
   const CollectiveCallbacks callbacks;
   LocalStore local;
-  AlignedFloats sum;     ///< of gradients, then their mean; and kTurn numbers more
-  AlignedFloats own;     ///< the whole block, of which the statistics count
-  AlignedFloats seen;    ///< the statistics of every rank, one after the other
+  const std::size_t statistics;  ///< floats of each rank: of observations, then of returns
+  AlignedFloats sum;             ///< of gradients, then their mean; and kTurn numbers more
+  AlignedFloats own;             ///< the whole block, of which the statistics count
+  AlignedFloats seen;            ///< the statistics of every rank, one after the other
+  Moments own_returns;
+  std::optional<Moments> all_returns;  ///< since PopReturns
   AlignedFloats staged;  ///< what to start the others with, when interrupted before the first batch
   bool started = false, told = false;
   float own_rate = 0.0f;
@@ -157,6 +157,7 @@ bool CollectiveStore::State::Start(std::span<float> parameters) {
     std::copy_n(parameters.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset),
                 layout.statistics.count,
                 own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset));
+  if (statistics > layout.statistics.count && job->rank() == 0) all_returns.emplace();
   started = true;
   return true;
 }
@@ -189,17 +190,24 @@ double CollectiveStore::State::StepByMean(std::span<float> parameters) {
 }
 
 void CollectiveStore::State::MergeStatistics(std::span<float> parameters) {
+  if (statistics == 0) return;
   const std::size_t count = layout.statistics.count;
-  if (count == 0) return;
   std::fill(seen.begin(), seen.end(), 0.0f);
-  std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset), count,
-              seen.begin() + static_cast<std::ptrdiff_t>(job->rank() * count));
+  const auto mine = std::span<float>(seen).subspan(job->rank() * statistics, statistics);
+  if (count > 0)
+    std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(layout.statistics.offset), count,
+                mine.begin());
+  if (statistics > count) WriteMoments(own_returns, mine.subspan(count));
   if (!Sums(seen)) return;
-  std::vector<std::span<const float>> parts;
-  for (int i = 0; i < job->size(); ++i)
-    parts.push_back(std::span<const float>(seen).subspan(i * count, count));
+  std::vector<std::span<const float>> observed, returned;
+  for (int i = 0; i < job->size(); ++i) {
+    const auto part = std::span<const float>(seen).subspan(i * statistics, statistics);
+    observed.push_back(part.first(count));
+    returned.push_back(part.subspan(count));
+  }
   if (!parameters.empty())
-    SumObservations(layout, parts, parameters.subspan(layout.statistics.offset, count));
+    SumObservations(layout, observed, parameters.subspan(layout.statistics.offset, count));
+  if (statistics > count) all_returns = SumMoments(returned);
 }
 
 /// Takes part in a batch of the other ranks without steps of its own.
@@ -218,10 +226,8 @@ CollectiveStore::CollectiveStore(CollectiveJob* job, const CollectiveSettings& s
                                  const ModelSpec& spec, CollectiveCallbacks callbacks)
     : state_(std::make_shared<State>(job, settings, spec, std::move(callbacks))) {
   State& s = *state_;
-  if (const std::size_t count = s.layout.statistics.count; count > 0) {
-    s.own = AlignedFloats(s.layout.total);
-    s.seen = AlignedFloats(count * static_cast<std::size_t>(s.job->size()));
-  }
+  if (s.layout.statistics.count > 0) s.own = AlignedFloats(s.layout.total);
+  s.seen = AlignedFloats(s.statistics * static_cast<std::size_t>(s.job->size()));
   s.staged = AlignedFloats(s.layout.total);
 }
 
@@ -253,6 +259,12 @@ double CollectiveStore::Step(double learning_rate, std::span<const float> gradie
 
 std::span<float> CollectiveStore::ObservationsSeen(std::span<float> parameters) {
   return state_->own.size() > 0 ? std::span<float>(state_->own) : parameters;
+}
+
+void CollectiveStore::ShareReturns(const Moments& own) { state_->own_returns = own; }
+
+std::optional<Moments> CollectiveStore::PopReturns() {
+  return std::exchange(state_->all_returns, std::nullopt);
 }
 
 void CollectiveStore::EndBatch(std::span<float> parameters) {

@@ -7,8 +7,9 @@
 //   Step        one sum of gradients, of how many there are and of the rate; their mean, clipped,
 //               steps the local optimizer. The rate is rank 0's, so one schedule counts.
 //   EndBatch    joins the steps of those that still have some, with nothing to add, until none
-//               has (as PyTorch's DDP Join); then what each has seen of observations, merged
-//               (Chan). The sum that finds none is the price of a batch: a second, short one
+//               has (as PyTorch's DDP Join); then what each has seen of observations and of
+//               returns, merged (Chan). What a stopped job knew of both is counted by rank 0 alone.
+//               The sum that finds none is the price of a batch: a second, short one
 //               before each step would cost more, for it is the waiting for each other that takes
 //               time.
 //
@@ -33,7 +34,8 @@ namespace murmurate {
 
 struct CollectiveSettings {
   OptimizerSettings optimizer;
-  double max_grad_norm = 0.0;  ///< of the mean; 0: never clip
+  double max_grad_norm = 0.0;     ///< of the mean; 0: never clip
+  bool normalize_reward = false;  ///< all ranks divide by one deviation of returns
   /// The time for which a batch that was voted for is waited for after Interrupt; tests have none.
   std::int64_t patience_ns = kPatienceNs;
 };
@@ -56,6 +58,8 @@ class CollectiveStore : public ParameterStore {
   double Step(double learning_rate, std::span<const float> gradient,
               std::span<float> parameters) override;
   std::span<float> ObservationsSeen(std::span<float> parameters) override;
+  void ShareReturns(const Moments& own) override;
+  std::optional<Moments> PopReturns() override;
   void EndBatch(std::span<float> parameters) override;
   void Save(const StateWriter& writer) const override;
   Status Load(const StateReader& reader) override;

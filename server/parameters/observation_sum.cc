@@ -2,25 +2,11 @@
 
 #include <algorithm>
 
+#include "server/parameters/moments.h"
 #include "shared/core/check.h"
 #include "shared/model/parameter_layout.h"
 
 namespace murmurate {
-namespace {
-
-struct Moments {
-  double count = 0.0, mean = 0.0, m2 = 0.0;
-
-  void Add(const Moments& other) {
-    if (other.count == 0.0) return;
-    const double total = count + other.count, delta = other.mean - mean;
-    mean += delta * other.count / total;
-    m2 += other.m2 + delta * delta * count * other.count / total;
-    count = total;
-  }
-};
-
-}  // namespace
 
 void SumObservations(const ParameterLayout& layout, std::span<const std::span<const float>> parts,
                      std::span<float> sum) {

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "server/parameters/moments.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -22,6 +24,7 @@ struct ExchangeReport {
   double distance_mean = 0.0;  ///< how far it had moved, where the rule measures that
   double wait_s = 0.0;         ///< inside Step and EndBatch, for answers
   double wasted_share = 0.0;   ///< elastic rules: local steps that the elastic force undid
+  double rate_factor = 1.0;    ///< by which the store multiplies the learning rate
 };
 
 class ParameterStore {
@@ -41,6 +44,13 @@ class ParameterStore {
   /// The block whose statistics section is to count what this learner sees: `parameters`, or, where
   /// several count, one of its own.
   virtual std::span<float> ObservationsSeen(std::span<float> parameters) { return parameters; }
+
+  /// Called before the first Step of a batch: what this learner has seen of returns (the moments of
+  /// discounted returns of scaled rewards), this batch's too, since it was started.
+  virtual void ShareReturns(const Moments& /*own*/) {}
+  /// What all who learn the model have seen of them, where others do, if it came since the last
+  /// call; called after BeginBatch.
+  virtual std::optional<Moments> PopReturns() { return {}; }
 
   /// Called after the last Step of a batch, and after its observations were counted.
   virtual void EndBatch(std::span<float> /*parameters*/) {}

@@ -42,7 +42,10 @@ const Keys<ParametersSettings>& ParametersKeys() {
        {"optimizer", &S::optimizer, "the shards'; usual: as [optimizer]", Example("\"adagrad\"")},
        {"learning_rate", &S::learning_rate,
         "of the shards' optimizer; usual: the learner's at that time", Unset(), Example("0.01"),
-        Range(kTiny, 100)}});
+        Range(kTiny, 100)},
+       {"rate_factors", &S::rate_factors,
+        "of each learner, in the order of their numbers: its rate is so many times the config's",
+        Example("[1.0, 0.5]"), Range(1e-3, 1e3)}});
   return kKeys;
 }
 

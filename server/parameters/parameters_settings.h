@@ -28,6 +28,11 @@ struct ParametersSettings {
   bool overlap = false;
   std::optional<OptimizerSettings::Name> optimizer;  ///< the shards'; unset: the worker's
   double learning_rate = 0.0;                        ///< 0: the learner's at that time
+  std::vector<double> rate_factors;                  ///< of each learner, by number; none: 1
+
+  double rate_factor() const {  ///< this learner's
+    return rate_factors.empty() ? 1.0 : rate_factors.at(static_cast<std::size_t>(worker));
+  }
 
   bool shared() const { return mode == "server"; }
   std::optional<HogwildSettings> hogwild() const {

@@ -33,7 +33,7 @@ Status RemoteStore::State::Connect(const std::string& model, const ModelSpec& sp
     options.sender = sender;
     options.address = settings.shards[static_cast<std::size_t>(i)];
     options.range = RangeOf(trained, i, count);
-    options.statistics = i == 0 ? layout.statistics.count : 0;
+    options.statistics = i == 0 ? settings.shard.StatisticsOf(layout) : 0;
     options.retain_bytes = rule.form == PushForm::kElastic ? 0 : settings.retain_bytes;
     options.log = callbacks.log;
     const std::size_t floats = options.range.count + options.statistics;
@@ -49,10 +49,20 @@ Status RemoteStore::State::Connect(const std::string& model, const ModelSpec& sp
 }
 
 void RemoteStore::State::PutStatistics(Block* block, const ShardPiece& piece) const {
-  const std::size_t count = piece.link->options().statistics;
-  if (count > 0)
-    std::copy_n(own.begin() + layout.statistics.offset, count,
-                block->floats().subspan(piece.range().count).begin());
+  if (piece.link->options().statistics == 0) return;
+  const auto to = block->floats().subspan(piece.range().count, piece.link->options().statistics);
+  const std::size_t count = layout.statistics.count;
+  if (count > 0) std::copy_n(own.begin() + layout.statistics.offset, count, to.begin());
+  if (to.size() > count) WriteMoments(own_returns, to.subspan(count));
+}
+
+void RemoteStore::State::TakeStatistics(const ShardPiece& piece) {
+  if (piece.link->options().statistics == 0) return;
+  const auto from =
+      piece.link->block().subspan(piece.range().count, piece.link->options().statistics);
+  const std::size_t count = layout.statistics.count;
+  std::copy_n(from.begin(), count, seen.begin());
+  if (from.size() > count) all_returns = ReadMoments(from.subspan(count));
 }
 
 std::shared_ptr<Block> RemoteStore::State::Filled(ShardPiece& piece,
@@ -108,9 +118,7 @@ bool RemoteStore::State::Start(std::span<float> parameters) {
     if (!started || rule.form != PushForm::kElastic)
       std::copy(center.begin(), center.end(), piece.Of(local).begin());
     piece.version = piece.link->center().version;
-    if (piece.link->options().statistics > 0)
-      std::copy(piece.link->block().begin() + static_cast<std::ptrdiff_t>(piece.range().count),
-                piece.link->block().end(), seen.begin());
+    TakeStatistics(piece);
     if (WorkerKeepsPulled(rule))
       std::copy(center.begin(), center.end(), piece.Of(std::span<float>(pulled)).begin());
   }
@@ -124,7 +132,8 @@ void RemoteStore::State::Exchange(double learning_rate, std::span<float> paramet
   std::vector<std::uint64_t> taken_at;
   for (const ShardPiece& piece : pieces) taken_at.push_back(piece.version);
   if (under_way && !Finish(parameters)) return;
-  const double pushed_rate = settings.server_rate > 0.0 ? settings.server_rate : learning_rate;
+  const double pushed_rate =
+      settings.server_rate > 0.0 ? settings.server_rate * settings.rate_factor : learning_rate;
   ++step;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     ShardPiece& piece = pieces[i];
@@ -176,9 +185,7 @@ void RemoteStore::State::ApplyAnswer(ShardPiece& piece, std::span<float> paramet
   sums.staleness += static_cast<double>(center.staleness);
   sums.staleness_max = std::max(sums.staleness_max, static_cast<double>(center.staleness));
   sums.distance += center.distance;
-  if (piece.link->options().statistics > 0)
-    std::copy(piece.link->block().begin() + static_cast<std::ptrdiff_t>(piece.range().count),
-              piece.link->block().end(), seen.begin());
+  TakeStatistics(piece);
 }
 
 bool RemoteStore::State::Finish(std::span<float> parameters) {
@@ -226,9 +233,10 @@ bool RemoteStore::BeginBatch(std::span<float> parameters) {
   return s.started;
 }
 
-double RemoteStore::Step(double learning_rate, std::span<const float> gradient,
+double RemoteStore::Step(double base_rate, std::span<const float> gradient,
                          std::span<float> parameters) {
   State& s = *state_;
+  const double learning_rate = base_rate * s.settings.rate_factor;
   const bool clips = s.settings.max_grad_norm > 0.0 && s.settings.shard.max_grad_norm == 0.0;
   const bool as_it_is = PushesGradient(s.rule) && s.in_window == 0 && !clips && !s.wait.failed();
   const double norm = as_it_is ? s.CopyGradient(gradient) : Norm(gradient);
@@ -256,6 +264,12 @@ double RemoteStore::Step(double learning_rate, std::span<const float> gradient,
 
 std::span<float> RemoteStore::ObservationsSeen(std::span<float> parameters) {
   return state_->own.size() > 0 ? std::span<float>(state_->own) : parameters;
+}
+
+void RemoteStore::ShareReturns(const Moments& own) { state_->own_returns = own; }
+
+std::optional<Moments> RemoteStore::PopReturns() {
+  return std::exchange(state_->all_returns, std::nullopt);
 }
 
 void RemoteStore::EndBatch(std::span<float> parameters) {
@@ -300,7 +314,8 @@ ExchangeReport RemoteStore::CollectReport() {
           .staleness_max = sums.staleness_max,
           .distance_mean = mean(sums.distance, sums.answers),
           .wait_s = state_->wait.PopSeconds(),
-          .wasted_share = mean(static_cast<double>(sums.wasted), sums.local_steps)};
+          .wasted_share = mean(static_cast<double>(sums.wasted), sums.local_steps),
+          .rate_factor = state_->settings.rate_factor};
 }
 
 void RemoteStore::Interrupt() { state_->wait.Interrupt(); }

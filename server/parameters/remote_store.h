@@ -15,6 +15,11 @@
 // to score a batch that is held out is work. A refusal is final: it goes to `failed`, and no batch
 // begins any more.
 //
+// rate_factor: a worker's share in the learning. It multiplies the rate of the worker's local steps
+// and the rate that comes with a push, which the shard's optimizer steps by: so a push of asgd
+// moves the center by factor times what it would, for each optimizer. Of a round (sync, sagn) the
+// factors weigh the gradients of its mean, and the step is that of the highest (merge_round.h).
+//
 // Clipping: the norm of this worker's whole gradient, before it enters the window; under sync and
 // sagn with one shard that shard clips the average instead (ShardSettings::max_grad_norm).
 #pragma once
@@ -41,6 +46,7 @@ struct RemoteSettings {
   OptimizerSettings optimizer;      ///< the worker's, for local steps
   double max_grad_norm = 0.0;       ///< 0: never clip
   double server_rate = 0.0;         ///< of the shards' optimizer; 0: the worker's at that time
+  double rate_factor = 1.0;         ///< multiplies each rate, of local steps and of pushes
   bool overlap = false;
   std::size_t retain_bytes = std::size_t{64} << 20;
   /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
@@ -71,6 +77,8 @@ class RemoteStore : public ParameterStore {
   double Step(double learning_rate, std::span<const float> gradient,
               std::span<float> parameters) override;
   std::span<float> ObservationsSeen(std::span<float> parameters) override;
+  void ShareReturns(const Moments& own) override;
+  std::optional<Moments> PopReturns() override;
   void EndBatch(std::span<float> parameters) override;
   void Refresh(std::span<float> parameters) override;
   void EndScoring() override;

@@ -42,6 +42,7 @@ struct RemoteStore::State {
   bool Answered(std::span<const float> parameters);
   std::shared_ptr<Block> Filled(ShardPiece& piece, std::span<const float> parameters);
   void PutStatistics(Block* block, const ShardPiece& piece) const;
+  void TakeStatistics(const ShardPiece& piece);
 
   const RemoteSettings settings;
   const RuleSettings rule;
@@ -52,10 +53,12 @@ struct RemoteStore::State {
   std::unique_ptr<Optimizer> optimizer;
   SocketContext context;
   std::vector<ShardPiece> pieces;
-  AlignedFloats pulled;      ///< where WorkerKeepsPulled
-  AlignedFloats local_then;  ///< overlap: x_i when it pushed
-  AlignedFloats own;         ///< the whole block, of which the statistics count
-  AlignedFloats seen;        ///< by all, as shard 0 said last
+  AlignedFloats pulled;                ///< where WorkerKeepsPulled
+  AlignedFloats local_then;            ///< overlap: x_i when it pushed
+  AlignedFloats own;                   ///< the whole block, of which the statistics count
+  AlignedFloats seen;                  ///< by all, as shard 0 said last
+  Moments own_returns;                 ///< seen here
+  std::optional<Moments> all_returns;  ///< as shard 0 said, since PopReturns
   bool started = false, loaded = false, under_way = false;
   int in_window = 0;
   double rate = 0.0;

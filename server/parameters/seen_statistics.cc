@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "server/parameters/moments.h"
 #include "server/parameters/observation_sum.h"
 #include "shared/trajectory/finite.h"
 
@@ -27,7 +28,15 @@ void SeenStatistics::SumInto(const ShardWorkers& workers, std::span<float> sum) 
       [](const ShardWorker* a, const ShardWorker* b) { return a->number < b->number; });
   std::vector<std::span<const float>> seen;
   for (const ShardWorker* worker : in_order) seen.emplace_back(worker->statistics);
-  SumObservations(layout_, seen, sum);
+  const auto parts = [&](std::size_t begin, std::size_t count) {
+    std::vector<std::span<const float>> cut;
+    for (const auto& one : seen) cut.push_back(one.subspan(begin, count));
+    return cut;
+  };
+  const std::size_t observations = layout_.statistics.count;
+  SumObservations(layout_, parts(0, observations), sum.first(observations));
+  if (count_ > observations)
+    WriteMoments(SumMoments(parts(observations, kMomentFloats)), sum.subspan(observations));
 }
 
 }  // namespace murmurate

@@ -1,5 +1,6 @@
-// SeenStatistics: what the workers of a shard have seen of observations, behind the range's numbers
-// of shard 0. A push brings all that its worker has seen; an answer holds their sum.
+// SeenStatistics: what the workers of a shard have seen of observations and of returns (moments.h),
+// behind the range's numbers of shard 0. A push brings all that its worker has seen; an answer holds
+// their sum.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +14,13 @@ namespace murmurate {
 
 class SeenStatistics {
  public:
-  /// `count`: floats of each worker's; 0: of a shard that has none.
+  /// `count`: floats of each worker's (ShardSettings::StatisticsOf); 0: of a shard that has none.
   SeenStatistics(const ParameterLayout& layout, std::size_t count)
       : layout_(layout), count_(count) {}
 
   std::size_t count() const { return count_; }
+  /// How many of them are of observations: the first.
+  std::size_t observations() const { return count_ > 0 ? layout_.statistics.count : 0; }
   /// Keeps what a push says its worker has seen; false: not finite, and nothing has changed.
   bool Receive(std::span<const float> seen, ShardWorker* worker);
   /// Restores what the last Receive replaced, when its push is refused.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/metrics/number_text.h"
+#include "server/parameters/moments.h"
 #include "server/parameters/shard_state.h"
 #include "shared/core/check.h"
 
@@ -32,7 +33,12 @@ std::string ShardSettings::ToText() const {
          std::to_string(rule.window) + ", elastic " + Number(rule.elastic) + ", adag_scale " +
          Number(rule.adag_scale) + ", backup " + std::to_string(backup) + ", max_staleness " +
          std::to_string(max_staleness) + ", optimizer " + OptimizerText(optimizer) +
-         ", max_grad_norm " + Number(max_grad_norm);
+         ", max_grad_norm " + Number(max_grad_norm) +
+         (normalize_reward ? ", normalize_reward" : "");
+}
+
+std::size_t ShardSettings::StatisticsOf(const ParameterLayout& layout) const {
+  return layout.statistics.count + (normalize_reward ? kMomentFloats : 0);
 }
 
 PartRange RangeOf(std::size_t trained, int index, int of) {
@@ -177,7 +183,7 @@ std::string Shard::Waits() const {
 void Shard::Save(SavedState* state) const {
   const State& s = *state_;
   const StateWriter writer(state, kSection);
-  s.workers.Save(writer);
+  s.workers.Save(writer, s.seen->observations());
   const std::uint64_t numbers[] = {s.version, s.begun ? 1u : 0u};
   writer.Words("version", numbers);
   s.center->Save(state, writer);
@@ -187,7 +193,7 @@ Status Shard::Load(const SavedState& state, const std::string& spec) {
   State& s = *state_;
   MURMURATE_RETURN_IF_ERROR(s.Build(spec));
   const StateReader reader(state, kSection);
-  MURMURATE_RETURN_IF_ERROR(s.workers.Load(reader, s.seen->count()));
+  MURMURATE_RETURN_IF_ERROR(s.workers.Load(reader, s.seen->observations(), s.seen->count()));
   std::uint64_t numbers[2];
   MURMURATE_RETURN_IF_ERROR(reader.Words("version", numbers));
   MURMURATE_RETURN_IF_ERROR(s.center->Load(state, reader));

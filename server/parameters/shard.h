@@ -30,10 +30,11 @@
 // with max_staleness > 0 the answer to a worker that is more than so many pushes ahead of the
 // slowest member is held back, and Waits() says for which.
 //
-// Observation statistics (shard 0): each worker sends all it has seen itself; the shard keeps the
-// newest of each, also of workers that left, and answers with their sum by Chan's formula, in the
-// order of their numbers. So a message that is lost or comes twice falsifies nothing. Those of a
-// file to begin with count once: a worker whose parameters are not taken is told (CENTER's merged).
+// Statistics of observations and, with normalize_reward, of returns (shard 0): each worker sends
+// all it has seen itself; the shard keeps the newest of each, also of workers that left, and
+// answers with their sum by Chan's formula, in the order of their numbers. So a message that is
+// lost or comes twice falsifies nothing. Those of a file to begin with count once: a worker whose
+// parameters are not taken is told (CENTER's merged).
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,7 @@
 #include "server/parameters/rule_settings.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
 #include "shared/model/state.h"
 #include "shared/wire/shard_messages.h"
 
@@ -64,10 +66,14 @@ struct ShardSettings {
   int workers = 1;              ///< a barrier's first round waits for so many
   int backup = 0;
   int max_staleness = 0;  ///< pushes ahead of the slowest; 0: no bound
+  /// Workers divide their rewards by one deviation of returns (SeenStatistics).
+  bool normalize_reward = false;
   std::int64_t dead_after_ns = 3'000'000'000;
 
   /// The text that JOIN carries: equal texts train alike. The number of workers is not in it.
   std::string ToText() const;
+  /// The floats of statistics that follow shard 0's range: of observations, then of returns.
+  std::size_t StatisticsOf(const ParameterLayout& layout) const;
 };
 
 /// Part `index` of `of`: contiguous, whole cache lines, together exactly [0, trained).

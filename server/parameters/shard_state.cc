@@ -14,7 +14,7 @@ Status Shard::State::Build(const std::string& text) {
   if (!spec.ok())
     return InvalidArgument("the worker's model cannot be read: " + spec.status().message());
   const ParameterLayout layout(*spec);
-  const std::size_t statistics = index == 0 ? layout.statistics.count : 0;
+  const std::size_t statistics = index == 0 ? settings.StatisticsOf(layout) : 0;
   center = std::make_unique<ShardCenter>(settings, layout,
                                          RangeOf(layout.trained_count(), index, of), statistics);
   seen.emplace(layout, statistics);

@@ -131,19 +131,23 @@ std::uint64_t ShardWorkers::Slowest() const {
   return slowest;
 }
 
-void ShardWorkers::Save(const StateWriter& writer) const {
+void ShardWorkers::Save(const StateWriter& writer, std::size_t observations) const {
   std::vector<std::uint64_t> words;
   for (const auto& [id, worker] : workers_) {
     for (const std::uint64_t word : {id, std::uint64_t{worker.number}, worker.step, worker.pulled,
                                      worker.pushes, std::uint64_t{worker.member}})
       words.push_back(word);
-    if (worker.statistics.size() > 0)
-      writer.Floats("seen." + std::to_string(id), worker.statistics);
+    const std::span<const float> seen(worker.statistics);
+    if (seen.empty()) continue;
+    if (observations > 0) writer.Floats("seen." + std::to_string(id), seen.first(observations));
+    if (seen.size() > observations)
+      writer.Floats("returns." + std::to_string(id), seen.subspan(observations));
   }
   writer.Words("workers", words);
 }
 
-Status ShardWorkers::Load(const StateReader& reader, std::size_t statistics) {
+Status ShardWorkers::Load(const StateReader& reader, std::size_t observations,
+                          std::size_t statistics) {
   const auto loaded = WorkersIn(reader);
   if (!loaded.ok()) return loaded.status();
   for (std::size_t i = 0; i < loaded->size(); i += kWordsOfAWorker) {
@@ -156,8 +160,11 @@ Status ShardWorkers::Load(const StateReader& reader, std::size_t statistics) {
     worker.member = words[5] != 0;
     worker.left = !worker.member;
     AlignedFloats seen(statistics);
-    if (reader.Floats("seen." + std::to_string(words[0]), seen).ok())
-      worker.statistics = std::move(seen);
+    const std::string id = std::to_string(words[0]);
+    const bool observed = reader.Floats("seen." + id, std::span(seen).first(observations)).ok();
+    const bool returned =
+        reader.Floats("returns." + id, std::span(seen).subspan(observations)).ok();
+    if (observed || returned) worker.statistics = std::move(seen);
   }
   return {};
 }

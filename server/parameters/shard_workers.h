@@ -35,7 +35,7 @@ struct ShardWorker {
   std::int64_t heard_ns = 0;
   std::shared_ptr<const Block> pulled_center;  ///< where NeedsPulledCopy
   std::shared_ptr<const Block> elastic;        ///< where AnswerIsElastic: the last e
-  AlignedFloats statistics;                    ///< shard 0: all that it has seen
+  AlignedFloats statistics;                    ///< shard 0: all that it has seen (SeenStatistics)
   std::unique_ptr<Pending> pending;
   std::optional<wire::Center> held;  ///< merged; its answer waits for the slowest
 };
@@ -81,9 +81,10 @@ class ShardWorkers {
   /// The fewest pushes of a member that does not wait for experience; UINT64_MAX: there is none.
   std::uint64_t Slowest() const;
 
-  void Save(const StateWriter& writer) const;
-  /// `statistics`: how many floats each worker's are.
-  Status Load(const StateReader& reader, std::size_t statistics);
+  /// `observations`: how many floats of each worker's statistics are of observations.
+  void Save(const StateWriter& writer, std::size_t observations) const;
+  /// `statistics`: how many floats each worker's are. An older state has none of returns.
+  Status Load(const StateReader& reader, std::size_t observations, std::size_t statistics);
   /// The state that Save wrote is on disk.
   void Kept(const StateReader& reader);
 

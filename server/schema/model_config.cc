@@ -135,10 +135,14 @@ Result<Texts> AddDefault(const ModelConfig& words, const ObservationLayout& obse
   return layers;
 }
 
-Activation DefaultActivation(const ModelConfig& words, const ObservationLayout& observation) {
+bool EncodesPictures(const ModelConfig& words, const ObservationLayout& observation) {
   const auto& inputs = observation.inputs();
   const bool pictures = std::any_of(inputs.begin(), inputs.end(), IsPicture);
-  const bool numbers = words.trunk == "mlp" || (words.trunk == "auto" && !pictures);
+  return words.trunk != "mlp" && (words.trunk != "auto" || pictures);
+}
+
+Activation DefaultActivation(const ModelConfig& words, const ObservationLayout& observation) {
+  const bool numbers = !EncodesPictures(words, observation);
   return words.activation.value_or(numbers ? Activation::kTanh : Activation::kRelu);
 }
 
@@ -162,6 +166,7 @@ Result<ModelSpec> MakeSpec(const ModelConfig& words, const Spaces& spaces) {
   spec.spaces = spaces;
   spec.continuous = words.continuous;
   spec.continuous.scaled &= !words.continuous.squashed && ScalesActions(spaces.action);
+  spec.previous = words.previous;
   spec.normalize_observation = words.normalize_observation;
   MURMURATE_RETURN_IF_ERROR(AddListed(words, observation, default_activation, &spec.encoders));
   const Result<Texts> layers = AddDefault(words, observation, &spec.encoders);
@@ -175,7 +180,8 @@ Result<ModelSpec> MakeSpec(const ModelConfig& words, const Spaces& spaces) {
                              "\" where \"lstm UNITS\" or \"gru UNITS\" was expected");
     }
   }
-  spec.separate_value = words.separate_value.value_or(!Recurs(words));
+  spec.separate_value =
+      words.separate_value.value_or(!Recurs(words) && !EncodesPictures(words, observation));
   ModelSpec model = spec.ToSpec();
   MURMURATE_RETURN_IF_ERROR(CheckModel(model));
   return model;

@@ -28,8 +28,9 @@ struct ModelConfig {
       {};  ///< the usual one. Unset: relu where pictures are encoded, otherwise tanh
   std::string recurrent = {};               ///< "lstm UNITS", "gru UNITS", or empty
   int frame_stack = 1;                      ///< of pictures; of all numbers when there are none
-  std::optional<bool> separate_value = {};  ///< unset: unless the trunk recurs
+  std::optional<bool> separate_value = {};  ///< unset: unless it recurs or sees pictures
   bool normalize_observation = false;
+  PreviousInputs previous = {};
   ContinuousSettings continuous = {};  ///< scaled: where there is a box to scale to
 };
 

@@ -70,7 +70,7 @@ class CreditOrder {
   Queue::node_type Unlist(const Filing& filing);
   void Fill();
 
-  const std::uint64_t limit_;
+  std::uint64_t limit_;
   std::uint64_t agents_ = 0, held_ = 0, counted_ = 0, lockstep_ = 0;
   bool turns_ = false;
   std::uint64_t fair_ = 0;  ///< for each agent; not in turns

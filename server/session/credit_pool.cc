@@ -15,6 +15,16 @@ void CreditPool::Touch(const Sender& sender, Share* share) {
   touched_.push_back(sender.id);
 }
 
+void CreditPool::SetBatch(const SessionBatch& batch) {
+  model.welcome.trajectory_length = static_cast<std::uint32_t>(batch.trajectory_length);
+  model.batch_trajectories = batch.batch_trajectories;
+  model.outstanding_limit = batch.outstanding_limit;
+  order_ = CreditOrder(static_cast<std::uint64_t>(batch.outstanding_limit));
+  refiled_.clear();
+  all_named_ = false;
+  dirty = true;
+}
+
 void CreditPool::Refile(const std::function<CreditHolder(std::uint64_t)>& find,
                         const std::function<bool(const CreditHolder&)>& plays) {
   for (const std::uint64_t id : touched_) {

@@ -43,6 +43,8 @@ class CreditPool {
   void Touch(const Sender& sender, Share* share);
   /// Forgets a share; before it is destroyed.
   void Forget(Share* share) { order_.Remove(share); }
+  /// Changes the batch, after all shares were forgotten and before they are touched again.
+  void SetBatch(const SessionBatch& batch);
   /// Files those that were touched anew. `find`: the sender of that id and its share of this model,
   /// null when there is none any more; `plays`: whether it may be given something.
   void Refile(const std::function<CreditHolder(std::uint64_t)>& find,
@@ -72,7 +74,7 @@ class CreditPool {
     next_index_ = turn.next_index;
   }
 
-  const SessionModel model;
+  SessionModel model;
   std::uint64_t version = 0;
   std::uint64_t learned_steps = 0;
   bool dirty = true;  ///< something happened that may allow a grant

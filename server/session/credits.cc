@@ -15,6 +15,17 @@ std::uint32_t Credits::AddModel(SessionModel model) {
   return static_cast<std::uint32_t>(pools_.size() - 1);
 }
 
+void Credits::SetBatch(std::uint32_t model, const SessionBatch& batch, Senders& senders) {
+  CreditPool& changed = pool(model);
+  for (auto& [id, sender] : senders) {
+    const auto share = sender.shares.find(model);
+    if (share != sender.shares.end()) changed.Forget(&share->second);
+  }
+  changed.SetBatch(batch);
+  for (auto& [id, sender] : senders)
+    if (!sender.gone() && sender.ShareOfModel(model) != nullptr) SetModels(sender);
+}
+
 std::size_t Credits::ReserveFor(const std::vector<std::uint32_t>& models) const {
   std::size_t bytes = 0;
   for (const std::uint32_t model : models) bytes = std::max(bytes, pool(model).model.block_bytes);

@@ -19,6 +19,8 @@ class Credits {
   explicit Credits(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
   std::uint32_t AddModel(SessionModel model);
+  /// The batches of a model have another shape from now on; who plays it is to be told.
+  void SetBatch(std::uint32_t model, const SessionBatch& batch, Senders& senders);
   CreditPool& pool(std::uint32_t model) { return pools_[model]; }
   const CreditPool& pool(std::uint32_t model) const { return pools_[model]; }
 

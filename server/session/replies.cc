@@ -1,5 +1,6 @@
 #include "server/session/replies.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace murmurate::wire {
@@ -25,6 +26,14 @@ bool Replies::Refuse(const std::string& peer, Refusal refusal, std::string sente
   if (mutes) sentence += "; too many such messages: this connection is ignored for 60 s";
   Send(peer, Error{refusal, std::move(sentence), sequence}, sequence);
   return mutes;
+}
+
+void Replies::SendHelloOk(const std::string& peer, HelloOk ok, std::uint64_t sequence) {
+  const auto waiting = std::ranges::find_if(replies_, [&](const Reply& reply) {
+    return reply.peer == peer && std::holds_alternative<HelloOk>(reply.body);
+  });
+  if (waiting == replies_.end()) return Send(peer, std::move(ok), sequence);
+  waiting->body = std::move(ok);
 }
 
 void Replies::RefuseUnknownPeer(const std::string& peer, std::uint64_t sequence,

@@ -38,6 +38,10 @@ Share* Sender::ShareOf(std::uint32_t model) {
   return model < models.size() ? &shares.at(models[model]) : nullptr;
 }
 
+Share* Sender::ShareOfModel(std::uint32_t number) {
+  return std::ranges::find(models, number) == models.end() ? nullptr : &shares.at(number);
+}
+
 int Sender::agents() const {
   std::size_t count = 0;
   for (const auto& [model, share] : shares) count += share.slots().size();

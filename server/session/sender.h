@@ -77,6 +77,8 @@ struct Sender {
   Pace pace = Pace::kNever;
   Health health = Health::kGone;
   std::uint64_t session = 0;
+  std::uint32_t hello_number = 0;  ///< of its last HELLO, as what follows
+  std::uint64_t host_identity = 0;
   std::int64_t last_heard_ns = 0;
   std::int64_t cut_off_ns = -1;           ///< when it could not be reached any more
   std::int64_t claimed_ns = -1;           ///< when another connection said it were this one
@@ -110,6 +112,8 @@ struct Sender {
   std::uint64_t window() const { return bytes_granted - bytes_returned; }
   /// Its share of HELLO's `model`-th model; null when it named fewer.
   Share* ShareOf(std::uint32_t model);
+  /// Its share of the learner's model of this number; null when it does not play it.
+  Share* ShareOfModel(std::uint32_t number);
   int agents() const;
   std::uint64_t Steps(const Share& share) const;
 };

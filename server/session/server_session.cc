@@ -106,9 +106,9 @@ std::uint32_t ServerSession::AddModel(SessionModel model) {
   return state_->credits.AddModel(std::move(model));
 }
 
-void ServerSession::SetHost(std::uint64_t host_identity) { state_->host = host_identity; }
-
-void ServerSession::SetAddresses(std::string announce, std::string weights) {
+void ServerSession::SetAddresses(std::string announce, std::string weights,
+                                 std::uint64_t host_identity) {
+  state_->host = host_identity;
   state_->announce_address = std::move(announce);
   state_->weights_address = std::move(weights);
 }
@@ -205,6 +205,17 @@ void ServerSession::SetVersion(std::uint32_t model, std::uint64_t version) {
 
 void ServerSession::SetLearned(std::uint32_t model, std::uint64_t steps) {
   state_->credits.pool(model).learned_steps = steps;
+}
+
+void ServerSession::SetBatch(std::uint32_t model, const SessionBatch& batch) {
+  Senders& senders = state_->table.senders();
+  state_->credits.SetBatch(model, batch, senders);
+  for (auto& [id, sender] : senders) {
+    if (sender.gone() || sender.ShareOfModel(model) == nullptr) continue;
+    state_->credits.FitBytes(sender);
+    sender.totals_sent = true;
+    state_->replies.SendHelloOk(sender.peer, state_->Welcome(sender), 0);
+  }
 }
 
 void ServerSession::CloseBatch(std::uint32_t model) { state_->credits.pool(model).CloseRound(); }

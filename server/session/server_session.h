@@ -45,6 +45,12 @@ struct SessionModel {
   std::uint64_t lockstep_steps = UINT64_MAX;
 };
 
+/// SessionBatch is what the session knows of a model's batches.
+struct SessionBatch {
+  int trajectory_length = 0, batch_trajectories = 0;
+  int outstanding_limit = 0;  ///< SessionModel's
+};
+
 class ServerSession {
  public:
   struct Limits {
@@ -84,9 +90,9 @@ class ServerSession {
   ~ServerSession();
 
   std::uint32_t AddModel(SessionModel model);
-  /// HostIdentity() of this machine: others are not told of shared memory. 0 (not said): all are.
-  void SetHost(std::uint64_t host_identity);
-  void SetAddresses(std::string announce, std::string weights);
+  /// Where versions are announced and fetched. `host_identity`: HostIdentity() of this machine:
+  /// others are not told of shared memory. 0 (not said): all are.
+  void SetAddresses(std::string announce, std::string weights, std::uint64_t host_identity);
 
   /// Handles any decoded message but EXPERIENCE.
   void OnMessage(const std::string& peer, const Decoded& message, Models& models,
@@ -108,6 +114,9 @@ class ServerSession {
   void SetLearned(std::uint32_t model, std::uint64_t steps);
   /// Sends a revision's settings to all senders, now and in every later welcome, until the next.
   void SetSettings(Settings settings);
+  /// Changes T, no longer than the model was added with, and what depends on the batch, for what
+  /// begins from now on: everyone who plays the model is told by a HELLO_OK.
+  void SetBatch(std::uint32_t model, const SessionBatch& batch);
   /// The batch being played was handed over short: nothing is granted until it has been released.
   void CloseBatch(std::uint32_t model);
   void OnTick(std::int64_t now_ns);

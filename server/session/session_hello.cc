@@ -46,7 +46,7 @@ void ServerSession::State::OnHello(const std::string& peer, const Header& header
   sender.totals_sent = true;
   // Before HELLO_OK, which lets the client begin to play.
   if (settings.revision != 0) replies.Send(peer, settings);
-  replies.Send(peer, Welcome(sender, hello), header.sequence);
+  replies.Send(peer, Welcome(sender), header.sequence);
   if (known != nullptr) return;
   for (const std::uint32_t model : models) SendCommitted(sender, model);
 }
@@ -121,7 +121,7 @@ bool ServerSession::State::LookUp(const std::string& peer, const Header& header,
   return true;
 }
 
-HelloOk ServerSession::State::Welcome(const Sender& sender, const Hello& hello) const {
+HelloOk ServerSession::State::Welcome(const Sender& sender) const {
   HelloOk ok;
   ok.incarnation = incarnation;
   ok.resumed = resumed;
@@ -130,13 +130,13 @@ HelloOk ServerSession::State::Welcome(const Sender& sender, const Hello& hello) 
   ok.announce_address = announce_address;
   ok.weights_address = weights_address;
   ok.session = sender.session;
-  ok.number = hello.number;
+  ok.number = sender.hello_number;
   ok.sequence = sender.last_sequence;
   ok.kept_sequence = sender.kept_sequence;
   for (const std::uint32_t model : sender.models) {
     const Share& share = sender.shares.at(model);
     HelloOkModel welcome = credits.pool(model).model.welcome;
-    if (host != 0 && hello.host_identity != host) welcome.segment.clear();
+    if (host != 0 && sender.host_identity != host) welcome.segment.clear();
     welcome.version = credits.pool(model).version;
     welcome.steps_total = share.granted * welcome.trajectory_length;
     welcome.at_version = share.at_version;

@@ -40,7 +40,7 @@ struct ServerSession::State {
   bool MayClaim(const std::string& peer, std::uint64_t id, std::int64_t now_ns);
   bool LookUp(const std::string& peer, const Header& header, const Hello& hello, Models& lookup,
               std::vector<std::uint32_t>* models, std::int64_t now_ns);
-  HelloOk Welcome(const Sender& sender, const Hello& hello) const;
+  HelloOk Welcome(const Sender& sender) const;
 
   const std::uint64_t incarnation;
   const bool resumed;

@@ -31,6 +31,8 @@ Sender& SessionTable::Enter(const std::string& peer, std::uint64_t id, const Hel
   Sender& sender = senders_[id];
   sender.name = hello.actor_name;
   sender.pace = hello.pace;
+  sender.hello_number = hello.number;
+  sender.host_identity = hello.host_identity;
   if (!sender.gone()) return sender;
   sender.id = id;
   sender.peer = peer;

@@ -36,6 +36,8 @@ std::vector<Demand> DemandsOf(const StreamDraft& draft) {
       {"model", "trunk", std::string("mlp"), "model"},
       {"model", "inputs", Strings{}, "model"},
       {"model", "frame_stack", std::int64_t{1}, "window"},
+      {"model", "previous_action", false, ""},
+      {"model", "previous_reward", false, ""},
       {"model", "separate_value", false, ""},
       {"model", "squashed", false, ""},
       {"model", "state_dependent_deviation", false, ""},

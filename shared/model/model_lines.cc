@@ -99,6 +99,17 @@ Status ModelLines::ReadContinuous(const Space& action, ContinuousSettings* conti
   return Status();
 }
 
+void ModelLines::ReadPrevious(PreviousInputs* previous) {
+  for (const PreviousInputs some : {PreviousInputs{true, false}, {false, true}, {true, true}})
+    if (NextIs(PreviousLine(some))) return void(*previous = some);
+}
+
+std::string PreviousLine(PreviousInputs previous) {
+  if (!previous.any()) return "";
+  return std::string("previous") + (previous.action ? " action" : "") +
+         (previous.reward ? " reward" : "");
+}
+
 bool HasNumbers(const Space& action) {
   for (int i = 0; i < action.leaf_count(); ++i) {
     if (action.leaf(i).kind == Space::Kind::kBox) return true;

@@ -32,6 +32,8 @@ class ModelLines {
   /// Reads the settings of continuous actions; leaves them unchanged when the actions hold no
   /// numbers.
   Status ReadContinuous(const Space& action, ContinuousSettings* continuous);
+  /// Reads the line of the previous step's inputs, where there is one.
+  void ReadPrevious(PreviousInputs* previous);
   /// The text has a line that does not belong there.
   static Status Unexpected(std::string_view got, const std::string& expected);
 
@@ -46,6 +48,9 @@ class ModelLines {
 bool HasNumbers(const Space& action);
 
 inline constexpr std::string_view kUnnamedInput = "-";
+/// "previous action reward", without what is not read; empty when nothing is.
+std::string PreviousLine(PreviousInputs previous);
+
 inline constexpr std::string_view kScaleLine = "scale box";
 
 }  // namespace murmurate

@@ -16,7 +16,7 @@ constexpr int kMaxStack = 16;
 constexpr std::int64_t kMaxParameters = std::int64_t{1} << 28;  // 1 GiB
 
 Status CheckEncoders(const ModelSpec& spec, const NetworkSpec& network) {
-  const ObservationLayout observation(spec.spaces.observation);
+  const ObservationLayout observation(spec.row_space());
   for (const InputEncoder& encoder : network.encoders) {
     const auto& inputs = observation.inputs();
     const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ObservationInput& one) {
@@ -140,7 +140,7 @@ bool ModelSpec::recurrent() const {
 int ModelSpec::normalized_count() const {
   if (!normalize_observation) return 0;
   int count = 0;
-  const ObservationLayout observation(spaces.observation);
+  const ObservationLayout observation(row_space());
   for (const ObservationInput& input : observation.inputs()) {
     if (input.element == ObservationInput::Element::kFloat32) count += input.elements;
   }
@@ -150,6 +150,7 @@ int ModelSpec::normalized_count() const {
 Status CheckModel(const ModelSpec& spec) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spec.spaces));
   MURMURATE_RETURN_IF_ERROR(CheckContinuous(spec.spaces.action, spec.continuous));
+  MURMURATE_RETURN_IF_ERROR(CheckPrevious(spec.spaces.observation, spec.previous));
   if (spec.networks.empty() || !spec.policy().published || spec.policy().outputs != 0) {
     return InvalidArgument(
         "the model's first network must be published and have a head for the "

@@ -12,6 +12,7 @@
 #include "shared/core/sha256.h"
 #include "shared/model/action_layout.h"
 #include "shared/model/layer.h"
+#include "shared/model/previous_step.h"
 
 namespace murmurate {
 
@@ -67,12 +68,13 @@ struct NetworkSpec {
 ///                                    network value trained
 ///                                    shares policy
 ///                                    head 1
-/// An observation without parts is the input "-". After "network NAME" stand "published",
-/// "trained" or "follows OTHER"; a network that follows another has no lines of its own. "reads
-/// action" before the layers: the action is an input, too. The lines from state_dependent_deviation
-/// on are there when the action has numbers in it. "scale box": the policy's middle and scale are
-/// those of each number's box (ContinuousSettings::scaled); without the line they are 0 and 1 in
-/// the game's units.
+/// "previous action", "previous reward" or "previous action reward" before the line "networks": the
+/// networks read these of the last step, too (previous_step.h). An observation without parts is the
+/// input "-". After "network NAME" stand "published", "trained" or "follows OTHER"; a network that
+/// follows another has no lines of its own. "reads action" before the layers: the action is an
+/// input, too. The lines from state_dependent_deviation on are there when the action has numbers in
+/// it. "scale box": the policy's middle and scale are those of each number's box
+/// (ContinuousSettings::scaled); without the line they are 0 and 1 in the game's units.
 ///
 /// Published networks come first, then those that are trained and not published, then targets:
 /// the order of their parameters (ParameterLayout). A published network is trained.
@@ -82,10 +84,14 @@ struct ModelSpec {
   bool normalize_observation = false;
   ContinuousSettings continuous = {};
   std::vector<NetworkSpec> networks = {};
+  PreviousInputs previous = {};
 
   const NetworkSpec* Find(std::string_view network) const;  ///< null when there is none
   /// The network that chooses actions: the first. CheckModel makes sure that there is one.
   const NetworkSpec& policy() const { return networks.front(); }
+  /// The space of the rows that are recorded and learned from: the game's observation, and behind
+  /// it the parts of the previous step. Every ObservationLayout of the model is of this one.
+  Space row_space() const { return RowSpace(spaces, previous); }
   /// Frames of an input that every network sees stacked, the newest last; 1: not stacked.
   int StackOf(std::string_view input) const;
   /// Numbers of an observation that are normalized; 0 without normalize_observation.

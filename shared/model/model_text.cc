@@ -100,6 +100,7 @@ Result<ModelSpec> ReadSpec(ModelLines* lines) {
   MURMURATE_RETURN_IF_ERROR(lines->ReadSpaces(&spec.spaces));
   MURMURATE_RETURN_IF_ERROR(lines->ReadFlag("normalize_observation", &spec.normalize_observation));
   MURMURATE_RETURN_IF_ERROR(lines->ReadContinuous(spec.spaces.action, &spec.continuous));
+  lines->ReadPrevious(&spec.previous);
   const std::string_view line = lines->Next();
   const auto count = line.starts_with(kNetworks)
                          ? ParseCount(line.substr(kNetworks.size()), kMaxNetworks)
@@ -120,6 +121,7 @@ std::string ModelSpec::ToText() const {
     text += FlagText("squashed", continuous.squashed);
     if (continuous.scaled) text += std::string(kScaleLine) + "\n";
   }
+  if (previous.any()) text += PreviousLine(previous) + "\n";
   text += std::string(kNetworks) + std::to_string(networks.size()) + "\n";
   for (const NetworkSpec& network : networks) text += NetworkText(network);
   return text;

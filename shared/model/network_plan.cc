@@ -173,7 +173,7 @@ double PlannedLayer::flops() const {
 }
 
 Space StackedObservation(const ModelSpec& spec) {
-  Space stacked = spec.spaces.observation;
+  Space stacked = spec.row_space();
   const bool parts = stacked.kind == Space::Kind::kDict;
   for (int i = 0; i < stacked.leaf_count(); ++i) {
     const int stack = spec.StackOf(stacked.leaf_name(i));
@@ -191,7 +191,7 @@ Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view name) {
   const NetworkSpec& whole = asked->follows.empty() ? *asked : *spec.Find(asked->follows);
   const NetworkSpec& network = whole.shares.empty() ? whole : *spec.Find(whole.shares);
   const std::string prefix = whole.shares.empty() ? asked->name : network.name;
-  const ObservationLayout observation(spec.spaces.observation);
+  const ObservationLayout observation(spec.row_space());
   NetworkPlan plan;
   std::int64_t joined = 0;
   for (std::size_t i = 0; i < observation.inputs().size(); ++i) {

@@ -78,8 +78,8 @@ struct NetworkPlan {
 /// what came to it and what it needs.
 Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view network);
 
-/// The observation space as the network sees it: stacked inputs have `stack` times the channels,
-/// pixel by pixel, those of the oldest frame first.
+/// The rows' space (ModelSpec::row_space) as the network sees it: stacked inputs have `stack` times
+/// the channels, pixel by pixel, those of the oldest frame first.
 Space StackedObservation(const ModelSpec& spec);
 
 }  // namespace murmurate

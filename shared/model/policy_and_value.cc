@@ -6,7 +6,7 @@
 namespace murmurate {
 
 ModelSpec PolicyAndValue::ToSpec() const {
-  ModelSpec spec{spaces, normalize_observation, continuous, {}};
+  ModelSpec spec{spaces, normalize_observation, continuous, {}, previous};
   NetworkSpec policy{.name = std::string(kPolicyNetwork), .published = true, .trained = true};
   policy.encoders = encoders;
   policy.trunk = trunk;

@@ -19,6 +19,7 @@ struct PolicyAndValue {
   bool normalize_observation = false;
   std::vector<InputEncoder> encoders = {};
   ContinuousSettings continuous = {};
+  PreviousInputs previous = {};
 
   /// Two networks: "policy", published and trained, with a head for the action, and "value",
   /// trained, with a head of one number.

@@ -219,9 +219,9 @@ Status CheckAllButObservations(const TrajectoryView& view, const TrajectoryLayou
   MURMURATE_RETURN_IF_ERROR(CheckRows("next_observation", view.next_observation, rows));
   MURMURATE_RETURN_IF_ERROR(CheckRows("frames0", view.frames0, rows));
   for (const EpisodeRecord& episode : view.episodes) {
-    if (!std::isfinite(episode.raw_return) || episode.mode > 1 || episode.success > 2) {
+    if (!std::isfinite(episode.raw_return) || episode.mode > 2 || episode.success > 2) {
       return InvalidData(
-          "episodes: expected a finite return, mode 0 or 1 and success 0 to 2, got " +
+          "episodes: expected a finite return, mode 0 to 2 and success 0 to 2, got " +
           std::to_string(episode.raw_return) + ", " + std::to_string(episode.mode) + " and " +
           std::to_string(episode.success));
     }

@@ -53,7 +53,7 @@ bool AllThere(std::span<const std::byte* const> rows) {
 }  // namespace
 
 FrameStack::FrameStack(const ModelSpec& spec) : stacked_(StackedObservation(spec)) {
-  const ObservationLayout single(spec.spaces.observation);
+  const ObservationLayout single(spec.row_space());
   for (std::size_t i = 0; i < single.inputs().size(); ++i) {
     const ObservationInput& input = single.inputs()[i];
     Input& added = inputs_.emplace_back();

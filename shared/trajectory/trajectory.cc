@@ -38,7 +38,7 @@ TrajectoryLayout::TrajectoryLayout(const Spaces& spaces, int steps)
 
 TrajectoryLayout::TrajectoryLayout(const ModelSpec& spec, int steps)
     : length(steps),
-      observation(spec.spaces.observation),
+      observation(spec.row_space()),
       action(spec.spaces.action, spec.continuous),
       state_floats(StateFloats(spec)),
       frames(FramesBefore(spec)),

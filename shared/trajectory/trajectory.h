@@ -7,8 +7,8 @@
 //
 //   observation        row     [T]          what the agent saw at each step
 //   action             4 bytes [T][words]   what it did: ActionLayout's words
-//   log_prob           float32 [T]          log pi(action | observation) under the version of the step,
-//                                           as it was sampled
+//   log_prob           float32 [T]          log pi(action | observation) under the version of the
+//                                           step, as it was sampled
 //   reward             float32 [T]          raw, summed over Reward() calls until the next Act
 //   flags              uint8   [T]          StepFlags
 //   next_observation   row                  after the last step (zeros if that step ended)
@@ -52,7 +52,7 @@ enum StepFlags : std::uint8_t {
 struct EpisodeRecord {
   double raw_return = 0.0;
   std::uint32_t length = 0;  ///< steps
-  std::uint8_t mode = 0;     ///< 0: training, 1: evaluation (counted, never trained on)
+  std::uint8_t mode = 0;     ///< 0: training; not trained on: 1: evaluation, 2: evaluation.share's
   std::uint8_t success = 0;  ///< 0: the game did not say, 1: no, 2: yes
   std::uint16_t settings =
       0;  ///< revision of the learner's settings it was played under; 0: unknown

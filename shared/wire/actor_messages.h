@@ -91,14 +91,17 @@ struct HelloOkModel {
   std::uint64_t steps_total = 0;  ///< step credit granted so far in this session
   std::uint64_t at_version = 0;   ///< kLockstep: the credit is for play under this version
   bool changes = false;           ///< trajectories may go on under newer versions
+  /// Of the episodes, so many are played to be evaluated (client/evaluated_episodes.h); 0: none.
+  double evaluation_share = 0.0;
 
   static auto Fields(auto& m, auto visit) {
-    return visit(
-        m.name | Name("model name"), m.id, m.member, m.spec | Rule{"spec", kMaxSpec}, m.version,
-        m.trajectory_length | Range{"trajectory length", 1, 65'536, "1 to 65536"},
-        m.max_trajectory_ms, m.segment | Rule{"segment name", kMaxSegmentName},
-        m.agent_indices | Rule{"agent indices", kMaxAgents},
-        m.agent_seeds | Rule{"agent seeds", kMaxAgents}, m.steps_total, m.at_version, m.changes);
+    return visit(m.name | Name("model name"), m.id, m.member, m.spec | Rule{"spec", kMaxSpec},
+                 m.version,
+                 m.trajectory_length | Range{"trajectory length", 1, 65'536, "1 to 65536"},
+                 m.max_trajectory_ms, m.segment | Rule{"segment name", kMaxSegmentName},
+                 m.agent_indices | Rule{"agent indices", kMaxAgents},
+                 m.agent_seeds | Rule{"agent seeds", kMaxAgents}, m.steps_total, m.at_version,
+                 m.changes, m.evaluation_share | Range{"evaluation share", 0.0, 0.5, "0 to 0.5"});
   }
   void Check(Checker& in) const {
     in.Expect(agent_seeds.size() == agent_indices.size(), "agent seeds", "one for each agent");

@@ -164,6 +164,41 @@ TEST(Client, EvaluationEpisodesArriveAsSuch) {
   }
 }
 
+/// Plays until 100 episodes of training have arrived; how many evaluated ones did.
+int EvaluatedBeside100(Pace pace, double share) {
+  const std::string address = FreshAddress();
+  TestLearner learner(
+      address,
+      {.trajectory_length = 4, .outstanding = 10'000, .batch = 10'000, .evaluation_share = share});
+  auto client = MustConnect(address, {.pace = pace});
+  Agent agent = client->NewAgent({.observation = Box({3}), .action = Discrete(4)});
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); }, [&] { return learner.knows("default"); }));
+  learner.Publish("default", 1);
+  EXPECT_TRUE(Until([&] { learner.PollOnce(); },
+                    [&] { return client->State().state == ClientState::kLive; }));
+  const std::vector<float> observation(3);
+  std::size_t looked_at = 0;
+  int evaluated = 0, trained = 0;
+  const auto play = [&] {
+    agent.Act(observation), agent.Act(observation);
+    agent.End(kTerminated);
+    learner.PollOnce();
+    for (; looked_at < learner.received.size(); ++looked_at) {
+      const TrajectoryView& view = learner.received[looked_at]->view;
+      for (const EpisodeRecord& one : view.episodes) ++(one.mode == 2 ? evaluated : trained);
+    }
+  };
+  EXPECT_TRUE(Until(play, [&] { return trained >= 100; }));
+  return evaluated;
+}
+
+TEST(Client, EvaluatesTheShareThatItsLearnerAsksForUnlessItPlaysInLockStep) {
+  EXPECT_GT(EvaluatedBeside100(Pace::kNever, 0.25), 10);
+  EXPECT_GT(EvaluatedBeside100(Pace::kCredit, 0.25), 10);
+  EXPECT_EQ(EvaluatedBeside100(Pace::kNever, 0.0), 0) << "as an older learner says";
+  EXPECT_EQ(EvaluatedBeside100(Pace::kLockstep, 0.25), 0);
+}
+
 TEST(Client, ReportedNumbersArriveWithTheirNames) {
   const std::string address = FreshAddress();
   TestLearner learner(address, {});

@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace murmurate {
 namespace {
 
 TEST(Environments, AnUnknownNameIsRefusedWithTheKnownOnes) {
   const auto made = MakeEnvironment("pong");
   ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.status().message(),
-            "environment \"pong\": expected one of acrobot, bandit, cartpole, catch, "
-            "gridworld, mountain_car, mountain_car_continuous, pendulum, random, recall");
+  EXPECT_EQ(
+      made.status().message(),
+      "environment \"pong\": expected one of acrobot, bandit, cartpole, catch, "
+      "gridworld, mountain_car, mountain_car_continuous, pendulum, random, recall, regulator");
 }
 
 TEST(Environments, EveryoneShowsWhatItsSpacesSay) {
@@ -88,6 +91,19 @@ TEST(Environments, RewardsAreThoseOfTheGameTimesTheirScale) {
   for (int i = 0; i < 10; ++i)
     EXPECT_DOUBLE_EQ(1000 * Turn(**usual, 1).reward, Turn(**scaled, 1).reward);
   EXPECT_FALSE(MakeEnvironment("pendulum", {.reward_scale = 0}).ok());
+}
+
+TEST(Environments, SlowStepsAreThoseOfTheGame) {
+  auto usual = MakeEnvironment("pendulum"), slow = MakeEnvironment("pendulum", {.step_ms = 2});
+  ASSERT_TRUE(usual.ok() && slow.ok());
+  (*usual)->Reset(5);
+  (*slow)->Reset(5);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Turn(**slow, 1).reward, Turn(**usual, 1).reward);
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(10));
+  EXPECT_FALSE(MakeEnvironment("pendulum", {.step_ms = -1}).ok());
 }
 
 TEST(Environments, RecallTakesTheNumberOfItsDistractors) {

@@ -30,7 +30,8 @@ struct TestLearnerOptions {
   int batch = 4;         ///< trajectories; also what lock-step credit is divided from
   std::uint64_t incarnation = 100;
   bool resumed = false, shm = true, release = true;
-  bool changes = true;        ///< trajectories may go on under newer versions
+  bool changes = true;  ///< trajectories may go on under newer versions
+  double evaluation_share = 0.0;
   std::uint64_t version = 0;  ///< of a resumed model: there before its first actor
   std::uint32_t max_trajectory_ms = 60000;
   ModelSpec model = SmallSpec();  ///< whatever the spaces are
@@ -52,8 +53,8 @@ class TestLearner : public wire::ServerSession::Models {
         {family_.announce, family_.weights, "test", options.incarnation, options.shm, {}});
     EXPECT_TRUE(publishing.ok()) << publishing.status();
     publishing_ = *std::move(publishing);
-    session_.SetHost(HostIdentity());
-    session_.SetAddresses(publishing_->announce_address(), publishing_->weights_address());
+    session_.SetAddresses(publishing_->announce_address(), publishing_->weights_address(),
+                          HostIdentity());
   }
 
   Result<std::uint32_t> Lookup(const std::string& name, const std::string& text) override {
@@ -75,6 +76,7 @@ class TestLearner : public wire::ServerSession::Models {
     model.welcome.trajectory_length = static_cast<std::uint32_t>(options_.trajectory_length);
     model.welcome.max_trajectory_ms = options_.max_trajectory_ms;
     model.welcome.changes = options_.changes;
+    model.welcome.evaluation_share = options_.evaluation_share;
     model.welcome.segment = *segment;
     model.block_bytes = TrajectoryLayout(spec, options_.trajectory_length).block_bytes;
     model.outstanding_limit = options_.outstanding;

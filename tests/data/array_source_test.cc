@@ -148,6 +148,8 @@ TEST_F(ArraySourceTest, AMemoryNeedsSequences) {
   EXPECT_TRUE((*source)->PrepareFor(spec, 4).ok());
   spec.trunk.push_back(*Layer::Parse("gru 4"));
   EXPECT_THAT((*source)->PrepareFor(spec, 4).message(), HasSubstr("have no order"));
+  spec.previous.action = true;
+  EXPECT_THAT((*source)->PrepareFor(spec, 4).message(), HasSubstr("have no step before them"));
 }
 
 }  // namespace

@@ -290,6 +290,18 @@ TEST(RecordingTest, SamplesAreLearnedInTheModelsUnitsWhicheverTheyWereRecordedIn
   EXPECT_EQ(LearnedSamples(false, false, {0.3f, 7}), (std::vector<float>{0.3f, 7}));
 }
 
+TEST(RecordingTest, AModelReadsThePreviousStepWhereTheOneThatPlayedDid) {
+  const TemporaryFolder folder;
+  Record(folder.path(), 1, 1);
+  const auto source = RecordingSource::Open(folder.path());
+  ASSERT_TRUE(source.ok()) << source.status();
+  PolicyAndValue other = SampleSpec();
+  other.previous.reward = true;
+  EXPECT_THAT((*source)->PrepareFor(other, 4).message(),
+              HasSubstr("got false and true, but " + folder.path() +
+                        " was recorded by a model for which they were false and false"));
+}
+
 // Another model of the same spaces learns from it: what it remembers begins with zeros.
 TEST(RecordingTest, AnotherModelsStateAndFramesBecomeZeros) {
   const TemporaryFolder folder;

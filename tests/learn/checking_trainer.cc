@@ -20,6 +20,11 @@ void CheckingTrainer::Prefetch(const TrainingBatch& next) {
   second_->Prefetch(next);
 }
 
+void CheckingTrainer::Fit(const AlgorithmSettings& settings) {
+  first_->Fit(settings);
+  second_->Fit(settings);
+}
+
 void CheckingTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
   first_->Begin(batch, plan);
   second_->Begin(batch, plan);

@@ -22,6 +22,7 @@ class CheckingTrainer : public BatchTrainer {
 
   std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) override;
   void Prefetch(const TrainingBatch& next) override;
+  void Fit(const AlgorithmSettings& settings) override;
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
   bool Done() override { return first_->Done() && second_->Done(); }
   BatchSums Finish() override;

@@ -132,6 +132,34 @@ TEST(LearnerTest, PaddingHasNoInfluence) {
   EXPECT_THAT(ParametersOf(spoiled), testing::Each(testing::Not(testing::IsNan())));
 }
 
+TEST(LearnerTest, ABatchOfAnotherShapeIsLearnedFromAsByALearnerMadeForIt) {
+  const BatchShape shape{4, 20};
+  const AlgorithmSettings settings = WithShape(ExamplePpo(), shape, false);
+  EXPECT_EQ(settings.batch_steps, 80);
+  EXPECT_EQ(settings.minibatch, 25) << "the same part of a batch";
+  Learner fitted(ExampleSpec(), ExamplePpo(), 1), made(ExampleSpec(), settings, 1);
+  for (int round = 0; round < 2; ++round) {
+    for (Learner* learner : {&fitted, &made}) {
+      TrainingBatch batch(TrajectoryLayout(ExampleSpec(), shape.length), shape.trajectories);
+      for (std::uint32_t agent = 0; !batch.full(); ++agent)
+        batch.Add(ExampleTrajectory(agent, learner->version(), 4).view());
+      EXPECT_EQ(learner->Learn(batch, 80).updates, 12u);
+    }
+    EXPECT_EQ(ParametersOf(fitted), ParametersOf(made));
+  }
+}
+
+TEST(LearnerTest, MinibatchesStayTheSamePartOfABatch) {
+  AlgorithmSettings settings;  // 128, 2048, 256
+  EXPECT_EQ(WithShape(settings, {128, 4}, false).minibatch, 64);
+  EXPECT_EQ(WithShape(settings, {128, 1}, false).minibatch, 32);
+  EXPECT_EQ(WithShape(settings, {8, 1024}, false).minibatch, 1024);
+  EXPECT_EQ(WithShape(settings, {4, 8192}, false).minibatch, 2048) << "no larger";
+  settings.minibatch = 2048;
+  EXPECT_EQ(WithShape(settings, {128, 4}, false).minibatch, 512) << "one step of a batch stays one";
+  EXPECT_EQ(WithShape(settings, {8, 1024}, false).minibatch, 8192);
+}
+
 TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {
   Learner learner(ExampleSpec(), ExamplePpo(), 3), fresh_only(ExampleSpec(), ExamplePpo(), 3);
   for (int i = 0; i < 3; ++i) {
@@ -325,6 +353,58 @@ TEST(LearnerTest, TargetKlShortensTheOnlyStepOfABatch) {
 }
 
 /// As if it had been made with the earlier parameters: Adam's first step is as long as the rate.
+TEST(LearnerTest, TheRateFollowsTheDistanceThatIsWanted) {
+  const auto rate_after = [](double wanted, int batches) {
+    AlgorithmSettings settings = ExamplePpo();
+    settings.adaptive_kl = wanted;
+    Learner learner(ExampleSpec(), settings, 1);
+    double rate = 0;
+    for (int i = 0; i < batches; ++i) {
+      TrainingBatch batch =
+          FullBatch(learner.version(), learner.version(), learner.version(), learner.version());
+      rate = learner.Learn(batch, 32).learning_rate;
+    }
+    return rate;
+  };
+  EXPECT_EQ(rate_after(0, 4), 1e-2);
+  EXPECT_EQ(rate_after(1e3, 1), 1e-2) << "the first batch has the rate of the config";
+  EXPECT_NEAR(rate_after(1e3, 4), 1e-2 * 1.5 * 1.5 * 1.5, 1e-9);
+  EXPECT_NEAR(rate_after(1e-9, 3), 1e-2 / (1.5 * 1.5), 1e-9);
+  EXPECT_NEAR(rate_after(1e-9, 30), 1e-2 / 30, 1e-9) << "within limits";
+}
+
+TEST(LearnerTest, ARateThatIsSetWhileItRunsStays) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.adaptive_kl = 1e3;
+  Learner learner(ExampleSpec(), settings, 1);
+  const auto rate = [&] {
+    TrainingBatch batch =
+        FullBatch(learner.version(), learner.version(), learner.version(), learner.version());
+    return learner.Learn(batch, 32).learning_rate;
+  };
+  (void)rate();
+  Rates rates = learner.rates();
+  learner.SetRates(rates);
+  EXPECT_NEAR(rate(), 1.5e-2, 1e-9) << "nothing was set";
+  rates.learning_rate = 1e-3;
+  learner.SetRates(rates);
+  EXPECT_EQ(rate(), 1e-3);
+  EXPECT_EQ(rate(), 1e-3);
+}
+
+TEST(LearnerTest, ARateThatFollowsGoesOnWhereItWas) {
+  AlgorithmSettings settings = ExamplePpo();
+  settings.adaptive_kl = 1e3;
+  Learner first(ExampleSpec(), settings, 1), second(ExampleSpec(), settings, 1);
+  TrainingBatch batch = FullBatch(1, 1, 1, 1);
+  (void)first.Learn(batch, 32);
+  SavedState state;
+  first.Save(&state);
+  ASSERT_TRUE(second.Load(2, 32, ParametersOf(first), state).ok());
+  TrainingBatch next = FullBatch(2, 2, 2, 2);
+  EXPECT_NEAR(second.Learn(next, 64).learning_rate, 1.5e-2, 1e-9);
+}
+
 TEST(LearnerTest, GoingBackIsANewBeginningFromEarlierParameters) {
   AlgorithmSettings settings = ExamplePpo();
   settings.epochs = 1;

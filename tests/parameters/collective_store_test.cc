@@ -119,6 +119,33 @@ TEST_F(CollectiveStoreTest, RanksTakeTheStepsOfOneLearnerThatSumsTheirGradients)
   LeaveAll();
 }
 
+// Each rank has seen more with each batch: rank r ten returns of mean r + 1 in a batch.
+TEST_F(CollectiveStoreTest, RanksHaveSeenTheReturnsOfAll) {
+  CollectiveSettings settings = Sgd();
+  settings.normalize_reward = true;
+  Make(3, settings);
+  for (int batch = 1; batch <= 2; ++batch) {
+    Each([&](int r, Rank& rank) {
+      ASSERT_TRUE(rank.store->BeginBatch(rank.parameters));
+      const auto known = rank.store->PopReturns();
+      if (batch == 1)  // rank 0 goes on from a checkpoint and brings what all had seen
+        EXPECT_EQ(known.has_value(), r == 0);
+      else
+        EXPECT_EQ(known.value_or(Moments()).count, 30.0);
+      rank.store->ShareReturns({10.0 * batch, r + 1.0, 0.0});
+      rank.Step(0.5, 1.0f);
+      rank.store->EndBatch(rank.parameters);
+    });
+  }
+  for (Rank& rank : ranks) {
+    const Moments all = rank.store->PopReturns().value_or(Moments());
+    EXPECT_EQ(all.count, 60.0);
+    EXPECT_DOUBLE_EQ(all.mean, 2.0);
+    EXPECT_DOUBLE_EQ(all.m2, 40.0);
+  }
+  LeaveAll();
+}
+
 // g = rank + 1 at a rate of 1/2: means 2, then (2 + 3) / 2, then 3; so x = -(2 + 2.5 + 3) / 2.
 TEST_F(CollectiveStoreTest, WhoHasFewerStepsGoesOnWithTheOthers) {
   Make(3, Sgd());

@@ -22,9 +22,10 @@ class ActorPrograms : public ::testing::TestWithParam<const char*> {};
 TEST_P(ActorPrograms, ItsExperienceArrivesAndIsLearnedFrom) {
   Workplace place;
   const std::string address = "ipc://" + place.path() + "/main";
-  Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
-                               "algorithm.trajectory_length=32", "--set",
-                               "algorithm.batch_steps=256", "--set", "algorithm.minibatch=64"});
+  Process serve(place.path(),
+                {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",
+                 "algorithm.trajectory_length=32", "--set", "algorithm.batch_steps=256", "--set",
+                 "algorithm.minibatch=64", "--set", "evaluation.share=0"});
   Process actor(place.path(), {address, "2048"}, ActorProgram(GetParam()));
   EXPECT_EQ(actor.Wait(60), 0) << actor.Errors();
   EXPECT_EQ(actor.Errors(), "");

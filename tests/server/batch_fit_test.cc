@@ -50,7 +50,7 @@ TEST(FitBatches, ALargePicturePlaysInShorterTrajectoriesAndSmallerBatches) {
   // 145 rows are 27.2 MiB, 73 are 13.7; three batches of 32 times 73 rows are 1,314 MiB.
   EXPECT_EQ(settings.algorithm.trajectory_length, 64);
   EXPECT_EQ(settings.algorithm.batch_steps, 1024);
-  EXPECT_EQ(settings.algorithm.minibatch, 256);
+  EXPECT_EQ(settings.algorithm.minibatch, 128) << "as many updates of a batch";
   EXPECT_THAT(*said, AllOf(HasSubstr("model default: a trajectory of 128 steps takes 27.2 MiB and "
                                      "a message holds 16.0 MiB, so algorithm.trajectory_length is "
                                      "64 here; its batches of 2048 steps take 1314."),

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "shared/model/weights_file.h"
 #include "tests/server/cluster_stage.h"
@@ -65,6 +67,41 @@ TEST(ManyLearners, WhatDoesNotFitIsRefusedInOneSentence) {
               HasSubstr("must be less than parameters.workers"));
   EXPECT_THAT(refusal({"train", "cartpole", "--learners", "2", "--set", "parameters.rule=aeamsgd"}),
               HasSubstr("write name = \"momentum\" and learning_rate = 0.1 in [optimizer]"));
+}
+
+/// The deviation by which the learner of a run divided its last rewards.
+double RewardDeviation(const Workplace& place, const std::string& run) {
+  const auto state = nlohmann::json::parse(
+      place.Read("runs/" + run + "/checkpoints/latest/state.json"), nullptr, false);
+  if (state.is_discarded()) return -1.0;
+  const auto& moments = state.at("doubles").at("rewards.statistics");
+  return std::sqrt(std::stod(moments.at(2).get<std::string>()) /
+                   std::stod(moments.at(0).get<std::string>()));
+}
+
+TEST(ManyLearners, WhoseGamesHaveOtherRewardsDivideByOneDeviation) {
+  Workplace place;
+  const auto with = [&](const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{command, "cartpole", "--quiet"};
+    for (const std::string& set : std::vector<std::string>{
+             "parameters.mode=server", "parameters.rule=sync", "parameters.workers=2",
+             "parameters.shards=[\"ipc://" + place.path() + "/s\"]", "run.steps=16000",
+             "run.stop_at_return=1000000", "evaluation.every=0"})
+      arguments.insert(arguments.end(), {"--set", set});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  Process shard(place.path(), with("params", {"--shard", "0"}));
+  Process small(place.path(), with("train", {"--set", "run.name=small"}));
+  Process large(place.path(),
+                with("train", {"--set", "run.name=large", "--set", "parameters.worker=1", "--set",
+                               "environment.reward_scale=1000"}));
+  EXPECT_EQ(small.Wait(60), 1) << small.Errors();
+  EXPECT_EQ(large.Wait(60), 1) << large.Errors();
+  EXPECT_EQ(shard.Wait(30), 0) << shard.Errors();
+  const double deviation = RewardDeviation(place, "small");
+  EXPECT_GT(deviation, 1000.0);
+  EXPECT_NEAR(RewardDeviation(place, "large") / deviation, 1.0, 0.5);
 }
 
 TEST(ManyLearners, AShardOfTheSameIndexIsRefused) {

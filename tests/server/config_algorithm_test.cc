@@ -91,6 +91,26 @@ TEST(ConfigError, ADualClipIsAboveOneOrOff) {
   EXPECT_EQ(ModelFor(*config, "default", kSpaces)->algorithm.dual_clip, 3.0);
 }
 
+TEST(ConfigAlgorithm, TheRateFollowsTheDistanceWhereNoRateIsSet) {
+  const auto wanted = [](const std::string& text, const std::string& model = "default") {
+    const auto config = Load(text);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return ModelFor(*config, model, kSpaces)->algorithm.adaptive_kl;
+  };
+  EXPECT_EQ(wanted(""), 0.01);
+  EXPECT_EQ(wanted("[optimizer]\nlearning_rate = 1e-3\n"), 0.0);
+  EXPECT_EQ(wanted("[optimizer]\nlearning_rate = 3e-4\n"), 0.0) << "also the usual one";
+  EXPECT_EQ(wanted("[algorithm]\nadaptive_kl = 0\n"), 0.0);
+  EXPECT_EQ(wanted("[algorithm]\nadaptive_kl = 0.02\n[optimizer]\nlearning_rate = 1e-3\n"), 0.02);
+  EXPECT_EQ(wanted("[algorithm]\nname = \"impala\"\n"), 0.0);
+  EXPECT_EQ(wanted("[algorithm]\nname = \"supervised\"\n"), 0.0);
+  const std::string two = "[model.npc.optimizer]\nlearning_rate = 1e-3\n";
+  EXPECT_EQ(wanted(two), 0.01);
+  EXPECT_EQ(wanted(two, "npc"), 0.0);
+  EXPECT_THAT(Complaint("[algorithm]\nname = \"a2c\"\nadaptive_kl = 0.01\n"),
+              ::testing::HasSubstr("a2c makes one step of a batch and measures no distance"));
+}
+
 TEST(ConfigError, AScheduleWithoutAHorizonIsRefused) {
   EXPECT_EQ(Complaint("[optimizer]\nlearning_rate = {from = 1e-3, to = 0.0001}\n"),
             "c.toml:2: optimizer.learning_rate: a schedule without a horizon; write steps = N in "

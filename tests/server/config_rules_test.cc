@@ -59,5 +59,44 @@ TEST(ConfigRules, AeamsgdWithoutMomentumIsToldTheOptimizerAndItsRate) {
             "= \"momentum\" and learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"");
 }
 
+double FactorOf(const std::string& text) {
+  const auto config = Load(text);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? config->parameters().rate_factor() : 0.0;
+}
+
+TEST(ConfigRates, EachLearnerHasTheFactorOfItsNumber) {
+  const std::string three = kServer + "workers = 3\nrate_factors = [1, 0.5, 2.0]\n";
+  EXPECT_EQ(FactorOf(three), 1.0);
+  EXPECT_EQ(FactorOf(three + "worker = 2\n"), 2.0);
+  EXPECT_EQ(FactorOf(kServer + "workers = 3\nworker = 2\n"), 1.0);
+  EXPECT_EQ(FactorOf("[run]\nlearners = 2\n[parameters]\nrate_factors = [0.25, 1]\n"), 0.25);
+}
+
+TEST(ConfigRates, ThatFitNoLearnersAreRefused) {
+  const std::string factors = "rate_factors = [1.0, 0.5]\n";
+  EXPECT_EQ(Complaint(kServer + factors + "workers = 3\n"),
+            "c.toml:4: parameters.rate_factors: got 2 factors, expected 3, one for each of the 3 "
+            "learners (parameters.workers)");
+  EXPECT_EQ(Complaint("[run]\nlearners = 4\n[parameters]\n" + factors),
+            "c.toml:4: parameters.rate_factors: got 2 factors, expected 4, one for each of the 4 "
+            "learners (run.learners)");
+  EXPECT_EQ(Complaint(kServer + factors + "workers = 2\nworker = 2\n"),
+            "c.toml:6: parameters.worker: got 2, expected at most 1, because rate_factors has 2 "
+            "learners; give each learner a number of its own");
+  EXPECT_THAT(Complaint("[parameters]\n" + factors),
+              testing::HasSubstr("expected no such line, because only learners around a parameter "
+                                 "server have rates of their own"));
+  EXPECT_THAT(
+      Complaint("[optimizer]\nname = \"sgd\"\n[parameters]\nrule = \"hogwild\"\n" + factors),
+      testing::HasSubstr("expected no such line"));
+  EXPECT_THAT(Complaint("[parameters]\ncollective = \"mpi\"\n" + factors),
+              testing::HasSubstr("expected no such line"));
+  for (const char* wrong : {"[1.0, 0.0]", "[1.0, -1]", "[1.0, 1001]", "[1.0, nan]"})
+    EXPECT_THAT(Complaint(kServer + "workers = 2\nrate_factors = " + wrong + "\n"),
+                testing::HasSubstr("parameters.rate_factors: "))
+        << wrong;
+}
+
 }  // namespace
 }  // namespace murmurate

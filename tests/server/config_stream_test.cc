@@ -159,6 +159,9 @@ TEST(ConfigStream, WhatTheStreamSaysOfItsModelIsSaidOnce) {
   EXPECT_EQ(refused("[model.temp.algorithm]\nname = \"ppo\"\n"),
             "c.toml:6: model.temp.algorithm.name: got \"ppo\", expected \"supervised\", because "
             "[stream.temp] describes this model; take the line out");
+  EXPECT_EQ(refused("[model.temp]\nprevious_reward = true\n"),
+            "c.toml:6: model.temp.previous_reward: got true, expected false, because [stream.temp] "
+            "describes this model; take the line out");
   EXPECT_THAT(refused("[model.temp.algorithm]\nbatch_steps = 64\n"),
               HasSubstr("expected 1024, because [stream.temp] describes this model; take the line "
                         "out, or set max_batch there"));

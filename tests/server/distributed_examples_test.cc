@@ -36,13 +36,13 @@ const Example kExamples[] = {
     {"downpour-easy", 520, kParabola}, {"agn", 920, kParabola},
     {"adag", 920, kParabola},          {"dynsgd", 320, kParabola},
     {"sync", 200, kParabola},          {"sync-backup", 200, kParabola},
-    {"sagn", 320, kParabola},          {"easgd", 1040, kParabola},
-    {"aeasgd", 1040, kParabola},       {"aeamsgd", 480, kParabola},
-    {"overlap", 320, kParabola},       {"local-steps", 400, kParabola},
-    {"several-servers", 12, kDigits},  {"digits-single", 5, kDigits},
-    {"digits-sync", 12, kDigits},      {"digits-agn", 32, kDigits},
-    {"digits-aeasgd", 20, kDigits},    {"hogwild", 80, kParabola},
-    {"digits-hogwild", 5, kDigits}};
+    {"sync-rates", 200, kParabola},    {"sagn", 320, kParabola},
+    {"easgd", 1040, kParabola},        {"aeasgd", 1040, kParabola},
+    {"aeamsgd", 480, kParabola},       {"overlap", 320, kParabola},
+    {"local-steps", 400, kParabola},   {"several-servers", 12, kDigits},
+    {"digits-single", 5, kDigits},     {"digits-sync", 12, kDigits},
+    {"digits-agn", 32, kDigits},       {"digits-aeasgd", 20, kDigits},
+    {"hogwild", 80, kParabola},        {"digits-hogwild", 5, kDigits}};
 
 /// The last number of a column of a progress.csv; NaN where it has none.
 double LastOf(const std::string& csv, const std::string& column) {
@@ -137,9 +137,22 @@ TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
         place_->Read(std::string("runs/sync-rates-") + worker + "/progress.csv");
     EXPECT_LT(LastOf(csv, "train/loss"), kParabola) << worker;
   }
-  EXPECT_NE(LastOf(place_->Read("runs/sync-rates-0/progress.csv"), "train/learning_rate"),
-            LastOf(place_->Read("runs/sync-rates-3/progress.csv"), "train/learning_rate"));
+  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-0/progress.csv"), "train/learning_rate"), 0.2);
+  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-3/progress.csv"), "train/learning_rate"), 0.025);
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+}
+
+TEST_F(DistributedExamples, LearnersOfOneCommandHaveTheirOwnRates) {
+  const std::string run = UniqueRun();
+  const Ran train = RunMurmurate(place_->path(), {"train", "sync-rates.toml", "--quiet", "--set",
+                                                  "run.name=" + run, "--set", "data.passes=20"});
+  ASSERT_EQ(train.code, 0) << train.output << train.errors;
+  const auto rate_in = [&](const std::string& folder) {
+    return LastOf(place_->Read("runs/" + run + folder + "/progress.csv"), "train/learning_rate");
+  };
+  EXPECT_EQ(rate_in(""), 0.2);
+  EXPECT_EQ(rate_in("/learner-2"), 0.05);
+  EXPECT_EQ(rate_in("/learner-3"), 0.025);
 }
 
 TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
@@ -152,8 +165,21 @@ TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
   EXPECT_EQ(place_->LeftBehind(), "");
 }
 
+TEST_F(DistributedExamples, TwoLearnersShareSlowGamesAndEndByThemselves) {
+  const std::string run = UniqueRun();
+  const Ran train = RunMurmurate(
+      place_->path(), {"train", "slow-games.toml", "--quiet", "--set", "run.name=" + run, "--set",
+                       "environment.step_ms=0.5", "--set", "run.steps=2048"});
+  EXPECT_EQ(train.code, 1) << train.output << train.errors;
+  EXPECT_THAT(train.output, testing::HasSubstr("Not solved: "));
+  EXPECT_GE(LastOf(place_->Read("runs/" + run + "/progress.csv"), "time/total_timesteps"), 1024);
+  EXPECT_GE(LastOf(place_->Read("runs/" + run + "/learner-1/progress.csv"), "parameters/wait_s"),
+            0);
+  EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
+}
+
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
-  std::vector<std::string> listed{"sync-rates", "cartpole", "mpi", "mpi-cartpole"}, there;
+  std::vector<std::string> listed{"cartpole", "slow-games", "mpi", "mpi-cartpole"}, there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))
     if (entry.path().extension() == ".toml") there.push_back(entry.path().stem());

@@ -367,7 +367,7 @@ TEST(Games, EvalOfWeightsWhoseOutputsOverflowIsThreeAndSaysSo) {
 
 TEST(Games, AnActorOfEachGameIsTaughtByABareServe) {
   for (const char* name : {"acrobot", "bandit", "catch", "gridworld", "mountain_car",
-                           "mountain_car_continuous", "pendulum", "recall"}) {
+                           "mountain_car_continuous", "pendulum", "recall", "regulator"}) {
     Workplace place;
     const std::string address = "ipc://" + place.path() + "/main";
     Process serve(place.path(), {"serve", "--set", "server.listen=[\"" + address + "\"]", "--set",

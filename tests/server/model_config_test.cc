@@ -112,6 +112,17 @@ TEST(ModelConfig, WithoutPicturesNumbersAreStacked) {
   EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 12);
 }
 
+TEST(ModelConfig, ThePreviousStepIsReadBesideStackedNumbersAndMayHaveLayers) {
+  const ModelSpec spec = *MakeSpec({.inputs = {"previous_reward: dense 8"},
+                                    .frame_stack = 3,
+                                    .previous = {.action = true, .reward = true}},
+                                   kNumbers);
+  EXPECT_EQ(spec.spaces, kNumbers);
+  EXPECT_EQ(spec.policy().FindEncoder("")->stack, 3);
+  EXPECT_EQ(LayersOf(spec.policy().FindEncoder("previous_reward")->layers), "dense 8 tanh; ");
+  EXPECT_EQ(PlanNetwork(spec, "policy")->joined, 12 + (kNumbers.action.n + 1) + 8);
+}
+
 TEST(ModelConfig, WhatDoesNotFitIsSaid) {
   const auto message = [](const ModelConfig& words, const Spaces& spaces = kPixels) {
     return MakeSpec(words, spaces).status().message();
@@ -188,6 +199,21 @@ TEST(ModelConfig, WhatCannotWorkIsRefusedWithItsLine) {
     const std::string message = ModelFor(*config, "default", one.spaces).status().message();
     EXPECT_THAT(message, AllOf(StartsWith(one.line), HasSubstr(one.sentence))) << one.model;
   }
+}
+
+TEST(ModelConfig, ThePreviousStepIsOffUntilItIsAskedFor) {
+  const auto previous = [](const std::string& keys) {
+    return ModelFor(*Config::Load(Text("[model]\n" + keys), {}), "default", kNumbers)
+        ->spec.previous;
+  };
+  EXPECT_EQ(previous(""), PreviousInputs());
+  EXPECT_EQ(previous("previous_action = true"), (PreviousInputs{.action = true}));
+  EXPECT_EQ(previous("previous_reward = true"), (PreviousInputs{.reward = true}));
+  const Spaces own = {Dict({{"previous_reward", Box({1})}}), Discrete(2)};
+  EXPECT_THAT(ModelFor(*Config::Load(Text("[model]\nprevious_reward = true"), {}), "default", own)
+                  .status()
+                  .message(),
+              StartsWith("game.toml:2: model.previous_reward: the observation has a part"));
 }
 
 TEST(ModelConfig, AConfigSaysAllOfIt) {

@@ -291,6 +291,30 @@ TEST_F(Resumed, ARunWithoutScaledBoxesKeepsTheUnitsOfItsActions) {
   EXPECT_NE(Weights("new").find("scale box"), std::string::npos);
 }
 
+// Pictures had two trunks once, and the configs of such runs do not say so.
+TEST_F(Resumed, ARunWhosePicturesHaveTwoTrunksKeepsThem) {
+  place_.Write("c.toml",
+               "[run]\nenvironment = \"catch\"\nactors = 1\n[algorithm]\ntrajectory_length = 32\n"
+               "batch_steps = 256\nepochs = 1\n");
+  const std::string line = "separate_value = true\n", value = "value.0.weight";
+  const auto train = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"train", "c.toml", "--quiet", "--set", "run.stop_at_steps=500"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunMurmurate(place_.path(), words).code;
+  };
+  ASSERT_EQ(train({"--set", "run.name=old", "--set", "model.separate_value=true"}), 0);
+  ASSERT_EQ(train({"--set", "run.name=new"}), 0);
+  EXPECT_NE(Weights("old").find(value), std::string::npos);
+  EXPECT_EQ(Weights("new").find(value), std::string::npos);
+  const std::string config = place_.Read("runs/old/config.toml");
+  ASSERT_NE(config.find(line), std::string::npos);
+  place_.Write("runs/old/config.toml", std::string(config).erase(config.find(line), line.size()));
+  const Ran same =
+      RunMurmurate(place_.path(), {"resume", "old", "--set", "run.stop_at_steps=1000"});
+  EXPECT_EQ(same.code, 0) << same.errors;
+  EXPECT_NE(Weights("old").find(value), std::string::npos);
+}
+
 TEST_F(Resumed, ServeResumeStartsWhereThereIsNothingToGoOnFrom) {
   auto serve = Serve("s", Config(""), "1000");
   serve.push_back("--resume");

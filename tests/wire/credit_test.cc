@@ -37,6 +37,34 @@ TEST_F(ServerSessionTest, BatchThatClosedEarlyReleasesItsRealNumber) {
   EXPECT_EQ(a.granted(), 11);
 }
 
+TEST_F(ServerSessionTest, AnotherShapeOfBatchesIsToldToAllWhoPlayAndCreditIsForIt) {
+  AddNpc(8, 4);
+  Client a = MakeClient("a", 11), b = MakeClient("b", 12);
+  Join(a);
+  Join(b);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(Send(a).accept);
+  Deliver({&a, &b});
+  const int welcomes = a.welcomes;
+  const std::uint64_t session = a.ok.session;
+  const std::uint64_t granted = a.steps_total / kLength;
+
+  session_.SetBatch(
+      0, {.trajectory_length = kLength / 4, .batch_trajectories = 16, .outstanding_limit = 32});
+  Deliver({&a, &b});
+  EXPECT_EQ(a.welcomes, welcomes + 1);
+  EXPECT_EQ(a.ok.session, session) << "the session goes on";
+  EXPECT_EQ(a.ok.number, a.hello.number);
+  ASSERT_EQ(a.ok.models.size(), 1u);
+  EXPECT_EQ(a.ok.models[0].trajectory_length, kLength / 4u);
+  EXPECT_EQ(a.ok.models[0].agent_indices.size(), a.hello.models[0].agents.size());
+  EXPECT_GT(a.steps_total / (kLength / 4), granted) << "of the larger limit";
+  EXPECT_EQ((a.steps_total + b.steps_total) / (kLength / 4), 32u);
+  EXPECT_TRUE(Send(a).accept);
+  Client c = MakeClient("c", 13);
+  Join(c);
+  EXPECT_EQ(c.ok.models[0].trajectory_length, kLength / 4u);
+}
+
 TEST_F(ServerSessionTest, TrajectoryBeyondTheStepsGrantedIsRefused) {
   AddNpc(2, 1);
   Client a = MakeClient("a", 11);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -117,6 +118,25 @@ TEST(RoundTrip, HelloOkKeepsItsFields) {
   EXPECT_EQ(model.steps_total, 64u);
   EXPECT_EQ(model.at_version, 7u);
   EXPECT_TRUE(model.changes);
+  EXPECT_EQ(model.evaluation_share, 0.25);
+}
+
+/// The last field of a table is what an older peer does not write, and does not read.
+TEST(RoundTrip, ALearnerThatAsksForNoEvaluationsWritesWhatAnOlderOneWrites) {
+  HelloOk ok = SampleHelloOk();
+  const WireMessage asks = ToWire(ok, 99, 0);
+  ok.models[0].evaluation_share = 0.0;
+  const WireMessage asks_for_none = ToWire(ok, 99, 0);
+  EXPECT_LT(asks_for_none.frames[1].size(), asks.frames[1].size()) << "the field is not there";
+  EXPECT_EQ(DecodedAs<HelloOk>(asks_for_none).models[0].evaluation_share, 0.0);
+}
+
+TEST(RoundTrip, AShareOfEvaluationsIsAtMostAHalf) {
+  for (const double share : {-0.1, 0.51, std::nan("")}) {
+    HelloOk ok = SampleHelloOk();
+    ok.models[0].evaluation_share = share;
+    EXPECT_TRUE(std::holds_alternative<DecodeFailure>(ToWire(ok, 99, 0).Decode())) << share;
+  }
 }
 
 TEST(RoundTrip, ExperienceKeepsItsFields) {

@@ -107,6 +107,7 @@ inline HelloOk SampleHelloOk() {
   model.steps_total = 64;
   model.at_version = 7;
   model.changes = true;
+  model.evaluation_share = 0.25;
   ok.models = {model};
   return ok;
 }

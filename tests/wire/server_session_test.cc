@@ -14,7 +14,7 @@ using testing::HasSubstr;
 TEST_F(ServerSessionTest, HelloIsAnsweredWithTheFullState) {
   AddNpc();
   session_.SetVersion(0, 3);
-  session_.SetAddresses("tcp://127.0.0.1:7421", "tcp://127.0.0.1:7422");
+  session_.SetAddresses("tcp://127.0.0.1:7421", "tcp://127.0.0.1:7422", 0);
   Client a = MakeClient("a", 11, {0, 4});
   Join(a);
   ASSERT_EQ(a.welcomes, 1);
@@ -74,7 +74,7 @@ TEST_F(ServerSessionTest, SettingsComeBeforeTheWelcomeAndWheneverTheyChange) {
 
 TEST_F(ServerSessionTest, OnlyThisHostIsToldOfSharedMemory) {
   AddNpc();
-  session_.SetHost(1234);
+  session_.SetAddresses("", "", 1234);
   Client near = MakeClient("near", 11), far = MakeClient("far", 12);
   near.hello.host_identity = 1234;
   far.hello.host_identity = 4321;

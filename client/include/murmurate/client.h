@@ -65,7 +65,7 @@ enum class Updates : std::uint8_t {
 };
 
 enum class PlayMode : std::uint8_t {
-  kTrain,     ///< recorded and sent
+  kTrain,     ///< recorded and sent; the learner may ask for kEvaluate in a share of them
   kEvaluate,  ///< greedy; returns are reported, nothing is trained on
   kSilent,    ///< greedy; nothing is reported
 };
@@ -183,6 +183,8 @@ class Agent {
   void Act(const Observation& observation, Action* action);
 
   /// Adds to the reward of the last action; 0 to n calls between two Acts. After End: ignored.
+  /// A policy of a model with previous_reward chooses by it, also where no learner uses it
+  /// (Client::Open, PlayMode::kEvaluate).
   void Reward(double reward);
 
   /// The episode is over. kTruncated needs the observation life would have gone on from.

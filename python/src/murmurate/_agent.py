@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _library as c
-from ._buffers import Actions, Observations, number_of
+from ._buffers import Actions, Observations, array_of, number_of, shown
 from ._errors import InvalidArgument
 from ._library import Handle, check, library, made, patiently, sized
 from ._spaces import CSpace, Spaces, spaces_of
@@ -201,7 +201,7 @@ class Agent:
 
 class Group:
     """`size` agents of one vectorized simulator, one batched pass for all. Used by one thread at a
-    time. group[i] is agent i, for its reward, end and the rest."""
+    time. group[i] is agent i, for its end and the rest."""
 
     def __init__(
         self, client: Client, observation_space: Any, action_space: Any, size: int, *, model: str = "default"
@@ -215,6 +215,10 @@ class Group:
         self._handle = made(new, library.mmr_group_close)
         client._players.add(self)
         self._size = ctypes.c_uint64(size)
+        self._playing = np.zeros(size, np.uint8)
+        self._rewards = np.zeros(size)
+        self._playing_at = ctypes.c_void_p(self._playing.ctypes.data)
+        self._rewards_at = ctypes.c_void_p(self._rewards.ctypes.data)
         self._agents = []
         for i in range(size):
             handle = made(library.mmr_group_agent(self._handle, i), of=self._handle)
@@ -229,13 +233,26 @@ class Group:
         self._observations.write(observations)
         masked = self._observations.write_mask(observations, masks)
         structs = self._observations.masked_structs if masked else self._observations.structs
-        if playing is None or np.all(playing):
-            patiently(library.mmr_group_act_any, self._handle, structs, self._actions.structs, self._size)
-        else:
-            for i in np.flatnonzero(playing).tolist():
-                seen, done = ctypes.byref(structs[i]), ctypes.byref(self._actions.structs[i])
-                patiently(library.mmr_act_any, self._agents[i]._handle, seen, done)
+        who = self._who(playing)
+        patiently(library.mmr_group_act_playing, self._handle, structs, self._actions.structs, who, self._size)
         return self._actions.read()
+
+    def reward(self, rewards: Any, playing: Any = None) -> None:
+        """Adds to the reward of each agent's last action: a number for each of them; those who are not
+        `playing` get none."""
+        given = array_of(rewards, "the reward")
+        if given.size != len(self) or given.dtype.kind not in "fiub":
+            raise InvalidArgument(
+                f"the reward is {shown(rewards)} where a number for each of {len(self)} environments was expected"
+            )
+        self._rewards[...] = given.reshape(-1)  # also as a column of them
+        check(library.mmr_group_reward(self._handle, self._rewards_at, self._who(playing), self._size))
+
+    def _who(self, playing: Any) -> Any:
+        if playing is None:
+            return None
+        self._playing[...] = playing
+        return self._playing_at
 
     def __getitem__(self, i: int) -> Agent:
         return self._agents[i]

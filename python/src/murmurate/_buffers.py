@@ -191,7 +191,7 @@ class Actions:
         if leaf.kind == c.DISCRETE and leaf.shape == () and not self._lead:
             return lambda: memory.item() + start
         if not leaf.continuous:
-            return lambda: memory.astype(dtype) + start if np.any(start) else memory.astype(dtype)
+            return (lambda: memory.astype(dtype) + start) if np.any(start) else lambda: memory.astype(dtype)
         # What murmurate leaves to the environment: whole numbers, bounds on some of them, and bounds
         # that float32 has not got (0.1 as float32 is a little more).
         if dtype.kind in "iu":

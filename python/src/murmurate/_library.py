@@ -14,7 +14,7 @@ from typing import Any
 
 from ._errors import Closed, error_of
 
-ABI = 2
+ABI = 3
 """What this package is written for; a library of a later one has it too."""
 SONAME = "libmurmurate.so.1"
 
@@ -130,7 +130,8 @@ _DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "mmr_group_new": (c_void_p, [c_void_p, POINTER(AgentOptions), c_int32]),
     "mmr_group_close": (c_int32, [c_void_p]),
     "mmr_group_agent": (c_void_p, [c_void_p, c_int32]),
-    "mmr_group_act_any": (c_int32, [c_void_p, POINTER(Observation), POINTER(Action), c_uint64]),
+    "mmr_group_act_playing": (c_int32, [c_void_p, POINTER(Observation), POINTER(Action), c_void_p, c_uint64]),
+    "mmr_group_reward": (c_int32, [c_void_p, c_void_p, c_void_p, c_uint64]),
 }
 
 

@@ -71,6 +71,8 @@ class Policy:
         self._agent.mode("silent" if deterministic else "train")
         self.act = self._agent.act
         """As Agent.act."""
+        self.reward = self._agent.reward
+        """As Agent.reward: for a policy of a model with previous_reward, which chooses by it."""
 
     def end(self) -> None:
         """The episode is over: a policy that remembers forgets."""

@@ -30,12 +30,21 @@ MASK_KEY = "action_mask"
 
 @dataclass(frozen=True)
 class Box:
-    """So many float32 numbers, or bytes; bounds are an action's. For who has no Gymnasium."""
+    """So many float32 numbers, or bytes; bounds are an action's. For programs without Gymnasium, whose
+    own order (low, high, shape) is refused: name the arguments where both are used."""
 
     shape: tuple[int, ...]
     low: Any = -np.inf
     high: Any = np.inf
     dtype: Any = np.float32
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shape, (int, np.integer)):
+            object.__setattr__(self, "shape", (int(self.shape),))
+        if not isinstance(self.shape, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in self.shape):
+            raise InvalidArgument(
+                f"Box: got the shape {self.shape!r}, expected a tuple of sizes such as (8,): murmurate.Box(shape, low, high)"
+            )
 
 
 @dataclass(frozen=True)

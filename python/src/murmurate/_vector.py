@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ._agent import Agent, Group
-from ._buffers import array_of, shown
 from ._client import Client
 from ._errors import InvalidArgument
 from ._play import Played, Rules, Table, begun, end, mask_asker, stepped
@@ -118,27 +117,41 @@ class Vector(Table):
             )
         observations, infos, playing, totals, lengths = self._begin(rules)
         while rules.more():
-            actions = self._act(observations, infos, playing)
-            observations, gained, terminated, truncated, infos = stepped(env, env.step(actions))
-            gained = self._rewards(gained)
-            for agent, reward in zip(group, gained.tolist()) if playing.all() else self._those(playing, gained):
-                agent.reward(reward)
-            totals += np.where(playing, gained, 0.0)
-            lengths += playing
-            played.steps += int(playing.sum())
-            over = (terminated | truncated) & playing
-            for i in np.flatnonzero(over).tolist():
+            observations, gained, terminated, truncated, infos = stepped(
+                env, env.step(self._act(observations, infos, playing))
+            )
+            group.reward(gained, playing)
+            self._add(gained, playing, totals, lengths)
+            over = terminated | truncated
+            if playing is None:
+                played.steps += len(group)
+            else:
+                played.steps += int(np.count_nonzero(playing))
+                over &= playing
+            ended = np.flatnonzero(over).tolist()
+            for i in ended:
                 self._end(i, bool(terminated[i]), observations, infos, rules.reports)
                 rules.finish(totals[i], lengths[i])
                 totals[i], lengths[i] = 0.0, 0
             if self._autoreset == "NextStep":
-                playing = ~over
-            elif self._autoreset == "Disabled" and over.any():
+                playing = ~over if ended else None
+            elif self._autoreset == "Disabled" and ended:
                 observations, infos = self._reset(over, rules.options(), infos)
             if not rules.ask():
                 break
         self._open = (observations, infos, playing, totals, lengths)
         return played
+
+    @staticmethod
+    def _add(gained: Any, playing: Any, totals: Any, lengths: Any) -> None:
+        """To the returns and lengths of those who play (None: all)."""
+        rewards = gained.reshape(-1) if isinstance(gained, np.ndarray) else np.ravel(gained)
+        if playing is None:
+            totals += rewards
+            lengths += 1
+        else:
+            np.add(totals, rewards, out=totals, where=playing)
+            lengths += playing
 
     def _begin(self, rules: Rules) -> Any:
         going_on, self._open = self._open, None
@@ -147,16 +160,4 @@ class Vector(Table):
         for agent in self.group:
             agent.discard()
         size = len(self.group)
-        return (*begun(self.env, self.env.reset(**rules.options())), np.ones(size, bool), np.zeros(size), np.zeros(size, int))
-
-    def _rewards(self, gained: Any) -> Any:
-        """One number for each environment, also as a column of them."""
-        size = len(self.group)
-        rewards = array_of(gained, "the reward")
-        if rewards.size == size and rewards.dtype.kind in "fiub":
-            return rewards.reshape(size)
-        raise InvalidArgument(f"the reward is {shown(gained)} where a number for each of {size} environments was expected")
-
-    def _those(self, playing: Any, gained: Any) -> Iterator[tuple[Agent, float]]:
-        for i in np.flatnonzero(playing).tolist():
-            yield self.group[i], float(gained[i])
+        return (*begun(self.env, self.env.reset(**rules.options())), None, np.zeros(size), np.zeros(size, int))

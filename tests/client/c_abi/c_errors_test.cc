@@ -84,6 +84,9 @@ TEST_F(CErrors, ANullHandleIsNamed) {
   ExpectFails(mmr_group_act(nullptr, numbers_, 3, actions, 2, nullptr, 0), MMR_BAD_HANDLE,
               "the group is NULL");
   ExpectFails(mmr_group_act_any(nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE, "the group is NULL");
+  ExpectFails(mmr_group_act_playing(nullptr, nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE,
+              "the group is NULL");
+  ExpectFails(mmr_group_reward(nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE, "the group is NULL");
   ExpectFails(mmr_group_size(nullptr), MMR_BAD_HANDLE, "the group is NULL");
   ExpectNone(mmr_group_agent(nullptr, 0), MMR_BAD_HANDLE, "the group is NULL");
   EXPECT_EQ(mmr_close(nullptr), MMR_OK);
@@ -209,6 +212,9 @@ TEST_F(CErrors, TheGroupsCallsSayWhoseCountIsWrong) {
               "allowed is NULL");
   ExpectFails(mmr_group_act_any(group_, nullptr, nullptr, 2), MMR_INVALID_ARGUMENT, "are NULL");
   ExpectFails(mmr_group_act_any(group_, nullptr, nullptr, 1), MMR_INVALID_ARGUMENT, "given 1 obs");
+  const double rewards[2] = {1, 1};
+  ExpectFails(mmr_group_reward(group_, nullptr, nullptr, 2), MMR_INVALID_ARGUMENT, "NULL");
+  ExpectFails(mmr_group_reward(group_, rewards, nullptr, 3), MMR_INVALID_ARGUMENT, "given 3 rew");
   ExpectNone(mmr_group_agent(group_, 2), MMR_INVALID_ARGUMENT, "2 is none of them");
   ExpectNone(mmr_group_new(client_, &options_, 0), MMR_INVALID_ARGUMENT, "not 0");
   ExpectNone(mmr_group_new(client_, nullptr, 2), MMR_INVALID_ARGUMENT, "NULL");

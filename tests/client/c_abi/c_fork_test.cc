@@ -45,6 +45,7 @@ TEST(CFork, EveryCallInTheChildFailsAndClosingThereLeavesTheParentAlone) {
   ASSERT_TRUE(Until(play, [&] { return stage.learner.received.size() >= 3; }));
   const auto child = [&] {
     std::int32_t actions[2];
+    const double rewards[2] = {1, 1};
     mmr_state state{};
     mmr_stats stats{};
     state.size = sizeof state, stats.size = sizeof stats;
@@ -53,8 +54,9 @@ TEST(CFork, EveryCallInTheChildFailsAndClosingThereLeavesTheParentAlone) {
          {mmr_act(agent, numbers, 3), mmr_reward(agent, 1), mmr_end(agent, 0, nullptr, 0),
           mmr_discard(agent), mmr_report(agent, "x", 1), mmr_set_mode(agent, 1), mmr_took(agent, 1),
           mmr_took_log_prob(agent, 1, -1), mmr_group_act(group, numbers, 3, actions, 2, nullptr, 0),
-          mmr_get_state(stage.client, &state), mmr_get_stats(stage.client, &stats),
-          mmr_update(stage.client), mmr_save(stage.client, "/tmp/never", nullptr)}) {
+          mmr_group_reward(group, rewards, nullptr, 2), mmr_get_state(stage.client, &state),
+          mmr_get_stats(stage.client, &stats), mmr_update(stage.client),
+          mmr_save(stage.client, "/tmp/never", nullptr)}) {
       if (!Forked(status)) return line;
       ++line;
     }

@@ -162,7 +162,8 @@ TEST(CPlay, AGroupOfAnySpacesIsRecordedAgentByAgent) {
     mixed_scene scenes[kAgents];
     mixed_action actions[kAgents];
     for (int i = 0; i < kAgents; ++i) scenes[i] = Shown(100 * i + k);
-    ASSERT_EQ(play_mixed_group(group, scenes, actions, kAgents), MMR_OK) << mmr_last_error();
+    ASSERT_EQ(play_mixed_group(group, scenes, actions, nullptr, kAgents), MMR_OK)
+        << mmr_last_error();
     for (int i = 0; i < kAgents; ++i) {
       played[i].push_back(actions[i]);
       mmr_agent* agent = mmr_group_agent(group, i);
@@ -183,6 +184,47 @@ TEST(CPlay, AGroupOfAnySpacesIsRecordedAgentByAgent) {
   EXPECT_EQ(mmr_agent_close(mmr_group_agent(group, 0)), MMR_BAD_HANDLE);
   EXPECT_THAT(mmr_last_error(), HasSubstr("close the group"));
   EXPECT_EQ(mmr_group_close(group), MMR_OK);
+}
+
+/// As a vectorized environment that resets some of its environments in a step of their own.
+TEST(CPlay, AgentsOfAGroupThatSitAStepOutRecordNothingInIt) {
+  Stage stage({.trajectory_length = 4, .model = MixedSpec()});
+  constexpr int kAgents = 5;
+  mmr_group* group = new_mixed_group(stage.client, kAgents);
+  ASSERT_NE(group, nullptr) << mmr_last_error();
+  stage.Begin();
+  std::vector<std::vector<mixed_action>> played(kAgents);
+  int k = 0;
+  const auto play = [&] {
+    mixed_scene scenes[kAgents];
+    mixed_action actions[kAgents];
+    std::uint8_t playing[kAgents];
+    double rewards[kAgents];
+    for (int i = 0; i < kAgents; ++i) {
+      scenes[i] = Shown(100 * i + k);
+      actions[i].weapon[0] = -7;
+      playing[i] = k % 7 != 6 && (k + i) % 3 != 0;  // every seventh time no agent
+      rewards[i] = playing[i] ? i + 0.5 : 1000;
+    }
+    ASSERT_EQ(play_mixed_group(group, scenes, actions, playing, kAgents), MMR_OK)
+        << mmr_last_error();
+    ASSERT_EQ(mmr_group_reward(group, rewards, playing, kAgents), MMR_OK) << mmr_last_error();
+    for (int i = 0; i < kAgents; ++i) {
+      ASSERT_EQ(actions[i].weapon[0] != -7, playing[i] != 0);
+      if (playing[i]) played[i].push_back(actions[i]);
+    }
+    ++k;
+    stage.learner.PollOnce(0);
+  };
+  ASSERT_TRUE(Until(play, [&] { return stage.learner.received.size() >= 60; }));
+  for (const auto& one : stage.learner.received) {
+    ExpectPlayed(one->view, played.at(one->agent_index));
+    for (int t = 0; t < one->view.steps; ++t)
+      EXPECT_EQ(one->view.reward[t], one->agent_index + 0.5f);
+  }
+  const double all[kAgents] = {1, 1, 1, 1, 1};
+  EXPECT_EQ(mmr_group_reward(group, all, nullptr, kAgents), MMR_OK);
+  mmr_group_close(group);
 }
 
 TEST(CPlay, APlainGroupIsPlayedInOnePass) {

@@ -1,6 +1,7 @@
 // Nothing that was released has changed: see tests/client/abi.
 #include "tests/client/abi/abi_1.h"
 #include "tests/client/abi/abi_2.h"
+#include "tests/client/abi/abi_3.h"
 #include "tests/client/c_abi/stage.h"
 
 namespace murmurate {
@@ -14,6 +15,11 @@ TEST(CReleased, EveryNumberStructAndFunctionIsAsItWas) {
 TEST(CReleased, TheSecondVersionsFunctionsAreAsTheyWere) {
   char first[256] = "";
   EXPECT_EQ(abi_2_differences(first, sizeof first), 0) << first;
+}
+
+TEST(CReleased, TheThirdVersionsFunctionsAreAsTheyWere) {
+  char first[256] = "";
+  EXPECT_EQ(abi_3_differences(first, sizeof first), 0) << first;
 }
 
 TEST(CReleased, TheLibrarySaysTheVersionsOfItsHeader) {

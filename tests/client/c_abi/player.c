@@ -77,7 +77,7 @@ mmr_status cut_mixed(mmr_agent* agent, const struct mixed_scene* final_scene, in
 }
 
 mmr_status play_mixed_group(mmr_group* group, const struct mixed_scene* scenes,
-                            struct mixed_action* actions, uint64_t agents) {
+                            struct mixed_action* actions, const uint8_t* playing, uint64_t agents) {
   mmr_input inputs[8][3];
   mmr_observation observations[8];
   mmr_action rooms[8];
@@ -85,7 +85,8 @@ mmr_status play_mixed_group(mmr_group* group, const struct mixed_scene* scenes,
     observations[i] = show(&scenes[i], inputs[i]);
     rooms[i] = room_in(&actions[i]);
   }
-  return mmr_group_act_any(group, observations, rooms, agents);
+  if (playing == NULL) return mmr_group_act_any(group, observations, rooms, agents);
+  return mmr_group_act_playing(group, observations, rooms, playing, agents);
 }
 
 mmr_status took_mixed(mmr_agent* agent, const struct mixed_action* action) {

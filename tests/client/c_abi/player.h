@@ -35,9 +35,9 @@ mmr_group* new_mixed_group(mmr_client* client, int32_t agents);
 mmr_status play_mixed(mmr_agent* agent, const struct mixed_scene* scene,
                       struct mixed_action* action);
 mmr_status cut_mixed(mmr_agent* agent, const struct mixed_scene* final_scene, int32_t success);
-/* At most 8 agents. */
+/* At most 8 agents; playing: NULL, or who acts. */
 mmr_status play_mixed_group(mmr_group* group, const struct mixed_scene* scenes,
-                            struct mixed_action* actions, uint64_t agents);
+                            struct mixed_action* actions, const uint8_t* playing, uint64_t agents);
 mmr_status took_mixed(mmr_agent* agent, const struct mixed_action* action);
 
 #ifdef __cplusplus
