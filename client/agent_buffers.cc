@@ -15,13 +15,13 @@ std::unique_ptr<AgentBuffers> NewBuffers(std::shared_ptr<const AgentShape> shape
   const std::size_t together = static_cast<std::size_t>(at_once);
   const std::size_t outputs = static_cast<std::size_t>(policy.outputs());
   const std::size_t deviations = static_cast<std::size_t>(shape->head.layout().free_deviations());
-  const std::size_t row = shape->previous.any() ? shape->previous.row_bytes() / sizeof(float) : 0;
+  const std::size_t row = shape->row.any() ? shape->row.row_bytes() / sizeof(float) : 0;
   const std::size_t scratch = policy.ScratchFloats(at_once);
   auto buffers = std::make_unique<AgentBuffers>();
   buffers->policies = shape->policies;
   buffers->memory =
       std::make_shared<AgentMemory>(std::shared_ptr<const FrameStack>(shape, &shape->stack),
-                                    shape->previous.row_bytes(), policy.state_floats());
+                                    shape->row.row_bytes(), policy.state_floats());
   buffers->floats = std::make_shared<AlignedFloats>(RoundUp(outputs) + RoundUp(deviations) +
                                                     RoundUp(row) + scratch);
   const std::span<float> floats = *buffers->floats;

@@ -28,7 +28,7 @@ struct AgentBuffers {
   std::shared_ptr<AlignedFloats> floats;  ///< of the four that follow
   std::span<float> outputs;               ///< of the last step
   std::span<float> deviations;            ///< the free log deviations it was played with
-  std::span<float> row;                   ///< with the previous step; empty: the game's row will do
+  std::span<float> row;                   ///< of RowWriter; empty: the game's row will do
   std::span<float> scratch;               ///< of the policy, for as many rows as go together
   std::shared_ptr<Together> together;     ///< null: one row at a time
   bool reseed = false;

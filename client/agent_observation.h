@@ -1,18 +1,19 @@
-// AgentObservation: the observation of an agent's present step as one row of its layout, and the
-// mask of that step. Numbers that are not finite and categories that do not exist become zeros, and
-// a mask that allows nothing becomes none: such a step is not good, and costs the trajectory. The
-// game's thread; no lock, no allocation.
+// AgentObservation: the observation of an agent's present step as one row of its layout, what only
+// the learner sees beside it, and the mask of that step. Numbers that are not finite and categories
+// that do not exist become zeros, and a mask that allows nothing becomes none: such a step is not
+// good, and costs the trajectory. The game's thread; no lock, no allocation.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "client/agent_shared.h"
+#include "client/observation_row.h"
 #include "murmurate/observation.h"
 #include "murmurate/status.h"
-#include "shared/core/aligned_floats.h"
 
 namespace murmurate {
 
@@ -27,34 +28,39 @@ class AgentObservation {
   void Observe(const Observation& observation, const char* call = "Agent::Act");  ///< its parts
   /// False where Observe aborts: nothing is seen then, and CheckObservation says why.
   bool TryObserve(const Observation& observation);
+  /// What only the learner sees, from the next step on; false: CheckPrivileged says why not.
+  bool TryObservePrivileged(const Observation& observation);
   void SetMask(std::span<const std::uint8_t> mask,
                const char* call = "Agent::Act");  ///< empty: all
   /// False where Observe, respectively SetMask, aborts.
-  bool Fits(std::span<const float> observation) const { return observation.size() == numbers_; }
+  bool Fits(std::span<const float> observation) const {
+    return observation.size() == seen_.numbers();
+  }
   bool Fits(std::span<const std::uint8_t> mask) const {
     return mask.empty() || mask.size() == mask_copy_.size();
   }
   Status CheckObservation(std::span<const float> observation) const;
-  Status CheckObservation(const Observation& observation) const;
+  Status CheckObservation(const Observation& observation) const { return seen_.Check(observation); }
+  Status CheckPrivileged(const Observation& observation) const;
   Status CheckMask(std::span<const std::uint8_t> mask) const;
 
-  std::span<const std::byte> row() const { return row_; }
+  std::span<const std::byte> row() const { return seen_.row(); }
+  /// Empty: there is none, or the game has not shown it yet.
+  std::span<const std::byte> privileged() const {
+    return privileged_ ? privileged_->row() : std::span<const std::byte>();
+  }
   /// Empty: everything is allowed.
   std::span<const std::uint8_t> mask() const { return mask_; }
   /// As the game showed it: nothing had to be replaced.
-  bool good() const { return good_; }
+  bool good() const { return seen_.good() && mask_good_ && (!privileged_ || privileged_->good()); }
 
  private:
-  /// Zeros instead of a row that is not good.
-  void ClearObservation();
-
   AgentShared& shared_;
   const ClientModel& model_;
-  const std::size_t numbers_;  ///< of an observation that is one float32 box; else no size at all
-  std::span<const std::byte> row_;
+  ObservationRow seen_;
+  std::optional<ObservationRow> privileged_;
   std::span<const std::uint8_t> mask_;
-  bool good_ = true;
-  AlignedFloats joined_row_;             ///< an observation of parts, put together
+  bool mask_good_ = true;
   std::vector<std::uint8_t> mask_copy_;  ///< of the last step's: Took comes after it
 };
 

@@ -34,7 +34,7 @@ void RegistryCounts::Add(const AgentCounts& counts) {
 
 Result<std::shared_ptr<AgentCore>> AgentRegistry::Add(
     const AgentOptions& options, int rows, const std::function<Status(ClientModel&)>& prepare) {
-  const Spaces spaces{options.observation, options.action};
+  const Spaces spaces{options.observation, options.action, options.privileged};
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spaces));
   if (!wire::IsGoodName(options.model)) {
     return InvalidArgument("model name \"" + options.model +

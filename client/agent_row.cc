@@ -8,8 +8,11 @@ std::span<const std::byte> CompleteRow(const AgentBuffers* fitted,
   if (fitted == nullptr || fitted->row.empty()) [[likely]]
     return observation.row();
   const std::span<std::byte> row = std::as_writable_bytes(fitted->row);
-  fitted->shape->previous.Write(observation.row(), episode.acted() ? action.game_words() : nullptr,
-                                static_cast<float>(episode.step_reward()), row.data());
+  fitted->shape->row.Write({.observation = observation.row(),
+                            .privileged = observation.privileged(),
+                            .action = episode.acted() ? action.game_words() : nullptr,
+                            .reward = static_cast<float>(episode.step_reward())},
+                           row.data());
   return row;
 }
 

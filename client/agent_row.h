@@ -1,5 +1,5 @@
-// The row of a step as an agent's model reads it and the learner gets it: what the game shows, and
-// behind it the step before, where the model reads that (shared/model/previous_step.h). The game's
+// The row of a step as an agent's model reads it and the learner gets it (RowWriter): what the game
+// shows, and where the model has them the step before and the privileged observation. The game's
 // thread; no lock, no allocation.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 #include "client/policy_set.h"
 #include "shared/inference/action_head.h"
-#include "shared/model/previous_step.h"
+#include "shared/model/row_writer.h"
 #include "shared/trajectory/frame_stack.h"
 
 namespace murmurate {
@@ -17,12 +17,12 @@ struct AgentShape {
       : policies(std::move(played)),
         head(ActionLayout(policies->spec().spaces.action, policies->spec().continuous)),
         stack(policies->spec()),
-        previous(policies->spec()) {}
+        row(policies->spec()) {}
 
   const std::shared_ptr<PolicySet> policies;  ///< never null; may be empty: no weights yet
   const ActionHead head;
   const FrameStack stack;
-  const PreviousStepRow previous;  ///< a row as recorded, before it is stacked
+  const RowWriter row;  ///< as recorded, before it is stacked
 };
 
 }  // namespace murmurate

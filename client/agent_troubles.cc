@@ -35,6 +35,11 @@ std::string ObservationWords(const AgentTroubles::Detail& detail, const Observat
   return layout.Check(row.data()).message() + kCost;
 }
 
+std::string PrivilegedWords(const AgentTroubles::Detail& detail, const ClientModel& model) {
+  if (!model.privileged) return "";
+  return "in the privileged observation: " + ObservationWords(detail, *model.privileged);
+}
+
 std::string MaskWords(const AgentTroubles::Detail& detail, const ActionLayout& layout) {
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(layout.mask_bytes()), 1);
   std::fill_n(mask.begin() + detail.offset, detail.word, std::uint8_t{0});
@@ -74,6 +79,8 @@ std::string AgentTroubles::WordsFor(Trouble kind, const ClientModel& model) cons
   switch (kind) {
     case Trouble::kObservation:
       return ObservationWords(detail, model.observation);
+    case Trouble::kPrivileged:
+      return PrivilegedWords(detail, model);
     case Trouble::kMask:
       return MaskWords(detail, model.head.layout());
     case Trouble::kReward:

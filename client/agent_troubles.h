@@ -23,12 +23,13 @@ enum class Trouble : std::uint8_t {
   kMask,         ///< a mask that allows no choice
   kReward,       ///< a reward that is not a finite float32
   kOutputs,      ///< the policy's outputs are not finite
+  kPrivileged,   ///< as kObservation, in the privileged observation
   kNoEnd,        ///< kStepsWithoutEnd steps, and the agent has never ended an episode
 };
 
 class AgentTroubles {
  public:
-  static constexpr std::size_t kKinds = 5;
+  static constexpr std::size_t kKinds = 6;
   /// More steps than an episode of nearly every game has.
   static constexpr std::uint32_t kStepsWithoutEnd = 10'000;
 

@@ -18,8 +18,12 @@ constexpr const char* kGroupAct = "AgentGroup::Act";
 
 /// Reads a policy from a file, or from memory when there is no path.
 Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes) {
-  if (path.empty()) return ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)));
-  return ReadWeightsFile(path);
+  Result<WeightsFile> file = path.empty()
+                                 ? ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)))
+                                 : ReadWeightsFile(path);
+  // A checkpoint may read what no player sees.
+  if (file.ok() && file->spec.spaces.privileged.kind != Space::Kind::kNone) return Published(*file);
+  return file;
 }
 
 /// Returns what `make` gives: a client that warns on stderr where the game has set no log; or why
@@ -109,6 +113,12 @@ void Agent::Act(const Observation& observation, Action* action) {
   core_->observation().SetMask(observation.mask());
   core_->Step();
   core_->action().ReadAction(action);
+}
+
+void Agent::Privileged(const Observation& observation) {
+  MURMURATE_EXPECT(core_ != nullptr, "Agent::Privileged", kNoAgent);
+  if (!core_->observation().TryObservePrivileged(observation))
+    FailMisuse("Agent::Privileged", core_->observation().CheckPrivileged(observation).message());
 }
 
 void Agent::Reward(double reward) {

@@ -93,7 +93,9 @@ void ClientCore::Stop() {
 }
 
 Status ClientCore::PlayPolicy(ClientModel& model) {
-  if (const std::string difference = FirstDifference(policy_->spec.spaces, model.spaces);
+  Spaces played = model.spaces;
+  played.privileged = {};  // no policy reads it
+  if (const std::string difference = FirstDifference(policy_->spec.spaces, played);
       !difference.empty()) {
     return InvalidArgument("the policy file is for other spaces than model " + model.name + ": " +
                            difference);

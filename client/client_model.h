@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/model_credit.h"
@@ -28,6 +29,9 @@ class ClientModel {
       : name(std::move(model_name)),
         spaces(std::move(model_spaces)),
         observation(spaces.observation),
+        privileged(spaces.privileged.kind == Space::Kind::kNone
+                       ? std::nullopt
+                       : std::optional<ObservationLayout>(spaces.privileged)),
         head(ActionLayout(spaces.action)),
         pace(options.pace),
         without_policy(options.without_policy),
@@ -39,6 +43,7 @@ class ClientModel {
   const std::string name;
   const Spaces spaces;
   const ObservationLayout observation;
+  const std::optional<ObservationLayout> privileged;  ///< none: the spaces have none
   /// The head that chooses before there is a model; a model's own may squash.
   const ActionHead head;
   const Pace pace;

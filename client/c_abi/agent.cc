@@ -157,6 +157,27 @@ mmr_status mmr_reward(mmr_agent* agent, double reward) {
   });
 }
 
+mmr_status mmr_privileged(mmr_agent* agent, const float* numbers, uint64_t count) {
+  if (const mmr_status status = Check(agent); status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    if (numbers == nullptr) return Fail("the privileged numbers are NULL");
+    AgentObservation& observation = agent->core->observation();
+    const Observation shown(std::span(numbers, count));
+    if (observation.TryObservePrivileged(shown)) return MMR_OK;
+    return Fail(observation.CheckPrivileged(shown));
+  });
+}
+
+mmr_status mmr_privileged_any(mmr_agent* agent, const mmr_observation* privileged) {
+  if (const mmr_status status = Check(agent); status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    Observation converted;
+    const mmr_status status = ToPrivileged(*agent->core, privileged, &converted);
+    if (status == MMR_OK) (void)agent->core->observation().TryObservePrivileged(converted);
+    return status;
+  });
+}
+
 mmr_status mmr_end(mmr_agent* agent, int32_t how, const float* final_observation,
                    uint64_t numbers) {
   mmr_status status = Check(agent);

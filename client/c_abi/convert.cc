@@ -201,9 +201,13 @@ mmr_status ReadAgentOptions(const mmr_agent_options* options, AgentOptions* out)
   if (status != MMR_OK) return status;
   status = ToSpace(given.action, "action", &out->action);
   if (status != MMR_OK) return status;
+  if (given.privileged != nullptr) {
+    status = ToSpace(given.privileged, "privileged", &out->privileged);
+    if (status != MMR_OK) return status;
+  }
   if (given.model != nullptr) out->model = given.model;
   if (given.default_action == nullptr) return MMR_OK;
-  const Status spaces = CheckSpaces({out->observation, out->action});
+  const Status spaces = CheckSpaces({out->observation, out->action, out->privileged});
   if (!spaces.ok()) return Fail(spaces);
   return ToAction(given.default_action, out->action, &out->default_action);
 }

@@ -153,6 +153,26 @@ mmr_status mmr_group_act_playing(mmr_group* group, const mmr_observation* observ
   });
 }
 
+mmr_status mmr_group_privileged(mmr_group* group, const mmr_observation* privileged,
+                                const uint8_t* playing, uint64_t agents) {
+  mmr_status status = Check(group);
+  if (status != MMR_OK) return status;
+  return Guard([&]() -> mmr_status {
+    if (privileged == nullptr) return Fail("the privileged observations are NULL");
+    if ((status = CheckCount(*group, agents, "privileged observations")) != MMR_OK) return status;
+    for (const bool shows : {false, true}) {  // all are checked before one of them is shown
+      for (std::size_t i = 0; i < group->cores.size(); ++i) {
+        Observation converted;
+        if (!Plays(playing, i)) continue;
+        status = ToPrivileged(*group->cores[i], At(privileged, i), &converted);
+        if (status != MMR_OK) return status;
+        if (shows) (void)group->cores[i]->observation().TryObservePrivileged(converted);
+      }
+    }
+    return MMR_OK;
+  });
+}
+
 mmr_status mmr_group_reward(mmr_group* group, const double* rewards, const uint8_t* playing,
                             uint64_t agents) {
   mmr_status status = Check(group);

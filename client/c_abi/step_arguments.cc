@@ -78,6 +78,14 @@ mmr_status ToObservation(const AgentCore& core, const mmr_observation* given, Ob
   return CheckMask(core, out->mask().data(), out->mask().size());
 }
 
+mmr_status ToPrivileged(const AgentCore& core, const mmr_observation* given, Observation* out) {
+  if (const mmr_status status = Convert(given, out); status != MMR_OK) return status;
+  if (!out->mask().empty())
+    return Fail("a privileged observation has no mask: leave mmr_observation.allowed at NULL");
+  const Status fits = core.observation().CheckPrivileged(*out);
+  return fits.ok() ? MMR_OK : Fail(fits);
+}
+
 mmr_status Observe(AgentCore& core, const Observation& observation) {
   if (core.observation().TryObserve(observation)) [[likely]]
     return MMR_OK;

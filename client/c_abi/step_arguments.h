@@ -16,6 +16,8 @@ inline constexpr const char* kStillWaits =
 
 mmr_status RefuseObservation(const AgentCore& core, const float* observation,
                              std::uint64_t numbers);
+/// Checks and converts what mmr_privileged_any is given; nothing has changed then.
+mmr_status ToPrivileged(const AgentCore& core, const mmr_observation* given, Observation* out);
 mmr_status RefuseMask(const AgentCore& core, const std::uint8_t* allowed, std::uint64_t choices);
 
 inline mmr_status CheckObservation(const AgentCore& core, const float* observation,

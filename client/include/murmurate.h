@@ -280,6 +280,7 @@ typedef struct mmr_agent_options {
   const mmr_space* action;
   const char* model; /* agents of one model share weights; NULL: "default" (see options.models) */
   const mmr_action* default_action; /* for MMR_WITHOUT_DEFAULT; NULL: zeros, or the nearest bound */
+  const mmr_space* privileged;      /* what mmr_privileged shows the learner alone; NULL: nothing */
 } mmr_agent_options;
 
 /* NULL for spaces that are not supported, or other than those of this client's earlier agents of
@@ -311,6 +312,11 @@ MMR_API mmr_status mmr_act_any(mmr_agent* agent, const mmr_observation* observat
 
 /* Adds to the reward of the last action. One. */
 MMR_API mmr_status mmr_reward(mmr_agent* agent, double reward);
+/* What only the learner's value network sees, in mmr_agent_options.privileged: of the next mmr_act,
+ * or of an end that is MMR_TRUNCATED, and of those that follow until the next call; zeros before
+ * the first. One Box of float32 numbers, or with _any any space (no mask). One. */
+MMR_API mmr_status mmr_privileged(mmr_agent* agent, const float* numbers, uint64_t count);
+MMR_API mmr_status mmr_privileged_any(mmr_agent* agent, const mmr_observation* privileged);
 enum { MMR_TERMINATED = 0, MMR_TRUNCATED = 1 };
 enum { MMR_NOT_SAID = 0, MMR_FAILURE = 1, MMR_SUCCESS = 2 };
 /* The episode is over. MMR_TRUNCATED (a time limit) needs the observation life would have gone on
@@ -379,6 +385,10 @@ MMR_API mmr_status mmr_group_act_any(mmr_group* group, const mmr_observation* ob
 MMR_API mmr_status mmr_group_act_playing(mmr_group* group, const mmr_observation* observations,
                                          const mmr_action* actions, const uint8_t* playing,
                                          uint64_t agents);
+/* mmr_privileged_any of each agent whose `playing` is not 0 (NULL: all): privileged [agents]. One,
+ * as above. */
+MMR_API mmr_status mmr_group_privileged(mmr_group* group, const mmr_observation* privileged,
+                                        const uint8_t* playing, uint64_t agents);
 /* mmr_reward of each agent whose `playing` is not 0 (NULL: all): rewards [agents].
  * One, as above. */
 MMR_API mmr_status mmr_group_reward(mmr_group* group, const double* rewards, const uint8_t* playing,

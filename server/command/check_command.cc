@@ -123,7 +123,8 @@ Sums PrintNetworkAndHead(const ModelSpec& spec, const NetworkSpec& network) {
     const NetworkSpec& policy = spec.policy();
     sums = SumsOf(plan);
     if (&network == &policy || network.trunk != policy.trunk ||
-        network.encoders != policy.encoders || network.reads_action != policy.reads_action)
+        network.encoders != policy.encoders || network.reads_action != policy.reads_action ||
+        network.reads_privileged)
       PrintNetwork(spec, plan);
     else
       PrintRow("the " + network.name + "'s own layers, as above", std::to_string(plan.features),

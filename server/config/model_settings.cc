@@ -101,6 +101,19 @@ Status CheckDeviation(const Config& config, const std::string& model, const Mode
                                                    "in [model.NAME] of a model whose actions are");
 }
 
+/// The policy's layers cannot read what only the value may see.
+Status CheckPrivileged(const Config& config, const std::string& model, const Spaces& spaces) {
+  const SectionView keys = ModelKeys().View(config.entries(), model);
+  const std::optional<bool> separate = WordsFor(config, model).separate_value;
+  if (spaces.privileged.kind == Space::Kind::kNone || !keys.Given("separate_value") ||
+      separate.value_or(true) || !KindFor(config.entries(), model).values)
+    return {};
+  return InvalidArgument(keys.Locate("separate_value") + "expected true: the agents of model " +
+                         model +
+                         " have a privileged observation, which a value that shares the policy's "
+                         "layers cannot read");
+}
+
 }  // namespace
 
 constexpr std::span<const EnumName<Initializer>> NamesOf(Initializer) { return kInitializerNames; }
@@ -129,7 +142,8 @@ const Keys<ModelSection>& ModelKeys() {
        {"activation", In(&S::words, &ModelConfig::activation),
         "after each layer; usual: relu with pictures, otherwise tanh", Example("\"tanh\"")},
        {"separate_value", In(&S::words, &ModelConfig::separate_value),
-        "the value has a trunk of its own; usual: unless it recurs or sees pictures",
+        "the value has a trunk of its own; usual: unless it recurs or sees pictures, and always "
+        "with a privileged observation",
         Example("true")},
        {"squashed", In(&S::words, &ModelConfig::continuous, &ContinuousSettings::squashed),
         "continuous actions by tanh into their bounds, instead of cut off there", Example("true")},
@@ -207,6 +221,7 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
   Result<ModelSpec> spec = MakeSpec(WordsFor(config, model), spaces);
   if (!spec.ok()) return InvalidArgument(Blame(config, model, spaces) + spec.status().message());
   MURMURATE_RETURN_IF_ERROR(CheckDeviation(config, model, *spec));
+  MURMURATE_RETURN_IF_ERROR(CheckPrivileged(config, model, spaces));
   const ParametersSettings parameters = config.parameters();
   ModelSettings settings;
   AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);

@@ -33,17 +33,16 @@ double HeadFlops(const DenseLayer& head) {
 }  // namespace
 
 NetworkPass::NetworkPass(const ModelSpec& spec, const ParameterLayout& layout, int max_rows)
-    : NetworkPass(spec, Plan(spec, kPolicyNetwork), layout, max_rows) {}
+    : NetworkPass(spec, Plan(spec, kPolicyNetwork), Plan(spec, kValueNetwork), layout, max_rows) {}
 
-NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan,
+NetworkPass::NetworkPass(const ModelSpec& spec, const NetworkPlan& plan, const NetworkPlan& value,
                          const ParameterLayout& layout, int max_rows)
     : outputs_(ActionLayout(spec.spaces.action, spec.continuous).outputs()),
       state_floats_(plan.state_floats),
       chunk_rows_(std::min(max_rows, kChunkRows)),
       room_{layout, max_rows},
-      sources_(spec, plan, &room_),
+      sources_(spec, value.inputs.size() > plan.inputs.size() ? value : plan, &room_),
       policy_(plan, sources_, chunk_rows_, &room_) {
-  const NetworkPlan value = Plan(spec, kValueNetwork);
   if (spec.Find(kValueNetwork)->shares.empty())
     value_ = std::make_unique<NetworkTower>(value, sources_, chunk_rows_, &room_);
   policy_head_ = MakeHead(plan, policy_, &room_);

@@ -24,8 +24,8 @@ class NetworkPass {
   int state_floats() const { return state_floats_; }
 
  private:
-  NetworkPass(const ModelSpec& spec, const NetworkPlan& plan, const ParameterLayout& layout,
-              int max_rows);
+  NetworkPass(const ModelSpec& spec, const NetworkPlan& plan, const NetworkPlan& value,
+              const ParameterLayout& layout, int max_rows);
   NetworkTower& value_tower() { return value_ != nullptr ? *value_ : policy_; }
   template <typename Visit>
   void EachChunk(int count, Visit visit) const;

@@ -8,9 +8,10 @@ namespace {
 
 using Element = ObservationInput::Element;
 
-/// Whether the input's layers take rows that lie apart; all others want them contiguous.
-bool TakesRowsApart(const PlannedInput& input) {
-  if (input.layers.empty()) return true;  // copied into the joined vector
+/// Whether the input's layers take rows that lie apart; all others want them contiguous. `joined`:
+/// every network has other inputs, too.
+bool TakesRowsApart(const PlannedInput& input, bool joined) {
+  if (input.layers.empty()) return joined;  // copied into the joined vector
   return input.layers.front().layer.form().takes_rows_apart;
 }
 
@@ -25,6 +26,10 @@ ObservationSources::ObservationSources(const ModelSpec& spec, const NetworkPlan&
     mean_at_ = room->layout.Find("statistics.observation.mean").offset;
     variance_at_ = room->layout.Find("statistics.observation.variance").offset;
   }
+  const auto published = std::ranges::count_if(plan.inputs, [&](const PlannedInput& planned) {
+    return spec.spaces.privileged.kind == Space::Kind::kNone ||
+           !IsPrivileged(layout.inputs()[planned.input].name);
+  });
   int statistic = 0;
   for (const PlannedInput& planned : plan.inputs) {
     Source source;
@@ -32,7 +37,7 @@ ObservationSources::ObservationSources(const ModelSpec& spec, const NetworkPlan&
     source.stack = planned.stack;
     source.channels = source.input.shape.back() / planned.stack;
     source.width = static_cast<int>(planned.in.count());
-    source.form = FormOf(planned, source.input.element, plan.inputs.size() == 1);
+    source.form = FormOf(planned, source.input.element, published > 1);
     if (source.form == Form::kNormalized) {
       source.statistic = statistic;
       statistic += source.width / source.stack;
@@ -49,15 +54,15 @@ ObservationSources::ObservationSources(const ModelSpec& spec, const NetworkPlan&
 
 ObservationSources::Form ObservationSources::FormOf(const PlannedInput& planned,
                                                     ObservationInput::Element element,
-                                                    bool alone) const {
+                                                    bool joined) const {
   if (element == Element::kInt32) return Form::kOneHot;
   if (element == Element::kUint8) {
     const bool bytes = !planned.layers.empty() && planned.layers[0].layer.form().takes_bytes;
     return bytes ? Form::kBytesAsTheyLie : Form::kWidened;
   }
   if (normalizes_) return Form::kNormalized;
-  // The one input of a row lies contiguous.
-  return alone || TakesRowsApart(planned) ? Form::kAsItLies : Form::kCopied;
+  const bool contiguous = row_bytes_ == planned.in.count() * sizeof(float);
+  return contiguous || TakesRowsApart(planned, joined) ? Form::kAsItLies : Form::kCopied;
 }
 
 void ObservationSources::ReadStatistics(const float* parameters, Source* source) const {
@@ -117,7 +122,7 @@ void ObservationSources::Prepare(int first, int count) {
     const std::byte* const row =
         observations_ + row_bytes_ * static_cast<std::size_t>(first) + source.input.offset_bytes;
     float* const to = source.block.data() + std::ptrdiff_t{first} * source.width;
-    if (source.form == Form::kNormalized && sources_.size() == 1) {
+    if (source.form == Form::kNormalized && row_bytes_ == source.width * sizeof(float)) {
       room_->kernels.forward->dense->normalize(count, source.width,
                                                reinterpret_cast<const float*>(row),
                                                source.mean.data(), source.scale.data(), to);

@@ -12,6 +12,7 @@ namespace murmurate {
 
 class ObservationSources {
  public:
+  /// `plan`: of the network that reads the most inputs.
   ObservationSources(const ModelSpec& spec, const NetworkPlan& plan, LayerRoom* room);
 
   /// The rows of one input, in the plan's order; they stay where they are.
@@ -34,8 +35,8 @@ class ObservationSources {
     AlignedFloats block, mean, scale;
   };
 
-  /// `alone`: the observation has no other input.
-  Form FormOf(const PlannedInput& planned, ObservationInput::Element element, bool alone) const;
+  /// `joined`: no network has this input alone.
+  Form FormOf(const PlannedInput& planned, ObservationInput::Element element, bool joined) const;
   void ReadStatistics(const float* parameters, Source* source) const;
   void PrepareRow(const Source& source, const std::byte* row, float* to) const;
 

@@ -135,6 +135,31 @@ Result<Texts> AddDefault(const ModelConfig& words, const ObservationLayout& obse
   return layers;
 }
 
+/// The layers of privileged pictures, which are never stacked.
+Status AddPrivileged(const Spaces& spaces, std::vector<InputEncoder>* encoders) {
+  const ObservationLayout row(RowSpace(spaces, {}));
+  for (std::size_t i = ObservationLayout(spaces.observation).inputs().size();
+       i < row.inputs().size(); ++i) {
+    const ObservationInput& input = row.inputs()[i];
+    const std::string encodes = EncoderFor("auto", input);
+    if (encodes.empty()) continue;
+    InputEncoder* encoder = EncoderOf(input.name, encoders);
+    if (!encoder->layers.empty()) continue;
+    Texts layers = Shrinking("auto", input);
+    std::ranges::copy(EncoderLayers(encodes), std::back_inserter(layers));
+    MURMURATE_RETURN_IF_ERROR(AddLayers(layers, Activation::kRelu, &encoder->layers));
+  }
+  return Status();
+}
+
+/// Of a value that sees what a policy with memory has to remember: the same layers without those
+/// that recur, or the usual ones where none are left.
+Result<std::vector<Layer>> LayersWithoutMemory(std::vector<Layer> trunk, Activation activation) {
+  std::erase_if(trunk, [](const Layer& layer) { return layer.recurrent(); });
+  if (trunk.empty()) MURMURATE_RETURN_IF_ERROR(AddLayers(DefaultLayers(""), activation, &trunk));
+  return trunk;
+}
+
 bool EncodesPictures(const ModelConfig& words, const ObservationLayout& observation) {
   const auto& inputs = observation.inputs();
   const bool pictures = std::any_of(inputs.begin(), inputs.end(), IsPicture);
@@ -180,8 +205,15 @@ Result<ModelSpec> MakeSpec(const ModelConfig& words, const Spaces& spaces) {
                              "\" where \"lstm UNITS\" or \"gru UNITS\" was expected");
     }
   }
-  spec.separate_value =
-      words.separate_value.value_or(!Recurs(words) && !EncodesPictures(words, observation));
+  const bool privileged = spaces.privileged.kind != Space::Kind::kNone;
+  spec.separate_value = words.separate_value.value_or(
+      privileged || (!Recurs(words) && !EncodesPictures(words, observation)));
+  if (privileged && spec.separate_value) {
+    MURMURATE_RETURN_IF_ERROR(AddPrivileged(spaces, &spec.encoders));
+    auto trunk = LayersWithoutMemory(spec.trunk, default_activation);
+    if (!trunk.ok()) return trunk.status();
+    spec.value_trunk = *std::move(trunk);
+  }
   ModelSpec model = spec.ToSpec();
   MURMURATE_RETURN_IF_ERROR(CheckModel(model));
   return model;

@@ -26,9 +26,10 @@ struct ModelConfig {
   std::vector<std::string> inputs = {};
   std::optional<Activation> activation =
       {};  ///< the usual one. Unset: relu where pictures are encoded, otherwise tanh
-  std::string recurrent = {};               ///< "lstm UNITS", "gru UNITS", or empty
-  int frame_stack = 1;                      ///< of pictures; of all numbers when there are none
-  std::optional<bool> separate_value = {};  ///< unset: unless it recurs or sees pictures
+  std::string recurrent = {};  ///< "lstm UNITS", "gru UNITS", or empty
+  int frame_stack = 1;         ///< of pictures; of all numbers when there are none
+  /// Unset: with a privileged observation, or unless it recurs or sees pictures.
+  std::optional<bool> separate_value = {};
   bool normalize_observation = false;
   PreviousInputs previous = {};
   ContinuousSettings continuous = {};  ///< scaled: where there is a box to scale to

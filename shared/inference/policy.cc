@@ -156,7 +156,7 @@ Policy::Policy(const ModelSpec& spec, KernelSet set)
   p.policy_count = layout.published.count;
   p.statistics = AlignedFloats(layout.statistics.count);
   if (spec.normalized_count() == 0) return;
-  p.mean.resize(p.observation.inputs().size());
+  p.mean.resize(p.steps.plan.inputs.size());
   p.scale.resize(p.mean.size());
   for (std::size_t i = 0; i < p.mean.size(); ++i) {
     const ObservationInput& input = p.observation.inputs()[i];

@@ -46,9 +46,9 @@ Status ModelLines::ReadFlag(std::string_view name, bool* flag) {
 
 Status ModelLines::ReadSpaces(Spaces* spaces) {
   std::string text;
-  while (peek().starts_with("observation") || peek().starts_with("action")) {
+  const auto next_is = [&](std::string_view side) { return peek().starts_with(side); };
+  while (next_is("observation") || next_is("action") || next_is("privileged"))
     text += std::string(Next()) + "\n";
-  }
   Result<Spaces> parsed = Spaces::Parse(text);
   if (!parsed.ok()) return parsed.status();
   *spaces = *std::move(parsed);

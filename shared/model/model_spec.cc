@@ -26,6 +26,11 @@ Status CheckEncoders(const ModelSpec& spec, const NetworkSpec& network) {
     if (input == inputs.end()) {
       return InvalidArgument(who + " has layers, but the observation has no such part");
     }
+    if (spec.spaces.privileged.kind != Space::Kind::kNone && IsPrivileged(encoder.input) &&
+        !network.reads_privileged) {
+      return InvalidArgument(who + " has layers in the network " + Quote(network.name) +
+                             ", which does not read it");
+    }
     if (network.FindEncoder(encoder.input) != &encoder) {
       return InvalidArgument(who + " is described twice");
     }
@@ -86,6 +91,11 @@ Status CheckNetwork(const ModelSpec& spec, const NetworkSpec& network) {
   }
   if (!network.follows.empty()) return CheckRefersTo(spec, network, network.follows);
   if (!network.shares.empty()) return CheckRefersTo(spec, network, network.shares);
+  if (network.reads_privileged &&
+      (network.published || spec.spaces.privileged.kind == Space::Kind::kNone)) {
+    return InvalidArgument(who + " cannot read a privileged observation: " +
+                           (network.published ? "players have none" : "the spaces have none"));
+  }
   if (network.recurrent() && !network.published) {
     return InvalidArgument("the layers of " + who +
                            " recur and players do not have it, so its state "
@@ -150,7 +160,7 @@ int ModelSpec::normalized_count() const {
 Status CheckModel(const ModelSpec& spec) {
   MURMURATE_RETURN_IF_ERROR(CheckSpaces(spec.spaces));
   MURMURATE_RETURN_IF_ERROR(CheckContinuous(spec.spaces.action, spec.continuous));
-  MURMURATE_RETURN_IF_ERROR(CheckPrevious(spec.spaces.observation, spec.previous));
+  MURMURATE_RETURN_IF_ERROR(CheckRowSpace(spec.spaces, spec.previous));
   if (spec.networks.empty() || !spec.policy().published || spec.policy().outputs != 0) {
     return InvalidArgument(
         "the model's first network must be published and have a head for the "

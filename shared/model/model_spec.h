@@ -12,7 +12,7 @@
 #include "shared/core/sha256.h"
 #include "shared/model/action_layout.h"
 #include "shared/model/layer.h"
-#include "shared/model/previous_step.h"
+#include "shared/model/row_space.h"
 
 namespace murmurate {
 
@@ -34,7 +34,8 @@ struct NetworkSpec {
   std::string follows = {};
   /// It has no layers of its own: its head reads the features of the network of this name.
   std::string shares = {};
-  bool reads_action = false;  ///< beside the observation: ActionLayout::encoded_count() numbers
+  bool reads_action = false;      ///< beside the observation: ActionLayout::encoded_count() numbers
+  bool reads_privileged = false;  ///< the privileged parts of a row, too; never if published
   std::vector<InputEncoder> encoders = {};  ///< an input without one goes to the trunk as it is
   std::vector<Layer> trunk = {};
   int outputs = 0;  ///< numbers of the head; 0: what ActionLayout::outputs() needs
@@ -72,7 +73,7 @@ struct NetworkSpec {
 /// networks read these of the last step, too (previous_step.h). An observation without parts is the
 /// input "-". After "network NAME" stand "published", "trained" or "follows OTHER"; a network that
 /// follows another has no lines of its own. "reads action" before the layers: the action is an
-/// input, too. The lines from state_dependent_deviation on are there when the action has numbers in
+/// input, too; "reads privileged" behind that: so is the privileged observation. The lines from state_dependent_deviation on are there when the action has numbers in
 /// it. "scale box": the policy's middle and scale are those of each number's box
 /// (ContinuousSettings::scaled); without the line they are 0 and 1 in the game's units.
 ///
@@ -89,8 +90,8 @@ struct ModelSpec {
   const NetworkSpec* Find(std::string_view network) const;  ///< null when there is none
   /// The network that chooses actions: the first. CheckModel makes sure that there is one.
   const NetworkSpec& policy() const { return networks.front(); }
-  /// The space of the rows that are recorded and learned from: the game's observation, and behind
-  /// it the parts of the previous step. Every ObservationLayout of the model is of this one.
+  /// The space of the rows that are recorded and learned from (row_space.h). Every
+  /// ObservationLayout of the model is of this one.
   Space row_space() const { return RowSpace(spaces, previous); }
   /// Frames of an input that every network sees stacked, the newest last; 1: not stacked.
   int StackOf(std::string_view input) const;

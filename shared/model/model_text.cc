@@ -17,7 +17,8 @@ constexpr std::uint64_t kMaxNetworks = 16;
 constexpr std::uint64_t kMaxOutputs = 65536;
 constexpr std::string_view kNetworks = "networks ", kNetwork = "network ", kShares = "shares ",
                            kHead = "head ";
-constexpr std::string_view kReadsAction = "reads action", kHeadOfAction = "head action";
+constexpr std::string_view kReadsAction = "reads action", kReadsPrivileged = "reads privileged",
+                           kHeadOfAction = "head action";
 
 std::string LayersText(const std::vector<Layer>& layers) {
   std::string text;
@@ -48,6 +49,7 @@ std::string NetworkText(const NetworkSpec& network) {
     text += std::string(kShares) + network.shares + "\n";
   } else {
     if (network.reads_action) text += std::string(kReadsAction) + "\n";
+    if (network.reads_privileged) text += std::string(kReadsPrivileged) + "\n";
     text += EncodersText(network.encoders) + LayersText(network.trunk);
   }
   return text + std::string(kHead) +
@@ -90,6 +92,7 @@ Status ReadNetwork(ModelLines* lines, NetworkSpec* network) {
     network->shares = std::string(lines->Next().substr(kShares.size()));
   } else {
     network->reads_action = lines->NextIs(kReadsAction);
+    network->reads_privileged = lines->NextIs(kReadsPrivileged);
     MURMURATE_RETURN_IF_ERROR(lines->ReadEncodersAndTrunk(&network->encoders, &network->trunk));
   }
   return ReadHead(lines->Next(), network);

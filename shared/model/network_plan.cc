@@ -192,10 +192,12 @@ Result<NetworkPlan> PlanNetwork(const ModelSpec& spec, std::string_view name) {
   const NetworkSpec& network = whole.shares.empty() ? whole : *spec.Find(whole.shares);
   const std::string prefix = whole.shares.empty() ? asked->name : network.name;
   const ObservationLayout observation(spec.row_space());
+  const bool privileged = spec.spaces.privileged.kind != Space::Kind::kNone;
   NetworkPlan plan;
   std::int64_t joined = 0;
   for (std::size_t i = 0; i < observation.inputs().size(); ++i) {
     const ObservationInput& input = observation.inputs()[i];
+    if (privileged && !network.reads_privileged && IsPrivileged(input.name)) continue;
     PlannedInput planned;
     planned.input = static_cast<int>(i);
     MURMURATE_RETURN_IF_ERROR(PlanInput(input, network.FindEncoder(input.name),

@@ -63,8 +63,9 @@ struct PlannedInput {
 };
 
 struct NetworkPlan {
-  std::vector<PlannedInput> inputs;  ///< of the observation
-  int action_features = 0;           ///< of the action, behind them; 0: it is not read
+  /// Of the rows: all of them, or the first ones where it reads no privileged parts.
+  std::vector<PlannedInput> inputs;
+  int action_features = 0;  ///< of the action, behind them; 0: it is not read
   int joined = 0;
   std::vector<PlannedLayer> trunk;
   int features = 0;

@@ -14,6 +14,11 @@ ModelSpec PolicyAndValue::ToSpec() const {
   value.name = kValueNetwork;
   value.published = false;
   value.outputs = 1;
+  value.trunk = value_trunk.value_or(trunk);
+  value.reads_privileged = separate_value && spaces.privileged.kind != Space::Kind::kNone;
+  if (spaces.privileged.kind != Space::Kind::kNone)
+    std::erase_if(policy.encoders,
+                  [](const InputEncoder& encoder) { return IsPrivileged(encoder.input); });
   if (!separate_value) {
     value.shares = policy.name;
     value.encoders.clear();

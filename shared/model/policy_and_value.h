@@ -2,6 +2,7 @@
 // few fields. It is what a configuration comes to, and what the texts of "murmurate-model 1" said.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,10 @@ class ModelLines;
 struct PolicyAndValue {
   Spaces spaces;
   std::vector<Layer> trunk;
-  bool separate_value = true;  ///< the value has layers of its own, the same as the policy's
+  /// The value has layers of its own, and reads the privileged observation of spaces with one.
+  bool separate_value = true;
+  /// Of a separate value; unset: the same as the policy's.
+  std::optional<std::vector<Layer>> value_trunk = {};
   bool normalize_observation = false;
   std::vector<InputEncoder> encoders = {};
   ContinuousSettings continuous = {};

@@ -42,7 +42,7 @@ std::string ChoicesFault(const std::vector<int>& choices) {
 
 std::string BoundsFault(Side side, const Space& box) {
   if (box.low.empty() && box.high.empty()) return "";
-  if (side == Side::kObservation) return "has bounds, which only actions have: use Box(shape)";
+  if (side != Side::kAction) return "has bounds, which only actions have: use Box(shape)";
   const std::size_t count = static_cast<std::size_t>(box.element_count());
   if (box.low.size() != count || box.high.size() != count) {
     return "takes a low and a high for each of its " + std::to_string(count) + " numbers";
@@ -219,6 +219,8 @@ Space Dict(const std::vector<std::pair<std::string, Space>>& leaves) {
 Status CheckSpaces(const Spaces& spaces) {
   MURMURATE_RETURN_IF_ERROR(CheckSide(Side::kObservation, spaces.observation));
   MURMURATE_RETURN_IF_ERROR(CheckSide(Side::kAction, spaces.action));
+  if (spaces.privileged.kind != Kind::kNone)
+    MURMURATE_RETURN_IF_ERROR(CheckSide(Side::kPrivileged, spaces.privileged));
   const std::size_t bytes = spaces.ToText().size();
   if (bytes <= kMaxSpacesText) return Status();
   return InvalidArgument("the spaces take " + std::to_string(bytes) +
@@ -229,7 +231,10 @@ Status CheckSpaces(const Spaces& spaces) {
 std::string FirstDifference(const Spaces& expected, const Spaces& got) {
   const std::string seen =
       SideDifference(Side::kObservation, expected.observation, got.observation);
-  return seen.empty() ? SideDifference(Side::kAction, expected.action, got.action) : seen;
+  if (!seen.empty()) return seen;
+  const std::string done = SideDifference(Side::kAction, expected.action, got.action);
+  if (!done.empty()) return done;
+  return SideDifference(Side::kPrivileged, expected.privileged, got.privileged);
 }
 
 }  // namespace murmurate

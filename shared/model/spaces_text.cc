@@ -129,7 +129,9 @@ std::string SideText(Side side, const Space& space) {
 }  // namespace
 
 std::string LeafPath(Side side, std::string_view name) {
-  std::string place = side == Side::kAction ? "action" : "observation";
+  std::string place = side == Side::kAction       ? "action"
+                      : side == Side::kPrivileged ? "privileged"
+                                                  : "observation";
   return name.empty() ? place : place.append(".").append(name);
 }
 
@@ -157,7 +159,10 @@ std::string LeafText(Side side, const Space& leaf) {
 }
 
 std::string Spaces::ToText() const {
-  return SideText(Side::kObservation, observation) + SideText(Side::kAction, action);
+  const std::string text =
+      SideText(Side::kObservation, observation) + SideText(Side::kAction, action);
+  return privileged.kind == Space::Kind::kNone ? text
+                                               : text + SideText(Side::kPrivileged, privileged);
 }
 
 Result<Spaces> Spaces::Parse(std::string_view text) {
@@ -166,10 +171,12 @@ Result<Spaces> Spaces::Parse(std::string_view text) {
                        " bytes where at most 4096 were expected: correct the peer or the file");
   }
   Spaces spaces;
+  Space* const spaces_in_order[] = {&spaces.observation, &spaces.action, &spaces.privileged};
+  std::size_t at = 0;
   for (const std::string_view line : SplitLines(text)) {
-    const bool action = line.starts_with("action") || spaces.action.kind != Space::Kind::kNone;
-    MURMURATE_RETURN_IF_ERROR(ParseLine(action ? Side::kAction : Side::kObservation, line,
-                                        action ? &spaces.action : &spaces.observation));
+    constexpr Side kSides[] = {Side::kObservation, Side::kAction, Side::kPrivileged};
+    while (at < 2 && line.starts_with(LeafPath(kSides[at + 1], ""))) ++at;
+    MURMURATE_RETURN_IF_ERROR(ParseLine(kSides[at], line, spaces_in_order[at]));
   }
   const Status checked = CheckSpaces(spaces);
   if (!checked.ok()) return InvalidData(checked.message());

@@ -8,7 +8,7 @@
 
 namespace murmurate {
 
-enum class Side : std::uint8_t { kObservation, kAction };
+enum class Side : std::uint8_t { kObservation, kAction, kPrivileged };
 
 inline constexpr std::size_t kMaxSpacesText = 4096;
 inline constexpr std::size_t kMaxSpaceDimensions = 8;

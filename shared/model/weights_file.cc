@@ -88,7 +88,33 @@ Status FillAll(const SafetensorsFile& file, const ParameterLayout& layout,
 
 }  // namespace
 
+ModelSpec PublishedSpec(ModelSpec spec) {
+  if (spec.spaces.privileged.kind == Space::Kind::kNone) return spec;
+  spec.spaces.privileged = {};
+  for (NetworkSpec& network : spec.networks) {
+    network.reads_privileged = false;
+    std::erase_if(network.encoders,
+                  [](const InputEncoder& encoder) { return IsPrivileged(encoder.input); });
+  }
+  return spec;
+}
+
+WeightsFile Published(const WeightsFile& file) {
+  WeightsFile published{PublishedSpec(file.spec), file.version, file.steps, {}};
+  const ParameterLayout from(file.spec), to(published.spec);
+  published.parameters = AlignedFloats(to.total);
+  published.spec_hash = published.spec.Hash();
+  // The statistics of privileged numbers are the last ones (row_space.h).
+  for (const TensorSlot& slot : to.tensors)
+    if (slot.section != Section::kLearner)
+      std::copy_n(file.parameters.data() + from.Find(slot.name).offset, slot.count,
+                  published.parameters.data() + slot.offset);
+  return published;
+}
+
 std::string FormatWeightsFile(const WeightsFile& file, bool published_only) {
+  if (published_only && file.spec.spaces.privileged.kind != Space::Kind::kNone)
+    return FormatWeightsFile(Published(file), true);
   const ParameterLayout layout(file.spec);
   MURMURATE_CHECK(file.parameters.size() == layout.total, "the block has the spec's layout");
   std::vector<NamedTensor> tensors;

@@ -20,7 +20,12 @@ struct WeightsFile {
   Sha256Digest spec_hash = {};  ///< of the spec's text as it stands in the file that was read
 };
 
+/// `published_only`: a policy file, of PublishedSpec where the spec's spaces have a privileged part.
 std::string FormatWeightsFile(const WeightsFile& file, bool published_only);
+/// The spec without the privileged observation: what a player needs of it.
+ModelSpec PublishedSpec(ModelSpec spec);
+/// What is published of `file`, in the layout of PublishedSpec; other networks are zero.
+WeightsFile Published(const WeightsFile& file);
 Result<WeightsFile> ParseWeightsFile(std::span<const std::byte> bytes);
 Result<WeightsFile> ReadWeightsFile(const std::string& path);
 

@@ -142,8 +142,10 @@ void LaggedActors::Play(TrainingBatch* batch) {
 
 TrainingOutcome TrainInProcess(const InProcessSettings& settings, std::uint64_t seed) {
   TrainingOutcome outcome;
-  outcome.spec = PolicyAndValue{CartPoleSpaces(), settings.trunk, settings.separate_value,
-                                settings.normalize_observation};
+  outcome.spec = PolicyAndValue{.spaces = CartPoleSpaces(),
+                                .trunk = settings.trunk,
+                                .separate_value = settings.separate_value,
+                                .normalize_observation = settings.normalize_observation};
   Learner learner(outcome.spec, settings.algorithm, DeriveSeed(seed, 0));
   LaggedActors actors(outcome.spec, settings, DeriveSeed(seed, 1));
   TrainingBatch batch(TrajectoryLayout(outcome.spec.spaces, settings.algorithm.trajectory_length),

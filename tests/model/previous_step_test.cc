@@ -8,6 +8,7 @@
 
 #include "shared/model/network_plan.h"
 #include "shared/model/policy_and_value.h"
+#include "shared/model/row_writer.h"
 
 namespace murmurate {
 namespace {
@@ -34,9 +35,9 @@ std::int32_t WordOf(float number) { return std::bit_cast<std::int32_t>(number); 
 
 std::vector<std::int32_t> Written(const ModelSpec& spec, std::span<const std::byte> observation,
                                   const std::int32_t* action, float reward) {
-  const PreviousStepRow layout(spec);
-  std::vector<std::byte> row(layout.row_bytes(), std::byte{0x5a});
-  layout.Write(observation, action, reward, row.data());
+  const RowWriter writer(spec);
+  std::vector<std::byte> row(writer.row_bytes(), std::byte{0x5a});
+  writer.Write({.observation = observation, .action = action, .reward = reward}, row.data());
   return WordsOf(row);
 }
 

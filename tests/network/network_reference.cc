@@ -82,11 +82,25 @@ std::vector<NetworkCase> NetworkCases() {
       {"HeadsAlone",
        "observation.a float32 3\nobservation.b categories 2 2\naction discrete 3\n"
        "separate_value 1\nnormalize_observation 0\n"},
+      {"Privileged",
+       "observation float32 5\naction discrete 3\nprivileged.map uint8 5 4 1\nprivileged.enemy "
+       "float32 2\nprivileged.kind categories 3\ntrunk\nlayer_norm\ndense 7 tanh\nseparate_value "
+       "1\n"
+       "normalize_observation 0\n"},
+      {"PrivilegedOfSeveralInputs",
+       "observation.speed float32 5\nobservation.kind categories 3\naction discrete 3\nprivileged "
+       "float32 4\ninput speed stack 2\ndense 6 tanh\ntrunk\ndense 7 tanh\nseparate_value 1\n"
+       "normalize_observation 1\n"},
+      {"PrivilegedOfAPolicyWithMemory",
+       "murmurate-model 2\nobservation float32 5\naction discrete 3\nprivileged float32 4\n"
+       "normalize_observation 1\nnetworks 2\nnetwork policy published trained\nlstm 6\nhead "
+       "action\nnetwork value trained\nreads privileged\ndense 8 tanh\nhead 1\n"},
   };
 }
 
 ModelSpec SpecOf(const NetworkCase& network) {
   std::string text = network.text;
+  if (text.starts_with("murmurate-model")) return *ModelSpec::Parse(text);
   // The text of a model without encoders has no word "trunk".
   if (text.find("input ") == std::string::npos)
     if (const std::size_t at = text.find("trunk\n"); at != std::string::npos) text.erase(at, 6);

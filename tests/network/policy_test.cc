@@ -253,8 +253,12 @@ std::vector<Case> Cases() {
   PolicyAndValue lstm{{Box({4}), Discrete(2)}, Layers({"lstm 40", "dense 8 tanh"})};
   lstm.separate_value = false;
   PolicyAndValue flat{{Box({6}), MultiBinary(3)}, {}};
-  return {{"dense", dense},   {"wide", wide},   {"pixels", pixels}, {"bytes", bytes},
-          {"impala", impala}, {"parts", parts}, {"lstm", lstm},     {"flat", flat}};
+  PolicyAndValue privileged{{Box({6}), Discrete(3), Dict({{"map", camera}, {"state", Box({5})}})},
+                            Layers({"layer_norm", "dense 9 tanh"})};
+  privileged.normalize_observation = true;
+  return {{"dense", dense}, {"wide", wide},     {"pixels", pixels},
+          {"bytes", bytes}, {"impala", impala}, {"parts", parts},
+          {"lstm", lstm},   {"flat", flat},     {"privileged", privileged}};
 }
 
 class PolicyTest : public testing::TestWithParam<Case> {

@@ -10,7 +10,8 @@ namespace murmurate {
 inline Checkpoint SampleCheckpoint(std::uint64_t steps, int units = 3) {
   Checkpoint checkpoint;
   WeightsFile& file = checkpoint.weights;
-  file.spec = PolicyAndValue{{Box({2}), Discrete(2)}, {{units, Activation::kTanh}}, true, false};
+  file.spec =
+      PolicyAndValue{.spaces = {Box({2}), Discrete(2)}, .trunk = {{units, Activation::kTanh}}};
   file.version = steps / 10;
   file.steps = steps;
   file.parameters = AlignedFloats(ParameterLayout(file.spec).total);

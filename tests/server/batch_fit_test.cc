@@ -60,6 +60,16 @@ TEST(FitBatches, ALargePicturePlaysInShorterTrajectoriesAndSmallerBatches) {
   EXPECT_LE(channel.layout.block_bytes, kMessage);
 }
 
+TEST(FitBatches, AMinibatchThatIsSetStaysAsFarAsTheBatchHoldsOne) {
+  for (const auto& [set, fitted] : {std::pair{"200", 200}, {"1600", 1024}}) {
+    ModelSettings settings =
+        SettingsOf(kLargePicture, std::string("[algorithm]\nminibatch = ") + set + "\n");
+    ASSERT_TRUE(FitBatches("default", kMessage, &settings).ok());
+    EXPECT_EQ(settings.algorithm.batch_steps, 1024);
+    EXPECT_EQ(settings.algorithm.minibatch, fitted);
+  }
+}
+
 TEST(FitBatches, WhatTheBatchBoundsFollowsIt) {
   ModelSettings settings = SettingsOf(kLargePicture,
                                       "[model]\nrecurrent = \"lstm 8\"\nthreads = 8\n[algorithm]\n"

@@ -86,23 +86,33 @@ double LastOf(const Workplace& place, const std::string& run, const std::string&
 /// With that rate the first batches already leave a policy that does the same for ever.
 TEST(Train, APolicyThatCollapsesGoesBackAtHalfTheRateAndTheLogSaysSo) {
   const Workplace place;
-  const auto train = [&](const std::string& on_collapse) {
+  std::string run;
+  const auto train = [&](const std::string& on_collapse, int seed) {
+    run = on_collapse + std::to_string(seed);
     return RunMurmurate(
         place.path(),
-        {"train", "cartpole", "--quiet", "--steps", "60000", "--set", "run.name=" + on_collapse,
-         "--set", "run.on_collapse=" + on_collapse, "--set", "optimizer.learning_rate=4", "--set",
-         "evaluation.every=0", "--set", "algorithm.batch_steps=4096", "--set",
-         "algorithm.minibatch=1024"},
+        {"train", "cartpole", "--quiet", "--steps", "60000", "--seed", std::to_string(seed),
+         "--set", "run.name=" + run, "--set", "run.on_collapse=" + on_collapse, "--set",
+         "optimizer.learning_rate=4", "--set", "evaluation.every=0", "--set",
+         "algorithm.batch_steps=4096", "--set", "algorithm.minibatch=1024"},
         60);
   };
-  const Ran back = train("return");
+  // The first of at most five that collapses: once in a few hundred runs even a rate of 4 happens
+  // on a policy that plays better than the first one did.
+  const auto collapsed = [&](const std::string& on_collapse) {
+    Ran ran = train(on_collapse, 1);
+    for (int seed = 2; seed <= 5 && ran.errors.find("has collapsed") == std::string::npos; ++seed)
+      ran = train(on_collapse, seed);
+    return ran;
+  };
+  const Ran back = collapsed("return");
   EXPECT_THAT(back.errors, HasSubstr("model default: the policy has collapsed: "));
   EXPECT_THAT(back.errors, HasSubstr("; it goes back to version "));
-  EXPECT_LE(LastOf(place, "return", "train/learning_rate"), 2.0) << back.errors;
-  const Ran say = train("say");
+  EXPECT_LE(LastOf(place, run, "train/learning_rate"), 2.0) << back.errors;
+  const Ran say = collapsed("say");
   EXPECT_THAT(say.errors, HasSubstr("it learns on as it is, because run.on_collapse says so"));
-  EXPECT_EQ(LastOf(place, "say", "train/learning_rate"), 4.0);
-  EXPECT_THAT(train("off").errors, Not(HasSubstr("collapsed")));
+  EXPECT_EQ(LastOf(place, run, "train/learning_rate"), 4.0);
+  EXPECT_THAT(train("off", 1).errors, Not(HasSubstr("collapsed")));
 }
 
 TEST(Train, ARunInLockstepThatCollapsesOnlySaysSo) {

@@ -156,6 +156,8 @@ struct AgentOptions {
   std::string model = "default";  ///< agents of one model share weights; see ClientOptions::models
   /// The action of WithoutPolicy::kDefault, whatever the mask says; empty: Action(action).
   Action default_action = {};
+  /// What Agent::Privileged shows; empty: nothing.
+  Space privileged = {};
 };
 
 class ClientCore;
@@ -181,6 +183,14 @@ class Agent {
   /// or sort, abort with their name; numbers that are not finite, categories that do not exist and
   /// masks that allow no choice cost the trajectory, as above.
   void Act(const Observation& observation, Action* action);
+
+  /// What the learner may know beside what the agent sees, as the simulator's state: its value
+  /// network reads it, and so judges the agent's actions better; the policy does not, and plays
+  /// without it from a file. It belongs to the observation of the next Act, or of the next
+  /// End(kTruncated), and of those that follow until it is called again; zeros before the first
+  /// call. Parts that AgentOptions::privileged does not have, or of another size or sort, abort;
+  /// numbers that are not finite cost the trajectory.
+  void Privileged(const Observation& observation);
 
   /// Adds to the reward of the last action; 0 to n calls between two Acts. After End: ignored.
   /// A policy of a model with previous_reward chooses by it, also where no learner uses it

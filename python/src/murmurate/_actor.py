@@ -39,6 +39,9 @@ class Actor:
     says which model plays whom: {"npc-*": "npc"}, the first pattern that matches; else `model`).
     Without an env: `observation_space` and `action_space`, or those of the policy file.
 
+    `privileged_space`: what only the learner's value network sees (Agent.privileged), as the state of
+    a simulator; an env gives it as info["privileged"] with each observation.
+
     `pace`: what `act` may wait for. "credit" (the default) waits, at a trajectory's first step and
     while the learner lives, until it can take one more; "never" drops what the learner cannot take;
     "lockstep" also waits for each new version. `without_policy`: before there are weights, "wait"
@@ -60,6 +63,7 @@ class Actor:
         action_space: Any = None,
         model: str = "default",
         policies: dict[str, str] | None = None,
+        privileged_space: Any = None,
         policy: str | os.PathLike[str] | bytes | None = None,
         name: str | None = None,
         pace: Pace = "credit",
@@ -80,7 +84,7 @@ class Actor:
         self._table: Single | Vector | Parallel
         try:
             played = _Spaces(observation_space, action_space) if env is None else env
-            self._table = table_for(self.client, played, model, policies)
+            self._table = table_for(self.client, played, model, policies, privileged_space)
         except BaseException:
             self.client.close()
             raise
@@ -206,6 +210,11 @@ class Actor:
             return
         self.reward = self.agent.reward  # type: ignore[method-assign]
         self.reward(reward)
+
+    def privileged(self, value: Any) -> None:
+        """What only the learner sees: see Agent.privileged; of a vectorized environment Group.privileged."""
+        shown: Any = self.group if isinstance(self._table, Vector) else self.agent
+        shown.privileged(value)
 
     def end(self, terminated: bool, final_observation: Any = None, *, success: bool | None = None) -> None:
         """The episode is over: see Agent.end. For several agents: theirs."""

@@ -28,14 +28,38 @@ def place_of(word: str, words: tuple[str, ...], name: str) -> int:
     return words.index(word)
 
 
-def _options(observation: CSpace, action: CSpace, model: str, default: Actions | None = None) -> Any:
+def _options(
+    observation: CSpace, action: CSpace, model: str, default: Actions | None = None, privileged: CSpace | None = None
+) -> Any:
     options = sized(c.AgentOptions)
     options.observation = ctypes.pointer(observation.space)
     options.action = ctypes.pointer(action.space)
     options.model = model.encode()
     if default is not None:
         options.default_action = ctypes.pointer(default.structs[0])
+    if privileged is not None:
+        options.privileged = ctypes.pointer(privileged.space)
     return options
+
+
+class Privileged:
+    """What only the learner sees of one agent (`count` None) or a group."""
+
+    def __init__(self, space: Any, done: Spaces, count: int | None) -> None:
+        self._spaces = spaces_of(space, action=False)
+        self._shown = Observations(self._spaces, done, count, "the privileged observation")
+        self.c_space = CSpace(self._spaces)
+
+    def write(self, value: Any) -> Any:
+        """The structs, for C."""
+        self._shown.write(value)
+        return self._shown.structs
+
+    @staticmethod
+    def of(shown: Privileged | None) -> Privileged:
+        if shown is None:
+            raise InvalidArgument("this agent has no privileged observation: give privileged_space= where it is made")
+        return shown
 
 
 Act = Callable[..., Any]
@@ -52,18 +76,21 @@ class Agent:
         *,
         model: str = "default",
         default_action: Any = None,
+        privileged_space: Any = None,
         _handle: Handle | None = None,
     ) -> None:
         self.client, self.model = client, model
         seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
         self._observations = Observations(seen, done, None)
         self._actions = Actions(done, None)
+        self._privileged = None if privileged_space is None else Privileged(privileged_space, done, None)
         if _handle is None:
             default = None
             if default_action is not None:
                 default = Actions(done, None)
                 default.write(default_action)
-            options = _options(CSpace(seen), CSpace(done), model, default)
+            learner_only = None if self._privileged is None else self._privileged.c_space
+            options = _options(CSpace(seen), CSpace(done), model, default, learner_only)
             _handle = made(library.mmr_agent_new(client._handle, ctypes.byref(options)), library.mmr_agent_close)
             client._players.add(self)
         self._handle = _handle
@@ -151,6 +178,11 @@ class Agent:
         """Adds to the reward of the last action: a number, or an array of one; after an end: ignored."""
         self._quick_reward()(reward)
 
+    def privileged(self, value: Any) -> None:
+        """What only the learner's value network sees, in `privileged_space`: of the next `act`, or of an
+        `end` that is truncated, and of those that follow until the next call; zeros before the first."""
+        check(library.mmr_privileged_any(self._handle, Privileged.of(self._privileged).write(value)))
+
     def end(self, terminated: bool, final_observation: Any = None, *, success: bool | None = None) -> None:
         """The episode is over: terminated, or (False) truncated by a time limit, which needs the
         observation life would have gone on from."""
@@ -204,13 +236,22 @@ class Group:
     time. group[i] is agent i, for its end and the rest."""
 
     def __init__(
-        self, client: Client, observation_space: Any, action_space: Any, size: int, *, model: str = "default"
+        self,
+        client: Client,
+        observation_space: Any,
+        action_space: Any,
+        size: int,
+        *,
+        model: str = "default",
+        privileged_space: Any = None,
     ) -> None:
         self.client, self.model = client, model
         seen, done = spaces_of(observation_space, action=False), spaces_of(action_space, action=True)
         self._observations = Observations(seen, done, size)
         self._actions = Actions(done, size)
-        options = _options(CSpace(seen), CSpace(done), model)
+        self._privileged = None if privileged_space is None else Privileged(privileged_space, done, size)
+        learner_only = None if self._privileged is None else self._privileged.c_space
+        options = _options(CSpace(seen), CSpace(done), model, privileged=learner_only)
         new = library.mmr_group_new(client._handle, ctypes.byref(options), size)
         self._handle = made(new, library.mmr_group_close)
         client._players.add(self)
@@ -222,7 +263,10 @@ class Group:
         self._agents = []
         for i in range(size):
             handle = made(library.mmr_group_agent(self._handle, i), of=self._handle)
-            self._agents.append(Agent(client, observation_space, action_space, model=model, _handle=handle))
+            agent = Agent(
+                client, observation_space, action_space, model=model, privileged_space=privileged_space, _handle=handle
+            )
+            self._agents.append(agent)
 
     def act(self, observations: Any, masks: Any = None, playing: Any = None) -> Any:
         """Batched observations to batched actions, as a vectorized environment has them.
@@ -236,6 +280,11 @@ class Group:
         who = self._who(playing)
         patiently(library.mmr_group_act_playing, self._handle, structs, self._actions.structs, who, self._size)
         return self._actions.read()
+
+    def privileged(self, values: Any, playing: Any = None) -> None:
+        """Agent.privileged of each agent, or of those who are `playing`: batched, as observations are."""
+        structs = Privileged.of(self._privileged).write(values)
+        check(library.mmr_group_privileged(self._handle, structs, self._who(playing), self._size))
 
     def reward(self, rewards: Any, playing: Any = None) -> None:
         """Adds to the reward of each agent's last action: a number for each of them; those who are not

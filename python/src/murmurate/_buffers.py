@@ -98,16 +98,16 @@ def _writer(target: Any, leaf: Leaf, what: str) -> Write:
 class Observations:
     """What agents see; `structs` without and with their masks, an element for each agent."""
 
-    def __init__(self, spaces: Spaces, action: Spaces, count: int | None) -> None:
+    def __init__(self, spaces: Spaces, action: Spaces, count: int | None, what: str = "the observation") -> None:
         lead = () if count is None else (count,)
-        self.spaces = spaces
+        self.spaces, self._what = spaces, what
         self.writers: list[tuple[tuple[Any, ...], Write]] = []
         self.memory: list[Any] = []
         for leaf in spaces.leaves:
             element = leaf.element if leaf.kind == c.BOX else c.INT32
             memory = np.zeros((*lead, leaf.size), _DTYPES[element])
             self.memory.append(memory)
-            self.writers.append((leaf.path, _writer(_view(memory, lead, leaf), leaf, "the observation")))
+            self.writers.append((leaf.path, _writer(_view(memory, lead, leaf), leaf, what)))
         self.mask_bytes = sum(sum(leaf.counts) for leaf in action.leaves)
         self.mask = np.ones((*lead, self.mask_bytes), np.uint8)
         self._mask_parts = [leaf.path for leaf in action.leaves if leaf.counts]
@@ -134,7 +134,7 @@ class Observations:
 
     def write(self, value: Any) -> None:
         for path, write in self.writers:
-            write(at(value, path))
+            write(at(value, path, self._what))
 
     def write_mask(self, value: Any, mask: Any) -> bool:
         """The mask given, or the one in the observation; False: there is none."""

@@ -123,14 +123,32 @@ class Client:
         _open_clients.add(self)
 
     def agent(
-        self, observation_space: Any, action_space: Any, *, model: str = "default", default_action: Any = None
+        self,
+        observation_space: Any,
+        action_space: Any,
+        *,
+        model: str = "default",
+        default_action: Any = None,
+        privileged_space: Any = None,
     ) -> Agent:
-        """A new player. `default_action` is for without_policy="default"."""
-        return Agent(self, observation_space, action_space, model=model, default_action=default_action)
+        """A new player. `default_action` is for without_policy="default"; `privileged_space` is of what
+        Agent.privileged shows the learner alone."""
+        return Agent(
+            self, observation_space, action_space, model=model, default_action=default_action,
+            privileged_space=privileged_space,
+        )  # fmt: skip
 
-    def group(self, observation_space: Any, action_space: Any, size: int, *, model: str = "default") -> Group:
+    def group(
+        self,
+        observation_space: Any,
+        action_space: Any,
+        size: int,
+        *,
+        model: str = "default",
+        privileged_space: Any = None,
+    ) -> Group:
         """`size` agents of one simulator, played with one batched pass; the spaces are one agent's."""
-        return Group(self, observation_space, action_space, size, model=model)
+        return Group(self, observation_space, action_space, size, model=model, privileged_space=privileged_space)
 
     def state(self) -> State:
         found = sized(c.State)

@@ -89,6 +89,7 @@ class AgentOptions(Structure):
     _fields_ = [
         ("size", c_uint32), ("reserved", c_uint32), ("observation", POINTER(Space)),
         ("action", POINTER(Space)), ("model", c_char_p), ("default_action", POINTER(Action)),
+        ("privileged", POINTER(Space)),
     ]  # fmt: skip
 
 
@@ -121,6 +122,7 @@ _DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "mmr_act_continuous": (c_int32, [c_void_p, c_void_p, c_uint64, c_void_p, c_uint64]),
     "mmr_act_any": (c_int32, [c_void_p, POINTER(Observation), POINTER(Action)]),
     "mmr_reward": (c_int32, [c_void_p, c_double]),
+    "mmr_privileged_any": (c_int32, [c_void_p, POINTER(Observation)]),
     "mmr_end_any": (c_int32, [c_void_p, c_int32, c_int32, POINTER(Observation)]),
     "mmr_took_any": (c_int32, [c_void_p, POINTER(Action)]),
     "mmr_took_any_log_prob": (c_int32, [c_void_p, POINTER(Action), c_float]),
@@ -131,6 +133,7 @@ _DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "mmr_group_close": (c_int32, [c_void_p]),
     "mmr_group_agent": (c_void_p, [c_void_p, c_int32]),
     "mmr_group_act_playing": (c_int32, [c_void_p, POINTER(Observation), POINTER(Action), c_void_p, c_uint64]),
+    "mmr_group_privileged": (c_int32, [c_void_p, POINTER(Observation), c_void_p, c_uint64]),
     "mmr_group_reward": (c_int32, [c_void_p, c_void_p, c_void_p, c_uint64]),
 }
 

@@ -9,15 +9,17 @@ from ._agent import Agent
 from ._buffers import number_of
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import Played, Rules, Table, begun, end, stepped
+from ._play import Played, Rules, Table, begun, end, privileged_of, stepped
 
 
 class Parallel(Table):
     """A pettingzoo.ParallelEnv: agents that come and go, each playing the model that the first
     matching pattern of `policies` names."""
 
-    def __init__(self, client: Client, env: Any, model: str, policies: dict[str, str] | None) -> None:
-        self.env, self._client = env, client
+    def __init__(
+        self, client: Client, env: Any, model: str, policies: dict[str, str] | None, privileged_space: Any
+    ) -> None:
+        self.env, self._client, self._privileged_space = env, client, privileged_space
         self._default, self._policies = model, dict(policies or {})
         self._playing: dict[Any, Agent] = {}
         self._idle: dict[str, list[Agent]] = {}
@@ -47,7 +49,7 @@ class Parallel(Table):
         return found
 
     def _born(self, spaces: tuple[Any, Any], model: str) -> Agent:
-        agent = self._client.agent(*spaces, model=model)
+        agent = self._client.agent(*spaces, model=model, privileged_space=self._privileged_space)
         agent.mode(self._mode)
         return agent
 
@@ -63,6 +65,8 @@ class Parallel(Table):
         env, played = self.env, rules.played
         observations, infos, totals, lengths = self._begin(rules)
         while rules.more():
+            for name in env.agents if self._privileged_space is not None else ():
+                self.agent(name).privileged(privileged_of(env, infos.get(name)))
             actions = {
                 name: self.agent(name).act(observations[name], (infos.get(name) or {}).get("action_mask"))
                 for name in env.agents
@@ -77,6 +81,8 @@ class Parallel(Table):
                 lengths[name] = lengths.get(name, 0) + 1
                 if terminated.get(name) or truncated.get(name):
                     ended, info = bool(terminated.get(name)), infos.get(name) or {}
+                    if self._privileged_space is not None and not ended:
+                        agent.privileged(privileged_of(env, info))
                     end(agent, ended, observations.get(name), info, rules.reports)
                     rules.finish(totals.pop(name), lengths.pop(name))
                     self._leave(name)

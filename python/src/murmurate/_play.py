@@ -109,6 +109,17 @@ def begun(env: Any, outcome: Any) -> Any:
     )
 
 
+def privileged_of(env: Any, info: Any) -> Any:
+    """What an environment whose agents have a privileged_space says beside each observation."""
+    try:
+        return info["privileged"]
+    except (KeyError, TypeError):
+        raise InvalidArgument(
+            f'{env} gave no info["privileged"] with an observation, which privileged_space= promises: let reset() and'
+            " step() give it"
+        ) from None
+
+
 def success_of(info: Any) -> bool | None:
     """What Gymnasium's environments call it."""
     for name in ("is_success", "success"):

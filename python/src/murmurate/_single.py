@@ -7,15 +7,17 @@ from typing import Any
 
 from ._agent import Agent
 from ._client import Client
-from ._play import QUESTION_S, Played, Rules, Table, begun, end, mask_asker, stepped
+from ._play import QUESTION_S, Played, Rules, Table, begun, end, mask_asker, privileged_of, stepped
 
 
 class Single(Table):
     """One agent in a gymnasium.Env."""
 
-    def __init__(self, client: Client, env: Any, model: str) -> None:
+    def __init__(self, client: Client, env: Any, model: str, privileged_space: Any) -> None:
         self.env = env
-        self.agent = client.agent(env.observation_space, env.action_space, model=model)
+        spaces = (env.observation_space, env.action_space)
+        self.agent = client.agent(*spaces, model=model, privileged_space=privileged_space)
+        self._shows = privileged_space is not None
         self._masks = None if self.agent._observations.spaces.masked else mask_asker(env)
 
     @property
@@ -24,7 +26,7 @@ class Single(Table):
 
     def play(self, rules: Rules) -> Played:
         env, agent, played, masks = self.env, self.agent, rules.played, self._masks
-        step, act, reward, clock = env.step, agent.act, agent.reward, time.monotonic
+        step, act, reward, clock, shows = env.step, agent.act, agent.reward, time.monotonic, self._shows
         observation, info, total, length = self._begin(rules)
         while rules.more():
             over, question_at = False, clock() + QUESTION_S
@@ -32,6 +34,8 @@ class Single(Table):
                 mask = masks() if masks is not None else info.get("action_mask") if info else None
                 observation, gained, terminated, truncated, info = stepped(env, step(act(observation, mask)))
                 reward(gained)
+                if shows:
+                    agent.privileged(privileged_of(env, info))
                 total += gained
                 if terminated or truncated:
                     over = True
@@ -46,7 +50,7 @@ class Single(Table):
                 total, length = 0.0, 0
                 if not rules.ask() or not rules.more():
                     return played
-                observation, info = begun(env, env.reset(**rules.options()))
+                observation, info = self._reset(rules)
             elif not rules.ask():
                 break
         self._open = (observation, info, total, length)
@@ -57,4 +61,10 @@ class Single(Table):
         if going_on is not None and not rules.afresh:
             return going_on
         self.agent.discard()
-        return (*begun(self.env, self.env.reset(**rules.options())), 0.0, 0)
+        return (*self._reset(rules), 0.0, 0)
+
+    def _reset(self, rules: Rules) -> Any:
+        observation, info = begun(self.env, self.env.reset(**rules.options()))
+        if self._shows:
+            self.agent.privileged(privileged_of(self.env, info))
+        return observation, info

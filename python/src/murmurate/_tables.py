@@ -11,7 +11,9 @@ from ._single import Single
 from ._vector import Vector
 
 
-def table_for(client: Client, env: Any, model: str, policies: dict[str, str] | None) -> Single | Vector | Parallel:
+def table_for(
+    client: Client, env: Any, model: str, policies: dict[str, str] | None, privileged_space: Any = None
+) -> Single | Vector | Parallel:
     """Who plays `env`, whatever kind it is."""
     if hasattr(env, "agent_iter"):
         raise InvalidArgument(
@@ -19,13 +21,13 @@ def table_for(client: Client, env: Any, model: str, policies: dict[str, str] | N
         )
     many = callable(getattr(env, "observation_space", None))
     if many:
-        return Parallel(client, env, model, policies)
+        return Parallel(client, env, model, policies, privileged_space)
     if policies:
         raise InvalidArgument("policies= is for PettingZoo environments: use model= for a single policy")
     if hasattr(env, "single_observation_space"):
-        return Vector(client, env, model)
+        return Vector(client, env, model, privileged_space)
     if not hasattr(env, "observation_space") or not hasattr(env, "step"):
         raise InvalidArgument(
             f"{env!r} is no environment: give a gymnasium.Env, a gymnasium.vector.VectorEnv or a pettingzoo.ParallelEnv"
         )
-    return Single(client, env, model)
+    return Single(client, env, model, privileged_space)

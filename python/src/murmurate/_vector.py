@@ -10,7 +10,7 @@ import numpy as np
 from ._agent import Agent, Group
 from ._client import Client
 from ._errors import InvalidArgument
-from ._play import Played, Rules, Table, begun, end, mask_asker, stepped
+from ._play import Played, Rules, Table, begun, end, mask_asker, privileged_of, stepped
 from ._spaces import spaces_of
 
 
@@ -34,6 +34,15 @@ def _row(value: Any, i: int, tree: Any) -> Any:
     if isinstance(tree, dict):
         return {key: _row(value[key], i, inner) for key, inner in tree.items()}
     return tuple(_row(value[place], i, inner) for place, inner in enumerate(tree))
+
+
+def _chosen(over: Any, after: Any, before: Any, tree: Any) -> Any:
+    """Batched values: `after` of the environments that are over, `before` of the others."""
+    if isinstance(tree, int):
+        return np.where(np.reshape(over, (-1,) + (1,) * (np.ndim(after) - 1)), after, before)
+    if isinstance(tree, dict):
+        return {key: _chosen(over, after[key], before[key], inner) for key, inner in tree.items()}
+    return tuple(_chosen(over, after[place], before[place], inner) for place, inner in enumerate(tree))
 
 
 def _info_row(infos: Any, i: int) -> dict[str, Any]:
@@ -62,10 +71,11 @@ def masks_asker(env: Any) -> Callable[[], Any] | None:
 class Vector(Table):
     """A gymnasium.vector.VectorEnv: one agent for each of its environments, as one group."""
 
-    def __init__(self, client: Client, env: Any, model: str) -> None:
+    def __init__(self, client: Client, env: Any, model: str, privileged_space: Any) -> None:
         self.env, self._autoreset = env, autoreset_of(env)
         spaces = (env.single_observation_space, env.single_action_space)
-        self.group: Group = client.group(*spaces, env.num_envs, model=model)
+        self.group: Group = client.group(*spaces, env.num_envs, model=model, privileged_space=privileged_space)
+        self._shown = None if privileged_space is None else spaces_of(privileged_space, action=False).tree
         self._tree = spaces_of(spaces[0], action=False).tree
         self._masks = None if self.group._observations.spaces.masked else masks_asker(env)
 
@@ -75,6 +85,8 @@ class Vector(Table):
 
     def _act(self, observations: Any, infos: Any, playing: Any) -> Any:
         masks = self._masks() if self._masks is not None else self._info_masks(infos)
+        if self._shown is not None:
+            self.group.privileged(privileged_of(self.env, infos), playing)
         return self.group.act(observations, masks, playing)
 
     def _info_masks(self, infos: Any) -> Any:
@@ -92,10 +104,14 @@ class Vector(Table):
         options["options"] = {**options.get("options", {}), "reset_mask": over}
         observations, given = self.env.reset(**options)
         before, after = self._info_masks(infos), self._info_masks(given)
+        kept = {}
         if before is not None or after is not None:
             masks = (np.ones(1) if each is None else each for each in (after, before))
-            given = {"action_mask": np.where(over[:, None], *masks)}
-        return observations, given
+            kept["action_mask"] = np.where(over[:, None], *masks)
+        if self._shown is not None:
+            now, then = privileged_of(self.env, given), privileged_of(self.env, infos)
+            kept["privileged"] = _chosen(over, now, then, self._shown)
+        return observations, kept or given
 
     def _end(self, i: int, terminated: bool, observations: Any, infos: Any, reports: tuple[str, ...]) -> None:
         info, final = _info_row(infos, i), None
@@ -106,6 +122,10 @@ class Vector(Table):
             final = None if finals is None else finals[i]
         elif not terminated:
             final = _row(observations, i, self._tree)
+        if self._shown is not None and not terminated:
+            at_end = self._autoreset == "SameStep"
+            shown = info if at_end else {"privileged": _row(privileged_of(self.env, infos), i, self._shown)}
+            self.group[i].privileged(privileged_of(self.env, shown))
         end(self.group[i], terminated, final, info, reports)
 
     def play(self, rules: Rules) -> Played:

@@ -87,6 +87,10 @@ TEST_F(CErrors, ANullHandleIsNamed) {
   ExpectFails(mmr_group_act_playing(nullptr, nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE,
               "the group is NULL");
   ExpectFails(mmr_group_reward(nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE, "the group is NULL");
+  ExpectFails(mmr_privileged(nullptr, nullptr, 2), MMR_BAD_HANDLE, agent);
+  ExpectFails(mmr_privileged_any(nullptr, nullptr), MMR_BAD_HANDLE, agent);
+  ExpectFails(mmr_group_privileged(nullptr, nullptr, nullptr, 2), MMR_BAD_HANDLE,
+              "the group is NULL");
   ExpectFails(mmr_group_size(nullptr), MMR_BAD_HANDLE, "the group is NULL");
   ExpectNone(mmr_group_agent(nullptr, 0), MMR_BAD_HANDLE, "the group is NULL");
   EXPECT_EQ(mmr_close(nullptr), MMR_OK);

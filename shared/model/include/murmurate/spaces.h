@@ -66,18 +66,22 @@ Space MultiBinary(int n);
 /// Named leaves, in this order.
 Space Dict(const std::vector<std::pair<std::string, Space>>& leaves);
 
-/// One agent's two spaces. Text form, one line a leaf, the observation's first; parsed strictly:
-/// there is one way to write each space, and ToText writes it.
+/// One agent's spaces. Text form, one line a leaf, the observation's first; parsed strictly: there
+/// is one way to write each space, and ToText writes it.
 ///   observation float32 4                     action discrete 2
 ///   observation.camera uint8 84 84 1          action.weapon discrete 3 5
 ///   observation.kind categories 10 3          action.buttons binary 4
 ///   observation.flags binary 4                action.turn continuous 2 low -1 -1 high 1 1
+///                                             privileged float32 12
 struct Spaces {
   Space observation;
   Space action;
+  /// Of the kinds of an observation: what the learner's value network sees beside it and the policy
+  /// does not, as what a simulator knows and a player cannot see. kNone: there is no such thing.
+  Space privileged = {};
 
   std::string ToText() const;
-  /// Parses the text of two spaces; a result has passed CheckSpaces.
+  /// Parses the text of ToText; a result has passed CheckSpaces.
   static Result<Spaces> Parse(std::string_view text);
   friend bool operator==(const Spaces&, const Spaces&) = default;
 };
