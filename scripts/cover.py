@@ -141,7 +141,10 @@ def covering():
 
 
 class Runner(matrix.Runner):
-    """As the matrix runs a cell, and ends what runs when it is told to stop."""
+    """As the matrix runs a cell, but at the pace of `murmurate actor`, so that batches follow the agents;
+    and ends what runs when it is told to stop."""
+
+    pace = "credit"
 
     def __init__(self, murmurate, longest_s):
         super().__init__(murmurate, [])

@@ -174,6 +174,8 @@ def config_of(cell):
 
 
 class Runner:
+    pace = "lockstep"  # of one learner's actor: repeatable
+
     def __init__(self, murmurate, sets):
         self.murmurate, self.longest_s = murmurate, LONGEST_S
         self.sets = [word for one in sets for word in ("--set", one)]
@@ -221,7 +223,7 @@ class Runner:
         serve = self.start(folder, ["serve", *words, "--set", f'server.listen=["{address}"]'])
         actor = self.start(folder, [
             "actor", game["environment"], "--connect", address, "--agents",
-            str(cell.agents), "--seed", str(seed), "--pace", "lockstep", "--quiet",
+            str(cell.agents), "--seed", str(seed), "--pace", self.pace, "--quiet",
             *[word for line in options for word in ("--" + line.split(" = ")[0], line.split()[-1])]
         ])
         return [serve, actor]

@@ -45,6 +45,9 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
   const bool rate_is_set = !IsDefault(OptimizerKeys().View(*entries, model)["learning_rate"]);
   if (const double kl = kind.clips_ratio && !rate_is_set ? 0.01 : 0.0; settings.adaptive_kl != kl)
     set("adaptive_kl", {kl, "default, by whether learning_rate is set"});
+  const double followed = AlgorithmKeys().Read(AlgorithmKeys().View(*entries, model)).adaptive_kl;
+  if (const double kl = std::min(5.0 * followed, 1000.0); settings.target_kl != kl)
+    set("target_kl", {kl, "default, 5 x adaptive_kl"});
   const auto minibatch = std::ranges::find(AlgorithmKeys().rules(), "minibatch", &ConfigRule::key);
   if (std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value))
     set("minibatch", {keys["batch_steps"].value, "default of " + kind.name});

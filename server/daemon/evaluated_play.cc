@@ -1,5 +1,6 @@
 #include "server/daemon/evaluated_play.h"
 
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -28,19 +29,32 @@ EvaluatedPlay::Weights EvaluatedPlay::newest() const {
 void EvaluatedPlay::Add(std::span<const EpisodeRecord> episodes, std::int64_t now_ns) {
   for (const EpisodeRecord& episode : episodes) {
     if (episode.mode == 0) continue;
-    if (era_.empty()) since_ns_ = now_ns;
+    if (!since_ns_.has_value()) since_ns_ = now_ns;
+    if (era_.size() == kMostEpisodes) BeginEra();
     era_.push_back(episode);
-    if (era_.size() == kLeastEpisodes / 2) middle_ = newest();
-    if (era_.size() > kMostEpisodes) era_.pop_front();
-    const bool over = era_.size() >= kLeastEpisodes && now_ns - since_ns_ >= kLeastNs;
-    if (over) EndEra();
+    Mark();
+    if (era_.size() >= kLeastEpisodes && now_ns - *since_ns_ >= kLeastNs) EndEra();
   }
 }
 
-void EvaluatedPlay::EndEra() {
-  const Weights weights = std::exchange(middle_, {});
-  Result result{EvaluationOf(era_), weights.snapshot, settings_()};
+void EvaluatedPlay::BeginEra() {
   era_.clear();
+  middle_ = next_middle_ = {};
+}
+
+/// Notes the weights that an episode of the era has ended under, where they may become its middle.
+void EvaluatedPlay::Mark() {
+  constexpr std::size_t kFirst = kLeastEpisodes / 2;
+  const std::size_t size = era_.size();
+  if (size % kFirst != 0 || !std::has_single_bit(size / kFirst)) return;
+  middle_ = std::exchange(next_middle_, newest());
+}
+
+void EvaluatedPlay::EndEra() {
+  const Weights weights = middle_;
+  Result result{EvaluationOf(era_), weights.snapshot, settings_()};
+  BeginEra();
+  since_ns_.reset();
   if (weights.snapshot == nullptr) return;  // of before there were any
   result.evaluation.version = weights.snapshot->version;
   result.evaluation.steps = weights.steps.taken;

@@ -1,11 +1,14 @@
 // EvaluatedPlay: what the episodes come to that actors play to be evaluated (evaluation.share), or
 // in Mode(kEvaluate): the evaluations of a model that plays in games from outside only.
 //
-// Episodes end in eras. An era is over when kLeastEpisodes of it have ended and it has lasted
-// kLeastNs; its evaluation is the mean over all of them. The versions that they were played under
-// follow each other, so the evaluation is filed under the weights that were the newest as the
-// middle one of the first kLeastEpisodes ended. An episode counts where it ends, as in the means of
-// training: to count it where it began would favour the short ones.
+// Episodes end in eras. An era is over when it has kLeastEpisodes and kLeastNs have passed since the
+// one before. One that reaches kMostEpisodes sooner is dropped and begun again: a fast game ends
+// thousands of episodes in that time, under weights that may have nothing in common. The evaluation
+// is the mean over the era's episodes. They were played under versions that follow each other, so
+// it is filed under the weights that were the newest in the middle of the era: as the last of its
+// episodes ended whose number is kLeastEpisodes / 2 times a power of 2 and at most half of them. An
+// episode counts where it ends, as in the means of training: to count it where it began would
+// favour the short ones.
 //
 // Chance makes the best of many means too good. So an era's weights are offered as the best ones
 // only if its mean is above the best so far, under the same settings of the games, by more than the
@@ -32,8 +35,7 @@ class EvaluatedPlay {
  public:
   static constexpr std::size_t kLeastEpisodes = 20;
   static constexpr std::int64_t kLeastNs = 2'000'000'000;
-  /// Of an era of more episodes, the last ones count.
-  static constexpr std::size_t kMostEpisodes = 10'000;
+  static constexpr std::size_t kMostEpisodes = 100;
 
   struct Result {
     Evaluation evaluation;
@@ -59,6 +61,8 @@ class EvaluatedPlay {
     StepCount steps;
   };
   Weights newest() const;
+  void Mark();
+  void BeginEra();
   void EndEra();
   bool Beaten(const Result& result) const;
 
@@ -69,9 +73,10 @@ class EvaluatedPlay {
 
   // Of the thread of Add.
   EpisodeList era_;
-  std::int64_t since_ns_ = 0;            ///< the era's first episode
-  Weights middle_;                       ///< of the era
-  std::optional<EvaluatedReturn> best_;  ///< the best one that was offered
+  std::optional<std::int64_t> since_ns_;  ///< the end of the first episode since the last result
+  Weights middle_;                        ///< of the era, as far as it has come
+  Weights next_middle_;                   ///< of an era of twice as many episodes
+  std::optional<EvaluatedReturn> best_;   ///< the best one that was offered
 };
 
 }  // namespace murmurate

@@ -6,15 +6,15 @@ namespace murmurate {
 const AlgorithmKind& A2c() {
   static const AlgorithmKind kKind{
       .name = "a2c",
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{16}},
-                   {"algorithm", "batch_steps", std::int64_t{128}},
+      .defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
+                   {"algorithm", "batch_steps", std::int64_t{256}},
                    {"algorithm", "minibatch", {}},
                    {"algorithm", "epochs", std::int64_t{1}},
                    {"algorithm", "clip", {}},
-                   {"algorithm", "normalize_advantage", false},
                    {"algorithm", "max_staleness", std::int64_t{0}},
                    {"algorithm", "staleness", std::string("block")},
-                   {"optimizer", "learning_rate", 1e-3}},
+                   {"optimizer", "learning_rate", 1e-3},
+                   {"optimizer", "value_rate_factor", 5.0}},
       .refusals = RefusalsOfOnePass(),
       .metrics = OnPolicyMetrics(),
       .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {

@@ -69,7 +69,8 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
        {"max_staleness", &S::max_staleness, "versions; older play is dropped", Range(0, 1 << 30)},
        {"staleness", &S::staleness, "what becomes of late play"},
        {"target_kl", &S::target_kl,
-        "end the epochs early, or shorten the one step of a batch, beyond it; 0: never",
+        "end the epochs early, or shorten the one step of a batch, beyond 1.5 times it; 0: never; "
+        "usual: 5 times adaptive_kl",
         Example("0.03"), Range(0, 1000)},
        {"adaptive_kl", &S::adaptive_kl,
         "raise and lower the learning rate until each batch moves the policy by about so much; 0: "

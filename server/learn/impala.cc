@@ -12,14 +12,14 @@ const AlgorithmKind& Impala() {
   static const AlgorithmKind kKind{
       .name = "impala",
       .weighs_gradient = true,
-      .defaults = {{"algorithm", "trajectory_length", std::int64_t{64}},
-                   {"algorithm", "batch_steps", std::int64_t{512}},
+      .defaults = {{"algorithm", "trajectory_length", std::int64_t{32}},
+                   {"algorithm", "batch_steps", std::int64_t{256}},
                    {"algorithm", "minibatch", {}},
                    {"algorithm", "epochs", std::int64_t{1}},
                    {"algorithm", "clip", {}},
                    {"algorithm", "entropy", 0.003},
-                   {"algorithm", "normalize_advantage", false},
-                   {"optimizer", "learning_rate", 1e-3}},
+                   {"optimizer", "learning_rate", 1e-3},
+                   {"optimizer", "value_rate_factor", 5.0}},
       .refusals = RefusalsWithoutRatio(),
       .metrics = OnPolicyMetrics(),
       .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {

@@ -6,15 +6,20 @@
 namespace murmurate {
 namespace {
 
-constexpr double kStep = 1.5, kMost = 30.0;
+constexpr double kStep = 1.5, kFar = 10.0, kLeast = 1.0 / 30.0, kMost = 10.0 / 3.0;
 
 }  // namespace
 
 void RateByKl::Learned(double approx_kl) {
   if (wanted_ <= 0.0 || !std::isfinite(approx_kl)) return;
-  if (approx_kl > 2.0 * wanted_) factor_ /= kStep;
-  if (approx_kl > 0.0 && approx_kl < 0.5 * wanted_) factor_ *= kStep;
-  factor_ = std::clamp(factor_, 1.0 / kMost, kMost);
+  const double far = approx_kl / wanted_;
+  if (far > kFar)
+    factor_ /= std::sqrt(far);
+  else if (far > 2.0)
+    factor_ /= kStep;
+  else if (far > 0.0 && far < 0.5)
+    factor_ *= kStep;
+  factor_ = std::clamp(factor_, kLeast, kMost);
 }
 
 void RateByKl::Save(const StateWriter& writer) const {
@@ -24,9 +29,9 @@ void RateByKl::Save(const StateWriter& writer) const {
 Status RateByKl::Load(const StateReader& reader) {
   const auto saved = reader.AllDoubles("factor");
   if (wanted_ <= 0.0 || !saved.ok()) return {};  // a run that had another rule
-  if (saved->size() != 1 || !(saved->front() >= 1.0 / kMost && saved->front() <= kMost))
-    return InvalidData("rate: expected one factor of 1/30 to 30");
-  factor_ = saved->front();
+  if (saved->size() != 1 || !(saved->front() > 0.0))
+    return InvalidData("rate: expected one factor above 0");
+  factor_ = std::clamp(saved->front(), kLeast, kMost);
   return {};
 }
 

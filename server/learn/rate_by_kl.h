@@ -1,10 +1,13 @@
 // RateByKl: a learning rate that follows how far each batch moves the policy, instead of being
 // guessed for each game.
 //
-// After a batch whose approx_kl is above twice the one wanted the rate is divided by 1.5, after one
-// below half of it but above 0 multiplied by 1.5 (the rule of RSL-RL and rl_games; Schulman and
-// others 2017, section 4, do the same to a penalty). It is a factor on the scheduled rate, between
-// 1/30 and 30.
+// After a batch whose approx_kl is below half of the one wanted, but above 0, the rate is multiplied
+// by 1.5, after one above twice that divided by 1.5 (the rule of RSL-RL and rl_games; Schulman and
+// others 2017, section 4, do the same to a penalty), after one above ten times that by
+// sqrt(approx_kl / wanted): the KL grows with the square of the rate. It is a factor on the
+// scheduled rate, between 1/30 and 10/3: a policy that has become certain moves little at any rate,
+// and one that had grown without such a limit would destroy it at the first surprise.
+
 #pragma once
 
 #include "shared/model/state.h"

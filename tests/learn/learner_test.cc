@@ -368,9 +368,9 @@ TEST(LearnerTest, TheRateFollowsTheDistanceThatIsWanted) {
   };
   EXPECT_EQ(rate_after(0, 4), 1e-2);
   EXPECT_EQ(rate_after(1e3, 1), 1e-2) << "the first batch has the rate of the config";
-  EXPECT_NEAR(rate_after(1e3, 4), 1e-2 * 1.5 * 1.5 * 1.5, 1e-9);
-  EXPECT_NEAR(rate_after(1e-9, 3), 1e-2 / (1.5 * 1.5), 1e-9);
-  EXPECT_NEAR(rate_after(1e-9, 30), 1e-2 / 30, 1e-9) << "within limits";
+  EXPECT_NEAR(rate_after(1e3, 3), 1e-2 * 1.5 * 1.5, 1e-9);
+  EXPECT_NEAR(rate_after(1e3, 9), 1e-2 * 10 / 3, 1e-9) << "within limits";
+  EXPECT_NEAR(rate_after(1e-9, 9), 1e-2 / 30, 1e-9) << "within limits";
 }
 
 TEST(LearnerTest, ARateThatIsSetWhileItRunsStays) {

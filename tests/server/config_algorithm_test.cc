@@ -91,6 +91,23 @@ TEST(ConfigError, ADualClipIsAboveOneOrOff) {
   EXPECT_EQ(ModelFor(*config, "default", kSpaces)->algorithm.dual_clip, 3.0);
 }
 
+TEST(ConfigAlgorithm, ABatchEndsEarlyFiveTimesAsFarAsTheRateFollows) {
+  const auto ends = [](const std::string& text) {
+    const auto config = Load(text);
+    EXPECT_TRUE(config.ok()) << config.status();
+    return ModelFor(*config, "default", kSpaces)->algorithm.target_kl;
+  };
+  EXPECT_EQ(ends(""), 0.05);
+  EXPECT_EQ(ends("[algorithm]\nadaptive_kl = 0.02\n"), 0.1);
+  EXPECT_EQ(ends("[algorithm]\nadaptive_kl = 900\n"), 1000.0);
+  EXPECT_EQ(ends("[algorithm]\ntarget_kl = 0\n"), 0.0) << "as it was set";
+  EXPECT_EQ(ends("[optimizer]\nlearning_rate = 1e-3\n"), 0.0);
+  EXPECT_EQ(ends("[algorithm]\nname = \"impala\"\n"), 0.0);
+  const auto two = Load("[model.npc.algorithm]\nname = \"impala\"\n");
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(ModelFor(*two, "npc", kSpaces)->algorithm.target_kl, 0.0);
+}
+
 TEST(ConfigAlgorithm, TheRateFollowsTheDistanceWhereNoRateIsSet) {
   const auto wanted = [](const std::string& text, const std::string& model = "default") {
     const auto config = Load(text);
@@ -151,10 +168,10 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   ASSERT_TRUE(config.ok()) << config.status();
   const AlgorithmSettings impala = ModelFor(*config, "default", kSpaces)->algorithm;
   EXPECT_EQ(impala.kind, AlgorithmNamed("impala"));
-  EXPECT_EQ(impala.trajectory_length, 64);
+  EXPECT_EQ(impala.trajectory_length, 32);
   EXPECT_EQ(impala.minibatch, 1024);
   EXPECT_EQ(impala.epochs, 1);
-  EXPECT_FALSE(impala.normalize_advantage);
+  EXPECT_EQ(impala.value_rate_factor, 5.0);
   EXPECT_EQ(impala.staleness, StalenessPolicy::kVtrace);
   std::map<std::string, std::string> origins;
   for (const auto& line : Explain(*config))
@@ -193,7 +210,7 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
     EXPECT_EQ(cat.minibatch, 256);
     const AlgorithmSettings dog = ModelFor(*one, "dog", kSpaces)->algorithm;
     EXPECT_EQ(dog.kind, AlgorithmNamed("a2c"));
-    EXPECT_EQ(dog.trajectory_length, 16);
+    EXPECT_EQ(dog.trajectory_length, 32);
     EXPECT_EQ(dog.minibatch, dog.batch_steps);
   }
   EXPECT_EQ(ResolvedToml(*resolved), ResolvedToml(*config));

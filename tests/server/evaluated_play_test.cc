@@ -70,9 +70,27 @@ TEST(EvaluatedPlay, AnEraLastsSoThatAThousandAgentsMakeOneAndNotFifty) {
   fixture.Add(std::vector<double>(1000, 1.0), 0);
   fixture.Add(std::vector<double>(1000, 1.0), kLate - 1);
   EXPECT_TRUE(fixture.results.empty());
-  fixture.Add({1.0}, kLate);
+  fixture.Add(std::vector<double>(100, 1.0), kLate);
+  EXPECT_EQ(fixture.results.size(), 1u);
+}
+
+TEST(EvaluatedPlay, OfAFastGameTheLatestEpisodesCountUnderTheirOwnWeights) {
+  Fixture fixture;
+  fixture.Version(1);
+  fixture.Add(std::vector<double>(150, -500.0), 0);
+  fixture.Version(2);
+  fixture.Add(std::vector<double>(50, -500.0), 0);
+  fixture.Version(3);
+  for (int i = 0; i < 79; ++i) {
+    if (i == 42) fixture.Version(4);
+    fixture.Add({50.0}, kLate - 1);
+  }
+  fixture.Add({50.0}, kLate);
   ASSERT_EQ(fixture.results.size(), 1u);
-  EXPECT_EQ(fixture.results[0].evaluation.episodes, 2001u);
+  const Evaluation& evaluation = fixture.results[0].evaluation;
+  EXPECT_EQ(evaluation.episodes, 80u);
+  EXPECT_EQ(evaluation.mean_return, 50.0);
+  EXPECT_EQ(evaluation.version, 3u) << "the newest as the 40th of 80 ended";
 }
 
 TEST(EvaluatedPlay, EpisodesOfBeforeTheFirstWeightsAreOfNone) {
