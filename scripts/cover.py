@@ -36,6 +36,7 @@ TRUNKS = "separate", "shared", "lstm", "gru"
 AGENTS = 1, 8, 128, 1000
 RULES = matrix.RULES
 MOST_CELLS = 150
+STEPS_OF_AN_AGENT = 600  # more than the game's, of all learners together: its play before it is learned from
 
 
 class Game(typing.NamedTuple):
@@ -80,7 +81,8 @@ class Cell(typing.NamedTuple):
     @property
     def config(self):
         game, learners = GAMES[self.game], 1 if self.rule == "local" else 2
-        lines = ["[run]", f'environment = "{game.environment}"', f"steps = {learners * game.within}",
+        steps = learners * game.within + STEPS_OF_AN_AGENT * self.agents
+        lines = ["[run]", f'environment = "{game.environment}"', f"steps = {steps}",
                  f"stop_at_return = {game.reach}", f"actors = {learners}", f"agents = {self.agents // learners}",
                  "log_interval_s = 0.1"]
         if learners > 1:

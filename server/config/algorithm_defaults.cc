@@ -42,7 +42,15 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
   if (settings.staleness == StalenessPolicy::kBlock)
     set("max_staleness", {std::int64_t{0}, "default of block"});
   if (settings.reward_scale != 1.0) set("normalize_reward", {false, "default beside reward_scale"});
-  const bool rate_is_set = !IsDefault(OptimizerKeys().View(*entries, model)["learning_rate"]);
+  const SectionView optimizer = OptimizerKeys().View(*entries, model);
+  using Name = OptimizerSettings::Name;
+  const AlgorithmSettings steps = OptimizerKeys().Read(optimizer);
+  const bool plain = steps.optimizer == Name::kSgd || steps.optimizer == Name::kMomentum;
+  // Their steps are as long as the gradient says; where they are not, a default may lengthen them.
+  if (plain && steps.value_rate_factor != 1.0 && IsDefault(optimizer["value_rate_factor"]))
+    entries->values[PathOf("optimizer", "value_rate_factor", model)] = {
+        1.0, "default of " + std::string(TextOf(steps.optimizer))};
+  const bool rate_is_set = !IsDefault(optimizer["learning_rate"]);
   if (const double kl = kind.clips_ratio && !rate_is_set ? 0.01 : 0.0; settings.adaptive_kl != kl)
     set("adaptive_kl", {kl, "default, by whether learning_rate is set"});
   const double followed = AlgorithmKeys().Read(AlgorithmKeys().View(*entries, model)).adaptive_kl;

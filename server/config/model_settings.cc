@@ -198,16 +198,15 @@ static bool IsUsual(const SectionView& keys, const AlgorithmKind& kind, const st
   return keys[key].value == (whole_batch ? keys["batch_steps"].value : usual);
 }
 
-/// What the config leaves open may follow the agents, where play can be late and nothing else goes
-/// by it: other learners, threads that share a block, recordings. Recurrent models learn nothing
+/// What the config leaves open may follow the agents, of several learners each its own, where
+/// nothing else goes by it: threads that share a block, recordings. Recurrent models learn nothing
 /// beyond a trajectory.
 static BatchSizing SizingFor(const Config& config, const std::string& model,
                              const ModelSettings& settings) {
   BatchSizing sizing;
   const SectionView keys = AlgorithmKeys().View(config.entries(), model);
-  if (!settings.fit_to_agents || settings.remote || settings.hogwild ||
-      !settings.algorithm.kind->own_play || !config.recording().folder.empty() ||
-      settings.algorithm.staleness == StalenessPolicy::kBlock)
+  if (!settings.fit_to_agents || settings.hogwild || !settings.algorithm.kind->own_play ||
+      !config.recording().folder.empty())
     return sizing;
   const auto usual = [&](const char* key) { return IsUsual(keys, *settings.algorithm.kind, key); };
   sizing.length_free = usual("trajectory_length") && usual("burn_in");

@@ -29,10 +29,11 @@ bool Replies::Refuse(const std::string& peer, Refusal refusal, std::string sente
 }
 
 void Replies::SendHelloOk(const std::string& peer, HelloOk ok, std::uint64_t sequence) {
-  const auto waiting = std::ranges::find_if(replies_, [&](const Reply& reply) {
+  // The last of them: a HELLO that was repeated has an answer of its own, which must not undo this.
+  const auto waiting = std::find_if(replies_.rbegin(), replies_.rend(), [&](const Reply& reply) {
     return reply.peer == peer && std::holds_alternative<HelloOk>(reply.body);
   });
-  if (waiting == replies_.end()) return Send(peer, std::move(ok), sequence);
+  if (waiting == replies_.rend()) return Send(peer, std::move(ok), sequence);
   waiting->body = std::move(ok);
 }
 

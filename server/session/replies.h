@@ -24,7 +24,7 @@ class Replies {
   void Send(const std::string& peer, Body body, std::uint64_t sequence = 0) {
     replies_.push_back({peer, std::move(body), sequence});
   }
-  /// Sends HELLO_OK, in the place of one to the same peer that has not left yet.
+  /// Sends HELLO_OK, in the place of the last one to the same peer that has not left yet.
   void SendHelloOk(const std::string& peer, HelloOk ok, std::uint64_t sequence);
   /// Counts a refusal and, unless the peer is muted, sends it. True: the peer is muted from now on.
   bool Refuse(const std::string& peer, Refusal refusal, std::string sentence,

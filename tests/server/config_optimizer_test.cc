@@ -81,5 +81,17 @@ TEST(ConfigOptimizer, OnlyAdamTakesBetas) {
   EXPECT_THAT(settings.ToText(), testing::HasSubstr("optimizer adam 0.5 0.999000013 "));
 }
 
+TEST(ConfigOptimizer, TheValueOfAnAlgorithmOfOnePassLearnsFasterWhereStepsAreScaled) {
+  const std::string impala = "[algorithm]\nname = \"impala\"\n";
+  const auto factor = [&](const std::string& optimizer) {
+    return SettingsOf(impala + "[optimizer]\n" + optimizer).value_rate_factor;
+  };
+  EXPECT_EQ(factor(""), 5.0);
+  EXPECT_EQ(factor("name = \"rmsprop\"\n"), 5.0);
+  EXPECT_EQ(factor("name = \"sgd\"\nlearning_rate = 0.1\n"), 1.0);
+  EXPECT_EQ(factor("name = \"momentum\"\nlearning_rate = 0.1\n"), 1.0);
+  EXPECT_EQ(factor("name = \"sgd\"\nlearning_rate = 0.1\nvalue_rate_factor = 2\n"), 2.0);
+}
+
 }  // namespace
 }  // namespace murmurate

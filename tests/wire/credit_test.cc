@@ -65,6 +65,18 @@ TEST_F(ServerSessionTest, AnotherShapeOfBatchesIsToldToAllWhoPlayAndCreditIsForI
   EXPECT_EQ(c.ok.models[0].trajectory_length, kLength / 4u);
 }
 
+TEST_F(ServerSessionTest, TheShapeThatIsToldLastIsTheNewestAlsoWhenHelloWasRepeated) {
+  AddNpc(8, 4);
+  Client a = MakeClient("a", 11);
+  SayHello(a);
+  SayHello(a);
+  session_.SetBatch(
+      0, {.trajectory_length = kLength / 4, .batch_trajectories = 16, .outstanding_limit = 32});
+  Deliver({&a});
+  EXPECT_EQ(a.welcomes, 2) << "an answer to each";
+  EXPECT_EQ(a.ok.models[0].trajectory_length, kLength / 4u);
+}
+
 TEST_F(ServerSessionTest, TrajectoryBeyondTheStepsGrantedIsRefused) {
   AddNpc(2, 1);
   Client a = MakeClient("a", 11);
