@@ -36,6 +36,7 @@ TRUNKS = "separate", "shared", "lstm", "gru"
 AGENTS = 1, 8, 128, 1000
 RULES = matrix.RULES
 MOST_CELLS = 150
+STEPS_OF_ONE_PASS = 3  # times ppo's, for impala and a2c, which learn from each step once and not ten times
 STEPS_OF_AN_AGENT = 600  # more than the game's, of all learners together: its play before it is learned from
 
 
@@ -81,7 +82,8 @@ class Cell(typing.NamedTuple):
     @property
     def config(self):
         game, learners = GAMES[self.game], 1 if self.rule == "local" else 2
-        steps = learners * game.within + STEPS_OF_AN_AGENT * self.agents
+        passes = 1 if self.algorithm == "ppo" else STEPS_OF_ONE_PASS
+        steps = learners * passes * game.within + STEPS_OF_AN_AGENT * self.agents
         lines = ["[run]", f'environment = "{game.environment}"', f"steps = {steps}",
                  f"stop_at_return = {game.reach}", f"actors = {learners}", f"agents = {self.agents // learners}",
                  "log_interval_s = 0.1"]
@@ -93,8 +95,6 @@ class Cell(typing.NamedTuple):
         lines += ["[model]", f'recurrent = "{self.trunk} 64"' if memory else
                   f"separate_value = {str(self.trunk == 'separate').lower()}",
                   "[algorithm]", f'name = "{self.algorithm}"']
-        if self.rule == "aeamsgd":  # as its refusal says
-            lines += ["[optimizer]", 'name = "momentum"', "learning_rate = 0.1"]
         if learners > 1:
             lines += ["[parameters]", f'rule = "{self.rule}"']
         return "\n".join([*lines, "[evaluation]", "every = 0"]) + "\n"

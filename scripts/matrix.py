@@ -58,11 +58,9 @@ SETTINGS = {
                        "gamma = 0.95\nentropy = 0.01",
     ("impala", "cartpole"): "trajectory_length = 64\nbatch_steps = 512\nentropy = 0.01\n"
                             "max_grad_norm = 1.0",
-    ("impala", "pendulum"): "trajectory_length = 100\nbatch_steps = 800\ngamma = 0.9",
     ("impala", "catch"): "trajectory_length = 32\nbatch_steps = 256\ngamma = 0.95\nentropy = 0.01",
     ("impala", "recall"): "trajectory_length = 32\nbatch_steps = 256\ngamma = 0.95\nentropy = 0.01",
     ("a2c", "cartpole"): "trajectory_length = 16\nbatch_steps = 128\nentropy = 0.003",
-    ("a2c", "pendulum"): "trajectory_length = 20\nbatch_steps = 160\ngamma = 0.9",
     ("a2c", "catch"): "trajectory_length = 16\nbatch_steps = 128\ngamma = 0.95\nentropy = 0.01",
     ("a2c", "recall"): "trajectory_length = 32\nbatch_steps = 256\ngamma = 0.95\nentropy = 0.01",
 }
@@ -72,11 +70,9 @@ RATE = {
     ("ppo", "catch"): "{from = 2e-3, to = 2e-4, steps = 150_000}",
     ("ppo", "recall"): "{from = 5e-3, to = 1e-3, steps = 100_000}",
     ("impala", "cartpole"): "{from = 3e-3, to = 3e-4, steps = 1_000_000}",
-    ("impala", "pendulum"): "1e-3",
     ("impala", "catch"): "{from = 2e-3, to = 2e-4, steps = 300_000}",
     ("impala", "recall"): "{from = 5e-3, to = 1e-3, steps = 300_000}",
     ("a2c", "cartpole"): "1e-3",
-    ("a2c", "pendulum"): "1e-3",
     ("a2c", "catch"): "2e-3",
     ("a2c", "recall"): "{from = 5e-3, to = 1e-3, steps = 300_000}",
 }

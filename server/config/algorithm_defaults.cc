@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "server/config/run_settings.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_keys.h"
+#include "server/parameters/parameters_settings.h"
 
 namespace murmurate {
 namespace {
@@ -21,6 +23,22 @@ void ResolveKeys(const Keys<S>& keys, const AlgorithmKind& kind, const std::stri
   }
 }
 
+/// Learners that share a model by aeamsgd make steps with momentum, at its rate.
+void ResolveMomentumOfRule(const AlgorithmKind& kind, const std::string& model,
+                           ConfigEntries* entries) {
+  const SectionView keys = OptimizerKeys().View(*entries, model);
+  const ParametersSettings parameters = ParametersKeys().Read(ParametersKeys().View(*entries));
+  const bool shares = parameters.shared() || RunKeys().Read(RunKeys().View(*entries)).learners > 1;
+  if (parameters.rule != RuleName::kAeamsgd || !shares || !kind.own_play ||
+      !IsDefault(keys["learning_rate"]) || !IsDefault(keys["name"]))
+    return;
+  const auto set = [&](const char* key, ConfigValue value) {
+    entries->values[PathOf("optimizer", key, model)] = {std::move(value), "default of aeamsgd"};
+  };
+  set("name", std::string(TextOf(OptimizerSettings::Name::kMomentum)));
+  set("learning_rate", 0.1);
+}
+
 }  // namespace
 
 const AlgorithmKind& KindFor(const ConfigEntries& entries, const std::string& model) {
@@ -33,6 +51,7 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
     ResolveKeys(AlgorithmKeys(), kind, model, entries);
     ResolveKeys(AssemblyKeys(), kind, model, entries);
     ResolveKeys(OptimizerKeys(), kind, model, entries);
+    ResolveMomentumOfRule(kind, model, entries);
   }
   const SectionView keys = AlgorithmKeys().View(*entries, model);
   const AlgorithmSettings settings = AlgorithmKeys().Read(keys);
@@ -51,13 +70,14 @@ void ResolveAlgorithm(const std::string& model, ConfigEntries* entries) {
     entries->values[PathOf("optimizer", "value_rate_factor", model)] = {
         1.0, "default of " + std::string(TextOf(steps.optimizer))};
   const bool rate_is_set = !IsDefault(optimizer["learning_rate"]);
-  if (const double kl = kind.clips_ratio && !rate_is_set ? 0.01 : 0.0; settings.adaptive_kl != kl)
+  if (const double kl = kind.many_updates && !rate_is_set ? 0.01 : 0.0; settings.adaptive_kl != kl)
     set("adaptive_kl", {kl, "default, by whether learning_rate is set"});
   const double followed = AlgorithmKeys().Read(AlgorithmKeys().View(*entries, model)).adaptive_kl;
   if (const double kl = std::min(5.0 * followed, 1000.0); settings.target_kl != kl)
     set("target_kl", {kl, "default, 5 x adaptive_kl"});
   const auto minibatch = std::ranges::find(AlgorithmKeys().rules(), "minibatch", &ConfigRule::key);
-  if (std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value))
+  const bool whole = std::holds_alternative<std::monostate>(DefaultOf(*minibatch, kind).value);
+  if (whole || (!kind.many_updates && settings.minibatch > settings.batch_steps))
     set("minibatch", {keys["batch_steps"].value, "default of " + kind.name});
 }
 

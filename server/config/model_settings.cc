@@ -32,7 +32,9 @@ ShardSettings ShardSettingsOf(const ParametersSettings& parameters,
                               const AlgorithmSettings& algorithm) {
   ShardSettings settings;
   settings.workers = parameters.workers;
-  settings.rule = algorithm.kind->many_updates
+  const AlgorithmKind& kind = *algorithm.kind;
+  const bool parts = kind.own_play && algorithm.minibatch < algorithm.batch_steps;
+  settings.rule = kind.many_updates || parts
                       ? DefaultRuleOfManyUpdates(parameters.rule, settings.workers, parameters.form)
                       : DefaultRule(parameters.rule, settings.workers);
   settings.rule.form = parameters.form.value_or(settings.rule.form);

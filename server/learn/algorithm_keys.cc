@@ -57,7 +57,7 @@ const Keys<AlgorithmSettings>& AlgorithmKeys() {
        {"reward_clip", &S::reward_clip,
         "and cut to +- this; 0: not; usual: 10 when normalized, else 0", Unset(), Example("10"),
         Range(0, 1e12)},
-       {"clip", &S::clip, "of the policy's ratio", Range(kTiny, 100)},
+       {"clip", &S::clip, "of the policy's ratio, where a batch has several updates", Range(kTiny, 100)},
        {"dual_clip", &S::dual_clip,
         "most ratio of a step that was worse than expected, above 1; 0: no bound", Example("3"),
         Range(0, 1000)},

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "server/learn/algorithm.h"
+
 namespace murmurate {
 
 double Schedule::At(std::uint64_t learned_steps) const {
@@ -32,10 +34,14 @@ AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape,
   const int steps = shape.steps(), before = settings.batch_steps;
   settings.burn_in = settings.burn_in * shape.length / settings.trajectory_length;
   const auto part = static_cast<int>(std::int64_t{settings.minibatch} * steps / before);
+  // A single pass gets no more steps out of a larger batch than it has minibatches.
+  const bool one_pass = !settings.kind->many_updates;
   const bool whole = settings.minibatch >= before;
   const int least = std::min({32, steps, settings.minibatch}),
             most = std::max(2048, settings.minibatch);
-  settings.minibatch = whole ? steps : std::clamp(part, least, most);
+  settings.minibatch = one_pass ? std::min(settings.minibatch, steps)
+                       : whole  ? steps
+                                : std::clamp(part, least, most);
   settings.trajectory_length = shape.length;
   settings.batch_steps = steps;
   if (recurrent)

@@ -187,6 +187,12 @@ std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSe
   return std::make_unique<OnPolicy>(spec, settings, rule);
 }
 
+std::unique_ptr<Algorithm> MakeOnePass(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                       const OnPolicyRule& rule) {
+  const bool one_step = settings.minibatch >= settings.batch_steps && settings.epochs == 1;
+  return MakeOnPolicy(spec, settings, one_step ? rule : OnPolicyRule());
+}
+
 std::vector<AlgorithmMetric> OnPolicyMetrics() {
   return {{&LearnReport::policy_loss, kPolicyLoss, kWeight},
           {&LearnReport::value_loss, kValueLoss, kWeight},
@@ -200,32 +206,19 @@ std::vector<AlgorithmMetric> OnPolicyMetrics() {
           {&LearnReport::target_deviation, kTargetSpread, kRows},
           {&LearnReport::advantage_mean, kAdvantage, kRows},
           {&LearnReport::advantage_deviation, kAdvantageSpread, kRows},
-          {&LearnReport::policy_deviation, kDeviation, kDeviationRows}};
-}
-
-std::vector<AlgorithmMetric> ClippedMetrics() {
-  std::vector<AlgorithmMetric> metrics = OnPolicyMetrics();
-  metrics.push_back({&LearnReport::clip_fraction, kClipped, kWeight});
-  metrics.push_back({&LearnReport::clip_range, kClip});
-  return metrics;
-}
-
-std::vector<KeyRefusal> RefusalsWithoutRatio() {
-  return {{.key = "clip",
-           .expected = "no such line",
-           .because = "{} clips no ratio",
-           .instead = &AlgorithmKind::clips_ratio},
-          {.key = "dual_clip",
-           .expected = "no such line",
-           .because = "{} clips no ratio",
-           .instead = &AlgorithmKind::clips_ratio},
-          {.key = "adaptive_kl",
-           .expected = "no such line",
-           .because = "{} makes one step of a batch and measures no distance",
-           .instead = &AlgorithmKind::many_updates}};
+          {&LearnReport::policy_deviation, kDeviation, kDeviationRows},
+          {&LearnReport::clip_fraction, kClipped, kWeight},
+          {&LearnReport::clip_range, kClip}};
 }
 
 std::vector<KeyRefusal> RefusalsOfOnePass() {
+  return {{.key = "adaptive_kl",
+           .expected = "no such line",
+           .because = "{} makes one pass over a batch and follows no distance",
+           .instead = &AlgorithmKind::many_updates}};
+}
+
+std::vector<KeyRefusal> RefusalsWithoutWeights() {
   std::vector<KeyRefusal> refusals{
       {.key = "staleness",
        .refused = [](const KeyValue& value) { return std::get<std::string>(value) == "vtrace"; },
@@ -239,7 +232,7 @@ std::vector<KeyRefusal> RefusalsOfOnePass() {
        .expected = "1",
        .because = "{}'s gradient is right for one pass only",
        .instead = &AlgorithmKind::many_updates}};
-  for (KeyRefusal& refusal : RefusalsWithoutRatio()) refusals.push_back(std::move(refusal));
+  for (KeyRefusal& refusal : RefusalsOfOnePass()) refusals.push_back(std::move(refusal));
   return refusals;
 }
 

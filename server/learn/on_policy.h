@@ -9,9 +9,7 @@
 // and one backward pass.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "server/learn/algorithm.h"
@@ -19,8 +17,10 @@
 
 namespace murmurate {
 
+using PolicyLoss = decltype(ClippedPolicyLoss);
+
 struct OnPolicyRule {
-  std::function<std::remove_pointer_t<decltype(&ClippedPolicyLoss)>> loss;
+  PolicyLoss* loss = ClippedPolicyLoss;
   bool weighs_advantage = false;  ///< by min(rho_pg_bar, pi/mu)
 };
 
@@ -28,13 +28,17 @@ struct OnPolicyRule {
 std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
                                         const OnPolicyRule& rule);
 
-/// The metrics that all of them report, and those of algorithms that clip, too.
-std::vector<AlgorithmMetric> OnPolicyMetrics();
-std::vector<AlgorithmMetric> ClippedMetrics();
+/// An algorithm of one pass. Where the batch is one minibatch, by `rule`, which is right for the
+/// policy that a batch begins with. Of several minibatches the later ones find a policy that has
+/// moved, so all have the clipped ratio to the policy that played (as in IMPACT, arXiv 1912.00167).
+std::unique_ptr<Algorithm> MakeOnePass(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                       const OnPolicyRule& rule);
 
-/// The refusals of `clip`, `dual_clip` and `adaptive_kl` by algorithms with one step per batch.
-std::vector<KeyRefusal> RefusalsWithoutRatio();
-/// Those, and of more than one pass and of V-trace, by algorithms that weigh nothing by pi/mu.
+std::vector<AlgorithmMetric> OnPolicyMetrics();
+
+/// The refusals of algorithms that make one pass over a batch, and of those that moreover weigh
+/// nothing by pi/mu.
 std::vector<KeyRefusal> RefusalsOfOnePass();
+std::vector<KeyRefusal> RefusalsWithoutWeights();
 
 }  // namespace murmurate

@@ -12,9 +12,9 @@ const AlgorithmKind& Ppo() {
       .name = "ppo",
       .many_updates = true,
       .clips_ratio = true,
-      .metrics = ClippedMetrics(),
+      .metrics = OnPolicyMetrics(),
       .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
-        return MakeOnPolicy(spec, settings, {.loss = ClippedPolicyLoss});
+        return MakeOnPolicy(spec, settings, {});
       }};
   return kKind;
 }

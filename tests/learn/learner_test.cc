@@ -1,3 +1,4 @@
+#include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
 
 #include <gmock/gmock.h>
@@ -158,6 +159,18 @@ TEST(LearnerTest, MinibatchesStayTheSamePartOfABatch) {
   settings.minibatch = 2048;
   EXPECT_EQ(WithShape(settings, {128, 4}, false).minibatch, 512) << "one step of a batch stays one";
   EXPECT_EQ(WithShape(settings, {8, 1024}, false).minibatch, 8192);
+}
+
+TEST(LearnerTest, AlgorithmsOfOnePassMakeMoreStepsOfALargerBatch) {
+  for (const char* name : {"impala", "a2c"}) {
+    AlgorithmSettings settings;
+    settings.kind = AlgorithmNamed(name);
+    settings.trajectory_length = 32;
+    settings.batch_steps = 1024;
+    settings.minibatch = 128;
+    EXPECT_EQ(WithShape(settings, {8, 1024}, false).minibatch, 128) << name;
+    EXPECT_EQ(WithShape(settings, {32, 2}, false).minibatch, 64) << name;
+  }
 }
 
 TEST(LearnerTest, TrajectoriesOverTheLimitAreDroppedAndCounted) {

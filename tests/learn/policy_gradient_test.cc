@@ -129,8 +129,40 @@ class LinearPolicyGradientTest : public testing::Test {
  protected:
   /// The gradients of the policy's second bias and the critic's bias.
   std::array<double, 2> Biases(const AlgorithmKind* kind, StalenessPolicy staleness) {
-    const PolicyAndValue spec{
-        .spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
+    PlannedAlgorithm algorithm(spec_, Settings(kind, staleness), 1);
+    const ParameterLayout& layout = algorithm.layout();
+    std::vector<float> parameters(layout.total), gradient(layout.trained_count());
+    parameters[layout.Find("value.head.weight").offset] = 2.0f;
+    TrainingBatch batch(TrajectoryLayout(spec_.spaces, 4), 1);
+    batch.Add(view());
+    algorithm.Prepare(parameters, batch);
+    EXPECT_TRUE(algorithm.NextGradient(parameters, gradient));
+    std::vector<float> untouched = gradient;
+    EXPECT_FALSE(algorithm.NextGradient(parameters, untouched)) << "one pass";
+    EXPECT_EQ(untouched, gradient);
+    return {gradient[layout.Find("policy.head.bias").offset + 1],
+            gradient[layout.Find("value.head.bias").offset]};
+  }
+
+  /// That of the policy's second bias from each of three minibatches of one row, after the policy
+  /// that began the batch has moved.
+  std::vector<float> BiasesOfMovedPolicy(const AlgorithmKind* kind, StalenessPolicy staleness) {
+    AlgorithmSettings settings = Settings(kind, staleness);
+    settings.minibatch = 1;
+    PlannedAlgorithm algorithm(spec_, settings, 1);
+    const ParameterLayout& layout = algorithm.layout();
+    const std::size_t bias = layout.Find("policy.head.bias").offset + 1;
+    std::vector<float> parameters(layout.total), gradient(layout.trained_count()), biases;
+    parameters[layout.Find("value.head.weight").offset] = 2.0f;
+    TrainingBatch batch(TrajectoryLayout(spec_.spaces, 4), 1);
+    batch.Add(view());
+    algorithm.Prepare(parameters, batch);
+    parameters[bias] = 2.0f;
+    while (algorithm.NextGradient(parameters, gradient)) biases.push_back(gradient[bias]);
+    return biases;
+  }
+
+  static AlgorithmSettings Settings(const AlgorithmKind* kind, StalenessPolicy staleness) {
     AlgorithmSettings settings;
     settings.kind = kind;
     settings.staleness = staleness;
@@ -140,19 +172,7 @@ class LinearPolicyGradientTest : public testing::Test {
     settings.lambda = 0.8;
     settings.value_weight = 0.25;
     settings.normalize_advantage = false;
-    PlannedAlgorithm algorithm(spec, settings, 1);
-    const ParameterLayout& layout = algorithm.layout();
-    std::vector<float> parameters(layout.total), gradient(layout.trained_count());
-    parameters[layout.Find("value.head.weight").offset] = 2.0f;
-    TrainingBatch batch(TrajectoryLayout(spec.spaces, 4), 1);
-    batch.Add(view());
-    algorithm.Prepare(parameters, batch);
-    EXPECT_TRUE(algorithm.NextGradient(parameters, gradient));
-    std::vector<float> untouched = gradient;
-    EXPECT_FALSE(algorithm.NextGradient(parameters, untouched)) << "one pass";
-    EXPECT_EQ(untouched, gradient);
-    return {gradient[layout.Find("policy.head.bias").offset + 1],
-            gradient[layout.Find("value.head.bias").offset]};
+    return settings;
   }
 
   /// Values 2, 4, -2; after the last step 2. mu of what was done 1/2, 0.4, 0.8.
@@ -169,6 +189,7 @@ class LinearPolicyGradientTest : public testing::Test {
     return view;
   }
 
+  const PolicyAndValue spec_{.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
   const std::vector<float> observation_ = {1, 2, -1}, reward_ = {1, 0, 2}, next_ = {1};
   const std::vector<float> log_prob_ = {std::log(0.5f), std::log(0.4f), std::log(0.8f)};
   const std::vector<std::int32_t> action_ = {0, 1, 1};
@@ -190,6 +211,19 @@ TEST_F(LinearPolicyGradientTest, A2cTakesExperienceForFresh) {
   const auto [policy, critic] = Biases(AlgorithmNamed("a2c"), StalenessPolicy::kBlock);
   EXPECT_NEAR(policy, -(0.3 - 2 + 2.5) / 3, 1e-6);
   EXPECT_NEAR(critic, -0.25 * 0.4 / 3, 1e-6);
+}
+
+// The policy moves by 2 of its second logit after the batch was begun: p(1) = 0.8808; mu of what was
+// done was 1/2, 0.4, 0.8. Row 0 (its action less likely than 0.8 mu, A < 0) has moved as far as it
+// may. Row 1 has A = -4 and a ratio of 2.202, row 2 A = 5 and 1.101: -r A (1 - p(1)).
+TEST_F(LinearPolicyGradientTest, LaterMinibatchesMoveAnActionNoFurtherThanTheClip) {
+  for (const auto& [name, staleness] : {std::pair("impala", StalenessPolicy::kVtrace),
+                                        std::pair("a2c", StalenessPolicy::kBlock)}) {
+    EXPECT_THAT(BiasesOfMovedPolicy(AlgorithmNamed(name), staleness),
+                testing::UnorderedElementsAre(0.0f, testing::FloatNear(1.04994f, 1e-4f),
+                                              testing::FloatNear(-0.65621f, 1e-4f)))
+        << name;
+  }
 }
 
 std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings settings, int minibatch) {

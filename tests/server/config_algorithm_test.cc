@@ -125,7 +125,7 @@ TEST(ConfigAlgorithm, TheRateFollowsTheDistanceWhereNoRateIsSet) {
   EXPECT_EQ(wanted(two), 0.01);
   EXPECT_EQ(wanted(two, "npc"), 0.0);
   EXPECT_THAT(Complaint("[algorithm]\nname = \"a2c\"\nadaptive_kl = 0.01\n"),
-              ::testing::HasSubstr("a2c makes one step of a batch and measures no distance"));
+              ::testing::HasSubstr("a2c makes one pass over a batch and follows no distance"));
 }
 
 TEST(ConfigError, AScheduleWithoutAHorizonIsRefused) {
@@ -169,7 +169,7 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   const AlgorithmSettings impala = ModelFor(*config, "default", kSpaces)->algorithm;
   EXPECT_EQ(impala.kind, AlgorithmNamed("impala"));
   EXPECT_EQ(impala.trajectory_length, 32);
-  EXPECT_EQ(impala.minibatch, 1024);
+  EXPECT_EQ(impala.minibatch, 128);
   EXPECT_EQ(impala.epochs, 1);
   EXPECT_EQ(impala.value_rate_factor, 5.0);
   EXPECT_EQ(impala.staleness, StalenessPolicy::kVtrace);
@@ -177,7 +177,7 @@ TEST(Config, AKeyThatIsNotSetTakesTheAlgorithmsDefault) {
   for (const auto& line : Explain(*config))
     origins[line.path] = line.value + " from " + line.origin;
   EXPECT_EQ(origins["algorithm.epochs"], "1 from default of impala");
-  EXPECT_EQ(origins["algorithm.minibatch"], "1024 from default of impala");
+  EXPECT_EQ(origins["algorithm.minibatch"], "128 from default of impala");
   EXPECT_EQ(origins["algorithm.gamma"], "0.99 from default");
   const AlgorithmSettings a2c =
       ModelFor(*Load("[algorithm]\nname = \"a2c\"\n"), "default", kSpaces)->algorithm;
@@ -190,7 +190,7 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
   const std::string text =
       "[algorithm]\nname = \"impala\"\ngamma = 0.9\n"
       "[model.npc.algorithm]\nname = \"ppo\"\n"
-      "[model.cat.algorithm]\nbatch_steps = 256\n"
+      "[model.cat.algorithm]\nbatch_steps = 64\n"
       "[model.dog.algorithm]\nname = \"a2c\"\n";
   const auto config = Load(text);
   ASSERT_TRUE(config.ok()) << config.status();
@@ -207,11 +207,13 @@ TEST(Config, AModelsOwnAlgorithmBringsItsOwnDefaults) {
     EXPECT_DOUBLE_EQ(npc.gamma, 0.9);
     const AlgorithmSettings cat = ModelFor(*one, "cat", kSpaces)->algorithm;
     EXPECT_EQ(cat.kind, AlgorithmNamed("impala"));
-    EXPECT_EQ(cat.minibatch, 256);
+    EXPECT_EQ(cat.batch_steps, 64);
+    EXPECT_EQ(cat.minibatch, 64) << "the whole batch";
     const AlgorithmSettings dog = ModelFor(*one, "dog", kSpaces)->algorithm;
     EXPECT_EQ(dog.kind, AlgorithmNamed("a2c"));
     EXPECT_EQ(dog.trajectory_length, 32);
-    EXPECT_EQ(dog.minibatch, dog.batch_steps);
+    EXPECT_EQ(dog.batch_steps, 1024);
+    EXPECT_EQ(dog.minibatch, 128);
   }
   EXPECT_EQ(ResolvedToml(*resolved), ResolvedToml(*config));
 }
@@ -232,13 +234,10 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
   EXPECT_EQ(Complaint("[algorithm]\nname = \"a2c\"\nepochs = 4\n"),
             "c.toml:3: algorithm.epochs: got 4, expected 1, because a2c's gradient is right for "
             "one pass only; take the line out, or write name = \"ppo\"");
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nclip = 0.1\n"),
-            "c.toml:3: algorithm.clip: got 0.1, expected no such line, because impala clips no "
-            "ratio; take it out, or write name = \"ppo\"");
-  EXPECT_EQ(
-      Complaint("[algorithm]\nname = \"impala\"\ndual_clip = 3\n"),
-      "c.toml:3: algorithm.dual_clip: got 3.0, expected no such line, because impala clips no "
-      "ratio; take it out, or write name = \"ppo\"");
+  EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nadaptive_kl = 0.01\n"),
+            "c.toml:3: algorithm.adaptive_kl: got 0.01, expected no such line, because impala makes "
+            "one pass over a batch and follows no distance; take it out, or write name = \"ppo\"");
+  EXPECT_TRUE(Load("[algorithm]\nname = \"impala\"\nclip = 0.1\ndual_clip = 3\n").ok());
   EXPECT_TRUE(Load("[algorithm]\nname = \"impala\"\ntarget_kl = 0.007\n").ok());
   EXPECT_EQ(Complaint("[algorithm]\nstaleness = \"block\"\nmax_staleness = 2\n"),
             "c.toml:3: algorithm.max_staleness: got 2, expected 0, because staleness = \"block\" "

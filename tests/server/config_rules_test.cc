@@ -16,8 +16,9 @@ RuleSettings RuleOf(const std::string& text) {
   return config.ok() ? ShardSettingsFor(*config, "default").rule : RuleSettings{};
 }
 
-TEST(ConfigRules, PpoExchangesByUpdatesAndOneUpdateABatchByTheRulesSource) {
-  const std::string impala = "[algorithm]\nname = \"impala\"\n";
+TEST(ConfigRules, ManyUpdatesOfABatchExchangeByUpdatesAndOneByTheRulesSource) {
+  const std::string impala = "[algorithm]\nname = \"impala\"\nminibatch = 1024\n";
+  EXPECT_EQ(RuleOf("[algorithm]\nname = \"impala\"\n" + kServer + "rule = \"agn\"\n").window, 4);
   EXPECT_EQ(RuleOf(kServer + "rule = \"asgd\"\n").window, 1);
   EXPECT_EQ(RuleOf(kServer + "rule = \"agn\"\n").window, 4);
   EXPECT_EQ(RuleOf(impala + kServer + "rule = \"agn\"\n").window, 12);
@@ -53,10 +54,26 @@ TEST(ConfigRules, AWeightThatTheShardsOptimizerDividesOutIsRefused) {
               testing::HasSubstr("and adam on the shard"));
 }
 
-TEST(ConfigRules, AeamsgdWithoutMomentumIsToldTheOptimizerAndItsRate) {
-  EXPECT_EQ(Complaint(kServer + "rule = \"aeamsgd\"\n"),
-            "c.toml:4: parameters.rule: aeamsgd is aeasgd with momentum on the worker; write name "
-            "= \"momentum\" and learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"");
+TEST(ConfigRules, AeamsgdBringsMomentumWhereNoOptimizerIsSet) {
+  const auto config = Load(kServer + "rule = \"aeamsgd\"\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const AlgorithmSettings settings = ModelFor(*config, "default", kSpaces)->algorithm;
+  EXPECT_EQ(settings.optimizer, OptimizerSettings::Name::kMomentum);
+  EXPECT_EQ(settings.learning_rate.At(0), 0.1);
+  EXPECT_EQ(settings.value_rate_factor, 1.0);
+  const auto apart = Load("[parameters]\nrule = \"aeamsgd\"\n");
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_EQ(ModelFor(*apart, "default", kSpaces)->algorithm.optimizer,
+            OptimizerSettings::Name::kAdam)
+      << "one learner by itself";
+}
+
+TEST(ConfigRules, AeamsgdBesideARateIsToldTheOptimizerAndItsRate) {
+  for (const char* set : {"learning_rate = 3e-3", "name = \"adam\""})
+    EXPECT_EQ(Complaint("[optimizer]\n" + std::string(set) + "\n" + kServer + "rule = \"aeamsgd\"\n"),
+              "c.toml:6: parameters.rule: aeamsgd is aeasgd with momentum on the worker; write name "
+              "= \"momentum\" and learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"")
+        << set;
 }
 
 double FactorOf(const std::string& text) {

@@ -8,7 +8,6 @@ import time
 from typing import Any
 
 from ._agent import Agent, Group, Mode
-from ._buffers import number_of
 from ._client import Client, Pace, State, Stats, WithoutPolicy
 from ._errors import InvalidArgument, LearnerGone, Refused
 from ._parallel import Parallel
@@ -202,14 +201,11 @@ class Actor:
     def reward(self, reward: Any) -> None:
         """Adds to the reward of the last action (of a vectorized environment: one for each)."""
         if isinstance(self._table, Vector):
-            rewards = [number_of(its, "the reward") for its in reward]
-            if len(rewards) != len(self._table.group):
-                raise InvalidArgument(f"{len(rewards)} rewards for {len(self._table.group)} agents: give one for each")
-            for agent, its in zip(self._table.group, rewards):
-                agent.reward(its)
-            return
-        self.reward = self.agent.reward  # type: ignore[method-assign]
-        self.reward(reward)
+            give: Any = self._table.group.reward
+        else:
+            give = self.agent.reward
+        self.reward = give  # type: ignore[method-assign]
+        give(reward)
 
     def privileged(self, value: Any) -> None:
         """What only the learner sees: see Agent.privileged; of a vectorized environment Group.privileged."""
