@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "server/compute/vector_math.h"
 #include "server/learn/advantages.h"
 #include "server/learn/batch_network.h"
 #include "server/network/action_head_rows.h"
@@ -10,6 +11,11 @@
 
 namespace murmurate {
 namespace {
+
+constexpr Metric kPolicyGradNorm{"train/grad_norm_policy", MetricKind::kGauge, "",
+                                 "the part of the policy's network, before clipping"};
+constexpr Metric kValueGradNorm{"train/grad_norm_value", MetricKind::kGauge, "",
+                                "the part of the value's own layers, before clipping"};
 
 enum Sum : std::size_t {
   kWeight,
@@ -31,7 +37,17 @@ enum Sum : std::size_t {
   kAdvantageSpread,
   kDeviation,
   kDeviationRows,
+  kUpdates,
+  kPolicyGradient,
+  kValueGradient,
 };
+
+/// Where the parameters of the value's own layers begin.
+std::size_t ValueBegin(const ParameterLayout& layout) {
+  for (const TensorSlot& tensor : layout.tensors)
+    if (tensor.name.starts_with("value.")) return tensor.offset;
+  return layout.trained_count();
+}
 
 class OnPolicy : public Algorithm {
  public:
@@ -42,6 +58,7 @@ class OnPolicy : public Algorithm {
         corrects_(settings.staleness == StalenessPolicy::kVtrace),
         head_(ActionLayout(spec.spaces.action, spec.continuous)),
         network_(spec, settings),
+        value_begin_(ValueBegin(network_.layout())),
         advantages_(settings, rule.weighs_advantage) {
     for (AlignedFloats* column : {&log_prob_, &entropy_, &d_log_prob_, &d_entropy_, &behaviour_,
                                   &start_, &advantage_, &target_})
@@ -69,6 +86,7 @@ class OnPolicy : public Algorithm {
   const bool corrects_;  ///< returns by pi/mu
   const ActionHeadRows head_;
   BatchNetwork network_;
+  const std::size_t value_begin_;
   Advantages advantages_;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;
@@ -137,6 +155,9 @@ bool OnPolicy::Gradient(std::size_t update, std::span<const float> parameters,
   head_.Gradient(actions, d_log_prob_.data(), d_entropy_.data(), network_.d_outputs(),
                  network_.d_deviations());
   network_.Backward(parameters, gradient);
+  ++sums_[kUpdates];
+  sums_[kPolicyGradient] += Norm(gradient.first(value_begin_));
+  sums_[kValueGradient] += Norm(gradient.subspan(value_begin_));
   return true;
 }
 
@@ -208,7 +229,9 @@ std::vector<AlgorithmMetric> OnPolicyMetrics() {
           {&LearnReport::advantage_deviation, kAdvantageSpread, kRows},
           {&LearnReport::policy_deviation, kDeviation, kDeviationRows},
           {&LearnReport::clip_fraction, kClipped, kWeight},
-          {&LearnReport::clip_range, kClip}};
+          {&LearnReport::clip_range, kClip},
+          {&kPolicyGradNorm, kPolicyGradient, kUpdates},
+          {&kValueGradNorm, kValueGradient, kUpdates}};
 }
 
 std::vector<KeyRefusal> RefusalsOfOnePass() {

@@ -234,9 +234,10 @@ TEST(Config, WhatAnAlgorithmCannotUseIsRefused) {
   EXPECT_EQ(Complaint("[algorithm]\nname = \"a2c\"\nepochs = 4\n"),
             "c.toml:3: algorithm.epochs: got 4, expected 1, because a2c's gradient is right for "
             "one pass only; take the line out, or write name = \"ppo\"");
-  EXPECT_EQ(Complaint("[algorithm]\nname = \"impala\"\nadaptive_kl = 0.01\n"),
-            "c.toml:3: algorithm.adaptive_kl: got 0.01, expected no such line, because impala makes "
-            "one pass over a batch and follows no distance; take it out, or write name = \"ppo\"");
+  EXPECT_EQ(
+      Complaint("[algorithm]\nname = \"impala\"\nadaptive_kl = 0.01\n"),
+      "c.toml:3: algorithm.adaptive_kl: got 0.01, expected no such line, because impala makes "
+      "one pass over a batch and follows no distance; take it out, or write name = \"ppo\"");
   EXPECT_TRUE(Load("[algorithm]\nname = \"impala\"\nclip = 0.1\ndual_clip = 3\n").ok());
   EXPECT_TRUE(Load("[algorithm]\nname = \"impala\"\ntarget_kl = 0.007\n").ok());
   EXPECT_EQ(Complaint("[algorithm]\nstaleness = \"block\"\nmax_staleness = 2\n"),

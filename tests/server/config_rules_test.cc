@@ -70,9 +70,10 @@ TEST(ConfigRules, AeamsgdBringsMomentumWhereNoOptimizerIsSet) {
 
 TEST(ConfigRules, AeamsgdBesideARateIsToldTheOptimizerAndItsRate) {
   for (const char* set : {"learning_rate = 3e-3", "name = \"adam\""})
-    EXPECT_EQ(Complaint("[optimizer]\n" + std::string(set) + "\n" + kServer + "rule = \"aeamsgd\"\n"),
-              "c.toml:6: parameters.rule: aeamsgd is aeasgd with momentum on the worker; write name "
-              "= \"momentum\" and learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"")
+    EXPECT_EQ(
+        Complaint("[optimizer]\n" + std::string(set) + "\n" + kServer + "rule = \"aeamsgd\"\n"),
+        "c.toml:6: parameters.rule: aeamsgd is aeasgd with momentum on the worker; write name "
+        "= \"momentum\" and learning_rate = 0.1 in [optimizer], or rule = \"aeasgd\"")
         << set;
 }
 
