@@ -7,7 +7,8 @@
 A run that the file has is not run again, so an interrupted call goes on. `sb3`: PPO with the
 hyperparameters of rl-baselines3-zoo, one process. `murmurate`: a bare `serve` (no config; a task's
 gamma where the table below says so; `--set` for all, named by `--label`) with four processes of
-murmurate.Actor, then its exported policy. Both: 20 greedy episodes at the end.
+murmurate.Actor, then its exported policy; `--same`: with the hyperparameters of the other side,
+where it has no gSDE. Both: 20 greedy episodes at the end.
 
 Needs: stable-baselines3, gymnasium[mujoco], and python/ of this tree; MURMURATE names the executable.
 """
@@ -186,13 +187,33 @@ def actor_process(task, seed, address, path):
             print(error, file=sys.stderr)
 
 
+def same_settings(said):
+    """What PPO of Stable-Baselines3 has, as assignments; what `said` leaves out is its default."""
+    ppo, policy = said["ppo"], said["ppo"].get("policy_kwargs", {})
+    if ppo.get("use_sde"):
+        raise SystemExit("--same: there is no gSDE on our side; name other --tasks")
+    steps, played_by = ppo.get("n_steps", 2048) * said["envs"], max(said["envs"], ACTORS)
+    on = str(said["normalize"]).lower()
+    return [f"algorithm.trajectory_length={steps // played_by}", f"algorithm.batch_steps={steps}",
+            f"algorithm.minibatch={min(ppo.get('batch_size', 64), steps)}", f"algorithm.epochs={ppo.get('n_epochs', 10)}",
+            f"algorithm.gamma={ppo.get('gamma', 0.99)}", f"algorithm.lambda={ppo.get('gae_lambda', 0.95)}",
+            f"algorithm.clip={ppo.get('clip_range', 0.2)}", f"algorithm.entropy={ppo.get('ent_coef', 0.0)}",
+            f"algorithm.value_weight={ppo.get('vf_coef', 0.5)}",
+            f"algorithm.max_grad_norm={ppo.get('max_grad_norm', 0.5)}",
+            f"optimizer.learning_rate={ppo.get('learning_rate', 3e-4)}",
+            f"model.layers={policy.get('net_arch', {'pi': [64, 64]})['pi']}",
+            f"model.activation={policy.get('activation_fn', 'tanh').lower()}",
+            f"model.initial_deviation={math.exp(policy.get('log_std_init', 0.0))}",
+            f"model.normalize_observation={on}", f"algorithm.normalize_reward={on}"]
+
+
 def run_murmurate(task, seed, folder, options):
     import murmurate
 
     said = TASKS[task]
     address = f"ipc://{folder}/main"
     words = ["run.name=r", f'server.listen=["{address}"]', f"run.steps={said['steps']}", *said.get("ours", []),
-             *options.sets]
+             *(same_settings(said) if options.same else []), *options.sets]
     (folder / "run").mkdir(mode=0o700)
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder / "run")}
     with open(folder / "serve.txt", "w") as out:
@@ -327,6 +348,7 @@ def main():
     run.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     run.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     run.add_argument("--set", action="append", default=[], dest="sets")
+    run.add_argument("--same", action="store_true", help="with the hyperparameters of the other side")
     run.add_argument("--keep", help="a folder for each progress.csv")
     run.add_argument("--murmurate", default=os.environ.get("MURMURATE", str(HERE / "build/release/server/murmurate")))
     shown = verbs.add_parser("table")

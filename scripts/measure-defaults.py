@@ -33,7 +33,7 @@ AGENTS = 1, 8, 128, 1_000, 10_000
 
 
 def config(steps, agents=8, run="", model="", algorithm="", rest=""):
-    actors = min(agents, 2)
+    actors = min(agents, max(2, agents // 2500))
     return (f'[run]\nenvironment = "cartpole"\nactors = {actors}\nagents = {agents // actors}\nsteps = {steps}\n'
             f"stop_at_return = 475\nlog_interval_s = 0.1\n{run}\n[model]\n{model}\n[algorithm]\n{algorithm}\n{rest}\n")
 

@@ -47,6 +47,8 @@ void MeasureLearning(const LearnReport& report, Measurements* metrics) {
   metrics->Set(kAdvantageMean, report.advantage_mean);
   metrics->Set(kAdvantageDeviation, report.advantage_deviation);
   metrics->Set(kPolicyDeviation, report.policy_deviation);
+  metrics->Set(kPolicyGradNorm, report.policy_grad_norm);
+  metrics->Set(kValueGradNorm, report.value_grad_norm);
   for (const auto& [metric, value] : report.metrics) metrics->Set(*metric, value);
 }
 

@@ -23,6 +23,9 @@ struct LearnReport {
   double effective_share = kNone, truncated_share = kNone, target_mean = kNone,
          target_deviation = kNone, advantage_mean = kNone, advantage_deviation = kNone;
   double policy_deviation = kNone;  ///< mean standard deviation of its continuous parts
+  /// Of the gradient's parts before it is clipped, means over the updates: the policy's network,
+  /// and the value's own layers.
+  double policy_grad_norm = kNone, value_grad_norm = kNone;
   double explained_variance = 0, grad_norm = 0, learning_rate = 0, clip_range = 0;
   double staleness_min = 0, staleness_mean = 0, staleness_max = 0;  ///< versions, as it began
   std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age

@@ -12,11 +12,6 @@
 namespace murmurate {
 namespace {
 
-constexpr Metric kPolicyGradNorm{"train/grad_norm_policy", MetricKind::kGauge, "",
-                                 "the part of the policy's network, before clipping"};
-constexpr Metric kValueGradNorm{"train/grad_norm_value", MetricKind::kGauge, "",
-                                "the part of the value's own layers, before clipping"};
-
 enum Sum : std::size_t {
   kWeight,
   kPolicyLoss,
@@ -230,8 +225,8 @@ std::vector<AlgorithmMetric> OnPolicyMetrics() {
           {&LearnReport::policy_deviation, kDeviation, kDeviationRows},
           {&LearnReport::clip_fraction, kClipped, kWeight},
           {&LearnReport::clip_range, kClip},
-          {&kPolicyGradNorm, kPolicyGradient, kUpdates},
-          {&kValueGradNorm, kValueGradient, kUpdates}};
+          {&LearnReport::policy_grad_norm, kPolicyGradient, kUpdates},
+          {&LearnReport::value_grad_norm, kValueGradient, kUpdates}};
 }
 
 std::vector<KeyRefusal> RefusalsOfOnePass() {

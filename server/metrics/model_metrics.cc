@@ -21,7 +21,8 @@ std::span<const Metric* const> ProgressColumns() {
                 &kEvalLoss, &kEvalAccuracy, &kDataWait, &kExchangeStaleness, &kExchangeStalenessMax,
                 &kExchangeDistance, &kExchangeWait, &kExchangeLate, &kExchangeWasted, &kLateSteps,
                 &kLearnedSteps, &kLagKl, &kEffectiveShare, &kTruncatedShare, &kValueTargetMean,
-                &kValueTargetDeviation, &kAdvantageMean, &kAdvantageDeviation, &kPolicyDeviation>();
+                &kValueTargetDeviation, &kAdvantageMean, &kAdvantageDeviation, &kPolicyDeviation,
+                &kPolicyGradNorm, &kValueGradNorm>();
 }
 
 std::span<const Metric* const> ScoreMetrics() {

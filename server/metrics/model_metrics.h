@@ -114,6 +114,10 @@ inline constexpr Metric kAdvantageDeviation{"train/advantage_std"};
 inline constexpr Metric kPolicyDeviation{
     "train/std", MetricKind::kGauge, "",
     "mean standard deviation of the policy's continuous parts"};
+inline constexpr Metric kPolicyGradNorm{"train/grad_norm_policy", MetricKind::kGauge, "",
+                                        "the policy's part of the gradient, before clipping"};
+inline constexpr Metric kValueGradNorm{"train/grad_norm_value", MetricKind::kGauge, "",
+                                       "the part of the value's own layers, before clipping"};
 
 /// The columns of progress.csv, in their order; new ones come last.
 std::span<const Metric* const> ProgressColumns();

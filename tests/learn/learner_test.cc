@@ -1,4 +1,3 @@
-#include "server/learn/algorithms.h"
 #include "server/learn/learner.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +5,7 @@
 
 #include <array>
 
+#include "server/learn/algorithms.h"
 #include "server/learn/reward_scale.h"
 #include "server/network/action_head_rows.h"
 #include "server/network/actor_critic.h"

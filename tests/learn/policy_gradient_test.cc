@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/learn/algorithms.h"
+#include "server/learn/on_policy.h"
 #include "server/learn/returns.h"
 #include "server/network/action_head_rows.h"
 #include "server/network/policy_loss.h"
@@ -189,7 +190,8 @@ class LinearPolicyGradientTest : public testing::Test {
     return view;
   }
 
-  const PolicyAndValue spec_{.spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
+  const PolicyAndValue spec_{
+      .spaces = {Box({1}), Discrete(2)}, .trunk = {}, .separate_value = true};
   const std::vector<float> observation_ = {1, 2, -1}, reward_ = {1, 0, 2}, next_ = {1};
   const std::vector<float> log_prob_ = {std::log(0.5f), std::log(0.4f), std::log(0.8f)};
   const std::vector<std::int32_t> action_ = {0, 1, 1};
@@ -217,8 +219,8 @@ TEST_F(LinearPolicyGradientTest, A2cTakesExperienceForFresh) {
 // done was 1/2, 0.4, 0.8. Row 0 (its action less likely than 0.8 mu, A < 0) has moved as far as it
 // may. Row 1 has A = -4 and a ratio of 2.202, row 2 A = 5 and 1.101: -r A (1 - p(1)).
 TEST_F(LinearPolicyGradientTest, LaterMinibatchesMoveAnActionNoFurtherThanTheClip) {
-  for (const auto& [name, staleness] : {std::pair("impala", StalenessPolicy::kVtrace),
-                                        std::pair("a2c", StalenessPolicy::kBlock)}) {
+  for (const auto& [name, staleness] :
+       {std::pair("impala", StalenessPolicy::kVtrace), std::pair("a2c", StalenessPolicy::kBlock)}) {
     EXPECT_THAT(BiasesOfMovedPolicy(AlgorithmNamed(name), staleness),
                 testing::UnorderedElementsAre(0.0f, testing::FloatNear(1.04994f, 1e-4f),
                                               testing::FloatNear(-0.65621f, 1e-4f)))
@@ -252,19 +254,30 @@ std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings setting
   return sum;
 }
 
+/// The rule of `named` for batches of several minibatches, too.
+template <PolicyLoss* kLoss, bool kWeighs>
+AlgorithmKind ByRule(const char* named) {
+  AlgorithmKind kind = *AlgorithmNamed(named);
+  kind.make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
+    return MakeOnPolicy(spec, settings, {.loss = kLoss, .weighs_advantage = kWeighs});
+  };
+  return kind;
+}
+
 /// With the whole batch as its minibatch an Algorithm goes forward once: what it then goes
 /// backward through, and what followed truncations and ends, must not differ from a pass of its
 /// own.
 TEST(OnePassTest, ItsGradientIsTheMeanOfTheMinibatches) {
-  for (const AlgorithmKind* kind :
-       {AlgorithmNamed("ppo"), AlgorithmNamed("impala"), AlgorithmNamed("a2c")}) {
+  for (const AlgorithmKind& kind :
+       {ByRule<ClippedPolicyLoss, false>("ppo"), ByRule<PolicyGradientLoss, true>("impala"),
+        ByRule<PolicyGradientLoss, false>("a2c")}) {
     for (const char* last : {"dense 5", "gru 5", "lstm 5"}) {
       PolicyAndValue spec = ExampleSpec();
       const Activation tanh = Activation::kTanh;
       spec.trunk.push_back(*Layer::Parse(last, &tanh));
       spec.separate_value = !spec.trunk.back().recurrent();
       AlgorithmSettings settings = ExamplePpo();
-      settings.kind = kind;
+      settings.kind = &kind;
       settings.epochs = 1;
       settings.entropy = 0.01;
       const std::vector<float> once = MeanGradient(spec, settings, 32);
