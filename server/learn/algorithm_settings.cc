@@ -34,7 +34,6 @@ AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape,
   const int steps = shape.steps(), before = settings.batch_steps;
   settings.burn_in = settings.burn_in * shape.length / settings.trajectory_length;
   const auto part = static_cast<int>(std::int64_t{settings.minibatch} * steps / before);
-  // A single pass gets no more steps out of a larger batch than it has minibatches.
   const bool one_pass = !settings.kind->many_updates;
   const bool whole = settings.minibatch >= before;
   const int least = std::min({32, steps, settings.minibatch}),

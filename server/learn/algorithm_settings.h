@@ -75,9 +75,11 @@ struct AlgorithmSettings {
   int threads = 1;
 };
 
-/// The same for batches of another shape: burn_in stays the same part of T, the minibatch the same
-/// part of the batch (32 to 2048 steps, unless it is the whole batch), so that a batch has as many
-/// updates, and threads are no more than the trajectories of a recurrent model's minibatch.
+/// The same for batches of another shape: burn_in stays the same part of T, and threads are no more
+/// than the trajectories of a recurrent model's minibatch. Where a kind makes many updates of a
+/// batch, the minibatch stays the same part of it (32 to 2048 steps, unless it is the whole batch),
+/// so that there are as many updates; where it makes one pass, the minibatch stays as it is, so that
+/// a larger batch has more of them.
 AlgorithmSettings WithShape(AlgorithmSettings settings, const BatchShape& shape, bool recurrent);
 
 /// The settings of [optimizer], with all its numbers.

@@ -11,9 +11,17 @@
 
 namespace murmurate {
 
-/// The names follow Stable-Baselines3.
-struct LearnReport {
+/// The results of labels (label_loss.h); NaN where there is nothing to take a mean of.
+struct LabelReport {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double loss = kNone, accuracy = kNone, error = kNone;  ///< over what was learned from
+  /// Over `eval_rows` rows that had not been learned from: those of a batch that is held out, or
+  /// the first pass over what actors sent, whose every row is scored before it is learned from.
+  double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
+};
+
+/// The names follow Stable-Baselines3.
+struct LearnReport : LabelReport {
   std::uint64_t version = 0, updates = 0;
   std::uint64_t trained_steps = 0;  ///< learned from: neither dropped nor burned in
   double policy_loss = 0, value_loss = 0, entropy = 0, clip_fraction = 0;
@@ -31,12 +39,6 @@ struct LearnReport {
   std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age
   std::uint64_t skipped_updates = 0;         ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes = {};  ///< finished, as the actors counted them
-
-  // The results of labels (label_loss.h); NaN where there is nothing to take a mean of.
-  double loss = kNone, accuracy = kNone, error = kNone;  ///< over what was learned from
-  /// Over `eval_rows` rows that had not been learned from: those of a batch that is held out, or
-  /// the first pass over what actors sent, whose every row is scored before it is learned from.
-  double eval_rows = 0, eval_loss = kNone, eval_accuracy = kNone;
   bool held_out = false;         ///< nothing was learned, and the version is the one before
   bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
   double learn_s = 0;            ///< that it took, waits for others included

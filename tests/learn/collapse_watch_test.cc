@@ -17,7 +17,11 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// A batch of 100 episodes with that mean return and a standard deviation of `spread`.
 LearnReport Batch(double mean, double entropy = 0.6, double spread = 10.0) {
-  LearnReport report{.version = 1000, .updates = 4, .trained_steps = 512, .entropy = entropy};
+  LearnReport report;
+  report.version = 1000;
+  report.updates = 4;
+  report.trained_steps = 512;
+  report.entropy = entropy;
   for (int i = 0; i < 100; ++i)
     report.episodes.push_back({mean + (i % 2 == 0 ? spread : -spread), 10, 0, 0});
   return report;

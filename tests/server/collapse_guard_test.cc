@@ -35,7 +35,11 @@ class CollapseGuardTest : public testing::Test {
   /// A batch of one window, after which the version is one more.
   void Play(CollapseGuard* guard, const std::vector<double>& means) {
     for (const double mean : means) {
-      LearnReport report{.version = ++version_, .updates = 1, .trained_steps = 512, .entropy = 0.6};
+      LearnReport report;
+      report.version = ++version_;
+      report.updates = 1;
+      report.trained_steps = 512;
+      report.entropy = 0.6;
       report.episodes.assign(100, {mean, 10, 0, 0});
       guard->Learned(report, Version(version_), settings_);
     }
