@@ -1,5 +1,6 @@
 // impala and a2c, piece by piece: V-trace with its weighted advantage by hand and against PyTorch,
 // the gradient of a whole minibatch, and one pass against several.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
