@@ -106,6 +106,7 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
   channel_.StopWaiting();
   if (!channel_.Map(joined)) return;  // and join without it, soon
   joined_ = true;
+  busy_since_ns_ = 0;
   if (!request_) return;
   // guard: Restarted.APullOfOneWithAnOlderCheckpointIsAnsweredWhenItHasWhatItLacked: a pull is not
   //   answered before the shard has the pushes that it lacks

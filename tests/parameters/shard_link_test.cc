@@ -124,6 +124,27 @@ class MadeUpShard : public LinkTest {
   std::uint64_t incarnation_ = 1;
 };
 
+TEST_F(MadeUpShard, AnotherWithItsNumberIsWaitedForEachTimeItJoins) {
+  const wire::Error busy{wire::Refusal::kBusy, "there is a worker 5 already", 0};
+  Asked();
+  Say(busy);
+  skipped_ns_ += 3'000'000'000;
+  Hear<wire::Join>();
+  SayJoined("");
+  Hear<wire::Push>();
+  skipped_ns_ += 60'000'000'000;  // long after, the shard is started again
+  Hear<wire::Join>();
+  for (int times = 0; times < 2; ++times) {
+    Say(busy);
+    skipped_ns_ += 1'000'000'000;
+    Hear<wire::Join>();
+    EXPECT_TRUE(link_->refusal().ok()) << link_->refusal().message();
+  }
+  skipped_ns_ += 4'000'000'000;
+  Say(busy);
+  PollUntil([&] { return !link_->refusal().ok(); });
+}
+
 TEST_F(MadeUpShard, OneThatIsGoneBeforeItIsMappedAgainIsAskedWithoutASegment) {
   const auto pushed = *ShardSegment::Open(Asked().segment, floats_, ShardSegment::Access::kRead);
   SayJoined(answers_->name());

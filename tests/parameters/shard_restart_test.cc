@@ -85,5 +85,27 @@ TEST_F(BarrierRestart, TheSurvivorsRoundsAreMergedAgainOnceAndTheDeadIsWaitedFor
   EXPECT_FLOAT_EQ(again.center()[0], 0.2f);
 }
 
+TEST_F(BarrierRestart, AWorkerThatWasReplacedHoldsItsNumberNoMore) {
+  const auto quiet = [](LogLevel, std::string_view) {};
+  wire::Join zero = JoinOf(SmallSpec(), settings_);
+  SavedState before, after;
+  Shard first(settings_, 0, 1, quiet);
+  for (const std::uint32_t worker : {0u, 1u, 2u}) Join(first, worker, 0);
+  Push(first, 0, {}, 1.0f);
+  first.Save(&before);
+
+  Shard second(settings_, 0, 1, quiet);
+  ASSERT_TRUE(second.Load(before, SmallSpec().ToText()).ok());
+  now_ += 3 * kSecond;
+  ASSERT_TRUE(second.Join(20, zero, now_).ok()) << "10, which was worker 0, has not come back";
+  second.Save(&after);
+
+  Shard third(settings_, 0, 1, quiet);
+  ASSERT_TRUE(third.Load(after, SmallSpec().ToText()).ok());
+  third.Tick(now_);  // members have time to come back from now on
+  EXPECT_EQ(third.Join(30, zero, now_).status().code(), StatusCode::kAlreadyRunning);
+  EXPECT_TRUE(third.Join(20, zero, now_).ok());
+}
+
 }  // namespace
 }  // namespace murmurate
