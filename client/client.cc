@@ -21,6 +21,9 @@ Result<WeightsFile> ReadPolicy(const std::string& path, const std::string& bytes
   Result<WeightsFile> file = path.empty()
                                  ? ParseWeightsFile(std::as_bytes(std::span<const char>(bytes)))
                                  : ReadWeightsFile(path);
+  if (file.ok() && !file->spec.arrays.empty())
+    return InvalidData((path.empty() ? "the policy" : path) +
+                       " holds the arrays of a program of its own, which no game can play");
   // A checkpoint may read what no player sees.
   if (file.ok() && file->spec.spaces.privileged.kind != Space::Kind::kNone) return Published(*file);
   return file;

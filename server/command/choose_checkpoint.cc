@@ -31,7 +31,9 @@ Result<CheckpointSource> FindCheckpointSource(const CommonArguments& common,
   return CheckpointSource{RunOf(*folder), *folder};
 }
 
-Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best) {
+namespace {
+
+Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best) {
   if (source.folder.empty() && best) return ReadBestCheckpoint(source.run, Warn);
   if (source.folder.empty()) {
     auto newest = ReadNewestCheckpoint(source.run, Warn);
@@ -44,6 +46,17 @@ Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool be
   auto checkpoint = ReadCheckpoint(source.folder);
   if (!checkpoint.ok()) return checkpoint.status();
   return FoundCheckpoint{std::move(*checkpoint), source.folder};
+}
+
+}  // namespace
+
+Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best) {
+  auto found = Choose(source, best);
+  if (found.ok() && !found->checkpoint.weights.spec.arrays.empty())
+    return InvalidData(found->folder +
+                       ": holds the arrays of a program of its own; any reader of safetensors files "
+                       "opens its weights.safetensors");
+  return found;
 }
 
 }  // namespace murmurate

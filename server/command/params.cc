@@ -57,7 +57,7 @@ class ShardFiles {
     std::copy(shard.center().begin(), shard.center().end(), center->begin());
     writer_.Post(FolderOf(model), [spec = shard.spec(), version = shard.version(),
                                    range = shard.range(), state, center] {
-      auto parsed = ModelSpec::Parse(spec);
+      auto parsed = ModelSpec::ParseAny(spec);
       MURMURATE_CHECK(parsed.ok(), "a shard has a model");
       Checkpoint checkpoint{{*std::move(parsed), version, version, {}}};
       AlignedFloats& whole = checkpoint.weights.parameters;

@@ -87,8 +87,12 @@ bool AnswerWait::Wait(std::span<ShardPiece> pieces, const Fill& fill) {
   const std::int64_t begin_ns = MonotonicNs();
   if (looks_help_) Look(pieces, begin_ns);
   while (!PollLinks(pieces, fill)) {
-    if (failed_ || interrupted()) return false;
-    SaySilence(pieces, MonotonicNs());
+    const std::int64_t now_ns = MonotonicNs();
+    if (failed_ || interrupted() || now_ns >= deadline_ns_) {
+      waited_s_ += static_cast<double>(now_ns - begin_ns) * 1e-9;
+      return false;
+    }
+    SaySilence(pieces, now_ns);
     Rest(pieces);
   }
   if (std::exchange(said_silent_, false)) {

@@ -5,11 +5,12 @@
 // passed the log says for which shard it waits.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 
-#include "server/parameters/remote_store.h"
+#include "server/parameters/remote_settings.h"
 #include "server/parameters/shard_piece.h"
 #include "shared/transport/wakeup.h"
 
@@ -23,7 +24,7 @@ class AnswerWait {
   /// The callbacks must outlive this.
   explicit AnswerWait(const RemoteCallbacks& callbacks) : callbacks_(callbacks) {}
 
-  /// Waits until every shard has answered; false: interrupted or failed.
+  /// Waits until every shard has answered; false: interrupted or failed, or the deadline is over.
   bool Wait(std::span<ShardPiece> pieces, const Fill& fill);
   /// A refusal is final; the first goes to RemoteCallbacks::failed.
   void Fail(const Status& refusal);
@@ -31,6 +32,8 @@ class AnswerWait {
   /// Seconds waited since the last call.
   double PopSeconds() { return std::exchange(waited_s_, 0.0); }
 
+  /// MonotonicNs at which the next waits end without an answer; INT64_MAX, as it begins: never.
+  void SetDeadline(std::int64_t deadline_ns) { deadline_ns_ = deadline_ns; }
   /// Ends every wait, now and from now on. Any thread.
   void Interrupt();
   bool interrupted() const { return interrupted_ != 0; }
@@ -45,6 +48,7 @@ class AnswerWait {
   FutexWord interrupted_{0};
   bool failed_ = false, said_silent_ = false;
   bool looks_help_ = true;  ///< the last answer came soon enough for polling
+  std::int64_t deadline_ns_ = INT64_MAX;
   double waited_s_ = 0.0;
 };
 

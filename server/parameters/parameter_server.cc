@@ -235,6 +235,12 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
   } else if (const auto* push = std::get_if<wire::Push>(&body)) {
     if (segments.IsNewest(header.sender, *push))
       OnPush(message.peer, header.sender, *push, BlockOf(block), now_ns);
+  } else if (const auto* ask = std::get_if<wire::AskRule>(&body)) {
+    Send(message.peer,
+         wire::ShardRule{options.settings(ask->model).ToText(),
+                         static_cast<std::uint32_t>(options.shard),
+                         static_cast<std::uint32_t>(options.shards)},
+         header.sequence);
   } else if (const auto worker = workers.find(header.sender); worker == workers.end()) {
     return;  // ALIVE or BYE of one that has not joined
   } else if (const auto* alive = std::get_if<wire::Alive>(&body)) {

@@ -1,5 +1,6 @@
-// RemoteStore: the worker's half of a parameter server: local copy, local optimizer and window, and
-// the exchanges with all shards (shard.h) by an update rule (rule_settings.h).
+// RemoteStore: a learner as a worker of a parameter server: local copy, local optimizer and window,
+// and when there is an exchange with the shards (remote_worker.h) by an update rule
+// (rule_settings.h).
 //
 //   Step     gradient -> clip -> window;  a local step where the rule has one
 //            every T of them an exchange: the contribution to all shards at once, one round trip,
@@ -24,48 +25,15 @@
 // sagn with one shard that shard clips the average instead (ShardSettings::max_grad_norm).
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "murmurate/log.h"
-#include "server/parameters/optimizer.h"
 #include "server/parameters/parameter_store.h"
-#include "server/parameters/shard.h"
+#include "server/parameters/remote_settings.h"
 #include "shared/model/model_spec.h"
-#include "shared/transport/socket.h"
 
 namespace murmurate {
-
-struct RemoteSettings {
-  ShardSettings shard;              ///< as the shards have it
-  std::vector<std::string> shards;  ///< their addresses, in the order of their indices
-  std::uint32_t worker = 0;         ///< a number of its own among those that train together
-  OptimizerSettings optimizer;      ///< the worker's, for local steps
-  double max_grad_norm = 0.0;       ///< 0: never clip
-  double server_rate = 0.0;         ///< of the shards' optimizer; 0: the worker's at that time
-  double rate_factor = 1.0;         ///< multiplies each rate, of local steps and of pushes
-  bool overlap = false;
-  std::size_t retain_bytes = std::size_t{64} << 20;
-  /// Blocks of a shard of this host that are as large go through shared memory (shard_segment.h):
-  /// a segment for each shard, of a block, or two where they overlap. SIZE_MAX: never.
-  std::size_t share_from_bytes = 1;
-};
-
-/// ShardWait names the shard that a worker waits for.
-struct ShardWait {
-  std::string sentence;    ///< which, and what may be done about it
-  bool unreached = false;  ///< nothing has ever come from it
-};
-
-struct RemoteCallbacks {
-  LogCallback log;
-  std::function<void(Status)> failed;  ///< once, on the learner's thread
-  /// On the learner's thread, after a second of waiting; nothing: it waits no more. May be empty.
-  std::function<void(std::optional<ShardWait>)> waits = {};
-};
 
 class RemoteStore : public ParameterStore {
  public:
@@ -89,7 +57,6 @@ class RemoteStore : public ParameterStore {
   void Interrupt() override;
 
  private:
-  struct Sums;
   struct State;
   std::unique_ptr<State> state_;
 };

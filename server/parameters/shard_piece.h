@@ -18,6 +18,11 @@ struct ShardPiece {
   std::uint64_t version = 0;
 
   const PartRange& range() const { return link->options().range; }
+  /// What follows the numbers of a block: shard 0's statistics.
+  template <typename T>
+  std::span<T> StatisticsIn(std::span<T> block) const {
+    return block.subspan(range().count, link->options().statistics);
+  }
   template <typename T>
   std::span<T> Of(std::span<T> trained) const {
     return trained.subspan(range().begin, range().count);

@@ -10,7 +10,7 @@
 namespace murmurate {
 
 Status Shard::State::Build(const std::string& text) {
-  auto spec = ModelSpec::Parse(text);
+  auto spec = ModelSpec::ParseAny(text);
   if (!spec.ok())
     return InvalidArgument("the worker's model cannot be read: " + spec.status().message());
   const ParameterLayout layout(*spec);

@@ -11,6 +11,7 @@
 #include "murmurate/status.h"
 #include "shared/core/sha256.h"
 #include "shared/model/action_layout.h"
+#include "shared/model/array_list.h"
 #include "shared/model/layer.h"
 #include "shared/model/row_space.h"
 
@@ -86,6 +87,9 @@ struct ModelSpec {
   ContinuousSettings continuous = {};
   std::vector<NetworkSpec> networks = {};
   PreviousInputs previous = {};
+  /// Instead of all of the above: the arrays of a program of its own (array_list.h). No player and
+  /// no learner has such a model, only a shard.
+  std::vector<NamedArray> arrays = {};
 
   const NetworkSpec* Find(std::string_view network) const;  ///< null when there is none
   /// The network that chooses actions: the first. CheckModel makes sure that there is one.
@@ -105,6 +109,8 @@ struct ModelSpec {
   /// 2^28 parameters (1 GiB); an unknown line is an error, and so are shapes that do not fit
   /// (network_plan.h). Reads the texts of "murmurate-model 1", too (policy_and_value.h).
   static Result<ModelSpec> Parse(std::string_view text);
+  /// The same, and lists of arrays, too (at most 128 KiB).
+  static Result<ModelSpec> ParseAny(std::string_view text);
   /// SHA-256 of ToText().
   Sha256Digest Hash() const;
   /// The first 8 bytes of Hash(), little-endian: what headers and segments carry.

@@ -117,6 +117,7 @@ Result<ModelSpec> ReadSpec(ModelLines* lines) {
 }  // namespace
 
 std::string ModelSpec::ToText() const {
+  if (!arrays.empty()) return ArrayListText(arrays);
   std::string text = std::string(kFirstLine) + "\n" + spaces.ToText();
   text += FlagText("normalize_observation", normalize_observation);
   if (HasNumbers(spaces.action)) {
@@ -131,10 +132,13 @@ std::string ModelSpec::ToText() const {
 }
 
 Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
+  if (text.size() > kMaxTextBytes && !IsArrayList(text)) {
     return InvalidData("the model's text takes " + std::to_string(text.size()) +
                        " bytes where at most 16384 were expected: it is damaged");
   }
+  if (IsArrayList(text))
+    return InvalidData("this is no network but the arrays of a program of its own, which only that "
+                       "program can use");
   ModelLines lines(text);
   const std::string_view first = lines.Next();
   if (first != kFirstLine && first != kFirstLineOfOld)
@@ -143,6 +147,15 @@ Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
   if (!spec.ok()) return spec;
   if (!lines.done()) return ModelLines::Unexpected(lines.peek(), "the end");
   MURMURATE_RETURN_IF_ERROR(CheckModel(*spec));
+  return spec;
+}
+
+Result<ModelSpec> ModelSpec::ParseAny(std::string_view text) {
+  if (!IsArrayList(text)) return Parse(text);
+  auto arrays = ParseArrayList(text);
+  if (!arrays.ok()) return arrays.status();
+  ModelSpec spec;
+  spec.arrays = *std::move(arrays);
   return spec;
 }
 

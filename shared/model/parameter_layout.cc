@@ -44,6 +44,10 @@ class Builder {
 }  // namespace
 
 ParameterLayout::ParameterLayout(const ModelSpec& spec) {
+  if (!spec.arrays.empty()) {
+    LayArrays(spec.arrays);
+    return;
+  }
   const ActionLayout action(spec.spaces.action, spec.continuous);
   Builder builder(this);
   for (const NetworkSpec& network : spec.networks) {
@@ -67,6 +71,14 @@ ParameterLayout::ParameterLayout(const ModelSpec& spec) {
   }
   total = builder.end();
   statistics.count = total - statistics.offset;
+}
+
+void ParameterLayout::LayArrays(const std::vector<NamedArray>& arrays) {
+  for (const NamedArray& array : arrays) {
+    tensors.push_back({array.name, Section::kPublished, array.shape, total, array.count()});
+    total += array.count();
+  }
+  published.count = statistics.offset = trained_ = total;
 }
 
 const TensorSlot& ParameterLayout::Find(std::string_view name) const {

@@ -22,7 +22,7 @@ struct TensorSlot {
   std::string name;  ///< "policy.0.weight", "value.head.bias", "statistics.observation.mean"
   Section section;
   std::vector<int> shape;
-  std::size_t offset = 0;  ///< floats from the start of the block; a multiple of 16 (64 bytes)
+  std::size_t offset = 0;  ///< floats from the start of the block; of a network a multiple of 16
   std::size_t count = 0;   ///< floats, without padding
   FirstValue first = FirstValue::kZeros;
   int gate = 0;  ///< of a recurrent layer: columns of one gate
@@ -49,6 +49,8 @@ struct SectionRange {
 ///               gates in the order i f g o
 ///   gru         input_weight [in][3 units], hidden_weight [units][3 units], bias [3 units],
 ///               hidden_bias [units] (inside n's reset); the gates in the order r z n
+///
+/// A list of arrays: one after the other in the list's order, without padding; all are trained.
 struct ParameterLayout {
   explicit ParameterLayout(const ModelSpec& spec);
 
@@ -63,6 +65,8 @@ struct ParameterLayout {
   std::size_t trained_count() const { return trained_; }
 
  private:
+  void LayArrays(const std::vector<NamedArray>& arrays);
+
   std::size_t trained_ = 0;
 };
 

@@ -42,4 +42,13 @@ std::string Quote(std::string_view text) {
   return quoted + (text.size() > kLongest ? "...\"" : "\"");
 }
 
+std::string ShapeText(const std::vector<int>& shape) {
+  std::string text = "[";
+  for (const int size : shape) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(size);
+  }
+  return text + "]";
+}
+
 }  // namespace murmurate

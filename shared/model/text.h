@@ -17,5 +17,7 @@ std::vector<std::string_view> SplitWords(std::string_view line);
 std::optional<std::uint64_t> ParseCount(std::string_view word, std::uint64_t limit);
 /// `text` in quotes for a message: at most 64 bytes of it, what cannot be printed as '?'.
 std::string Quote(std::string_view text);
+/// "[2,3]"
+std::string ShapeText(const std::vector<int>& shape);
 
 }  // namespace murmurate

@@ -38,15 +38,6 @@ Status ReadNumber(const SafetensorsFile& file, const std::string& key, std::uint
   return Status();
 }
 
-std::string ShapeText(const std::vector<int>& shape) {
-  std::string text = "[";
-  for (const int size : shape) {
-    if (text.size() > 1) text += ',';
-    text += std::to_string(size);
-  }
-  return text + "]";
-}
-
 Status Fill(const TensorSlot& slot, const NamedTensor& tensor, AlignedFloats* parameters) {
   const std::string where = "tensor " + Quote(slot.name) + " of the weights file ";
   if (tensor.shape != slot.shape) {
@@ -133,7 +124,7 @@ Result<WeightsFile> ParseWeightsFile(std::span<const std::byte> bytes) {
   if (!tensors.ok()) return tensors.status();
   Result<std::string> text = Metadata(*tensors, kSpecKey);
   if (!text.ok()) return text.status();
-  Result<ModelSpec> spec = ModelSpec::Parse(*text);
+  Result<ModelSpec> spec = ModelSpec::ParseAny(*text);
   if (!spec.ok()) return spec.status();
   WeightsFile file;
   file.spec = *spec;

@@ -13,9 +13,12 @@
 namespace murmurate {
 namespace {
 
-std::string ShapeText(const std::vector<int>& shape) {
+std::string SizesText(const std::vector<int>& shape) {
   std::string text;
-  for (const int size : shape) text += (text.empty() ? "" : " ") + std::to_string(size);
+  for (const int size : shape) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(size);
+  }
   return shape.empty() ? "a single number" : text;
 }
 
@@ -27,7 +30,7 @@ std::string SomeOf(const Tensors& tensors) {
   std::size_t shown = 0;
   for (const auto& tensor : tensors) {
     if (shown == kMost) break;
-    text += (shown++ > 0 ? ", " : "") + tensor.name + ' ' + ShapeText(tensor.shape);
+    text += (shown++ > 0 ? ", " : "") + tensor.name + ' ' + SizesText(tensor.shape);
   }
   if (tensors.size() > shown) text += " and " + std::to_string(tensors.size() - shown) + " more";
   return text.empty() ? "nothing" : text;
@@ -110,8 +113,8 @@ class Matcher {
   }
 
   void Reshaped(const TensorSlot& slot, const std::vector<int>& shape) {
-    match_.reshaped.push_back(slot.name + " (file " + ShapeText(shape) + ", model " +
-                              ShapeText(slot.shape) + ')');
+    match_.reshaped.push_back(slot.name + " (file " + SizesText(shape) + ", model " +
+                              SizesText(slot.shape) + ')');
   }
 
   const SafetensorsFile& file_;

@@ -24,6 +24,7 @@ inline constexpr std::size_t kMaxSentence = 1024;
 inline constexpr std::size_t kMaxTrouble = 240;  ///< four of them beside the counts of 64 models
 inline constexpr std::size_t kMaxSpaces = 4096;
 inline constexpr std::size_t kMaxSpec = 16 * 1024;
+inline constexpr std::size_t kMaxArrayList = 128 * 1024;  ///< of JOIN, whose model may be arrays
 inline constexpr std::size_t kMaxAddress = 256;
 inline constexpr std::size_t kMaxSegmentName = 255;
 inline constexpr std::size_t kMaxReport = 240 * 1024;

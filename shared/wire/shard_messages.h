@@ -12,8 +12,10 @@
 namespace murmurate::wire {
 
 namespace fb {
+struct AskRule;
 struct Join;
 struct Joined;
+struct ShardRule;
 struct Push;
 struct Center;
 struct Alive;
@@ -31,7 +33,7 @@ struct Join {
 
   static constexpr Row<fb::Join> kRow{MessageType{18}, kMaxGreetingBytes};
   static auto Fields(auto& m, auto visit) {
-    return visit(m.model | Name("model"), m.spec | Rule{"spec", kMaxSpec},
+    return visit(m.model | Name("model"), m.spec | Rule{"spec", kMaxArrayList},
                  m.rule | Rule{"rule", kMaxSentence}, m.worker, m.shard, m.shards, m.step, m.host,
                  m.segment | Rule{"segment name", kMaxSegmentName});
   }
@@ -96,6 +98,26 @@ struct Alive {
   static auto Fields(auto& m, auto visit) { return visit(m.waiting); }
 };
 
-using ShardBody = std::variant<Join, Joined, Push, Center, Alive>;
+/// From one that has not joined and does not know the shard's rule.
+struct AskRule {
+  std::string model;
+
+  static constexpr Row<fb::AskRule> kRow{MessageType{30}};
+  static auto Fields(auto& m, auto visit) { return visit(m.model | Name("model")); }
+};
+struct ShardRule {
+  std::string rule;  ///< what Join::rule must be
+  std::uint32_t shard = 0, shards = 1;
+
+  static constexpr Row<fb::ShardRule> kRow{MessageType{31}};
+  static auto Fields(auto& m, auto visit) {
+    return visit(m.rule | wire::Rule{"rule", kMaxSentence}, m.shard, m.shards);
+  }
+  void Check(Checker& in) const {
+    in.Expect(shard < shards, "shard", "an index below the number of shards");
+  }
+};
+
+using ShardBody = std::variant<Join, Joined, Push, Center, Alive, AskRule, ShardRule>;
 
 }  // namespace murmurate::wire
