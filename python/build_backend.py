@@ -24,6 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CLONE = HERE.parent
 SONAME = "libmurmurate.so.1"
+PARAMETERS = "libmurmurate-parameters.so.1"  # of a clone that has a learner
 TAG = "py3-none-linux_x86_64"
 INSTALL = "run scripts/install-packages.sh build"
 NEEDED = {  # what CMake says it has not got -> the Debian package; the first of several is the reason
@@ -75,25 +76,30 @@ def _reason(output: str, command: tuple[str, ...]) -> str:
     return f"could not build libmurmurate ({' '.join(command[:2])}): {reason}"
 
 
-def _library() -> Path:
+def _libraries() -> dict[str, Path]:
+    """What the package opens: the client, and the parameter server where there is one."""
     named = os.environ.get("MURMURATE_LIBRARY")
     if named:
         if not Path(named).is_file():
             raise Failed(f"MURMURATE_LIBRARY is {named}, which is no file")
-        return Path(named).resolve()
+        beside = os.environ.get("MURMURATE_PARAMETERS_LIBRARY")
+        return {SONAME: Path(named).resolve(), **({PARAMETERS: Path(beside).resolve()} if beside else {})}
     if not (CLONE / "client" / "include" / "murmurate.h").is_file():
         raise Failed("no clone of murmurate around this folder: pip install ./python there, or set MURMURATE_LIBRARY")
     if shutil.which("cmake") is None:
         raise Failed(f"building libmurmurate needs cmake: apt install cmake, or {INSTALL}")
     build = CLONE / "build" / "release"
+    targets = ["murmurate_shared", "murmurate_parameters_shared"]
     if not (build / "build.ninja").is_file():
+        targets.pop()  # it is built with the learner
         build = CLONE / "build" / "python"
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         # Fresh: an earlier try may have found another generator, or less than is there now.
         _run("cmake", "--fresh", "-S", str(CLONE), "-B", str(build), *generator, "-DCMAKE_BUILD_TYPE=Release",
              "-DMURMURATE_CLIENT_ONLY=ON")  # fmt: skip
-    _run("cmake", "--build", str(build), "--target", "murmurate_shared", "--parallel")
-    return (build / "client" / SONAME).resolve()
+    _run("cmake", "--build", str(build), "--target", *targets, "--parallel")
+    built = {SONAME: build / "client" / SONAME, PARAMETERS: build / "server" / "parameters_abi" / PARAMETERS}
+    return {name: path.resolve() for name, path in list(built.items())[: len(targets)]}
 
 
 def _metadata() -> str:
@@ -167,14 +173,15 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
-    library = _library()
+    libraries = _libraries()
     contents = {f"murmurate/{path.name}": path.read_bytes() for path in _sources()}
-    contents[f"murmurate/{SONAME}"] = library.read_bytes()
+    contents.update({f"murmurate/{name}": path.read_bytes() for name, path in libraries.items()})
     return _write_wheel(wheel_directory, {**contents, **_contents()})
 
 
 def build_editable(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
-    shutil.copy(_library(), HERE / "src" / "murmurate" / SONAME)
+    for name, library in _libraries().items():
+        shutil.copy(library, HERE / "src" / "murmurate" / name)
     path = f"{HERE / 'src'}\n".encode()
     return _write_wheel(wheel_directory, {"murmurate.pth": path, **_contents()})
 

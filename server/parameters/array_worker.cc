@@ -206,6 +206,7 @@ bool ArrayWorker::State::Finish() {
   report.wait_s += worker->wait().PopSeconds();
   if (!done) return false;
   request = Request::kNone;
+  report.joined = true;
   report.version = worker->Versions().front();
   report.kept = worker->Kept();
   if (pulls) return true;

@@ -43,7 +43,8 @@ struct ArrayWorkerOptions {
 
 /// What the worker's exchanges were, since it was made.
 struct ArrayReport {
-  RuleSettings rule;              ///< valid once the first Pull is finished
+  bool joined = false;            ///< the first Pull is finished
+  RuleSettings rule;              ///< then: the shards'
   std::uint64_t version = 0;      ///< merges of the first shard, when the arrays were read last
   std::uint64_t pushes = 0;       ///< exchanges that were answered
   std::uint64_t late = 0;         ///< of them those that came after their round and changed nothing

@@ -8,6 +8,19 @@
 #include "shared/core/check.h"
 
 namespace murmurate {
+namespace {
+
+Status OtherModel(const std::string& got, const std::string& expected) {
+  const auto arrays = ParseArrayList(got), ours = ParseArrayList(expected);
+  if (arrays.ok() && ours.ok())
+    return InvalidArgument("the worker has other arrays than this shard: " +
+                           ArrayDifference(*arrays, *ours) +
+                           "; give all workers of a model the same, or another model name");
+  return InvalidArgument("the worker has another model than this shard (" + got + " instead of " +
+                         expected + "); give both the same [model] and game");
+}
+
+}  // namespace
 
 Status Shard::State::Build(const std::string& text) {
   auto spec = ModelSpec::ParseAny(text);
@@ -34,8 +47,7 @@ Status Shard::State::CheckJoin(const wire::Join& join, std::int64_t now_ns) cons
                            std::to_string(join.shard) +
                            ": an address stands twice or in another order in parameters.shards");
   if (!spec_text.empty() && join.spec != spec_text && !MayBeReplaced(now_ns))
-    return InvalidArgument("the worker has another model than this shard (" + join.spec +
-                           " instead of " + spec_text + "); give both the same [model] and game");
+    return OtherModel(join.spec, spec_text);
   if (join.rule != settings.ToText())
     return InvalidArgument("the worker follows other [parameters] (" + join.rule +
                            ") than this shard (" + settings.ToText() +

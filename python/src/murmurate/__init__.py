@@ -9,6 +9,7 @@
 Actor   plays a Gymnasium or PettingZoo environment for a learner
 Client  one connection, with Agents and Groups: for who has no such environment
 Policy  plays a policy file with no learner; evaluate says how good it is
+Parameters  trains arrays of a program that has its own loss, together with others
 """
 
 from . import _spaces as spaces
@@ -28,6 +29,7 @@ from ._errors import (
     Unavailable,
 )
 from ._library import library_path, library_version
+from ._parameters import Parameters, ParametersReport
 from ._play import Played
 from ._policy import Policy, evaluate
 
@@ -45,6 +47,8 @@ __all__ = [
     "InvalidArgument",
     "InvalidData",
     "LearnerGone",
+    "Parameters",
+    "ParametersReport",
     "Played",
     "Policy",
     "Refused",
