@@ -53,9 +53,10 @@ Result<FoundCheckpoint> Choose(const CheckpointSource& source, bool best) {
 Result<FoundCheckpoint> ChooseCheckpoint(const CheckpointSource& source, bool best) {
   auto found = Choose(source, best);
   if (found.ok() && !found->checkpoint.weights.spec.arrays.empty())
-    return InvalidData(found->folder +
-                       ": holds the arrays of a program of its own; any reader of safetensors files "
-                       "opens its weights.safetensors");
+    return InvalidData(
+        found->folder +
+        ": holds the arrays of a program of its own; any reader of safetensors files "
+        "opens its weights.safetensors");
   return found;
 }
 

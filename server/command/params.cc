@@ -227,6 +227,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   options.on_save = [&files](const std::string& model, const Shard& shard) {
     files.Post(model, shard);
   };
+  options.answers_after_checkpoint = options.save_every_ns > 0;
   if (!arguments.stay)
     options.on_left = [&log, &signals] {
       log(LogLevel::kInfo, "its last worker has left, so this shard ends; --stay keeps it");

@@ -67,7 +67,7 @@ struct ArrayWorker::State {
   const std::vector<std::span<float>> memory;
   const ArrayWorkerOptions options;
   ModelSpec spec;
-  RemoteSettings settings;  ///< valid with `worker`
+  RemoteSettings settings;                             ///< valid with `worker`
   std::vector<std::unique_ptr<Optimizer>> optimizers;  ///< of local steps, one for each array
   std::unique_ptr<RuleQuestion> question;
   std::unique_ptr<RemoteWorker> worker;  ///< null: the rule is not known
@@ -231,9 +231,10 @@ Result<std::unique_ptr<ArrayWorker>> ArrayWorker::Open(const std::vector<std::st
   }
   if (ArrayListText(arrays).size() > wire::kMaxArrayList)
     return InvalidArgument("the names of the arrays are too long together; use shorter ones");
-  auto state = std::make_unique<State>(shards, std::move(arrays), std::move(memory),
-                                       std::move(options));
-  state->question = std::make_unique<RuleQuestion>(shards.front(), state->options.model, shards.size());
+  auto state =
+      std::make_unique<State>(shards, std::move(arrays), std::move(memory), std::move(options));
+  state->question =
+      std::make_unique<RuleQuestion>(shards.front(), state->options.model, shards.size());
   return std::unique_ptr<ArrayWorker>(new ArrayWorker(std::move(state)));
 }
 
@@ -272,7 +273,8 @@ Status ArrayWorker::Exchange(int steps) {
   State& s = *state_;
   MURMURATE_RETURN_IF_ERROR(s.Ready());
   if (!s.worker || !s.worker->started()) return Unavailable("pull the arrays first, and wait");
-  if (steps < 0) return InvalidArgument("got " + std::to_string(steps) + " steps, expected 0 or more");
+  if (steps < 0)
+    return InvalidArgument("got " + std::to_string(steps) + " steps, expected 0 or more");
   if (PushesGradient(s.rule()) && s.in_window == 0)
     return InvalidArgument(std::string("the rule ") + TextOf(s.rule().name) +
                            " pushes gradients, and none was given since the last exchange; push "

@@ -35,24 +35,24 @@ struct ArrayWorkerOptions {
   std::string model = "default";  ///< its name at the shards
   std::uint32_t worker = 0;       ///< a number of its own among the model's workers
   OptimizerSettings optimizer = {.name = OptimizerSettings::Name::kSgd};  ///< of local steps
-  double max_grad_norm = 0.0;  ///< of each gradient that is pushed; 0: never clipped
-  bool overlap = false;        ///< arrays may be stepped between Push or Exchange and Wait
+  double max_grad_norm = 0.0;        ///< of each gradient that is pushed; 0: never clipped
+  bool overlap = false;              ///< arrays may be stepped between Push or Exchange and Wait
   std::size_t share_from_bytes = 1;  ///< blocks that go through shared memory; SIZE_MAX: none
   LogCallback log;
 };
 
 /// What the worker's exchanges were, since it was made.
 struct ArrayReport {
-  bool joined = false;            ///< the first Pull is finished
-  RuleSettings rule;              ///< then: the shards'
-  std::uint64_t version = 0;      ///< merges of the first shard, when the arrays were read last
-  std::uint64_t pushes = 0;       ///< exchanges that were answered
-  std::uint64_t late = 0;         ///< of them those that came after their round and changed nothing
-  std::uint64_t kept = 0;         ///< pushes that are in a checkpoint of every shard
-  double staleness = 0.0;         ///< of the last exchange: versions that others were ahead
+  bool joined = false;        ///< the first Pull is finished
+  RuleSettings rule;          ///< then: the shards'
+  std::uint64_t version = 0;  ///< merges of the first shard, when the arrays were read last
+  std::uint64_t pushes = 0;   ///< exchanges that were answered
+  std::uint64_t late = 0;     ///< of them those that came after their round and changed nothing
+  std::uint64_t kept = 0;     ///< pushes that are in a checkpoint of every shard
+  double staleness = 0.0;     ///< of the last exchange: versions that others were ahead
   double staleness_mean = 0.0, staleness_max = 0.0;
-  double wait_s = 0.0;            ///< inside Wait
-  std::string waits;              ///< which shard is waited for, and what may be done; "": none
+  double wait_s = 0.0;  ///< inside Wait
+  std::string waits;    ///< which shard is waited for, and what may be done; "": none
 };
 
 class ArrayWorker {

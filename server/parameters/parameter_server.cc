@@ -21,6 +21,7 @@ constexpr std::size_t kMaxBlockBytes = std::size_t{4} << 30;
 constexpr std::int64_t kTickEveryNs = 100'000'000;
 constexpr std::int64_t kWaitsSaidAfterNs = 1'000'000'000;
 constexpr std::int64_t kLetGoEveryNs = 2'000'000'000;
+constexpr std::int64_t kFirstCheckpointNs = 2'000'000'000;
 constexpr std::size_t kMaxModels = 64;
 constexpr double kLargestRate = 1e6;  // as in a message
 
@@ -31,6 +32,8 @@ struct ParameterServer::State {
     std::unique_ptr<Shard> shard;
     std::uint64_t saved_version = 0;
     std::int64_t saved_ns = 0;
+    bool may_answer = false;    ///< a checkpoint holds what it began with, or none is awaited
+    std::int64_t began_ns = 0;  ///< 0: its first checkpoint is not asked for
   };
   struct Worker {
     std::string model;
@@ -51,9 +54,12 @@ struct ParameterServer::State {
   std::span<const float> BlockOf(std::span<const std::byte> bytes);
   void Rest(int timeout_ms);
   void ReceivePushes();
+  /// Whether the model's answers wait for its first checkpoint.
+  bool AwaitsCheckpoint(const std::string& name, Model* model);
   void SendAnswers();
   void SendAnswer(Shard::Answer answer);
   void SendQueued();
+  void ReceiveKept();
   void Tick(std::int64_t now_ns);
   void ForgetTheSilent();
   void SayWaits(std::int64_t now_ns);
@@ -103,6 +109,7 @@ Status ParameterServer::Resume(const std::string& model, const std::string& spec
   if (!shard.ok()) return shard.status();
   MURMURATE_RETURN_IF_ERROR((*shard)->Load(state, spec));
   state_->models[model].saved_version = (*shard)->version();
+  state_->models[model].may_answer = true;
   return {};
 }
 
@@ -140,9 +147,28 @@ void ParameterServer::State::SendQueued() {
   }
 }
 
+bool ParameterServer::State::AwaitsCheckpoint(const std::string& name, Model* model) {
+  if (model->may_answer || !options.answers_after_checkpoint || model->shard->empty()) return false;
+  const std::int64_t now_ns = MonotonicNs();
+  if (model->began_ns == 0) {
+    model->began_ns = now_ns;
+    options.on_save(name, *model->shard);
+  }
+  if (now_ns - model->began_ns < kFirstCheckpointNs) return true;
+  if (options.log)
+    options.log(LogLevel::kWarning,
+                name +
+                    ": the first checkpoint is not on disk yet; what is pushed until it is there "
+                    "is lost if this shard is killed: free or mend the disk");
+  model->may_answer = true;
+  return false;
+}
+
 void ParameterServer::State::SendAnswers() {
-  for (auto& [name, model] : models)
+  for (auto& [name, model] : models) {
+    if (AwaitsCheckpoint(name, &model)) continue;
     for (Shard::Answer& answer : model.shard->PopAnswers()) SendAnswer(std::move(answer));
+  }
 }
 
 void ParameterServer::State::SendAnswer(Shard::Answer answer) {
@@ -247,7 +273,10 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
     models.at(worker->second.model).shard->OnAlive(header.sender, alive->waiting, now_ns);
   } else if (std::holds_alternative<wire::Bye>(body)) {
     segments.Leave(header.sender);
-    models.at(worker->second.model).shard->OnBye(header.sender, now_ns);
+    Model& model = models.at(worker->second.model);
+    model.shard->OnBye(header.sender, now_ns);
+    if (options.save_every_ns > 0)  // what it pushed is with no one else
+      Save(worker->second.model, &model, now_ns);
     workers.erase(worker);
   } else {
     Send(message.peer,
@@ -310,17 +339,23 @@ void ParameterServer::State::ForgetTheSilent() {
   });
 }
 
-void ParameterServer::State::Tick(std::int64_t now_ns) {
-  if (now_ns - ticked_ns < kTickEveryNs) return;
-  ticked_ns = now_ns;
+void ParameterServer::State::ReceiveKept() {
   std::vector<std::pair<std::string, std::shared_ptr<const SavedState>>> on_disk;
   {
     const std::lock_guard lock(mutex);
     on_disk.swap(kept);
   }
-  for (const auto& [name, state] : on_disk)
-    if (const auto model = models.find(name); model != models.end())
-      model->second.shard->Kept(*state);
+  for (const auto& [name, state] : on_disk) {
+    const auto model = models.find(name);
+    if (model == models.end()) continue;
+    model->second.shard->Kept(*state);
+    if (!std::exchange(model->second.may_answer, true)) SendAnswers();
+  }
+}
+
+void ParameterServer::State::Tick(std::int64_t now_ns) {
+  if (now_ns - ticked_ns < kTickEveryNs) return;
+  ticked_ns = now_ns;
   for (auto& [name, model] : models) {
     model.shard->Tick(now_ns);
     if (options.save_every_ns > 0 && now_ns - model.saved_ns >= options.save_every_ns)
@@ -356,14 +391,18 @@ void ParameterServer::PollOnce(int timeout_ms) {
     s.SendAnswers();
     s.ReceivePushes();
   }
+  s.ReceiveKept();
   s.Tick(MonotonicNs());
 }
 
 void ParameterServer::Wake() { state_->signal.Set(); }
 
 void ParameterServer::PostKept(const std::string& model, std::shared_ptr<const SavedState> state) {
-  const std::lock_guard lock(state_->mutex);
-  state_->kept.emplace_back(model, std::move(state));
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->kept.emplace_back(model, std::move(state));
+  }
+  state_->signal.Set();
 }
 
 void ParameterServer::SaveAll() {

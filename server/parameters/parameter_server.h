@@ -30,6 +30,10 @@ struct ParameterServerOptions {
   LogCallback log;
   /// Called at most every save_every_ns, when something was merged since.
   std::function<void(const std::string& model, const Shard& shard)> on_save;
+  /// The first answers of a model wait until PostKept says that what it began with is on disk, for
+  /// at most 2 s: a shard that was killed earlier would have nothing to which the pushes that it
+  /// answered could be added again.
+  bool answers_after_checkpoint = false;
   /// Called once, when the last worker of the last model has left (Shard::use); may be empty.
   std::function<void()> on_left = {};
 };

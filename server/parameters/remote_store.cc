@@ -120,9 +120,7 @@ void RemoteStore::EndBatch(std::span<float> parameters) {
   s.worker.heartbeat().BeginWait();
 }
 
-void RemoteStore::Refresh(std::span<float> /*parameters*/) {
-  state_->worker.heartbeat().EndWait();
-}
+void RemoteStore::Refresh(std::span<float> /*parameters*/) { state_->worker.heartbeat().EndWait(); }
 
 void RemoteStore::EndScoring() {
   if (state_->worker.started()) state_->worker.heartbeat().BeginWait();

@@ -15,6 +15,26 @@ namespace {
 constexpr std::size_t kPieceFloats = 2048;
 /// Blocks that are larger leave the cache before they are read.
 constexpr std::size_t kLargeFloats = std::size_t{4} << 20;
+constexpr std::int64_t kSilentNs = 1'000'000'000;  ///< of a shard that a worker leaves
+constexpr int kRestMs = 20;
+
+/// Gives a shard that was started again what it lacks of pushes that were answered, which is lost
+/// when their worker leaves.
+void FinishSendingAgain(std::span<ShardPiece> pieces) {
+  WakeSignal never;
+  for (ShardPiece& piece : pieces) {
+    ShardLink& link = *piece.link;
+    if (!link.heard()) continue;
+    const std::int64_t begin_ns = MonotonicNs();
+    link.AskWhatItLacks(begin_ns);
+    Socket* const sockets[] = {link.channel().socket()};
+    while (!link.lacks_nothing() && link.refusal().ok() &&
+           MonotonicNs() - std::max(begin_ns, link.silent_since_ns()) < kSilentNs) {
+      (void)Poller(&never).Wait(sockets, kRestMs);
+      link.Poll(MonotonicNs());
+    }
+  }
+}
 
 }  // namespace
 
@@ -38,6 +58,7 @@ RemoteWorker::RemoteWorker(const RemoteSettings& settings, const std::string& mo
 }
 
 RemoteWorker::~RemoteWorker() {
+  FinishSendingAgain(pieces_);
   heartbeat_.Stop();
   for (ShardPiece& piece : pieces_) piece.link->SayBye();
 }
@@ -104,7 +125,8 @@ bool RemoteWorker::Pull(FloatParts<float> parameters) {
       });
     piece.version = piece.link->center().version;
     statistics_.Receive(piece.StatisticsIn(piece.link->block()));
-    if (WorkerKeepsPulled(rule_)) std::ranges::copy(center, piece.Of(std::span<float>(pulled_)).begin());
+    if (WorkerKeepsPulled(rule_))
+      std::ranges::copy(center, piece.Of(std::span<float>(pulled_)).begin());
   }
   started_ = true;
   return true;
@@ -164,14 +186,15 @@ void RemoteWorker::Begin(double learning_rate, int steps, FloatParts<float> para
     const auto out = block->floats().first(piece.range().count);
     parameters.InRange(piece.range(), [&](std::span<const float> part, std::size_t at) {
       const auto to = out.subspan(at, part.size());
-      Contribution(rule_,
-                   {.local = part,
-                    .pulled = WorkerKeepsPulled(rule_)
-                                  ? piece.Of(std::span<const float>(pulled_)).subspan(at, part.size())
-                                  : std::span<const float>(),
-                    .accumulated = to,
-                    .steps = steps},
-                   to);
+      Contribution(
+          rule_,
+          {.local = part,
+           .pulled = WorkerKeepsPulled(rule_)
+                         ? piece.Of(std::span<const float>(pulled_)).subspan(at, part.size())
+                         : std::span<const float>(),
+           .accumulated = to,
+           .steps = steps},
+          to);
     });
     statistics_.Put(piece.StatisticsIn(block->floats()));
     piece.window = nullptr;
@@ -204,7 +227,8 @@ void RemoteWorker::ApplyAnswer(ShardPiece& piece, FloatParts<float> parameters) 
       Adopt(rule_, there, pushed.subspan(at, local.size()), local);
     }
   });
-  if (WorkerKeepsPulled(rule_)) std::ranges::copy(answer, piece.Of(std::span<float>(pulled_)).begin());
+  if (WorkerKeepsPulled(rule_))
+    std::ranges::copy(answer, piece.Of(std::span<float>(pulled_)).begin());
   if (rule_.form == PushForm::kElastic) {
     const double norm = Norm(rule_.name == RuleName::kEasgd ? pushed : answer);
     elastic_norm_ += norm * norm;

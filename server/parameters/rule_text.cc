@@ -13,8 +13,7 @@ std::map<std::string_view, std::string_view> WordsOf(std::string_view text) {
     const std::size_t end = text.find(", ");
     const std::string_view pair = text.substr(0, end);
     const std::size_t space = pair.find(' ');
-    words[pair.substr(0, space)] =
-        space == pair.npos ? std::string_view() : pair.substr(space + 1);
+    words[pair.substr(0, space)] = space == pair.npos ? std::string_view() : pair.substr(space + 1);
     text = end == text.npos ? std::string_view() : text.substr(end + 2);
   }
   return words;
@@ -34,13 +33,12 @@ Result<ShardSettings> ParseRuleText(std::string_view text) {
   RuleSettings& rule = settings.rule;
   const auto name = Named<RuleName>(words["rule"]);
   const auto form = Named<PushForm>(words["form"]);
-  const bool read =
-      name && form && ReadNumber(words["window"], &rule.window) &&
-      ReadNumber(words["elastic"], &rule.elastic) &&
-      ReadNumber(words["adag_scale"], &rule.adag_scale) &&
-      ReadNumber(words["backup"], &settings.backup) &&
-      ReadNumber(words["max_staleness"], &settings.max_staleness) &&
-      ReadNumber(words["max_grad_norm"], &settings.max_grad_norm);
+  const bool read = name && form && ReadNumber(words["window"], &rule.window) &&
+                    ReadNumber(words["elastic"], &rule.elastic) &&
+                    ReadNumber(words["adag_scale"], &rule.adag_scale) &&
+                    ReadNumber(words["backup"], &settings.backup) &&
+                    ReadNumber(words["max_staleness"], &settings.max_staleness) &&
+                    ReadNumber(words["max_grad_norm"], &settings.max_grad_norm);
   if (read) {
     rule.name = *name;
     rule.form = *form;

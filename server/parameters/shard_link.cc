@@ -168,6 +168,10 @@ void ShardLink::OnError(const wire::Error& error, std::int64_t now_ns) {
   refusal_ = InvalidArgument(options_.address + ": " + error.sentence);
 }
 
+void ShardLink::AskWhatItLacks(std::int64_t now_ns) {
+  if (request_ && heard()) SendJoin(now_ns);
+}
+
 void ShardLink::SayBye() { (void)channel_.Send(wire::Bye{}, 0); }
 
 }  // namespace murmurate

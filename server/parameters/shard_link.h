@@ -71,6 +71,10 @@ class ShardLink {
 
   /// Not ok: the request will never be answered, and why.
   const Status& refusal() const { return refusal_; }
+  /// Asks the shard, if a request is under way, which pushes it has: it may have been started again.
+  void AskWhatItLacks(std::int64_t now_ns);
+  /// False until it has said so and has been sent those it lacks of the pushes that were answered.
+  bool lacks_nothing() const { return !request_ || (joined_ && again_ == 0); }
   /// Whether something has come from the shard, in this life of it or an earlier one.
   bool heard() const { return channel_.heard(); }
   /// The time since which nothing has been heard although a request is under way.

@@ -13,9 +13,9 @@ namespace {
 Status OtherModel(const std::string& got, const std::string& expected) {
   const auto arrays = ParseArrayList(got), ours = ParseArrayList(expected);
   if (arrays.ok() && ours.ok())
-    return InvalidArgument("the worker has other arrays than this shard: " +
-                           ArrayDifference(*arrays, *ours) +
-                           "; give all workers of a model the same, or another model name");
+    return InvalidArgument(
+        "the worker has other arrays than this shard: " + ArrayDifference(*arrays, *ours) +
+        "; give all workers of a model the same, or another model name");
   return InvalidArgument("the worker has another model than this shard (" + got + " instead of " +
                          expected + "); give both the same [model] and game");
 }

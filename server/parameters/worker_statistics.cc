@@ -23,7 +23,8 @@ void WorkerStatistics::Begin(std::span<const float> parameters) {
 }
 
 void WorkerStatistics::ForgetOwn() {
-  if (own_.size() > 0) SumObservations(layout_, {}, std::span(own_).subspan(layout_.statistics.offset));
+  if (own_.size() > 0)
+    SumObservations(layout_, {}, std::span(own_).subspan(layout_.statistics.offset));
 }
 
 void WorkerStatistics::WriteSeen(std::span<float> parameters) const {

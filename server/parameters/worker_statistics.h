@@ -40,8 +40,8 @@ class WorkerStatistics {
   std::span<const float> OwnStatistics() const;
 
   const ParameterLayout layout_;
-  AlignedFloats own_, seen_;           ///< a whole block; statistics alone, by all
-  Moments own_returns_;                ///< seen here
+  AlignedFloats own_, seen_;            ///< a whole block; statistics alone, by all
+  Moments own_returns_;                 ///< seen here
   std::optional<Moments> all_returns_;  ///< as shard 0 said, since PopReturns
 };
 

@@ -54,8 +54,8 @@ Status CheckArrays(const std::vector<NamedArray>& arrays) {
   for (const NamedArray& array : arrays) {
     const std::string who = "the array " + Quote(array.name);
     if (!IsArrayName(array.name))
-      return InvalidArgument(
-          who + ": a name has 1 to 128 printable characters of ASCII and no space");
+      return InvalidArgument(who +
+                             ": a name has 1 to 128 printable characters of ASCII and no space");
     if (!names.insert(array.name).second) return InvalidArgument(who + " is given twice");
     if (array.shape.size() > kMaxDimensions)
       return InvalidArgument(who + " has " + std::to_string(array.shape.size()) +

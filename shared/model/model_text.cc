@@ -137,8 +137,9 @@ Result<ModelSpec> ModelSpec::Parse(std::string_view text) {
                        " bytes where at most 16384 were expected: it is damaged");
   }
   if (IsArrayList(text))
-    return InvalidData("this is no network but the arrays of a program of its own, which only that "
-                       "program can use");
+    return InvalidData(
+        "this is no network but the arrays of a program of its own, which only that "
+        "program can use");
   ModelLines lines(text);
   const std::string_view first = lines.Next();
   if (first != kFirstLine && first != kFirstLineOfOld)

@@ -3,6 +3,7 @@
 #include "server/parameters/array_worker.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <functional>
@@ -67,7 +68,7 @@ class OwnProgram {
     for (const auto& array : arrays_) numbers.insert(numbers.end(), array.begin(), array.end());
     return numbers;
   }
-  void SetFirst(float value) { arrays_[0][0] = value; }
+  std::string Text() const { return ArrayListText(named_); }
 
  private:
   Bowl bowl_;
@@ -119,31 +120,29 @@ class ArrayRules : public testing::TestWithParam<Form> {
   OptimizerSettings LocalOptimizer() const {
     const bool momentum = GetParam().rule == RuleName::kAeamsgd;
     OptimizerSettings settings;
-    settings.name =
-        momentum ? OptimizerSettings::Name::kMomentum : OptimizerSettings::Name::kSgd;
+    settings.name = momentum ? OptimizerSettings::Name::kMomentum : OptimizerSettings::Name::kSgd;
     return settings;
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    , ArrayRules,
-    testing::Values(Form{RuleName::kAsgd, PushForm::kGradient, 1},
-                    Form{RuleName::kAsgd, PushForm::kGradient, 3},
-                    Form{RuleName::kDownpour, PushForm::kGradient, 2},
-                    Form{RuleName::kDownpour, PushForm::kDelta, 2},
-                    Form{RuleName::kAgn, PushForm::kDelta, 1},
-                    Form{RuleName::kAgn, PushForm::kGradient, 1},
-                    Form{RuleName::kAdag, PushForm::kDelta, 2},
-                    Form{RuleName::kDynSgd, PushForm::kDelta, 1},
-                    Form{RuleName::kSync, PushForm::kGradient, 2},
-                    Form{RuleName::kSagn, PushForm::kGradient, 2},
-                    Form{RuleName::kEasgd, PushForm::kElastic, 2},
-                    Form{RuleName::kAeasgd, PushForm::kElastic, 2},
-                    Form{RuleName::kAeamsgd, PushForm::kElastic, 1}),
-    [](const auto& param) {
-      return std::string(TextOf(param.param.rule)) + TextOf(param.param.form) +
-             std::to_string(param.param.shards);
-    });
+INSTANTIATE_TEST_SUITE_P(, ArrayRules,
+                         testing::Values(Form{RuleName::kAsgd, PushForm::kGradient, 1},
+                                         Form{RuleName::kAsgd, PushForm::kGradient, 3},
+                                         Form{RuleName::kDownpour, PushForm::kGradient, 2},
+                                         Form{RuleName::kDownpour, PushForm::kDelta, 2},
+                                         Form{RuleName::kAgn, PushForm::kDelta, 1},
+                                         Form{RuleName::kAgn, PushForm::kGradient, 1},
+                                         Form{RuleName::kAdag, PushForm::kDelta, 2},
+                                         Form{RuleName::kDynSgd, PushForm::kDelta, 1},
+                                         Form{RuleName::kSync, PushForm::kGradient, 2},
+                                         Form{RuleName::kSagn, PushForm::kGradient, 2},
+                                         Form{RuleName::kEasgd, PushForm::kElastic, 2},
+                                         Form{RuleName::kAeasgd, PushForm::kElastic, 2},
+                                         Form{RuleName::kAeamsgd, PushForm::kElastic, 1}),
+                         [](const auto& param) {
+                           return std::string(TextOf(param.param.rule)) + TextOf(param.param.form) +
+                                  std::to_string(param.param.shards);
+                         });
 
 TEST_P(ArrayRules, TwoWorkersInTurnHaveTheBitsOfTwoLearners) {
   const auto [rule, form, shards] = GetParam();
@@ -157,7 +156,8 @@ TEST_P(ArrayRules, TwoWorkersInTurnHaveTheBitsOfTwoLearners) {
   std::unique_ptr<ArrayWorker> workers[2];
   for (std::uint32_t i : {0u, 1u}) {
     ASSERT_TRUE(stores[i]->BeginBatch(bowls[i].parameters)) << learners.failure;
-    workers[i] = own[i].Open(programs.remote.shards, {.worker = i, .optimizer = LocalOptimizer(), .log = {}});
+    workers[i] = own[i].Open(programs.remote.shards,
+                             {.worker = i, .optimizer = LocalOptimizer(), .log = {}});
     ASSERT_TRUE(workers[i]->Pull().ok());
     WaitFor(*workers[i]);
   }
@@ -179,14 +179,13 @@ TEST_P(ArrayRules, TwoWorkersInTurnHaveTheBitsOfTwoLearners) {
 }
 
 class ArraysSteppedByTheProgram : public ArrayRules {};
-INSTANTIATE_TEST_SUITE_P(
-    , ArraysSteppedByTheProgram,
-    testing::Values(Form{RuleName::kDownpour, PushForm::kDelta, 2},
-                    Form{RuleName::kAgn, PushForm::kDelta, 1},
-                    Form{RuleName::kAdag, PushForm::kDelta, 2},
-                    Form{RuleName::kEasgd, PushForm::kElastic, 2},
-                    Form{RuleName::kAeasgd, PushForm::kElastic, 1}),
-    [](const auto& param) { return std::string(TextOf(param.param.rule)); });
+INSTANTIATE_TEST_SUITE_P(, ArraysSteppedByTheProgram,
+                         testing::Values(Form{RuleName::kDownpour, PushForm::kDelta, 2},
+                                         Form{RuleName::kAgn, PushForm::kDelta, 1},
+                                         Form{RuleName::kAdag, PushForm::kDelta, 2},
+                                         Form{RuleName::kEasgd, PushForm::kElastic, 2},
+                                         Form{RuleName::kAeasgd, PushForm::kElastic, 1}),
+                         [](const auto& param) { return std::string(TextOf(param.param.rule)); });
 
 /// It exchanges them after every fourth step; a learner's store does the same with its own SGD.
 TEST_P(ArraysSteppedByTheProgram, AreExchangedAsALearnersSteps) {
@@ -211,8 +210,7 @@ TEST_P(ArraysSteppedByTheProgram, AreExchangedAsALearnersSteps) {
 
 class ArrayWorkerTest : public testing::Test {
  protected:
-  LiveCluster cluster_{Transport::kSegment,
-                       SettingsOf(RuleName::kAsgd, PushForm::kGradient, 1), 2};
+  LiveCluster cluster_{Transport::kSegment, SettingsOf(RuleName::kAsgd, PushForm::kGradient, 1), 2};
   OwnProgram program_{1};
 };
 
@@ -333,6 +331,56 @@ TEST_F(ArrayWorkerTest, InterruptedBeforeAnyShardAnsweredItReturns) {
   auto waits = std::async(std::launch::async, [&] { return worker->Wait(-1); });
   worker->Interrupt();
   EXPECT_EQ(waits.get().status().code(), StatusCode::kUnavailable);
+}
+
+/// Without it, 500 answered pushes that the checkpoint lacks would go with their worker.
+TEST_F(ArrayWorkerTest, OneThatLeavesFirstGivesAShardThatWasStartedAgainWhatItLacks) {
+  LiveCluster cluster(Transport::kSegment, SettingsOf(RuleName::kAsgd, PushForm::kGradient, 1), 1);
+  auto worker = program_.Open(cluster.remote.shards);
+  ASSERT_TRUE(worker->Pull().ok());
+  WaitFor(*worker);
+  Push(*worker, program_);
+  while (cluster.saved(0) == nullptr) Push(*worker, program_);
+  const auto saved = cluster.saved(0);
+  while (worker->Report().pushes < 500) Push(*worker, program_);
+  cluster.shard(0).Kill();
+  ASSERT_TRUE(worker->Push(program_.Gradients(), kRate).ok());
+  cluster.shard(0).Start([&](ParameterServer& server) {
+    EXPECT_TRUE(server.Resume("default", program_.Text(), *saved).ok());
+  });
+  worker.reset();
+  EXPECT_GE(cluster.shard(0).Stop().Find("default")->version(), 500u);
+}
+
+TEST_F(ArrayWorkerTest, TheFirstAnswerWaitsForTheCheckpointOfWhatTheModelBeginsWith) {
+  SocketContext context;
+  ParameterServerOptions options;
+  options.settings = [](const std::string&) {
+    return SettingsOf(RuleName::kAsgd, PushForm::kGradient, 1);
+  };
+  options.address = "ipc:///tmp/mmr-first-checkpoint-" + std::to_string(getpid());
+  options.save_every_ns = kSecondNs;
+  options.answers_after_checkpoint = true;
+  std::vector<std::shared_ptr<const SavedState>> saved;
+  options.on_save = [&](const std::string&, const Shard& shard) {
+    auto state = std::make_shared<SavedState>();
+    shard.Save(state.get());
+    saved.push_back(std::move(state));
+  };
+  auto server = ParameterServer::Open(context, options);
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  const auto worker = program_.Open({options.address});
+  ASSERT_TRUE(worker->Pull().ok());
+  const auto poll = [&] {
+    (*server)->PollOnce(5);
+    return *worker->Wait(1'000'000);
+  };
+  while (saved.empty()) ASSERT_FALSE(poll());
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(poll()) << "it is not on disk";
+  (*server)->PostKept("default", saved[0]);
+  int polls = 0;
+  while (!poll()) ASSERT_LT(++polls, 1000);
+  EXPECT_EQ(saved.size(), 1u);
 }
 
 TEST(RuleText, OfEveryRuleIsReadBackAsTheWorkerNeedsIt) {

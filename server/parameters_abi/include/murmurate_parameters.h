@@ -90,9 +90,9 @@ typedef struct mmr_parameters_report {
   double staleness;      /* of the last exchange: merges of others since the arrays were read */
   double staleness_mean; /* of all */
   double staleness_max;
-  double wait_s;         /* seconds inside mmr_parameters_wait */
-  char rule[16];         /* "sync"; "" before the first pull is finished */
-  char waits[240];       /* the shard that is waited for, and what may be done; "": none */
+  double wait_s;   /* seconds inside mmr_parameters_wait */
+  char rule[16];   /* "sync"; "" before the first pull is finished */
+  char waits[240]; /* the shard that is waited for, and what may be done; "": none */
 } mmr_parameters_report;
 
 /* A worker of the shards at `addresses` (several: in the order of their numbers, separated by

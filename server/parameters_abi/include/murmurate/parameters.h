@@ -93,8 +93,8 @@ class Parameters {
   /// These do not wait: compute, then Wait.
   Status BeginPull() { return StatusOf(mmr_parameters_pull(handle_.get())); }
   Status BeginPush(std::span<const float* const> gradients, double learning_rate) {
-    return StatusOf(mmr_parameters_push(handle_.get(), gradients.data(), gradients.size(),
-                                        learning_rate));
+    return StatusOf(
+        mmr_parameters_push(handle_.get(), gradients.data(), gradients.size(), learning_rate));
   }
   Status BeginExchange(int steps = 1) {
     return StatusOf(mmr_parameters_exchange(handle_.get(), steps));
