@@ -24,8 +24,9 @@ Status UnderWay() {
 }
 
 std::int64_t DeadlineAfter(std::int64_t timeout_ns) {
+  if (timeout_ns < 0) return INT64_MAX;
   const std::int64_t now_ns = MonotonicNs();
-  return timeout_ns < 0 || timeout_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + timeout_ns;
+  return timeout_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + timeout_ns;
 }
 
 /// The norm of all gradients as if they lay one behind the other.

@@ -17,6 +17,16 @@ constexpr std::size_t kPieceFloats = 2048;
 constexpr std::size_t kLargeFloats = std::size_t{4} << 20;
 constexpr std::int64_t kSilentNs = 1'000'000'000;  ///< of a shard that a worker leaves
 constexpr int kRestMs = 20;
+/// Returns the sum of squares.
+double CopyPastCache(std::span<const float> from, std::span<float> to) {
+  double squares = 0.0;
+  for (std::size_t at = 0; at < from.size(); at += kPieceFloats) {
+    const auto values = from.subspan(at, std::min(kPieceFloats, from.size() - at));
+    squares += SumOfSquares(values);
+    (void)CopyFinite(to.data() + at, values, CopyKind::kPastCache);
+  }
+  return squares;
+}
 
 /// Gives a shard that was started again what it lacks of pushes that were answered, which is lost
 /// when their worker leaves.
@@ -132,22 +142,28 @@ bool RemoteWorker::Pull(FloatParts<float> parameters) {
   return true;
 }
 
-/// Copies in pieces that the nearest cache keeps, so the norm costs no pass of its own.
+/// Sums what was copied in pieces that the nearest cache keeps, so the norm costs no pass of its own.
 double RemoteWorker::CopyGradient(FloatParts<const float> gradient) {
   double squares = 0.0;
   for (ShardPiece& piece : pieces_) {
     if (!piece.window) piece.window = piece.pool.Acquire();
-    const auto kind =
-        piece.range().count > kLargeFloats ? CopyKind::kPastCache : CopyKind::kOrdinary;
+    const std::span<float> to = piece.window->floats().first(piece.range().count);
+    const bool past_cache = to.size() > kLargeFloats;
+    std::size_t summed = 0;
     gradient.InRange(piece.range(), [&](std::span<const float> part, std::size_t begin) {
-      float* const to = piece.window->floats().data() + begin;
-      for (std::size_t at = 0; at < part.size(); at += kPieceFloats) {
-        const auto values = part.subspan(at, std::min(kPieceFloats, part.size() - at));
-        squares += SumOfSquares(values);
-        if (kind == CopyKind::kPastCache)
-          (void)CopyFinite(to + at, values, kind);
-        else
-          std::copy(values.begin(), values.end(), to + at);
+      if (past_cache) {
+        squares += CopyPastCache(part, to.subspan(begin));
+        return;
+      }
+      for (std::size_t at = 0; at < part.size();) {
+        const std::size_t end = std::min(part.size(), summed + kPieceFloats - begin);
+        std::copy(part.begin() + static_cast<std::ptrdiff_t>(at),
+                  part.begin() + static_cast<std::ptrdiff_t>(end),
+                  to.begin() + static_cast<std::ptrdiff_t>(begin + at));
+        at = end;
+        if (begin + at < summed + kPieceFloats && begin + at < to.size()) continue;
+        squares += SumOfSquares(to.subspan(summed, begin + at - summed));
+        summed = begin + at;
       }
     });
   }
@@ -176,6 +192,25 @@ std::uint64_t RemoteWorker::Kept() const {
   return kept;
 }
 
+void RemoteWorker::Contribute(const ShardPiece& piece, int steps, FloatParts<float> parameters,
+                              std::span<float> out) const {
+  if (PushesGradient(rule_))
+    return Contribution(rule_, {.local = {}, .pulled = {}, .accumulated = out, .steps = steps},
+                        out);
+  const std::span<const float> pulled = WorkerKeepsPulled(rule_)
+                                            ? piece.Of(std::span<const float>(pulled_))
+                                            : std::span<const float>();
+  parameters.InRange(piece.range(), [&](std::span<const float> part, std::size_t at) {
+    const auto to = out.subspan(at, part.size());
+    Contribution(rule_,
+                 {.local = part,
+                  .pulled = pulled.empty() ? pulled : pulled.subspan(at, part.size()),
+                  .accumulated = to,
+                  .steps = steps},
+                 to);
+  });
+}
+
 void RemoteWorker::Begin(double learning_rate, int steps, FloatParts<float> parameters,
                          const std::vector<std::uint64_t>& taken_at) {
   MURMURATE_CHECK(!under_way_, "the exchange before is finished");
@@ -183,19 +218,7 @@ void RemoteWorker::Begin(double learning_rate, int steps, FloatParts<float> para
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     ShardPiece& piece = pieces_[i];
     auto block = PushesGradient(rule_) ? std::move(piece.window) : piece.pool.Acquire();
-    const auto out = block->floats().first(piece.range().count);
-    parameters.InRange(piece.range(), [&](std::span<const float> part, std::size_t at) {
-      const auto to = out.subspan(at, part.size());
-      Contribution(
-          rule_,
-          {.local = part,
-           .pulled = WorkerKeepsPulled(rule_)
-                         ? piece.Of(std::span<const float>(pulled_)).subspan(at, part.size())
-                         : std::span<const float>(),
-           .accumulated = to,
-           .steps = steps},
-          to);
-    });
+    Contribute(piece, steps, parameters, block->floats().first(piece.range().count));
     statistics_.Put(piece.StatisticsIn(block->floats()));
     piece.window = nullptr;
     piece.pushed = block;

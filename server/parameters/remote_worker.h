@@ -74,6 +74,9 @@ class RemoteWorker {
 
  private:
   Status Connect(const std::string& model, const ModelSpec& spec);
+  /// Computes what is pushed to one shard; in gradient form `out` holds the window's sum.
+  void Contribute(const ShardPiece& piece, int steps, FloatParts<float> parameters,
+                  std::span<float> out) const;
   void ApplyAnswer(ShardPiece& piece, FloatParts<float> parameters);
   /// Waits until every shard has answered; false: not yet, interrupted or refused.
   bool Answered(FloatParts<float> parameters);
