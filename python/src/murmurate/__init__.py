@@ -9,6 +9,7 @@
 Actor   plays a Gymnasium or PettingZoo environment for a learner
 Client  one connection, with Agents and Groups: for who has no such environment
 Policy  plays a policy file with no learner; evaluate says how good it is
+Pool    trains models side by side, for a search over settings
 """
 
 from . import _spaces as spaces
@@ -27,9 +28,11 @@ from ._errors import (
     SecurityError,
     Unavailable,
 )
+from ._job import Job
 from ._library import library_path, library_version
 from ._play import Played
 from ._policy import Policy, evaluate
+from ._pool import Pool
 
 __version__ = "0.1.0"
 
@@ -44,9 +47,11 @@ __all__ = [
     "Group",
     "InvalidArgument",
     "InvalidData",
+    "Job",
     "LearnerGone",
     "Played",
     "Policy",
+    "Pool",
     "Refused",
     "ResourceError",
     "SecurityError",
