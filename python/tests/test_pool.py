@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +24,7 @@ SHORT = {"run.steps": 2048}
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Whose command line or environment names the folder: learners and their actors."""
+    """Whose command line names the folder: learners and their actors."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -29,6 +33,14 @@ def processes_in(folder: Path) -> list[int]:
         except OSError:
             pass
     return found
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder of a short name, in which the sockets of learners may lie."""
+    path = Path(tempfile.mkdtemp(prefix="mmr-py-"))
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture
@@ -118,7 +130,9 @@ def test_configs_are_paths_texts_and_dicts(curve: Path, monkeypatch: pytest.Monk
         (CARTPOLE, {"model.initialize_from": "/nowhere"}, "there is no such file"),
     ],
 )
-def test_a_job_that_fails_says_why_in_the_learners_sentence(config: object, overrides: dict[str, object], said: str) -> None:
+def test_a_job_that_fails_says_why_in_the_learners_sentence(
+    config: object, overrides: dict[str, object], said: str
+) -> None:
     with Pool(1, executable=EXECUTABLE) as pool:
         pool.submit(config, overrides)  # type: ignore[arg-type]
         job = pool.next()
@@ -126,8 +140,8 @@ def test_a_job_that_fails_says_why_in_the_learners_sentence(config: object, over
     assert said in job.error and "\n" not in job.error and job.metrics == {} and job.curves == {}
 
 
-def test_a_learner_that_is_killed_is_a_job_that_failed(tmp_path: Path) -> None:
-    with Pool(1, executable=EXECUTABLE, folder=tmp_path) as pool:
+def test_a_learner_that_is_killed_is_a_job_that_failed(place: Path) -> None:
+    with Pool(1, executable=EXECUTABLE, folder=place) as pool:
         job = pool.submit(CARTPOLE)
         assert eventually(lambda: job.steps > 0)
         learner = min(processes_in(pool.folder / "0"))
@@ -164,10 +178,10 @@ def test_wrong_arguments_are_answered_at_once(tmp_path: Path) -> None:
 
 
 PROGRAM = """
-import sys, murmurate
+import sys, time, murmurate
 with murmurate.Pool(2, executable=sys.argv[1], folder=sys.argv[2]) as pool:
     jobs = [pool.submit({"run": {"environment": "cartpole", "log_interval_s": 0.05}}) for _ in range(3)]
-    while not all(job.steps > 0 for job in jobs[:2]): pass
+    while not all(job.steps > 0 for job in jobs[:2]): time.sleep(0.01)
     print(pool.folder, flush=True)
     if sys.argv[3] == "exception": raise ValueError("of the loop")
     if sys.argv[3] == "exit": sys.exit(3)
@@ -175,48 +189,51 @@ with murmurate.Pool(2, executable=sys.argv[1], folder=sys.argv[2]) as pool:
 """
 
 
-def started(folder: Path, how: str, program: str = PROGRAM) -> tuple[subprocess.Popen[str], Path]:
+@contextmanager
+def started(folder: Path, how: str, program: str = PROGRAM) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A program with two trainings that run, and the folder of its pool."""
     process = subprocess.Popen(
         [sys.executable, "-c", program, EXECUTABLE, str(folder), how], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
     assert process.stdout is not None
-    return process, Path(process.stdout.readline().strip())
+    try:
+        yield process, Path(process.stdout.readline().strip())
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize(
-    ("how", "code", "said"), [("SIGINT", -signal.SIGINT, "KeyboardInterrupt"), ("exception", 1, "of the loop"), ("exit", 3, "")]
+    ("how", "code", "said"), [("SIGINT", -signal.SIGINT, "KeyboardInterrupt"), ("exception", 1, "of the loop")]
 )
-def test_nothing_is_left_of_a_loop_that_ends_early(how: str, code: int, said: str, tmp_path: Path) -> None:
-    process, folder = started(tmp_path, how)
-    if how == "SIGINT":
-        assert len(processes_in(folder)) >= 4
-        process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == code and said in errors
+def test_nothing_is_left_of_a_loop_that_ends_early(how: str, code: int, said: str, place: Path) -> None:
+    with started(place, how) as (process, folder):
+        if how == "SIGINT":
+            assert len(processes_in(folder)) == 4
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == code and said in errors
     assert not folder.exists() and not processes_in(folder)
 
 
-def test_nothing_is_left_of_a_program_that_is_killed(tmp_path: Path) -> None:
-    process, folder = started(tmp_path, "SIGKILL")
-    assert len(processes_in(folder)) >= 4
-    process.kill()
-    process.communicate(timeout=20)
+def test_nothing_is_left_of_a_program_that_is_killed(place: Path) -> None:
+    with started(place, "SIGKILL") as (process, folder):
+        assert len(processes_in(folder)) == 4
     assert eventually(lambda: not processes_in(folder))
-    with Pool(1, executable=EXECUTABLE, folder=tmp_path) as pool, Pool(1, executable=EXECUTABLE, folder=tmp_path) as other:
-        assert sorted(tmp_path.iterdir()) == sorted([pool.folder, other.folder])
+    with Pool(1, executable=EXECUTABLE, folder=place) as pool, Pool(1, executable=EXECUTABLE, folder=place) as other:
+        assert sorted(place.iterdir()) == sorted([pool.folder, other.folder])
 
 
-def test_a_pool_that_nobody_closes_ends_with_its_last_reference(tmp_path: Path) -> None:
-    program = PROGRAM.replace("with murmurate.Pool", "if pool :=murmurate.Pool").replace(" as pool:", ":")
-    process, folder = started(tmp_path, "exit", program)
-    process.communicate(timeout=20)
+def test_a_pool_that_nobody_closes_ends_with_its_last_reference(place: Path) -> None:
+    program = PROGRAM.replace("with murmurate.Pool", "if pool := murmurate.Pool").replace(" as pool:", ":")
+    with started(place, "exit", program) as (process, folder):
+        process.communicate(timeout=20)
     assert process.returncode == 3 and not folder.exists() and not processes_in(folder)
 
 
-def test_a_forked_child_leaves_the_jobs_of_its_parent_alone(tmp_path: Path) -> None:
-    with Pool(1, executable=EXECUTABLE, folder=tmp_path) as pool:
+def test_a_forked_child_leaves_the_jobs_of_its_parent_alone(place: Path) -> None:
+    with Pool(1, executable=EXECUTABLE, folder=place) as pool:
         job = pool.submit(CARTPOLE)
         assert eventually(lambda: job.steps > 0)
         child = os.fork()

@@ -83,7 +83,7 @@ def settings_of(overrides: Mapping[str, Any] | None) -> dict[str, str]:
         return settings
     if not isinstance(overrides, Mapping):
         raise InvalidArgument(
-            f"overrides is a {type(overrides).__name__}; give a dict such as {{\"optimizer.learning_rate\": 1e-3}}"
+            f'overrides is a {type(overrides).__name__}; give a dict such as {{"optimizer.learning_rate": 1e-3}}'
         )
     for name, value in overrides.items():
         if "." not in str(name) and isinstance(value, Mapping):

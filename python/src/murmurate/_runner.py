@@ -144,16 +144,8 @@ class Runner:
 
     def _train(self, job: Job, folder: Path) -> Ended:
         folder.mkdir()
-        (folder / "config.toml").write_text(job.order.config.text or "", encoding="utf-8")
-        run = folder / _NAME
-        with open(folder / "config.toml", "rb") as text, open(folder / "output", "wb") as output, open(
-            folder / "errors", "wb"
-        ) as errors:
-            began = time.monotonic()
-            process = subprocess.Popen(
-                self._command(job, folder), cwd=job.order.working_folder, env=self._environment(), stdin=text,
-                stdout=output, stderr=errors, start_new_session=True,
-            )  # fmt: skip
+        run, began = folder / _NAME, time.monotonic()
+        process = self._start(job, folder)
         with self._changed:
             job.begin(process, run)
             if job.stopped or self._closing:  # stop() was called before there was a process
@@ -162,6 +154,17 @@ class Runner:
         with self._changed:
             returncode = process.wait()
         return _what_is_left(folder, run, returncode, time.monotonic() - began)
+
+    def _start(self, job: Job, folder: Path) -> subprocess.Popen[bytes]:
+        """The config is its standard input where it is no file; Ctrl+C of the terminal does not reach it."""
+        config = folder / "config.toml"
+        config.write_text(job.order.config.text or "", encoding="utf-8")
+        with config.open("rb") as text, (folder / "output").open("wb") as output:
+            with (folder / "errors").open("wb") as errors:
+                return subprocess.Popen(
+                    self._command(job, folder), cwd=job.order.working_folder, env=self._environment(), stdin=text,
+                    stdout=output, stderr=errors, start_new_session=True,
+                )  # fmt: skip
 
     def _command(self, job: Job, folder: Path) -> list[str]:
         settings = dict(job.order.settings)
