@@ -36,22 +36,22 @@ def run(command: list[str], folder: Path) -> str:
     return ran.stdout
 
 
-def test_the_searches_of_the_page_find_a_model_that_plays(tmp_path: Path) -> None:
+def test_the_searches_of_the_page_find_a_model_that_plays(place: Path) -> None:
     program = block("python", "A search over models")
     assert len(program.splitlines()) <= 30
-    run([sys.executable, "-c", "import random; random.seed(1)\n" + program], tmp_path)
-    played = murmurate.evaluate(tmp_path / "best.policy", gym.make("CartPole-v1"), episodes=10, seed=1)
+    run([sys.executable, "-c", "import random; random.seed(1)\n" + program], place)
+    played = murmurate.evaluate(place / "best.policy", gym.make("CartPole-v1"), episodes=10, seed=1)
     assert played.mean_return > 100  # at random: 22
 
 
-def test_a_short_search_over_convolutional_networks_halves_them_to_a_good_one(tmp_path: Path) -> None:
+def test_a_short_search_over_convolutional_networks_halves_them_to_a_good_one(place: Path) -> None:
     search = [sys.executable, str(EXAMPLES / "search" / "search.py"), "--models", "6", "--pictures", "1200"]
-    said = run(search, tmp_path)
+    said = run(search, place)
     ranks = re.findall(r"^ *(\d+) models, +(\d+) passes each: best ([\d.]+)", said, re.MULTILINE)
     assert [(models, passes) for models, passes, _ in ranks] == [("6", "1"), ("3", "2"), ("1", "4")], said
     first, _, last = (float(best) for _, _, best in ranks)
     assert last > max(0.5, first), said  # by guessing: 0.1
-    assert (tmp_path / "best.policy").is_file()
+    assert (place / "best.policy").is_file()
 
 
 OWN_NETWORK = CLONE / "scripts" / "own-network.sh"
@@ -63,12 +63,12 @@ wait
 """
 
 
-def test_three_games_of_the_page_learn_together(tmp_path: Path) -> None:
+def test_three_games_of_the_page_learn_together(place: Path) -> None:
     if subprocess.run([str(OWN_NETWORK), "true"], capture_output=True).returncode != 0:
         pytest.skip("no network of its own can be made here")
-    shutil.copy(EXAMPLES / "three-games" / "game.py", tmp_path)
+    shutil.copy(EXAMPLES / "three-games" / "game.py", place)
     program = block("sh", "Three games, one learner")
-    said = run([str(OWN_NETWORK), "bash", "-c", program + BESIDE], tmp_path)
+    said = run([str(OWN_NETWORK), "bash", "-c", program + BESIDE], place)
     for name in ("red", "green", "blue"):
         shares = re.findall(rf"^{name}: (\d+)% of 1000 balls caught; at random (\d+)%", said, re.MULTILINE)
         assert len(shares) == 4, said

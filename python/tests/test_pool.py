@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,14 +31,6 @@ def processes_in(folder: Path) -> list[int]:
         except OSError:
             pass
     return found
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder of a short name, in which the sockets of learners may lie."""
-    path = Path(tempfile.mkdtemp(prefix="mmr-py-"))
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture

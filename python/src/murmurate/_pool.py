@@ -99,12 +99,15 @@ class Pool:
     def next(self, timeout: float | None = None) -> Job:
         """The job that ended first of those not given yet; waits for it. Each job is given once, also one
         that failed or was stopped. TimeoutError after `timeout` seconds, InvalidArgument when none is left."""
-        return self._runner.take(timeout)
+        job = self._runner.take(timeout)
+        if job is None:
+            raise InvalidArgument("Pool.next: no job is left; submit one before")
+        return job
 
     def as_completed(self) -> Iterator[Job]:
         """next() until no job is left, those submitted meanwhile included."""
-        while self.jobs:
-            yield self.next()
+        while (job := self._runner.take(None)) is not None:
+            yield job
 
     def close(self) -> None:
         """Ends what still trains, and removes the folder. Jobs keep what they have come to."""

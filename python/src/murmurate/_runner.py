@@ -12,7 +12,7 @@ from collections import deque
 from pathlib import Path
 
 from ._config import value_of
-from ._errors import Closed, Forked, InvalidArgument
+from ._errors import Closed, Forked
 from ._job import Ended, Job, error_of, never_began
 from ._memory_folder import MemoryFolder
 from ._progress import read_progress
@@ -56,14 +56,14 @@ class Runner:
         with self._changed:
             return sorted([*self._waiting, *self._running, *self._ended], key=lambda job: job.number)
 
-    def take(self, timeout: float | None) -> Job:
-        """The one that has ended first."""
+    def take(self, timeout: float | None) -> Job | None:
+        """The one that has ended first; None when no job is left."""
         until = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while not self._ended:
                 self.check_open()
                 if not self._waiting and not self._running:
-                    raise InvalidArgument("Pool.next: no job is left; submit one before")
+                    return None
                 left = None if until is None else until - time.monotonic()
                 if left is not None and left <= 0:
                     raise TimeoutError(f"Pool.next: no job has ended within {timeout} s")
