@@ -16,6 +16,7 @@ import pytest
 import murmurate
 from learner import EXECUTABLE, eventually
 from murmurate import Pool
+from murmurate._job import error_of
 
 CARTPOLE = {"run": {"environment": "cartpole", "log_interval_s": 0.05}, "evaluation": {"every": 0}}
 SHORT = {"run.steps": 2048}
@@ -128,6 +129,13 @@ def test_a_job_that_fails_says_why_in_the_learners_sentence(
         job = pool.next()
     assert not job.ok and job.returncode == 2 and job.error is not None
     assert said in job.error and "\n" not in job.error and job.metrics == {} and job.curves == {}
+
+
+def test_a_job_without_its_last_weights_failed() -> None:
+    full = "warning: slow\nerror: checkpoint not written (2 failed so far): No space left on device\n"
+    assert error_of(0, full, lacks_weights=False) == full.splitlines()[1]
+    assert error_of(0, "", lacks_weights=True) == "left no weights"
+    assert error_of(1, "warning: slow\n", lacks_weights=False) is None
 
 
 def test_a_learner_that_is_killed_is_a_job_that_failed(place: Path) -> None:

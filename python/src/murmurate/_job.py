@@ -19,6 +19,7 @@ from ._errors import Error, Unavailable
 from ._progress import STEPS, Progress, read_progress
 
 Status = Literal["waiting", "running", "ended"]
+_NOT_WRITTEN = "error: checkpoint not written"
 _UNREACHED = 1
 """Exit code: the steps are spent without reaching stop_at_return. That is a result, too."""
 
@@ -166,14 +167,16 @@ class Job:
         self._ended, self._process = ended, None
 
 
-def error_of(returncode: int, said: str) -> str | None:
+def error_of(returncode: int, said: str, lacks_weights: bool) -> str | None:
     """Why a process failed, from its exit code and what it wrote to stderr."""
     if returncode < 0:
         return f"ended by {signal.Signals(-returncode).name}"
-    if returncode in (0, _UNREACHED):
-        return None
     lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1] if lines else f"ended with exit code {returncode} and said nothing"
+    if returncode not in (0, _UNREACHED):
+        return lines[-1] if lines else f"ended with exit code {returncode} and said nothing"
+    if lines and lines[-1].startswith(_NOT_WRITTEN):  # what is there is of an earlier step
+        return lines[-1]
+    return "left no weights" if lacks_weights else None
 
 
 def never_began(error: str | None) -> Ended:

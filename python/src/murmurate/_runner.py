@@ -153,7 +153,8 @@ class Runner:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         with self._changed:
             returncode = process.wait()
-        return _what_is_left(folder, run, returncode, time.monotonic() - began)
+            stopped = job.stopped  # so early, perhaps, that there was no model
+        return _what_is_left(folder, run, returncode, stopped, time.monotonic() - began)
 
     def _start(self, job: Job, folder: Path) -> subprocess.Popen[bytes]:
         """The config is its standard input where it is no file; Ctrl+C of the terminal does not reach it."""
@@ -186,12 +187,10 @@ class Runner:
         return {**os.environ, "XDG_RUNTIME_DIR": folder} if short else dict(os.environ)
 
 
-def _what_is_left(folder: Path, run: Path, returncode: int, seconds: float) -> Ended:
+def _what_is_left(folder: Path, run: Path, returncode: int, stopped: bool, seconds: float) -> Ended:
     errors, output = ((folder / name).read_text(errors="replace") for name in ("errors", "output"))
-    logged = run / "log.txt"
+    logged, file = run / "log.txt", run / "checkpoints" / "latest" / "weights.safetensors"
     log = (logged.read_text(errors="replace") if logged.exists() else "") + output + errors
-    weights = run / "checkpoints" / "latest" / "weights.safetensors"
-    return Ended(
-        returncode, read_progress(run), weights.read_bytes() if weights.exists() else None, log,
-        error_of(returncode, errors), seconds,
-    )  # fmt: skip
+    weights = file.read_bytes() if file.exists() else None
+    error = error_of(returncode, errors, weights is None and not stopped)
+    return Ended(returncode, read_progress(run), weights, log, error, seconds)
