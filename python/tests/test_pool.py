@@ -158,7 +158,7 @@ def test_wrong_arguments_are_answered_at_once(tmp_path: Path) -> None:
     with Pool(1, executable=EXECUTABLE) as pool:
         for config, overrides, initial, said in (
             (3, {}, None, "config is a int"),
-            ("missing.toml", {}, None, "missing.toml: cannot be read"),
+            ("missing.toml", {}, None, "'missing.toml': cannot be read"),
             ({"steps": 3}, {}, None, "expected a section"),
             ({"run": {"steps": None}}, {}, None, "run.steps is a NoneType"),
             (CARTPOLE, {"steps": 3}, None, 'expected "section.key"'),

@@ -49,8 +49,9 @@ def config_input(config: Config) -> ConfigInput:
     try:
         with open(word, encoding="utf-8", errors="replace") as file:
             return ConfigInput(os.path.abspath(word), file.read())
-    except OSError as error:
-        raise InvalidArgument(f"{word}: cannot be read ({error.strerror}); give the path of a TOML file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InvalidArgument(f"{word!r}: cannot be read ({reason}); give the path of a TOML file") from None
 
 
 def text_of(config: Mapping[str, Any]) -> str:

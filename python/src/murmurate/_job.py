@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Union
 
@@ -165,6 +165,7 @@ class Job:
 
     def end(self, ended: Ended) -> None:
         self._ended, self._process = ended, None
+        self.order = replace(self.order, initial=None)  # held as long as it is needed
 
 
 def error_of(returncode: int, said: str, lacks_weights: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import weakref
@@ -58,7 +59,7 @@ class Pool:
         self._actors = max(1, processors // most - 1)
         self._runner = Runner(most, os.path.abspath(found), memory)
         self._folder = memory.path
-        self._count = 0
+        self._numbers = itertools.count()
         self._end = weakref.finalize(self, self._runner.close)
 
     @property
@@ -91,8 +92,7 @@ class Pool:
         if plays and _ACTORS not in settings and not given.sets("actors"):
             settings[_ACTORS] = str(self._actors)
         order = Order(given, settings, _initial(initial), os.getcwd())
-        job = Job(self._count, order, tag, self._runner.withdraw)
-        self._count += 1
+        job = Job(next(self._numbers), order, tag, self._runner.withdraw)
         self._runner.add(job)
         return job
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -122,6 +123,8 @@ class Runner:
                 ended = self._train(job, folder)
             except OSError as error:
                 ended = never_began(f"{error}; make room, or lower the jobs of the Pool")
+            except Exception as error:
+                ended = never_began(f"{type(error).__name__}: {error}")
             with self._changed:
                 self._running.remove(job)
                 self._give(job, ended)
@@ -150,7 +153,8 @@ class Runner:
             job.begin(process, run)
             if job.stopped or self._closing:  # stop() was called before there was a process
                 job.signal(signal.SIGTERM)
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with contextlib.suppress(ChildProcessError):  # somebody else has waited for it
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         with self._changed:
             returncode = process.wait()
             stopped = job.stopped  # so early, perhaps, that there was no model
