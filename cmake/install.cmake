@@ -62,6 +62,17 @@ if(MURMURATE_CLIENT_ONLY)
   return()
 endif()
 
+# The parameter server for programs of one's own: their library, beside the learners'.
+set_target_properties(murmurate_parameters_shared PROPERTIES EXPORT_NAME parameters)
+target_include_directories(murmurate_parameters_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS murmurate_parameters_shared EXPORT murmurate-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT parameters NAMELINK_COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/server/parameters_abi/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development FILES_MATCHING PATTERN "*.h")
+configure_file(cmake/package/murmurate-parameters.pc.in ${PROJECT_BINARY_DIR}/package/murmurate-parameters.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/murmurate-parameters.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
 # The daemon, and what one reads beside it.
 install(TARGETS murmurate murmurate_sensors RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT daemon)
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/murmurate)

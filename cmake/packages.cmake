@@ -59,8 +59,24 @@ A game plays with the newest weights of a murmurate learner, evaluates them in
 its own process, and streams its experience back. It never waits for the
 learner. This is the shared library that C, Python and other languages use.")
 endif()
+set(needs_parameters "")
+if(TARGET murmurate_parameters_shared)
+  get_target_property(parameters_abi murmurate_parameters_shared SOVERSION)
+  set(parameters libmurmurate-parameters${parameters_abi})
+  file(WRITE ${PROJECT_BINARY_DIR}/package/parameters/shlibs
+    "libmurmurate-parameters ${parameters_abi} ${parameters} (>= ${PROJECT_VERSION})\n")
+  file(WRITE ${PROJECT_BINARY_DIR}/package/parameters/triggers "activate-noawait ldconfig\n")
+  set(CPACK_DEBIAN_PARAMETERS_PACKAGE_CONTROL_EXTRA
+      ${PROJECT_BINARY_DIR}/package/parameters/shlibs ${PROJECT_BINARY_DIR}/package/parameters/triggers)
+  set(needs_parameters "${parameters} ${same_version}")
+  murmurate_package(parameters ${parameters} libs TARGETS murmurate_parameters_shared TEXT
+"parameter server for programs that have their own loss: the library
+Programs train named arrays together, through the shards of murmurate params,
+by any of ten update rules: synchronous, asynchronous or elastic. This is the
+shared library that C, C++, Python and other languages use.")
+endif()
 murmurate_package(development libmurmurate-dev libdevel TARGETS murmurate_client_archive
-  DEPENDS libzmq3-dev ${needs_library} TEXT
+  DEPENDS libzmq3-dev ${needs_library} ${needs_parameters} TEXT
 "attach a running game to a live learner: to build games with
 Headers, the C++ client as an archive (murmurate::client), the C ABI
 (murmurate::c), find_package(murmurate) for CMake, pkg-config, and examples.")
@@ -82,7 +98,7 @@ parameter server (parameters.collective = mpi).")
   if(EXISTS ${PROJECT_SOURCE_DIR}/python/src/murmurate/__init__.py)
     set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
     murmurate_package(python python3-murmurate python
-      DEPENDS python3 python3-numpy ${needs_library} TEXT
+      DEPENDS python3 python3-numpy ${needs_library} ${needs_parameters} TEXT
 "attach a Python environment to a live learner
 Plays a Gymnasium environment, or a loop of your own, with the newest weights
 of a murmurate learner and streams the experience back, through the C ABI.")

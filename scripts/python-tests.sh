@@ -2,11 +2,12 @@
 # The Python package's tests, with the real Gymnasium and PettingZoo from PyPI, in a virtual
 # environment that is made once:
 #   scripts/python-tests.sh EXECUTABLE LIBRARY VENV [pytest arguments...]
-# The package is installed as a user would, `pip install ./python`, with LIBRARY inside. Exit code 77
-# and a sentence: not possible here.
+# The package is installed as a user would, `pip install ./python`, with LIBRARY and the library of the parameter
+# server inside. Exit code 77 and a sentence: not possible here.
 set -euo pipefail
 cd "$(dirname "$0")/../python"
 executable=$1 library=$2 venv=$3
+parameters=$(dirname "$library")/../server/parameters_abi/libmurmurate-parameters.so.1
 shift 3
 
 skip() {
@@ -29,12 +30,12 @@ if [ "$(cat "$venv/wanted" 2>/dev/null)" != "$wanted" ]; then
 fi
 
 held=$(find pyproject.toml build_backend.py README.md src -type f -name '*[!c]' ! -name '*.so.1' | sort |
-  xargs sha256sum; sha256sum <"$library")
+  xargs sha256sum; sha256sum "$library" "$parameters")
 if [ "$(cat "$venv/held" 2>/dev/null)" != "$held" ]; then
-  MURMURATE_LIBRARY=$library "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index \
+  MURMURATE_LIBRARY=$library MURMURATE_PARAMETERS_LIBRARY=$parameters "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index \
     --no-deps --force-reinstall . || exit 1
   printf '%s\n' "$held" >"$venv/held"
 fi
-unset MURMURATE_LIBRARY PYTHONPATH
+unset MURMURATE_LIBRARY MURMURATE_PARAMETERS_LIBRARY PYTHONPATH
 export MURMURATE_EXECUTABLE=$executable MYPY_CACHE_DIR=$venv/mypy
 exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests "$@"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,3 +25,11 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             actor.run(steps=200)
             actor.save(path)
     yield path
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder of a short name, in which the sockets of learners may lie."""
+    path = Path(tempfile.mkdtemp(prefix="mmr-py-"))
+    yield path
+    shutil.rmtree(path)

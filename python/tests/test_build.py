@@ -95,7 +95,7 @@ def test_a_build_that_failed_with_another_generator_is_tried_again(tmp_path: Pat
     )
     before = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build" / "python"), "-G", "Ninja Multi-Config"]
     subprocess.run(before, check=True, capture_output=True)
-    build = [sys.executable, "-c", "import build_backend; print(build_backend._library())"]
+    build = [sys.executable, "-c", "import build_backend; print(build_backend._libraries()[build_backend.SONAME])"]
     environment = {name: value for name, value in os.environ.items() if name != "MURMURATE_LIBRARY"}
     ran = subprocess.run(build, cwd=tmp_path / "python", env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -34,6 +34,7 @@ def raises(call: Callable[[], Any], *words: str) -> None:
 
 def test_gymnasium_s_order_of_a_box_s_arguments_is_one_sentence() -> None:
     raises(lambda: murmurate.spaces.Box(-np.inf, np.inf, (8,)), "expected a tuple of sizes", "Box(shape, low, high)")
+    raises(lambda: murmurate.spaces.Box(-1, 1, (4,)), "got the shape -1", "Box(shape, low, high)")
     assert murmurate.spaces.Box(8).shape == (8,)
 
 

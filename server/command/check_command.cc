@@ -251,7 +251,8 @@ void AddCheck(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<std::string>();
   auto* check =
       app->add_subcommand("check", "Explain a config: every value and where it comes from");
-  check->add_option("CONFIG", *given, "TOML file or example (" + ExampleNames() + ")");
+  check->add_option("CONFIG", *given,
+                    "TOML file, - for standard input, or example (" + ExampleNames() + ")");
   line->Choose(check, RunCheck, given);
 }
 

@@ -8,6 +8,7 @@
 #include "server/command/command_line.h"
 #include "server/config/examples.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/end_with_parent.h"
 #include "server/daemon/version.h"
 #include "shared/core/clock.h"
 #include "shared/transport/socket.h"
@@ -52,6 +53,9 @@ void AddSettings(CLI::App* app, CommandLine* line) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_flag("--quiet", line->common.quiet, "No progress, only warnings and errors");
+  app->add_option("--end-with", line->common.parent,
+                  "Stop when the program that started this one ends; PID is its process number")
+      ->type_name("PID");
 }
 
 int Report(const Status& status) {
@@ -60,6 +64,8 @@ int Report(const Status& status) {
 }
 
 int Run(CommandLine* line) try {
+  if (line->common.parent)
+    if (Status status = EndWithParent(*line->common.parent); !status.ok()) return Report(status);
   const Result<int> code = line->chosen();
   return code.ok() ? *code : Report(code.status());
 } catch (const std::bad_alloc&) {

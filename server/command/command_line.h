@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace murmurate {
 struct CommonArguments {
   std::vector<ConfigOverride> overrides;  ///< --set and the shortcuts, in order
   bool quiet = false;
+  std::optional<int> parent;  ///< --end-with: the process that this one ends with
   std::string command;        ///< the command line, for command.txt
   std::int64_t start_ns = 0;  ///< of the process
 };

@@ -168,7 +168,7 @@ void AddServe(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<ServeArguments>();
   auto* serve = app->add_subcommand("serve", "The learner daemon: learns from whatever attaches");
   serve->add_option("CONFIG", given->config,
-                    "TOML file or example (" + ExampleNames() +
+                    "TOML file, - for standard input, or example (" + ExampleNames() +
                         "); without one it takes what comes, on "
                         "tcp://127.0.0.1:7420 and ipc");
   serve->add_flag("--fresh", given->fresh,

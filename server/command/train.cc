@@ -279,7 +279,10 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
 void AddTrain(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<std::string>();
   auto* train = app->add_subcommand("train", "A learner and local actors, until solved");
-  train->add_option("CONFIG", *given, "TOML file or example (" + ExampleNames() + ")")->required();
+  train
+      ->add_option("CONFIG", *given,
+                   "TOML file, - for standard input, or example (" + ExampleNames() + ")")
+      ->required();
   AddShortcut(train, line, "--actors", "run.actors", "Actor processes");
   AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
   AddShortcut(train, line, "--seed", "run.seed", "Seed");

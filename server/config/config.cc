@@ -4,6 +4,7 @@
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include "client/environments/environment.h"
 #include "server/config/algorithm_defaults.h"
@@ -74,9 +75,20 @@ FeedPart PartOf(const Config& config, bool divide) {
   return {learner % learners, learners, true};
 }
 
+Result<ConfigSource> ReadStandardInput() {
+  std::string text(kMaxConfigBytes + 1, '\0');
+  std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::cin.gcount()));
+  if (text.size() > kMaxConfigBytes)
+    return InvalidArgument("standard input: more than " + std::to_string(kMaxConfigBytes) +
+                           " bytes; give a TOML file");
+  return ConfigSource{"standard input", "run", std::move(text)};
+}
+
 }  // namespace
 
 Result<ConfigSource> FindConfig(const std::string& name) {
+  if (name == "-") return ReadStandardInput();
   std::error_code error;
   const bool path = name.find('/') != std::string::npos || name.ends_with(".toml");
   if (!path && !fs::is_regular_file(name, error)) {

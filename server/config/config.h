@@ -35,8 +35,8 @@ struct StreamSettings;
 /// All keys that there are.
 const ConfigSchema& Schema();
 
-/// `name` is a path (it contains a slash, ends in .toml, or is a file here) or the name of an
-/// example.
+/// `name` is a path (it contains a slash, ends in .toml, or is a file here), the name of an example,
+/// or "-": standard input, read to its end; relative paths in it start at the working folder.
 Result<ConfigSource> FindConfig(const std::string& name);
 
 class Config {

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
+#include "server/daemon/end_with_parent.h"
 #include "shared/core/clock.h"
 
 namespace murmurate {
@@ -68,6 +70,15 @@ TEST_F(ChildrenTest, DoNotOutliveAParentThatDiedBeforeTheyBegan) {
     ASSERT_LT(MonotonicNs() - start, kLifeSeconds * kNanosecondsPerSecond) << "it lived its life";
   }
   prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST(EndWithParent, RefusesANumberThatIsNotTheParent) {
+  const std::string parent = std::to_string(getppid());
+  EXPECT_EQ(EndWithParent(getpid()).message(),
+            "--end-with " + std::to_string(getpid()) + ": the parent of this process is " + parent +
+                "; give the number of the program that starts murmurate, which must still run");
+  EXPECT_TRUE(EndWithParent(getppid()).ok());
+  prctl(PR_SET_PDEATHSIG, 0);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ Actor   plays a Gymnasium or PettingZoo environment for a learner
 Client  one connection, with Agents and Groups: for who has no such environment
 Policy  plays a policy file with no learner; evaluate says how good it is
 Parameters  trains arrays of a program that has its own loss, together with others
+Pool    trains models side by side, for a search over settings
 """
 
 from . import _spaces as spaces
@@ -28,10 +29,12 @@ from ._errors import (
     SecurityError,
     Unavailable,
 )
+from ._job import Job
 from ._library import library_path, library_version
 from ._parameters import Parameters, ParametersReport
 from ._play import Played
 from ._policy import Policy, evaluate
+from ._pool import Pool
 
 __version__ = "0.1.0"
 
@@ -46,11 +49,13 @@ __all__ = [
     "Group",
     "InvalidArgument",
     "InvalidData",
+    "Job",
     "LearnerGone",
     "Parameters",
     "ParametersReport",
     "Played",
     "Policy",
+    "Pool",
     "Refused",
     "ResourceError",
     "SecurityError",

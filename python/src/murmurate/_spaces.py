@@ -39,9 +39,11 @@ class Box:
     dtype: Any = np.float32
 
     def __post_init__(self) -> None:
-        if isinstance(self.shape, (int, np.integer)):
+        if isinstance(self.shape, (int, np.integer)) and self.shape > 0:
             object.__setattr__(self, "shape", (int(self.shape),))
-        if not isinstance(self.shape, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in self.shape):
+        if not isinstance(self.shape, (tuple, list)) or not all(
+            isinstance(n, (int, np.integer)) and n > 0 for n in self.shape
+        ):
             raise InvalidArgument(
                 f"Box: got the shape {self.shape!r}, expected a tuple of sizes such as (8,): murmurate.Box(shape, low, high)"
             )
