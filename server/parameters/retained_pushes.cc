@@ -35,10 +35,17 @@ void RetainedPushes::DropUpTo(std::uint64_t step) {
   while (!retained_.empty() && retained_.front().push.step <= step) retained_.pop_front();
 }
 
-const SentPush* RetainedPushes::After(std::uint64_t step) const {
+void RetainedPushes::Clear() {
+  retained_.clear();
+  again_ = 0;
+}
+
+const SentPush* RetainedPushes::SendAfter(std::uint64_t step) {
   const auto next = std::find_if(retained_.begin(), retained_.end(),
                                  [&](const SentPush& sent) { return sent.push.step > step; });
-  return next == retained_.end() ? nullptr : &*next;
+  const bool found = next != retained_.end();
+  again_ = found ? next->push.step : 0;
+  return found ? &*next : nullptr;
 }
 
 }  // namespace murmurate

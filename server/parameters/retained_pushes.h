@@ -34,9 +34,12 @@ class RetainedPushes {
   void Retain(const wire::Push& push, std::uint64_t in_checkpoint);
   /// Pushes up to `step` are in a checkpoint.
   void DropUpTo(std::uint64_t step);
-  void Clear() { retained_.clear(); }
-  /// The first push after `step`; null: there is none.
-  const SentPush* After(std::uint64_t step) const;
+  /// The shard has what all of them did.
+  void Clear();
+  /// The first push after `step`, which is sent again now; null: there is none.
+  const SentPush* SendAfter(std::uint64_t step);
+  /// The step of the push that was sent again last; 0: none is under way.
+  std::uint64_t again() const { return again_; }
 
  private:
   bool MayKeep(std::uint64_t step) const;
@@ -45,7 +48,7 @@ class RetainedPushes {
   BlockPool pool_;
   std::shared_ptr<const Block> kept_;  ///< of the request; null: it is not kept
   std::deque<SentPush> retained_;
-  std::uint64_t in_checkpoint_ = 0;
+  std::uint64_t in_checkpoint_ = 0, again_ = 0;
 };
 
 }  // namespace murmurate

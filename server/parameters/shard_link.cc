@@ -85,7 +85,7 @@ void ShardLink::OnMessage(Message message, std::int64_t now_ns) {
     if (may_be_mapped) return SendJoin(now_ns);  // the one it answers named no segment
     if (!joined_ || channel_.WouldMap(*joined)) OnJoined(*joined);
   } else if (const auto* center = std::get_if<wire::Center>(&body)) {
-    const bool awaited = again_ != 0 && center->step == again_;
+    const bool awaited = retained_.again() != 0 && center->step == retained_.again();
     if (!channel_.mapped() || awaited ||
         !message.frames[2].bytes().empty())  // else of one that came late
       OnCenter(*center, 0, std::move(message.frames[2]));
@@ -112,7 +112,6 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
   //   answered before the shard has the pushes that it lacks
   if (!joined.empty) return SendAfter(joined.step);
   retained_.Clear();  // what they did is in the parameters that it gets now
-  again_ = 0;
   wants_parameters_ = request_->push.step != 0;
   if (!wants_parameters_) brought_ = joined_ = channel_.SendPush(*request_, true);
 }
@@ -120,8 +119,7 @@ void ShardLink::OnJoined(const wire::Joined& joined) {
 /// The first push after `step`, which the shard has. One at a time: a barrier takes no second one
 /// of a worker before the first one's round is complete.
 void ShardLink::SendAfter(std::uint64_t step) {
-  const SentPush* const next = retained_.After(step);
-  again_ = next == nullptr ? 0 : next->push.step;
+  const SentPush* const next = retained_.SendAfter(step);
   joined_ = next != nullptr ? channel_.SendPush(*next, true, false)
                             : channel_.SendPush(*request_, request_->push.step > step);
 }
@@ -142,8 +140,9 @@ void ShardLink::OnCenter(const wire::Center& center, std::uint32_t slot, Frame f
     joined_ = channel_.SendPush(*request_, true);
     return;
   }
-  if (again_ != 0) {  // what was answered before may not end the request: it hides what is lacking
-    if (center.step == again_) SendAfter(center.step);
+  if (retained_.again() !=
+      0) {  // what was answered before may not end the request: it hides what is lacking
+    if (center.step == retained_.again()) SendAfter(center.step);
     return;
   }
   if (center.step != request_->push.step) return;

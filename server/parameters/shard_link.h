@@ -74,7 +74,7 @@ class ShardLink {
   /// Asks the shard, if a request is under way, which pushes it has: it may have been started again.
   void AskWhatItLacks(std::int64_t now_ns);
   /// False until it has said so and has been sent those it lacks of the pushes that were answered.
-  bool lacks_nothing() const { return !request_ || (joined_ && again_ == 0); }
+  bool lacks_nothing() const { return !request_ || (joined_ && retained_.again() == 0); }
   /// Whether something has come from the shard, in this life of it or an earlier one.
   bool heard() const { return channel_.heard(); }
   /// The time since which nothing has been heard although a request is under way.
@@ -104,7 +104,6 @@ class ShardLink {
   std::int64_t heard_ns_ = 0, asked_ns_ = INT64_MIN / 2;
   std::optional<SentPush> request_;
   std::uint64_t last_step_ = 0;
-  std::uint64_t again_ = 0;  ///< step of the retained push that is under way; 0: the request is
   std::int64_t busy_since_ns_ = 0;
   std::optional<wire::Center> answer_;
   Status refusal_;

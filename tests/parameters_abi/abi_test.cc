@@ -47,8 +47,8 @@ TEST_F(ParametersAbi, TwoWorkersOfABarrierAverageTheirGradients) {
   Start("sync", 2);
   std::vector<float> other_weights(4, 9.0f), other_bias(1, 9.0f);
   std::thread other([&] {
-    auto joined = Parameters::Join(
-        address_, {{"w", {2, 2}, other_weights}, {"b", {}, other_bias}}, As(1));
+    auto joined =
+        Parameters::Join(address_, {{"w", {2, 2}, other_weights}, {"b", {}, other_bias}}, As(1));
     ASSERT_TRUE(joined.ok()) << joined.status().message();
     EXPECT_THAT(other_weights, Each(1.0f)) << "the model begins with worker 0's";
     const std::vector<float> threes(4, 3.0f);
@@ -59,8 +59,7 @@ TEST_F(ParametersAbi, TwoWorkersOfABarrierAverageTheirGradients) {
   });
   auto joined = Parameters::Join(address_, Arrays(), As(0));
   ASSERT_TRUE(joined.ok()) << joined.status().message();
-  for (int i = 0; i < 3; ++i)
-    ASSERT_TRUE(joined->Push({ones_.data(), ones_.data()}, 0.5).ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(joined->Push({ones_.data(), ones_.data()}, 0.5).ok());
   other.join();
   EXPECT_THAT(weights_, Each(1.0f - 3 * 0.5f * 2.0f));
   EXPECT_EQ(other_weights, weights_);
@@ -99,7 +98,8 @@ TEST_F(ParametersAbi, WhatIsPassedWronglyIsSaidInOneSentence) {
   EXPECT_THAT(refusal(mmr_parameters_open(nullptr, &array, 1, nullptr)), HasSubstr("no address"));
   EXPECT_THAT(refusal(mmr_parameters_open("x", nullptr, 0, nullptr)), HasSubstr("at least one"));
   array.size = 0;
-  EXPECT_THAT(refusal(mmr_parameters_open("x", &array, 1, nullptr)), HasSubstr("sizeof(mmr_array)"));
+  EXPECT_THAT(refusal(mmr_parameters_open("x", &array, 1, nullptr)),
+              HasSubstr("sizeof(mmr_array)"));
   array = mmr_array_of("w", nullptr, 1, shape);
   EXPECT_THAT(refusal(mmr_parameters_open("x", &array, 1, nullptr)), HasSubstr("arrays[0].values"));
   array = mmr_array_of("w", weights_.data(), 9, shape);
@@ -149,7 +149,8 @@ TEST_F(ParametersAbi, AHandleThatIsInterruptedLetsItsThreadGo) {
 
 /// A learner answers what no actor says.
 TEST_F(ParametersAbi, AnAddressOfALearnerIsToldApart) {
-  Process learner(place_.path(), {"serve", "cartpole", "--set", "server.listen=[\"" + address_ + "\"]"});
+  Process learner(place_.path(),
+                  {"serve", "cartpole", "--set", "server.listen=[\"" + address_ + "\"]"});
   ASSERT_TRUE(learner.Says("serves")) << learner.Errors();
   auto opened = Parameters::Open(address_, Arrays());
   ASSERT_TRUE(opened.ok() && opened->BeginPull().ok());

@@ -40,10 +40,10 @@ class OwnProgramsKilled : public testing::Test {
   std::unique_ptr<Process> Shard(int index) const {
     return std::make_unique<Process>(
         place_.path(),
-        std::vector<std::string>{"params", "own-program", "--shard", std::to_string(index), "--stay",
-                                 "--set", "parameters.rule=asgd", "--set", "checkpoint.every_s=0.05",
-                                 "--set", "parameters.shards=[\"" + AddressOf(0) + "\", \"" +
-                                              AddressOf(1) + "\"]"});
+        std::vector<std::string>{
+            "params", "own-program", "--shard", std::to_string(index), "--stay", "--set",
+            "parameters.rule=asgd", "--set", "checkpoint.every_s=0.05", "--set",
+            "parameters.shards=[\"" + AddressOf(0) + "\", \"" + AddressOf(1) + "\"]"});
   }
   std::unique_ptr<Process> Worker(int number, long pushes) const {
     return std::make_unique<Process>(
