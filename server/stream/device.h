@@ -58,7 +58,9 @@ struct Device {
         block(std::make_unique<float[]>(device_shape.floats)),
         numbers(std::make_unique<double[]>(device_shape.doubles)),
         labels(device_shape.label_window),
-        early(device_shape.early_labels, device_shape.targets),
+        early(device_shape.label_window > 0
+                  ? std::make_unique<EarlyLabels>(device_shape.early_labels, device_shape.targets)
+                  : nullptr),
         open(device_shape.horizons) {}
 
   const std::string name;
@@ -71,7 +73,7 @@ struct Device {
   float seen = 0;  ///< rows that what is usual is of, at most normalize_over
   LabelSlots labels;
   std::uint64_t label_row = 0;  ///< 1 + the newest row whose label has come; 0: none has
-  EarlyLabels early;            ///< with late labels
+  const std::unique_ptr<EarlyLabels> early;  ///< null: no labels come later
   OpenPairs open;
   AlarmState alarm;
   bool in_line = false;  ///< waits to be learned from

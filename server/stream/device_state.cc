@@ -96,7 +96,7 @@ void SaveLabels(std::span<const Device* const> devices, const StateWriter& write
   }
   writer.Words("labels", words);
   words.clear();
-  for (const Device* device : devices) device->early.Save(&words);
+  for (const Device* device : devices) device->early->Save(&words);
   writer.Words("early", words);
 }
 
@@ -117,7 +117,7 @@ Status LoadLabels(const DeviceShape& shape, std::span<Device* const> devices,
   std::span<const std::uint64_t> early;
   if (const auto saved = reader.AllWords("early"); saved.ok()) early = *saved;
   for (std::size_t i = 0; whole && !early.empty() && i < devices.size(); ++i)
-    whole = devices[i]->early.Load(&early);
+    whole = devices[i]->early->Load(&early);
   if (whole && early.empty()) return {};
   return InvalidData("what was saved of the labels of the stream's devices is damaged");
 }

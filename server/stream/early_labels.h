@@ -13,7 +13,7 @@ namespace murmurate {
 
 class EarlyLabels {
  public:
-  /// `most` 0: none is kept, and only size() is called.
+  /// `most` 0: Keep is not called.
   EarlyLabels(int most, int targets)
       : most_(static_cast<std::size_t>(most)), targets_(static_cast<std::size_t>(targets)) {}
 

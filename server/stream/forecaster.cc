@@ -107,22 +107,22 @@ Refusal Forecaster::ConsumeEarlyLabel(const Sample& label, std::int64_t arrival_
   const std::shared_ptr<Device> device = table_.FindOrAdd(label.device, arrival_ns);
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::uint64_t id = LabelSlots::HashOf(label.id);
-  if (device->early.Has(id)) return Refusal::kDuplicate;
-  counts_.unmatched += device->early.Keep(id, device->rows, label.values);
+  if (device->early->Has(id)) return Refusal::kDuplicate;
+  counts_.unmatched += device->early->Keep(id, device->rows, label.values);
   return Refusal::kNone;
 }
 
 /// The label of the newest row may have come before it. It is scored against the forecast of that
 /// row all the same.
 void Forecaster::JoinEarlyLabel(const std::shared_ptr<Device>& device, std::uint64_t id) {
-  if (device->early.size() == 0) return;
-  if (device->early.Take(id, &early_)) {
+  if (device->early->size() == 0) return;
+  if (device->early->Take(id, &early_)) {
     Predict();
     ApplyLabel(settings_, device->rows - 1, early_, device.get(), &scores_);
     pairs_.AddLabel(device, device->rows - 1);
   }
   const auto window = static_cast<std::uint64_t>(settings_.label_window);
-  counts_.unmatched += device->early.Expire(device->rows, window);
+  counts_.unmatched += device->early->Expire(device->rows, window);
 }
 
 bool Forecaster::IsDue(std::string_view device) const {
@@ -142,7 +142,8 @@ std::size_t Forecaster::alarms() const {
 
 std::size_t Forecaster::early() const {
   std::size_t labels = 0;
-  for (const auto& [name, device] : table_.all()) labels += device->early.size();
+  for (const auto& [name, device] : table_.all())
+    if (device->early) labels += device->early->size();
   return labels;
 }
 
@@ -168,7 +169,7 @@ void Forecaster::Break(Device* device) {
 void Forecaster::Forget(Device* device) {
   pairs_.Drop(device);
   rows_.DiscardCell(device);
-  counts_.unmatched += device->early.size();
+  if (device->early) counts_.unmatched += device->early->size();
 }
 
 void Forecaster::AddRow(const std::shared_ptr<Device>& device, const RowValues& row,
