@@ -107,7 +107,7 @@ TEST(ConfigLabels, WhatTheyNeedIsAskedFor) {
   EXPECT_THAT(Complaint(Changed("\"quality\"", "\"Quality\"")), HasSubstr("names of 1 to 32"));
   EXPECT_THAT(Complaint(Changed("\"quality\"", "\"time\"")),
               HasSubstr("a target cannot be called 'time'"));
-  EXPECT_THAT(Complaint(Changed("lab/{device}/result", "press/+/data")),
+  EXPECT_THAT(Complaint(Changed("lab/{device}/result", "press/{press}/{device}")),
               HasSubstr("the topics of subscribe, or ones that it does not read"));
   EXPECT_THAT(Complaint(Changed("label_topic = \"lab/{device}/result\"\n", "")),
               HasSubstr("stream.press.target: got [\"quality\"], expected some of the fields"));
@@ -131,7 +131,10 @@ TEST(ConfigLabels, MayComeToTheTopicsOfSamples) {
   const auto again = Load(ResolvedToml(*config));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(ResolvedToml(*again), ResolvedToml(*config));
-  EXPECT_THAT(Complaint(text + "format = \"csv\"\nlabel_header = [\"id\"]\n"),
+  std::string csv = text + "format = \"csv\"\n";
+  csv.replace(csv.find("/id"), 3, "4");
+  EXPECT_TRUE(Load(csv).ok()) << Load(csv).status();
+  EXPECT_THAT(Complaint(csv + "label_header = [\"id\"]\n"),
               HasSubstr("labels come to the topics of samples and have their columns"));
   EXPECT_THAT(Complaint(text + "format = \"floats\"\n"), HasSubstr("one that has room for an id"));
   EXPECT_THAT(Complaint(text + "[stream.press.field.quality]\npointer = \"/heat\"\n"),

@@ -64,7 +64,15 @@ class MessageHandler : public ::testing::Test {
     return Eventually(20, [&] { return Stream(name).value(key, -1) == count; });
   }
 
-  Broker broker_;
+  /// Without the option the broker holds a forecast back for up to 40 ms, until its acknowledgement
+  /// of our message was acknowledged (Nagle's algorithm).
+  static Broker::Options AtOnce() {
+    Broker::Options options;
+    options.lines = {"set_tcp_nodelay true"};
+    return options;
+  }
+
+  Broker broker_{AtOnce()};
   Workplace place_;
   std::optional<Process> server_;
 };
@@ -122,7 +130,8 @@ double Share(std::vector<double> values, double share) {
 }
 
 /// A message is learned when the version of the weights has grown, which the forecasts of a second
-/// device say: its messages have no label, so nothing is learned from them.
+/// device say: its messages have no label, so nothing is learned from them. The time until the first
+/// of these comes is that of learning and of one more message.
 TEST_F(MessageHandler, ForecastsAndLearnsWithinMilliseconds) {
   ServeExample();
   Clocked handler(broker_);
@@ -132,32 +141,32 @@ TEST_F(MessageHandler, ForecastsAndLearnsWithinMilliseconds) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
         .count();
   };
-  std::uint64_t version = 0;
+  const auto version_now = [&handler] {
+    return handler.Send("other", {{"x1", 0.5}, {"x2", 0.5}})["version"].get<std::uint64_t>();
+  };
+  std::uint64_t first = 0;
+  while (first == 0 && !HasFailure()) first = version_now();
+  std::uint64_t version = first;
   for (int i = 0; i < 520 && !HasFailure(); ++i) {
     const double sent_ms = now_ms();
     const Json said =
         handler.Send("m1", {{"x1", std::sin(i)}, {"x2", std::cos(i)}, {"y", std::sin(i) + 1}});
     const double forecast_after_ms = now_ms() - sent_ms;
     if (i == 0) continue;  // has no label before it, and is not learned
-    double learned_after_ms = 0;
-    for (std::uint64_t next = 0; next <= version && !HasFailure();) {
-      learned_after_ms = now_ms() - sent_ms;
-      next = handler.Send("other", {{"x1", 0.5}, {"x2", 0.5}})["version"].get<std::uint64_t>();
-      if (next > version) {
-        version = next;
-        break;
-      }
-    }
+    const std::uint64_t before = version;
+    while (version == before && !HasFailure()) version = version_now();
+    const double learned_after_ms = now_ms() - sent_ms;
     if (i < 20) continue;
     forecast_ms.push_back(forecast_after_ms);
     learned_ms.push_back(learned_after_ms);
   }
   ASSERT_FALSE(HasFailure());
   std::printf(
-      "row\tmessage to forecast: median %.3f, p99 %.3f ms; to learned: median %.3f, p99 %.3f ms; "
-      "%zu messages\n",
+      "row\tms from message to forecast: median %.3f, p99 %.3f; to a forecast by what it taught: "
+      "median %.3f, p99 %.3f; %zu messages\n",
       Share(forecast_ms, 0.5), Share(forecast_ms, 0.99), Share(learned_ms, 0.5),
       Share(learned_ms, 0.99), forecast_ms.size());
+  EXPECT_EQ(version, first + 519) << "each message is a step of its own";
   EXPECT_LT(Share(forecast_ms, 0.5), 50);
   EXPECT_LT(Share(learned_ms, 0.5), 100);
   EXPECT_TRUE(Counts("mill", "learned", 519)) << Stream("mill");
@@ -175,7 +184,8 @@ TEST_F(MessageHandler, ReadsEachFormatWithTheTargetAfterTheFields) {
   place_.Write("formats.toml", config);
   Serve({"formats.toml"});
   for (const char* name : {"json", "csv", "floats", "flatbuffer"})
-    ASSERT_TRUE(server_->Says(std::string("stream ") + name + ": connected"));
+    ASSERT_TRUE(server_->Says(std::string("stream ") + name + ": broker " + broker_.address() +
+                              ": connected"));
   Probe probe(SettingsFor(broker_.address(), "out/#"));
   ASSERT_TRUE(probe.UntilUp());
   for (int i = 0; i < 21; ++i) {
