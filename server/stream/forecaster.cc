@@ -33,6 +33,7 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scores_(settings_, shape_),
       alarm_(settings_, shape_, scores_),
       pairs_(settings_),
+      labels_({settings_, table_, scores_, pairs_, [this] { Predict(); }}),
       own_(settings_),
       predictions_(static_cast<std::size_t>(shape_.scores)) {}
 
@@ -74,55 +75,9 @@ Refusal Forecaster::Consume(const Sample& sample, std::int64_t arrival_ns) {
   device->newest.sequence = sample.sequence;
   if (settings_.late_labels()) {
     device->newest.id = sample.id;
-    pairs_.AwaitLabel(device.get(), id);
-    JoinEarlyLabel(device, id);
+    labels_.BeginRow(device, id);
   }
   return Refusal::kNone;
-}
-
-Refusal Forecaster::ConsumeLabel(const Sample& label, std::int64_t arrival_ns) {
-  if (label.id.empty()) return Refusal::kNoId;
-  const std::shared_ptr<Device> device = table_.Find(label.device);
-  std::uint64_t row = 0;
-  const Refusal refusal =
-      device == nullptr ? Refusal::kUnknownId : FindLabelRow(*device, label, &row);
-  if (refusal == Refusal::kUnknownId) return ConsumeEarlyLabel(label, arrival_ns);
-  if (refusal != Refusal::kNone) return refusal;
-  if (device->due) Predict();  // perhaps of this row
-  ApplyLabel(settings_, row, label.values, device.get(), &scores_);
-  pairs_.AddLabel(device, row);
-  return Refusal::kNone;
-}
-
-bool Forecaster::Knows(const Sample& label) const {
-  const auto found = table_.all().find(std::string_view(label.device));
-  return found != table_.all().end() && !label.id.empty() &&
-         found->second->labels.Find(LabelSlots::HashOf(label.id), found->second->rows);
-}
-
-/// A label whose sample has not come, or came too long ago: it waits.
-Refusal Forecaster::ConsumeEarlyLabel(const Sample& label, std::int64_t arrival_ns) {
-  if (settings_.early_labels == 0) return Refusal::kUnknownId;
-  if (!std::ranges::all_of(label.values, Usable)) return Refusal::kMissingField;
-  const std::shared_ptr<Device> device = table_.FindOrAdd(label.device, arrival_ns);
-  if (device == nullptr) return Refusal::kTooManyDevices;
-  const std::uint64_t id = LabelSlots::HashOf(label.id);
-  if (device->early->Has(id)) return Refusal::kDuplicate;
-  counts_.unmatched += device->early->Keep(id, device->rows, label.values);
-  return Refusal::kNone;
-}
-
-/// The label of the newest row may have come before it. It is scored against the forecast of that
-/// row all the same.
-void Forecaster::JoinEarlyLabel(const std::shared_ptr<Device>& device, std::uint64_t id) {
-  if (device->early->size() == 0) return;
-  if (device->early->Take(id, &early_)) {
-    Predict();
-    ApplyLabel(settings_, device->rows - 1, early_, device.get(), &scores_);
-    pairs_.AddLabel(device, device->rows - 1);
-  }
-  const auto window = static_cast<std::uint64_t>(settings_.label_window);
-  counts_.unmatched += device->early->Expire(device->rows, window);
 }
 
 bool Forecaster::IsDue(std::string_view device) const {
@@ -138,13 +93,6 @@ std::size_t Forecaster::open_cells() const {
 std::size_t Forecaster::alarms() const {
   return static_cast<std::size_t>(std::ranges::count_if(
       table_.all(), [](const auto& entry) { return entry.second->alarm.raised; }));
-}
-
-std::size_t Forecaster::early() const {
-  std::size_t labels = 0;
-  for (const auto& [name, device] : table_.all())
-    if (device->early) labels += device->early->size();
-  return labels;
 }
 
 /// The device's clock was set back, or it was started again and counts anew.
@@ -169,7 +117,7 @@ void Forecaster::Break(Device* device) {
 void Forecaster::Forget(Device* device) {
   pairs_.Drop(device);
   rows_.DiscardCell(device);
-  if (device->early) counts_.unmatched += device->early->size();
+  labels_.Forget(*device);
 }
 
 void Forecaster::AddRow(const std::shared_ptr<Device>& device, const RowValues& row,
@@ -236,9 +184,9 @@ Status Forecaster::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(reader.Words("totals", t));
   std::array<std::uint64_t, 5> more{};
   if (!one) MURMURATE_RETURN_IF_ERROR(reader.Words("more_totals", more));
-  counts_ = {t[0], t[1], t[2], t[6], t[7], more[0], 0};
+  counts_ = {t[0], t[1], t[2], t[6], t[7], more[0]};
   if (const auto unmatched = reader.AllWords("unmatched"); unmatched.ok() && !unmatched->empty())
-    counts_.unmatched = unmatched->front();
+    labels_.GoOnFrom({unmatched->front()});
   pairs_.GoOnFrom({.complete = t[3], .learned = t[4], .unlearned = t[5]});
   rows_.GoOnFrom({.incomplete = more[1], .skipped = more[2], .joined = more[3], .empty = more[4]});
   MURMURATE_RETURN_IF_ERROR(scores_.Load(t[8], !one, reader));

@@ -6,10 +6,9 @@
 //   Predict         all due rows in one pass of ForecastNetwork --> ForecastScores, AlarmWatch
 //   Fill            complete pairs that have not been learned, as a batch (PairQueue)
 //
-// Where labels come later, ConsumeLabel scores and completes the pair of the row they are for
-// (late_labels.h); those that come before their samples wait for these (early_labels.h). Where a
-// message has a label of its own, its row is scored and complete as soon as it has been forecast
-// (own_labels.h).
+// Where labels come apart from their samples, each completes the pair of the row it is for
+// (label_join.h). Where a message has a label of its own, its row is scored and complete as soon as
+// it has been forecast (own_labels.h).
 //
 // Each value is forecast before it is learned from, so the errors are those of forecasts (A. P.
 // Dawid, "Present position and potential developments: the prequential approach", 1984). What is
@@ -29,6 +28,7 @@
 #include "server/stream/device_table.h"
 #include "server/stream/forecast_network.h"
 #include "server/stream/forecast_scores.h"
+#include "server/stream/label_join.h"
 #include "server/stream/own_labels.h"
 #include "server/stream/pair_queue.h"
 #include "server/stream/row_maker.h"
@@ -45,10 +45,13 @@ class Forecaster {
     std::uint64_t breaks = 0;     ///< devices that began again: a silence, a restart, a set clock
     std::uint64_t late = 0;  ///< of `messages`: overtaken by later ones, by their numbers, or late
                              ///< in a cell that was open
-    std::uint64_t unmatched = 0;  ///< labels that came early, and whose samples did not come
   };
   /// Totals are counts since the stream began, over restarts.
-  struct Totals : Counts, RowMaker::Counts, PairQueue::Counts, ForecastScores::Fleet {
+  struct Totals : Counts,
+                  RowMaker::Counts,
+                  PairQueue::Counts,
+                  ForecastScores::Fleet,
+                  LabelJoin::Counts {
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
   };
 
@@ -61,12 +64,10 @@ class Forecaster {
 
   /// kNone: it was taken. `arrival_ns`: since 1970, for samples without a time.
   Refusal Consume(const Sample& sample, std::int64_t arrival_ns);
-  /// Takes a late label for the row with its device and id; `values` are one a target.
-  /// kNone, and it is scored and waits to be learned, or waits for its sample; kUnknownId,
-  /// kDuplicate, kMissingField, kNoId, kTooManyDevices.
-  Refusal ConsumeLabel(const Sample& label, std::int64_t arrival_ns);
-  /// Whether a late label with this device and id would find its sample.
-  bool Knows(const Sample& label) const;
+  /// A label that comes apart from its sample; `values` are one a target.
+  Refusal ConsumeLabel(const Sample& label, std::int64_t arrival_ns) {
+    return labels_.Consume(label, arrival_ns);
+  }
   /// A forecast for each row that has none yet.
   void Predict();
   /// A row of this device waits for Predict.
@@ -92,11 +93,13 @@ class Forecaster {
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
 
-  Totals totals() const { return {counts_, rows_.counts(), pairs_.counts(), scores_.fleet()}; }
+  Totals totals() const {
+    return {counts_, rows_.counts(), pairs_.counts(), scores_.fleet(), labels_.counts()};
+  }
+  const LabelJoin& labels() const { return labels_; }
   std::uint64_t rows() const { return counts_.rows; }  ///< of the totals
   std::size_t devices() const { return table_.all().size(); }
   std::size_t alarms() const;            ///< devices whose alarm is raised
-  std::size_t early() const;             ///< labels that wait for their samples
   std::size_t bytes_per_device() const;  ///< without the name
 
  private:
@@ -105,8 +108,6 @@ class Forecaster {
   void Forget(Device* device);
   void AddRow(const std::shared_ptr<Device>& device, const RowValues& row, std::int64_t time_ns,
               float gap_s);
-  Refusal ConsumeEarlyLabel(const Sample& label, std::int64_t arrival_ns);
-  void JoinEarlyLabel(const std::shared_ptr<Device>& device, std::uint64_t id);
   void Answer(const std::shared_ptr<Device>& device, std::span<const float> outputs);
 
   const ForecastSettings settings_;
@@ -118,8 +119,8 @@ class Forecaster {
   ForecastScores scores_;
   AlarmWatch alarm_;
   PairQueue pairs_;
+  LabelJoin labels_;
   OwnLabels own_;                             ///< of the message that is consumed
-  std::vector<double> early_;                 ///< values of a label that has found its sample
   std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
   std::vector<Prediction> predictions_;
   Counts counts_;

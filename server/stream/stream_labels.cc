@@ -39,7 +39,7 @@ Refusal StreamLabels::ConsumeEither(std::int64_t arrival_ns, Sample* message,
   message->values.resize(fields);
   const bool has_fields = std::ranges::any_of(message->values, Usable);
   const bool has_label = std::ranges::all_of(label_.values, Usable);
-  if (!has_fields || (has_label && forecaster->Knows(label_)))
+  if (!has_fields || (has_label && forecaster->labels().Knows(label_)))
     return forecaster->ConsumeLabel(label_, arrival_ns);
   const std::uint64_t rows = forecaster->rows();
   const Refusal refusal = forecaster->Consume(*message, arrival_ns);

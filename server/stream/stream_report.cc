@@ -106,7 +106,7 @@ void StreamReport::MeasureForecasts(Reading* reading) const {
   for (const auto& [metric, count] : counts) reading->Set(*metric, count);
   reading->Set(kStreamStuck, parts_.forecaster.stuck());
   if (parts_.settings.labels) {
-    reading->Set(kStreamEarly, parts_.forecaster.early());
+    reading->Set(kStreamEarly, parts_.forecaster.labels().waiting());
     reading->Set(kStreamUnmatched, totals.unmatched);
   }
   if (parts_.settings.alarm) reading->Set(kStreamAlarms, parts_.forecaster.alarms());

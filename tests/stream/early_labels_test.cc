@@ -22,11 +22,11 @@ TEST(EarlyLabels, AreScoredAgainstTheForecastOfTheirSampleAndLearnedOnce) {
   ASSERT_EQ(lab.Label("0", 10), Refusal::kNone);
   ASSERT_EQ(lab.Label("1", 14), Refusal::kNone) << "its sample comes next";
   EXPECT_EQ(lab.Label("1", 15), Refusal::kDuplicate);
-  EXPECT_EQ(lab.forecaster.early(), 1u);
+  EXPECT_EQ(lab.forecaster.labels().waiting(), 1u);
   ASSERT_EQ(lab.Sample("1", 1), Refusal::kNone);
   EXPECT_EQ(lab.last.baseline, 10) << "its own label is not the last one yet";
   EXPECT_EQ(lab.Label("1", 16), Refusal::kDuplicate);
-  EXPECT_EQ(lab.forecaster.early(), 0u);
+  EXPECT_EQ(lab.forecaster.labels().waiting(), 0u);
   ASSERT_EQ(lab.Sample("2", 1), Refusal::kNone);
   EXPECT_EQ(lab.last.baseline, 14);
   EXPECT_EQ(lab.last.score.count, 1);
@@ -50,13 +50,13 @@ TEST(EarlyLabels, ThatAreTooManyOrTooOldLeaveAndAreCounted) {
     Lab lab(Early(early, 6));
     for (int i = 0; i < 10; ++i)
       ASSERT_EQ(lab.Label("none" + std::to_string(i), 1), Refusal::kNone);
-    EXPECT_EQ(lab.forecaster.early(), static_cast<std::size_t>(early));
+    EXPECT_EQ(lab.forecaster.labels().waiting(), static_cast<std::size_t>(early));
     EXPECT_EQ(lab.totals().unmatched, 10u - static_cast<std::size_t>(early));
     for (int i = 0; i < 6; ++i) {
-      EXPECT_EQ(lab.forecaster.early(), static_cast<std::size_t>(early)) << i;
+      EXPECT_EQ(lab.forecaster.labels().waiting(), static_cast<std::size_t>(early)) << i;
       ASSERT_EQ(lab.Sample(std::to_string(i), 1), Refusal::kNone);
     }
-    EXPECT_EQ(lab.forecaster.early(), 0u) << "label_window samples have come since";
+    EXPECT_EQ(lab.forecaster.labels().waiting(), 0u) << "label_window samples have come since";
     EXPECT_EQ(lab.totals().unmatched, 10u);
     lab.Learn();
     EXPECT_EQ(lab.learned, 0u);
@@ -68,7 +68,7 @@ TEST(EarlyLabels, AreRefusedWhereNoneIsKeptAndWhereATargetIsMissing) {
   EXPECT_EQ(none.Label("1", 1), Refusal::kUnknownId);
   EXPECT_EQ(lab.Label("", 1), Refusal::kNoId);
   EXPECT_EQ(lab.Label("1", std::nanf("")), Refusal::kMissingField);
-  EXPECT_EQ(lab.forecaster.early(), 0u);
+  EXPECT_EQ(lab.forecaster.labels().waiting(), 0u);
 }
 
 TEST(EarlyLabels, AreBoundedByTheDevicesThatAreFollowed) {
@@ -95,7 +95,7 @@ TEST(EarlyLabels, GoOnFromWhatWasSaved) {
   run.forecaster.Save(StateWriter(&state, "stream"));
   ASSERT_TRUE(again.forecaster.Load(StateReader(state, "stream")).ok());
   again.SetClock(run);
-  EXPECT_EQ(again.forecaster.early(), 5u);
+  EXPECT_EQ(again.forecaster.labels().waiting(), 5u);
   EXPECT_EQ(again.totals().unmatched, 2u);
   EXPECT_EQ(again.Label("e5", 5), Refusal::kDuplicate);
   ASSERT_EQ(again.Sample("e5", 1), Refusal::kNone);
