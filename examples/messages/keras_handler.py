@@ -4,7 +4,7 @@
 On each message it predicts y with an LSTM of the same size from the same numbers of the last 16
 messages, then calls train_on_batch. It prints the time of the two together.
 
-    pip install keras jax paho-mqtt            # or tensorflow in place of jax
+    pip install keras jax paho-mqtt            # or tensorflow-cpu, with KERAS_BACKEND=tensorflow
     examples/messages/keras_handler.py                     # made-up messages, without a broker
     examples/messages/keras_handler.py --port 1883         # messages of a broker on this machine
 """
