@@ -177,10 +177,11 @@ std::string Floats3(float a, float b, float c) { return Floats({a, b, c}); }
 TEST_F(MessageHandler, ReadsEachFormatWithTheTargetAfterTheFields) {
   std::string config = "[server]\nlisten = [\"ipc\"]\n";
   for (const std::string name : {"json", "csv", "floats", "flatbuffer"})
-    config += "[stream." + name + "]\nbroker = \"" + broker_.address() + "\"\nsubscribe = \"" +
-              name + "/{device}\"\nformat = \"" + name +
-              "\"\nfields = [\"x1\", \"x2\"]\ntarget = \"y\"\nhorizon = 0\nhidden = 4\n" +
-              "publish = \"out/" + name + "/{device}\"\n";
+    config +=
+        "[stream." + name + "]\nbroker = \"" + broker_.address() + "\"\nsubscribe = \"" + name +
+        "/{device}\"\nformat = \"" + name +
+        "\"\nfields = [\"x1\", \"x2\"]\ntarget = \"y\"\nhorizon = 0\nhidden = 4\nwindow = 64\n" +
+        "publish = \"out/" + name + "/{device}\"\n";
   place_.Write("formats.toml", config);
   Serve({"formats.toml"});
   for (const char* name : {"json", "csv", "floats", "flatbuffer"})
@@ -245,7 +246,7 @@ TEST_F(MessageHandler, AnswersSamplesThatHaveTheirTargetAmongTheValues) {
   place_.Write("mill.toml",
                "[server]\nlisten = [\"ipc\"]\n[stream.mill]\nlisten = \"ipc://" + place_.path() +
                    "/samples\"\nfields = [\"x1\", \"x2\"]\ntarget = \"y\"\nhorizon = 0\n"
-                   "hidden = 4\nquantiles = [0.1, 0.9]\n");
+                   "hidden = 4\nwindow = 64\nquantiles = [0.1, 0.9]\n");
   server_.emplace(place_.path(),
                   std::vector<std::string>{"serve", "mill.toml", "--set", "run.name=handler"});
   ASSERT_TRUE(server_->Says("listens on")) << server_->Errors();
