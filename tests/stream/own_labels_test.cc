@@ -1,9 +1,12 @@
 // Messages that have inputs and target together (horizon = 0): forecast, then learned.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -254,6 +257,51 @@ TEST(OwnLabelsOfADevice, StayTheNaiveForecastAfterAGap) {
   mill.Learn();
   EXPECT_EQ(mill.totals().learned + mill.totals().unlearned, mill.totals().complete);
   EXPECT_EQ(mill.learned, 1u);
+}
+
+TEST(OwnLabelsOfADevice, RaiseAnAlarmWithTheMessageThatHasThem) {
+  using Condition = AlarmCondition;
+  for (const bool outside : {false, true}) {
+    ForecastSettings settings = Together();
+    settings.quantiles = {0.1, 0.9};
+    settings.alarm.emplace().when = {
+        .quantity = Condition::Quantity::kValue,
+        .compare = outside ? Condition::Compare::kOutside : Condition::Compare::kGreater,
+        .limit = 100};
+    Mill mill(settings);
+    std::vector<AlarmChange> changes;
+    std::vector<double> labels;
+    mill.on_forecast = [&](const Forecast& made) {
+      changes.push_back(made.alarm);
+      labels.push_back(made.labels[0]);
+    };
+    Random random(2);
+    for (int i = 0; i < 200; ++i) ASSERT_EQ(mill.Send({1, 2, random.Normal()}), Refusal::kNone);
+    const auto before = std::ranges::count(changes, AlarmChange::kRaised);
+    EXPECT_TRUE(outside ? before > 5 : before == 0) << before;
+    ASSERT_EQ(mill.Send({1, 2, 0}), Refusal::kNone);
+    ASSERT_EQ(mill.Send({1, 2, kNone}), Refusal::kNone);
+    EXPECT_EQ(changes.back(), AlarmChange::kNone);
+    ASSERT_EQ(mill.Send({1, 2, 101}), Refusal::kNone);
+    EXPECT_EQ(changes.back(), AlarmChange::kRaised);
+    EXPECT_EQ(labels.back(), 101);
+    ASSERT_EQ(mill.Send({1, 2, kNone}), Refusal::kNone);
+    EXPECT_EQ(changes.back(), AlarmChange::kNone);
+    EXPECT_EQ(mill.forecaster.alarms(), 1u);
+  }
+}
+
+TEST_P(OwnLabels, AreReplayedBesideNewOnes) {
+  const ForecastSettings settings = Together();
+  Mill mill(settings, LayerOf(GetParam()));
+  mill.replay = std::make_unique<ReplayWindow>(
+      TrajectoryLayout(SpecOf(settings, LayerOf(GetParam())), GetParam() ? 4 : 1), 50, 1);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(mill.Send({1.0 * i, 2, i % 3 == 0 ? kNone : 1.0 * i}), Refusal::kNone);
+    mill.Learn();
+  }
+  EXPECT_EQ(mill.learned, 65u) << "of 66 labels the first has none before it";
+  EXPECT_GT(mill.replay->drawn(), 50u);
 }
 
 TEST(OwnLabelsOfADevice, AreNotMissedByAStreamThatRefusesWhatIsNotWhole) {
