@@ -182,6 +182,7 @@ std::string ForecastText(const StreamSettings& stream) {
     targets += (targets.empty() ? "" : ", ") + forecast.TargetField(i).name;
   if (stream.labels)
     return targets + " of each row, which " + stream.labels->topic.text() + " says later";
+  if (forecast.own_labels()) return targets + " of each message, which has it";
   for (const int horizon : forecast.horizons)
     rows += (rows.empty() ? "" : ", ") + std::to_string(horizon);
   return targets + ' ' + rows + (rows == "1" ? " row ahead" : " rows ahead");

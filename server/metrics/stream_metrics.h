@@ -74,6 +74,10 @@ inline constexpr Metric kStreamReplayed{"stream/replayed", MetricKind::kTotal, "
                                         "learned again"};
 inline constexpr Metric kStreamDrifts{"stream/drifts", MetricKind::kTotal, "",
                                       "times that the model's errors rose for good"};
+inline constexpr Metric kStreamEarly{"stream/early", MetricKind::kTotal, "labels",
+                                     "that wait for their samples", "early"};
+inline constexpr Metric kStreamUnmatched{"stream/unmatched", MetricKind::kTotal, "labels",
+                                         "whose samples did not come in time", "unmatched"};
 inline constexpr Metric kStreamAlarms{"stream/alarms", MetricKind::kTotal, "", "raised"};
 
 // With labels: the reason of a refusal; the name of a field.

@@ -26,6 +26,7 @@ void AlarmWatch::BeginRow(Device* device) {
       continue;
     }
     seen = {.value = device->Target(row, target)};
+    if (settings_.own_labels()) continue;  // its forecast is not made yet
     if (each < 3 || row < horizon || !scores_.Known(device->ScoreAt(i).count)) continue;
     const auto made = device->Forecasts(row - horizon).subspan(static_cast<std::size_t>(i) * each);
     seen.outside = seen.value < made[1] || seen.value > made[each - 1];
@@ -45,6 +46,8 @@ AlarmChange AlarmWatch::EndRow(Device* device, std::span<const Prediction> predi
     if (made.quantiles.size() < 2) continue;
     seen.low = made.quantiles.front();
     seen.high = made.quantiles.back();
+    if (settings_.own_labels() && scores_.Known(made.score.count))
+      seen.outside = seen.value < seen.low || seen.value > seen.high;
   }
   const auto absent = [this](const AlarmCondition& condition) {
     return !std::isfinite(row_[static_cast<std::size_t>(condition.target)].value);

@@ -81,6 +81,8 @@ Result<std::vector<int>> ReadHorizons(const SectionView& keys, const ConfigValue
                                       double every_s) {
   const std::string every = As<std::string>(keys["every"].value).value_or("");
   std::set<int> rows;
+  const auto counts = As<Integers>(horizon);
+  if (counts == Integers{0}) return std::vector<int>{0};
   const auto add = [&](double count) -> Status {
     if (!(count >= 1) || count > 4096 || std::abs(count - std::round(count)) > 1e-6)
       return keys.Refuse("horizon", "1 to 4096 times `every` (" + every +
@@ -89,7 +91,7 @@ Result<std::vector<int>> ReadHorizons(const SectionView& keys, const ConfigValue
       return keys.Refuse("horizon", "each horizon once; take one of the two out");
     return {};
   };
-  if (const auto counts = As<Integers>(horizon))
+  if (counts)
     for (const std::int64_t count : *counts)
       MURMURATE_RETURN_IF_ERROR(add(static_cast<double>(count)));
   if (const auto times = As<Strings>(horizon)) {
@@ -114,17 +116,44 @@ Status ReadTargets(const SectionView& keys, const StreamDraft& draft, StreamSett
         "\"");
   const auto& fields = stream->forecast.fields;
   if (draft.has_labels()) return {};  // they are in what comes there
+  const auto& labels = stream->forecast.labels;
   for (const std::string& name : draft.targets) {
     const auto field = std::ranges::find(fields, name, &StreamField::name);
-    if (field == fields.end())
+    const auto label = std::ranges::find(labels, name, &StreamField::name);
+    if (field == fields.end() && label == labels.end())
       return keys.Refuse("target", "some of the fields; write for example target = \"" +
-                                       fields.front().name + "\"");
-    const int index = static_cast<int>(field - fields.begin());
+                                       fields.front().name +
+                                       "\", or horizon = 0 if a message has it beside them");
+    const int index = static_cast<int>(field - fields.begin() + (label - labels.begin()));
     if (std::ranges::count(stream->forecast.targets, index) > 0)
       return keys.Refuse("target", "each field once; take one of the two out");
     if (Status status = CheckTargetName(name); !status.ok()) return keys.Blame("target", status);
     stream->forecast.targets.push_back(index);
   }
+  return {};
+}
+
+/// Refuses what makes no sense where a message has its labels itself.
+Status CheckOwnLabels(const SectionView& keys, const StreamDraft& draft,
+                      const ForecastSettings& forecast) {
+  if (As<Integers>(draft.horizon) != Integers{0})
+    return keys.Refuse("horizon",
+                       "0 alone, or numbers from 1 on, because what a message says of itself is "
+                       "learned before the next one; write horizon = 0, or take the 0 out");
+  if (keys.Given("every"))
+    return keys.Superfluous("every",
+                            "with horizon = 0 each message is a row; take one of the two out");
+  if (keys.Given("season"))
+    return keys.Superfluous("season",
+                            "with horizon = 0 the naive forecast is the last label; take one of "
+                            "the two out");
+  const auto is_target = [&](const StreamField& field) {
+    return std::ranges::find(draft.targets, field.name) != draft.targets.end();
+  };
+  if (std::ranges::all_of(forecast.fields, is_target))
+    return keys.Refuse("fields",
+                       "one that is no target, because with horizon = 0 a target is forecast from "
+                       "the other values of its message; add one, or write horizon = 1");
   return {};
 }
 
@@ -147,6 +176,7 @@ Status ReadForecast(const SectionView& keys, const StreamDraft& draft, ForecastS
                             "each message is a row of its own; take it out, or write "
                             "for example every = \"10s\"");
   if (!draft.has_labels()) {
+    if (draft.OwnLabels()) MURMURATE_RETURN_IF_ERROR(CheckOwnLabels(keys, draft, *forecast));
     auto horizons = ReadHorizons(keys, draft.horizon, forecast->every_s);
     if (!horizons.ok()) return horizons.status();
     forecast->horizons = *std::move(horizons);

@@ -43,6 +43,9 @@ struct StreamAlarm {
 struct StreamLabelSettings {
   TopicPattern topic;
   PayloadSettings payload;  ///< its fields are the targets
+  /// Labels come to the topics of samples: StreamSettings::payload has the targets after the fields,
+  /// and `payload` is not used.
+  bool share_topic = false;
 };
 
 struct StreamSettings {

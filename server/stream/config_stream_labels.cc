@@ -65,20 +65,21 @@ Status ReadTopic(const SectionView& keys, const StreamDraft& draft, StreamSettin
     return keys.Refuse("label_topic",
                        "no {device}, because nothing says whose a sample is; take it out, or write "
                        "{device} in subscribe, too");
-  if (topic->Meets(subscribe))
-    return keys.Refuse(
-        "label_topic",
-        "topics that subscribe does not read, too; choose others for one of the two");
+  const bool share = draft.ShareTopic();
+  if (!share && topic->Meets(subscribe))
+    return keys.Refuse("label_topic",
+                       "the topics of subscribe, or ones that it does not read; write the same for "
+                       "both, or choose others for one of the two");
   for (const auto& [key, answer] :
        {std::pair{"publish", &stream->publish}, std::pair{"metrics", &stream->metrics},
         std::pair{"committed", &stream->committed}})
-    if (*answer && (*answer)->Meets(*topic))
+    if (!share && *answer && (*answer)->Meets(*topic))
       return keys.Refuse(key, "a topic that label_topic does not read; choose another");
   if (const auto status = TopicTemplate::Parse(stream->status, subscribe);
       !stream->status.empty() && status.ok() && status->Meets(*topic))
     return keys.Refuse("status", "a topic that label_topic does not read; choose another");
-  stream->link.subscriptions.push_back({topic->filter(), draft.qos});
-  stream->labels = StreamLabelSettings{*std::move(topic), {}};
+  if (!share) stream->link.subscriptions.push_back({topic->filter(), draft.qos});
+  stream->labels = StreamLabelSettings{*std::move(topic), {}, share};
   return {};
 }
 
@@ -104,8 +105,24 @@ Status ReadTargets(const ConfigEntries& entries, const SectionView& keys, const 
   return {};
 }
 
+/// A message has the targets after the fields, where either may be missing.
+Status ReadSharedPayload(const SectionView& keys, StreamSettings* stream) {
+  if (keys.Given("label_header"))
+    return keys.Superfluous("label_header",
+                            "labels come to the topics of samples and have their columns; take it "
+                            "out, and name those of both in header");
+  PayloadSettings& payload = stream->payload;
+  const std::vector<FieldSettings>& labels = stream->labels->payload.fields;
+  payload.fields.insert(payload.fields.end(), labels.begin(), labels.end());
+  payload.label_fields = labels.size();
+  const auto reader = PayloadReader::Make(payload);
+  if (reader.ok()) return {};
+  return keys.Blame("label_topic", "of samples and labels: " + reader.status().message());
+}
+
 Status ReadPayload(const SectionView& keys, const StreamDraft& draft, StreamSettings* stream) {
   PayloadSettings& payload = stream->labels->payload;
+  if (stream->labels->share_topic) return ReadSharedPayload(keys, stream);
   payload.format = stream->payload.format;
   payload.separator = stream->payload.separator;
   payload.max_bytes = stream->payload.max_bytes;
@@ -126,13 +143,14 @@ Status ReadPayload(const SectionView& keys, const StreamDraft& draft, StreamSett
 Status ReadStreamLabels(const ConfigEntries& entries, const SectionView& keys,
                         const StreamDraft& draft, StreamSettings* stream) {
   if (!draft.has_labels())
-    return keys.NoneOf({"id", "label_window", "label_header"},
+    return keys.NoneOf({"id", "label_window", "early_labels", "label_header"},
                        "no labels come later; take it out, or write for example label_topic = "
                        "\"lab/{device}/result\"");
   MURMURATE_RETURN_IF_ERROR(CheckCombination(keys, draft, *stream));
   MURMURATE_RETURN_IF_ERROR(ReadTopic(keys, draft, stream));
   MURMURATE_RETURN_IF_ERROR(ReadTargets(entries, keys, draft.targets, stream));
   stream->forecast.label_window = draft.label_window;
+  stream->forecast.early_labels = draft.early_labels;
   return ReadPayload(keys, draft, stream);
 }
 

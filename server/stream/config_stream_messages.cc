@@ -120,6 +120,18 @@ Status CheckFieldName(const SectionView& keys, const char* key, const std::strin
                          stream + ".field.NAME] with pointer = \"/...\"");
 }
 
+/// Adds what a message has under this name to `fields`, and to its payload.
+Status AddField(const ConfigEntries& entries, const std::string& name,
+                std::vector<StreamField>* fields, StreamSettings* stream) {
+  auto field = ReadStreamField(entries, stream->name, name);
+  if (!field.ok()) return field.status();
+  if (field->pointer && !stream->has_broker)  // numbers of a client lie in the fields' order
+    return FieldView(entries, stream->name, name).Superfluous("pointer", kNoBroker);
+  fields->push_back({name, field->unit});
+  stream->payload.fields.push_back(*std::move(field));
+  return {};
+}
+
 Status ReadFields(const ConfigEntries& entries, const SectionView& keys, const StreamDraft& draft,
                   StreamSettings* stream) {
   if (draft.fields.empty())
@@ -129,17 +141,15 @@ Status ReadFields(const ConfigEntries& entries, const SectionView& keys, const S
   Strings names = draft.fields;
   for (const std::string& name : names) {
     MURMURATE_RETURN_IF_ERROR(CheckFieldName(keys, "fields", name, stream->name));
-    auto field = ReadStreamField(entries, stream->name, name);
-    if (!field.ok()) return field.status();
-    if (field->pointer && !stream->has_broker)  // numbers of a client lie in the fields' order
-      return FieldView(entries, stream->name, name).Superfluous("pointer", kNoBroker);
-    stream->forecast.fields.push_back({name, field->unit});
-    stream->payload.fields.push_back(*std::move(field));
+    MURMURATE_RETURN_IF_ERROR(AddField(entries, name, &stream->forecast.fields, stream));
   }
-  if (draft.has_labels())
+  if (draft.has_labels() || draft.OwnLabels())
     for (const std::string& name : draft.targets) {
       MURMURATE_RETURN_IF_ERROR(CheckFieldName(keys, "target", name, stream->name));
+      const bool known = std::ranges::find(names, name) != names.end();
       names.push_back(name);
+      if (draft.has_labels() || known) continue;
+      MURMURATE_RETURN_IF_ERROR(AddField(entries, name, &stream->forecast.labels, stream));
     }
   for (const auto& [name, origin] : entries.streams.at(stream->name).fields)
     if (std::find(names.begin(), names.end(), name) == names.end())

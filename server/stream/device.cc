@@ -26,7 +26,7 @@ double Device::Seasonal(std::uint64_t row, int i) {
 }
 
 double Device::Last(std::uint64_t row, int target) {
-  if (shape.label_window > 0) return RowNaive(row, target);
+  if (shape.naive_depth > 0) return RowNaive(row, target);
   // Slots of the ring behind its oldest row hold newer ones.
   const std::uint64_t age = rows > row ? rows - 1 - row : 0;
   const auto kept = std::min(row, static_cast<std::uint64_t>(shape.target_depth - 1) - age);

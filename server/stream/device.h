@@ -18,6 +18,9 @@
 // With labels that come later, h is 0, there are no states, and the rings keep label_window rows
 // (and the window of the oldest): each with its forecasts, the naive one, and its label when it has
 // come. LabelSlots says which have; open.farthest() of them wait to be learned.
+//
+// Where messages have labels of their own, h is 0, too, and a row is a pair by itself if a label
+// came with it. `open` counts the rows without one among the others, since it says where they lie.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +34,7 @@
 
 #include "server/stream/alarm.h"
 #include "server/stream/device_shape.h"
+#include "server/stream/early_labels.h"
 #include "server/stream/label_slots.h"
 #include "server/stream/message_order.h"
 #include "server/stream/open_pairs.h"
@@ -54,6 +58,9 @@ struct Device {
         block(std::make_unique<float[]>(device_shape.floats)),
         numbers(std::make_unique<double[]>(device_shape.doubles)),
         labels(device_shape.label_window),
+        early(device_shape.label_window > 0
+                  ? std::make_unique<EarlyLabels>(device_shape.early_labels, device_shape.targets)
+                  : nullptr),
         open(device_shape.horizons) {}
 
   const std::string name;
@@ -66,6 +73,7 @@ struct Device {
   float seen = 0;  ///< rows that what is usual is of, at most normalize_over
   LabelSlots labels;
   std::uint64_t label_row = 0;  ///< 1 + the newest row whose label has come; 0: none has
+  const std::unique_ptr<EarlyLabels> early;  ///< null: no labels come later
   OpenPairs open;
   AlarmState alarm;
   bool in_line = false;  ///< waits to be learned from
@@ -98,18 +106,19 @@ struct Device {
   std::span<float> Row(std::uint64_t row) {
     return Slot(Floats(Part::kRows), row % shape.depth, shape.inputs);
   }
-  double& Target(std::uint64_t row, int target) {
-    return Slot(Doubles(Part::kRowTargets), row % shape.target_depth, shape.targets)[target];
+  std::span<double> Targets(std::uint64_t row) {
+    return Slot(Doubles(Part::kRowTargets), row % shape.target_depth, shape.targets);
   }
+  double& Target(std::uint64_t row, int target) { return Targets(row)[target]; }
   std::span<double> Forecasts(std::uint64_t row) {
     return Slot(Doubles(Part::kForecasts), row % shape.forecast_depth, shape.outputs);
   }
   std::span<float> ByModel(std::uint64_t row) {
     return Slot(Floats(Part::kByModel), row % shape.forecast_depth, shape.scores);
   }
-  /// The naive forecast made at a row whose label comes later.
+  /// The naive forecast made at a row, where there are labels.
   double& RowNaive(std::uint64_t row, int target) {
-    return Slot(Doubles(Part::kRowNaive), row % shape.label_window, shape.targets)[target];
+    return Slot(Doubles(Part::kRowNaive), row % shape.naive_depth, shape.targets)[target];
   }
   /// The state before the oldest row of a group's sequence.
   std::span<float> Tail(std::size_t group) {
@@ -126,7 +135,7 @@ struct Device {
 
   /// Writes the rows up to `last`, the oldest first; zeros for those before the first.
   void CopyWindow(std::uint64_t last, float* to);
-  /// The last value of `target` that was known at `row`; with late labels what RowNaive says.
+  /// The last value of `target` that was known at `row`; with labels what RowNaive says.
   double Last(std::uint64_t row, int target);
   /// The season's forecast at `row` for the i-th target and horizon: the value of this phase, one
   /// season or a multiple before; NaN where it is not known.

@@ -8,7 +8,7 @@ namespace murmurate {
 int InputsOf(const ForecastSettings& settings) {
   const int gap = settings.every_s > 0 ? 0 : 1;
   const int season = settings.season > 0 ? static_cast<int>(settings.targets.size()) : 0;
-  const int labels = settings.late_labels() ? static_cast<int>(settings.targets.size()) : 0;
+  const int labels = settings.labelled() ? static_cast<int>(settings.targets.size()) : 0;
   return 2 * static_cast<int>(settings.fields.size()) + gap + season + labels;
 }
 
@@ -69,25 +69,30 @@ DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
       window(settings.window),
       season(settings.season),
       label_window(settings.label_window),
+      early_labels(settings.early_labels),
       ahead(settings.horizons),
       most_open(MostOpenOf(settings, state > 0)),
       groups(GroupsOf(settings, state > 0)),
       depth(settings.late_labels() ? window + label_window - 1
                                    : window + ahead.back() + (state > 0 ? 0 : kPlainOpen)),
-      target_depth(settings.late_labels() ? label_window : depth + settings.season),
-      forecast_depth(settings.late_labels() ? label_window : ahead.back()),
+      target_depth(settings.late_labels()  ? label_window
+                   : settings.own_labels() ? depth + 1
+                                           : depth + settings.season),
+      naive_depth(settings.labelled() ? target_depth : 0),
+      forecast_depth(settings.late_labels() ? label_window : std::max(1, ahead.back())),
       track_floats(settings.quantiles.empty() ? 0
                                               : 2 + static_cast<int>(settings.quantiles.size())) {
   const int late = settings.late_labels() ? 1 : 0;
+  const int own = settings.own_labels() ? 1 : 0;
   const int cells = settings.every_s > 0 ? fields : 0;
   parts = {Doubles("value", fields),
            Doubles("mean", fields),
            Doubles("cell_sum", cells),
            Doubles("row_targets", target_depth, targets),
            Doubles("forecasts", forecast_depth, outputs),
-           Doubles("row_naive", label_window, targets),
-           Doubles("label_last", late * targets),
-           Doubles("label_mean", late * targets),
+           Doubles("row_naive", naive_depth, targets),
+           Doubles("label_last", (late + own) * targets),
+           Doubles("label_mean", (late + own) * targets),
            Floats("variance", fields),
            Floats("change", fields),
            Floats("cell_count", cells),
@@ -100,7 +105,7 @@ DeviceShape::DeviceShape(const ForecastSettings& settings, int state_floats)
            Floats("intervals", track_floats > 0 ? scores : 0),
            Floats("season", season > 0 ? scores : 0, kFloatsOf<SeasonScore>),
            Floats("label_outside", late * targets),
-           Floats("labels_seen", late),
+           Floats("labels_seen", late + own * targets),
            Floats("head", (1 - late) * state),
            Floats("tail", (1 - late) * state),
            Floats("near_tails", static_cast<int>(groups.size()) - 1, state)};

@@ -15,8 +15,8 @@ namespace murmurate {
 
 /// Numbers of one row: of each field its value and its change, both in usual deviations; without a
 /// grid the gap before it, in usual gaps; with a season, of each target how far its value a season
-/// before the first horizon is from now, in usual errors of the last value; with late labels,
-/// of each target how far its last label is from its usual ones, in the same errors.
+/// before the first horizon is from now, in usual errors of the last value; with labels, of each
+/// target how far its last label is from its usual ones, in the same errors.
 int InputsOf(const ForecastSettings& settings);
 /// Numbers that the model gives for one row: targets x horizons x (1 + quantiles), in this order;
 /// the first of each is the forecast itself, counted from the last value, in its usual error. The
@@ -55,9 +55,9 @@ enum class Part : std::uint8_t {
   kCellSum,       ///< [fields], with a grid
   kRowTargets,    ///< ring [target_depth][targets]
   kForecasts,     ///< ring [forecast_depth][outputs]
-  kRowNaive,      ///< ring [label_window][targets]
-  kLabelLast,     ///< [targets], with late labels
-  kLabelMean,     ///< [targets], with late labels
+  kRowNaive,      ///< ring [naive_depth][targets]
+  kLabelLast,     ///< [targets], with labels
+  kLabelMean,     ///< [targets], with labels
   kVariance,      ///< [fields]
   kChange,        ///< [fields]
   kCellCount,     ///< [fields], with a grid
@@ -70,7 +70,7 @@ enum class Part : std::uint8_t {
   kIntervals,     ///< [scores] that Score::inside is of, with quantiles
   kSeason,        ///< [scores] SeasonScore, with a season
   kLabelOutside,  ///< [targets], with late labels
-  kLabelsSeen,    ///< that kLabelMean is of, at most normalize_over
+  kLabelsSeen,    ///< that kLabelMean is of, at most normalize_over; own labels: [targets]
   kHead,          ///< [state], without late labels
   kTail,          ///< [state] of the last group, without late labels
   kNearTails,     ///< [groups - 1][state]
@@ -95,13 +95,15 @@ struct DeviceShape {
 
   int fields, targets, horizons, outputs, inputs, state;
   int scores;  ///< targets x horizons
-  int window, season, label_window;
+  int window, season, label_window, early_labels;
   std::vector<int> ahead;            ///< [horizons] rows, ascending
   std::vector<int> most_open;        ///< [horizons] complete pairs that can wait
   std::vector<HorizonGroup> groups;  ///< of a plain model, one a horizon
   int depth;           ///< rows kept: all that the oldest of these pairs sees, to the newest row
-  int target_depth;    ///< rows whose targets are kept: depth + season, or label_window
-  int forecast_depth;  ///< rows whose forecasts are kept: the last horizon, or label_window
+  int target_depth;    ///< rows whose targets are kept: depth + season, or label_window; with own
+                       ///< labels one more than depth
+  int naive_depth;     ///< rows whose naive forecasts are kept: with labels target_depth, else 0
+  int forecast_depth;  ///< rows whose forecasts are kept: the last horizon, or label_window; or one
   int track_floats;    ///< 0: no quantiles
   std::array<DevicePart, kParts> parts;
   std::size_t floats = 0, doubles = 0;  ///< of the blocks

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "server/stream/device_parts.h"
+#include "server/stream/own_labels.h"
 #include "shared/core/check.h"
 #include "shared/core/sha256.h"
 
@@ -94,6 +95,9 @@ void SaveLabels(std::span<const Device* const> devices, const StateWriter& write
     device->labels.Save(&words);
   }
   writer.Words("labels", words);
+  words.clear();
+  for (const Device* device : devices) device->early->Save(&words);
+  writer.Words("early", words);
 }
 
 Status LoadLabels(const DeviceShape& shape, std::span<Device* const> devices,
@@ -109,7 +113,12 @@ Status LoadLabels(const DeviceShape& shape, std::span<Device* const> devices,
             device->labels.Load(words->subspan(i * each + 1, each - 1), device->rows);
     device->open.farthest() = device->labels.Untaught();
   }
-  if (whole) return {};
+  // Saved before there were any: none.
+  std::span<const std::uint64_t> early;
+  if (const auto saved = reader.AllWords("early"); saved.ok()) early = *saved;
+  for (std::size_t i = 0; whole && !early.empty() && i < devices.size(); ++i)
+    whole = devices[i]->early->Load(&early);
+  if (whole && early.empty()) return {};
   return InvalidData("what was saved of the labels of the stream's devices is damaged");
 }
 
@@ -203,7 +212,9 @@ std::uint64_t SaveDevices(const ForecastSettings& settings, const DeviceShape& s
   for (const auto& [name, device] : table.all()) {
     const std::uint64_t kept =
         late ? device->labels.Untaught() : unlearned.at({device.get(), shape.horizons - 1});
-    all_kept += kept;
+    all_kept += settings.own_labels()
+                    ? CountLabelled(device.get(), device->rows - kept, device->rows)
+                    : kept;
     for (int j = 0; j + 1 < shape.horizons; ++j) near.push_back(unlearned.at({device.get(), j}));
     PutName(name, &names);
     PutNumbers(*device, kept, &numbers);

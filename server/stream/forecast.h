@@ -37,6 +37,7 @@ struct Forecast {
   AlarmChange alarm = AlarmChange::kNone;      ///< what this row did to the device's alarm
   std::optional<std::uint64_t> sequence = {};  ///< of the sample that made the row; none on a grid
   std::string_view id = {};                    ///< of that sample, with late labels
+  std::span<const double> labels = {};         ///< [targets] of the message itself, if it has them
 };
 
 }  // namespace murmurate

@@ -33,6 +33,8 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       scores_(settings_, shape_),
       alarm_(settings_, shape_, scores_),
       pairs_(settings_),
+      labels_({settings_, table_, scores_, pairs_, [this] { Predict(); }}),
+      own_(settings_),
       predictions_(static_cast<std::size_t>(shape_.scores)) {}
 
 Refusal Forecaster::Consume(const Sample& sample, std::int64_t arrival_ns) {
@@ -47,8 +49,9 @@ Refusal Forecaster::Consume(const Sample& sample, std::int64_t arrival_ns) {
   const Ordering standing = order.Judge(sample, time_ns, rows_.CellOf(*device, time_ns));
   if (standing == Ordering::kDuplicate) return Refusal::kDuplicate;
   if (standing == Ordering::kLate) return Refusal::kTimeRunsBack;
-  if (settings_.missing == ForecastSettings::Missing::kError &&
-      !std::ranges::all_of(sample.values, Usable))
+  const bool whole = settings_.own_labels() ? own_.Whole(sample.values)
+                                            : std::ranges::all_of(sample.values, Usable);
+  if (settings_.missing == ForecastSettings::Missing::kError && !whole)
     return Refusal::kMissingField;
   std::uint64_t id = 0;
   if (settings_.late_labels())
@@ -59,25 +62,21 @@ Refusal Forecaster::Consume(const Sample& sample, std::int64_t arrival_ns) {
   counts_.gaps += static_cast<std::uint64_t>(missing);
   counts_.late += standing == Ordering::kOvertaken ? 1 : 0;
   ++counts_.messages;
-  if (!rows_.Add(device, sample.values, time_ns, gap_s)) return Refusal::kNone;
+  std::span<const double> values = sample.values;
+  if (settings_.own_labels()) {
+    if (device->due) Predict();  // its label is the newest one before this message
+    own_.Split(values, device.get());
+    values = own_.fields();
+  }
+  if (!rows_.Add(device, values, time_ns, gap_s)) {
+    if (settings_.own_labels()) KeepOwnLabels(settings_, own_.labels(), device.get());
+    return Refusal::kNone;
+  }
   device->newest.sequence = sample.sequence;
   if (settings_.late_labels()) {
     device->newest.id = sample.id;
-    pairs_.AwaitLabel(device.get(), id);
+    labels_.BeginRow(device, id);
   }
-  return Refusal::kNone;
-}
-
-Refusal Forecaster::ConsumeLabel(const Sample& label) {
-  if (label.id.empty()) return Refusal::kNoId;
-  const std::shared_ptr<Device> device = table_.Find(label.device);
-  if (device == nullptr) return Refusal::kUnknownId;
-  std::uint64_t row = 0;
-  if (const Refusal refusal = FindLabelRow(*device, label, &row); refusal != Refusal::kNone)
-    return refusal;
-  if (device->due) Predict();  // perhaps of this row
-  ApplyLabel(settings_, row, label.values, device.get(), &scores_);
-  pairs_.AddLabel(device, row);
   return Refusal::kNone;
 }
 
@@ -118,6 +117,7 @@ void Forecaster::Break(Device* device) {
 void Forecaster::Forget(Device* device) {
   pairs_.Drop(device);
   rows_.DiscardCell(device);
+  labels_.Forget(*device);
 }
 
 void Forecaster::AddRow(const std::shared_ptr<Device>& device, const RowValues& row,
@@ -125,11 +125,12 @@ void Forecaster::AddRow(const std::shared_ptr<Device>& device, const RowValues& 
   if (device->due || due_.size() == ForecastNetwork::kMostRows) Predict();
   device->newest.time_ns = time_ns;
   network_.KeepLeaving(due_.size(), device.get());
-  if (!settings_.late_labels()) scores_.ScoreRow(device.get(), row);
-  PutRow(settings_, row, gap_s, device.get());
+  if (!settings_.labelled()) scores_.ScoreRow(device.get(), row);
+  const auto labels = settings_.own_labels() ? own_.labels() : std::span<const double>();
+  PutRow(settings_, row, labels, gap_s, device.get());
   ++device->rows;
   ++counts_.rows;
-  if (!settings_.late_labels()) pairs_.AddRow(device);
+  if (!settings_.labelled()) pairs_.AddRow(device);
   device->due = true;
   due_.push_back(device);
 }
@@ -140,13 +141,14 @@ void Forecaster::Predict() {
   const auto each = static_cast<std::size_t>(shape_.outputs);
   for (std::size_t i = 0; i < due_.size(); ++i) {
     due_[i]->due = false;
-    Answer(due_[i].get(), outputs.subspan(i * each, each));
+    Answer(due_[i], outputs.subspan(i * each, each));
   }
   due_.clear();
 }
 
 /// Turns the network's outputs for a device's newest row into the forecast that is published.
-void Forecaster::Answer(Device* device, std::span<const float> outputs) {
+void Forecaster::Answer(const std::shared_ptr<Device>& answered, std::span<const float> outputs) {
+  Device* const device = answered.get();
   const int each = shape_.outputs / shape_.scores;
   alarm_.BeginRow(device);
   for (int i = 0; i < shape_.scores; ++i)
@@ -155,7 +157,11 @@ void Forecaster::Answer(Device* device, std::span<const float> outputs) {
   if (use_)
     use_({device->name, device->rows - 1, device->newest.time_ns, version(),
           device->Doubles(Part::kValue), predictions_, device->typical_gap_s,
-          alarm_.EndRow(device, predictions_), device->newest.sequence, device->newest.id});
+          alarm_.EndRow(device, predictions_), device->newest.sequence, device->newest.id,
+          device->Targets(device->rows - 1)});
+  if (!settings_.own_labels()) return;
+  ScoreOwnLabels(settings_, device, &scores_);
+  pairs_.AddRow(answered);
 }
 
 /// Pairs that a Forecaster loaded from this state cannot learn are saved as unlearned.
@@ -167,6 +173,7 @@ void Forecaster::Save(const StateWriter& writer) const {
   writer.Words("totals", {{t.messages, t.rows, t.forecasts, t.complete, t.learned,
                            t.complete - t.learned - kept, t.gaps, t.breaks, t.drifts}});
   writer.Words("more_totals", {{t.late, t.incomplete, t.skipped, t.joined, t.empty}});
+  if (settings_.late_labels()) writer.Words("unmatched", {{t.unmatched}});
 }
 
 Status Forecaster::Load(const StateReader& reader) {
@@ -178,6 +185,8 @@ Status Forecaster::Load(const StateReader& reader) {
   std::array<std::uint64_t, 5> more{};
   if (!one) MURMURATE_RETURN_IF_ERROR(reader.Words("more_totals", more));
   counts_ = {t[0], t[1], t[2], t[6], t[7], more[0]};
+  if (const auto unmatched = reader.AllWords("unmatched"); unmatched.ok() && !unmatched->empty())
+    labels_.GoOnFrom({unmatched->front()});
   pairs_.GoOnFrom({.complete = t[3], .learned = t[4], .unlearned = t[5]});
   rows_.GoOnFrom({.incomplete = more[1], .skipped = more[2], .joined = more[3], .empty = more[4]});
   MURMURATE_RETURN_IF_ERROR(scores_.Load(t[8], !one, reader));
@@ -190,7 +199,8 @@ Status Forecaster::Load(const StateReader& reader) {
 
 std::size_t Forecaster::bytes_per_device() const {
   return sizeof(Device) + shape_.floats * sizeof(float) + shape_.doubles * sizeof(double) +
-         LabelSlots(shape_.label_window).bytes();
+         LabelSlots(shape_.label_window).bytes() +
+         EarlyLabels::BytesOf(shape_.early_labels, shape_.targets);
 }
 
 }  // namespace murmurate

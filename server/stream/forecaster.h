@@ -6,8 +6,9 @@
 //   Predict         all due rows in one pass of ForecastNetwork --> ForecastScores, AlarmWatch
 //   Fill            complete pairs that have not been learned, as a batch (PairQueue)
 //
-// Where labels come later, ConsumeLabel scores and completes the pair of the row they are for
-// (late_labels.h).
+// Where labels come apart from their samples, each completes the pair of the row it is for
+// (label_join.h). Where a message has a label of its own, its row is scored and complete as soon as
+// it has been forecast (own_labels.h).
 //
 // Each value is forecast before it is learned from, so the errors are those of forecasts (A. P.
 // Dawid, "Present position and potential developments: the prequential approach", 1984). What is
@@ -27,6 +28,8 @@
 #include "server/stream/device_table.h"
 #include "server/stream/forecast_network.h"
 #include "server/stream/forecast_scores.h"
+#include "server/stream/label_join.h"
+#include "server/stream/own_labels.h"
 #include "server/stream/pair_queue.h"
 #include "server/stream/row_maker.h"
 
@@ -44,7 +47,11 @@ class Forecaster {
                              ///< in a cell that was open
   };
   /// Totals are counts since the stream began, over restarts.
-  struct Totals : Counts, RowMaker::Counts, PairQueue::Counts, ForecastScores::Fleet {
+  struct Totals : Counts,
+                  RowMaker::Counts,
+                  PairQueue::Counts,
+                  ForecastScores::Fleet,
+                  LabelJoin::Counts {
     double skill() const { return baseline_error > 0 ? 1 - model_error / baseline_error : 0; }
   };
 
@@ -57,9 +64,10 @@ class Forecaster {
 
   /// kNone: it was taken. `arrival_ns`: since 1970, for samples without a time.
   Refusal Consume(const Sample& sample, std::int64_t arrival_ns);
-  /// Takes a late label for the row with its device and id; `values` are one a target.
-  /// kNone, and it is scored and waits to be learned; kUnknownId, kDuplicate, kMissingField, kNoId.
-  Refusal ConsumeLabel(const Sample& label);
+  /// A label that comes apart from its sample; `values` are one a target.
+  Refusal ConsumeLabel(const Sample& label, std::int64_t arrival_ns) {
+    return labels_.Consume(label, arrival_ns);
+  }
   /// A forecast for each row that has none yet.
   void Predict();
   /// A row of this device waits for Predict.
@@ -85,7 +93,10 @@ class Forecaster {
   void Save(const StateWriter& writer) const;
   Status Load(const StateReader& reader);
 
-  Totals totals() const { return {counts_, rows_.counts(), pairs_.counts(), scores_.fleet()}; }
+  Totals totals() const {
+    return {counts_, rows_.counts(), pairs_.counts(), scores_.fleet(), labels_.counts()};
+  }
+  const LabelJoin& labels() const { return labels_; }
   std::uint64_t rows() const { return counts_.rows; }  ///< of the totals
   std::size_t devices() const { return table_.all().size(); }
   std::size_t alarms() const;            ///< devices whose alarm is raised
@@ -97,7 +108,7 @@ class Forecaster {
   void Forget(Device* device);
   void AddRow(const std::shared_ptr<Device>& device, const RowValues& row, std::int64_t time_ns,
               float gap_s);
-  void Answer(Device* device, std::span<const float> outputs);
+  void Answer(const std::shared_ptr<Device>& device, std::span<const float> outputs);
 
   const ForecastSettings settings_;
   const OnForecast use_;
@@ -108,6 +119,8 @@ class Forecaster {
   ForecastScores scores_;
   AlarmWatch alarm_;
   PairQueue pairs_;
+  LabelJoin labels_;
+  OwnLabels own_;                             ///< of the message that is consumed
   std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
   std::vector<Prediction> predictions_;
   Counts counts_;

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "server/stream/batch_pairs.h"
+#include "server/stream/own_labels.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
 
 void PairQueue::AddRow(const DevicePointer& device) {
   if (!settings_.learn) return;
+  if (settings_.own_labels()) return AddOwnRow(device);
   const DeviceShape& shape = device->shape;
   for (int j = 0; j < shape.horizons; ++j) {
     const auto at = static_cast<std::size_t>(j);
@@ -21,6 +23,29 @@ void PairQueue::AddRow(const DevicePointer& device) {
       ++counts_.unlearned;  // the oldest has left the window
     StandInLine(device);
   }
+}
+
+/// A row without a label has its place among the open ones, but nobody waits for it.
+void PairQueue::AddOwnRow(const DevicePointer& device) {
+  const std::uint64_t row = device->rows - 1;
+  std::uint32_t& open = device->open.farthest();
+  if (open < static_cast<std::uint32_t>(device->shape.most_open[0]))
+    ++open;
+  else  // the oldest has left the window
+    counts_.unlearned += CountLabelled(device.get(), row - open, row - open + 1);
+  if (CountLabelled(device.get(), row, row + 1) == 0) return;
+  ++counts_.complete;
+  StandInLine(device);
+}
+
+/// The open pairs of the farthest horizon that can be learned.
+std::uint32_t PairQueue::CountOpen(Device* device) const {
+  const std::uint32_t open = device->open.farthest();
+  return settings_.own_labels() ? CountLabelled(device, device->rows - open, device->rows) : open;
+}
+
+bool PairQueue::Waits(Device* device) const {
+  return settings_.own_labels() ? CountOpen(device) > 0 : device->open.Any();
 }
 
 void PairQueue::AwaitLabel(Device* device, std::uint64_t id) {
@@ -38,12 +63,12 @@ void PairQueue::AddLabel(const DevicePointer& device, std::uint64_t row) {
 }
 
 void PairQueue::Drop(Device* device) {
-  counts_.unlearned += device->open.farthest();
+  counts_.unlearned += CountOpen(device);
   device->open.Clear();
 }
 
 void PairQueue::GoOn(const DevicePointer& device) {
-  if (settings_.learn && device->open.Any()) StandInLine(device);
+  if (settings_.learn && Waits(device.get())) StandInLine(device);
 }
 
 void PairQueue::StandInLine(const DevicePointer& device) {
@@ -76,7 +101,7 @@ void PairQueue::GiveOpen(std::uint64_t version, TrainingBatch* batch, std::vecto
       else
         GivePairs(device, group, version, batch, given);
     }
-    if (!device->open.Any()) continue;
+    if (!Waits(device.get())) continue;
     device->in_line = true;
     line_.push_front(device);
   }
@@ -88,11 +113,12 @@ void PairQueue::GiveSequence(const DevicePointer& device, const HorizonGroup& gr
                              std::vector<Given>* given) const {
   bool any = false;
   for (int j = group.begin; j < group.end; ++j) any |= device->open[j] > 0;
-  if (!any) return;
+  const std::uint32_t learns = CountOpen(device.get());
+  if (!any || (settings_.own_labels() && learns == 0)) return;
   PutSequence(settings_, group, device->rows - static_cast<std::uint64_t>(group.nearest), 0,
               version, device.get(), batch);
   for (int j = group.begin; j < group.end; ++j)
-    given->push_back({device, std::exchange(device->open[j], 0u), 0, j});
+    given->push_back({device, std::exchange(device->open[j], 0u), 0, j, learns});
 }
 
 /// Gives the open pairs of one group, as many as the batch has room for.
@@ -101,13 +127,17 @@ void PairQueue::GivePairs(const DevicePointer& device, const HorizonGroup& group
                           std::vector<Given>* given) const {
   std::uint32_t& open = device->open[group.begin];
   const int room = batch->capacity - static_cast<int>(batch->trajectories.size());
-  const auto pairs = std::min(open, static_cast<std::uint32_t>(room));
-  if (pairs == 0) return;
   const std::uint64_t first = device->rows - static_cast<std::uint64_t>(group.nearest) - open;
-  for (std::uint32_t i = 0; i < pairs; ++i)
-    PutPair(settings_, group, first + i, version, device.get(), batch);
+  std::uint32_t pairs = 0, learns = 0;
+  for (; pairs < open && learns < static_cast<std::uint32_t>(room); ++pairs) {
+    const std::uint64_t row = first + pairs;
+    if (settings_.own_labels() && CountLabelled(device.get(), row, row + 1) == 0) continue;
+    PutPair(settings_, group, row, version, device.get(), batch);
+    ++learns;
+  }
+  if (learns == 0) return;
   open -= pairs;
-  given->push_back({device, pairs, 0, group.begin});
+  given->push_back({device, pairs, 0, group.begin, learns});
 }
 
 /// Gives the window of each label's row; only the label in its last row is learned.
@@ -123,7 +153,7 @@ void PairQueue::GiveLabels(std::uint64_t version, TrainingBatch* batch, std::vec
       else
         PutPair(settings_, group, row, version, device.get(), batch);
       device->labels.Set(row, LabelSlots::State::kGiven);
-      given->push_back({device, 1, row, 0});
+      given->push_back({device, 1, row, 0, 1});
     }
     if (open > 0) break;
     device->in_line = false;
@@ -136,7 +166,7 @@ std::uint64_t PairQueue::OnTrained() {
   std::uint64_t pairs = 0;
   for (const Given& given : given_.front()) {
     Device* const device = given.device.get();
-    if (given.horizon + 1 == device->shape.horizons) pairs += given.pairs;
+    if (given.horizon + 1 == device->shape.horizons) pairs += given.learns;
     if (settings_.late_labels() && device->labels.Keeps(given.row, device->rows))
       device->labels.Set(given.row, LabelSlots::State::kDone);
   }

@@ -34,7 +34,8 @@ class PairQueue {
   /// `settings` outlives it.
   explicit PairQueue(const ForecastSettings& settings) : settings_(settings) {}
 
-  /// The newest row completes the pairs of those that lie a horizon before it.
+  /// The newest row completes the pairs of those that lie a horizon before it; with own labels its
+  /// own pair, after its forecast.
   void AddRow(const DevicePointer& device);
   /// Notes that the label with this id will be of the newest row, which takes the place of the one
   /// label_window before it; with late labels only.
@@ -61,11 +62,15 @@ class PairQueue {
  private:
   struct Given {
     DevicePointer device;
-    std::uint32_t pairs = 0;
-    std::uint64_t row = 0;  ///< of a late label
-    int horizon = 0;        ///< which of them
+    std::uint32_t pairs = 0;   ///< with own labels, rows without one among them
+    std::uint64_t row = 0;     ///< of a late label
+    int horizon = 0;           ///< which of them
+    std::uint32_t learns = 0;  ///< of the pairs
   };
 
+  void AddOwnRow(const DevicePointer& device);
+  std::uint32_t CountOpen(Device* device) const;
+  bool Waits(Device* device) const;
   void StandInLine(const DevicePointer& device);
   void GiveOpen(std::uint64_t version, TrainingBatch* batch, std::vector<Given>* given);
   void GiveLabels(std::uint64_t version, TrainingBatch* batch, std::vector<Given>* given);

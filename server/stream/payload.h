@@ -65,6 +65,9 @@ struct PayloadSettings {
   /// Places as FieldSettings::pointer, in JSON and CSV; none: the message does not say. `device`:
   /// who sends, where the topic does not say it; of a FlatBuffer "device" or none.
   std::optional<std::string> time = {}, sequence = {}, id = {}, device = {};
+  /// So many of the fields, the last ones, are labels: a message may have the others alone, or these
+  /// alone, and then the rest does not count as missing.
+  std::size_t label_fields = 0;
   TimeForm time_form = TimeForm::kSeconds;  ///< a FlatBuffer has nanoseconds
   std::vector<std::string> header = {};     ///< CSV: the names of all columns
   char separator = ',';                     ///< CSV

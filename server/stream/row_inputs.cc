@@ -34,13 +34,16 @@ float GapInput(const ForecastSettings& settings, Device* device, float gap_s) {
   return usual > 0 ? Cut(gap_s - usual, usual) : 0.0f;
 }
 
-/// Puts the input that late labels add to the newest row: the naive forecast, which is
-/// the label of the newest row that has one, and for the model how far that lies from usual labels.
-void PutLastLabel(Device* device, std::span<float> inputs) {
+/// Puts the input that labels add to the newest row: the naive forecast, which is the label of the
+/// newest row that has one, and for the model how far that lies from usual labels. `labels`: the
+/// row's own; none when they come later.
+void PutLastLabel(std::span<const double> labels, Device* device, std::span<float> inputs) {
   const auto last = device->Doubles(Part::kLabelLast), mean = device->Doubles(Part::kLabelMean);
+  const auto seen = device->Floats(Part::kLabelsSeen);
   for (int i = 0; i < device->shape.targets; ++i) {
-    const double naive = device->label_row == 0 ? kNaN : last[i];
-    device->Target(device->rows, i) = kNaN;
+    const bool known = labels.empty() ? device->label_row > 0 : seen[i] > 0;
+    const double naive = known ? last[i] : kNaN;
+    device->Target(device->rows, i) = labels.empty() ? kNaN : labels[i];
     device->RowNaive(device->rows, i) = naive;
     const auto away = static_cast<float>((naive - mean[i]) / device->TypicalError(i));
     inputs[i] = std::isfinite(away) ? std::clamp(away, -kMostDeviations, kMostDeviations) : 0.0f;
@@ -49,8 +52,8 @@ void PutLastLabel(Device* device, std::span<float> inputs) {
 
 }  // namespace
 
-void PutRow(const ForecastSettings& settings, const RowValues& values, float gap_s,
-            Device* device) {
+void PutRow(const ForecastSettings& settings, const RowValues& values,
+            std::span<const double> labels, float gap_s, Device* device) {
   const DeviceShape& shape = device->shape;
   const auto mean = device->Doubles(Part::kMean), last = device->Doubles(Part::kValue);
   const auto variance = device->Floats(Part::kVariance), change = device->Floats(Part::kChange);
@@ -70,7 +73,7 @@ void PutRow(const ForecastSettings& settings, const RowValues& values, float gap
     last[i] = value;
   }
   device->seen = std::min(device->seen + 1.0f, static_cast<float>(settings.normalize_over));
-  for (int i = 0; !settings.late_labels() && i < shape.targets; ++i)
+  for (int i = 0; !settings.labelled() && i < shape.targets; ++i)
     device->Target(device->rows, i) = values.Actual(settings.targets[i]);
   if (settings.every_s <= 0) row[at++] = GapInput(settings, device, gap_s);
   for (int i = 0; settings.season > 0 && i < shape.targets; ++i) {
@@ -79,7 +82,7 @@ void PutRow(const ForecastSettings& settings, const RowValues& values, float gap
     row[at++] =
         std::isfinite(then - now) ? SeasonInput(device, i * shape.horizons, then - now) : 0.0f;
   }
-  if (settings.late_labels()) PutLastLabel(device, row.subspan(at));
+  if (settings.labelled()) PutLastLabel(labels, device, row.subspan(at));
 }
 
 }  // namespace murmurate

@@ -61,8 +61,8 @@ constexpr std::array<Words, kRefusals> kWords = {{
      "the time lies before that of the device's last message: publish in order, or set its clock"},
     {"unknown_id",
      "the label has the id of no sample that is kept: publish the sample first, and its label "
-     "before "
-     "'label_window' more samples of that device have come, or raise that"},
+     "before 'label_window' more samples of that device have come, or raise that; with "
+     "'early_labels' it may come before its sample"},
     {"too_many_devices",
      "this stream follows as many devices as 'max_devices' allows: raise it, or subscribe to "
      "fewer"},

@@ -18,6 +18,7 @@ SampleDraft::SampleDraft(const PayloadSettings& settings)
     : time_form_(settings.format == PayloadFormat::kFlatBuffer ? TimeForm::kNanoseconds
                                                                : settings.time_form),
       needs_device_(settings.device.has_value()),
+      labels_from_(settings.fields.size() - settings.label_fields),
       found_(settings.fields.size()),
       counts_(settings.fields.size()) {
   for (const FieldSettings& field : settings.fields) {
@@ -137,8 +138,13 @@ void SampleDraft::Refuse(Refusal refusal) {
   if (refusal_ == Refusal::kNone) refusal_ = refusal;
 }
 
-void SampleDraft::Count() {
-  for (std::size_t i = 0; i < found_.size(); ++i) {
+/// Counts the faults of these fields; of labels and fields that share a topic either may be absent.
+void SampleDraft::Count(std::size_t first, std::size_t end) {
+  const bool absent = std::all_of(found_.begin() + static_cast<std::ptrdiff_t>(first),
+                                  found_.begin() + static_cast<std::ptrdiff_t>(end),
+                                  [](Found found) { return found == Found::kNothing; });
+  if (absent && labels_from_ < found_.size()) return;
+  for (std::size_t i = first; i < end; ++i) {
     counts_[i].missing += found_[i] == Found::kNothing || found_[i] == Found::kNull;
     counts_[i].out_of_range += found_[i] == Found::kOutOfRange;
     counts_[i].wrong_type += found_[i] == Found::kWrongType;
@@ -148,7 +154,8 @@ void SampleDraft::Count() {
 Refusal SampleDraft::End() {
   if (refusal_ != Refusal::kNone) return refusal_;
   if (needs_device_ && sample_->device.empty()) return Refusal::kEmptyDevice;
-  Count();
+  Count(0, labels_from_);
+  Count(labels_from_, found_.size());
   const auto any = [this](Found what) {
     return std::find(found_.begin(), found_.end(), what) != found_.end();
   };

@@ -46,10 +46,11 @@ class SampleDraft {
   void PutNumber(int slot, double value);
   void PutTime(std::optional<std::int64_t> time_ns);
   void PutName(int slot, std::string_view name);
-  void Count();
+  void Count(std::size_t first, std::size_t end);
 
   TimeForm time_form_;
   bool needs_device_;
+  std::size_t labels_from_;  ///< with labels among the fields, else the number of fields
   std::vector<Range> ranges_;
   std::vector<Found> found_;  ///< in this message
   std::vector<FieldCounts> counts_;

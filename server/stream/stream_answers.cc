@@ -145,10 +145,12 @@ void StreamAnswers::GiveRest() {
 
 void StreamAnswers::GiveAlarm(const Forecast& forecast) {
   for (std::size_t i = 0; i < target_alarms_.size(); ++i) {
-    const auto field = static_cast<std::size_t>(settings_.forecast.targets[i]);
     const Prediction& made = forecast.predictions[i * times_.size()];
     target_alarms_[i].value =
-        settings_.forecast.late_labels() ? made.baseline : forecast.values[field];
+        settings_.forecast.late_labels() ? made.baseline
+        : settings_.forecast.own_labels()
+            ? forecast.labels[i]
+            : forecast.values[static_cast<std::size_t>(settings_.forecast.targets[i])];
     target_alarms_[i].forecast = made.published;
   }
   const bool raised = forecast.alarm == AlarmChange::kRaised;

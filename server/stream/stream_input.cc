@@ -25,12 +25,13 @@ Refusal StreamInput::Read(const MqttMessage& message, std::int64_t arrival_ns,
   if (message.retained) return Refusal::kRetained;
   Refusal refusal = subscribe_.Match(message.topic, &levels_);
   if (refusal == Refusal::kUnknownTopic)
-    return labels_.Consume(message.topic, message.payload, forecaster);
+    return labels_.Consume(message.topic, message.payload, arrival_ns, forecaster);
   if (refusal != Refusal::kNone) return refusal;
   sample_.device = subscribe_.DeviceOf(levels_);
   refusal = reader_.Read(message.payload, &sample_);
   if (refusal != Refusal::kNone) return refusal;
   answers->Remember(sample_.device, levels_);  // before a forecast of it may go out
+  if (labels_.share_topic()) return labels_.ConsumeEither(arrival_ns, &sample_, forecaster);
   return forecaster->Consume(sample_, arrival_ns);
 }
 

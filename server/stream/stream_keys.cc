@@ -69,12 +69,15 @@ Rows MessageKeys() {
       {"device", &S::device, "where a message says who sends it, when its topic has no {device}",
        Example("\"/id\"")},
       {"label_topic", &S::label_topic,
-       "topics where the target of each row comes later; usual: targets are fields",
+       "topics where the target of each row comes later, or those of `subscribe`; usual: a message "
+       "has its targets",
        Example("\"lab/{device}/result\"")},
       {"id", &S::id, "with label_topic: where a sample and its label say which sample it is",
        Example("\"/id\"")},
       {"label_window", &S::label_window, "rows of a device after which a label comes too late",
        Range(1, 4096)},
+      {"early_labels", &S::early_labels,
+       "labels of a device that are kept until their samples come; 0: refused", Range(0, 4096)},
       {"label_header", &S::label_header, "csv: the names of all columns of a label",
        Example("[\"id\", \"quality\"]")},
       {"every", ValueKind::kDuration, ConfigValue(),
@@ -101,10 +104,14 @@ Rows MessageKeys() {
 Rows ForecastKeys() {
   using namespace keys;
   return {
-      {"target", &S::targets, "the fields that are forecast, or with label_topic what labels say",
+      {"target", &S::targets,
+       "the fields that are forecast; with label_topic what labels say; with horizon = 0 what a "
+       "message has beside them",
        Unset(), Kind(ValueKind::kNames), Example("\"temp\"")},
-      {"horizon", &S::horizon, "rows ahead, or times on the grid of `every`",
-       Kind(ValueKind::kSpans), Example("[1, 6]"), Range(1, 4096)},
+      {"horizon", &S::horizon,
+       "rows ahead, or times on the grid of `every`; 0: of the message itself, before it is "
+       "learned",
+       Kind(ValueKind::kSpans), Example("[1, 6]"), Range(0, 4096)},
       {"quantiles", In(kSettings, kForecast, &ForecastSettings::quantiles),
        "of the forecast's errors, that are tracked and published around it", Example("[0.1, 0.9]"),
        Range(1e-6, 1 - 1e-6)},
@@ -175,6 +182,11 @@ ConfigValue StreamDraft::Layers() const {
   const std::string units = std::to_string(hidden);
   if (*name == "mlp") return Strings{"dense " + units, "dense " + units};
   return Strings{*name + ' ' + units};
+}
+
+bool StreamDraft::OwnLabels() const {
+  const auto rows = As<std::vector<std::int64_t>>(horizon).value_or(std::vector<std::int64_t>{});
+  return std::ranges::find(rows, 0) != rows.end();
 }
 
 bool StreamDraft::Recurs() const {

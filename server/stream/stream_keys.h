@@ -20,13 +20,18 @@ struct StreamDraft {
   std::vector<std::string> fields, targets, label_header;
   std::optional<std::string> id, device;  ///< places in a payload
   std::string separator = ",";
-  int label_window = 256;
+  int label_window = 256, early_labels = 64;
   ConfigValue horizon = std::vector<std::int64_t>{1};  ///< rows, or durations
   ConfigValue model = std::string("lstm");             ///< or the layers
   int hidden = 32;
   std::optional<double> learning_rate;
 
+  /// Labels come later.
   bool has_labels() const { return !label_topic.empty(); }
+  /// They come to the topics of samples.
+  bool ShareTopic() const { return label_topic == subscribe; }
+  /// A message has its labels itself: horizon = 0.
+  bool OwnLabels() const;
   /// The layers of its model, as [model] layers has them.
   ConfigValue Layers() const;
   bool Recurs() const;

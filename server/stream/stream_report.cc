@@ -105,6 +105,10 @@ void StreamReport::MeasureForecasts(Reading* reading) const {
       {&kStreamWaiting, parts_.forecaster.open_cells()}};
   for (const auto& [metric, count] : counts) reading->Set(*metric, count);
   reading->Set(kStreamStuck, parts_.forecaster.stuck());
+  if (parts_.settings.labels) {
+    reading->Set(kStreamEarly, parts_.forecaster.labels().waiting());
+    reading->Set(kStreamUnmatched, totals.unmatched);
+  }
   if (parts_.settings.alarm) reading->Set(kStreamAlarms, parts_.forecaster.alarms());
   if (parts_.settings.replay > 0) reading->Set(kStreamReplayed, parts_.feed.replayed());
   const bool scored = totals.scored > 0;

@@ -33,7 +33,7 @@ struct ForecastSettings {
 
   std::vector<StreamField> fields;
   std::vector<int> targets;       ///< indices of fields; then on, of labels
-  std::vector<int> horizons{1};   ///< rows ahead, ascending
+  std::vector<int> horizons{1};   ///< rows ahead, ascending; or 0 alone
   std::vector<double> quantiles;  ///< in (0, 1), ascending: of the error; two make an interval
   int window = 16;                ///< rows that one training step goes back, or a plain model sees
   int season = 0;                 ///< rows; 0: the naive forecast is the last value
@@ -45,16 +45,22 @@ struct ForecastSettings {
   int score_over = 200;       ///< forecasts that errors and skill remember
   PageHinkleySettings drift;  ///< of the model's errors, over all devices
   std::optional<AlarmSettings> alarm;
-  /// The values of labels that come later (late_labels.cc). The targets are all of these then, and
-  /// the one horizon is 0: the forecast is of that very row.
+  /// The targets that are no fields. Where labels come later (late_labels.h) all targets are of
+  /// these; where a message has its own labels (own_labels.h) they stand behind its fields. In both
+  /// cases the one horizon is 0: the forecast is of that very row.
   std::vector<StreamField> labels;
-  int label_window = 0;  ///< rows of a device that a label may come for; 0: targets are fields
+  int label_window = 0;          ///< rows of a device that a label may come for; 0: none come later
+  int early_labels = 0;          ///< labels of a device that are kept until their samples come
   bool per_device_state = true;  ///< false: each window begins with nothing remembered
   bool learn = true;
   int max_devices = 10'000;
   double forget_after_s = 86'400;  ///< a device silent for so long makes room for a new one
 
   bool late_labels() const { return label_window > 0; }
+  /// Each message has the values of its targets, too.
+  bool own_labels() const { return !late_labels() && labelled(); }
+  /// Either of the two: what is forecast is of the row itself.
+  bool labelled() const { return horizons.front() == 0; }
   /// The field of the i-th target.
   const StreamField& TargetField(std::size_t i) const {
     const auto at = static_cast<std::size_t>(targets[i]);

@@ -75,6 +75,8 @@ TEST(ConfigLabels, WhatMakesNoSenseBesideThemIsRefused) {
       {"format = \"floats\"", "because a sample and its label find each other by it; write format"},
       {"format = \"flatbuffer\"", "expected \"id\", because a FlatBuffer has it there"},
       {"label_window = 0", "expected an integer from 1 to 4096"},
+      {"early_labels = -1", "expected an integer from 0 to 4096"},
+      {"horizon = 0", "the label of that very row is forecast; take one of the two out"},
       {"label_header = [\"id\"]", "only CSV has columns"},
       {"publish = \"lab/{device}/result\"", "a topic that label_topic does not read"},
       {"metrics = \"lab/x/result\"", "a topic that label_topic does not read"},
@@ -105,13 +107,87 @@ TEST(ConfigLabels, WhatTheyNeedIsAskedFor) {
   EXPECT_THAT(Complaint(Changed("\"quality\"", "\"Quality\"")), HasSubstr("names of 1 to 32"));
   EXPECT_THAT(Complaint(Changed("\"quality\"", "\"time\"")),
               HasSubstr("a target cannot be called 'time'"));
-  EXPECT_THAT(Complaint(Changed("lab/{device}/result", "press/{device}/data")),
-              HasSubstr("topics that subscribe does not read"));
+  EXPECT_THAT(Complaint(Changed("lab/{device}/result", "press/{press}/{device}")),
+              HasSubstr("the topics of subscribe, or ones that it does not read"));
   EXPECT_THAT(Complaint(Changed("label_topic = \"lab/{device}/result\"\n", "")),
               HasSubstr("stream.press.target: got [\"quality\"], expected some of the fields"));
   EXPECT_THAT(Complaint("[stream.t]\nsubscribe = \"x\"\nfields = [\"v\"]\ntarget = \"v\"\n"
                         "id = \"/id\"\n"),
               HasSubstr("no labels come later; take it out, or write for example label_topic"));
+}
+
+TEST(ConfigLabels, MayComeToTheTopicsOfSamples) {
+  const std::string text = Changed("lab/{device}/result", "press/{device}/data");
+  const auto config = Load(text + "early_labels = 3\n[stream.press.field.quality]\nhigh = 100\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const StreamSettings& stream = config->streams()[0];
+  EXPECT_EQ(stream.link.subscriptions.size(), 1u);
+  EXPECT_TRUE(stream.labels->share_topic);
+  EXPECT_EQ(stream.forecast.early_labels, 3);
+  ASSERT_EQ(stream.payload.fields.size(), 3u);
+  EXPECT_EQ(stream.payload.fields[2].name, "quality");
+  EXPECT_EQ(stream.payload.label_fields, 1u);
+  EXPECT_EQ(stream.forecast.fields.size(), 2u);
+  const auto again = Load(ResolvedToml(*config));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ResolvedToml(*again), ResolvedToml(*config));
+  std::string csv = text + "format = \"csv\"\n";
+  csv.replace(csv.find("/id"), 3, "4");
+  EXPECT_TRUE(Load(csv).ok()) << Load(csv).status();
+  EXPECT_THAT(Complaint(csv + "label_header = [\"id\"]\n"),
+              HasSubstr("labels come to the topics of samples and have their columns"));
+  EXPECT_THAT(Complaint(text + "format = \"floats\"\n"), HasSubstr("one that has room for an id"));
+  EXPECT_THAT(Complaint(text + "[stream.press.field.quality]\npointer = \"/heat\"\n"),
+              HasSubstr("label_topic: of samples and labels: two values are read from '/heat'"));
+}
+
+const std::string kMill =
+    "[stream.mill]\nsubscribe = \"mill/{device}\"\nfields = [\"x1\", \"x2\"]\n"
+    "target = \"y\"\nhorizon = 0\n";
+
+TEST(ConfigOwnLabels, AreWhatAMessageHasBesideItsFields) {
+  const auto config = Load(kMill + "[stream.mill.field.y]\nunit = \"mm\"\nlow = 0\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const StreamSettings& stream = config->streams()[0];
+  EXPECT_TRUE(stream.forecast.own_labels());
+  EXPECT_THAT(stream.forecast.targets, ElementsAre(2));
+  EXPECT_THAT(stream.forecast.horizons, ElementsAre(0));
+  EXPECT_TRUE(stream.forecast.per_device_state);
+  ASSERT_EQ(stream.payload.fields.size(), 3u);
+  EXPECT_EQ(stream.payload.fields[2].min, 0.0);
+  EXPECT_EQ(stream.forecast.TargetField(0).unit, "mm");
+  EXPECT_EQ(stream.spaces().observation, Box({6}));  // fields, changes, the gap, the last label
+  const auto again = Load(ResolvedToml(*config));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ResolvedToml(*again), ResolvedToml(*config));
+  std::string listed = kMill;
+  listed.replace(listed.find("\"x2\""), 4, "\"y\"");
+  const auto field = Load(listed);
+  ASSERT_TRUE(field.ok()) << field.status();
+  EXPECT_THAT(field->streams()[0].forecast.targets, ElementsAre(1));
+  EXPECT_EQ(field->streams()[0].payload.fields.size(), 2u);
+}
+
+TEST(ConfigOwnLabels, WhatMakesNoSenseBesideThemIsRefused) {
+  const struct {
+    const char *from, *to, *says;
+  } kCases[] = {
+      {"horizon = 0", "horizon = [0, 1]", "expected 0 alone, or numbers from 1 on"},
+      {"horizon = 0", "horizon = [0, 0]", "expected 0 alone, or numbers from 1 on"},
+      {"horizon = 0", "horizon = 0\nevery = \"1s\"", "with horizon = 0 each message is a row"},
+      {"horizon = 0", "horizon = 0\nseason = 4", "the naive forecast is the last label"},
+      {"horizon = 0", "horizon = 0\nid = \"/id\"", "no labels come later"},
+      {"horizon = 0", "horizon = 1", "or horizon = 0 if a message has it beside them"},
+      {"\"x1\", \"x2\"", "\"y\"", "one that is no target"},
+      {"\"y\"", "[\"y\", \"y\"]", "each field once"},
+      {"\"y\"", "\"time\"", "a target cannot be called 'time'"},
+      {"\"y\"", "\"Y\"", "names of 1 to 32"},
+  };
+  for (const auto& one : kCases) {
+    std::string text = kMill;
+    text.replace(text.find(one.from), std::string(one.from).size(), one.to);
+    EXPECT_THAT(Complaint(text), HasSubstr(one.says)) << one.to;
+  }
 }
 
 TEST(ConfigLabels, SayWhoseTheyAreWhereSamplesDo) {

@@ -186,7 +186,7 @@ TEST_F(ServeLabels, SentAgainAfterAKillAreEachLearnedOnce) {
 }
 
 TEST_F(ServeLabels, WhatFitsNoSampleIsCountedByItsReason) {
-  Process server(place_.path(), {"serve", "press.toml"});
+  Process server(place_.path(), {"serve", "press.toml", "--set", "stream.press.early_labels=0"});
   ASSERT_TRUE(server.Says(": connected")) << server.Errors() << server.Output();
   Factory factory(broker_);
   ASSERT_FALSE(factory.Send(0).is_null());

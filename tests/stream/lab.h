@@ -59,7 +59,7 @@ class Lab : public Forecasting {
     label.device = device;
     label.id = id;
     label.values = std::move(values);
-    return forecaster.ConsumeLabel(label);
+    return forecaster.ConsumeLabel(label, now_s_ * kNanosecondsPerSecond);
   }
   Score ScoreNow() {
     EXPECT_EQ(Sample("score" + std::to_string(now_s_), 0), Refusal::kNone);

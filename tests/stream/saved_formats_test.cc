@@ -95,7 +95,7 @@ void Step(Forecaster* forecaster, int i, bool labels) {
     label.device = device;
     label.id = device + std::to_string(i - 2);
     label.values = {Sixteenths(50 + 5 * std::sin(0.3 * (i - 2)))};
-    ASSERT_EQ(forecaster->ConsumeLabel(label), Refusal::kNone);
+    ASSERT_EQ(forecaster->ConsumeLabel(label, 1), Refusal::kNone);
   }
 }
 

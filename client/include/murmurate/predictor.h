@@ -135,7 +135,8 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  /// Never waits. `values`: one for each field of the stream, in order; NaN: missing. Nothing goes
+  /// Never waits. `values`: one for each field of the stream, in order; NaN: missing. A stream with
+  /// horizon = 0 has its targets after its fields, and NaN where one is not known. Nothing goes
   /// out in a session that begins within this call, so a caller that reads sessions() before it
   /// sends never leaves a gap. They travel as doubles; with a stream that does not read these, as
   /// float32.
