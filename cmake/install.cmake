@@ -55,7 +55,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/murmurate-config.cmake
 install(EXPORT murmurate-targets NAMESPACE murmurate:: DESTINATION ${config_folder} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/package/murmurate.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/game ${PROJECT_SOURCE_DIR}/examples/plugin DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmurmurate-dev/examples
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/game ${PROJECT_SOURCE_DIR}/examples/plugin
+  ${PROJECT_SOURCE_DIR}/examples/own-program DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmurmurate-dev/examples
   COMPONENT development FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.h")
 
 if(MURMURATE_CLIENT_ONLY)

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -62,6 +63,37 @@ TEST(Install, AGameInCIsBuiltByPkgConfigInOneLineAndLearns) {
                      "env LD_LIBRARY_PATH=" + prefix + "/lib ./a.out");
 }
 #endif
+
+TEST(Install, AProgramWithALossOfItsOwnIsBuiltByPkgConfigAndSharesItsModel) {
+  const Workplace place;
+  const std::string prefix = Install(place);
+  const Ran built = Shell(place, MURMURATE_CXX " -std=c++20 -Wall -Wextra -Wpedantic -Werror " +
+                                     SourceFile("examples/own-program/least_squares.cpp") +
+                                     " $(PKG_CONFIG_PATH=" + prefix +
+                                     "/lib/pkgconfig pkg-config --cflags --libs "
+                                     "murmurate-parameters)");
+  ASSERT_EQ(built.code, 0) << built.errors;
+  EXPECT_THAT(Libraries(place, "a.out"), HasSubstr("libmurmurate-parameters.so.1]"));
+  const std::string server = "ipc://" + place.path() + "/s";
+  const Ran ran = Shell(
+      place, prefix +
+                 "/bin/murmurate params own-program --shard 0 --quiet --set parameters.workers=2 "
+                 "--set 'parameters.shards=[\"" +
+                 server + "\"]' & export LD_LIBRARY_PATH=" + prefix + "/lib; ./a.out 0 2 " +
+                 server + " > first & ./a.out 1 2 " + server + " > second; wait; cat first second");
+  ASSERT_EQ(ran.code, 0) << ran.errors;
+  std::istringstream said(ran.output);
+  std::string first, second;
+  ASSERT_TRUE(std::getline(said, first) && std::getline(said, second)) << ran.output << ran.errors;
+  EXPECT_EQ(first, second);
+  float weights[4];
+  ASSERT_EQ(std::sscanf(first.c_str(), "of 2 processes: %f %f %f, %f", &weights[0], &weights[1],
+                        &weights[2], &weights[3]),
+            4)
+      << first;
+  const float truth[] = {1, -2, 3, 0.5};
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(weights[i], truth[i], 1e-4) << first;
+}
 
 TEST(Install, GamesAreBuiltByFindPackageAndLearn) {
   const Workplace place;
