@@ -110,7 +110,8 @@ Status CheckShard(const Config& config, const ConfigSource& source, int shard) {
   if (!config.parameters().shared())
     return InvalidArgument(source.label +
                            ": parameters.mode is \"local\", so there is no parameter server; write "
-                           "mode = \"server\" and shards = [...] in [parameters]");
+                           "learners = 2 (or more) in [run], or mode = \"server\" and shards = "
+                           "[...] in [parameters]");
   const auto count = config.parameters().shards.size();
   if (shard < 0 || static_cast<std::size_t>(shard) >= count)
     return InvalidArgument("--shard: got " + std::to_string(shard) + ", expected 0 to " +
@@ -202,8 +203,9 @@ void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals*
 Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments) {
   auto source = FindConfig(arguments.config);
   if (!source.ok()) return source.status();
-  const auto config = Config::Load(*source, common.overrides);
+  auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
+  if (config->run().shards > 0) MURMURATE_RETURN_IF_ERROR(config->NameShards());
   MURMURATE_RETURN_IF_ERROR(CheckShard(*config, *source, arguments.shard));
   const fs::path folder = FolderOf(*config, arguments);
   const auto taken =

@@ -29,15 +29,11 @@ constexpr std::string_view kSettingsPrefix = "settings.";
 
 Status NoSuchConfig(const std::string& name) {
   std::vector<std::string> names;
-  std::string list;
-  for (const Example& example : Examples()) {
-    names.push_back(example.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
+  for (const Example& example : Examples()) names.push_back(example.name);
   const std::string nearest = Nearest(name, names);
   return InvalidArgument(name + ": no such file or example; " +
                          (nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") +
-                         "give a TOML file or one of the examples: " + list);
+                         "give a TOML file or an example; `murmurate train --list` names them");
 }
 
 /// A config without a section for a game serves none: several such learners run side by side, and

@@ -34,6 +34,8 @@ const Keys<DataSettings>& DataKeys() {
        {"labels", ValueKind::kPaths, ConfigValue(),
         [](const ConfigValue& value, S* s) { s->arrays.labels = PathsIn(value); },
         "what is right for them", Example("\"y.npy\"")},
+       {"example", &S::example, "both are those of this example, and are made where they are missing",
+        Example("\"parabola\"")},
        {"classes", In(&S::arrays, &ArrayFiles::classes),
         "of labels that are integers; usual: all there are", Unset(), Example("10"),
         Range(2, 4096)},
