@@ -11,7 +11,8 @@ Result<std::shared_ptr<DataSource>> OpenDataOf(const CommonArguments& common,
   const DataSettings data = config.data();
   const auto made = MakeExampleData(data);
   if (!made.ok()) return made.status();
-  if (!made->empty() && !common.quiet && !config.run().follows()) std::printf("%s\n", made->c_str());
+  if (!made->empty() && !common.quiet && !config.run().follows())
+    std::printf("%s\n", made->c_str());
   return OpenData(data);
 }
 

@@ -55,6 +55,8 @@ class Config {
   /// one by one and not by `train`: names the shards at fixed addresses of this host (kShardPort
   /// and the ports after it), unless parameters.shards does. Does nothing under mode = "server".
   Status NameShards();
+  /// Writes these addresses into the config of which NameShards will be asked, and checks them.
+  Status NameShardsAt(const std::vector<std::string>& addresses);
   /// Makes this process learner number `worker` of them: with its share of run.actors and
   /// run.steps, a seed and a name of its own. Under mode = "server" only the number is set.
   Status JoinCluster(int worker);

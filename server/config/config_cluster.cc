@@ -32,6 +32,12 @@ Status Config::NameShards() {
   return CheckParameters(*this);
 }
 
+Status Config::NameShardsAt(const std::vector<std::string>& addresses) {
+  entries_.values["parameters.shards"] = {addresses, "cluster"};
+  Config named = *this;
+  return named.NameShards();
+}
+
 Status Config::JoinCluster(int worker) {
   const bool one_of_a_run = !parameters().shared();
   MURMURATE_RETURN_IF_ERROR(NameShards());
