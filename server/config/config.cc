@@ -46,6 +46,16 @@ void ListenForStreamsAlone(ConfigEntries* entries) {
       "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
 }
 
+/// Files of one's own in place of an example's are never made.
+void ForgetExampleData(ConfigEntries* entries) {
+  const auto replaced = [&](const char* path) {
+    const auto entry = entries->values.find(path);
+    return entry != entries->values.end() && entry->second.origin.starts_with("--");
+  };
+  if (!replaced("data.example") && (replaced("data.observations") || replaced("data.labels")))
+    entries->values.erase("data.example");
+}
+
 /// `stem`: the run's name when none is set.
 void ResolveDefaults(const std::string& stem, ConfigEntries* entries) {
   for (const ConfigRule& rule : Schema().general)
@@ -97,6 +107,7 @@ Result<Config> Config::Load(const ConfigSource& source,
     MURMURATE_RETURN_IF_ERROR(ReadOverride(change, Schema(), &config.entries_));
   MURMURATE_RETURN_IF_ERROR(ResolveStreams(&config.entries_));
   ListenForStreamsAlone(&config.entries_);
+  ForgetExampleData(&config.entries_);
   ResolveDefaults(source.stem, &config.entries_);
   config.run_ = config.Read(RunKeys());
   if (config.run_.shards == 0 && config.run_.learners > 1) config.run_.shards = 1;
