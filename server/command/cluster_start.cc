@@ -146,6 +146,8 @@ class Starter {
   static Result<std::vector<std::string>> ArgumentsFor(const ClusterPart& part) {
     if (part.shard || !Exists(part.folder)) return part.arguments;
     if (!CheckpointSteps(part.folder).empty()) return ArgumentsToGoOn(part);
+    std::error_code none;
+    for (const char* left : {"/lock", "/address.json"}) fs::remove(part.folder + left, none);
     if (MoveAside(part.folder).empty())
       return ResourceError(part.folder + ": cannot be moved aside (" + std::strerror(errno) +
                            "); check the folder's permissions");
