@@ -3,7 +3,7 @@
 
   scripts/plot-rules.py docs/pictures [distributed-asynchronous...]
 
-Runs examples/distributed/RULE.toml with so many learners (hogwild: threads), takes train/loss from the progress.csv of
+Runs the example of each rule with so many learners (hogwild: threads), takes train/loss from the progress.csv of
 the learner that joined first, which saw the model from its beginning (the mean over 40 places of the
 curve), and draws it against that learner's updates and against seconds, both axes of loss
 logarithmic. Needs Python alone; MURMURATE names the executable.
@@ -31,7 +31,7 @@ LOW, HIGH = 1e-5, 0.2
 def measure(example, learners, folder):
     run = f"{example}-{learners}"
     threads = learners if example == "hogwild" else 1
-    command = [MURMURATE, "train", f"{HERE}/examples/distributed/{example}.toml", "--quiet",
+    command = [MURMURATE, "train", example, "--quiet",
                "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005"]
     if example == "hogwild":
         command += ["--set", f"parameters.threads={threads}"]
