@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The picture docs/pictures/straggler.svg: three workers of the parabola, one of which hardly gets on.
 
-  scripts/plot-straggler.py [--seconds 6] [docs/pictures]
+  scripts/plot-straggler.py [--seconds 6] [--straggler-only] [docs/pictures]
 
 Runs the examples sync, sync-backup (one backup worker) and asgd with three learners and one shard for so many seconds
 each, twice: undisturbed, and with the third worker stopped (SIGSTOP) for 90 % of the time, 180 ms of
@@ -43,6 +43,17 @@ def await_pid(folder, place, run):
     raise SystemExit(f"{place}: has not begun; see {folder}/output.txt")
 
 
+def await_workers(folder, place, run):
+    """The updates that the shard has made by the time that all three workers have joined."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and run.poll() is None:
+        answer = ask(folder, place, ["status", "--json"])
+        if answer and answer["models"] and answer["models"][0]["workers"] == 3:
+            return answer["models"][0]["version"]
+        time.sleep(0.01)
+    raise SystemExit(f"{place}: not all workers have joined; see {folder}/output.txt")
+
+
 def losses(folder, run):
     with open(f"{folder}/runs/{run}/progress.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["train/loss"]]
@@ -64,6 +75,7 @@ def measure(rule, straggles, seconds, folder):
         for part in ("shard-0", "learner-1"):
             await_pid(folder, f"runs/{run}/{part}", train)
         pid = await_pid(folder, f"runs/{run}/learner-2", train)
+        begun = await_workers(folder, f"runs/{run}/shard-0", train)
         start = looked = time.monotonic()
         while time.monotonic() < start + seconds and train.poll() is None:
             if straggles:
@@ -76,7 +88,7 @@ def measure(rule, straggles, seconds, folder):
                 looked = time.monotonic()
                 answer = ask(folder, f"runs/{run}/shard-0", ["status", "--json"])
                 if answer and answer["models"]:
-                    updates.append((looked - start, answer["models"][0]["version"]))
+                    updates.append((looked - start, answer["models"][0]["version"] - begun))
     finally:
         if pid is not None and train.poll() is None:
             os.kill(pid, signal.SIGCONT)
@@ -136,6 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("into", nargs="?", default=HERE + "/docs/pictures", help="the picture's folder")
     parser.add_argument("--seconds", type=float, default=6, help="of each of the six runs")
+    parser.add_argument("--straggler-only", action="store_true", help="leave the undisturbed runs out")
     arguments = parser.parse_args()
     into = os.path.abspath(arguments.into)
     if not os.path.isdir(into):
@@ -143,7 +156,7 @@ def main():
     measured = {}
     with tempfile.TemporaryDirectory() as folder:
         for rule in RULES:
-            for straggles in (False, True):
+            for straggles in (True,) if arguments.straggler_only else (False, True):
                 updates, loss = measure(rule, straggles, arguments.seconds, folder)
                 measured[rule, straggles] = updates, loss
                 print(f"{rule:12} {'straggler' if straggles else 'undisturbed':12} {updates[-1][1]:8} updates in "
