@@ -1,4 +1,6 @@
 // `murmurate cluster start`: processes that go on when this one has ended.
+#include <signal.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -6,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "server/command/cluster_command.h"
 #include "server/daemon/detached.h"
@@ -120,18 +123,15 @@ class Starter {
       const auto pid = StartDetached(*arguments, part.output());
       if (!pid.ok()) return pid.status();
       waiting.push_back({part, *pid});
-      started_.push_back(part);
+      started_.push_back(waiting.back());
     }
     return Await(std::move(waiting));
   }
 
   /// Ends what it has started; for a start that failed.
   void TakeBack() {
-    const auto nothing = [](const std::string&) {};
-    std::vector<ClusterPart> learners, shards;
-    for (const ClusterPart& part : started_) (part.shard ? shards : learners).push_back(part);
-    EndParts(learners, kEndSeconds, nothing);
-    EndParts(shards, kEndSeconds, nothing);
+    End(false);
+    End(true);
   }
 
   int up() const { return up_; }  ///< of what it has started, parts that answered
@@ -141,6 +141,22 @@ class Starter {
     ClusterPart part;
     pid_t pid;
   };
+
+  /// Ends what it has started of one kind, whether it has begun or not.
+  void End(bool shards) {
+    std::erase_if(started_, [](const Started& one) { return ExitCodeOf(one.pid).has_value(); });
+    const auto ended = [&](const Started& one) {
+      return one.part.shard != shards || ExitCodeOf(one.pid);
+    };
+    for (const Started& one : started_)
+      if (one.part.shard == shards) kill(one.pid, SIGTERM);
+    const std::int64_t deadline = MonotonicNs() + static_cast<std::int64_t>(kEndSeconds * 1e9);
+    std::vector<Started> waiting = started_;
+    while (std::erase_if(waiting, ended), !waiting.empty() && MonotonicNs() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (const Started& one : waiting) kill(one.pid, SIGKILL);
+    std::erase_if(started_, [&](const Started& one) { return one.part.shard == shards; });
+  }
 
   /// A learner goes on from its checkpoint; one that left none begins anew, and its folder is kept.
   static Result<std::vector<std::string>> ArgumentsFor(const ClusterPart& part) {
@@ -177,6 +193,7 @@ class Starter {
   Result<bool> HasBegun(const Started& started) {
     const ClusterPart& part = started.part;
     if (const auto code = ExitCodeOf(started.pid)) {
+      std::erase_if(started_, [&](const Started& one) { return one.pid == started.pid; });
       if (*code > 1)
         return ResourceError(part.name + ": could not begin (exit code " + std::to_string(*code) +
                              ")" + Last(part));
@@ -197,7 +214,7 @@ class Starter {
 
   const bool quiet_;
   Signals* const signals_;
-  std::vector<ClusterPart> started_;
+  std::vector<Started> started_;
   int up_ = 0;
 };
 

@@ -16,7 +16,8 @@ namespace murmurate {
 /// becomes the file `output`. kResource: it cannot be started.
 Result<pid_t> StartDetached(const std::vector<std::string>& arguments, const std::string& output);
 
-/// The exit code of a child that has ended, 128 + N where signal N ended it; empty while it runs.
+/// The exit code of a child that has ended, 128 + N where signal N ended it; empty while it runs, and
+/// after the code was given once.
 std::optional<int> ExitCodeOf(pid_t pid);
 
 }  // namespace murmurate

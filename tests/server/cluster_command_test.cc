@@ -166,6 +166,16 @@ TEST_F(ClusterCommand, APartThatCannotBeginIsNamedWithItsLastLineAndNothingIsLef
   ExpectNothingLeft();
 }
 
+TEST_F(ClusterCommand, InterruptedItEndsWhatItHadStarted) {
+  Process start(place_.path(),
+                {"cluster", "start", "several-servers", "--set", "data.passes=1000000000"});
+  ASSERT_TRUE(start.Says("shard-0: up")) << start.Errors();
+  start.Send(SIGINT);
+  EXPECT_EQ(start.Wait(30), 5) << start.Output();
+  EXPECT_EQ(start.Errors(), "interrupted; what this command had started was ended again\n");
+  ExpectNothingLeft();
+}
+
 // Two hosts, which this one plays both: 127.0.0.1 and 127.0.0.2.
 TEST_F(ClusterCommand, EachHostStartsItsPartsAndSaysWhatToTypeOnTheOthers) {
   const Ran made = RunMurmurate(place_.path(), {"check", "asgd"});  // the data
