@@ -90,7 +90,10 @@ std::string Quoted(const std::string& word) {
   const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) || std::strchr("_./:=,-+@%", c) != nullptr;
   });
-  return plain && !word.empty() ? word : '\'' + word + '\'';
+  if (plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + '\'';
 }
 
 /// The same command, as it is typed on another host.

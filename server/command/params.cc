@@ -207,6 +207,7 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
   if (!config.ok()) return config.status();
   if (config->run().shards > 0) MURMURATE_RETURN_IF_ERROR(config->NameShards());
   MURMURATE_RETURN_IF_ERROR(CheckShard(*config, *source, arguments.shard));
+  Signals signals(Signals::Hangup::kIgnored);  // before the lock: who holds it also gives it back
   const fs::path folder = FolderOf(*config, arguments);
   const auto taken =
       arguments.fresh ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kGoOn;
@@ -214,7 +215,6 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
       RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
   if (!directory.ok()) return directory.status();
   MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", ResolvedToml(*config)));
-  Signals signals(Signals::Hangup::kIgnored);
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
   auto opened = Log::Open(directory->path() + "/log.txt", &display,
                           common.quiet ? LogLevel::kWarning : LogLevel::kInfo);
