@@ -1,9 +1,15 @@
-# Writes OUTPUT, a C++ file with the text of each of FILES (TOML) by its stem: see server/config/examples.h.
+# Writes OUTPUT, a C++ file with the text of each of FILES (TOML): see server/config/examples.h. A file is a path, whose
+# stem is the example's name, or NAME=PATH.
 set(code "#include \"server/config/examples.h\"\n\nnamespace murmurate {\nnamespace {\n\nconstexpr Example kExamples[] = {\n")
 string(REPLACE "|" ";" files "${FILES}")
 foreach(file IN LISTS files)
+  if(file MATCHES "^([^=]+)=(.+)$")
+    set(name ${CMAKE_MATCH_1})
+    set(file ${CMAKE_MATCH_2})
+  else()
+    cmake_path(GET file STEM name)
+  endif()
   file(READ ${file} text)
-  cmake_path(GET file STEM name)
   string(APPEND code "    {\"${name}\", R\"toml(${text})toml\"},\n")
 endforeach()
 string(APPEND code "};\n\n}  // namespace\n\nstd::span<const Example> Examples() { return kExamples; }\n\n}  // namespace murmurate\n")

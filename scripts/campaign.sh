@@ -68,7 +68,6 @@ end_all() {
 trap 'end_all; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work"
-"$(dirname "$murmurate")/../examples/distributed/make_distributed_data" "$work"
 cp "$here"/examples/distributed/*.toml .
 
 say() { echo "$(date +%T) $*" >&2; }

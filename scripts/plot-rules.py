@@ -3,7 +3,7 @@
 
   scripts/plot-rules.py docs/pictures [distributed-asynchronous...]
 
-Runs examples/distributed/RULE.toml with so many learners (hogwild: threads), takes train/loss from the progress.csv of
+Runs the example of each rule with so many learners (hogwild: threads), takes half of train/loss (the mean squared error) from the progress.csv of
 the learner that joined first, which saw the model from its beginning (the mean over 40 places of the
 curve), and draws it against that learner's updates and against seconds, both axes of loss
 logarithmic. Needs Python alone; MURMURATE names the executable.
@@ -31,7 +31,7 @@ LOW, HIGH = 1e-5, 0.2
 def measure(example, learners, folder):
     run = f"{example}-{learners}"
     threads = learners if example == "hogwild" else 1
-    command = [MURMURATE, "train", f"{HERE}/examples/distributed/{example}.toml", "--quiet",
+    command = [MURMURATE, "train", example, "--quiet",
                "--set", f"run.name={run}", "--set", "run.log_interval_s=0.005"]
     if example == "hogwild":
         command += ["--set", f"parameters.threads={threads}"]
@@ -50,7 +50,7 @@ def measure(example, learners, folder):
     with open(f"{place}/progress.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["train/loss"]]
     points = [(float(row["train/updates"]) / threads, float(row["time/time_elapsed"]),
-               float(row["train/loss"])) for row in rows]
+               float(row["train/loss"]) / 2) for row in rows]
     size = max(1, len(points) // 40)
     groups = [points[i:i + size] for i in range(0, len(points), size)]
     return [tuple(sum(column) / len(group) for column in zip(*group)) for group in groups]

@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
-# The shard and the four learners of sync-rates.toml, started one by one, as on several hosts; ends
-# by itself:
+# The shard and the four learners of the example sync-rates, started one by one, as on several hosts;
+# ends by itself:
 #   examples/distributed/sync-rates.sh [arguments of every worker, such as --set data.passes=30]
-# Runs are runs/sync-rates-0 to runs/sync-rates-3; the shard is in runs/sync-rates-shard-0, and ends
-# with the last of them.
+# Runs are runs/sync-rates-learner-0 to runs/sync-rates-learner-3; the shard is in
+# runs/sync-rates-shard-0, and ends with the last of them.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-murmurate=${MURMURATE:-$here/../../build/release/server/murmurate}
-config=$here/sync-rates.toml
+murmurate=${MURMURATE:-murmurate}
 
 meeting=$(mktemp -d)
-around=(--set run.learners=1 --set 'parameters.mode="server"' --set parameters.workers=4
-  --set "parameters.shards=[\"ipc://$meeting/shard-0\"]")
+around=(--set "parameters.shards=[\"ipc://$meeting/shard-0\"]")
 started=()
 finish() {
   for process in "${started[@]}"; do kill "$process" 2>/dev/null || true; done
@@ -20,12 +17,10 @@ finish() {
 }
 trap finish EXIT
 
-"$murmurate" params "$config" --shard 0 --fresh --quiet --dir runs/sync-rates-shard-0 \
-  "${around[@]}" &
+"$murmurate" params sync-rates --shard 0 --fresh --quiet "${around[@]}" &
 started+=($!)
 for worker in 0 1 2 3; do
-  "$murmurate" train "$config" --quiet "${around[@]}" --set "run.name=sync-rates-$worker" \
-    --set "parameters.worker=$worker" --set "run.seed=$((worker + 1))" "$@" &
+  "$murmurate" train sync-rates --worker "$worker" --quiet "${around[@]}" "$@" &
   started+=($!)
 done
 for learner in "${started[@]:1}"; do wait "$learner"; done

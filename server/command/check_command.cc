@@ -161,10 +161,10 @@ void PrintModel(const ModelSettings& settings) {
 }
 
 /// Prints [data] as `train` would open it, as the first of its learners.
-Result<int> PrintData(const Config& given) {
+Result<int> PrintData(const CommonArguments& common, const Config& given) {
   Config config = given;
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&config));
-  const auto data = OpenData(config.data());
+  const auto data = OpenDataOf(common, config);
   if (!data.ok()) return data.status();
   const auto model = ModelFor(config, "default", (*data)->spaces());
   if (!model.ok()) return model.status();
@@ -227,7 +227,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   const auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
   PrintSettings(*config);
-  if (config->data().given()) return PrintData(*config);
+  if (config->data().given()) return PrintData(common, *config);
   if (!config->streams().empty()) return PrintStreams(*config);
   if (config->run().environment.empty()) {
     std::printf(
@@ -252,8 +252,7 @@ void AddCheck(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<std::string>();
   auto* check =
       app->add_subcommand("check", "Explain a config: every value and where it comes from");
-  check->add_option("CONFIG", *given,
-                    "TOML file, - for standard input, or example (" + ExampleNames() + ")");
+  check->add_option("CONFIG", *given, kConfigHelp);
   line->Choose(check, RunCheck, given);
 }
 

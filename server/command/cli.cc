@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include "server/command/command_line.h"
@@ -15,11 +18,21 @@
 
 namespace murmurate {
 
-std::string ExampleNames() {
-  std::string names;
+void AddWorker(CLI::App* command, int* worker) {
+  command
+      ->add_option("--worker", *worker,
+                   "Be learner number I, from 0, of those that share one model (run.learners) and "
+                   "are started one by one, each with --worker")
+      ->type_name("I")
+      ->check(CLI::Range(0, 65535));
+}
+
+void PrintExamples() {
+  int width = 0;
   for (const Example& example : Examples())
-    names += (names.empty() ? "" : ", ") + std::string(example.name);
-  return names;
+    width = std::max(width, static_cast<int>(std::strlen(example.name)));
+  for (const Example& example : Examples())
+    std::printf("%-*s  %s\n", width, example.name, SummaryOf(example).c_str());
 }
 
 void AddShortcut(CLI::App* command, CommandLine* line, const std::string& option,

@@ -50,8 +50,15 @@ const std::vector<AddCommand*>& Commands();
 /// An option that is short for a --set.
 void AddShortcut(CLI::App* command, CommandLine* line, const std::string& option,
                  const std::string& path, const std::string& help);
-/// The shipped examples, as help texts list them.
-std::string ExampleNames();
+/// --worker I: this process is learner number I of several that are started one by one.
+void AddWorker(CLI::App* command, int* worker);
+inline constexpr int kNoWorker = -1;  ///< without --worker
+/// What help texts say of an argument CONFIG.
+inline constexpr char kConfigHelp[] =
+    "TOML file, - for standard input, or example (cartpole, regression, downpour...; `murmurate "
+    "train --list` names all)";
+/// Prints the name of each example and what it is, a line each.
+void PrintExamples();
 
 /// The folder of RUN: a path, or a name under run.dir ("runs", or as --set run.dir says).
 Result<std::string> FindRun(const CommonArguments& common, const std::string& run);

@@ -9,10 +9,14 @@
 
 namespace murmurate {
 
+class DataSource;
 struct DaemonOptions;
 /// Starts a learner for external actors. Of `options` only the beginning must be set: the plan, the
 /// initial files, what to do with a name that is taken.
 Result<int> ServeOn(const CommonArguments& common, const Config& config, DaemonOptions options);
+/// Opens what [data] names, null when it names nothing; makes the data of an example where it is
+/// missing, and says so in one line of stdout.
+Result<std::shared_ptr<DataSource>> OpenDataOf(const CommonArguments& common, const Config& config);
 /// Called before TrainOnData or TrainOn: makes `config` that of the first of several learners.
 Status PrepareCluster(Config* config);
 /// Called before them, with parameters.collective: opens the engine and makes `config` that of this

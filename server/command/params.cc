@@ -110,7 +110,8 @@ Status CheckShard(const Config& config, const ConfigSource& source, int shard) {
   if (!config.parameters().shared())
     return InvalidArgument(source.label +
                            ": parameters.mode is \"local\", so there is no parameter server; write "
-                           "mode = \"server\" and shards = [...] in [parameters]");
+                           "learners = 2 (or more) in [run], or mode = \"server\" and shards = "
+                           "[...] in [parameters]");
   const auto count = config.parameters().shards.size();
   if (shard < 0 || static_cast<std::size_t>(shard) >= count)
     return InvalidArgument("--shard: got " + std::to_string(shard) + ", expected 0 to " +
@@ -202,9 +203,11 @@ void Serve(ParameterServer* server, ShardFiles* files, ShardDesk* desk, Signals*
 Result<int> RunParams(const CommonArguments& common, const ParamsArguments& arguments) {
   auto source = FindConfig(arguments.config);
   if (!source.ok()) return source.status();
-  const auto config = Config::Load(*source, common.overrides);
+  auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
+  if (config->run().shards > 0) MURMURATE_RETURN_IF_ERROR(config->NameShards());
   MURMURATE_RETURN_IF_ERROR(CheckShard(*config, *source, arguments.shard));
+  Signals signals(Signals::Hangup::kIgnored);  // before the lock: who holds it also gives it back
   const fs::path folder = FolderOf(*config, arguments);
   const auto taken =
       arguments.fresh ? RunDirectory::WhenTaken::kFresh : RunDirectory::WhenTaken::kGoOn;
@@ -212,7 +215,6 @@ Result<int> RunParams(const CommonArguments& common, const ParamsArguments& argu
       RunDirectory::Open(folder.parent_path().string(), folder.filename().string(), taken);
   if (!directory.ok()) return directory.status();
   MURMURATE_RETURN_IF_ERROR(directory->Write("config.toml", ResolvedToml(*config)));
-  Signals signals(Signals::Hangup::kIgnored);
   Display display(common.quiet ? Display::Mode::kQuiet : Display::Mode::kLines);
   auto opened = Log::Open(directory->path() + "/log.txt", &display,
                           common.quiet ? LogLevel::kWarning : LogLevel::kInfo);

@@ -67,7 +67,7 @@ Result<int> Follow(const CommonArguments& common, const Config& config, DaemonOp
     options.initial_files = *std::move(initial_files);
     options.when_taken = RunDirectory::WhenTaken::kFresh;
   }
-  auto data = OpenData(config.data());
+  auto data = OpenDataOf(common, config);
   if (!data.ok()) return data.status();
   options.source = *std::move(data);
   return options.source ? TrainOnData(common, config, std::move(options))
@@ -85,7 +85,7 @@ Result<int> Resume(const CommonArguments& common, const std::string& folder, con
       MURMURATE_RETURN_IF_ERROR(BroadcastText(options.job->collective(), "").status());
     return over->code;
   }
-  auto data = OpenData(config.data());
+  auto data = OpenDataOf(common, config);
   if (!data.ok()) return data.status();
   options.source = *std::move(data);
   const bool trained = plan->record.own_actors;

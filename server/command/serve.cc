@@ -73,6 +73,7 @@ struct ServeArguments {
   std::string config;  ///< "": none
   bool fresh = false;
   bool resume = false;  ///< go on if that is possible, else start
+  int worker = kNoWorker;
 };
 
 Result<int> RunServe(const CommonArguments& common, const ServeArguments& arguments) {
@@ -84,6 +85,8 @@ Result<int> RunServe(const CommonArguments& common, const ServeArguments& argume
   }
   auto config = Config::Load(source, common.overrides);
   if (!config.ok()) return config.status();
+  if (arguments.worker != kNoWorker)
+    MURMURATE_RETURN_IF_ERROR(config->JoinCluster(arguments.worker));
   if (!config->parameters().collective.empty())
     return InvalidArgument(
         "parameters.collective: a rank that waits for games of others would hold all ranks up; use "
@@ -97,7 +100,7 @@ Result<int> RunServe(const CommonArguments& common, const ServeArguments& argume
   }
   auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
-  auto data = OpenData(config->data());
+  auto data = OpenDataOf(common, *config);
   if (!data.ok()) return data.status();
   options.source = *std::move(data);
   options.initial_files = std::move(*initial_files);
@@ -168,13 +171,14 @@ void AddServe(CLI::App* app, CommandLine* line) {
   auto given = std::make_shared<ServeArguments>();
   auto* serve = app->add_subcommand("serve", "The learner daemon: learns from whatever attaches");
   serve->add_option("CONFIG", given->config,
-                    "TOML file, - for standard input, or example (" + ExampleNames() +
-                        "); without one it takes what comes, on "
+                    std::string(kConfigHelp) +
+                        "; without one it takes what comes, on "
                         "tcp://127.0.0.1:7420 and ipc");
   serve->add_flag("--fresh", given->fresh,
                   "Start afresh where an earlier run lies; that one is kept as NAME.1");
   serve->add_flag("--resume", given->resume,
                   "Go on from the run's newest checkpoint if there is one, else start");
+  AddWorker(serve, &given->worker);
   AddListen(serve, line);
   AddInsecure(serve, line);
   AddShortcut(serve, line, "--seed", "run.seed", "Seed");

@@ -172,18 +172,33 @@ Status CheckData(const Config& config, DataSource& data) {
   return data.PrepareFor(model->spec, model->algorithm.trajectory_length);
 }
 
-Result<int> RunTrain(const CommonArguments& common, const std::string& name) {
-  auto source = FindConfig(name);
+struct TrainArguments {
+  std::string config;
+  int worker = kNoWorker;
+  bool list = false;  ///< only name the examples
+};
+
+Result<int> RunTrain(const CommonArguments& common, const TrainArguments& arguments) {
+  if (arguments.list) {
+    PrintExamples();
+    return 0;
+  }
+  if (arguments.config.empty())
+    return InvalidArgument(
+        "CONFIG is required: a TOML file or an example; `murmurate train --list` names them");
+  auto source = FindConfig(arguments.config);
   if (!source.ok()) return source.status();
   auto config = Config::Load(*source, common.overrides);
   if (!config.ok()) return config.status();
   config->ListenPrivately();
+  if (arguments.worker != kNoWorker)
+    MURMURATE_RETURN_IF_ERROR(config->JoinCluster(arguments.worker));
   MURMURATE_RETURN_IF_ERROR(PrepareCluster(&*config));
   auto job = JoinJob(&*config);
   if (!job.ok()) return job.status();
   auto initial_files = ReadInitialFiles(InitialFilesOf(*config));
   if (!initial_files.ok()) return initial_files.status();
-  auto data = OpenData(config->data());
+  auto data = OpenDataOf(common, *config);
   if (!data.ok()) return data.status();
   DaemonOptions options;
   options.source = *std::move(data);
@@ -277,12 +292,11 @@ Result<int> TrainOn(const CommonArguments& common, const Config& config, DaemonO
 }
 
 void AddTrain(CLI::App* app, CommandLine* line) {
-  auto given = std::make_shared<std::string>();
+  auto given = std::make_shared<TrainArguments>();
   auto* train = app->add_subcommand("train", "A learner and local actors, until solved");
-  train
-      ->add_option("CONFIG", *given,
-                   "TOML file, - for standard input, or example (" + ExampleNames() + ")")
-      ->required();
+  train->add_option("CONFIG", given->config, kConfigHelp);
+  train->add_flag("--list", given->list, "Name the examples");
+  AddWorker(train, &given->worker);
   AddShortcut(train, line, "--actors", "run.actors", "Actor processes");
   AddShortcut(train, line, "--agents", "run.agents", "Agents in each");
   AddShortcut(train, line, "--seed", "run.seed", "Seed");

@@ -30,15 +30,11 @@ constexpr std::string_view kSettingsPrefix = "settings.";
 
 Status NoSuchConfig(const std::string& name) {
   std::vector<std::string> names;
-  std::string list;
-  for (const Example& example : Examples()) {
-    names.push_back(example.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
+  for (const Example& example : Examples()) names.push_back(example.name);
   const std::string nearest = Nearest(name, names);
   return InvalidArgument(name + ": no such file or example; " +
                          (nearest.empty() ? "" : "did you mean \"" + nearest + "\"? ") +
-                         "give a TOML file or one of the examples: " + list);
+                         "give a TOML file or an example; `murmurate train --list` names them");
 }
 
 /// A config without a section for a game serves none: several such learners run side by side, and
@@ -49,6 +45,16 @@ void ListenForStreamsAlone(ConfigEntries* entries) {
   if (entries->streams.empty() || entries->values.contains("run.environment") || !alone) return;
   entries->values.try_emplace(
       "server.listen", ConfigEntry{std::vector<std::string>{"ipc"}, "a config of streams alone"});
+}
+
+/// Files of one's own in place of an example's are never made.
+void ForgetExampleData(ConfigEntries* entries) {
+  const auto replaced = [&](const char* path) {
+    const auto entry = entries->values.find(path);
+    return entry != entries->values.end() && entry->second.origin.starts_with("--");
+  };
+  if (!replaced("data.example") && (replaced("data.observations") || replaced("data.labels")))
+    entries->values.erase("data.example");
 }
 
 /// `stem`: the run's name when none is set.
@@ -113,6 +119,7 @@ Result<Config> Config::Load(const ConfigSource& source,
     MURMURATE_RETURN_IF_ERROR(ReadOverride(change, Schema(), &config.entries_));
   MURMURATE_RETURN_IF_ERROR(ResolveStreams(&config.entries_));
   ListenForStreamsAlone(&config.entries_);
+  ForgetExampleData(&config.entries_);
   ResolveDefaults(source.stem, &config.entries_);
   config.run_ = config.Read(RunKeys());
   if (config.run_.shards == 0 && config.run_.learners > 1) config.run_.shards = 1;

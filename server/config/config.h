@@ -39,6 +39,9 @@ const ConfigSchema& Schema();
 /// or "-": standard input, read to its end; relative paths in it start at the working folder.
 Result<ConfigSource> FindConfig(const std::string& name);
 
+/// The port of shard 0 on 127.0.0.1 where nothing else is said; shard i has kShardPort + i.
+inline constexpr int kShardPort = 7430;
+
 class Config {
  public:
   static Result<Config> Load(const ConfigSource& source,
@@ -48,6 +51,15 @@ class Config {
   /// Makes this learner number 0 of run.learners around shards at these addresses: it takes its
   /// share of run.actors and run.steps. The status: what does not suit that.
   Status LeadCluster(const std::vector<std::string>& shards);
+  /// Of a config whose run.learners or run.shards say how many processes share one model, started
+  /// one by one and not by `train`: names the shards at fixed addresses of this host (kShardPort
+  /// and the ports after it), unless parameters.shards does. Does nothing under mode = "server".
+  Status NameShards();
+  /// Writes these addresses into the config of which NameShards will be asked, and checks them.
+  Status NameShardsAt(const std::vector<std::string>& addresses);
+  /// Makes this process learner number `worker` of them: with its share of run.actors and
+  /// run.steps, a seed and a name of its own. Under mode = "server" only the number is set.
+  Status JoinCluster(int worker);
   /// Makes this learner rank `rank` of `size`: its share of run.actors and run.steps; but for rank
   /// 0, whose files lie in `directory`, also a seed and a folder of its own there, and neither
   /// rules to stop nor evaluations.

@@ -24,12 +24,17 @@ std::vector<std::string> NamesForFiles() {
 Status CheckData(const Config& config) {
   const DataSettings data = config.data();
   const SectionView keys = DataKeys().View(config.entries());
-  if (!data.given() && data.arrays.labels.empty()) {
+  if (!data.given() && data.arrays.labels.empty() && !data.example) {
     if (data.holdout <= 0.0 && data.holdout_path.empty()) return {};
     return keys.Blame(data.holdout > 0.0 ? "holdout" : "holdout_path",
                       "holds out files only, and none are named; samples that clients send are "
                       "scored before they are learned from, so take the line out");
   }
+  if (data.example && (data.arrays.observations.size() != 1 || data.arrays.labels.size() != 1))
+    return keys.Blame("example",
+                      "makes two arrays, so it needs one name in data.observations and one in "
+                      "data.labels; write for example observations = \"x.npy\" and labels = "
+                      "\"y.npy\", or take the line out");
   if (data.holdout > 0.0 && !data.holdout_path.empty())
     return keys.Blame(
         "holdout_path",

@@ -1,5 +1,6 @@
 // The keys of all rooms, in the order of a resolved config.
 #include "client/environments/environment.h"
+#include "server/config/cluster_settings.h"
 #include "server/config/config.h"
 #include "server/config/model_settings.h"
 #include "server/data/data_settings.h"
@@ -26,8 +27,8 @@ std::vector<ConfigRule> RulesOf(const Sections&... sections) {
 const ConfigSchema& Schema() {
   static const ConfigSchema kSchema{
       RulesOf(RunKeys(), EnvironmentKeys(), ServerKeys(), ModelKeys(), AlgorithmKeys(),
-              AssemblyKeys(), OptimizerKeys(), ParametersKeys(), CheckpointKeys(), EvaluationKeys(),
-              DataKeys(), RecordKeys()),
+              AssemblyKeys(), OptimizerKeys(), ParametersKeys(), ClusterKeys(), CheckpointKeys(),
+              EvaluationKeys(), DataKeys(), RecordKeys()),
       RulesOf(StreamKeys(), StreamFieldKeys(), StreamAlarmKeys()), SettingRule()};
   return kSchema;
 }

@@ -2,10 +2,12 @@
 // keeps of them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "server/data/array_source.h"
 #include "server/data/data_feed.h"
+#include "server/data/example_data.h"
 #include "server/data/segment_writer.h"
 
 namespace murmurate {
@@ -16,6 +18,7 @@ class Keys;
 struct DataSettings {
   std::string recording;  ///< a folder of recorded trajectories
   ArrayFiles arrays;
+  std::optional<ExampleData> example;  ///< the two arrays are made of it where they are missing
   int passes = 10, threads = 1;
   double holdout = 0.0;
   std::string holdout_path;  ///< a folder: recordings, or arrays of the same names; "": none

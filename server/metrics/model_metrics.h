@@ -85,7 +85,8 @@ inline constexpr Metric kEvalAccuracy{"eval/accuracy"};
 inline constexpr Metric kDataWait{"perf/data_wait", MetricKind::kMean, "of 1",
                                   "the learning thread's time without a batch, since the last row"};
 inline constexpr Metric kExchangeStaleness{"parameters/staleness", MetricKind::kGauge, "versions",
-                                           "how far the shared parameters were ahead"};
+                                           "how far the shared parameters were ahead",
+                                           "exchange_staleness"};
 inline constexpr Metric kExchangeStalenessMax{"parameters/staleness_max", MetricKind::kGauge,
                                               "versions", "of the worst exchange of a batch"};
 inline constexpr Metric kExchangeDistance{"parameters/distance"};

@@ -73,16 +73,6 @@ bool HoldsRun(const std::string& path) {
   return fs::exists(path + "/config.toml", error);
 }
 
-std::string MoveAside(const std::string& path) {
-  std::error_code error;
-  for (int i = 1;; ++i) {
-    const std::string aside = path + '.' + std::to_string(i);
-    if (fs::exists(aside, error)) continue;
-    fs::rename(path, aside, error);
-    return error ? "" : aside;
-  }
-}
-
 /// Makes the first free one of NAME, NAME-2, NAME-3, ...; mkdir decides between two that race.
 Result<std::string> MakeNextName(const std::string& dir, const std::string& name) {
   for (int i = 1;; ++i) {
@@ -93,6 +83,16 @@ Result<std::string> MakeNextName(const std::string& dir, const std::string& name
 }
 
 }  // namespace
+
+std::string MoveAside(const std::string& path) {
+  std::error_code error;
+  for (int i = 1;; ++i) {
+    const std::string aside = path + '.' + std::to_string(i);
+    if (fs::exists(aside, error)) continue;
+    fs::rename(path, aside, error);
+    return error ? "" : aside;
+  }
+}
 
 Result<RunDirectory> RunDirectory::Open(const std::string& dir, const std::string& name,
                                         WhenTaken when_taken) {

@@ -50,4 +50,8 @@ class RunDirectory {
   int lock_fd_ = -1;
 };
 
+/// Renames a run's folder to PATH.1, PATH.2, ..., the first that is free: that name, or "" (errno
+/// says why).
+std::string MoveAside(const std::string& path);
+
 }  // namespace murmurate

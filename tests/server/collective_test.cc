@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "tests/sanitized.h"
@@ -32,17 +34,6 @@ class UnderMpirun : public testing::Test {
   static std::vector<std::string> Ranks(int count) {
     return {"mpirun", "--oversubscribe",    "--mca", "btl", "self,vader",
             "--mca",  "oob_tcp_if_include", "lo",    "-n",  std::to_string(count)};
-  }
-
-  void CopyExample(const std::string& name) const {
-    std::filesystem::copy(MURMURATE_SOURCES "/examples/distributed/" + name, place.path());
-  }
-
-  /// y = x^2 from files of this folder.
-  void WriteParabola() const {
-    const std::string maker = MURMURATE_EXAMPLES "/distributed/make_distributed_data";
-    ASSERT_EQ(std::system(("\"" + maker + "\" \"" + place.path() + "\"").c_str()), 0);
-    CopyExample("mpi.toml");
   }
 
   /// A run of CartPole that ends by nothing but a signal; about 10 batches a second and rank.
@@ -122,8 +113,7 @@ class UnderMpirun : public testing::Test {
 };
 
 TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
-  WriteParabola();
-  const std::vector<std::string> command{"train", "mpi.toml", "--set", "data.passes=60"};
+  const std::vector<std::string> command{"train", "mpi", "--set", "data.passes=60"};
   Process train(place.path(), command, Ranks(3));
   ASSERT_EQ(train.Wait(60), 0) << train.Errors();
   EXPECT_THAT(train.Output(), HasSubstr("Done: 20,040 steps learned"));  // 334 of 1,000 items each
@@ -144,8 +134,7 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
   ASSERT_EQ(resume.Wait(60), 0) << resume.Errors();
   EXPECT_THAT(resume.Output(), HasSubstr("Done: 30,060 steps learned"));
   Process whole(place.path(),
-                {"train", "mpi.toml", "--set", "data.passes=90", "--set", "run.name=whole"},
-                Ranks(3));
+                {"train", "mpi", "--set", "data.passes=90", "--set", "run.name=whole"}, Ranks(3));
   ASSERT_EQ(whole.Wait(60), 0) << whole.Errors();
   EXPECT_NE(Weights("mpi"), weights);
   EXPECT_EQ(Weights("mpi"), Weights("whole")) << "a resumed run is not the one never stopped";
@@ -159,8 +148,7 @@ TEST_F(UnderMpirun, RanksEndTogetherWithTheSameBitsAndGoOnWithThem) {
 
 // A rank that was told to stop while it waited for the others once stayed a batch behind them.
 TEST_F(UnderMpirun, StoppedAgainAndAgainARunIsTheOneNeverStopped) {
-  WriteParabola();
-  Process first(place.path(), {"train", "mpi.toml", "--set", "data.passes=1000000"}, Ranks(2));
+  Process first(place.path(), {"train", "mpi", "--set", "data.passes=1000000"}, Ranks(2));
   std::uint64_t steps = StopInTheMiddle(first);
   for (int i = 0; i < 4; ++i) {
     Process more(place.path(), {"resume", "runs/mpi"}, Ranks(2));
@@ -174,7 +162,7 @@ TEST_F(UnderMpirun, StoppedAgainAndAgainARunIsTheOneNeverStopped) {
   const std::string passes = "data.passes=" + std::to_string(count);
   Process end(place.path(), {"resume", "runs/mpi", "--set", passes}, Ranks(2));
   ASSERT_EQ(end.Wait(100), 0) << end.Errors();
-  Process whole(place.path(), {"train", "mpi.toml", "--set", passes, "--set", "run.name=whole"},
+  Process whole(place.path(), {"train", "mpi", "--set", passes, "--set", "run.name=whole"},
                 Ranks(2));
   ASSERT_EQ(whole.Wait(100), 0) << whole.Errors();
   const std::string line = whole.Output().substr(whole.Output().find("Done: "));
@@ -187,11 +175,9 @@ TEST_F(UnderMpirun, StoppedAgainAndAgainARunIsTheOneNeverStopped) {
 // Rank 1 stands still for longer than the 3 s that a learner alone is given, with rank 0 inside a
 // batch of 400 sums.
 TEST_F(UnderMpirun, ALongBatchIsWaitedForWhenTheJobStops) {
-  WriteParabola();
-  Process train(
-      place.path(),
-      {"train", "mpi.toml", "--set", "data.passes=1000000", "--set", "algorithm.epochs=100"},
-      Ranks(2));
+  Process train(place.path(),
+                {"train", "mpi", "--set", "data.passes=1000000", "--set", "algorithm.epochs=100"},
+                Ranks(2));
   // A rank that is stopped before its first batch has begun leaves that batch to the others.
   ASSERT_TRUE(Eventually(60, [&] { return Updates("mpi") > 0 && Updates("mpi/learner-1") > 0; }));
   const std::vector<pid_t> ranks = train.Children();
@@ -209,8 +195,7 @@ TEST_F(UnderMpirun, ALongBatchIsWaitedForWhenTheJobStops) {
 }
 
 TEST_F(UnderMpirun, ARankWithoutACheckpointBeginsAnewBesideTheOthers) {
-  WriteParabola();
-  Process train(place.path(), {"train", "mpi.toml", "--set", "data.passes=20"}, Ranks(2));
+  Process train(place.path(), {"train", "mpi", "--set", "data.passes=20"}, Ranks(2));
   ASSERT_EQ(train.Wait(60), 0) << train.Errors();
   std::filesystem::remove_all(place.path() + "/runs/mpi/learner-1/checkpoints");
   Process resume(place.path(), {"resume", "runs/mpi", "--set", "data.passes=30"}, Ranks(2));
@@ -226,13 +211,12 @@ TEST_F(UnderMpirun, ARankWithoutACheckpointBeginsAnewBesideTheOthers) {
 }
 
 TEST_F(UnderMpirun, WithoutItOneRankLearnsAlone) {
-  WriteParabola();
-  const Ran alone =
-      RunMurmurate(place.path(), {"train", "mpi.toml", "--set", "data.passes=20"}, 60);
+  const Ran alone = RunMurmurate(place.path(), {"train", "mpi", "--set", "data.passes=20"}, 60);
   ASSERT_EQ(alone.code, 0) << alone.errors;
   EXPECT_THAT(place.Read("runs/mpi/log.txt"),
               HasSubstr("rank 0 of 1, collective = \"mpi\": learns alone"));
-  std::string text = place.Read("mpi.toml");
+  std::ifstream example(MURMURATE_SOURCES "/examples/distributed/mpi.toml");
+  std::string text{std::istreambuf_iterator<char>(example), {}};
   text.erase(text.find("[parameters]"), text.find("[data]") - text.find("[parameters]"));
   place.Write("local.toml", text);
   ASSERT_EQ(RunMurmurate(place.path(), {"train", "local.toml", "--set", "data.passes=20"}, 60).code,
@@ -272,8 +256,7 @@ TEST_F(UnderMpirun, ADeadRankEndsTheJobWhichGoesOnFromItsCheckpoints) {
 }
 
 TEST_F(UnderMpirun, ARankThatCannotBeginEndsTheJob) {
-  WriteParabola();
-  Process train(place.path(), {"train", "mpi.toml", "--set", "data.labels=\"missing.npy\""},
+  Process train(place.path(), {"train", "mpi", "--set", "data.observations=\"missing.npy\""},
                 Ranks(2));
   EXPECT_NE(train.Wait(30), 0);
   EXPECT_THAT(train.Errors(), HasSubstr("missing.npy"));
@@ -281,8 +264,7 @@ TEST_F(UnderMpirun, ARankThatCannotBeginEndsTheJob) {
 }
 
 TEST_F(UnderMpirun, ThreeRanksSolveCartPole) {
-  CopyExample("mpi-cartpole.toml");
-  Process train(place.path(), {"train", "mpi-cartpole.toml"}, Ranks(3));
+  Process train(place.path(), {"train", "mpi-cartpole"}, Ranks(3));
   EXPECT_EQ(train.Wait(100), 0) << train.Errors();
   EXPECT_THAT(train.Output(), HasSubstr("Solved: "));
   ExpectNothingLeft("mpi-cartpole");

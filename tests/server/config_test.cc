@@ -152,7 +152,7 @@ TEST(ConfigError, UnknownSectionNamesTheNearest) {
   EXPECT_EQ(
       Complaint("seed = 3\n"),
       "c.toml:1: unknown key \"seed\" outside a section; expected one of run, environment, server, "
-      "model, algorithm, optimizer, parameters, checkpoint, evaluation, "
+      "model, algorithm, optimizer, parameters, cluster, checkpoint, evaluation, "
       "data, record, settings, stream");
 }
 
@@ -233,11 +233,9 @@ TEST(ConfigError, ASetIsNamedAsItWasTyped) {
 
 TEST(ConfigError, MissingFileNamesTheExamples) {
   const auto source = FindConfig("cartpol");
-  EXPECT_EQ(
-      source.status().message(),
-      "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or one of the "
-      "examples: cartpole, cartpole-a2c, cartpole-impala, catch, catch-impala, clone, gridworld, "
-      "pendulum, recall, recall-long, regression");
+  EXPECT_EQ(source.status().message(),
+            "cartpol: no such file or example; did you mean \"cartpole\"? give a TOML file or an "
+            "example; `murmurate train --list` names them");
   EXPECT_EQ(FindConfig("/nowhere/x.toml").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(FindConfig("/tmp/").status().message(),
             "/tmp/: is a folder, expected a TOML file; name the file in it");

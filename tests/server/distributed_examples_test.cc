@@ -1,5 +1,5 @@
-// The tour of examples/distributed, each config by the one command that it names, shortened: it
-// ends by itself, has learned, and leaves nothing running.
+// The tour of examples/distributed, each config by the one command that names it, shortened: it ends
+// by itself, has learned, and leaves nothing running. The folder that it is typed in is empty.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "tests/server/process.h"
@@ -69,17 +70,10 @@ std::vector<std::string> WorkingIn(const std::string& folder) {
   return found;
 }
 
-/// The folder of the tour with its data, made once as its configs say.
+/// One folder, in which the first of the tour that wants them makes its data.
 class DistributedExamples : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    place_ = new Workplace;
-    for (const auto& entry : fs::directory_iterator(kTour))
-      if (entry.path().extension() == ".toml" || entry.path().extension() == ".sh")
-        fs::copy(entry.path(), fs::path(place_->path()) / entry.path().filename());
-    const std::string maker = MURMURATE_EXAMPLES "/distributed/make_distributed_data";
-    ASSERT_EQ(std::system(("\"" + maker + "\" \"" + place_->path() + "\"").c_str()), 0);
-  }
+  static void SetUpTestSuite() { place_ = new Workplace; }
   static void TearDownTestSuite() {
     delete place_;
     place_ = nullptr;
@@ -88,11 +82,10 @@ class DistributedExamples : public testing::Test {
   /// Its progress.csv, after it ended well and left nothing.
   static std::string Train(const std::string& name, double passes) {
     const std::string run = UniqueRun();
-    const Ran train =
-        RunMurmurate(place_->path(),
-                     {"train", name + ".toml", "--quiet", "--set", "run.name=" + run, "--set",
-                      "data.passes=" + std::to_string(static_cast<int>(passes))},
-                     100);
+    const Ran train = RunMurmurate(place_->path(),
+                                   {"train", name, "--quiet", "--set", "run.name=" + run, "--set",
+                                    "data.passes=" + std::to_string(static_cast<int>(passes))},
+                                   100);
     EXPECT_EQ(train.code, 0) << train.output << train.errors;
     EXPECT_THAT(train.output, testing::HasSubstr("Done: "));
     EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
@@ -129,22 +122,24 @@ TEST_F(DistributedExamples, OneWorkerOfOneShardLearnsTheBitsOfNone) {
 
 TEST_F(DistributedExamples, WorkersWithRatesOfTheirOwnEndByThemselves) {
   const std::string command = "cd \"" + place_->path() + "\" && MURMURATE=\"" +
-                              MURMURATE_EXECUTABLE +
-                              "\" ./sync-rates.sh --set data.passes=160 >sync-rates.txt 2>&1";
+                              MURMURATE_EXECUTABLE + "\" \"" + (kTour / "sync-rates.sh").string() +
+                              "\" --set data.passes=160 >sync-rates.txt 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0) << place_->Read("sync-rates.txt");
   for (const char* worker : {"0", "1", "2", "3"}) {
     const std::string csv =
-        place_->Read(std::string("runs/sync-rates-") + worker + "/progress.csv");
+        place_->Read(std::string("runs/sync-rates-learner-") + worker + "/progress.csv");
     EXPECT_LT(LastOf(csv, "train/loss"), kParabola) << worker;
   }
-  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-0/progress.csv"), "train/learning_rate"), 0.2);
-  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-3/progress.csv"), "train/learning_rate"), 0.025);
+  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-learner-0/progress.csv"), "train/learning_rate"),
+            0.2);
+  EXPECT_EQ(LastOf(place_->Read("runs/sync-rates-learner-3/progress.csv"), "train/learning_rate"),
+            0.025);
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
 }
 
 TEST_F(DistributedExamples, LearnersOfOneCommandHaveTheirOwnRates) {
   const std::string run = UniqueRun();
-  const Ran train = RunMurmurate(place_->path(), {"train", "sync-rates.toml", "--quiet", "--set",
+  const Ran train = RunMurmurate(place_->path(), {"train", "sync-rates", "--quiet", "--set",
                                                   "run.name=" + run, "--set", "data.passes=20"});
   ASSERT_EQ(train.code, 0) << train.output << train.errors;
   const auto rate_in = [&](const std::string& folder) {
@@ -158,7 +153,7 @@ TEST_F(DistributedExamples, LearnersOfOneCommandHaveTheirOwnRates) {
 TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
   const Ran train =
       RunMurmurate(place_->path(),
-                   {"train", "cartpole.toml", "--quiet", "--set", "run.name=" + UniqueRun()}, 100);
+                   {"train", "cartpole-sync", "--quiet", "--set", "run.name=" + UniqueRun()}, 100);
   EXPECT_EQ(train.code, 0) << train.output << train.errors;
   EXPECT_THAT(train.output, testing::HasSubstr("Solved: "));
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
@@ -167,9 +162,9 @@ TEST_F(DistributedExamples, ThreeLearnersSolveCartPoleAndEndByThemselves) {
 
 TEST_F(DistributedExamples, TwoLearnersShareSlowGamesAndEndByThemselves) {
   const std::string run = UniqueRun();
-  const Ran train = RunMurmurate(
-      place_->path(), {"train", "slow-games.toml", "--quiet", "--set", "run.name=" + run, "--set",
-                       "environment.step_ms=0.5", "--set", "run.steps=2048"});
+  const Ran train =
+      RunMurmurate(place_->path(), {"train", "slow-games", "--quiet", "--set", "run.name=" + run,
+                                    "--set", "environment.step_ms=0.5", "--set", "run.steps=2048"});
   EXPECT_EQ(train.code, 1) << train.output << train.errors;
   EXPECT_THAT(train.output, testing::HasSubstr("Not solved: "));
   EXPECT_GE(LastOf(place_->Read("runs/" + run + "/progress.csv"), "time/total_timesteps"), 1024);
@@ -178,8 +173,64 @@ TEST_F(DistributedExamples, TwoLearnersShareSlowGamesAndEndByThemselves) {
   EXPECT_THAT(WorkingIn(place_->path()), testing::IsEmpty());
 }
 
+TEST(DistributedExamplesAlone, TheDataIsMadeOnceAndSaidInOneLine) {
+  Workplace place;
+  const std::vector<std::string> train{"train", "single", "--set", "data.passes=1"};
+  const Ran first = RunMurmurate(place.path(), train);
+  ASSERT_EQ(first.code, 0) << first.errors;
+  EXPECT_THAT(first.output,
+              testing::HasSubstr("Made " + place.path() + "/parabola-x.npy and " + place.path() +
+                                 "/parabola-y.npy: 1,000 points of y = x^2.\n"));
+  const std::string x = place.Read("parabola-x.npy");
+  EXPECT_EQ(x.size(), 128u + 4000u);
+  const Ran second = RunMurmurate(place.path(), train);
+  EXPECT_THAT(second.output, testing::Not(testing::HasSubstr("Made ")));
+  fs::remove(place.path() + "/parabola-x.npy");
+  const Ran third = RunMurmurate(place.path(), {"check", "asgd"});
+  EXPECT_EQ(third.code, 0) << third.errors;
+  EXPECT_THAT(third.output, testing::HasSubstr("Made " + place.path() + "/parabola-x.npy: "));
+  EXPECT_EQ(place.Read("parabola-x.npy"), x) << "the data is not the same each time";
+}
+
+TEST(DistributedExamplesAlone, TheListNamesEachOnALine) {
+  Workplace place;
+  const Ran list = RunMurmurate(place.path(), {"train", "--list"});
+  EXPECT_EQ(list.code, 0);
+  for (const char* line : {"\ndownpour  ", "\ncartpole-sync  ", "\nparabola-mpi  ", "cartpole  "})
+    EXPECT_THAT(list.output, testing::HasSubstr(line));
+  EXPECT_EQ(RunMurmurate(place.path(), {"train"}).errors,
+            "CONFIG is required: a TOML file or an example; `murmurate train --list` names them\n");
+}
+
+// A shard and four learners, each by the command that a user types into a terminal of its own.
+TEST(DistributedExamplesAlone, AShardAndLearnersStartedOneByOne) {
+  Workplace place;
+  const std::string at = "parameters.shards=[\"ipc://" + place.path() + "/s\"]";
+  Process shard(place.path(), {"params", "downpour", "--shard", "0", "--set", at});
+  ASSERT_TRUE(shard.Says("it ends with its last worker")) << shard.Errors();
+  std::vector<std::unique_ptr<Process>> learners;
+  for (const char* worker : {"0", "1", "2", "3"})
+    learners.push_back(std::make_unique<Process>(
+        place.path(), std::vector<std::string>{"train", "downpour", "--worker", worker, "--quiet",
+                                               "--set", at, "--set", "data.passes=320"}));
+  for (auto& learner : learners) EXPECT_EQ(learner->Wait(60), 0) << learner->Errors();
+  EXPECT_EQ(shard.Wait(20), 0) << shard.Errors();
+  EXPECT_LT(LastOf(place.Read("runs/downpour-learner-0/progress.csv"), "train/loss"), kParabola);
+  EXPECT_TRUE(place.Has("runs/downpour-shard-0/models/default/checkpoints"));
+  EXPECT_EQ(place.LeftBehind(), "");
+  const Ran fifth = RunMurmurate(place.path(), {"train", "downpour", "--worker", "4"});
+  EXPECT_EQ(fifth.code, 2);
+  EXPECT_THAT(fifth.errors, testing::HasSubstr("got 4, expected 0 to 3"));
+  const Ran none = RunMurmurate(place.path(), {"params", "single", "--shard", "0"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, testing::HasSubstr("so there is no parameter server"));
+}
+
 TEST(DistributedExamplesList, HasEveryConfigOfTheFolder) {
-  std::vector<std::string> listed{"cartpole", "slow-games", "mpi", "mpi-cartpole"}, there;
+  // Those of parabola_test.cc, outside_actors_test.cc and collective_test.cc among them.
+  std::vector<std::string> listed{"cartpole", "slow-games",    "mpi",          "mpi-cartpole",
+                                  "parabola", "parabola-sync", "parabola-mpi", "outside-actors"},
+      there;
   for (const Example& example : kExamples) listed.push_back(example.name);
   for (const auto& entry : fs::directory_iterator(kTour))
     if (entry.path().extension() == ".toml") there.push_back(entry.path().stem());
