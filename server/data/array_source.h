@@ -1,4 +1,4 @@
-// ArraySource: samples from .npy files: x and y, each one array, or several with names.
+// ArraySource: samples of arrays (sample_array.h): x and y, each one array, or several with names.
 //
 //   array x                    input               array y                    action
 //   floats  [n, ...]           box, its shape      floats  [n] or [n, ...]    box (regression)
@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "server/data/data_source.h"
-#include "server/data/npy_file.h"
+#include "server/data/sample_array.h"
 
 namespace murmurate {
 
 struct NamedPath {
   std::string name;  ///< "": the only one
-  std::string path;
+  std::string path;  ///< as array_opener.h has it
 };
 
 struct ArrayFiles {
@@ -49,13 +49,14 @@ class ArraySource : public DataSource {
   ArraySource() = default;
   Status OpenInputs(const std::vector<NamedPath>& paths);
   Status OpenLabels(const std::vector<NamedPath>& paths, int classes);
-  Status CountSamples(const NpyFile& file);
+  Status CheckSamples() const;
+  Status CheckShards(const SampleArray& array) const;
   Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
   Status PutLabel(std::uint64_t item, std::int32_t* words) const;
 
   Spaces spaces_;
   std::uint64_t samples_ = 0;
-  std::vector<NpyFile> inputs_, labels_;  ///< in the order of the spaces' leaves
+  std::vector<std::unique_ptr<SampleArray>> inputs_, labels_;  ///< in the order of the leaves
 };
 
 }  // namespace murmurate
