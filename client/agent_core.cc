@@ -41,6 +41,24 @@ bool AgentCore::Step() {
   return true;
 }
 
+bool AgentCore::StepGiven(const std::int32_t* choices, const float* numbers) {
+  FinishReward();
+  bool remembers = false;
+  do {
+    if (!Ensure()) return false;
+    remembers = policy_.fitted() != nullptr && !policy_.fitted()->memory->state().empty();
+  } while (remembers && !Pin());
+  policy_.Remember(CompleteRow(policy_.fitted(), observation_, episode_, action_));
+  if (remembers && policy_.version() != nullptr) {
+    policy_.Run();
+    policy_.Unpin();
+    if (!policy_.CheckOutputs()) GiveUpPolicy();
+  }
+  action_.Give(choices, numbers);
+  Record();
+  return true;
+}
+
 void AgentCore::FinishReward() {
   AgentBuffers* const buffers = shared_.buffers();
   const bool refitted =

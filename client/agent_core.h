@@ -42,6 +42,9 @@ class AgentCore {
   // The game's thread.
   /// False: the wait was limited (SenderWakeup::max_wait_ns); the caller looks and steps again.
   bool Step();
+  /// A step whose action is given: what AgentAction::CheckRecord has found to be good. The policy is
+  /// run only where it has a memory. As Step, it may wait.
+  bool StepGiven(const std::int32_t* choices, const float* numbers);
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static bool StepTogether(std::span<AgentCore* const> agents);
   void Reward(double reward);
@@ -58,6 +61,9 @@ class AgentCore {
   void Discard();
   /// Hands over what is recorded; nothing else may be called afterwards.
   void Close();
+
+  /// The last step is in a trajectory that will be sent.
+  bool recorded() const { return trajectory_.recorded(); }
 
   AgentShared& shared() { return shared_; }
   const AgentShared& shared() const { return shared_; }
