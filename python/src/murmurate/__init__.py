@@ -8,6 +8,7 @@
 
 Actor   plays a Gymnasium or PettingZoo environment for a learner
 Client  one connection, with Agents and Groups: for who has no such environment
+feed    hands the samples of a generator to a learner of labels
 Policy  plays a policy file with no learner; evaluate says how good it is
 """
 
@@ -27,6 +28,7 @@ from ._errors import (
     SecurityError,
     Unavailable,
 )
+from ._feed import Fed, feed
 from ._library import library_path, library_version
 from ._play import Played
 from ._policy import Policy, evaluate
@@ -40,6 +42,7 @@ __all__ = [
     "Client",
     "Closed",
     "Error",
+    "Fed",
     "Forked",
     "Group",
     "InvalidArgument",
@@ -54,6 +57,7 @@ __all__ = [
     "Stats",
     "Unavailable",
     "evaluate",
+    "feed",
     "library_path",
     "library_version",
     "spaces",
