@@ -43,19 +43,11 @@ bool AgentCore::Step() {
 
 bool AgentCore::StepGiven(const std::int32_t* choices, const float* numbers) {
   FinishReward();
-  bool remembers = false;
-  do {
-    if (!Ensure()) return false;
-    remembers = policy_.fitted() != nullptr && !policy_.fitted()->memory->state().empty();
-  } while (remembers && !Pin());
+  if (!Ensure()) return false;
   policy_.Remember(CompleteRow(policy_.fitted(), observation_, episode_, action_));
-  if (remembers && policy_.version() != nullptr) {
-    policy_.Run();
-    policy_.Unpin();
-    if (!policy_.CheckOutputs()) GiveUpPolicy();
-  }
   action_.Give(choices, numbers);
   Record();
+  episode_.Begin();
   return true;
 }
 

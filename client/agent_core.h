@@ -42,8 +42,8 @@ class AgentCore {
   // The game's thread.
   /// False: the wait was limited (SenderWakeup::max_wait_ns); the caller looks and steps again.
   bool Step();
-  /// A step whose action is given: what AgentAction::CheckRecord has found to be good. The policy is
-  /// run only where it has a memory. As Step, it may wait.
+  /// A step by itself, whose action is given: one that AgentAction::CheckRecord has found to be good.
+  /// Nothing is carried from it to the next one, and no policy is run. As Step, it may wait.
   bool StepGiven(const std::int32_t* choices, const float* numbers);
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static bool StepTogether(std::span<AgentCore* const> agents);

@@ -166,7 +166,8 @@ Status Choose(const std::string& path, std::string* data_set, hid_t file) {
   if (data_set->empty() && all.size() == 1) *data_set = all.front();
   if (data_set->empty())
     return InvalidArgument(path + ": has several data sets or none (" + Listed(all) +
-                           "); name one behind the file, for example " + path + ":/" + "images");
+                           "); name one behind the file: " + path + ':' +
+                           (all.empty() ? "/x" : all.front()));
   if (!data_set->starts_with('/')) *data_set = '/' + *data_set;
   if (std::ranges::count(all, *data_set) > 0) return {};
   return InvalidArgument(path + ": has no data set " + *data_set + "; it has " + Listed(all));

@@ -52,7 +52,7 @@ Status CheckFilters(hid_t properties, const std::string& name) {
     return InvalidArgument(name + ": is packed by the filter " +
                            (*word == 0 ? std::to_string(filter) : std::string(word)) +
                            ", which libhdf5 has not got here; write it with compression=\"gzip\" or "
-                           "none (h5repack -f GZIP=4)");
+                           "none, or as .npy files with `python3 -m murmurate.arrays`");
   }
   return {};
 }
