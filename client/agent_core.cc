@@ -41,13 +41,19 @@ bool AgentCore::Step() {
   return true;
 }
 
-bool AgentCore::StepGiven(const std::int32_t* choices, const float* numbers) {
+bool AgentCore::StepGiven(const std::int32_t* choices, const float* numbers, bool* recorded) {
   FinishReward();
   if (!Ensure()) return false;
   policy_.Remember(CompleteRow(policy_.fitted(), observation_, episode_, action_));
   action_.Give(choices, numbers);
   Record();
+  *recorded = trajectory_.recorded();
+  trajectory_.EndEpisode(kTerminated, {});
   episode_.Begin();
+  if (trajectory_.open() && trajectory_.full()) {
+    policy_.Stop();
+    trajectory_.HandOver({}, shared_.steps());
+  }
   return true;
 }
 

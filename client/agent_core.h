@@ -42,9 +42,10 @@ class AgentCore {
   // The game's thread.
   /// False: the wait was limited (SenderWakeup::max_wait_ns); the caller looks and steps again.
   bool Step();
-  /// A step by itself, whose action is given: one that AgentAction::CheckRecord has found to be good.
-  /// Nothing is carried from it to the next one, and no policy is run. As Step, it may wait.
-  bool StepGiven(const std::int32_t* choices, const float* numbers);
+  /// A step by itself, an episode of which no return is told, whose action is given: one that
+  /// AgentAction::CheckRecord has found to be good. No policy is run. As Step, it may wait.
+  /// `recorded`: it is in a trajectory that will be sent.
+  bool StepGiven(const std::int32_t* choices, const float* numbers, bool* recorded);
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static bool StepTogether(std::span<AgentCore* const> agents);
   void Reward(double reward);
@@ -61,9 +62,6 @@ class AgentCore {
   void Discard();
   /// Hands over what is recorded; nothing else may be called afterwards.
   void Close();
-
-  /// The last step is in a trajectory that will be sent.
-  bool recorded() const { return trajectory_.recorded(); }
 
   AgentShared& shared() { return shared_; }
   const AgentShared& shared() const { return shared_; }

@@ -69,8 +69,11 @@ mmr_status RecordOne(AgentCore& core, const Rows& rows, std::uint64_t i) {
                        "leave it out, or correct it");
   }
   core.observation().SetMask({});
-  if (!core.StepGiven(label.choices, label.numbers)) return Fail(MMR_UNAVAILABLE, kStillWaits);
-  return core.recorded() ? MMR_OK : Fail(MMR_UNAVAILABLE, kNoLearner);
+  bool recorded = false;
+  if (!core.StepGiven(label.choices, label.numbers, &recorded)) {
+    return Fail(MMR_UNAVAILABLE, kStillWaits);
+  }
+  return recorded ? MMR_OK : Fail(MMR_UNAVAILABLE, kNoLearner);
 }
 
 bool IsLive(const ClientModel& model) { return model.live.load(std::memory_order_acquire); }

@@ -33,7 +33,7 @@ batch_steps = 8
 minibatch = 8
 trajectory_length = 8
 [optimizer]
-learning_rate = 1e-30
+learning_rate = 1e-9
 [data]
 observations = "x.npy"
 labels = "y.npy"
@@ -143,9 +143,9 @@ def test_a_convolution_is_turned_and_the_rows_behind_it_are_put_in_order(tmp_pat
     expected = []
     for picture in x:
         seen = np.maximum(conv(picture / 255.0, kernel, bias, 2), 0)  # [h, w, channels]
-        expected.append(np.maximum(seen.reshape(-1) @ dense + dense_bias, 0) @ head + head_bias)
-    layers = '["conv 5 3 2 0 relu", "flatten", "dense 7 relu"]'
-    train(tmp_path, "first", layers, x, np.array(expected, np.float32))
+        expected.append(np.tanh(seen.reshape(-1) @ dense + dense_bias) @ head + head_bias)
+    inputs = 'inputs = ["observation: conv 5 3 2 0 relu", "observation: flatten"]'
+    train(tmp_path, "first", "[7]", x, np.array(expected, np.float32), inputs)
     if layout == "keras":
         state = {"conv/kernel": kernel, "conv/bias": bias, "d/kernel": dense, "d/bias": dense_bias,
                  "out/kernel": head, "out/bias": head_bias}  # fmt: skip
@@ -155,7 +155,7 @@ def test_a_convolution_is_turned_and_the_rows_behind_it_are_put_in_order(tmp_pat
                  "o.weight": head.T, "o.bias": head_bias}  # fmt: skip
     np.savez(tmp_path / "model.npz", **{name.replace("/", "|"): tensor for name, tensor in state.items()})
     converted(tmp_path, "model.npz", "--layout", layout)
-    train(tmp_path, "second", layers, x, np.array(expected, np.float32), INITIAL)
+    train(tmp_path, "second", "[7]", x, np.array(expected, np.float32), inputs + "\n" + INITIAL)
     assert np.max(np.abs(outputs(tmp_path, "second", x) - np.array(expected))) < 1e-5
 
 

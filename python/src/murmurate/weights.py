@@ -43,7 +43,7 @@ def _imported(name: str, why: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Failed(f"{why} needs {name}, which is not installed: pip install {name}") from None
+        raise Failed(f"{why} needs {name.split('.')[0]}, which is not installed: pip install {name.split('.')[0]}") from None
 
 
 def read_safetensors(path: Path) -> Tensors:
