@@ -88,6 +88,13 @@ std::vector<DataFile> ArrayShards::files() const {
   return files;
 }
 
+std::vector<std::span<const std::byte>> ArrayShards::mappings() const {
+  std::vector<std::span<const std::byte>> mappings;
+  for (const auto& shard : shards_)
+    for (const auto& one : shard->mappings()) mappings.push_back(one);
+  return mappings;
+}
+
 std::vector<std::string> ArrayShards::Notes() const {
   std::vector<std::string> notes = SampleArray::Notes();
   for (std::string& note : shards_.front()->Notes())

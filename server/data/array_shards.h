@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class ArrayShards : public SampleArray {
   }
   Status Fault() const override;
   std::vector<DataFile> files() const override;
+  std::vector<std::span<const std::byte>> mappings() const override;
   std::vector<std::string> Notes() const override;
 
  private:

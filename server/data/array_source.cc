@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "server/data/array_opener.h"
+#include "server/data/memory_room.h"
 #include "shared/core/check.h"
 #include "shared/trajectory/finite.h"
 
@@ -78,6 +79,7 @@ Result<std::unique_ptr<ArraySource>> ArraySource::Open(const ArrayFiles& files) 
   MURMURATE_RETURN_IF_ERROR(source->OpenInputs(files.observations));
   MURMURATE_RETURN_IF_ERROR(source->OpenLabels(files.labels, files.classes));
   MURMURATE_RETURN_IF_ERROR(source->CheckSamples());
+  source->PlanReading();
   if (Status status = CheckSpaces(source->spaces_); !status.ok())
     return InvalidArgument(source->inputs_.front()->name() + " and " +
                            source->labels_.front()->name() + ": " + status.message());
@@ -207,10 +209,34 @@ Status ArraySource::PutLabel(std::uint64_t item, std::int32_t* words) const {
   return {};
 }
 
+/// Where the files do not fit into half of the room that is there, most samples come from the disk.
+void ArraySource::PlanReading() {
+  std::uint64_t bytes = 0;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays)
+      for (const auto& mapping : array->mappings()) bytes += mapping.size();
+  larger_than_memory_ = bytes > MemoryRoom() / 2;
+  if (!larger_than_memory_) return;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays)
+      for (const auto& mapping : array->mappings()) AdviseRandom(mapping);
+}
+
+void ArraySource::BeginToRead(std::span<const std::uint64_t> items) const {
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays) {
+      if (array->mappings().empty()) continue;
+      for (const std::uint64_t item : items)
+        if (const std::byte* const sample = array->Sample(item); sample != nullptr)
+          murmurate::BeginToRead({sample, array->sample_bytes()});
+    }
+}
+
 Status ArraySource::Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const {
   const std::size_t length = static_cast<std::size_t>(batch->length);
   const std::size_t row_words = batch->layout.row_words();
   const std::size_t words = static_cast<std::size_t>(batch->layout.action.words());
+  if (larger_than_memory_) BeginToRead(items);
   for (std::size_t row = 0; row < items.size(); ++row) {
     auto* const to = reinterpret_cast<std::byte*>(batch->observation.data() + row * row_words);
     MURMURATE_RETURN_IF_ERROR(PutObservation(items[row], batch->layout.observation, to));
@@ -238,6 +264,10 @@ std::vector<DataFile> ArraySource::files() const {
 
 std::vector<std::string> ArraySource::Notes() const {
   std::vector<std::string> notes;
+  if (larger_than_memory_)
+    notes.push_back(Description() +
+                    ": the files are larger than half of the memory that is available, so a disk "
+                    "that finds few samples a second may be waited for; perf/learner_wait says so");
   for (const auto* arrays : {&inputs_, &labels_})
     for (const auto& array : *arrays)
       for (std::string& note : array->Notes()) notes.push_back(std::move(note));

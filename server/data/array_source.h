@@ -54,7 +54,11 @@ class ArraySource : public DataSource {
   Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
   Status PutLabel(std::uint64_t item, std::int32_t* words) const;
 
+  void PlanReading();
+  void BeginToRead(std::span<const std::uint64_t> items) const;
+
   Spaces spaces_;
+  bool larger_than_memory_ = false;  ///< a batch is read ahead, all of it at once
   std::uint64_t samples_ = 0;
   std::vector<std::unique_ptr<SampleArray>> inputs_, labels_;  ///< in the order of the leaves
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,7 @@ class MappedDataSet : public Hdf5Array {
   std::vector<DataFile> files() const override {
     return {{path_, file_.bytes().size(), samples(), fingerprint_}};
   }
+  std::vector<std::span<const std::byte>> mappings() const override { return {file_.bytes()}; }
 
  private:
   MappedDataSet(const Found& found, MappedFile file)
@@ -99,6 +101,7 @@ class UnpackedDataSet : public Hdf5Array {
   std::vector<DataFile> files() const override {
     return {{found_.path, file_bytes_, samples(), fingerprint_}};
   }
+  std::vector<std::span<const std::byte>> mappings() const override { return {scratch_.bytes()}; }
   std::vector<std::string> Notes() const override {
     std::vector<std::string> notes = SampleArray::Notes();
     notes.push_back(name() + ": is unpacked into " +

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@ class NpyFile : public SampleArray {
 
   const std::byte* Sample(std::uint64_t i) const override { return numbers_ + i * sample_bytes_; }
   std::vector<DataFile> files() const override;
+  std::vector<std::span<const std::byte>> mappings() const override { return {file_.bytes()}; }
 
  private:
   NpyFile(const std::string& path, MappedFile file) : SampleArray(path), file_(std::move(file)) {}

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,8 @@ class SampleArray {
   virtual Status Fault() const { return {}; }
   /// The files in which it lies, in order, as they were when they were opened.
   virtual std::vector<DataFile> files() const = 0;
+  /// What of files is mapped, and read when it is touched; {}: it lies in memory.
+  virtual std::vector<std::span<const std::byte>> mappings() const { return {}; }
   /// Sentences for the log on how the numbers are read.
   virtual std::vector<std::string> Notes() const;
 
