@@ -163,15 +163,12 @@ bool AgentCore::Pin() {
   return false;
 }
 
-/// What the policy said is no use: the step is not learned from, nor what came before it.
-void AgentCore::GiveUpPolicy() {
-  AgentCounts::Add(shared_.counts().steps_given_up, 1);
-  if (trajectory_.open()) DropTrajectory();
-  shared_.Complain(Trouble::kOutputs);
-}
-
 void AgentCore::Choose() {
-  if (!policy_.CheckOutputs()) GiveUpPolicy();
+  if (!policy_.CheckOutputs()) {  // no use: the step is not learned from, nor what came before it
+    AgentCounts::Add(shared_.counts().steps_given_up, 1);
+    if (trajectory_.open()) DropTrajectory();
+    shared_.Complain(Trouble::kOutputs);
+  }
   const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
   if (row.outputs != nullptr) {
     action_.ChooseByPolicy(row, policy_.settings());

@@ -82,7 +82,6 @@ class AgentCore {
   bool Pin();
   void Leave();
   void DropTrajectory();
-  void GiveUpPolicy();
   void Choose();
   void Record();
   static bool PinTogether(std::span<AgentCore* const> agents);

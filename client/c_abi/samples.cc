@@ -65,8 +65,9 @@ mmr_status RecordOne(AgentCore& core, const Rows& rows, std::uint64_t i) {
   if (!fits.ok()) return OfSample(i, fits.message());
   if (const mmr_status status = Observe(core, converted); status != MMR_OK) return status;
   if (!core.observation().good()) {
-    return OfSample(i, "holds a number that is not finite, or a category that does not exist; "
-                       "leave it out, or correct it");
+    return OfSample(i,
+                    "holds a number that is not finite, or a category that does not exist; "
+                    "leave it out, or correct it");
   }
   core.observation().SetMask({});
   bool recorded = false;

@@ -62,7 +62,8 @@ Status ArrayShards::Add(std::unique_ptr<SampleArray> shard) {
     if (shard->element() != before.element() || now != then)
       return InvalidData(shard->name() + ": holds " + NameOf(shard->element()) + ' ' +
                          InWords(now) + " where " + before.name() + " before it holds " +
-                         NameOf(before.element()) + ' ' + InWords(ShapeOf(before, before.samples())) +
+                         NameOf(before.element()) + ' ' +
+                         InWords(ShapeOf(before, before.samples())) +
                          "; files of one pattern have one type and, but for the number of samples, "
                          "one shape");
   }

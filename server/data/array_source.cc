@@ -112,9 +112,9 @@ Status ArraySource::CheckShards(const SampleArray& array) const {
                          "; give files of the same samples, named in the same order");
   if (files.size() == first.size()) return {};
   return InvalidData(array.name() + ": matches " + std::to_string(files.size()) +
-                     " files, the last " + files.back().path + ", and " +
-                     inputs_.front()->name() + " matches " + std::to_string(first.size()) +
-                     ", the last " + first.back().path + "; give as many of each");
+                     " files, the last " + files.back().path + ", and " + inputs_.front()->name() +
+                     " matches " + std::to_string(first.size()) + ", the last " +
+                     first.back().path + "; give as many of each");
 }
 
 Status ArraySource::OpenInputs(const std::vector<NamedPath>& paths) {

@@ -84,9 +84,10 @@ Status CsvTable::ReadHeader(std::string_view line, const std::string& columns) {
   double number = 0.0;
   for (const std::string_view field : fields_) {
     if (field.empty() || IsNumber(field, &number))
-      return InvalidData(file_.path + ": line 1 holds \"" + std::string(field) +
-                         "\" where the name of a column was expected; write a header with the names "
-                         "of the columns as the first line");
+      return InvalidData(
+          file_.path + ": line 1 holds \"" + std::string(field) +
+          "\" where the name of a column was expected; write a header with the names "
+          "of the columns as the first line");
     if (std::ranges::count(names_, field) > 0)
       return InvalidData(file_.path + ": two columns are named " + std::string(field) +
                          "; rename one of them");

@@ -80,8 +80,8 @@ class UnpackedDataSet : public Hdf5Array {
     const std::uint64_t chunk = std::max<std::uint64_t>(1, array->found_.chunk);
     const std::uint64_t bytes = chunk * array->sample_bytes_;
     array->group_ = chunk * ((kLeastGroupBytes + bytes - 1) / bytes);
-    array->unpacked_ = std::vector<std::atomic<bool>>(
-        (array->samples() + array->group_ - 1) / array->group_);
+    array->unpacked_ =
+        std::vector<std::atomic<bool>>((array->samples() + array->group_ - 1) / array->group_);
     auto scratch = ScratchFile::Open(array->samples() * array->sample_bytes_,
                                      array->name() + ": its unpacked numbers");
     if (!scratch.ok()) return scratch.status();
@@ -104,8 +104,7 @@ class UnpackedDataSet : public Hdf5Array {
   std::vector<std::span<const std::byte>> mappings() const override { return {scratch_.bytes()}; }
   std::vector<std::string> Notes() const override {
     std::vector<std::string> notes = SampleArray::Notes();
-    notes.push_back(name() + ": is unpacked into " +
-                    std::to_string(scratch_.bytes().size()) +
+    notes.push_back(name() + ": is unpacked into " + std::to_string(scratch_.bytes().size()) +
                     " bytes of a scratch file while it is learned from the first time");
     return notes;
   }
@@ -128,12 +127,11 @@ class UnpackedDataSet : public Hdf5Array {
     const int rank = static_cast<int>(size.size());
     const Handle in_file(H5Dget_space(found_.data_set), H5Sclose);
     const Handle in_memory(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
-    const bool read =
-        in_file.ok() && in_memory.ok() &&
-        H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr) >=
-            0 &&
-        H5Dread(found_.data_set, found_.numbers.in_memory, in_memory, in_file, H5P_DEFAULT,
-                scratch_.bytes().data() + first * sample_bytes_) >= 0;
+    const bool read = in_file.ok() && in_memory.ok() &&
+                      H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr,
+                                          size.data(), nullptr) >= 0 &&
+                      H5Dread(found_.data_set, found_.numbers.in_memory, in_memory, in_file,
+                              H5P_DEFAULT, scratch_.bytes().data() + first * sample_bytes_) >= 0;
     if (!read) {
       fault_ = InvalidData(name() + ": samples " + std::to_string(first) + " to " +
                            std::to_string(first + count - 1) +

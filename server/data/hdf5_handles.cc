@@ -49,10 +49,11 @@ Status CheckFilters(hid_t properties, const std::string& name) {
     const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags,
                                                &values, nullptr, sizeof word, word, &config);
     if (filter >= 0 && H5Zfilter_avail(filter) > 0) continue;
-    return InvalidArgument(name + ": is packed by the filter " +
-                           (*word == 0 ? std::to_string(filter) : std::string(word)) +
-                           ", which libhdf5 has not got here; write it with compression=\"gzip\" or "
-                           "none, or as .npy files with `python3 -m murmurate.arrays`");
+    return InvalidArgument(
+        name + ": is packed by the filter " +
+        (*word == 0 ? std::to_string(filter) : std::string(word)) +
+        ", which libhdf5 has not got here; write it with compression=\"gzip\" or "
+        "none, or as .npy files with `python3 -m murmurate.arrays`");
   }
   return {};
 }

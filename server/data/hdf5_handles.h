@@ -45,8 +45,8 @@ std::vector<std::string> DataSetsOf(hid_t file);
 /// How the numbers of a data set are read.
 struct Numbers {
   SampleElement element;
-  hid_t in_memory;  ///< libhdf5's type of them
-  bool as_they_lie; ///< in the file as in memory
+  hid_t in_memory;   ///< libhdf5's type of them
+  bool as_they_lie;  ///< in the file as in memory
 };
 /// None: numbers of a type that is not taken; `found` says which.
 std::optional<Numbers> NumbersOf(hid_t data_set, std::string* found);

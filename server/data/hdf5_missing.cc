@@ -6,10 +6,11 @@ namespace murmurate {
 bool hdf5::IsBuiltIn() { return false; }
 
 Result<std::unique_ptr<SampleArray>> Hdf5Array::Open(const std::string& path, const std::string&) {
-  return InvalidArgument(path +
-                         ": this murmurate was built without HDF5; install libhdf5-dev and build it "
-                         "again, or write .npy files with `python3 -m murmurate.arrays " +
-                         path + " --to folder`");
+  return InvalidArgument(
+      path +
+      ": this murmurate was built without HDF5; install libhdf5-dev and build it "
+      "again, or write .npy files with `python3 -m murmurate.arrays " +
+      path + " --to folder`");
 }
 
 }  // namespace murmurate

@@ -114,7 +114,9 @@ TEST_F(ArrayOpenerTest, ShardsOfSamplesAndLabelsAreCutAlike) {
 }
 
 TEST_F(ArrayOpenerTest, ReadsTheColumnsOfATable) {
-  Write("t.csv", "\xef\xbb\xbf" "a,\"b\",c\r\n1,0.5,2\r\n-3,1e-3,0\r\n\r\n");
+  Write("t.csv",
+        "\xef\xbb\xbf"
+        "a,\"b\",c\r\n1,0.5,2\r\n-3,1e-3,0\r\n\r\n");
   const auto all = OpenArray(Path("t.csv"), ArrayUse::kObservations);
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_EQ(FloatsOf(**all), (std::vector<float>{1, 0.5, 2, -3, 1e-3f, 0}));
