@@ -7,6 +7,9 @@
 //
 // float64 becomes float32 as it is copied, and Notes() says so.
 //
+// Where the files are larger than half of the memory that is available, Fill first begins to read all
+// samples of its batch from the disk (memory_room.h), and then allocates a little.
+//
 // A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
 // labels are checked once, when the files are opened; floats as they are copied.
 #pragma once
