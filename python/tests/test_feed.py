@@ -148,23 +148,23 @@ def test_the_end_of_the_generator_ends_the_run() -> None:
         assert "stopped: the learner was told to stop" in learner.output()
 
 
-@pytest.mark.parametrize(
-    ("item", "options", "said"),
-    [
-        (3, {}, "the generator gave a int where a pair"),
-        ((np.zeros(2), 1), {}, "y holds whole numbers: give classes="),
-        ((np.zeros(2), "word"), {}, "where floats or whole numbers were expected"),
-        ((np.zeros((3, 2)), np.zeros(2)), {"batches": True}, "a batch has parts of the shapes (3, 2), (2,)"),
-        ((np.zeros(2), 7), {"classes": 3}, "sample 0: "),
-        ((np.array([np.nan, 0]), 0.5), {}, "sample 0: holds a number that is not finite"),
-        ((np.zeros(2), 0.5), {"end": "/nowhere"}, "no learner runs there"),
-    ],
-)
-def test_mistakes_are_one_sentence(item: Any, options: Any, said: str) -> None:
+MISTAKES: list[tuple[Any, dict[str, Any], str]] = [
+    (3, {}, "the generator gave a int where a pair"),
+    ((np.zeros(2), 1), {}, "y holds whole numbers: give classes="),
+    ((np.zeros(2), "word"), {}, "where floats or whole numbers were expected"),
+    ((np.zeros((3, 2)), np.zeros(2)), {"batches": True}, "a batch has parts of the shapes (3, 2), (2,)"),
+    ((np.zeros(2), 7), {"classes": 3}, "sample 0: "),
+    ((np.array([np.nan, 0]), 0.5), {}, "sample 0: holds a number that is not finite"),
+    ((np.zeros(2), 0.5), {"end": "/nowhere"}, "no learner runs there"),
+]
+
+
+def test_mistakes_are_one_sentence() -> None:
     with Learner(SUPERVISED) as learner:
-        with pytest.raises(murmurate.InvalidArgument) as error:
-            murmurate.feed(learner.address, iter([item]), report_s=0, **options)
-        assert said in str(error.value) and "\n" not in str(error.value)
+        for i, (item, options, said) in enumerate(MISTAKES):
+            with pytest.raises(murmurate.InvalidArgument) as error:
+                murmurate.feed(learner.address, iter([item]), model=f"m{i}", report_s=0, **options)
+            assert said in str(error.value) and "\n" not in str(error.value)
 
 
 def test_the_example_learns_its_curve() -> None:
