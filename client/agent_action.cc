@@ -86,6 +86,12 @@ Status AgentAction::CheckRecord(const std::int32_t* choices, const float* number
   return fault.ok() ? fault : InvalidArgument("Record: " + fault.message());
 }
 
+void AgentAction::Give(const std::int32_t* choices, const float* numbers) {
+  PutDone(choices, numbers);
+  head_->FromGame(game_.data(), nullptr, words_.data());
+  log_prob_ = 0.0f;
+}
+
 void AgentAction::PutDone(int choice, const char* call) {
   MURMURATE_EXPECT(model_.head.layout().one_choice(), call,
                    "this action is not one choice: give it the Action");

@@ -48,6 +48,8 @@ class AgentAction {
   void ChooseUniform(const std::uint8_t* mask) {
     log_prob_ = head_->ChooseUniform(mask, random_, words_.data());
   }
+  /// What the game did, which CheckRecord has found to be good; in the form of ReadAction.
+  void Give(const std::int32_t* choices, const float* numbers);
   /// As recorded.
   std::span<const std::int32_t> words() const { return words_; }
   float log_prob() const { return log_prob_; }

@@ -41,6 +41,22 @@ bool AgentCore::Step() {
   return true;
 }
 
+bool AgentCore::StepGiven(const std::int32_t* choices, const float* numbers, bool* recorded) {
+  FinishReward();
+  if (!Ensure()) return false;
+  policy_.Remember(CompleteRow(policy_.fitted(), observation_, episode_, action_));
+  action_.Give(choices, numbers);
+  Record();
+  *recorded = trajectory_.recorded();
+  trajectory_.EndEpisode(kTerminated, {});
+  episode_.Begin();
+  if (trajectory_.open() && trajectory_.full()) {
+    policy_.Stop();
+    trajectory_.HandOver({}, shared_.steps());
+  }
+  return true;
+}
+
 void AgentCore::FinishReward() {
   AgentBuffers* const buffers = shared_.buffers();
   const bool refitted =
@@ -147,15 +163,12 @@ bool AgentCore::Pin() {
   return false;
 }
 
-/// What the policy said is no use: the step is not learned from, nor what came before it.
-void AgentCore::GiveUpPolicy() {
-  AgentCounts::Add(shared_.counts().steps_given_up, 1);
-  if (trajectory_.open()) DropTrajectory();
-  shared_.Complain(Trouble::kOutputs);
-}
-
 void AgentCore::Choose() {
-  if (!policy_.CheckOutputs()) GiveUpPolicy();
+  if (!policy_.CheckOutputs()) {  // no use: the step is not learned from, nor what came before it
+    AgentCounts::Add(shared_.counts().steps_given_up, 1);
+    if (trajectory_.open()) DropTrajectory();
+    shared_.Complain(Trouble::kOutputs);
+  }
   const ActionHead::Row row = policy_.PlayedRow(observation_.mask());
   if (row.outputs != nullptr) {
     action_.ChooseByPolicy(row, policy_.settings());

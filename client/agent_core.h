@@ -42,6 +42,10 @@ class AgentCore {
   // The game's thread.
   /// False: the wait was limited (SenderWakeup::max_wait_ns); the caller looks and steps again.
   bool Step();
+  /// A step by itself, an episode of which no return is told, whose action is given: one that
+  /// AgentAction::CheckRecord has found to be good. No policy is run. As Step, it may wait.
+  /// `recorded`: it is in a trajectory that will be sent.
+  bool StepGiven(const std::int32_t* choices, const float* numbers, bool* recorded);
   /// Agents of one model that have looked; the first one's scratch memory serves them all.
   static bool StepTogether(std::span<AgentCore* const> agents);
   void Reward(double reward);
@@ -78,7 +82,6 @@ class AgentCore {
   bool Pin();
   void Leave();
   void DropTrajectory();
-  void GiveUpPolicy();
   void Choose();
   void Record();
   static bool PinTogether(std::span<AgentCore* const> agents);

@@ -74,7 +74,7 @@ enum {
 };
 
 /* Grows when something is added; nothing that is there ever changes under this library's name. */
-#define MMR_ABI_VERSION 3
+#define MMR_ABI_VERSION 4
 MMR_API uint32_t mmr_abi_version(void); /* the library's. Any. */
 MMR_API const char* mmr_version(void);  /* "0.1.0". Any. */
 /* The sentence and the status of this thread's last failing call, valid until its next failing
@@ -339,6 +339,15 @@ MMR_API mmr_status mmr_record(mmr_agent* agent, const float* observation, uint64
                               int32_t choice);
 MMR_API mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* observation,
                                   const mmr_action* action);
+/* mmr_record_any of so many samples, for a learner of labels ("supervised", "bc"): the buffers of
+ * `observations` and `labels` hold a row for each of them, behind each other, and their counts are
+ * those of one row. Nothing is carried from one sample to the next. None is dropped: it waits while the learner gives no credit or is not there
+ * (at most max_wait_ms, then MMR_UNAVAILABLE), `recorded` says how many samples went, and the next
+ * call begins with the one behind them. `waited_s`: how long it waited. The client's
+ * pace is MMR_PACE_CREDIT. Since interface 4. One. */
+MMR_API mmr_status mmr_record_samples(mmr_agent* agent, const mmr_observation* observations,
+                                      const mmr_action* labels, uint64_t samples,
+                                      uint64_t* recorded, double* waited_s);
 /* Forgets the unfinished episode (quick-load). One. */
 MMR_API mmr_status mmr_discard(mmr_agent* agent);
 /* A named number of this episode; several add up; at most 16 names, known by their first 64

@@ -4,11 +4,15 @@
 #include <bit>
 #include <cstring>
 
+#include "server/data/array_opener.h"
+#include "server/data/memory_room.h"
 #include "shared/core/check.h"
 #include "shared/trajectory/finite.h"
 
 namespace murmurate {
 namespace {
+
+constexpr int kMostClasses = 4096;
 
 Space Joined(const std::vector<NamedPath>& paths, std::vector<Space> leaves) {
   if (paths.size() == 1 && paths[0].name.empty()) return leaves[0];
@@ -28,41 +32,41 @@ Status CheckNames(const std::vector<NamedPath>& paths, const std::string& what) 
                          ": has no name beside other files; write \"name: " + nameless->path + '"');
 }
 
-/// The classes of a column of labels; every one is within [0, classes).
-Result<int> ClassesOf(const NpyFile& file, std::uint64_t column, int classes) {
-  const std::uint64_t stride = file.sample_elements();
-  std::int64_t largest = 0;
-  for (std::uint64_t i = 0; i < file.samples(); ++i) {
-    const std::int64_t label = file.Integer(i * stride + column);
-    largest = std::max(largest, label);
-    if (label >= 0 && label < (classes > 0 ? classes : 4096)) continue;
-    return InvalidData(file.path() + ": sample " + std::to_string(i) + " has the label " +
-                       std::to_string(label) + ", expected 0 to " +
-                       std::to_string((classes > 0 ? classes : 4096) - 1) +
-                       "; correct it, or data.classes");
+/// The classes of each variable of labels; every label is within them.
+Result<std::vector<int>> ClassesOf(const SampleArray& array, int classes) {
+  const std::int64_t end = classes > 0 ? classes : kMostClasses;
+  std::vector<int> found(array.sample_elements(), classes > 0 ? classes : 2);
+  for (std::uint64_t i = 0; i < array.samples(); ++i) {
+    const std::byte* const sample = array.Sample(i);
+    if (sample == nullptr) return array.Fault();
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::int64_t label = array.Integer(sample, k);
+      if (label < 0 || label >= end)
+        return InvalidData(array.name() + ": sample " + std::to_string(i) + " has the label " +
+                           std::to_string(label) + ", expected 0 to " + std::to_string(end - 1) +
+                           "; correct it, or data.classes, or make the labels floats if they are "
+                           "quantities and no classes");
+      found[k] = std::max(found[k], static_cast<int>(label) + 1);
+    }
   }
-  return classes > 0 ? classes : std::max(2, static_cast<int>(largest) + 1);
+  return found;
 }
 
-Result<Space> LabelSpace(const NpyFile& file, int classes) {
-  const std::vector<int>& shape = file.sample_shape();
-  if (IsFloat(file.element())) return Box(shape.empty() ? std::vector<int>{1} : shape);
+Result<Space> LabelSpace(const SampleArray& array, int classes) {
+  const std::vector<int>& shape = array.sample_shape();
+  if (IsFloat(array.element())) return Box(shape.empty() ? std::vector<int>{1} : shape);
   if (shape.size() > 1)
-    return InvalidArgument(file.path() + ": labels that are integers have " +
+    return InvalidArgument(array.name() + ": labels that are integers have " +
                            std::to_string(shape.size() + 1) +
                            " dimensions, expected [samples] or [samples, variables]; save floats "
                            "for regression");
-  std::vector<int> choices;
-  for (std::uint64_t i = 0; i < file.sample_elements(); ++i) {
-    const Result<int> count = ClassesOf(file, i, classes);
-    if (!count.ok()) return count.status();
-    choices.push_back(*count);
-  }
-  return MultiDiscrete(choices);
+  Result<std::vector<int>> choices = ClassesOf(array, classes);
+  if (!choices.ok()) return choices.status();
+  return MultiDiscrete(*choices);
 }
 
-Status NotFinite(const NpyFile& file, std::uint64_t item) {
-  return InvalidData(file.path() + ": sample " + std::to_string(item) +
+Status NotFinite(const SampleArray& array, std::uint64_t item) {
+  return InvalidData(array.name() + ": sample " + std::to_string(item) +
                      " holds a number that is not finite; take it out, or replace it");
 }
 
@@ -74,36 +78,61 @@ Result<std::unique_ptr<ArraySource>> ArraySource::Open(const ArrayFiles& files) 
   MURMURATE_RETURN_IF_ERROR(CheckNames(files.labels, "labels"));
   MURMURATE_RETURN_IF_ERROR(source->OpenInputs(files.observations));
   MURMURATE_RETURN_IF_ERROR(source->OpenLabels(files.labels, files.classes));
+  MURMURATE_RETURN_IF_ERROR(source->CheckSamples());
+  source->PlanReading();
   if (Status status = CheckSpaces(source->spaces_); !status.ok())
-    return InvalidArgument(source->inputs_.front().path() + " and " +
-                           source->labels_.front().path() + ": " + status.message());
+    return InvalidArgument(source->inputs_.front()->name() + " and " +
+                           source->labels_.front()->name() + ": " + status.message());
   return source;
 }
 
-Status ArraySource::CountSamples(const NpyFile& file) {
-  const NpyFile& first = inputs_.front();
-  samples_ = first.samples();
-  if (file.samples() == samples_) return {};
-  return InvalidData(file.path() + ": has " + std::to_string(file.samples()) + " samples and " +
-                     first.path() + " has " + std::to_string(samples_) +
-                     "; give files of the same samples");
+Status ArraySource::CheckSamples() const {
+  const SampleArray& first = *inputs_.front();
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays) {
+      MURMURATE_RETURN_IF_ERROR(CheckShards(*array));
+      if (array->samples() != first.samples())
+        return InvalidData(array->name() + ": has " + std::to_string(array->samples()) +
+                           " samples and " + first.name() + " has " +
+                           std::to_string(first.samples()) + "; give files of the same samples");
+    }
+  return {};
+}
+
+/// Arrays of several files are cut alike: otherwise a file that is missing would pair each sample
+/// behind it with another one's label.
+Status ArraySource::CheckShards(const SampleArray& array) const {
+  const std::vector<DataFile> first = inputs_.front()->files(), files = array.files();
+  if (files.size() == 1 || first.size() == 1) return {};
+  for (std::size_t i = 0; i < std::min(files.size(), first.size()); ++i)
+    if (files[i].items != first[i].items)
+      return InvalidData(files[i].path + ": has " + std::to_string(files[i].items) +
+                         " samples and " + first[i].path + " has " +
+                         std::to_string(first[i].items) +
+                         "; give files of the same samples, named in the same order");
+  if (files.size() == first.size()) return {};
+  return InvalidData(array.name() + ": matches " + std::to_string(files.size()) +
+                     " files, the last " + files.back().path + ", and " + inputs_.front()->name() +
+                     " matches " + std::to_string(first.size()) + ", the last " +
+                     first.back().path + "; give as many of each");
 }
 
 Status ArraySource::OpenInputs(const std::vector<NamedPath>& paths) {
   std::vector<Space> leaves;
   for (const NamedPath& path : paths) {
-    Result<NpyFile> file = NpyFile::Open(path.path);
-    if (!file.ok()) return file.status();
-    std::vector<int> shape = file->sample_shape();
+    auto array = OpenArray(path.path, ArrayUse::kObservations);
+    if (!array.ok()) return array.status();
+    std::vector<int> shape = (*array)->sample_shape();
     if (shape.empty()) shape = {1};
-    if (!IsFloat(file->element()) && file->element() != NpyElement::kUint8)
-      return InvalidArgument(path.path + ": observations of " + NameOf(file->element()) +
+    const SampleElement element = (*array)->element();
+    if (!IsFloat(element) && element != SampleElement::kUint8)
+      return InvalidArgument(path.path + ": observations of " + NameOf(element) +
                              ", expected float32, float64 or uint8; save "
                              "array.astype(numpy.float32)");
-    leaves.push_back(file->element() == NpyElement::kUint8 ? Image(shape) : Box(shape));
-    inputs_.push_back(*std::move(file));
-    MURMURATE_RETURN_IF_ERROR(CountSamples(inputs_.back()));
+    leaves.push_back(element == SampleElement::kUint8 ? Image(shape) : Box(shape));
+    inputs_.push_back(*std::move(array));
   }
+  samples_ = inputs_.front()->samples();
   spaces_.observation = Joined(paths, std::move(leaves));
   return {};
 }
@@ -111,13 +140,12 @@ Status ArraySource::OpenInputs(const std::vector<NamedPath>& paths) {
 Status ArraySource::OpenLabels(const std::vector<NamedPath>& paths, int classes) {
   std::vector<Space> leaves;
   for (const NamedPath& path : paths) {
-    Result<NpyFile> file = NpyFile::Open(path.path);
-    if (!file.ok()) return file.status();
-    Result<Space> space = LabelSpace(*file, classes);
+    auto array = OpenArray(path.path, ArrayUse::kLabels);
+    if (!array.ok()) return array.status();
+    Result<Space> space = LabelSpace(**array, classes);
     if (!space.ok()) return space.status();
     leaves.push_back(*std::move(space));
-    labels_.push_back(*std::move(file));
-    MURMURATE_RETURN_IF_ERROR(CountSamples(labels_.back()));
+    labels_.push_back(*std::move(array));
   }
   spaces_.action = Joined(paths, std::move(leaves));
   return {};
@@ -127,18 +155,18 @@ Status ArraySource::PrepareFor(const ModelSpec& model, int length) {
   const TrajectoryLayout layout(model, length);
   const std::string difference = FirstDifference(model.spaces, spaces_);
   if (!difference.empty())
-    return InvalidData(inputs_.front().path() + ": has other spaces (" + difference + ')');
+    return InvalidData(inputs_.front()->name() + ": has other spaces (" + difference + ')');
   if (model.previous.any())
     return InvalidArgument(
         "model.previous_action and model.previous_reward: the samples of " +
-        inputs_.front().path() +
+        inputs_.front()->name() +
         " have no step before them; take the setting out, or record trajectories");
   if (layout.state_floats == 0 && layout.frames == 0) return {};
   return InvalidArgument(
       "model.recurrent and model.frame_stack: a model that remembers or stacks needs sequences, "
       "and "
       "the samples of " +
-      inputs_.front().path() + " have no order; take the setting out, or record trajectories");
+      inputs_.front()->name() + " have no order; take the setting out, or record trajectories");
 }
 
 std::uint64_t ArraySource::ItemsOf(const TrainingBatch& batch) const {
@@ -148,38 +176,67 @@ std::uint64_t ArraySource::ItemsOf(const TrainingBatch& batch) const {
 Status ArraySource::PutObservation(std::uint64_t item, const ObservationLayout& layout,
                                    std::byte* row) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const NpyFile& file = inputs_[i];
+    const SampleArray& array = *inputs_[i];
     std::byte* const to = row + layout.inputs()[i].offset_bytes;
-    if (!IsFloat(file.element())) {
-      std::memcpy(to, file.sample(item), file.sample_bytes());
+    const std::byte* const sample = array.Sample(item);
+    if (sample == nullptr) return array.Fault();
+    if (!IsFloat(array.element())) {
+      std::memcpy(to, sample, array.sample_bytes());
       continue;
     }
-    file.CopyFloats(item, to);
-    if (!AllFinite(NumbersOf({to, file.sample_elements() * sizeof(float)})))
-      return NotFinite(file, item);
+    array.CopyFloats(sample, to);
+    if (!AllFinite(NumbersOf({to, array.sample_elements() * sizeof(float)})))
+      return NotFinite(array, item);
   }
   return {};
 }
 
 Status ArraySource::PutLabel(std::uint64_t item, std::int32_t* words) const {
-  for (const NpyFile& file : labels_) {
-    const std::size_t count = file.sample_elements();
-    if (IsFloat(file.element())) {
-      file.CopyFloats(item, words);
-      if (!AllFinite({reinterpret_cast<const float*>(words), count})) return NotFinite(file, item);
+  for (const auto& label : labels_) {
+    const SampleArray& array = *label;
+    const std::size_t count = array.sample_elements();
+    const std::byte* const sample = array.Sample(item);
+    if (sample == nullptr) return array.Fault();
+    if (IsFloat(array.element())) {
+      array.CopyFloats(sample, words);
+      if (!AllFinite({reinterpret_cast<const float*>(words), count})) return NotFinite(array, item);
     } else {
-      for (std::size_t i = 0; i < count; ++i)
-        words[i] = static_cast<std::int32_t>(file.Integer(item * count + i));
+      for (std::size_t k = 0; k < count; ++k)
+        words[k] = static_cast<std::int32_t>(array.Integer(sample, k));
     }
     words += count;
   }
   return {};
 }
 
+/// Where the files do not fit into half of the room that is there, most samples come from the disk.
+void ArraySource::PlanReading() {
+  std::uint64_t bytes = 0;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays)
+      for (const auto& mapping : array->mappings()) bytes += mapping.size();
+  larger_than_memory_ = bytes > MemoryRoom() / 2;
+  if (!larger_than_memory_) return;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays)
+      for (const auto& mapping : array->mappings()) AdviseRandom(mapping);
+}
+
+void ArraySource::BeginToRead(std::span<const std::uint64_t> items) const {
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays) {
+      if (array->mappings().empty()) continue;
+      for (const std::uint64_t item : items)
+        if (const std::byte* const sample = array->Sample(item); sample != nullptr)
+          murmurate::BeginToRead({sample, array->sample_bytes()});
+    }
+}
+
 Status ArraySource::Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const {
   const std::size_t length = static_cast<std::size_t>(batch->length);
   const std::size_t row_words = batch->layout.row_words();
   const std::size_t words = static_cast<std::size_t>(batch->layout.action.words());
+  if (larger_than_memory_) BeginToRead(items);
   for (std::size_t row = 0; row < items.size(); ++row) {
     auto* const to = reinterpret_cast<std::byte*>(batch->observation.data() + row * row_words);
     MURMURATE_RETURN_IF_ERROR(PutObservation(items[row], batch->layout.observation, to));
@@ -200,22 +257,25 @@ Status ArraySource::Fill(std::span<const std::uint64_t> items, TrainingBatch* ba
 std::vector<DataFile> ArraySource::files() const {
   std::vector<DataFile> files;
   for (const auto* arrays : {&inputs_, &labels_})
-    for (const NpyFile& file : *arrays)
-      files.push_back({file.path(), file.file_bytes(), file.samples(), file.fingerprint()});
+    for (const auto& array : *arrays)
+      for (DataFile& file : array->files()) files.push_back(std::move(file));
   return files;
 }
 
 std::vector<std::string> ArraySource::Notes() const {
   std::vector<std::string> notes;
+  if (larger_than_memory_)
+    notes.push_back(Description() +
+                    ": the files are larger than half of the memory that is available, so a disk "
+                    "that finds few samples a second may be waited for; perf/learner_wait says so");
   for (const auto* arrays : {&inputs_, &labels_})
-    for (const NpyFile& file : *arrays)
-      if (file.element() == NpyElement::kFloat64)
-        notes.push_back(file.path() + ": its float64 numbers are learned from as float32");
+    for (const auto& array : *arrays)
+      for (std::string& note : array->Notes()) notes.push_back(std::move(note));
   return notes;
 }
 
 std::string ArraySource::Description() const {
-  return std::to_string(samples_) + " samples of " + inputs_.front().path();
+  return std::to_string(samples_) + " samples of " + inputs_.front()->name();
 }
 
 }  // namespace murmurate

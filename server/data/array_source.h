@@ -1,4 +1,4 @@
-// ArraySource: samples from .npy files: x and y, each one array, or several with names.
+// ArraySource: samples of arrays (sample_array.h): x and y, each one array, or several with names.
 //
 //   array x                    input               array y                    action
 //   floats  [n, ...]           box, its shape      floats  [n] or [n, ...]    box (regression)
@@ -6,6 +6,9 @@
 //                                                  integers [n, k]            k choices of classes
 //
 // float64 becomes float32 as it is copied, and Notes() says so.
+//
+// Where the files are larger than half of the memory that is available, Fill first begins to read all
+// samples of its batch from the disk (memory_room.h), and then allocates a little.
 //
 // A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
 // labels are checked once, when the files are opened; floats as they are copied.
@@ -16,13 +19,13 @@
 #include <vector>
 
 #include "server/data/data_source.h"
-#include "server/data/npy_file.h"
+#include "server/data/sample_array.h"
 
 namespace murmurate {
 
 struct NamedPath {
   std::string name;  ///< "": the only one
-  std::string path;
+  std::string path;  ///< as array_opener.h has it
 };
 
 struct ArrayFiles {
@@ -49,13 +52,18 @@ class ArraySource : public DataSource {
   ArraySource() = default;
   Status OpenInputs(const std::vector<NamedPath>& paths);
   Status OpenLabels(const std::vector<NamedPath>& paths, int classes);
-  Status CountSamples(const NpyFile& file);
+  Status CheckSamples() const;
+  Status CheckShards(const SampleArray& array) const;
   Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
   Status PutLabel(std::uint64_t item, std::int32_t* words) const;
 
+  void PlanReading();
+  void BeginToRead(std::span<const std::uint64_t> items) const;
+
   Spaces spaces_;
+  bool larger_than_memory_ = false;  ///< a batch is read ahead, all of it at once
   std::uint64_t samples_ = 0;
-  std::vector<NpyFile> inputs_, labels_;  ///< in the order of the spaces' leaves
+  std::vector<std::unique_ptr<SampleArray>> inputs_, labels_;  ///< in the order of the leaves
 };
 
 }  // namespace murmurate

@@ -1,10 +1,7 @@
 #include "server/data/npy_file.h"
 
-#include <bit>
 #include <charconv>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -14,7 +11,6 @@
 namespace murmurate {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are read as they lie");
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
@@ -81,12 +77,6 @@ class Literals {
   std::string_view text_;
 };
 
-std::string InWords(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return '(' + text + (shape.size() == 1 ? ",)" : ")");
-}
-
 template <typename T>
 T Load(const std::byte* from) {
   T value;
@@ -94,31 +84,7 @@ T Load(const std::byte* from) {
   return value;
 }
 
-/// The nearest one; a conversion out of range is undefined.
-float ToFloat(double number) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  if (std::abs(number) <= kLargest || std::isnan(number)) return static_cast<float>(number);
-  return std::copysign(std::numeric_limits<float>::infinity(),
-                       static_cast<float>(number < 0 ? -1 : 1));
-}
-
 }  // namespace
-
-const char* NameOf(NpyElement element) {
-  switch (element) {
-    case NpyElement::kFloat32:
-      return "float32";
-    case NpyElement::kFloat64:
-      return "float64";
-    case NpyElement::kUint8:
-      return "uint8";
-    case NpyElement::kInt32:
-      return "int32";
-    case NpyElement::kInt64:
-      return "int64";
-  }
-  return "";
-}
 
 Result<NpyFile> NpyFile::Open(const std::string& path) {
   Result<MappedFile> file = MappedFile::Open(path);
@@ -130,7 +96,7 @@ Result<NpyFile> NpyFile::Open(const std::string& path) {
 }
 
 Status NpyFile::Damaged(const std::string& what) const {
-  return InvalidData(path_ + ": " + what + "; write the file again with numpy.save");
+  return InvalidData(name() + ": " + what + "; write the file again with numpy.save");
 }
 
 Status NpyFile::Read() {
@@ -149,7 +115,8 @@ Status NpyFile::Read() {
   MURMURATE_RETURN_IF_ERROR(ReadHeader(text.substr(begin, length)));
   numbers_ = bytes.data() + begin + length;
   const std::size_t have = bytes.size() - begin - length;
-  const std::uint64_t need = samples_ * sample_bytes_;
+  sample_bytes_ = sample_bytes();
+  const std::uint64_t need = samples() * sample_bytes_;
   if (have == need) return {};
   return Damaged("has " + std::to_string(have) + " bytes of numbers where its shape needs " +
                  std::to_string(need));
@@ -167,7 +134,7 @@ Status NpyFile::ReadHeader(std::string_view header) {
     if (*key == "descr") {
       descr = words.ParseString();
       if (!descr && words.Consume('['))
-        return InvalidArgument(path_ + ": is an array of records, expected plain numbers; save " +
+        return InvalidArgument(name() + ": is an array of records, expected plain numbers; save " +
                                "each field to a file of its own");
       good = descr.has_value();
     } else if (*key == "fortran_order") {
@@ -188,71 +155,33 @@ Status NpyFile::ReadHeader(std::string_view header) {
     return Damaged("its header cannot be read near \"" + std::string(words.rest().substr(0, 40)) +
                    '"');
   if (fortran)
-    return InvalidArgument(path_ + ": is in Fortran order, expected C order; save " +
+    return InvalidArgument(name() + ": is in Fortran order, expected C order; save " +
                            "numpy.ascontiguousarray(array)");
-  MURMURATE_RETURN_IF_ERROR(SetElement(*descr));
+  MURMURATE_RETURN_IF_ERROR(ReadElement(*descr));
   return SetShape(*shape);
 }
 
-Status NpyFile::SetElement(const std::string& descr) {
+Status NpyFile::ReadElement(const std::string& descr) {
   if (descr == "<f4" || descr == "=f4") {
-    element_ = NpyElement::kFloat32;
-    sample_bytes_ = 4;
+    SetElement(SampleElement::kFloat32);
   } else if (descr == "<f8" || descr == "=f8") {
-    element_ = NpyElement::kFloat64;
-    sample_bytes_ = 8;
+    SetElement(SampleElement::kFloat64);
   } else if (descr == "|u1" || descr == "<u1") {
-    element_ = NpyElement::kUint8;
-    sample_bytes_ = 1;
+    SetElement(SampleElement::kUint8);
   } else if (descr == "<i4" || descr == "=i4") {
-    element_ = NpyElement::kInt32;
-    sample_bytes_ = 4;
+    SetElement(SampleElement::kInt32);
   } else if (descr == "<i8" || descr == "=i8") {
-    element_ = NpyElement::kInt64;
-    sample_bytes_ = 8;
+    SetElement(SampleElement::kInt64);
   } else {
-    return InvalidArgument(path_ + ": holds numbers of type '" + descr.substr(0, 16) +
+    return InvalidArgument(name() + ": holds numbers of type '" + descr.substr(0, 16) +
                            "', expected '<f4' or '<f8' (float32, float64), '|u1' (uint8), "
                            "'<i4' or '<i8' (int32, int64); save array.astype(numpy.float32)");
   }
   return {};
 }
 
-Status NpyFile::SetShape(const std::vector<std::uint64_t>& shape) {
-  if (shape.empty() || shape.size() > 8 || shape[0] == 0)
-    return InvalidArgument(path_ + ": its shape is " + InWords(shape) +
-                           ", expected 1 to 8 dimensions, the first the samples, of which there "
-                           "must be some");
-  samples_ = shape[0];
-  for (std::size_t i = 1; i < shape.size(); ++i) {
-    sample_elements_ *= shape[i];
-    if (shape[i] < 1 || shape[i] > 65536 || sample_elements_ > 65536)
-      return InvalidArgument(path_ + ": its shape is " + InWords(shape) +
-                             ", expected 1 to 65536 numbers a sample");
-    sample_shape_.push_back(static_cast<int>(shape[i]));
-  }
-  sample_bytes_ *= sample_elements_;
-  return {};
-}
-
-void NpyFile::CopyFloats(std::uint64_t i, void* to) const {
-  if (element_ == NpyElement::kFloat32) {
-    std::memcpy(to, sample(i), sample_bytes_);
-    return;
-  }
-  MURMURATE_CHECK(element_ == NpyElement::kFloat64, "an array of numbers that are no floats");
-  auto* const bytes = static_cast<std::byte*>(to);
-  for (std::size_t k = 0; k < sample_elements_; ++k) {
-    const float number = ToFloat(Load<double>(sample(i) + k * sizeof(double)));
-    std::memcpy(bytes + k * sizeof(float), &number, sizeof(float));
-  }
-}
-
-std::int64_t NpyFile::Integer(std::uint64_t i) const {
-  if (element_ == NpyElement::kInt64) return Load<std::int64_t>(numbers_ + i * 8);
-  if (element_ == NpyElement::kInt32) return Load<std::int32_t>(numbers_ + i * 4);
-  MURMURATE_CHECK(element_ == NpyElement::kUint8, "an array of numbers that are no integers");
-  return std::to_integer<std::int64_t>(numbers_[i]);
+std::vector<DataFile> NpyFile::files() const {
+  return {{name(), file_.bytes().size(), samples(), fingerprint_}};
 }
 
 }  // namespace murmurate

@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "server/data/array_opener.h"
 #include "server/data/recording_source.h"
 #include "server/data/split_source.h"
 #include "shared/core/check.h"
@@ -41,13 +42,14 @@ Result<ArrayFiles> ArraysIn(const std::string& folder, ArrayFiles arrays, const 
   std::map<fs::path, std::string> taken;
   for (auto* paths : {&arrays.observations, &arrays.labels})
     for (NamedPath& named : *paths) {
-      const fs::path name = fs::path(named.path).filename();
-      const auto [other, first] = taken.emplace(name, named.path);
-      if (!first && other->second != named.path)
+      const ArrayPath path = SplitArrayPath(named.path);
+      const fs::path name = fs::path(path.file).filename();
+      const auto [other, first] = taken.emplace(name, path.file);
+      if (!first && other->second != path.file)
         return InvalidArgument("data.holdout_path: " + folder + " can hold one " + name.string() +
-                               ", but " + other->second + " and " + named.path +
+                               ", but " + other->second + " and " + path.file +
                                " are both of that name; rename one, there and here");
-      named.path = folder + '/' + name.string();
+      named.path = folder + '/' + name.string() + (path.part.empty() ? "" : ':' + path.part);
     }
   if (arrays.classes == 0) arrays.classes = ClassesOf(action);
   return arrays;

@@ -32,11 +32,11 @@ std::string FailureOf(const std::string& path, StatusCode code) {
 TEST(NpyFileTest, ReadsFloatsThatNumPyWrote) {
   const Result<NpyFile> file = NpyFile::Open(Fixture("float32"));
   ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->element(), NpyElement::kFloat32);
+  EXPECT_EQ(file->element(), SampleElement::kFloat32);
   EXPECT_EQ(file->samples(), 4u);
   EXPECT_EQ(file->sample_shape(), std::vector<int>{3});
   float last[3];
-  std::memcpy(last, file->sample(3), sizeof last);
+  std::memcpy(last, file->Sample(3), sizeof last);
   EXPECT_EQ(last[0], 9.0f / 8);
   EXPECT_EQ(last[2], 11.0f / 8);
 }
@@ -45,28 +45,28 @@ TEST(NpyFileTest, ReadsBytesAndIntegersThatNumPyWrote) {
   const Result<NpyFile> bytes = NpyFile::Open(Fixture("uint8"));
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(bytes->sample_shape(), (std::vector<int>{3, 4}));
-  EXPECT_EQ(bytes->Integer(23), 23);
+  EXPECT_EQ(bytes->Integer(bytes->Sample(1), 11), 23);
   const Result<NpyFile> numbers = NpyFile::Open(Fixture("int64"));
   ASSERT_TRUE(numbers.ok()) << numbers.status();
   EXPECT_EQ(numbers->sample_shape(), std::vector<int>{});
-  EXPECT_EQ(numbers->Integer(0), 3);
-  EXPECT_EQ(numbers->Integer(3), 2);
+  EXPECT_EQ(numbers->Integer(numbers->Sample(0), 0), 3);
+  EXPECT_EQ(numbers->Integer(numbers->Sample(3), 0), 2);
 }
 
 TEST(NpyFileTest, ReadsVersionsTwoAndThree) {
   for (const char* name : {"int32_version2", "int32_version3"}) {
     const Result<NpyFile> file = NpyFile::Open(Fixture(name));
     ASSERT_TRUE(file.ok()) << file.status();
-    EXPECT_EQ(file->element(), NpyElement::kInt32);
-    EXPECT_EQ(file->Integer(1), -2);
-    EXPECT_EQ(file->Integer(3), 2147483647);
+    EXPECT_EQ(file->element(), SampleElement::kInt32);
+    EXPECT_EQ(file->Integer(file->Sample(0), 1), -2);
+    EXPECT_EQ(file->Integer(file->Sample(1), 1), 2147483647);
   }
 }
 
 TEST(NpyFileTest, ReadsDoublesAsTheNearestFloats) {
   const Result<NpyFile> saved = NpyFile::Open(Fixture("float64"));
   ASSERT_TRUE(saved.ok()) << saved.status();
-  EXPECT_EQ(saved->element(), NpyElement::kFloat64);
+  EXPECT_EQ(saved->element(), SampleElement::kFloat64);
   EXPECT_EQ(saved->sample_bytes(), 16u);
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x.npy";
@@ -74,11 +74,11 @@ TEST(NpyFileTest, ReadsDoublesAsTheNearestFloats) {
   const Result<NpyFile> file = NpyFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.status();
   float row[3];
-  file->CopyFloats(0, row);
+  file->CopyFloats(file->Sample(0), row);
   EXPECT_EQ(row[0], 0.1f);
   EXPECT_EQ(row[1], -2.5f);
   EXPECT_EQ(row[2], 0.0f);
-  file->CopyFloats(1, row);
+  file->CopyFloats(file->Sample(1), row);
   EXPECT_EQ(row[0], INFINITY);
   EXPECT_EQ(row[1], -INFINITY);
   EXPECT_TRUE(std::isnan(row[2]));

@@ -86,6 +86,7 @@ const std::map<std::string, Rooms>& Libraries() {
       {"boost/", {"shared/transport"}},
       {"flatbuffers/", {"shared/wire"}},
       {"xxhash.h", {"shared/weights", "shared/wire", "server/data"}},
+      {"hdf5.h", {"server/data"}},
       {"toml++/", {"server/schema"}},
       {"spdlog/", {"server/daemon"}},
       {"CLI/", {"server/command"}},

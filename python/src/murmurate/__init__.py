@@ -8,6 +8,7 @@
 
 Actor   plays a Gymnasium or PettingZoo environment for a learner
 Client  one connection, with Agents and Groups: for who has no such environment
+feed    hands the samples of a generator to a learner of labels
 Policy  plays a policy file with no learner; evaluate says how good it is
 Parameters  trains arrays of a program that has its own loss, together with others
 Pool    trains models side by side, for a search over settings
@@ -29,6 +30,7 @@ from ._errors import (
     SecurityError,
     Unavailable,
 )
+from ._feed import Fed, feed
 from ._job import Job
 from ._library import library_path, library_version
 from ._parameters import Parameters, ParametersReport
@@ -45,6 +47,7 @@ __all__ = [
     "Client",
     "Closed",
     "Error",
+    "Fed",
     "Forked",
     "Group",
     "InvalidArgument",
@@ -63,6 +66,7 @@ __all__ = [
     "Stats",
     "Unavailable",
     "evaluate",
+    "feed",
     "library_path",
     "library_version",
     "spaces",

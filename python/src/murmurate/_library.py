@@ -14,7 +14,7 @@ from typing import Any
 
 from ._errors import Closed, error_of
 
-ABI = 3
+ABI = 4
 """What this package is written for; a library of a later one has it too."""
 SONAME = "libmurmurate.so.1"
 
@@ -126,6 +126,10 @@ _DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "mmr_end_any": (c_int32, [c_void_p, c_int32, c_int32, POINTER(Observation)]),
     "mmr_took_any": (c_int32, [c_void_p, POINTER(Action)]),
     "mmr_took_any_log_prob": (c_int32, [c_void_p, POINTER(Action), c_float]),
+    "mmr_record_samples": (
+        c_int32,
+        [c_void_p, POINTER(Observation), POINTER(Action), c_uint64, POINTER(c_uint64), POINTER(c_double)],
+    ),
     "mmr_discard": (c_int32, [c_void_p]),
     "mmr_report": (c_int32, [c_void_p, c_char_p, c_double]),
     "mmr_set_mode": (c_int32, [c_void_p, c_int32]),

@@ -2,6 +2,7 @@
 #include "tests/client/abi/abi_1.h"
 #include "tests/client/abi/abi_2.h"
 #include "tests/client/abi/abi_3.h"
+#include "tests/client/abi/abi_4.h"
 #include "tests/client/c_abi/stage.h"
 
 namespace murmurate {
@@ -20,6 +21,11 @@ TEST(CReleased, TheSecondVersionsFunctionsAreAsTheyWere) {
 TEST(CReleased, TheThirdVersionsFunctionsAreAsTheyWere) {
   char first[256] = "";
   EXPECT_EQ(abi_3_differences(first, sizeof first), 0) << first;
+}
+
+TEST(CReleased, TheFourthVersionsFunctionsAreAsTheyWere) {
+  char first[256] = "";
+  EXPECT_EQ(abi_4_differences(first, sizeof first), 0) << first;
 }
 
 TEST(CReleased, TheLibrarySaysTheVersionsOfItsHeader) {

@@ -11,6 +11,7 @@
 #include "tests/client/abi/abi_1.h"
 #include "tests/client/abi/abi_2.h"
 #include "tests/client/abi/abi_3.h"
+#include "tests/client/abi/abi_4.h"
 #include "tests/client/c_abi/stage.h"
 #include "tests/sanitized.h"
 
@@ -40,6 +41,7 @@ TEST(CLibrary, ExportsTheFunctionsOfItsInterfaceAndNothingElse) {
   for (int i = 0; abi_1_functions()[i] != nullptr; ++i) released.insert(abi_1_functions()[i]);
   for (int i = 0; abi_2_functions()[i] != nullptr; ++i) released.insert(abi_2_functions()[i]);
   for (int i = 0; abi_3_functions()[i] != nullptr; ++i) released.insert(abi_3_functions()[i]);
+  for (int i = 0; abi_4_functions()[i] != nullptr; ++i) released.insert(abi_4_functions()[i]);
   for (const std::string& one : released) EXPECT_TRUE(exported.contains(one)) << one << " is gone";
   for (const std::string& one : exported) EXPECT_TRUE(one.starts_with("mmr_")) << one;
 }

@@ -1,0 +1,69 @@
+#include "server/data/memory_room.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace murmurate {
+namespace {
+
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+/// "MemAvailable:   123 kB"
+std::uint64_t Available() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  std::uint64_t kib = 0;
+  while (file >> word)
+    if (word == "MemAvailable:" && file >> kib) return kib << 10;
+  return kUnlimited;
+}
+
+/// The number in a file; unlimited where there is no such file, or it says "max".
+std::uint64_t LimitIn(const std::string& path) {
+  std::ifstream file(path);
+  std::uint64_t limit = 0;
+  return file >> limit ? limit : kUnlimited;
+}
+
+/// Lines of /proc/self/cgroup: "4:memory:/path" (version 1), "0::/path" (version 2).
+std::uint64_t GroupLimit() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string line;
+  std::uint64_t least = kUnlimited;
+  while (std::getline(file, line)) {
+    const std::size_t second = line.find(':', line.find(':') + 1);
+    if (second == std::string::npos) continue;
+    const std::string path = line.substr(second + 1);
+    if (line.find(":memory:") != std::string::npos)
+      least = std::min(least, LimitIn("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes"));
+    if (line.starts_with("0::"))
+      least = std::min(least, LimitIn("/sys/fs/cgroup" + path + "/memory.max"));
+  }
+  return least;
+}
+
+std::span<const std::byte> WholePages(std::span<const std::byte> part) {
+  static const std::size_t kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % kPage;
+  return {part.data() - before, part.size() + before};
+}
+
+void Advise(std::span<const std::byte> part, int advice) {
+  const std::span<const std::byte> pages = WholePages(part);
+  (void)madvise(const_cast<std::byte*>(pages.data()), pages.size(), advice);
+}
+
+}  // namespace
+
+std::uint64_t MemoryRoom() { return std::min(Available(), GroupLimit()); }
+
+void AdviseRandom(std::span<const std::byte> mapping) { Advise(mapping, MADV_RANDOM); }
+
+void BeginToRead(std::span<const std::byte> part) { Advise(part, MADV_WILLNEED); }
+
+}  // namespace murmurate
