@@ -87,7 +87,10 @@ install(DIRECTORY examples DESTINATION ${documents} COMPONENT daemon USE_SOURCE_
   PATTERN fleet EXCLUDE)  # sources that compile in the project's tree alone
 install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents} COMPONENT daemon)
 
-# A plug-in of the daemon each.
+# Plug-ins of the daemon.
+if(TARGET murmurate_hdf5)
+  install(TARGETS murmurate_hdf5 LIBRARY DESTINATION ${MURMURATE_PLUG_INS} COMPONENT daemon)
+endif()
 foreach(engine mpi nccl)
   if(TARGET murmurate_collective_${engine})
     install(TARGETS murmurate_collective_${engine}

@@ -8,7 +8,7 @@
 
 #include "server/data/array_shards.h"
 #include "server/data/csv_table.h"
-#include "server/data/hdf5_array.h"
+#include "server/data/hdf5_plug_in.h"
 #include "server/data/npy_file.h"
 
 namespace murmurate {
@@ -29,7 +29,7 @@ Opened OpenNpyPart(const ArrayPath& path, ArrayUse use) {
                          path.file);
 }
 
-Opened OpenHdf5(const ArrayPath& path, ArrayUse) { return Hdf5Array::Open(path.file, path.part); }
+Opened OpenHdf5(const ArrayPath& path, ArrayUse) { return hdf5::Open(path.file, path.part); }
 
 Opened OpenCsv(const ArrayPath& path, ArrayUse use) {
   return CsvTable::Open(path.file, path.part, use == ArrayUse::kLabels);

@@ -9,6 +9,7 @@
 
 #include "server/data/fingerprint.h"
 #include "server/data/hdf5_handles.h"
+#include "server/data/hdf5_plug_in.h"
 #include "server/data/mapped_file.h"
 #include "server/data/scratch_file.h"
 #include "shared/core/check.h"
@@ -205,8 +206,6 @@ Status Describe(Found* found) {
 
 }  // namespace
 
-bool hdf5::IsBuiltIn() { return true; }
-
 Opened Hdf5Array::Open(const std::string& path, const std::string& data_set) {
   Result<MappedFile> file = MappedFile::Open(path);
   if (!file.ok()) return file.status();
@@ -228,3 +227,9 @@ Opened Hdf5Array::Open(const std::string& path, const std::string& data_set) {
 }
 
 }  // namespace murmurate
+
+extern "C" [[gnu::visibility("default")]] void murmurate_open_hdf5(const std::string& path,
+                                                                   const std::string& data_set,
+                                                                   murmurate::Opened* opened) {
+  *opened = murmurate::Hdf5Array::Open(path, data_set);
+}

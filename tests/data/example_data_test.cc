@@ -39,7 +39,7 @@ class ExampleDataFiles : public testing::Test {
   }
   static float Number(const NpyFile& file, std::uint64_t i) {
     float number = 0;
-    file.CopyFloats(i, &number);
+    file.CopyFloats(file.Sample(i), &number);
     return number;
   }
 
