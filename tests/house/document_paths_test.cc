@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -88,6 +89,44 @@ TEST(DocumentPaths, OfEveryDocumentExist) {
     }
   }
   EXPECT_GT(count, 80u) << "the documents were not read";
+}
+
+/// The anchor of a heading, as Markdown readers make it.
+std::string AnchorOf(const std::string& heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    if (c == ' ' || c == '-') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_')
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return anchor;
+}
+
+std::vector<std::string> AnchorsIn(const fs::path& document) {
+  std::ifstream stream(document);
+  std::istringstream lines(WithoutBlocks(stream));
+  std::vector<std::string> anchors;
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t at = line.find_first_not_of('#'); at > 0 && at < line.size())
+      if (line[at] == ' ') anchors.push_back(AnchorOf(line.substr(at + 1)));
+  return anchors;
+}
+
+TEST(DocumentPaths, SectionsThatALinkNamesAreInTheirDocument) {
+  std::size_t count = 0;
+  for (const fs::path& document : Documents()) {
+    std::ifstream stream(document);
+    for (const std::string& link : Between(WithoutBlocks(stream), "](", ')')) {
+      const std::size_t at = link.find('#');
+      if (at == std::string::npos || link.find(':') != std::string::npos) continue;
+      ++count;
+      const fs::path target = at == 0 ? document : document.parent_path() / link.substr(0, at);
+      const auto anchors = AnchorsIn(target);
+      EXPECT_NE(std::find(anchors.begin(), anchors.end(), link.substr(at + 1)), anchors.end())
+          << document << " names " << link << ", a section which does not exist";
+    }
+  }
+  EXPECT_GT(count, 20u) << "the documents were not read";
 }
 
 TEST(DocumentPaths, AreCodeSpansOfTheTreeAndLinksIntoIt) {
