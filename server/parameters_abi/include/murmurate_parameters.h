@@ -118,6 +118,7 @@ MMR_API mmr_status mmr_parameters_exchange(mmr_parameters* parameters, int32_t s
  * MMR_UNAVAILABLE: it was interrupted. Any other error is a refusal by a shard, and final. */
 MMR_API int32_t mmr_parameters_wait(mmr_parameters* parameters, int32_t timeout_ms);
 
+/* What the exchanges were, and what is waited for; set report->size first. */
 MMR_API mmr_status mmr_parameters_get_report(mmr_parameters* parameters,
                                              mmr_parameters_report* report);
 /* Ends every wait of this handle, now and from now on. Any thread; a signal handler. */

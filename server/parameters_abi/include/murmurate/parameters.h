@@ -30,6 +30,7 @@
 
 namespace murmurate {
 
+/// A worker of a parameter server: named arrays of this process, trained together with others.
 class Parameters {
  public:
   /// Numbers in C order; `values` has as many as `shape` says.
@@ -84,18 +85,21 @@ class Parameters {
   Status Push(std::span<const float* const> gradients, double learning_rate) {
     return Finished(BeginPush(gradients, learning_rate));
   }
+  /// The same for pointers that are written out.
   Status Push(std::initializer_list<const float*> gradients, double learning_rate) {
     return Push(std::span(gradients.begin(), gradients.size()), learning_rate);
   }
   /// Exchanges the arrays as they are, after `steps` steps of the caller's.
   Status Exchange(int steps = 1) { return Finished(BeginExchange(steps)); }
 
-  /// These do not wait: compute, then Wait.
+  /// As Pull, without waiting: compute, then Wait.
   Status BeginPull() { return StatusOf(mmr_parameters_pull(handle_.get())); }
+  /// As Push, without waiting.
   Status BeginPush(std::span<const float* const> gradients, double learning_rate) {
     return StatusOf(
         mmr_parameters_push(handle_.get(), gradients.data(), gradients.size(), learning_rate));
   }
+  /// As Exchange, without waiting.
   Status BeginExchange(int steps = 1) {
     return StatusOf(mmr_parameters_exchange(handle_.get(), steps));
   }
