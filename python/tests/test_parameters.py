@@ -37,7 +37,13 @@ class Shard:
             cwd=self.folder, env={**os.environ, "XDG_RUNTIME_DIR": self.folder},
         )  # fmt: skip
 
+    def suspend(self) -> None:
+        """Returns when it has stopped."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
     def stop(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         assert self.process.wait(20) == 0
 
@@ -120,7 +126,7 @@ def test_arrays_that_the_program_stepped_are_exchanged(shard: Shard) -> None:
 def test_a_call_need_not_wait(shard: Shard) -> None:
     x = np.zeros(1000, np.float32)
     with murmurate.Parameters(shard.address, {"x": x}, timeout=20) as parameters:
-        shard.process.send_signal(signal.SIGSTOP)
+        shard.suspend()
         assert not parameters.push([np.ones(1000)], 1, wait=False)
         assert not parameters.wait(0.05) and (x == 0).all()
         with pytest.raises(murmurate.Unavailable, match="call wait"):

@@ -22,10 +22,11 @@ std::string Find() {
 }
 
 Status NotThere(const std::string& path, const std::string& why) {
-  return InvalidArgument(path + ": " + why +
-                         "; install libhdf5-dev and build murmurate again, or write .npy files with "
-                         "`python3 -m murmurate.arrays " +
-                         path + " --to folder`");
+  return InvalidArgument(
+      path + ": " + why +
+      "; install libhdf5-dev and build murmurate again, or write .npy files with "
+      "`python3 -m murmurate.arrays " +
+      path + " --to folder`");
 }
 
 }  // namespace
@@ -36,9 +37,10 @@ Opened Open(const std::string& path, const std::string& data_set) {
   const std::string plug_in = Find();
   if (plug_in.empty()) return NotThere(path, "this murmurate was built without HDF5");
   void* const handle = dlopen(plug_in.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto open = handle == nullptr ? nullptr
-                                      : reinterpret_cast<decltype(&murmurate_open_hdf5)>(
-                                            dlsym(handle, "murmurate_open_hdf5"));
+  const auto open =
+      handle == nullptr
+          ? nullptr
+          : reinterpret_cast<decltype(&murmurate_open_hdf5)>(dlsym(handle, "murmurate_open_hdf5"));
   if (open == nullptr)
     return NotThere(path, "HDF5 cannot be loaded (" + std::string(dlerror()) + ")");
   Opened opened = InvalidData("");

@@ -75,10 +75,10 @@ std::vector<std::uint64_t> ShardWorkers::Succeed(std::uint64_t successor, std::u
   std::vector<std::uint64_t> dropped;
   for (auto& [id, other] : workers_) {
     if (id == successor || other.number != number) continue;
-    other.left = true;
     // guard: BarrierRestart.AWorkerThatWasReplacedHoldsItsNumberNoMore: a shard that is started from
     //   its checkpoint does not wait for it
-    other.member = false;
+    Leave(other, LogLevel::kWarning, "is silent");
+    other.left = true;
     other.elastic.reset();
     if (!other.pending) continue;
     other.step = std::exchange(other.pending, nullptr)->step;

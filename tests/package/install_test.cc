@@ -116,7 +116,9 @@ TEST(Install, GamesAreBuiltByFindPackageAndLearn) {
 TEST(Install, EveryHeaderStandsAloneAndIsReachedFromThoseThatProgramsInclude) {
   const Workplace place;
   const std::string include = Install(place) + "/include";
-  std::string roots = "#include <murmurate/client.h>\n#include <murmurate/predictor.h>\n";
+  std::string roots =
+      "#include <murmurate/client.h>\n#include <murmurate/predictor.h>\n"
+      "#include <murmurate/parameters.h>\n";
 #if MURMURATE_C_ABI
   roots += "#include <murmurate.h>\n";
 #endif

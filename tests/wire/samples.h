@@ -153,6 +153,8 @@ inline std::vector<WireMessage> EveryMessage() {
           ToWire(Push{41, 9, 0.25, 7}, 99, 7, &chunk),
           ToWire(Center{41, 10, 1, 0.5, true, 38}, 99, 7, &chunk),
           wire(Alive{true}),
+          wire(AskRule{"default"}),
+          wire(ShardRule{"rule asgd, form gradient", 1, 2}),
           wire(SampleStreamHello()),
           wire(SampleStreamOk()),
           wire(SampleOfAPump()),
