@@ -158,6 +158,16 @@ TEST_P(KilledBeside, WhatIsLeftOfALearnerAndItsActorsLearnsOn) {
 class KilledTogether : public Killed {
  protected:
   void SetUp() override { run_ = "runs/cartpole"; }
+  /// Returns when `train` has started another one; a batch or two may be learned before that.
+  void KillShard() {
+    const std::string shard = "runs/cartpole/shard-0";
+    const std::vector<pid_t> before = ProcessesOf(place_, shard);
+    Kill(shard);
+    ASSERT_TRUE(Eventually(kPatience, [&] {
+      const std::vector<pid_t> now = ProcessesOf(place_, shard);
+      return !now.empty() && now != before;
+    }));
+  }
 };
 
 TEST_F(KilledTogether, WhatIsLeftOfTwoLearnersAndAShardLearnsOn) {
@@ -170,7 +180,7 @@ TEST_F(KilledTogether, WhatIsLeftOfTwoLearnersAndAShardLearnsOn) {
   ASSERT_TRUE(Eventually(kPatience, [&] { return place_.Has(other); })) << train->Errors();
   ASSERT_TRUE(LearnsOn()) << train->Errors();
 
-  Kill("runs/cartpole/shard-0");
+  KillShard();
   ASSERT_TRUE(LearnsOn()) << "the shard is started again; " << train->Errors();
   Kill("actor-0");
   ASSERT_TRUE(LearnsOn()) << "without one of its actors; " << train->Errors();
@@ -182,7 +192,7 @@ TEST_F(KilledTogether, WhatIsLeftOfTwoLearnersAndAShardLearnsOn) {
   const std::uint64_t before = Trained();
   train = Start({"resume", "cartpole", "--quiet"});
   ASSERT_TRUE(LearnsBeyond(before)) << train->Errors();
-  Kill("runs/cartpole/shard-0");
+  KillShard();
   ASSERT_TRUE(LearnsOn()) << "the shard is started again; " << train->Errors();
   train->Send(SIGINT);
   EXPECT_EQ(train->Wait(kPatience), 0) << train->Errors();
