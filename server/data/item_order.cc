@@ -32,8 +32,9 @@ std::uint64_t ItemOrder::HeldOut(std::uint64_t items, double share, const ReadBl
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::llround(wanted)), 1, items - 1);
   if (blocks.items == 0) return count;
   const double size = static_cast<double>(blocks.items);
-  const double whole = std::max(std::round(wanted / size), 1.0) * size;
-  return whole < static_cast<double>(items) ? static_cast<std::uint64_t>(whole) : count;
+  const double whole = std::round(wanted / size) * size;
+  const bool leaves_some = whole > 0.0 && whole < static_cast<double>(items);
+  return leaves_some ? static_cast<std::uint64_t>(whole) : count;
 }
 
 ItemOrder::ItemOrder(std::uint64_t items, double share, std::uint64_t seed, const FeedPart& part,

@@ -30,7 +30,7 @@ class ItemOrder {
   ItemOrder(std::uint64_t items, double share, std::uint64_t seed, const FeedPart& part,
             const ReadBlocks& blocks);
 
-  /// Of so many items; with blocks a multiple of a block, where that leaves something.
+  /// Of so many items; with blocks the nearest number of whole ones, if that is neither none nor all.
   static std::uint64_t HeldOut(std::uint64_t items, double share, const ReadBlocks& blocks);
 
   const ReadBlocks& blocks() const { return blocks_; }
