@@ -294,8 +294,7 @@ std::vector<DataFile> ArraySource::files() const {
 std::string ArraySource::ReadingNote() const {
   const std::string why = ": the files are larger than half of the memory that is available, so ";
   const std::string wait = " a disk that is slow may be waited for; perf/learner_wait says so";
-  if (blocks_.items == 0)
-    return why + "each sample is read from the disk by itself, and" + wait;
+  if (blocks_.items == 0) return why + "each sample is read from the disk by itself, and" + wait;
   return why + std::to_string(blocks_.items) + " samples that lie together are read at once, and " +
          std::to_string(blocks_.items * blocks_.group) +
          " samples of such blocks in a random order are shuffled at a time;" + wait;

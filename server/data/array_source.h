@@ -32,7 +32,7 @@ struct NamedPath {
 
 struct ArrayFiles {
   std::vector<NamedPath> observations, labels;
-  int classes = 0;  ///< of labels that are integers; 0: the largest of each + 1
+  int classes = 0;             ///< of labels that are integers; 0: the largest of each + 1
   bool shared = false;         ///< by several learners
   std::uint64_t learners = 1;  ///< that read a part each, and may be on one machine
 };

@@ -21,8 +21,7 @@ DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
       on_end_(std::move(on_end)),
       scored_(source_->scored()) {
   MURMURATE_CHECK(!scored_ || settings.holdout <= 0.0, "one way to hold out");
-  batch_items_ =
-      source_->ItemsOf(TrainingBatch(channel_->layout, channel_->batch_trajectories));
+  batch_items_ = source_->ItemsOf(TrainingBatch(channel_->layout, channel_->batch_trajectories));
   Arrange(source_->blocks());
   MURMURATE_CHECK(learned_items() > 0 && settings.passes >= 1, "nothing to learn from");
 }
@@ -32,9 +31,8 @@ void DataFeed::Arrange(const ReadBlocks& blocks) {
   order_ = std::make_unique<ItemOrder>(source_->items(), settings_.holdout, settings_.seed,
                                        settings_.part, blocks);
   ahead_ = std::make_unique<ReadAhead>(*order_, *source_, scored_, settings_.passes);
-  held_out_ = scored_ ? scored_->items() : order_->held_out();
   training_turns_ = Pieces(order_->learned(), batch_items_);
-  pass_turns_ = training_turns_ + Pieces(held_out_, batch_items_);
+  pass_turns_ = training_turns_ + Pieces(held_out_items(), batch_items_);
   turns_ = pass_turns_ * static_cast<std::uint64_t>(settings_.passes);
 }
 
@@ -48,7 +46,7 @@ DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
   turn.pass = number / pass_turns_;
   const std::uint64_t piece = number % pass_turns_;
   turn.held_out = piece >= training_turns_;
-  const std::uint64_t items = turn.held_out ? held_out_ : order_->learned();
+  const std::uint64_t items = turn.held_out ? held_out_items() : order_->learned();
   turn.first = (turn.held_out ? piece - training_turns_ : piece) * batch_items_;
   turn.count = std::min(batch_items_, items - turn.first);
   return turn;
@@ -76,7 +74,7 @@ Status DataFeed::Fill(const Turn& turn, std::vector<std::uint64_t>& items,
 void DataFeed::BeginToRead(std::uint64_t number, const Turn& turn) const {
   const std::uint64_t learned = order_->learned();
   const std::uint64_t at =
-      turn.pass * (learned + held_out_) + (turn.held_out ? learned : 0) + turn.first;
+      turn.pass * (learned + held_out_items()) + (turn.held_out ? learned : 0) + turn.first;
   if (number == first_turn_) ahead_->Begin(at);
   ahead_->Before(at, turn.count);
 }

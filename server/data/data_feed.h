@@ -79,7 +79,7 @@ class DataFeed {
   void Stop();
 
   std::uint64_t learned_items() const { return order_->learned(); }  ///< of one pass
-  std::uint64_t held_out_items() const { return held_out_; }
+  std::uint64_t held_out_items() const { return scored_ ? scored_->items() : order_->held_out(); }
 
  private:
   struct Turn {
@@ -104,7 +104,6 @@ class DataFeed {
   const DataSource* const scored_;  ///< null: the share
   std::unique_ptr<const ItemOrder> order_;
   std::unique_ptr<const ReadAhead> ahead_;
-  std::uint64_t held_out_ = 0;
   std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
 
   mutable std::mutex mutex_;

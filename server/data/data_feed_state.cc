@@ -44,7 +44,7 @@ void DataFeed::Save(const StateWriter& writer) const {
   const std::uint64_t scored = trained % pass_turns_;
   if (scored > training_turns_) trained -= scored - training_turns_;
   writer.Words("position", {{trained, channel_->environment_steps.load(), pass_turns_, batch_items_,
-                             held_out_, settings_.seed}});
+                             held_out_items(), settings_.seed}});
   const FeedPart& part = settings_.part;
   writer.Words("part", {{part.index, part.of, part.of_several ? 1u : 0u}});
   writer.Words("blocks", {{order_->blocks().items, order_->blocks().group}});
@@ -104,8 +104,8 @@ Status DataFeed::Load(const StateReader& reader) {
   Arrange({.items = std::min(blocks[kBlockItems], source_->items()), .group = blocks[kGroup]});
   if (saved[kBatchItems] != batch_items_)
     return Changed("algorithm.batch_steps, items of a batch", saved[kBatchItems], batch_items_);
-  if (saved[kHeldOut] != held_out_)
-    return Changed("data.holdout, items held out", saved[kHeldOut], held_out_);
+  if (saved[kHeldOut] != held_out_items())
+    return Changed("data.holdout, items held out", saved[kHeldOut], held_out_items());
   if (saved[kSeed] != settings_.seed)
     return InvalidArgument(
         "run.seed: the order of the files came of another; take the change back");

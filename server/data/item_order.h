@@ -54,9 +54,9 @@ class ItemOrder {
   const FeedPart part_;
   const ReadBlocks blocks_;
   const std::uint64_t held_out_, all_learned_;
-  std::uint64_t first_ = 0;      ///< with blocks: the place in by_blocks_ of this part's first
+  std::uint64_t first_ = 0;  ///< with blocks: the place in by_blocks_ of this part's first
   std::uint64_t learned_ = 0;
-  const Permutation by_items_;   ///< the places behind all_learned_ are held out
+  const Permutation by_items_;        ///< the places behind all_learned_ are held out
   const BlockPermutation by_blocks_;  ///< unmixed; the places below held_out_ are held out
 };
 
