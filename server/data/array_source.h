@@ -7,10 +7,10 @@
 //
 // float64 becomes float32 as it is copied, and Notes() says so.
 //
-// Where the files are larger than half of the memory that is available, blocks() asks for an order in
-// which the disk is read in pieces of half a MiB, an eighth of that memory at a time. Learners that
-// share the files must agree on the blocks, whatever memory each has, so for them the blocks are a
-// matter of the files' size.
+// Where the files are larger than half of the memory that is available, blocks() asks for an order
+// in which the disk is read in pieces of half a MiB, an eighth of that memory at a time. Learners
+// that share the files must agree on the blocks, whatever memory each has, so for them the blocks
+// are a matter of the files' size.
 //
 // A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
 // labels are checked once, when the files are opened; floats as they are copied.

@@ -13,12 +13,13 @@
 // Where the order is by blocks, they are read ahead (read_ahead.h).
 //
 // Several learners of one model divide the items: of what is not held out, in an order that no seed
-// changes, each takes every parts-th, or, by blocks, a stretch. So together they learn from every item once a pass, and
-// none learns from what another holds out: that share is drawn alike for all of them.
+// changes, each takes every parts-th, or, where the order is by blocks, a stretch. So together they
+// learn from every item once a pass, and none learns from what another holds out: that share is
+// drawn alike for all of them.
 //
 // The number of turns trained on is where a run is in its files: Save and Load are that number,
-// with what must be the same for it to mean the same. The blocks are among this, and a run that goes
-// on keeps those that it was saved with. Items read ahead do not count.
+// with what must be the same for it to mean the same. The blocks are among this, and a run that
+// goes on keeps those that it was saved with. Items read ahead do not count.
 #pragma once
 
 #include <condition_variable>

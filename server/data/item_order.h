@@ -1,9 +1,10 @@
 // ItemOrder: which items are held out, which are a learner's, and in what order each pass has them.
 //
-// Where any order costs the same, all of this is by single items (permutation.h). Where a source says
-// that items which lie together are read together (ReadBlocks), it is by blocks of them
-// (block_permutation.h): whole blocks are held out, a part is made of whole blocks, and a pass mixes
-// some blocks at a time. In both, every item is held out or in one part, and once in each pass of it.
+// Where any order costs the same, all of this is by single items (permutation.h). Where a source
+// says that items which lie together are read together (ReadBlocks), it is by blocks of them
+// (block_permutation.h): whole blocks are held out, a part is made of whole blocks, and a pass
+// mixes some blocks at a time. In both, every item is held out or in one part, and once in each
+// pass of it.
 //
 // Pure functions of what it is made of, for any thread.
 #pragma once
@@ -30,7 +31,8 @@ class ItemOrder {
   ItemOrder(std::uint64_t items, double share, std::uint64_t seed, const FeedPart& part,
             const ReadBlocks& blocks);
 
-  /// Of so many items; with blocks the nearest number of whole ones, if that is neither none nor all.
+  /// Of so many items; with blocks the nearest number of whole ones, if that is neither none nor
+  /// all.
   static std::uint64_t HeldOut(std::uint64_t items, double share, const ReadBlocks& blocks);
 
   const ReadBlocks& blocks() const { return blocks_; }
@@ -41,8 +43,9 @@ class ItemOrder {
                      std::vector<std::uint64_t>* items) const;
   void AppendHeldOut(std::uint64_t first, std::uint64_t count,
                      std::vector<std::uint64_t>* items) const;
-  /// Begins to read, with blocks, the items of block `block` of a pass, [0, learned / blocks.items],
-  /// or of those held out; the blocks are counted in the order in which they are needed.
+  /// Begins to read, with blocks, the items of block `block` of a pass, [0, learned /
+  /// blocks.items], or of those held out; the blocks are counted in the order in which they are
+  /// needed.
   void BeginToReadLearned(std::uint64_t pass, std::uint64_t block, const DataSource& source) const;
   void BeginToReadHeldOut(std::uint64_t block, const DataSource& source) const;
 

@@ -65,8 +65,8 @@ std::uint64_t MemoryRoom() { return std::min(Available(), GroupLimit()); }
 
 void AdviseRandom(std::span<const std::byte> mapping) { Advise(mapping, MADV_RANDOM); }
 
-/// As one, for large reads of the disk, of which some kernels leave out the end; then in pieces that
-/// every kernel reads whole, if they are not there yet.
+/// As one, for large reads of the disk, of which some kernels leave out the end; then in pieces
+/// that every kernel reads whole, if they are not there yet.
 void BeginToRead(std::span<const std::byte> part) {
   Advise(part, MADV_WILLNEED);
   if (part.size() <= kPieceBytes) return;

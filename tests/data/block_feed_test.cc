@@ -1,4 +1,5 @@
-// A feed over a source whose items are read in blocks: made up, and remembering what was asked of it.
+// A feed over a source whose items are read in blocks: made up, and remembering what was asked of
+// it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +108,8 @@ class BlockFeedTest : public FeedStage {
 
 constexpr ReadBlocks kBlocks{.items = 10, .group = 4};
 
-// Sizes about a block, a group and several of them; blocks larger than all, of one, and mixed whole.
+// Sizes about a block, a group and several of them; blocks larger than all, of one, and mixed
+// whole.
 TEST_F(BlockFeedTest, EachItemComesOnceAPassAndThoseHeldOutNever) {
   for (const int count : {2, 9, 10, 11, 39, 40, 41, 403}) {
     Open(count);

@@ -68,8 +68,9 @@ TEST(BlockPermutationTest, TheSameKeyGivesTheSameOrderAndAnotherAnother) {
 }
 
 // 1,000 keys; 64 blocks of 16 in groups of 8. A number is within 10 places of its own with a chance
-// of 2.05 %, as in a fair order: its block is anywhere, and its place in the group too. And a number
-// follows the one before it in the file with a chance of 1 / 128, that of a fair order of a group.
+// of 2.05 %, as in a fair order: its block is anywhere, and its place in the group too. And a
+// number follows the one before it in the file with a chance of 1 / 128, that of a fair order of a
+// group.
 TEST(BlockPermutationTest, NumbersLeaveTheirPlacesAndTheirNeighbours) {
   constexpr std::uint64_t kN = 1024, kKeys = 1000;
   std::uint64_t near = 0, behind = 0;
