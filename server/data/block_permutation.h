@@ -5,8 +5,8 @@
 //   blocks in a random order 8 9 10 11 | 0 1 2 3 | ...          Unmixed; the short one stays last
 //   groups of G blocks, each put in a random order of its own   operator()
 //
-// So an item goes anywhere in the order, but has the items of G - 1 other blocks and of its own as
-// its company. A pure function of n, key, B and G (permutation.h), for any thread.
+// So a number may come anywhere in the order, and a group holds the numbers of G blocks only. A pure
+// function of n, key, B and G (permutation.h), for any thread.
 #pragma once
 
 #include <cstdint>
