@@ -200,6 +200,8 @@ DataSettings Config::data() const {
   DataSettings data = Read(DataKeys());
   if (run_.follows()) data.passes = INT_MAX;
   data.part = PartOf(*this, data.divide);
+  data.arrays.shared = data.part.of_several;
+  data.arrays.learners = data.part.of;
   return data;
 }
 

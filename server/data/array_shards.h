@@ -31,6 +31,10 @@ class ArrayShards : public SampleArray {
     const std::size_t shard = ShardOf(i);
     return shards_[shard]->Sample(i - first_[shard]);
   }
+  std::uint64_t TogetherFrom(std::uint64_t i) const override {
+    const std::size_t shard = ShardOf(i);
+    return shards_[shard]->TogetherFrom(i - first_[shard]);
+  }
   Status Fault() const override;
   std::vector<DataFile> files() const override;
   std::vector<std::span<const std::byte>> mappings() const override;

@@ -13,6 +13,12 @@ namespace murmurate {
 namespace {
 
 constexpr int kMostClasses = 4096;
+constexpr std::uint64_t kBlockBytes = 512 << 10, kLeastGroup = 8;
+/// A group in use, and one and a quarter that are read ahead, take two sevenths of the room.
+constexpr std::uint64_t kGroupsInRoom = 8;
+/// Files of several learners that are smaller are shuffled as one.
+constexpr std::uint64_t kSharedBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostLearnersOfRoom = 8;
 
 Space Joined(const std::vector<NamedPath>& paths, std::vector<Space> leaves) {
   if (paths.size() == 1 && paths[0].name.empty()) return leaves[0];
@@ -79,7 +85,7 @@ Result<std::unique_ptr<ArraySource>> ArraySource::Open(const ArrayFiles& files) 
   MURMURATE_RETURN_IF_ERROR(source->OpenInputs(files.observations));
   MURMURATE_RETURN_IF_ERROR(source->OpenLabels(files.labels, files.classes));
   MURMURATE_RETURN_IF_ERROR(source->CheckSamples());
-  source->PlanReading();
+  source->PlanReading(files);
   if (Status status = CheckSpaces(source->spaces_); !status.ok())
     return InvalidArgument(source->inputs_.front()->name() + " and " +
                            source->labels_.front()->name() + ": " + status.message());
@@ -210,25 +216,49 @@ Status ArraySource::PutLabel(std::uint64_t item, std::int32_t* words) const {
 }
 
 /// Where the files do not fit into half of the room that is there, most samples come from the disk.
-void ArraySource::PlanReading() {
+void ArraySource::PlanReading(const ArrayFiles& files) {
   std::uint64_t bytes = 0;
   for (const auto* arrays : {&inputs_, &labels_})
     for (const auto& array : *arrays)
       for (const auto& mapping : array->mappings()) bytes += mapping.size();
-  larger_than_memory_ = bytes > MemoryRoom() / 2;
-  if (!larger_than_memory_) return;
+  const std::uint64_t room = MemoryRoom();
+  larger_than_memory_ = bytes > room / 2;
+  if (files.shared ? bytes >= kSharedBytes : larger_than_memory_)
+    blocks_ = BlocksFor(room / std::clamp<std::uint64_t>(files.learners, 1, kMostLearnersOfRoom));
+  if (!larger_than_memory_) {
+    blocks_.group = 0;
+    return;
+  }
   for (const auto* arrays : {&inputs_, &labels_})
     for (const auto& array : *arrays)
       for (const auto& mapping : array->mappings()) AdviseRandom(mapping);
 }
 
-void ArraySource::BeginToRead(std::span<const std::uint64_t> items) const {
+/// The group is a power of two, so that a little more or less memory gives the same order.
+ReadBlocks ArraySource::BlocksFor(std::uint64_t room) const {
+  std::uint64_t largest = 1, bytes = 0;
   for (const auto* arrays : {&inputs_, &labels_})
     for (const auto& array : *arrays) {
       if (array->mappings().empty()) continue;
-      for (const std::uint64_t item : items)
-        if (const std::byte* const sample = array->Sample(item); sample != nullptr)
-          murmurate::BeginToRead({sample, array->sample_bytes()});
+      largest = std::max<std::uint64_t>(largest, array->sample_bytes());
+      bytes += array->sample_bytes();
+    }
+  const std::uint64_t items = std::max<std::uint64_t>(kBlockBytes / largest, 1);
+  const std::uint64_t blocks = room / kGroupsInRoom / std::max<std::uint64_t>(items * bytes, 1);
+  return {.items = items, .group = std::max(std::bit_floor(blocks), kLeastGroup)};
+}
+
+void ArraySource::BeginToRead(std::uint64_t first, std::uint64_t count) const {
+  if (!larger_than_memory_) return;
+  for (const auto* arrays : {&inputs_, &labels_})
+    for (const auto& array : *arrays) {
+      if (array->mappings().empty()) continue;
+      for (std::uint64_t i = first; i < first + count;) {
+        const std::uint64_t together = std::min(array->TogetherFrom(i), first + count - i);
+        if (const std::byte* const sample = array->Sample(i); sample != nullptr)
+          murmurate::BeginToRead({sample, together * array->sample_bytes()});
+        i += together;
+      }
     }
 }
 
@@ -236,7 +266,6 @@ Status ArraySource::Fill(std::span<const std::uint64_t> items, TrainingBatch* ba
   const std::size_t length = static_cast<std::size_t>(batch->length);
   const std::size_t row_words = batch->layout.row_words();
   const std::size_t words = static_cast<std::size_t>(batch->layout.action.words());
-  if (larger_than_memory_) BeginToRead(items);
   for (std::size_t row = 0; row < items.size(); ++row) {
     auto* const to = reinterpret_cast<std::byte*>(batch->observation.data() + row * row_words);
     MURMURATE_RETURN_IF_ERROR(PutObservation(items[row], batch->layout.observation, to));
@@ -262,12 +291,18 @@ std::vector<DataFile> ArraySource::files() const {
   return files;
 }
 
+std::string ArraySource::ReadingNote() const {
+  const std::string why = ": the files are larger than half of the memory that is available, so ";
+  const std::string wait = " a disk that is slow may be waited for; perf/learner_wait says so";
+  if (blocks_.items == 0) return why + "each sample is read from the disk by itself, and" + wait;
+  return why + std::to_string(blocks_.items) + " samples that lie together are read at once, and " +
+         std::to_string(blocks_.items * blocks_.group) +
+         " samples of such blocks in a random order are shuffled at a time;" + wait;
+}
+
 std::vector<std::string> ArraySource::Notes() const {
   std::vector<std::string> notes;
-  if (larger_than_memory_)
-    notes.push_back(Description() +
-                    ": the files are larger than half of the memory that is available, so a disk "
-                    "that finds few samples a second may be waited for; perf/learner_wait says so");
+  if (larger_than_memory_) notes.push_back(Description() + ReadingNote());
   for (const auto* arrays : {&inputs_, &labels_})
     for (const auto& array : *arrays)
       for (std::string& note : array->Notes()) notes.push_back(std::move(note));

@@ -7,8 +7,10 @@
 //
 // float64 becomes float32 as it is copied, and Notes() says so.
 //
-// Where the files are larger than half of the memory that is available, Fill first begins to read all
-// samples of its batch from the disk (memory_room.h), and then allocates a little.
+// Where the files are larger than half of the memory that is available, blocks() asks for an order
+// in which the disk is read in pieces of half a MiB, an eighth of that memory at a time. Learners
+// that share the files must agree on the blocks, whatever memory each has, so for them the blocks
+// are a matter of the files' size.
 //
 // A sample is a step that begins an episode: nothing is carried from one to the next. Integers of
 // labels are checked once, when the files are opened; floats as they are copied.
@@ -30,7 +32,9 @@ struct NamedPath {
 
 struct ArrayFiles {
   std::vector<NamedPath> observations, labels;
-  int classes = 0;  ///< of labels that are integers; 0: the largest of each + 1
+  int classes = 0;             ///< of labels that are integers; 0: the largest of each + 1
+  bool shared = false;         ///< by several learners
+  std::uint64_t learners = 1;  ///< that read a part each, and may be on one machine
 };
 
 class ArraySource : public DataSource {
@@ -44,6 +48,8 @@ class ArraySource : public DataSource {
   Status PrepareFor(const ModelSpec& model, int length) override;
   std::uint64_t ItemsOf(const TrainingBatch& batch) const override;
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override;
+  ReadBlocks blocks() const override { return blocks_; }
+  void BeginToRead(std::uint64_t first, std::uint64_t count) const override;
   std::vector<DataFile> files() const override;
   std::string Description() const override;
   std::vector<std::string> Notes() const override;
@@ -57,11 +63,13 @@ class ArraySource : public DataSource {
   Status PutObservation(std::uint64_t item, const ObservationLayout& layout, std::byte* row) const;
   Status PutLabel(std::uint64_t item, std::int32_t* words) const;
 
-  void PlanReading();
-  void BeginToRead(std::span<const std::uint64_t> items) const;
+  void PlanReading(const ArrayFiles& files);
+  ReadBlocks BlocksFor(std::uint64_t room) const;
+  std::string ReadingNote() const;
 
   Spaces spaces_;
-  bool larger_than_memory_ = false;  ///< a batch is read ahead, all of it at once
+  bool larger_than_memory_ = false;
+  ReadBlocks blocks_;
   std::uint64_t samples_ = 0;
   std::vector<std::unique_ptr<SampleArray>> inputs_, labels_;  ///< in the order of the leaves
 };

@@ -1,29 +1,14 @@
 #include "server/data/data_feed.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "shared/core/check.h"
-#include "shared/core/random.h"
 
 namespace murmurate {
 namespace {
 
-constexpr std::uint64_t kSplitSeed = 0x686f6c646f7574;  // "holdout"
-
-std::uint64_t HeldOut(std::uint64_t items, double share) {
-  if (share <= 0.0) return 0;
-  const auto count = static_cast<std::uint64_t>(std::llround(static_cast<double>(items) * share));
-  return std::clamp<std::uint64_t>(count, 1, items - 1);
-}
-
 std::uint64_t Pieces(std::uint64_t items, std::uint64_t most) { return (items + most - 1) / most; }
-
-/// index, index + of, ... of so many.
-std::uint64_t ItemsOfPart(std::uint64_t items, const FeedPart& part) {
-  return items > part.index ? Pieces(items - part.index, part.of) : 0;
-}
 
 }  // namespace
 
@@ -34,23 +19,26 @@ DataFeed::DataFeed(std::shared_ptr<ExperienceChannel> channel,
       source_(std::move(source)),
       settings_(settings),
       on_end_(std::move(on_end)),
-      scored_(source_->scored()),
-      held_out_(scored_ ? scored_->items() : HeldOut(source_->items(), settings.holdout)),
-      all_learned_(LearnedItems(*source_, settings.holdout)),
-      learned_(ItemsOfPart(all_learned_, settings.part)),
-      split_(source_->items(),
-             DeriveSeed(settings.part.of_several ? kSplitSeed : settings.seed, kSplitSeed)) {
-  MURMURATE_CHECK(learned_ > 0 && settings.passes >= 1, "nothing to learn from");
+      scored_(source_->scored()) {
   MURMURATE_CHECK(!scored_ || settings.holdout <= 0.0, "one way to hold out");
-  const TrainingBatch size(channel_->layout, channel_->batch_trajectories);
-  batch_items_ = source_->ItemsOf(size);
-  training_turns_ = Pieces(learned_, batch_items_);
-  pass_turns_ = training_turns_ + Pieces(held_out_, batch_items_);
-  turns_ = pass_turns_ * static_cast<std::uint64_t>(settings.passes);
+  batch_items_ = source_->ItemsOf(TrainingBatch(channel_->layout, channel_->batch_trajectories));
+  Arrange(source_->blocks());
+  MURMURATE_CHECK(learned_items() > 0 && settings.passes >= 1, "nothing to learn from");
+}
+
+void DataFeed::Arrange(const ReadBlocks& blocks) {
+  ahead_.reset();
+  order_ = std::make_unique<ItemOrder>(source_->items(), settings_.holdout, settings_.seed,
+                                       settings_.part, blocks);
+  ahead_ = std::make_unique<ReadAhead>(*order_, *source_, scored_, settings_.passes);
+  training_turns_ = Pieces(order_->learned(), batch_items_);
+  pass_turns_ = training_turns_ + Pieces(held_out_items(), batch_items_);
+  turns_ = pass_turns_ * static_cast<std::uint64_t>(settings_.passes);
 }
 
 std::uint64_t DataFeed::LearnedItems(const DataSource& source, double share) {
-  return source.items() - (source.scored() ? 0 : HeldOut(source.items(), share));
+  return source.items() -
+         (source.scored() ? 0 : ItemOrder::HeldOut(source.items(), share, source.blocks()));
 }
 
 DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
@@ -58,7 +46,7 @@ DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
   turn.pass = number / pass_turns_;
   const std::uint64_t piece = number % pass_turns_;
   turn.held_out = piece >= training_turns_;
-  const std::uint64_t items = turn.held_out ? held_out_ : learned_;
+  const std::uint64_t items = turn.held_out ? held_out_items() : order_->learned();
   turn.first = (turn.held_out ? piece - training_turns_ : piece) * batch_items_;
   turn.count = std::min(batch_items_, items - turn.first);
   return turn;
@@ -67,16 +55,28 @@ DataFeed::Turn DataFeed::TurnAt(std::uint64_t number) const {
 Status DataFeed::Fill(const Turn& turn, std::vector<std::uint64_t>& items,
                       TrainingBatch* batch) const {
   const bool apart = turn.held_out && scored_;
-  const Permutation order(learned_, DeriveSeed(settings_.seed, turn.pass));
+  const DataSource& source = apart ? *scored_ : *source_;
   items.clear();
-  for (std::uint64_t i = turn.first; i < turn.first + turn.count; ++i)
-    items.push_back(apart ? i
-                          : split_(turn.held_out
-                                       ? all_learned_ + i
-                                       : settings_.part.index + settings_.part.of * order(i)));
+  if (apart) {
+    for (std::uint64_t i = turn.first; i < turn.first + turn.count; ++i) items.push_back(i);
+  } else if (turn.held_out) {
+    order_->AppendHeldOut(turn.first, turn.count, &items);
+  } else {
+    order_->AppendLearned(turn.pass, turn.first, turn.count, &items);
+  }
+  if (order_->blocks().group == 0)
+    for (const std::uint64_t item : items) source.BeginToRead(item, 1);
   batch->Clear();
   batch->samples = turn.held_out ? TrainingBatch::Samples::kHeldOut : TrainingBatch::Samples::kRead;
-  return (apart ? *scored_ : *source_).Fill(items, batch);
+  return source.Fill(items, batch);
+}
+
+void DataFeed::BeginToRead(std::uint64_t number, const Turn& turn) const {
+  const std::uint64_t learned = order_->learned();
+  const std::uint64_t at =
+      turn.pass * (learned + held_out_items()) + (turn.held_out ? learned : 0) + turn.first;
+  if (number == first_turn_) ahead_->Begin(at);
+  ahead_->Before(at, turn.count);
 }
 
 bool DataFeed::PollOnce(std::chrono::milliseconds timeout) {
@@ -99,6 +99,7 @@ bool DataFeed::PollOnce(std::chrono::milliseconds timeout) {
   lock.unlock();
   items.reserve(batch_items_);
   const Turn turn = TurnAt(number);
+  BeginToRead(number, turn);
   Status filled = Fill(turn, items, batch->get());
   HandOver(number, turn, *std::move(batch), std::move(filled));
   lock.lock();

@@ -8,15 +8,18 @@
 //
 // Turn t stands for one batch and says alone what is in it, so the order in which threads come does
 // not matter and the same seed gives the same batches. A pass is every item that is not held out,
-// once, in an order of its own (permutation.h); after each pass come the held-out items, in batches
+// once, in an order of its own (item_order.h); after each pass come the held-out items, in batches
 // marked as such. They are a share, drawn once, by the seed, or what the source has to be scored.
+// Where the order is by blocks, they are read ahead (read_ahead.h).
 //
 // Several learners of one model divide the items: of what is not held out, in an order that no seed
-// changes, each takes every parts-th. So together they learn from every item once a pass, and
-// none learns from what another holds out: that share is drawn alike for all of them.
+// changes, each takes every parts-th, or, where the order is by blocks, a stretch. So together they
+// learn from every item once a pass, and none learns from what another holds out: that share is
+// drawn alike for all of them.
 //
 // The number of turns trained on is where a run is in its files: Save and Load are that number,
-// with what must be the same for it to mean the same. Items read ahead do not count.
+// with what must be the same for it to mean the same. The blocks are among this, and a run that
+// goes on keeps those that it was saved with. Items read ahead do not count.
 #pragma once
 
 #include <condition_variable>
@@ -29,18 +32,12 @@
 #include <vector>
 
 #include "server/data/data_source.h"
-#include "server/data/permutation.h"
+#include "server/data/item_order.h"
+#include "server/data/read_ahead.h"
 #include "server/experience/experience_channel.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
-
-/// FeedPart says which of the items are this learner's.
-struct FeedPart {
-  std::uint64_t index = 0, of = 1;  ///< index < of
-  bool of_several = false;          ///< learners: what is held out is the same for all seeds
-  friend bool operator==(const FeedPart&, const FeedPart&) = default;
-};
 
 struct DataFeedSettings {
   std::uint64_t seed = 1;
@@ -82,8 +79,8 @@ class DataFeed {
   /// Makes PollOnce do nothing from now on, and threads that wait inside return.
   void Stop();
 
-  std::uint64_t learned_items() const { return learned_; }  ///< of one pass
-  std::uint64_t held_out_items() const { return held_out_; }
+  std::uint64_t learned_items() const { return order_->learned(); }  ///< of one pass
+  std::uint64_t held_out_items() const { return scored_ ? scored_->items() : order_->held_out(); }
 
  private:
   struct Turn {
@@ -91,10 +88,12 @@ class DataFeed {
     std::uint64_t pass = 0, first = 0, count = 0;  ///< places in the pass's order
   };
 
+  void Arrange(const ReadBlocks& blocks);
   Status CheckFiles(const StateReader& reader) const;
   Status CheckPart(const StateReader& reader) const;
   Turn TurnAt(std::uint64_t number) const;
   Status Fill(const Turn& turn, std::vector<std::uint64_t>& items, TrainingBatch* batch) const;
+  void BeginToRead(std::uint64_t number, const Turn& turn) const;
   void HandOver(std::uint64_t number, const Turn& turn, std::unique_ptr<TrainingBatch> batch,
                 Status filled);
   void End(Status status);
@@ -104,14 +103,14 @@ class DataFeed {
   const DataFeedSettings settings_;
   const std::function<void(Status)> on_end_;
   const DataSource* const scored_;  ///< null: the share
-  const std::uint64_t held_out_, all_learned_;
-  const std::uint64_t learned_;  ///< this part's
-  const Permutation split_;      ///< the places behind all_learned_ are the share
+  std::unique_ptr<const ItemOrder> order_;
+  std::unique_ptr<const ReadAhead> ahead_;
   std::uint64_t batch_items_ = 0, training_turns_ = 0, pass_turns_ = 0, turns_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable turned_;
   std::vector<std::vector<std::uint64_t>> spare_items_;
+  std::uint64_t first_turn_ = 0;
   std::uint64_t next_turn_ = 0;  ///< to be taken
   std::uint64_t handed_over_ = 0;
   std::deque<std::uint64_t> sent_;  ///< of each batch handed on: steps up to its end

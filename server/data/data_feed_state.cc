@@ -1,4 +1,5 @@
 // Saves where a feed is in its files, and goes on from there.
+#include <algorithm>
 #include <array>
 
 #include "server/data/data_feed.h"
@@ -19,6 +20,7 @@ enum StateField : std::size_t {
 using Position = std::array<std::uint64_t, kCount>;
 constexpr std::size_t kWords = 3;  ///< of a file: bytes, items, fingerprint
 
+enum BlocksField : std::size_t { kBlockItems, kGroup, kBlocksCount };
 enum PartField : std::size_t { kIndex, kOf, kOfSeveral, kPartCount };
 
 std::string Sizes(std::uint64_t bytes, std::uint64_t items) {
@@ -42,9 +44,10 @@ void DataFeed::Save(const StateWriter& writer) const {
   const std::uint64_t scored = trained % pass_turns_;
   if (scored > training_turns_) trained -= scored - training_turns_;
   writer.Words("position", {{trained, channel_->environment_steps.load(), pass_turns_, batch_items_,
-                             held_out_, settings_.seed}});
+                             held_out_items(), settings_.seed}});
   const FeedPart& part = settings_.part;
   writer.Words("part", {{part.index, part.of, part.of_several ? 1u : 0u}});
+  writer.Words("blocks", {{order_->blocks().items, order_->blocks().group}});
   std::vector<std::uint64_t> words;
   for (const DataFile& file : source_->files())
     words.insert(words.end(), {file.bytes, file.items, file.fingerprint});
@@ -96,10 +99,13 @@ Status DataFeed::Load(const StateReader& reader) {
   MURMURATE_RETURN_IF_ERROR(reader.Words("position", saved));
   MURMURATE_RETURN_IF_ERROR(CheckFiles(reader));
   MURMURATE_RETURN_IF_ERROR(CheckPart(reader));
+  std::array<std::uint64_t, kBlocksCount> blocks{};
+  if (!reader.Words("blocks", blocks).ok()) blocks = {0, 0};  // of a run from before there were any
+  Arrange({.items = std::min(blocks[kBlockItems], source_->items()), .group = blocks[kGroup]});
   if (saved[kBatchItems] != batch_items_)
     return Changed("algorithm.batch_steps, items of a batch", saved[kBatchItems], batch_items_);
-  if (saved[kHeldOut] != held_out_)
-    return Changed("data.holdout, items held out", saved[kHeldOut], held_out_);
+  if (saved[kHeldOut] != held_out_items())
+    return Changed("data.holdout, items held out", saved[kHeldOut], held_out_items());
   if (saved[kSeed] != settings_.seed)
     return InvalidArgument(
         "run.seed: the order of the files came of another; take the change back");
@@ -107,7 +113,7 @@ Status DataFeed::Load(const StateReader& reader) {
     return InvalidArgument(source_->Description() +
                            ": has nothing left to learn from; give the run more: --set "
                            "data.passes=NUMBER --set run.stop_at_steps=NUMBER");
-  next_turn_ = handed_over_ = trained_ = saved[kTrained];
+  first_turn_ = next_turn_ = handed_over_ = trained_ = saved[kTrained];
   steps_ = saved[kSteps];
   channel_->environment_steps.store(steps_, std::memory_order_relaxed);
   return {};

@@ -20,6 +20,13 @@ struct DataFile {
   std::uint64_t fingerprint = 0;       ///< of its bytes (fingerprint.h)
 };
 
+/// Items that lie together on a disk, where that is what reading them costs.
+struct ReadBlocks {
+  std::uint64_t items = 0;  ///< of one block; 0: any order costs the same
+  std::uint64_t group = 0;  ///< blocks that fit into memory at a time, and are mixed; 0: all
+  friend bool operator==(const ReadBlocks&, const ReadBlocks&) = default;
+};
+
 /// Immutable once prepared: any number of threads may Fill at once.
 class DataSource {
  public:
@@ -39,6 +46,10 @@ class DataSource {
   /// Fills an empty batch with these items, at most ItemsOf(batch), in this order. kInvalidData
   /// names the file, the item and what is wrong with it. Allocates nothing.
   virtual Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const = 0;
+  /// How its items are best shuffled (item_order.h).
+  virtual ReadBlocks blocks() const { return {}; }
+  /// Begins to read items [first, first + count) from the disk, and waits for nothing.
+  virtual void BeginToRead(std::uint64_t /*first*/, std::uint64_t /*count*/) const {}
   /// The files in the order in which they are read: the same files hold the same items.
   virtual std::vector<DataFile> files() const = 0;
   /// "60,000 samples of x.npy"

@@ -95,6 +95,9 @@ class UnpackedDataSet : public Hdf5Array {
     if (!unpacked_[group].load(std::memory_order_acquire) && !Unpack(group)) return nullptr;
     return scratch_.bytes().data() + i * sample_bytes_;
   }
+  std::uint64_t TogetherFrom(std::uint64_t i) const override {
+    return std::min(group_ - i % group_, samples() - i);
+  }
   Status Fault() const override {
     const std::lock_guard lock(mutex_);
     return fault_;

@@ -11,6 +11,7 @@
 namespace murmurate {
 namespace {
 
+constexpr std::size_t kPieceBytes = 128 << 10;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 /// "MemAvailable:   123 kB"
@@ -64,6 +65,13 @@ std::uint64_t MemoryRoom() { return std::min(Available(), GroupLimit()); }
 
 void AdviseRandom(std::span<const std::byte> mapping) { Advise(mapping, MADV_RANDOM); }
 
-void BeginToRead(std::span<const std::byte> part) { Advise(part, MADV_WILLNEED); }
+/// As one, for large reads of the disk, of which some kernels leave out the end; then in pieces
+/// that every kernel reads whole, if they are not there yet.
+void BeginToRead(std::span<const std::byte> part) {
+  Advise(part, MADV_WILLNEED);
+  if (part.size() <= kPieceBytes) return;
+  for (std::size_t at = 0; at < part.size(); at += kPieceBytes)
+    Advise(part.subspan(at, std::min(kPieceBytes, part.size() - at)), MADV_WILLNEED);
+}
 
 }  // namespace murmurate

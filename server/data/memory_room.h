@@ -1,6 +1,6 @@
 // MemoryRoom: how much of what is read from files can stay in memory, and what is done for files
-// that are larger: their pages are read one by one instead of with their neighbours, which nobody
-// wants in a shuffled order, and all of a batch's at once, before the first is waited for.
+// that are larger: what is touched is read without its neighbours, what will be needed is asked for
+// before that, and what was used is given up first.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace murmurate {
 /// less.
 std::uint64_t MemoryRoom();
 
-/// Tells the kernel that the pages of a mapping will be touched in no order.
+/// Tells the kernel that the pages of a mapping will be touched in no order, and not again soon.
 void AdviseRandom(std::span<const std::byte> mapping);
 /// Begins to read what lies here, and waits for nothing.
 void BeginToRead(std::span<const std::byte> part);

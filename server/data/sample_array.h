@@ -44,6 +44,8 @@ class SampleArray {
 
   /// Where the numbers of a sample lie; null when they cannot be read, and Fault says why.
   virtual const std::byte* Sample(std::uint64_t i) const = 0;
+  /// Samples from i on whose numbers lie behind each other and are read at once.
+  virtual std::uint64_t TogetherFrom(std::uint64_t i) const { return samples_ - i; }
   /// Why a call of Sample returned null, in one sentence.
   virtual Status Fault() const { return {}; }
   /// The files in which it lies, in order, as they were when they were opened.

@@ -27,6 +27,10 @@ class SplitSource : public DataSource {
   Status Fill(std::span<const std::uint64_t> items, TrainingBatch* batch) const override {
     return learned_->Fill(items, batch);
   }
+  ReadBlocks blocks() const override { return learned_->blocks(); }
+  void BeginToRead(std::uint64_t first, std::uint64_t count) const override {
+    learned_->BeginToRead(first, count);
+  }
   std::vector<DataFile> files() const override;  ///< of both
   std::string Description() const override;
   std::vector<std::string> Notes() const override;  ///< of both
