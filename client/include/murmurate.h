@@ -341,10 +341,10 @@ MMR_API mmr_status mmr_record_any(mmr_agent* agent, const mmr_observation* obser
                                   const mmr_action* action);
 /* mmr_record_any of so many samples, for a learner of labels ("supervised", "bc"): the buffers of
  * `observations` and `labels` hold a row for each of them, behind each other, and their counts are
- * those of one row. Nothing is carried from one sample to the next. None is dropped: it waits while the learner gives no credit or is not there
- * (at most max_wait_ms, then MMR_UNAVAILABLE), `recorded` says how many samples went, and the next
- * call begins with the one behind them. `waited_s`: how long it waited. The client's
- * pace is MMR_PACE_CREDIT. Since interface 4. One. */
+ * those of one row. Nothing is carried from one sample to the next. None is dropped: it waits while
+ * the learner gives no credit or is not there (at most max_wait_ms, then MMR_UNAVAILABLE),
+ * `recorded` says how many samples went, and the next call begins with the one behind them.
+ * `waited_s`: how long it waited. The client's pace is MMR_PACE_CREDIT. Since interface 4. One. */
 MMR_API mmr_status mmr_record_samples(mmr_agent* agent, const mmr_observation* observations,
                                       const mmr_action* labels, uint64_t samples,
                                       uint64_t* recorded, double* waited_s);

@@ -31,6 +31,7 @@ struct ParameterServer::State {
   struct Model {
     std::unique_ptr<Shard> shard;
     std::uint64_t saved_version = 0;
+    int saved_members = 0;
     std::int64_t saved_ns = 0;
     bool may_answer = false;    ///< a checkpoint holds what it began with, or none is awaited
     std::int64_t began_ns = 0;  ///< 0: its first checkpoint is not asked for
@@ -289,9 +290,12 @@ void ParameterServer::State::OnMessage(Message message, std::int64_t now_ns) {
 }
 
 void ParameterServer::State::Save(const std::string& name, Model* model, std::int64_t now_ns) {
-  if (!options.on_save || model->shard->empty() || model->shard->version() == model->saved_version)
-    return;
+  // guard: ArrayWorkerTest.OneThatHasLeftIsNoMemberInTheLastCheckpoint: who has left since is news
+  const bool is_saved = model->shard->version() == model->saved_version &&
+                        model->shard->members() >= model->saved_members;
+  if (!options.on_save || model->shard->empty() || is_saved) return;
   model->saved_version = model->shard->version();
+  model->saved_members = model->shard->members();
   model->saved_ns = now_ns;
   options.on_save(name, *model->shard);
 }

@@ -352,6 +352,37 @@ TEST_F(ArrayWorkerTest, OneThatLeavesFirstGivesAShardThatWasStartedAgainWhatItLa
   EXPECT_GE(cluster.shard(0).Stop().Find("default")->version(), 500u);
 }
 
+/// Else its number would be taken for a while when the shard is started again.
+TEST_F(ArrayWorkerTest, OneThatHasLeftIsNoMemberInTheLastCheckpoint) {
+  LiveCluster cluster(Transport::kSegment, SettingsOf(RuleName::kAsgd, PushForm::kGradient, 2), 1);
+  OwnProgram other(1);
+  auto first = program_.Open(cluster.remote.shards);
+  auto second = other.Open(cluster.remote.shards, {.worker = 1, .log = {}});
+  for (ArrayWorker* worker : {first.get(), second.get()}) {
+    ASSERT_TRUE(worker->Pull().ok());
+    WaitFor(*worker);
+  }
+  Push(*first, program_);
+  first.reset();
+  second.reset();
+  ParameterServer& server = cluster.shard(0).Stop();
+  for (int i = 0; i < 20; ++i) server.PollOnce(5);  // what they said last may be on its way
+  const auto saved = cluster.saved(0);
+  ASSERT_NE(saved, nullptr);
+  const ShardSettings settings = SettingsOf(RuleName::kAsgd, PushForm::kGradient, 2);
+  Shard again(settings, 0, 1, [](LogLevel, std::string_view) {});
+  ASSERT_TRUE(again.Load(*saved, program_.Text()).ok());
+  again.Tick(1);
+  for (const std::uint32_t number : {0u, 1u}) {
+    wire::Join join;
+    join.model = "default";
+    join.spec = program_.Text();
+    join.rule = settings.ToText();
+    join.worker = number;
+    EXPECT_TRUE(again.Join(100 + number, join, 2).ok()) << "worker " << number;
+  }
+}
+
 TEST_F(ArrayWorkerTest, TheFirstAnswerWaitsForTheCheckpointOfWhatTheModelBeginsWith) {
   SocketContext context;
   ParameterServerOptions options;
