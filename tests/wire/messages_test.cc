@@ -90,7 +90,7 @@ TEST(RoundTrip, EveryMessageComesBackWithItsHeader) {
     EXPECT_EQ(Encode(decoded.body, 99, 7, decoded.block.size()).metadata, message.frames[1]);
   }
   EXPECT_THAT(types, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 20, 21,
-                                 22, 23, 24, 25, 26, 27, 28, 29));
+                                 22, 23, 24, 25, 26, 27, 28, 29, 30, 31));
 }
 
 TEST(RoundTrip, HelloOkKeepsItsFields) {
