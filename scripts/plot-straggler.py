@@ -137,7 +137,7 @@ def draw(measured, seconds):
         x = LEFT + 120 * i
         lines.append(f'<line x1="{x}" x2="{x + 24}" y1="20" y2="20" stroke="{color}" stroke-width="2"/>')
         lines.append(f'<text x="{x + 30}" y="24">{rule}</text>')
-    lines.append(f'<text x="{right}" y="24">dashed: nobody is stopped</text>')
+    lines.append(f'<text x="{right}" y="24">dashed: no worker is stopped</text>')
     width, height = right + WIDTH + 20, TOP + HEIGHT + 40
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
             f'height="{height}" font-family="sans-serif" font-size="11">\n'

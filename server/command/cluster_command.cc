@@ -1,4 +1,4 @@
-// `murmurate cluster`: learners and shards as processes that nobody has to wait for.
+// `murmurate cluster`: learners and shards as processes in the background.
 #include "server/command/cluster_command.h"
 
 #include <signal.h>

@@ -2,10 +2,10 @@
 // needed.
 //
 // The items of all passes are numbered in the order of turns: those of a pass, then those held out,
-// then those of the next pass. Whoever fills the items from `at` asks for the blocks that begin
-// as many places further on as a group has, and a quarter more; so when a group begins, all of its
-// blocks were asked for, the last of them a quarter of a group ago. Each block is asked for once in
-// a pass, whatever the number of threads, since each asks for what belongs to its own turn.
+// then those of the next pass. The thread that fills the items from `at` asks for the blocks that
+// begin as many places further on as a group has, and a quarter more; so when a group begins, all
+// of its blocks were asked for, the last of them a quarter of a group ago. Each block is asked for
+// once in a pass, whatever the number of threads, since each asks for what belongs to its own turn.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ void PairQueue::AddRow(const DevicePointer& device) {
   }
 }
 
-/// A row without a label has its place among the open ones, but nobody waits for it.
+/// A row without a label has its place among the open ones, but no pair waits for it.
 void PairQueue::AddOwnRow(const DevicePointer& device) {
   const std::uint64_t row = device->rows - 1;
   std::uint32_t& open = device->open.farthest();

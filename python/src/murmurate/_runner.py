@@ -153,7 +153,7 @@ class Runner:
             job.begin(process, run)
             if job.stopped or self._closing:  # stop() was called before there was a process
                 job.signal(signal.SIGTERM)
-        with contextlib.suppress(ChildProcessError):  # somebody else has waited for it
+        with contextlib.suppress(ChildProcessError):  # it was waited for elsewhere
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         with self._changed:
             returncode = process.wait()
