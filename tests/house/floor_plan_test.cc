@@ -38,6 +38,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"client/environments", {"client", "shared/model"}},
       {"server/metrics", {"shared/model"}},
       {"server/compute", {"shared/compute"}},
+      {"server/compute/device", {}},
       {"server/network", {"shared/model", "shared/inference", "server/compute"}},
       {"server/experience", {"shared/model", "shared/trajectory"}},
       {"server/session", {"server/metrics", "shared/wire"}},

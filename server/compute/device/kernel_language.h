@@ -1,0 +1,107 @@
+// The language of kernels: one source that nvcc compiles for a GPU and g++ for this processor, where
+// tests run it (tests/device/host_device.h). A kernel is
+//
+//   MURMURATE_KERNEL(Scale) {                         // ScaleKernel(ScaleCall call)
+//     MURMURATE_SHARED(float, parts, 32);             // one array for each block
+//     const std::size_t i = GlobalThread();
+//     if (i < call.count) call.x[i] *= call.factor;
+//   }
+//
+// and uses these functions instead of CUDA's own names. Every thread of a block comes to each
+// SyncThreads, every thread of a warp to each ShuffleDown. No atomics: sums are trees of a fixed
+// order, so the same numbers give the same bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace murmurate {
+inline constexpr unsigned kWarp = 32;
+}
+
+#ifdef __CUDACC__
+
+#define MURMURATE_DEVICE __device__ __forceinline__
+#define MURMURATE_KERNEL(Name) __global__ void Name##Kernel(const __grid_constant__ Name##Call call)
+#define MURMURATE_SHARED(Type, name, count) __shared__ Type name[count]
+
+namespace murmurate {
+MURMURATE_DEVICE unsigned Thread() { return threadIdx.x; }  ///< of the block
+MURMURATE_DEVICE unsigned Threads() { return blockDim.x; }  ///< of a block
+MURMURATE_DEVICE unsigned Block() { return blockIdx.x; }
+MURMURATE_DEVICE unsigned Blocks() { return gridDim.x; }
+MURMURATE_DEVICE unsigned GridRow() { return blockIdx.y; }
+MURMURATE_DEVICE void SyncThreads() { __syncthreads(); }
+/// The value of the thread `distance` further in the warp; the own one where there is none.
+template <typename T>
+MURMURATE_DEVICE T ShuffleDown(T value, unsigned distance) {
+  return __shfl_down_sync(0xffffffffu, value, distance);
+}
+}  // namespace murmurate
+
+#else
+
+#include <cmath>
+
+#define MURMURATE_DEVICE inline
+#define MURMURATE_KERNEL(Name) static void Name##Kernel(const Name##Call& call)
+#define MURMURATE_SHARED(Type, name, count) \
+  Type* const name =                        \
+      static_cast<Type*>(HostKernelShared(__LINE__, __FILE__, sizeof(Type) * (count)))
+
+namespace murmurate {
+/// Where the kernel's thread is: one each, kept by what runs it.
+struct HostKernelPlace {
+  unsigned thread = 0, threads = 1, block = 0, blocks = 1, row = 0;
+};
+// Given by what runs kernels on this processor.
+const HostKernelPlace& HostKernelHere();
+void HostKernelSync();
+/// The 8 bytes that the thread `distance` further in the warp gave.
+std::uint64_t HostKernelShuffle(std::uint64_t value, unsigned distance);
+/// The block's array that this place of the source names.
+void* HostKernelShared(int line, const char* file, std::size_t bytes);
+
+inline unsigned Thread() { return HostKernelHere().thread; }
+inline unsigned Threads() { return HostKernelHere().threads; }
+inline unsigned Block() { return HostKernelHere().block; }
+inline unsigned Blocks() { return HostKernelHere().blocks; }
+inline unsigned GridRow() { return HostKernelHere().row; }
+inline void SyncThreads() { HostKernelSync(); }
+template <typename T>
+T ShuffleDown(T value, unsigned distance) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(T));
+  bits = HostKernelShuffle(bits, distance);
+  __builtin_memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+}  // namespace murmurate
+
+#endif
+
+namespace murmurate {
+
+MURMURATE_DEVICE std::size_t GlobalThread() {
+  return static_cast<std::size_t>(Block()) * Threads() + Thread();
+}
+MURMURATE_DEVICE std::size_t AllThreads() { return static_cast<std::size_t>(Blocks()) * Threads(); }
+
+/// The sum over the block, in every thread; `parts` is a shared array of 32. Threads() is a multiple
+/// of 32. The order depends on Threads() alone.
+template <typename T>
+MURMURATE_DEVICE T SumOverBlock(T value, T* parts) {
+  for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {
+    const T other = ShuffleDown(value, distance);
+    if (Thread() % kWarp + distance < kWarp) value += other;
+  }
+  SyncThreads();  // parts of an earlier sum have been read
+  if (Thread() % kWarp == 0) parts[Thread() / kWarp] = value;
+  SyncThreads();
+  T sum = 0;
+  for (unsigned warp = 0; warp < Threads() / kWarp; ++warp) sum += parts[warp];
+  return sum;
+}
+
+}  // namespace murmurate

@@ -1,0 +1,5 @@
+// Every kernel of kernel_list.h.
+#pragma once
+
+#include "server/compute/device/kernels/control.h"
+#include "server/compute/device/kernels/layers.h"
