@@ -6,7 +6,7 @@
 Runs the examples sync, sync-backup (one backup worker) and asgd with three learners and one shard for so many seconds
 each, twice: undisturbed, and with the third worker stopped (SIGSTOP) for 90 % of the time, 180 ms of
 each 200 ms. Draws the updates that the shard has made and the loss of the first worker against seconds,
-and prints both. Ends by itself and leaves no process. Needs Python alone; MURMURATE names the executable.
+and prints both, and how many of the updates were made while the worker was stopped. Ends by itself and leaves no process. Needs Python alone; MURMURATE names the executable.
 """
 import argparse
 import csv
@@ -63,38 +63,55 @@ def losses(folder, run):
     return [tuple(sum(column) / len(group) for column in zip(*group)) for group in groups]
 
 
+def stop_and_go(pid, ask_updates):
+    """One stop of the worker and its 20 ms after it: the updates before the stop, and at its end. A busy machine
+    makes the stop longer, never the worker's share."""
+    os.kill(pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    before = ask_updates()
+    time.sleep(max(0.0, stopped + STOPPED_S - time.monotonic()))
+    after = ask_updates()
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(RUNS_S)
+    return before, after
+
+
 def measure(rule, straggles, seconds, folder):
-    """Two curves over seconds: the shard's updates, and the first worker's loss."""
+    """Over seconds: the shard's updates, and the first worker's loss; and the updates while the third was stopped."""
     run = rule + ("-straggler" if straggles else "")
+    shard = f"runs/{run}/shard-0"
     with open(f"{folder}/output.txt", "w") as output:
         train = subprocess.Popen(
             [MURMURATE, "train", rule, "--quiet", "--learners", "3", "--shards", "1", "--set", f"run.name={run}",
              "--set", "data.passes=1000000000"], cwd=folder, stdout=output, stderr=output)
-    pid, updates = None, [(0.0, 0)]
+    pid, updates, while_stopped = None, [(0.0, 0)], 0
     try:
         for part in ("shard-0", "learner-1"):
             await_pid(folder, f"runs/{run}/{part}", train)
         pid = await_pid(folder, f"runs/{run}/learner-2", train)
-        begun = await_workers(folder, f"runs/{run}/shard-0", train)
-        start = looked = time.monotonic()
+        begun = newest = await_workers(folder, shard, train)
+
+        def ask_updates():
+            nonlocal newest
+            answer = ask(folder, shard, ["status", "--json"])
+            newest = answer["models"][0]["version"] if answer and answer["models"] else newest
+            return newest
+
+        start = time.monotonic()
         while time.monotonic() < start + seconds and train.poll() is None:
             if straggles:
-                os.kill(pid, signal.SIGSTOP)
-            time.sleep(STOPPED_S)
-            if straggles:
-                os.kill(pid, signal.SIGCONT)
-            time.sleep(RUNS_S)
-            if time.monotonic() - looked > seconds / 30:
-                looked = time.monotonic()
-                answer = ask(folder, f"runs/{run}/shard-0", ["status", "--json"])
-                if answer and answer["models"]:
-                    updates.append((looked - start, answer["models"][0]["version"] - begun))
+                before, after = stop_and_go(pid, ask_updates)
+                while_stopped += after - before
+            else:
+                time.sleep(STOPPED_S + RUNS_S)
+                ask_updates()
+            updates.append((time.monotonic() - start, newest - begun))
     finally:
         if pid is not None and train.poll() is None:
             os.kill(pid, signal.SIGCONT)
         train.send_signal(signal.SIGTERM)
         train.wait(30)
-    return updates, losses(folder, run)
+    return updates, losses(folder, run), while_stopped
 
 
 def frame(x0, y0, most, title, seconds):
@@ -157,10 +174,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for rule in RULES:
             for straggles in (True,) if arguments.straggler_only else (False, True):
-                updates, loss = measure(rule, straggles, arguments.seconds, folder)
+                updates, loss, while_stopped = measure(rule, straggles, arguments.seconds, folder)
                 measured[rule, straggles] = updates, loss
                 print(f"{rule:12} {'straggler' if straggles else 'undisturbed':12} {updates[-1][1]:8} updates in "
-                      f"{updates[-1][0]:.1f} s, mean squared error {loss[-1][1]:.2g}", flush=True)
+                      f"{updates[-1][0]:.1f} s, {while_stopped} of them while a worker was stopped; "
+                      f"mean squared error {loss[-1][1]:.2g}", flush=True)
     with open(into + "/straggler.svg", "w") as file:
         file.write(draw(measured, arguments.seconds))
 
