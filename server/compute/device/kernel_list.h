@@ -7,6 +7,10 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
+  X(GatherInput)                    \
+  X(GatherRows)                     \
+  X(GatherLanes)                    \
+  X(MeasureChange)                  \
   X(BiasActivation)
 
 namespace murmurate {

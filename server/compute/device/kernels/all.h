@@ -2,4 +2,5 @@
 #pragma once
 
 #include "server/compute/device/kernels/control.h"
+#include "server/compute/device/kernels/gather.h"
 #include "server/compute/device/kernels/layers.h"
