@@ -7,7 +7,28 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
-  X(BiasActivation)
+  X(BiasActivation)                 \
+  X(EvaluateHead)                   \
+  X(SumWeights)                     \
+  X(PolicyLoss)                     \
+  X(LabelLoss)                      \
+  X(FinishLoss)                     \
+  X(RecordRows)                     \
+  X(FinishRecord)                   \
+  X(TraceReturns)                   \
+  X(MeasureRows)                    \
+  X(MeasureSpread)                  \
+  X(NormalizeAdvantages)            \
+  X(MeasureChange)                  \
+  X(FinishChange)                   \
+  X(GradientNorm)                   \
+  X(FinishNorm)                     \
+  X(StepParameters)                 \
+  X(ShortenStep)                    \
+  X(FillNumbers)                    \
+  X(SumObservations)                \
+  X(SquareObservations)             \
+  X(MergeObservations)
 
 namespace murmurate {
 
