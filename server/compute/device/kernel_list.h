@@ -10,8 +10,28 @@
   X(GatherInput)                    \
   X(GatherRows)                     \
   X(GatherLanes)                    \
+  X(BiasActivation)                 \
+  X(EvaluateHead)                   \
+  X(SumWeights)                     \
+  X(PolicyLoss)                     \
+  X(LabelLoss)                      \
+  X(FinishLoss)                     \
+  X(RecordRows)                     \
+  X(FinishRecord)                   \
+  X(TraceReturns)                   \
+  X(MeasureRows)                    \
+  X(MeasureSpread)                  \
+  X(NormalizeAdvantages)            \
   X(MeasureChange)                  \
-  X(BiasActivation)
+  X(FinishChange)                   \
+  X(GradientNorm)                   \
+  X(FinishNorm)                     \
+  X(StepParameters)                 \
+  X(ShortenStep)                    \
+  X(FillNumbers)                    \
+  X(SumObservations)                \
+  X(SquareObservations)             \
+  X(MergeObservations)
 
 namespace murmurate {
 

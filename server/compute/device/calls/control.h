@@ -28,9 +28,8 @@ struct TrainingControl {
   double part_norms[2];   ///< of the policy's parameters, of the value's own
   std::uint64_t begun, updates, skipped;
   std::uint64_t optimizer_steps;
-  /// Of MeasureChange: the summed k3 distance from the policy that the batch began with, and rows.
-  double change, change_rows;
   double norms;        ///< of the gradients that stepped, summed
+  double change, kl;   ///< of the policy since the batch began: the sum over rows, the mean
   double sums[kSums];  ///< AlgorithmSums
 };
 

@@ -84,14 +84,4 @@ struct GatherLanesCall {
   int rows, states;  ///< states: floats of all lanes
 };
 
-/// Adds to *sum the k3 distance of log_prob from start_log_prob over the rows of the pass that weigh
-/// something; one block.
-struct MeasureChangeCall {
-  static constexpr KernelId kKernel = KernelId::kMeasureChange;
-  TrainingControl* control;
-  const std::int32_t *row, *source;
-  const float *log_prob, *start_log_prob;  ///< of the pass; by row of the batch
-  int rows;
-};
-
 }  // namespace murmurate

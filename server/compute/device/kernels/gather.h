@@ -129,22 +129,4 @@ MURMURATE_KERNEL(GatherLanes) {
     call.state[i] = state[i];
 }
 
-MURMURATE_KERNEL(MeasureChange) {
-  MURMURATE_SHARED(double, parts, 32);
-  double sum = 0.0, rows = 0.0;
-  for (std::size_t i = Thread(); i < static_cast<std::size_t>(call.rows); i += Threads()) {
-    if (call.row[i] < 0 || call.source[i] != PassLists::kOwn) continue;
-    const double change = fmin(static_cast<double>(call.log_prob[i]) -
-                                   static_cast<double>(call.start_log_prob[call.row[i]]),
-                               80.0);
-    sum += exp(change) - 1.0 - change;
-    rows += 1.0;
-  }
-  sum = SumOverBlock(sum, parts);
-  rows = SumOverBlock(rows, parts);
-  if (Thread() != 0) return;
-  call.control->change += sum;
-  call.control->change_rows += rows;
-}
-
 }  // namespace murmurate
