@@ -7,7 +7,24 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
-  X(BiasActivation)
+  X(BiasActivation)                 \
+  X(Activate)                       \
+  X(ActivationGradient)             \
+  X(AddNumbers)                     \
+  X(CopyColumns)                    \
+  X(ColumnSums)                     \
+  X(FinishSums)                     \
+  X(NormRows)                       \
+  X(NormRowsSums)                   \
+  X(NormRowsGradient)               \
+  X(Pool)                           \
+  X(PoolGradient)                   \
+  X(RecurrentStart)                 \
+  X(LstmStep)                       \
+  X(GruStep)                        \
+  X(LstmStepBack)                   \
+  X(GruStepBack)                    \
+  X(RecurrentEnd)
 
 namespace murmurate {
 
