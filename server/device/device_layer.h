@@ -58,23 +58,26 @@ class DeviceRoom {
                             static_cast<std::size_t>(max_rows_) * width);
   }
 
-  void WantGradients(std::size_t width);   ///< of a row, anywhere in a network
-  void WantAround(std::size_t width);      ///< the same, where a residual block ends
-  void WantPartials(std::size_t columns);  ///< of sums over rows
-  void Plan();                             ///< once all layers are there
+  void WantGradients(std::size_t width);  ///< of a row, anywhere in a network
+  void WantAround(std::size_t width);     ///< the same, where a residual block ends
+  void WantCarried(std::size_t width);    ///< of a lane, from step to step
+  /// `sums` sums of each column over max_rows x rows_each rows.
+  void WantSums(std::size_t rows_each, int columns, int sums = 1);
+  void Plan();  ///< once all layers are there
 
   // After Plan.
   float* even() const { return even_.data(); }  ///< gradients go back and forth between these two
   float* odd() const { return odd_.data(); }
   float* around() const { return around_.data(); }
-  double* partials() const { return partials_.data(); }  ///< [kMostSumParts][columns]
+  float* carried() const { return carried_.data(); }
+  double* partials() const { return partials_.data(); }  ///< of sums over rows
 
  private:
   const ParameterLayout& layout_;
   const int max_rows_;
   DeviceMemory* const memory_;
-  std::size_t gradients_ = 0, around_width_ = 0, columns_ = 0;
-  DeviceArray<float> even_, odd_, around_;
+  std::size_t gradients_ = 0, around_width_ = 0, carried_width_ = 0, sums_ = 0;
+  DeviceArray<float> even_, odd_, around_, carried_;
   DeviceArray<double> partials_;
 };
 

@@ -7,6 +7,7 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
+<<<<<<< HEAD
   X(GatherInput)                    \
   X(GatherRows)                     \
   X(GatherLanes)                    \
@@ -32,6 +33,26 @@
   X(SumObservations)                \
   X(SquareObservations)             \
   X(MergeObservations)
+=======
+  X(BiasActivation)                 \
+  X(Activate)                       \
+  X(ActivationGradient)             \
+  X(AddNumbers)                     \
+  X(CopyColumns)                    \
+  X(ColumnSums)                     \
+  X(FinishSums)                     \
+  X(NormRows)                       \
+  X(NormRowsSums)                   \
+  X(NormRowsGradient)               \
+  X(Pool)                           \
+  X(PoolGradient)                   \
+  X(RecurrentStart)                 \
+  X(LstmStep)                       \
+  X(GruStep)                        \
+  X(LstmStepBack)                   \
+  X(GruStepBack)                    \
+  X(RecurrentEnd)
+>>>>>>> step11-net
 
 namespace murmurate {
 

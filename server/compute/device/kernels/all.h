@@ -1,6 +1,10 @@
 // Every kernel of kernel_list.h.
 #pragma once
 
+#include "server/compute/device/kernels/column_sums.h"
 #include "server/compute/device/kernels/control.h"
 #include "server/compute/device/kernels/gather.h"
+#include "server/compute/device/kernels/layer_norm.h"
 #include "server/compute/device/kernels/layers.h"
+#include "server/compute/device/kernels/max_pool.h"
+#include "server/compute/device/kernels/recurrent.h"
