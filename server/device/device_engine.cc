@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "server/learn/algorithm.h"
+#include "server/compute/vector_math.h"
+#include "server/learn/on_policy_sums.h"
 #include "shared/core/check.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/policy_and_value.h"
@@ -14,6 +15,12 @@ int StateFloats(const ModelSpec& spec) {
   const Result<NetworkPlan> plan = PlanNetwork(spec, kPolicyNetwork);
   MURMURATE_CHECK(plan.ok(), "a model that can be made");
   return plan->state_floats;
+}
+
+std::size_t ValueBegin(const ParameterLayout& layout) {
+  for (const TensorSlot& tensor : layout.tensors)
+    if (tensor.name.starts_with("value.")) return tensor.offset;
+  return layout.trained_count();
 }
 
 LossForm FormOf(const AlgorithmSettings& settings) {
@@ -31,8 +38,8 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
       passes_(spec, settings, StateFloats(spec)),
       plan_(settings, &passes_, &memory_),
       parameters_(memory_.Plan<float>(MemoryPurpose::kParameters, ParameterLayout(spec).total)),
-      gradient_(memory_.Plan<float>(MemoryPurpose::kParameters,
-                                    ParameterLayout(spec).trained_count())),
+      gradient_(
+          memory_.Plan<float>(MemoryPurpose::kParameters, ParameterLayout(spec).trained_count())),
       log_prob_(memory_.Plan<float>(MemoryPurpose::kActivations,
                                     static_cast<std::size_t>(passes_.most_rows()))),
       deviation_(memory_.Plan<float>(MemoryPurpose::kActivations, log_prob_.size())),
@@ -43,17 +50,17 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
       batch_(TrajectoryLayout(spec, settings.trajectory_length),
              settings.batch_steps / settings.trajectory_length, &memory_),
       loss_(MakeDeviceLoss(spec, settings, passes_.most_rows(), &memory_)),
-      returns_(of_policy_ ? std::make_unique<DeviceReturns>(settings,
-                                                            FormOf(settings).weighs_advantage,
-                                                            passes_.most_rows(), &memory_)
-                          : nullptr),
+      returns_(of_policy_
+                   ? std::make_unique<DeviceReturns>(settings, FormOf(settings).weighs_advantage,
+                                                     passes_.most_rows(), &memory_)
+                   : nullptr),
       optimizer_(steps_here ? std::make_unique<DeviceOptimizer>(layout(), settings,
                                                                 loss_->norm_sums(), &memory_)
                             : nullptr),
       statistics_(std::make_unique<DeviceObservationStatistics>(spec, settings, &memory_)),
-      deviation_at_(loss_->head().free_deviations() == 0
-                        ? 0
-                        : layout().Find("policy.log_deviation").offset),
+      value_at_(ValueBegin(layout())),
+      deviation_at_(
+          loss_->head().free_deviations() == 0 ? 0 : layout().Find("policy.log_deviation").offset),
       prepare_([this] { EnqueuePrepare(); }),
       step_([this] {
         EnqueueGradient();
@@ -77,8 +84,9 @@ Status DeviceEngine::Start(Device* device) {
   host_ = std::make_unique<PinnedMemory>(
       device, (parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
   if (host_->data() == nullptr)
-    return ResourceError("no memory is left that a device can copy to: raise the limit on locked "
-                         "memory (ulimit -l), or write device = \"cpu\"");
+    return ResourceError(
+        "no memory is left that a device can copy to: raise the limit on locked "
+        "memory (ulimit -l), or write device = \"cpu\"");
   MURMURATE_RETURN_IF_ERROR(plan_.Start(device));
   device_ = device;
   done_ = device->MakeEvent();
@@ -236,15 +244,22 @@ void DeviceEngine::EnqueueGradient() {
   network_.Backward(device_, Stream::kMain, parameters_.data(),
                     rows_.rows(passes_.update_shape(), burn_in.rows() > 0), gradient_.data());
   if (loss_->d_log_deviations() == nullptr) return;
-  device_->CopyWithin(
-      Stream::kMain, gradient_.data() + deviation_at_, loss_->d_log_deviations(),
-      static_cast<std::size_t>(loss_->head().free_deviations()) * sizeof(float));
+  device_->CopyWithin(Stream::kMain, gradient_.data() + deviation_at_, loss_->d_log_deviations(),
+                      static_cast<std::size_t>(loss_->head().free_deviations()) * sizeof(float));
 }
 
 void DeviceEngine::Gradient() {
   only_gradient_.Run(device_);
   device_->CopyOut(Stream::kMain, gradient().data(), gradient_.data(), gradient_.bytes());
   DownloadControl();
+}
+
+void DeviceEngine::AddNorms(AlgorithmSums* sums) const {
+  const int first = loss_->norm_sums();
+  if (first < 0) return;
+  (*sums)[on_policy_sums::kUpdates] += 1.0;
+  (*sums)[first] += Norm(gradient().first(value_at_));
+  (*sums)[first + 1] += Norm(gradient().subspan(value_at_));
 }
 
 void DeviceEngine::EndBatch(bool counts) {

@@ -26,7 +26,7 @@
 #include "server/device/device_returns.h"
 #include "server/device/gathered_rows.h"
 #include "server/device/recorded_step.h"
-#include "server/learn/algorithm_settings.h"
+#include "server/learn/algorithm.h"
 #include "shared/model/state.h"
 
 namespace murmurate {
@@ -57,6 +57,8 @@ class DeviceEngine {
   /// `gradient`, on the host, is valid after Await.
   void Gradient();
   std::span<float> gradient() const;
+  /// Counts a gradient() and its norms, as the optimizer does where it is here.
+  void AddNorms(AlgorithmSums* sums) const;
   void Score() { score_.Run(device_); }
   /// `counts`: the statistics count the batch's observations here.
   void EndBatch(bool counts);
@@ -90,6 +92,7 @@ class DeviceEngine {
   const std::unique_ptr<DeviceReturns> returns_;      ///< null: labels
   const std::unique_ptr<DeviceOptimizer> optimizer_;  ///< null: stepped elsewhere
   const std::unique_ptr<DeviceObservationStatistics> statistics_;
+  const std::size_t value_at_;      ///< the first of the value's own parameters
   const std::size_t deviation_at_;  ///< of the free log deviations in parameters and gradient
   RecordedStep prepare_, step_, only_gradient_, score_, measure_;
   Device* device_ = nullptr;

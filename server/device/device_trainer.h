@@ -31,10 +31,9 @@ class DeviceTrainer : public BatchTrainer {
   /// `store`: where the parameters are stepped; null: on the device, by the optimizer of
   /// `settings`, whose kind must have a loss form. Parameters are zeros until SetParameters. The
   /// status says what of memory is missing.
-  static Result<std::unique_ptr<BatchTrainer>> Make(const ModelSpec& spec,
-                                                    const AlgorithmSettings& settings,
-                                                    std::shared_ptr<Device> device,
-                                                    std::unique_ptr<ParameterStore> store = nullptr);
+  static Result<std::unique_ptr<BatchTrainer>> Make(
+      const ModelSpec& spec, const AlgorithmSettings& settings, std::shared_ptr<Device> device,
+      std::unique_ptr<ParameterStore> store = nullptr);
 
   std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) override;
   std::optional<Moments> PopReturns() override;
@@ -56,6 +55,7 @@ class DeviceTrainer : public BatchTrainer {
   DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                 std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store);
   Status Start();
+  bool Works() const { return failure_.ok() && device_->error().empty(); }
   void StepElsewhere(BatchSums* sums);
   void FinishElsewhere(BatchSums* sums);
 
@@ -64,6 +64,7 @@ class DeviceTrainer : public BatchTrainer {
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ParameterStore> store_;
   std::unique_ptr<DeviceEngine> engine_;
+  Status failure_;  ///< of a Fit
   std::uint64_t version_ = 0;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;

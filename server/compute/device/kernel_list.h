@@ -7,7 +7,6 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
-<<<<<<< HEAD
   X(GatherInput)                    \
   X(GatherRows)                     \
   X(GatherLanes)                    \
@@ -32,9 +31,7 @@
   X(FillNumbers)                    \
   X(SumObservations)                \
   X(SquareObservations)             \
-  X(MergeObservations)
-=======
-  X(BiasActivation)                 \
+  X(MergeObservations)              \
   X(Activate)                       \
   X(ActivationGradient)             \
   X(AddNumbers)                     \
@@ -52,7 +49,6 @@
   X(LstmStepBack)                   \
   X(GruStepBack)                    \
   X(RecurrentEnd)
->>>>>>> step11-net
 
 namespace murmurate {
 
