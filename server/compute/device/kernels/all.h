@@ -2,4 +2,9 @@
 #pragma once
 
 #include "server/compute/device/kernels/control.h"
+#include "server/compute/device/kernels/head.h"
 #include "server/compute/device/kernels/layers.h"
+#include "server/compute/device/kernels/loss.h"
+#include "server/compute/device/kernels/observation_statistics.h"
+#include "server/compute/device/kernels/optimizer.h"
+#include "server/compute/device/kernels/returns.h"
