@@ -42,15 +42,18 @@ class DeviceLoss {
 
  protected:
   static constexpr std::uint32_t kThreads = 128;
-  static int BlocksFor(int rows) { return static_cast<int>(Grid::For(rows, kThreads).blocks); }
+  static Grid GridFor(int rows) { return Grid::For(static_cast<std::size_t>(rows), kThreads); }
+  static int BlocksFor(int rows) { return static_cast<int>(GridFor(rows).blocks); }
 
   DeviceLoss(const ModelSpec& spec, int max_rows, DeviceMemory* memory);
 
   HeadRows RowsOf(const DeviceMinibatch& minibatch) const;
   LossParts parts() const;
   void SumWeights(Device* device, Stream stream, const DeviceMinibatch& minibatch) const;
-  /// Fills in what every loss has in common.
-  void Finish(Device* device, Stream stream, int rows, FinishLossCall call) const;
+  /// The places of control->sums, -1 where there are none: of the number of updates, and where the
+  /// sums over what is scored begin.
+  void Finish(Device* device, Stream stream, int rows, TrainingControl* control, int updates_sum,
+              int scored_sums) const;
 
  private:
   const DeviceHead head_;

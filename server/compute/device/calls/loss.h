@@ -11,8 +11,10 @@
 
 namespace murmurate {
 
-/// The sums over rows that a loss counts: the first ones of TrainingControl::sums.
+/// The sums over rows that a loss counts: the first ones of TrainingControl::sums, in the order of
+/// server/learn/on_policy_sums.h and label_sums.h.
 inline constexpr int kLossSums = 6;
+inline constexpr int kPolicyKlSum = 4;  ///< of a policy's
 
 /// Sums that blocks leave for the block that finishes.
 struct LossParts {
@@ -60,8 +62,7 @@ struct FinishLossCall {
   LossParts parts;
   int blocks, free_deviations;
   float* d_log_deviations;
-  /// Of a policy's loss, places of TrainingControl::sums; -1: there are none.
-  int kl_sum, updates_sum;
+  int updates_sum;  ///< of a policy's loss, the place of TrainingControl::sums
   /// Of a label's loss, where the sums over what is scored begin; -1: there are none.
   int scored_sums;
 };

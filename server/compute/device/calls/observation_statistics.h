@@ -9,6 +9,9 @@
 
 namespace murmurate {
 
+/// Numbers of an observation that a block has at a time.
+inline constexpr unsigned kObservedColumns = 32;
+
 /// The float32 inputs of the rows that count.
 struct ObservedNumbers {
   DevicePlan plan;
@@ -25,7 +28,7 @@ struct ObservationParts {
   double* rows;            ///< [blocks]
 };
 
-/// parts.sums and rows; a grid row for each 32 numbers.
+/// parts.sums and rows; a grid row for each kObservedColumns numbers, 256 threads.
 struct SumObservationsCall {
   static constexpr KernelId kKernel = KernelId::kSumObservations;
   ObservedNumbers numbers;

@@ -8,6 +8,9 @@
 
 namespace murmurate {
 
+/// Of a step's flags: shared/trajectory/trajectory.h's StepFlags.
+inline constexpr std::uint8_t kStepTerminated = 2, kStepTruncated = 4;
+
 /// How much of a plan's arrays is in use; they have room for the largest batch.
 struct DevicePlanCounts {
   std::uint32_t slots, rows;
