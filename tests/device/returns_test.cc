@@ -135,7 +135,6 @@ ReturnAnswer AskDevice(const AlgorithmSettings& settings, bool weighs, const Pla
     returns.EnqueueRecord(blocks.device(), Stream::kMain, seen.Put(&blocks), behaviour, on_device);
   returns.EnqueueCompute(blocks.device(), Stream::kMain, PutPlan(&blocks, played),
                          {.length = played.length,
-                          .log_prob = behaviour,
                           .reward = blocks.Put(VectorOf(played.batch.reward)),
                           .flags = blocks.Put(VectorOf(played.batch.flags))},
                          on_device);
