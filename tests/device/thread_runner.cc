@@ -109,7 +109,7 @@ void ThreadRunner::Run(const HostKernel& kernel, const Grid& grid, const void* c
   kernel_ = &kernel;
   call_ = call;
   grid_ = grid;
-  constexpr std::size_t kMostThreads = 1024;
+  constexpr std::size_t kMostThreads = 512;
   const std::size_t all = static_cast<std::size_t>(grid.blocks) * grid.rows;
   const std::size_t at_once = std::max<std::size_t>(1, kMostThreads / grid.threads);
   for (std::size_t first = 0; first < all; first += at_once)
