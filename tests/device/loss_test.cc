@@ -73,6 +73,7 @@ std::unique_ptr<DeviceLoss> LossOf(Kind kind, const ModelSpec& spec, int rows,
   return std::make_unique<DeviceLabelLoss>(spec, kind, rows, memory);
 }
 
+/// Records the loss before the device knows the control, and replays it.
 LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host,
                      const TrainingControl& control, std::uint64_t seed = 0, int times = 1) {
   DeviceBlocks blocks(seed);
@@ -94,9 +95,12 @@ LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host
                                   .log_deviations = blocks.Put(host.actions.log_deviations),
                                   .d_outputs = blocks.Room<float>(outputs),
                                   .d_values = blocks.Room<float>(rows)};
-  TrainingControl* const on_device = blocks.Put(control);
-  for (int i = 0; i < times; ++i)
-    loss->Enqueue(blocks.device(), Stream::kMain, minibatch, on_device);
+  TrainingControl* const on_device = blocks.Put(TrainingControl{});
+  blocks.device()->BeginGraph(Stream::kMain);
+  loss->Enqueue(blocks.device(), Stream::kMain, minibatch, on_device);
+  const DeviceGraph graph = blocks.device()->EndGraph(Stream::kMain);
+  blocks.device()->CopyIn(Stream::kMain, on_device, &control, sizeof control);
+  for (int i = 0; i < times; ++i) blocks.device()->Replay(Stream::kMain, graph);
   const auto deviations = static_cast<std::size_t>(loss->head().free_deviations());
   return {blocks.Read(minibatch.d_outputs, outputs), blocks.Read(minibatch.d_values, rows),
           blocks.Read(loss->d_log_deviations(), deviations), blocks.Read(on_device)};

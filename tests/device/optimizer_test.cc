@@ -60,12 +60,21 @@ class Stepper {
     optimizer_.EnqueueForget(device(), Stream::kMain, control_);
   }
 
+  /// Replays a step that was recorded before the first.
   void Step(const std::vector<float>& gradient) {
-    optimizer_.EnqueueStep(device(), Stream::kMain, control_, blocks_.Put(gradient), parameters_);
+    if (graph_ < 0) Record(gradient.size());
+    device()->CopyIn(Stream::kMain, gradient_, gradient.data(), gradient.size() * sizeof(float));
+    device()->Replay(Stream::kMain, graph_);
+    device()->Finish();
   }
   void Set(const TrainingControl& control) {
     device()->CopyIn(Stream::kMain, control_, &control, sizeof control);
     device()->Finish();
+  }
+  void SetRate(float rate) {
+    TrainingControl now = control();
+    now.learning_rate = rate;
+    Set(now);
   }
   void Shorten() { optimizer_.EnqueueShorten(device(), Stream::kMain, control_, parameters_); }
   std::vector<float> State() {
@@ -94,11 +103,20 @@ class Stepper {
   TrainingControl control() { return blocks_.Read(control_); }
 
  private:
+  void Record(std::size_t count) {
+    gradient_ = blocks_.Room<float>(count);
+    device()->BeginGraph(Stream::kMain);
+    optimizer_.EnqueueStep(device(), Stream::kMain, control_, gradient_, parameters_);
+    graph_ = device()->EndGraph(Stream::kMain);
+  }
+
   const ParameterLayout layout_;
   DeviceBlocks blocks_;
   const DeviceOptimizer optimizer_;
   float* parameters_ = nullptr;
+  float* gradient_ = nullptr;
   TrainingControl* control_ = nullptr;
+  DeviceGraph graph_ = -1;
 };
 
 LocalStore HostStore(const ModelSpec& spec, const AlgorithmSettings& settings) {
@@ -116,9 +134,12 @@ void ExpectTheSameSteps(const ModelSpec& spec, const AlgorithmSettings& settings
   double norms = 0.0;
   for (std::uint64_t step = 0; step < 3; ++step) {
     const std::vector<float> gradient = Normals(count, step == 0 ? 0.01 : 1.0, 10 + step);
-    norms += on_host.Step(kRate, gradient, parameters);
-    on_device.Step(gradient);
-    again.Step(gradient);
+    const float rate = kRate / static_cast<float>(1 + step);
+    norms += on_host.Step(rate, gradient, parameters);
+    for (Stepper* stepper : {&on_device, &again}) {
+      stepper->SetRate(rate);
+      stepper->Step(gradient);
+    }
     ExpectNear(on_device.parameters(), parameters, "parameters");
   }
   EXPECT_TRUE(SameBits(on_device.parameters(), again.parameters()));
@@ -140,6 +161,7 @@ void ExpectTheSameSteps(const ModelSpec& spec, const AlgorithmSettings& settings
   LocalStore resumed = HostStore(spec, settings);
   ASSERT_TRUE(resumed.Load(StateReader(saved, "optimizer")).ok());
   const std::vector<float> gradient = Normals(count, 0.3, 20);
+  loaded.SetRate(kRate);
   loaded.Step(gradient);
   (void)resumed.Step(kRate, gradient, parameters);
   ExpectNear(loaded.parameters(), parameters, "parameters after a state was loaded");
