@@ -40,7 +40,8 @@ class NetworkRows {
 /// A network with memory of its own on a host device.
 class NetworkOnDevice {
  public:
-  NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options = {});
+  NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options = {},
+                  DeviceNetworkForm form = DeviceNetworkForm::kLayered);
 
   /// Copies the rows in.
   void Load(const NetworkRows& rows);

@@ -24,7 +24,11 @@
   X(GruStep)                        \
   X(LstmStepBack)                   \
   X(GruStepBack)                    \
-  X(RecurrentEnd)
+  X(RecurrentEnd)                   \
+  X(SmallForward)                   \
+  X(SmallBackward)                  \
+  X(SmallWeights)                   \
+  X(SmallFinish)
 
 namespace murmurate {
 

@@ -7,3 +7,4 @@
 #include "server/compute/device/kernels/layers.h"
 #include "server/compute/device/kernels/max_pool.h"
 #include "server/compute/device/kernels/recurrent.h"
+#include "server/compute/device/kernels/small_network.h"
