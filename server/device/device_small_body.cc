@@ -21,7 +21,8 @@ std::size_t RowsAPart(std::size_t rows) {
 }
 
 bool Fits(const PlannedLayer& planned) {
-  return planned.layer.kind == Layer::Kind::kDense && planned.in.count() <= kSmallMostWidth &&
+  const LayerForm& form = planned.layer.form();
+  return form.units && !form.window && form.gates == 0 && planned.in.count() <= kSmallMostWidth &&
          planned.out.count() <= kSmallMostWidth;
 }
 bool Fits(const NetworkPlan& plan) {

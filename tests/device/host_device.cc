@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shared/core/check.h"
+#include "tests/device/call_pointers.h"
 #include "tests/device/fiber_runner.h"
 #include "tests/device/host_kernels.h"
 #include "tests/device/host_library.h"
@@ -161,20 +162,27 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
   std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
                                      sizeof(std::max_align_t));
   std::memcpy(copy.data(), call, bytes);
-  Enqueue(stream, [this, &kernel, grid, copy = std::move(copy)] {
-    runner_->Run(kernel, grid, copy.data());
-  });
+  CheckPointers(kernel, call, memory_);
+  Enqueue(stream, [this, id, grid, copy = std::move(copy)] { RunKernel(id, grid, copy.data()); });
+}
+
+void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
+  mutation_.BeforeKernel(kernel, call);
+  if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
+  runner_->Run(HostKernelOf(kernel), grid, call);
 }
 
 DeviceEvent HostDevice::MakeEvent() { return queues_.MakeEvent(); }
 
 void HostDevice::Record(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");
+  if (mutation_.LeavesOut(__builtin_return_address(0))) return;
   if (Begin()) queues_.Record(stream, event);
 }
 
 void HostDevice::WaitFor(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");
+  if (mutation_.LeavesOut(__builtin_return_address(0))) return;
   if (Begin()) queues_.WaitFor(stream, event);
 }
 
