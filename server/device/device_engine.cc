@@ -81,7 +81,7 @@ DeviceEngine::~DeviceEngine() {
 Status DeviceEngine::Start(Device* device) {
   MURMURATE_RETURN_IF_ERROR(memory_.Allocate(device));
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
-  host_ = std::make_unique<PinnedMemory>(
+  host_ = std::make_unique<PinnedBlock>(
       device, (2 * parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
   if (host_->data() == nullptr)
     return ResourceError(
