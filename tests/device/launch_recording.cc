@@ -76,9 +76,9 @@ std::unique_ptr<LaunchRecorder> LaunchRecorder::OfEnvironment() {
 }
 
 bool LaunchRecorder::Wants(KernelId id, const Grid& grid, const HostMemory& memory) {
-  constexpr std::uint64_t kMostThreads = 4096;
+  constexpr std::uint64_t kMostThreads = 1024;
   constexpr std::size_t kMostBytes = 4 << 20;
-  constexpr int kOfAGrid = 2, kOfAKernel = 12;
+  constexpr int kOfAGrid = 1, kOfAKernel = 4;
   static std::map<KernelId, int> of_kernel;
   static std::map<std::tuple<KernelId, std::uint32_t, std::uint32_t, std::uint32_t>, int> of_grid;
   std::size_t bytes = 0;
