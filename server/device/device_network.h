@@ -39,8 +39,9 @@ class DeviceNetwork {
   DeviceNetwork& operator=(const DeviceNetwork&) = delete;
 
   /// inputs -> outputs() and values() of the first rows.rows rows, which are at most max_rows; keeps
-  /// what Backward needs. `parameters`: the whole block. With `values_alone` outputs() are not
-  /// computed, and no Backward follows. A recurrent model needs steps and lanes, others ignore them.
+  /// what Backward needs. `parameters`: the whole block, on a border of 16 bytes. With
+  /// `values_alone` outputs() are not computed, and no Backward follows. A recurrent model needs
+  /// steps and lanes, others ignore them.
   void Forward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                bool values_alone = false);
   /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and d_values()
