@@ -45,9 +45,10 @@ class DeviceNetwork {
   void Forward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                bool values_alone = false);
   /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and
-  /// d_values() by the last Forward's outputs and values; through all steps, none into state0. `rows` are that
-  /// Forward's. Overwrites gradient[0, layout().trained_count()); policy.log_deviation, which no
-  /// output depends on, and padding get 0. Once after each Forward; uses up what that one kept.
+  /// d_values() by the last Forward's outputs and values; through all steps, none into state0.
+  /// `rows` are that Forward's. Overwrites gradient[0, layout().trained_count());
+  /// policy.log_deviation, which no output depends on, and padding get 0. Once after each Forward;
+  /// uses up what that one kept.
   void Backward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                 float* gradient);
 
