@@ -7,7 +7,8 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
-  X(BiasActivation)
+  X(BiasActivation)                 \
+  X(Transpose)
 
 namespace murmurate {
 

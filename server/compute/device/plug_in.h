@@ -16,7 +16,7 @@ namespace murmurate {
 
 /// What is asked for.
 struct DeviceRequest {
-  const char* build = "";  ///< kDeviceBuild of the caller (device_build.h)
+  const char* build = "";  ///< DeviceBuild() of the caller
   std::int32_t index = 0;  ///< as the driver counts, from 0
   DevicePrecision precision = DevicePrecision::kFp32;
   bool deterministic = true;  ///< the same bits each time, on the same kind of GPU and libraries
@@ -24,10 +24,10 @@ struct DeviceRequest {
 
 /// A library that the plug-in opens when it is first needed.
 struct DeviceLibrary {
-  std::string name;     ///< "cuBLASLt"
-  std::string path;     ///< empty: it is not there
-  std::string version;  ///< "13.1.0"
-  std::string missing;  ///< one sentence: what was looked for and where, and how to install it
+  std::string name;          ///< "cuBLASLt"
+  std::string path = "";     ///< empty: it is not there
+  std::string version = "";  ///< "13.1.0"
+  std::string missing = "";  ///< one sentence: what was looked for and where, and how to install it
 };
 
 struct SurveyedDevice {
@@ -40,10 +40,10 @@ struct SurveyedDevice {
 
 /// What this machine has, as `murmurate doctor` says it. A survey opens no device.
 struct DeviceSurvey {
-  std::string driver;   ///< "580.65.06"; empty: none is running
-  std::string missing;  ///< why there is no device at all; one sentence
-  std::vector<DeviceLibrary> libraries;
-  std::vector<SurveyedDevice> devices;
+  std::string driver = "";   ///< "580.65.06"; empty: none is running
+  std::string missing = "";  ///< why there is no device at all; one sentence
+  std::vector<DeviceLibrary> libraries = {};
+  std::vector<SurveyedDevice> devices = {};
 };
 
 }  // namespace murmurate

@@ -3,3 +3,4 @@
 
 #include "server/compute/device/kernels/control.h"
 #include "server/compute/device/kernels/layers.h"
+#include "server/compute/device/kernels/transpose.h"
