@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFile[] = "murmurate_device_cuda.so";
-
 fs::path ExecutableFolder() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -34,10 +32,10 @@ Status NotThere(const std::string& why) {
 /// A function of the plug-in, which stays open until the process ends.
 template <typename Function>
 Result<Function> FindFunction(const char* name) {
-  const std::string path = DevicePlugIn();
+  const std::string path = FindPlugIn(kDevicePlugIn);
   if (path.empty())
-    return NotThere(std::string(kFile) + " is not in " + ExecutableFolder().string() + " nor in " +
-                    InstalledFolder().string());
+    return NotThere(std::string(kDevicePlugIn) + " is not in " + ExecutableFolder().string() +
+                    " nor in " + InstalledFolder().string());
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     return NotThere(std::string("its plug-in cannot be loaded (") + dlerror() + ')');
@@ -62,10 +60,10 @@ Result<int> ParseDeviceName(const std::string& name) {
   return index;
 }
 
-std::string DevicePlugIn() {
+std::string FindPlugIn(const std::string& file) {
   std::error_code error;
   for (const fs::path& folder : {ExecutableFolder(), InstalledFolder()})
-    if (fs::exists(folder / kFile, error)) return folder / kFile;
+    if (fs::exists(folder / file, error)) return folder / file;
   return "";
 }
 
@@ -92,7 +90,7 @@ Result<DeviceSurvey> SurveyDevices() {
   if (!look.ok()) return look.status();
   DeviceSurvey survey;
   if (!(*look)(DeviceBuild(), &survey))
-    return ResourceError(DevicePlugIn() +
+    return ResourceError(FindPlugIn(kDevicePlugIn) +
                          " is of another build than murmurate; build or install both together");
   return survey;
 }

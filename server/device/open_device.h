@@ -23,7 +23,9 @@ Result<std::unique_ptr<Device>> OpenDevice(const std::string& name,
 /// What of this machine a device needs; kResource: there is no plug-in, or it cannot be loaded.
 Result<DeviceSurvey> SurveyDevices();
 
-/// The file of the plug-in, beside the executable or where it is installed; empty: nowhere.
-std::string DevicePlugIn();
+inline constexpr char kDevicePlugIn[] = "murmurate_device_cuda.so";
+/// The path of a plug-in's file, beside the executable or where plug-ins are installed; empty: it is
+/// nowhere.
+std::string FindPlugIn(const std::string& file);
 
 }  // namespace murmurate

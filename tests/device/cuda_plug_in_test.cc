@@ -63,7 +63,7 @@ TEST(DeviceName, IsCudaWithOrWithoutAnIndex) {
 }
 
 TEST(CudaPlugIn, ThatIsNowhereIsNamedWithItsPlaces) {
-  ASSERT_EQ(DevicePlugIn(), "") << "it lies beside murmurate, not beside this test";
+  ASSERT_EQ(FindPlugIn(kDevicePlugIn), "") << "it lies beside murmurate, not beside this test";
   const auto device = OpenDevice("cuda");
   EXPECT_EQ(device.status().code(), StatusCode::kResource);
   EXPECT_THAT(device.status().message(),
@@ -198,7 +198,8 @@ struct CompiledKernel {
 
 /// By "sm_90a Adam".
 std::map<std::string, CompiledKernel> CompiledKernels() {
-  static const std::regex kEntry(R"(Compiling entry function '\w*?\d+(\w+)Kernel\w*' for '(\w+)')");
+  static const std::regex kEntry(
+      R"(Compiling entry function '_ZN9murmurate\d+([A-Za-z]\w*)KernelE\w*' for '(\w+)')");
   static const std::regex kSpills(R"((\d+) bytes spill stores, (\d+) bytes spill loads)");
   static const std::regex kRegisters(R"(Used (\d+) registers)");
   std::map<std::string, CompiledKernel> kernels;
@@ -216,11 +217,11 @@ std::map<std::string, CompiledKernel> CompiledKernels() {
   return kernels;
 }
 
-/// The kinds of GPU that there is code for: of "90a-real;75", sm_90a and sm_75.
+/// The kinds of GPU that there is code for: of "90a-real,75", sm_90a and sm_75.
 std::vector<std::string> Architectures() {
   std::vector<std::string> names;
   std::istringstream list(MURMURATE_CUDA_ARCHITECTURES);
-  for (std::string name; std::getline(list, name, ';');)
+  for (std::string name; std::getline(list, name, ',');)
     if (!name.ends_with("-virtual")) names.push_back("sm_" + name.substr(0, name.find('-')));
   return names;
 }

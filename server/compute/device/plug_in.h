@@ -22,7 +22,9 @@ struct DeviceRequest {
   bool deterministic = true;  ///< the same bits each time, on the same kind of GPU and libraries
 };
 
-/// A library that the plug-in opens when it is first needed.
+// Libraries that the plug-in opens when they are first needed, for Multiply and for Convolve.
+inline constexpr char kProductLibrary[] = "cuBLASLt", kConvolutionLibrary[] = "cuDNN";
+
 struct DeviceLibrary {
   std::string name;          ///< "cuBLASLt"
   std::string path = "";     ///< empty: it is not there

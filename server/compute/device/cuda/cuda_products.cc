@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "server/compute/device/plug_in.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -37,7 +38,7 @@ cublasComputeType_t TypeOf(DevicePrecision precision) {
 
 CudaLibraryName CublasLtName() {
   const std::string major = std::to_string(CUBLAS_VER_MAJOR);
-  return {.name = "cuBLASLt",
+  return {.name = kProductLibrary,
           .file = "libcublasLt.so." + major,
           .package = CUBLAS_VER_MAJOR >= 13 ? "nvidia-cublas" : "nvidia-cublas-cu" + major};
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/compute/device/plug_in.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -272,7 +273,7 @@ class Planner {
 
 CudaLibraryName CudnnName() {
   const std::string cuda = std::to_string(CUDART_VERSION / 1000);
-  return {.name = "cuDNN",
+  return {.name = kConvolutionLibrary,
           .file = "libcudnn.so." + std::to_string(CUDNN_MAJOR),
           .package = "nvidia-cudnn-cu" + cuda};
 }

@@ -61,8 +61,8 @@ __attribute__((visibility("default"))) bool MurmurateSurveyDevices(
 #ifdef MURMURATE_CUDNN
   survey->libraries.push_back(Survey(CudnnName(), CudnnVersion));
 #else
-  survey->libraries.push_back(
-      {.name = "cuDNN", .missing = CudaConvolutions::Open({}, true).status().message()});
+  survey->libraries.push_back({.name = kConvolutionLibrary,
+                               .missing = CudaConvolutions::Open({}, true).status().message()});
 #endif
   return true;
 }
