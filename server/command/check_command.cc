@@ -71,30 +71,6 @@ void PrintHead(const std::string& name, int features, int outputs, Sums* sums) {
   sums->flops += 2.0 * static_cast<double>(weights);
 }
 
-/// Microseconds of one Act's network, measured: the median of 31 short series.
-double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
-  AlignedFloats parameters(layout.total);
-  InitializeParameters(spec, 1, parameters);
-  Policy policy(spec);
-  policy.Pack({parameters.data(), layout.published.count},
-              {parameters.data() + layout.statistics.offset, layout.statistics.count});
-  const ObservationLayout observation(StackedObservation(spec));
-  const AlignedFloats row(observation.row_bytes() / sizeof(float));
-  AlignedFloats scratch(policy.ScratchFloats(1)), states(policy.state_floats());
-  std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
-  std::vector<double> times;
-  for (int series = 0; series < 31; ++series) {
-    const std::int64_t start = MonotonicNs();
-    int calls = 0;
-    for (; calls < 8 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
-      policy.Forward(row.data(), 1, outputs.data(), scratch.data(), states.data());
-    }
-    times.push_back(static_cast<double>(MonotonicNs() - start) / calls * 1e-3);
-  }
-  std::nth_element(times.begin(), times.begin() + 15, times.end());
-  return times[15];
-}
-
 Sums SumsOf(const NetworkPlan& plan) {
   Sums sums;
   for (const PlannedInput& input : plan.inputs) AddLayers(input.layers, &sums);
@@ -152,7 +128,7 @@ void PrintModel(const ModelSettings& settings) {
       WithCommas((layout.published.count + layout.statistics.count) * sizeof(float)).c_str());
   const int state = PlanNetwork(spec, spec.policy().name)->state_floats;
   if (state > 0) std::printf("an agent's state: %d numbers\n", state);
-  std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
+  std::printf("the network of one Act, measured here: %.2f us\n", 1e6 * MeasureAct(spec));
   if (settings.hogwild)
     std::printf(
         "learning threads: %d, of batches of their own and one block of parameters, which "

@@ -213,7 +213,11 @@ void Daemon::State::StartLoops() {
       "mmr-checkpoint", [this] { parts.operate->writer().PollOnce(kLongestWaitMs); },
       [this] { parts.operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
-      "mmr-operate", [this] { parts.operate->PollOnce(kLongestWaitMs); },
+      "mmr-operate",
+      [this] {
+        parts.operate->PollOnce(kLongestWaitMs);
+        models.ReportLateBatches();
+      },
       [this] { parts.operate->Wake(); });
   ingest_loop = std::make_unique<Loop>(
       "mmr-ingest", [this] { parts.ingest->PollOnce(kLongestWaitMs); },
@@ -238,6 +242,7 @@ ActorsView Daemon::State::Actors() const {
 /// can go on exactly where it is.
 void Daemon::State::FinishRound() {
   parts.ingest->StopGranting();
+  if (!parts.signals->failure().ok()) return;  // nothing more is learned
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   while (!parts.ingest->AtBorder() && MonotonicNs() < deadline_ns)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -276,12 +281,14 @@ Daemon::~Daemon() {
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOptions options,
                                               Signals* signals) {
   if (options.plan) options.when_taken = RunDirectory::WhenTaken::kGoOn;
+  auto places = std::make_unique<TrainingPlaces>(config, options.places);
+  MURMURATE_RETURN_IF_ERROR(places->OpenNamed());
   auto directory = RunDirectory::Open(config.run().dir, config.run().name, options.when_taken);
   if (!directory.ok()) return directory.status();
   if (options.job && options.job->rank() == 0)  // which the others wait for
     MURMURATE_RETURN_IF_ERROR(BroadcastText(options.job->collective(), directory->path()).status());
-  std::unique_ptr<Daemon> daemon(new Daemon(
-      std::make_unique<State>(config, std::move(options), signals, std::move(*directory))));
+  std::unique_ptr<Daemon> daemon(new Daemon(std::make_unique<State>(
+      config, std::move(options), signals, std::move(*directory), std::move(places))));
   if (Status status = daemon->state_->Open(); !status.ok()) return status;
   return daemon;
 }
