@@ -6,7 +6,10 @@
 #include "server/command/launch.h"
 #include "server/config/config_text.h"
 #include "server/config/model_settings.h"
+#include "server/daemon/training_places.h"
 #include "server/data/training_data.h"
+#include "server/device/processor_rate.h"
+#include "server/experience/experience_channel.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/metrics/number_text.h"
 #include "server/network/actor_critic.h"
@@ -110,7 +113,31 @@ Sums PrintNetworkAndHead(const ModelSpec& spec, const NetworkSpec& network) {
   return sums;
 }
 
-void PrintModel(const ModelSettings& settings) {
+void PrintBytes(const char* what, std::size_t bytes) {
+  std::printf("  %-40s %16s bytes\n", what, WithCommas(bytes).c_str());
+}
+
+/// The GPU of a model and the memory that it takes of it; no device is opened.
+void PrintDevice(const Config& config, const std::string& model, const ModelSettings& settings) {
+  if (settings.device.processor()) return;
+  if (settings.device.chosen())
+    std::printf("\ndevice = \"auto\" would choose %s\n",
+                ChooseDevice(AskDeviceOf(config, model, settings)).sentence.c_str());
+  const DeviceMemoryNeed need =
+      MeasureDeviceMemory(settings.spec, settings.algorithm, ExperienceChannel::BatchesFor(1));
+  std::printf("\n%s: not opened here; its memory for this model:\n",
+              InWords(settings.device).c_str());
+  const auto of = [&](MemoryPurpose purpose) {
+    return need.by_purpose[static_cast<std::size_t>(purpose)];
+  };
+  PrintBytes("parameters, gradient and optimizer", of(MemoryPurpose::kParameters));
+  PrintBytes("batches and their plans", of(MemoryPurpose::kBatches));
+  PrintBytes("a minibatch's activations and gradients", of(MemoryPurpose::kActivations));
+  PrintBytes("all else", of(MemoryPurpose::kWorkspace));
+  PrintBytes("together, beside CUDA's own", need.total);
+}
+
+void PrintModel(const Config& config, const std::string& name, const ModelSettings& settings) {
   const ModelSpec& spec = settings.spec;
   const ActionLayout action(spec.spaces.action, spec.continuous);
   std::printf("\n%-34s %14s %14s %14s %14s\n", "layer", "output", "parameters", "bytes",
@@ -134,6 +161,7 @@ void PrintModel(const ModelSettings& settings) {
         "learning threads: %d, of batches of their own and one block of parameters, which "
         "they step %s\n",
         settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
+  PrintDevice(config, name, settings);
 }
 
 /// Prints [data] as `train` would open it, as the first of its learners.
@@ -146,7 +174,7 @@ Result<int> PrintData(const CommonArguments& common, const Config& given) {
   if (!model.ok()) return model.status();
   MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
   std::printf("\nlearns from %s\n", (*data)->Description().c_str());
-  PrintModel(*model);
+  PrintModel(config, "default", *model);
   return 0;
 }
 
@@ -186,7 +214,7 @@ Result<int> PrintStreams(const Config& config) {
           WithCommas(static_cast<std::uint64_t>(stream.replay)).c_str(),
           stream.recurrent ? "sequences" : "rows",
           WithCommas(ReplayWindow::BytesOf(stream.layout(model->spec), stream.replay)).c_str());
-    PrintModel(*model);
+    PrintModel(config, stream.name, *model);
   }
   return 0;
 }
@@ -214,7 +242,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!environment.ok()) return environment.status();
   const auto model = ModelFor(*config, "default", (*environment)->spaces());
   if (!model.ok()) return model.status();
-  PrintModel(*model);
+  PrintModel(*config, "default", *model);
   if (model->initial_file.path.empty()) return 0;
   const auto weights = MatchInitialFile(model->initial_file, *initial_files, model->spec);
   if (!weights.ok()) return weights.status();

@@ -1,6 +1,6 @@
-// StreamDevice: what a stream remembers of one device: its last rows, what is usual for it, its recurrent
-// state, the forecasts that are still open, and how good they were. DeviceShape says where each
-// number lies.
+// StreamDevice: what a stream remembers of one device: its last rows, what is usual for it, its
+// recurrent state, the forecasts that are still open, and how good they were. DeviceShape says where
+// each number lies.
 //
 // Rows are numbered from 0, as they come. A ring keeps the last `depth` of them as the model sees
 // them (in usual deviations of when they came), beside the targets as they were. The state before

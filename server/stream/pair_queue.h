@@ -2,8 +2,8 @@
 // that completes them to the batch that was trained on. Devices wait in line, the longest waiting
 // first.
 //
-// The rows and labels themselves stay in the rings of their StreamDevice; the newest take the place of
-// the oldest, which are unlearned then.
+// The rows and labels themselves stay in the rings of their StreamDevice; the newest take the place
+// of the oldest, which are unlearned then.
 #pragma once
 
 #include <cstdint>

@@ -72,8 +72,8 @@ TEST(ChooseDevice, AShortRunIsOverBeforeAGpuPays) {
 }
 
 TEST(ChooseDevice, PicturesGoToTheGpu) {
-  const ModelSpec spec = *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4},
-                                   {Box({84, 84, 1}, 0, 255, DataType::kUint8), Discrete(6)});
+  const ModelSpec spec =
+      *MakeSpec({.trunk = "nature_cnn", .frame_stack = 4}, {Image({84, 84, 1}), Discrete(6)});
   for (const DevicePrecision precision :
        {DevicePrecision::kFp32, DevicePrecision::kTf32, DevicePrecision::kBf16}) {
     DeviceQuestion question = QuestionOf(spec, Ppo(1024, 1024, 1), precision);

@@ -9,7 +9,7 @@
 namespace murmurate {
 namespace {
 
-PolicyAndValue Spec() { return {.spaces = {Box({3}), Discrete(2)}}; }
+PolicyAndValue Spec() { return {.spaces = {Box({3}), Discrete(2)}, .trunk = {}}; }
 
 TEST(PinnedMemory, TheDeviceStaysUntilTheLastBatchIsGone) {
   StillDevice::Counts counts;

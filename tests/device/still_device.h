@@ -21,7 +21,12 @@ class StillDevice : public Device {
     --counts_->devices;
   }
 
-  DeviceDescription description() override { return {.name = "still", .multiprocessors = 4}; }
+  DeviceDescription description() override {
+    DeviceDescription description;
+    description.name = "still";
+    description.multiprocessors = 4;
+    return description;
+  }
   std::string error() const override { return ""; }
   void* Allocate(std::size_t bytes) override { return AllocatePinned(bytes); }
   void Free(void* memory) override { FreePinned(static_cast<std::byte*>(memory)); }
