@@ -14,16 +14,30 @@ namespace {
 constexpr double kBytesAParameter = 28;  ///< of Adam: gradient, parameter and two moments
 constexpr double kShareOfRate = 0.4;     ///< that training reaches of a data sheet's rate
 
-/// A forward pass, the gradient of the input and that of the weights cost about the same.
+/// A forward pass, the gradient of the weights and that of the input cost about the same. What the
+/// first layer reads has no gradient.
 constexpr double kPasses = 3;
 /// Gather, loss and its sums, norm, step.
 constexpr double kLaunchesOfAnUpdate = 6;
 
-void AddLayers(const std::vector<PlannedLayer>& layers, double steps, LearningWork* work) {
+/// `first`: they read the rows themselves.
+void AddLayers(const std::vector<PlannedLayer>& layers, bool first, double steps,
+               LearningWork* work) {
   for (const PlannedLayer& layer : layers) {
-    work->flops_a_row += kPasses * layer.flops();
-    work->launches += layer.layer.recurrent() ? 2 * steps + kPasses : kPasses;
+    const double passes = first ? kPasses - 1 : kPasses;
+    work->flops_a_row += passes * layer.flops();
+    work->launches += layer.layer.recurrent() ? 2 * steps + passes : passes;
+    first = false;
   }
+}
+
+void AddNetwork(const NetworkPlan& plan, double steps, LearningWork* work) {
+  bool encoded = false;
+  for (const PlannedInput& input : plan.inputs) {
+    AddLayers(input.layers, true, steps, work);
+    encoded |= !input.layers.empty();
+  }
+  AddLayers(plan.trunk, !encoded, steps, work);
 }
 
 std::string Milliseconds(double seconds) {
@@ -47,12 +61,8 @@ LearningWork WorkOf(const ModelSpec& spec, const AlgorithmSettings& settings) {
   work.launches = kLaunchesOfAnUpdate;
   for (const NetworkSpec& network : spec.networks) {
     const NetworkPlan plan = *PlanNetwork(spec, network.name);
-    if (network.shares.empty()) {
-      for (const PlannedInput& input : plan.inputs)
-        AddLayers(input.layers, settings.trajectory_length, &work);
-      AddLayers(plan.trunk, settings.trajectory_length, &work);
-    }
-    AddLayers({plan.head}, settings.trajectory_length, &work);
+    if (network.shares.empty()) AddNetwork(plan, settings.trajectory_length, &work);
+    AddLayers({plan.head}, false, settings.trajectory_length, &work);
   }
   return work;
 }
@@ -67,7 +77,7 @@ LearningSpeed SpeedOfGpu(int multiprocessors, DevicePrecision precision) {
 }
 
 LearningSpeed SpeedOfProcessor(double flops_a_second) {
-  return {.flops_a_second = flops_a_second, .bytes_a_second = 1e10};
+  return {.flops_a_second = flops_a_second, .bytes_a_second = 2e10};
 }
 
 DeviceChoice ChooseDevice(const DeviceQuestion& question) {
@@ -82,6 +92,7 @@ DeviceChoice ChooseDevice(const DeviceQuestion& question) {
     return DeviceChoice{false, "cpu: " + batch + why};
   };
   if (gpu_s >= cpu_s) return cpu("");
+  if (kWorthTimes * gpu_s >= cpu_s) return cpu(", which is not twice as fast");
   const std::string play =
       (question.play_assumed
            ? "actors, at " + WithCommas(static_cast<std::uint64_t>(kAssumedStepsASecond)) +

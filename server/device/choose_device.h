@@ -44,6 +44,7 @@ struct DeviceQuestion {
   std::optional<double> batches = {};  ///< of the run; nothing: it has no budget
 };
 inline constexpr double kAssumedStepsASecond = 1e5;  ///< of all actors; few games are faster
+inline constexpr double kWorthTimes = 2.0;           ///< as fast, or a GPU is left alone
 inline constexpr double kOpeningS = 3.0;             ///< a GPU's context and libraries
 
 struct DeviceChoice {

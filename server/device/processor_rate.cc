@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "server/compute/gemm.h"
-#include "server/network/actor_critic.h"
 #include "shared/core/aligned_floats.h"
 #include "shared/core/clock.h"
 #include "shared/inference/policy.h"
@@ -42,7 +41,7 @@ double MeasureProcessorRate() {
 double MeasureAct(const ModelSpec& spec) {
   const ParameterLayout layout(spec);
   AlignedFloats parameters(layout.total);
-  InitializeParameters(spec, 1, parameters);
+  std::ranges::fill(parameters, 0.01f);
   Policy policy(spec);
   policy.Pack({parameters.data(), layout.published.count},
               {parameters.data() + layout.statistics.offset, layout.statistics.count});

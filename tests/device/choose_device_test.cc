@@ -38,9 +38,9 @@ TEST(ChooseDevice, CountsTheWorkOfTheSmallModel) {
   const LearningWork work = WorkOf(Small(), Ppo(2048, 1024, 4));
   EXPECT_EQ(work.rows, 8192);
   EXPECT_EQ(work.updates, 8);
-  EXPECT_EQ(work.parameters, 9155);
-  EXPECT_NEAR(work.flops_a_row, 52e3, 3e3) << "3 passes of 2 x 64 x (4 + 64) and the heads";
-  EXPECT_EQ(work.launches, 24);
+  EXPECT_EQ(work.parameters, 9184) << "9,155 and what pads their tensors";
+  EXPECT_NEAR(work.flops_a_row, 52e3, 2e3) << "3 passes of 2 x 64 x 64, 2 of 2 x 4 x 64, heads";
+  EXPECT_EQ(work.launches, 22);
 }
 
 TEST(ChooseDevice, ASmallModelStaysWhereItsActorsAreTheSlowerSide) {
@@ -48,9 +48,10 @@ TEST(ChooseDevice, ASmallModelStaysWhereItsActorsAreTheSlowerSide) {
   question.play_s = 7e-3;
   const DeviceChoice choice = ChooseDevice(question);
   EXPECT_FALSE(choice.gpu);
-  EXPECT_EQ(choice.sentence,
-            "cpu: learning from a batch of 2,048 steps, 8 updates, takes 4.6 ms here and 0.5 ms on "
-            "cuda:0, but the actors need 7 ms to play it");
+  EXPECT_EQ(
+      choice.sentence,
+      "cpu: learning from a batch of 2,048 steps, 8 updates, takes 4.8 ms here and 0.46 ms on "
+      "cuda:0, but the actors need 7 ms to play it");
 }
 
 TEST(ChooseDevice, OfPlayThatWasNotMeasuredItSaysSo) {
@@ -77,7 +78,7 @@ TEST(ChooseDevice, PicturesGoToTheGpu) {
   for (const DevicePrecision precision :
        {DevicePrecision::kFp32, DevicePrecision::kTf32, DevicePrecision::kBf16}) {
     DeviceQuestion question = QuestionOf(spec, Ppo(1024, 1024, 1), precision);
-    EXPECT_NEAR(question.work.flops_a_row, 49.5e6, 5e6);
+    EXPECT_NEAR(question.work.flops_a_row, 49.5e6, 0.5e6);
     question.play_s = 1024 / kAssumedStepsASecond;
     question.batches = 1000;
     const DeviceChoice choice = ChooseDevice(question);
