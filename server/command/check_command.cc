@@ -125,8 +125,10 @@ void PrintDevice(const Config& config, const std::string& model, const ModelSett
                 ChooseDevice(AskDeviceOf(config, model, settings)).sentence.c_str());
   const DeviceMemoryNeed need =
       MeasureDeviceMemory(settings.spec, settings.algorithm, ExperienceChannel::BatchesFor(1));
-  std::printf("\n%s: not opened here; its memory for this model:\n",
-              InWords(settings.device).c_str());
+  DeviceSettings named = settings.device;
+  if (named.chosen()) named.name = "a GPU";
+  std::printf("\n%s, not opened here; what this model takes of its memory:\n",
+              InWords(named).c_str());
   const auto of = [&](MemoryPurpose purpose) {
     return need.by_purpose[static_cast<std::size_t>(purpose)];
   };
