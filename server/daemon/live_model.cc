@@ -82,6 +82,16 @@ ReportCallback AdviceOnExchanges(const RunParts& parts, const std::string& model
   };
 }
 
+/// The run ends as one that is resumed: actors wait for that, and play on meanwhile.
+void EndByFailure(const RunParts& parts, const std::string& model, const Status& failure) {
+  const std::string what = "model " + model + ": " + failure.message();
+  parts.log(LogLevel::kError, what + "; learning ends with the last batch before it");
+  parts.signals->RequestFailure(
+      Status(failure.code(), what + "; go on with `murmurate resume " + parts.directory.path() +
+                                 "`, on another device with --set model.device=\"cpu\""),
+      RunEnd::kAskedToResume);
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
@@ -180,7 +190,9 @@ LearnCallbacks LiveModel::Callbacks() {
       if (std::exchange(checkpoint_due_, false)) PostCheckpoint();
     });
   };
-  callbacks.on_failure = [this](const Status& failure) { gate_.Pass([&] { OnFailure(failure); }); };
+  callbacks.on_failure = [this](const Status& failure) {
+    gate_.Pass([&] { EndByFailure(parts_, name_, failure); });
+  };
   callbacks.wake_ingest = [this] { gate_.Pass([&] { parts_.ingest->Wake(); }); };
   return callbacks;
 }
@@ -192,16 +204,6 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   parts_.publishing->Wake();
   source_->OnSnapshot(snapshot);
   evaluations_.Offer(std::move(snapshot), steps_);
-}
-
-/// The run ends as one that is resumed: actors wait for that, and play on meanwhile.
-void LiveModel::OnFailure(const Status& failure) {
-  const std::string what = "model " + name_ + ": " + failure.message();
-  parts_.log(LogLevel::kError, what + "; learning ends with the last batch before it");
-  parts_.signals->RequestFailure(
-      Status(failure.code(), what + "; go on with `murmurate resume " + parts_.directory.path() +
-                                 "`, on another device with --set model.device=\"cpu\""),
-      RunEnd::kAskedToResume);
 }
 
 void LiveModel::ReportLateBatches() {

@@ -62,7 +62,6 @@ class LiveModel {
  private:
   LearnCallbacks Callbacks();
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot);
-  void OnFailure(const Status& failure);
   void Report(const LearnReport& report);
   void StartThreads();
   void PostUnlearned();

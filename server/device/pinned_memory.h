@@ -1,10 +1,12 @@
-// PinnedMemory: batches in host memory that a device copies from while the processor works. It and
-// the device stay until the last block is given back, whoever that has.
+// PinnedMemory: batches in host memory that a device copies from while the processor works; in plain
+// memory, from which copies are slower, where there is no more of it. It and the device stay until
+// the last block is given back, whoever that has.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "server/compute/device/device.h"
 #include "server/experience/batch_memory.h"
@@ -24,6 +26,7 @@ class PinnedMemory : public BatchMemory, public std::enable_shared_from_this<Pin
   const std::shared_ptr<Device> device_;
   std::mutex mutex_;
   std::size_t blocks_ = 0;              ///< that were not given back
+  std::set<std::byte*> plain_;          ///< of those, the ones in plain memory
   std::shared_ptr<PinnedMemory> self_;  ///< while there are some
 };
 

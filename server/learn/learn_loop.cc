@@ -80,13 +80,13 @@ LearnReport LearnLoop::Train(TrainingBatch& batch, std::uint64_t learned_steps) 
 
 std::string LearnLoop::LateBatch() {
   const auto late = watch_.Look(now_ns_());
-  if (!late) return "";
-  const std::string where = learner_->Progress();
+  const std::string where = late ? learner_->Progress() : "";
+  if (where.empty()) return "";
   return "a batch has taken " + ShortDuration(late->seconds) + " so far" +
          (late->usual_s > 0
               ? ", and they usually take " + FormatNumber("%.2g", late->usual_s) + " s"
               : "") +
-         (where.empty() ? "" : " (" + where + ')');
+         " (" + where + ')';
 }
 
 /// False: the batch was left out, as if it had never come: a resumed run gets it again.

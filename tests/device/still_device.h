@@ -14,6 +14,7 @@ class StillDevice : public Device {
   struct Counts {
     std::atomic<int> devices{0}, blocks{0};
     std::atomic<bool> freed_late{false};  ///< a block outlived its device
+    int most_blocks = 1 << 20;
   };
   explicit StillDevice(Counts* counts) : counts_(counts) { ++counts_->devices; }
   ~StillDevice() override {
@@ -31,7 +32,7 @@ class StillDevice : public Device {
   void* Allocate(std::size_t bytes) override { return AllocatePinned(bytes); }
   void Free(void* memory) override { FreePinned(static_cast<std::byte*>(memory)); }
   std::byte* AllocatePinned(std::size_t bytes) override {
-    if (bytes > kMostBytes) return nullptr;
+    if (counts_->blocks >= counts_->most_blocks) return nullptr;
     ++counts_->blocks;
     return static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256}));
   }
@@ -39,7 +40,6 @@ class StillDevice : public Device {
     --counts_->blocks;
     ::operator delete (memory, std::align_val_t{256});
   }
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
   void CopyIn(Stream, void*, const void*, std::size_t) override {}
   void CopyOut(Stream, void*, const void*, std::size_t) override {}
