@@ -242,7 +242,6 @@ ActorsView Daemon::State::Actors() const {
 /// can go on exactly where it is.
 void Daemon::State::FinishRound() {
   parts.ingest->StopGranting();
-  if (!parts.signals->failure().ok()) return;  // nothing more is learned
   const std::int64_t deadline_ns = MonotonicNs() + kLastBatchNs;
   while (!parts.ingest->AtBorder() && MonotonicNs() < deadline_ns)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

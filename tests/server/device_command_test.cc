@@ -41,6 +41,14 @@ TEST(DeviceCommand, AutoTrainsOnTheProcessorAndLogsTheArithmetic) {
   EXPECT_THAT(place.Read("runs/cartpole/log.txt"),
               HasSubstr("model default: device = \"auto\" chooses cpu: learning from a batch of"));
   EXPECT_EQ(ran.errors, "");
+  if (HasDriver()) return;
+  const Ran moved = RunMurmurate(place.path(), {"resume", "runs/cartpole", "--set",
+                                                "model.device=cuda", "--set", "run.steps=8192"});
+  EXPECT_EQ(moved.code, 5);
+  EXPECT_THAT(moved.errors, HasSubstr("cuda"));
+  const Ran back = RunMurmurate(place.path(), {"resume", "runs/cartpole", "--set",
+                                               "model.device=cpu", "--set", "run.steps=8192"});
+  EXPECT_EQ(back.code, 1) << back.errors;
 }
 
 TEST(DeviceCommand, CheckSaysTheMemoryOfAGpuAndOpensNone) {

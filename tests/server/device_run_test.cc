@@ -176,6 +176,26 @@ TEST_F(DeviceRun, AutoOpensNothingForASmallModelAndSaysWhy) {
   EXPECT_THAT(Log(), HasSubstr("device = \"auto\" chooses cpu: learning from a batch of 32 steps"));
 }
 
+TEST_F(DeviceRun, EachSectionsDeviceIsOpenedAtTheStartAndEachModelHasOneOfItsOwn) {
+  const Config config = ConfigOf(
+      "device = \"cuda\"\n[model.npc]\ndevice = \"cuda:1\"\n[model.sky]\nframe_stack = 2\n");
+  TrainingPlaces places(config, Places(kForEver));
+  ASSERT_TRUE(places.OpenNamed().ok());
+  EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1"}));
+  std::vector<TrainingPlace> made;
+  for (const char* model : {"npc", "sky", "other"}) {
+    const auto settings = ModelFor(config, model, {Box({3}), Discrete(2)});
+    auto place = places.Make(model, *settings, [] { return nullptr; });
+    ASSERT_TRUE(place.ok()) << place.status();
+    made.push_back(*std::move(place));
+  }
+  EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1", "cuda"}));
+  EXPECT_EQ(made[0].sentence, "model npc: is trained on cuda:1, fp32 (still)");
+  EXPECT_EQ(counts_.devices, 3);
+  made.clear();
+  EXPECT_EQ(counts_.devices, 0);
+}
+
 class AutoPlace : public testing::Test {
  protected:
   /// Large layers, many epochs.
