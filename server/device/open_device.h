@@ -9,7 +9,7 @@
 
 namespace murmurate {
 
-/// Opens "cuda" or "cuda:N". kResource, in one sentence: what is missing, and where it was looked for.
+/// Opens "cuda" or "cuda:N". kResource, in one sentence: what is missing.
 Result<std::unique_ptr<Device>> OpenDevice(const std::string& name, DevicePrecision precision,
                                            bool deterministic);
 

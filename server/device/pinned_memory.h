@@ -1,6 +1,6 @@
 // PinnedMemory: batches in host memory that a device copies from while the processor works; in plain
 // memory, from which copies are slower, where there is no more of it. It and the device stay until
-// the last block is given back, whoever that has.
+// the last block has been given back.
 #pragma once
 
 #include <cstddef>

@@ -73,8 +73,8 @@ class LearnLoop {
   void Interrupt() { learner_->Interrupt(); }  ///< any thread
 
   /// "a batch has taken 32 s so far, and they usually take 0.05 s (update 3 of 80)", each time that
-  /// a report is due (batch_watch.h), of a trainer that says where it is; else "". Any thread, one at
-  /// a time.
+  /// a report is due (batch_watch.h) and where the trainer says where it is; else "". Any thread,
+  /// one at a time.
   std::string LateBatch();
 
  private:

@@ -56,8 +56,8 @@ class Learner {
 
   /// Trains on one batch (whose rewards it scales the first time, and which it may mask) and makes
   /// the next version. `learned_steps`: where the schedules are. A batch that is held out is only
-  /// scored. One of another shape than the last (BatchShape) is learned from as WithShape says. Where
-  /// the trainer fails, the report says so and nothing is learned, then or later.
+  /// scored. One of another shape than the last (BatchShape) is learned from as WithShape says.
+  /// Where the trainer fails, the report says so and nothing is learned, then or later.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
 
   /// Makes the store that its algorithm needs between assembled batches and Learn.
