@@ -1,4 +1,5 @@
 // [model] device and what goes with it.
+#include "server/config/algorithm_defaults.h"
 #include "server/config/config_checks.h"
 #include "server/config/model_settings.h"
 #include "server/learn/algorithm.h"
@@ -24,6 +25,11 @@ Status CheckDevice(const Config& config, const std::string& model) {
     return keys.Refuse("device",
                        "\"cpu\", because rule = \"hogwild\" of [parameters] is threads of this "
                        "processor that step one block; take one of the two lines out");
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  if (device.gpu() && kind.loss == nullptr)
+    return keys.Refuse("device", "\"cpu\", because " + kind.name +
+                                     " is trained on the processor only; take the line out, or "
+                                     "write device = \"auto\"");
   if (device.gpu() && section.threads > 1)
     return keys.Refuse("threads",
                        "1, because a GPU computes the minibatches; take the line out, or write "

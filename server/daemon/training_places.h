@@ -24,7 +24,7 @@ struct PlaceMakers {
   std::function<Result<std::unique_ptr<BatchTrainer>>(const ModelSpec&, const AlgorithmSettings&,
                                                       std::shared_ptr<Device>,
                                                       std::unique_ptr<ParameterStore>)>
-      make_trainer = MakeDeviceTrainer;
+      make_trainer = DeviceTrainer::Make;
 };
 
 struct TrainingPlace {

@@ -165,7 +165,6 @@ void DeviceEngine::BeginBatch(const TrainingBatch& batch, const BatchPlan& plan)
   if (returns_ == nullptr || plan.scores) return;
   returns_->EnqueueCompute(device_, Stream::kMain, plan_.plan(),
                            {.length = batch.length,
-                            .log_prob = batch_.Column(batch, batch.log_prob),
                             .reward = batch_.Column(batch, batch.reward),
                             .flags = batch_.Column(batch, batch.flags)},
                            plan_.control());
