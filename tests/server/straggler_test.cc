@@ -16,7 +16,7 @@ TEST(Straggler, HoldsUpABarrierAndNotOneWithABackupOrNone) {
   Workplace place;
   const std::string command =
       "cd \"" + place.path() + "\" && XDG_RUNTIME_DIR=\"" + place.path() +
-      "\" MURMURATE=\"" MURMURATE_EXECUTABLE "\" timeout 60 python3 \"" MURMURATE_SOURCES
+      "\" MURMURATE=\"" MURMURATE_EXECUTABLE "\" timeout 110 python3 \"" MURMURATE_SOURCES
       "/scripts/plot-straggler.py\" --seconds 1 --stopped 1 --straggler-only . >said.txt 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0) << place.Read("said.txt");
   // "sync straggler 812 updates in 1.0 s, 0 of them in the second halves of its stops; ..."
