@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The picture docs/pictures/straggler.svg: three workers of the parabola, one of which hardly gets on.
 
-  scripts/plot-straggler.py [--seconds 6] [--straggler-only] [docs/pictures]
+  scripts/plot-straggler.py [--seconds 6] [--stopped 0.18] [--straggler-only] [docs/pictures]
 
 Runs the examples sync, sync-backup (one backup worker) and asgd with three learners and one shard for so many seconds
-each, twice: undisturbed, and with the third worker stopped (SIGSTOP) for 90 % of the time, 180 ms of
-each 200 ms. Draws the updates that the shard has made and the loss of the first worker against seconds,
-and prints both, and how many of the updates were made while the worker was stopped. Ends by itself and leaves no process. Needs Python alone; MURMURATE names the executable.
+each, twice: undisturbed, and with the third worker stopped (SIGSTOP) for 90 % of the time, 180 ms of each 200 ms.
+Draws the updates that the shard has made and the loss of the first worker against seconds, and prints both, and the
+updates that were made while the worker was stopped. Ends by itself and leaves no process. Needs Python alone;
+MURMURATE names the executable.
 """
 import argparse
 import csv
@@ -21,7 +22,7 @@ import time
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MURMURATE = os.environ.get("MURMURATE", HERE + "/build/release/server/murmurate")
 RULES = {"sync": "#d62728", "sync-backup": "#1f77b4", "asgd": "#2ca02c"}
-STOPPED_S, RUNS_S = 0.18, 0.02
+RUNS_S = 0.02
 WIDTH, HEIGHT, LEFT, TOP, GAP = 300, 180, 70, 56, 64
 LOW, HIGH = 1e-6, 0.2
 
@@ -63,21 +64,22 @@ def losses(folder, run):
     return [tuple(sum(column) / len(group) for column in zip(*group)) for group in groups]
 
 
-def stop_and_go(pid, ask_updates):
-    """One stop of the worker and its 20 ms after it: the updates before the stop, and at its end. A busy machine
-    makes the stop longer, never the worker's share."""
+def stop_and_go(pid, stopped_s, ask_updates):
+    """One stop of the worker, and 20 ms in which it runs; a busy machine makes the stop longer, never the worker's
+    share. Gives the updates of the stop's second half: `status` is up to 100 ms old, and a round may be under way."""
     os.kill(pid, signal.SIGSTOP)
     stopped = time.monotonic()
+    time.sleep(stopped_s / 2)
     before = ask_updates()
-    time.sleep(max(0.0, stopped + STOPPED_S - time.monotonic()))
+    time.sleep(max(0.0, stopped + stopped_s - time.monotonic()))
     after = ask_updates()
     os.kill(pid, signal.SIGCONT)
     time.sleep(RUNS_S)
-    return before, after
+    return after - before
 
 
-def measure(rule, straggles, seconds, folder):
-    """Over seconds: the shard's updates, and the first worker's loss; and the updates while the third was stopped."""
+def measure(rule, straggles, seconds, stopped_s, folder):
+    """Over seconds: the shard's updates, and the first worker's loss; and the updates of the stops' second halves."""
     run = rule + ("-straggler" if straggles else "")
     shard = f"runs/{run}/shard-0"
     with open(f"{folder}/output.txt", "w") as output:
@@ -100,10 +102,9 @@ def measure(rule, straggles, seconds, folder):
         start = time.monotonic()
         while time.monotonic() < start + seconds and train.poll() is None:
             if straggles:
-                before, after = stop_and_go(pid, ask_updates)
-                while_stopped += after - before
+                while_stopped += stop_and_go(pid, stopped_s, ask_updates)
             else:
-                time.sleep(STOPPED_S + RUNS_S)
+                time.sleep(stopped_s + RUNS_S)
                 ask_updates()
             updates.append((time.monotonic() - start, newest - begun))
     finally:
@@ -165,6 +166,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("into", nargs="?", default=HERE + "/docs/pictures", help="the picture's folder")
     parser.add_argument("--seconds", type=float, default=6, help="of each of the six runs")
+    parser.add_argument("--stopped", type=float, default=0.18, help="seconds of each stop of the third worker")
     parser.add_argument("--straggler-only", action="store_true", help="leave the undisturbed runs out")
     arguments = parser.parse_args()
     into = os.path.abspath(arguments.into)
@@ -174,10 +176,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for rule in RULES:
             for straggles in (True,) if arguments.straggler_only else (False, True):
-                updates, loss, while_stopped = measure(rule, straggles, arguments.seconds, folder)
+                updates, loss, while_stopped = measure(rule, straggles, arguments.seconds, arguments.stopped, folder)
                 measured[rule, straggles] = updates, loss
                 print(f"{rule:12} {'straggler' if straggles else 'undisturbed':12} {updates[-1][1]:8} updates in "
-                      f"{updates[-1][0]:.1f} s, {while_stopped} of them while a worker was stopped; "
+                      f"{updates[-1][0]:.1f} s, {while_stopped} of them in the second halves of its stops; "
                       f"mean squared error {loss[-1][1]:.2g}", flush=True)
     with open(into + "/straggler.svg", "w") as file:
         file.write(draw(measured, arguments.seconds))
