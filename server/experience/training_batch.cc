@@ -50,12 +50,6 @@ std::size_t WithBorder(std::size_t bytes) {
   return (bytes + BatchMemory::kBorder - 1) / BatchMemory::kBorder * BatchMemory::kBorder;
 }
 
-std::size_t BlockBytes(const TrajectoryLayout& layout, int trajectories) {
-  std::size_t bytes = 0;
-  for (const std::size_t column : ColumnBytes(layout, trajectories)) bytes += WithBorder(column);
-  return bytes;
-}
-
 }  // namespace
 
 double BatchTrajectory::MeanAge(std::uint64_t now) const {
@@ -64,6 +58,12 @@ double BatchTrajectory::MeanAge(std::uint64_t now) const {
     sum += static_cast<double>(now - version - later) * (end - begin);
   });
   return sum / steps;
+}
+
+std::size_t TrainingBatch::BlockBytes(const TrajectoryLayout& layout, int trajectories) {
+  std::size_t bytes = 0;
+  for (const std::size_t column : ColumnBytes(layout, trajectories)) bytes += WithBorder(column);
+  return bytes;
 }
 
 std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {

@@ -36,6 +36,8 @@ class TrainingBatch {
  public:
   /// Bytes that a batch of `trajectories` takes: its block, and what is known of trajectories.
   static std::size_t BytesFor(const TrajectoryLayout& layout, int trajectories);
+  /// Bytes of its block alone.
+  static std::size_t BlockBytes(const TrajectoryLayout& layout, int trajectories);
 
   /// Room for `trajectories` x T rows, in a block of `memory`, which must outlive it.
   TrainingBatch(const TrajectoryLayout& layout, int trajectories,

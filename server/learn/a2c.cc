@@ -1,9 +1,17 @@
 // A2C (Mnih et al. 2016, arXiv 1602.01783): one pass over fresh experience,
 //   -A log pi_theta, A = GAE: every pi/mu counts as 1, since it refuses staleness = "vtrace"
-// where the batch is one minibatch; of several see MakeOnePass.
+// where the batch is one minibatch; of several see FormOfOnePass.
 #include "server/learn/on_policy.h"
 
 namespace murmurate {
+namespace {
+
+LossForm Form(const AlgorithmSettings& settings) {
+  return FormOfOnePass(settings, {.kind = LossForm::Kind::kPolicyGradient});
+}
+
+}  // namespace
+
 const AlgorithmKind& A2c() {
   static const AlgorithmKind kKind{
       .name = "a2c",
@@ -18,9 +26,11 @@ const AlgorithmKind& A2c() {
                    {"optimizer", "value_rate_factor", 5.0}},
       .refusals = RefusalsWithoutWeights(),
       .metrics = OnPolicyMetrics(),
-      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
-        return MakeOnePass(spec, settings, {.loss = PolicyGradientLoss});
-      }};
+      .make =
+          [](const ModelSpec& spec, const AlgorithmSettings& settings) {
+            return MakeOnPolicy(spec, settings, Form(settings));
+          },
+      .loss = Form};
   return kKind;
 }
 

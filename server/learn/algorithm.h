@@ -23,6 +23,7 @@
 #include "server/learn/algorithm_settings.h"
 #include "server/learn/batch_plan.h"
 #include "server/learn/learn_report.h"
+#include "server/learn/loss_form.h"
 #include "shared/model/act_settings.h"
 #include "shared/model/model_spec.h"
 #include "shared/model/parameter_layout.h"
@@ -128,6 +129,9 @@ struct AlgorithmKind {
       [](const AlgorithmSettings&, std::uint64_t) { return ActSettings{}; };
   std::unique_ptr<Algorithm> (*make)(const ModelSpec& spec,
                                      const AlgorithmSettings& settings) = nullptr;
+  /// What `make` gives gradients of, for a device that computes them itself; null: it trains on the
+  /// processor only.
+  LossForm (*loss)(const AlgorithmSettings& settings) = nullptr;
   /// The experience that it needs: what becomes of batches as they are assembled.
   std::unique_ptr<ExperienceStore> (*make_store)(const AlgorithmSettings& settings,
                                                  const StoreSetup& setup) =

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/network/actor_critic.h"
+#include "server/learn/count_observations.h"
 #include "server/parameters/local_store.h"
 #include "shared/core/check.h"
 
@@ -55,7 +55,7 @@ BatchSums HostTrainer::Finish() {
     sums.version = version_;
   } else {
     Train(&sums);
-    UpdateStatistics();
+    CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(parameters_));
     store_->EndBatch(parameters_);
     sums.exchange = store_->CollectReport();
     sums.version = version_ = store_->VersionMade(version_);
@@ -92,17 +92,6 @@ void HostTrainer::ShortenStep() {
   const std::span<float> after = trained();
   for (std::size_t i = 0; i < after.size(); ++i)
     after[i] = before_[i] + part * (after[i] - before_[i]);
-}
-
-void HostTrainer::UpdateStatistics() {
-  if (!spec_.normalize_observation) return;
-  const auto length = static_cast<std::size_t>(batch_->length);
-  const std::size_t width = batch_->layout.row_words();
-  for (const int slot : plan_->slots) {
-    UpdateObservationStatistics(spec_, batch_->observation.data() + slot * length * width,
-                                batch_->weight.subspan(slot * length, length),
-                                store_->ObservationsSeen(parameters_));
-  }
 }
 
 void HostTrainer::SetParameters(std::span<const float> parameters) {

@@ -38,7 +38,6 @@ class HostTrainer : public BatchTrainer {
   std::span<float> trained() { return std::span(parameters_.data(), gradient_.size()); }
   void Train(BatchSums* sums);
   void ShortenStep();
-  void UpdateStatistics();
 
   const ModelSpec spec_;
   AlgorithmSettings settings_;

@@ -1,13 +1,21 @@
 // IMPALA (Espeholt et al. 2018, arXiv 1802.01561): one pass over the batch, V-trace in targets and
 // policy gradient,
 //   -A log pi_theta, A times min(rho_pg_bar, pi/mu) as the batch begins
-// where the batch is one minibatch; of several see MakeOnePass.
+// where the batch is one minibatch; of several see FormOfOnePass.
 //
 // Published constants are for losses summed over the batch; ours are means
 // (server/network/policy_loss.h converts them), so the clip is a length for means.
 #include "server/learn/on_policy.h"
 
 namespace murmurate {
+namespace {
+
+LossForm Form(const AlgorithmSettings& settings) {
+  return FormOfOnePass(settings,
+                       {.kind = LossForm::Kind::kPolicyGradient, .weighs_advantage = true});
+}
+
+}  // namespace
 
 const AlgorithmKind& Impala() {
   static const AlgorithmKind kKind{
@@ -23,9 +31,11 @@ const AlgorithmKind& Impala() {
                    {"optimizer", "value_rate_factor", 5.0}},
       .refusals = RefusalsOfOnePass(),
       .metrics = OnPolicyMetrics(),
-      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
-        return MakeOnePass(spec, settings, {.loss = PolicyGradientLoss, .weighs_advantage = true});
-      }};
+      .make =
+          [](const ModelSpec& spec, const AlgorithmSettings& settings) {
+            return MakeOnPolicy(spec, settings, Form(settings));
+          },
+      .loss = Form};
   return kKind;
 }
 

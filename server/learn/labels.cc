@@ -3,14 +3,13 @@
 // returns; Prepare evaluates nothing.
 #include "server/learn/algorithm.h"
 #include "server/learn/batch_network.h"
+#include "server/learn/label_sums.h"
 #include "server/network/label_loss.h"
 
 namespace murmurate {
 namespace {
 
-/// The places where the sums over what was learned from and what was scored begin; and their parts.
-constexpr std::size_t kLearned = 0, kScored = 8;
-enum Part : std::size_t { kWeight, kLoss, kChoices, kRight, kNumbers, kDistance };
+using namespace label_sums;
 
 class Labels : public Algorithm {
  public:
@@ -97,6 +96,9 @@ const AlgorithmKind& Supervised() {
   static const AlgorithmKind kKind = [] {
     AlgorithmKind kind = KindOf("supervised");
     kind.leaves_unknown = true;
+    kind.loss = [](const AlgorithmSettings&) {
+      return LossForm{.kind = LossForm::Kind::kSquaredError};
+    };
     kind.make = [](const ModelSpec& spec,
                    const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
       return std::make_unique<Labels>(spec, settings, LabelLoss::Numbers::kSquaredError);
@@ -109,6 +111,9 @@ const AlgorithmKind& Supervised() {
 const AlgorithmKind& Bc() {
   static const AlgorithmKind kKind = [] {
     AlgorithmKind kind = KindOf("bc");
+    kind.loss = [](const AlgorithmSettings&) {
+      return LossForm{.kind = LossForm::Kind::kLikelihood};
+    };
     kind.make = [](const ModelSpec& spec,
                    const AlgorithmSettings& settings) -> std::unique_ptr<Algorithm> {
       return std::make_unique<Labels>(spec, settings, LabelLoss::Numbers::kLikelihood);

@@ -6,55 +6,27 @@
 #include "server/compute/vector_math.h"
 #include "server/learn/advantages.h"
 #include "server/learn/batch_network.h"
+#include "server/learn/on_policy_sums.h"
 #include "server/network/action_head_rows.h"
+#include "server/network/policy_loss.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
 namespace {
 
-enum Sum : std::size_t {
-  kWeight,
-  kPolicyLoss,
-  kValueLoss,
-  kEntropy,
-  kApproxKl,
-  kClipped,
-  kExplainedVariance,
-  kLagKl,
-  kClip,
-  kRows,
-  kEffective,
-  kTruncated,
-  kCorrectedRows,  ///< those of V-trace
-  kTarget,
-  kTargetSpread,
-  kAdvantage,
-  kAdvantageSpread,
-  kDeviation,
-  kDeviationRows,
-  kUpdates,
-  kPolicyGradient,
-  kValueGradient,
-};
-
-/// Where the parameters of the value's own layers begin.
-std::size_t ValueBegin(const ParameterLayout& layout) {
-  for (const TensorSlot& tensor : layout.tensors)
-    if (tensor.name.starts_with("value.")) return tensor.offset;
-  return layout.trained_count();
-}
+using namespace on_policy_sums;
 
 class OnPolicy : public Algorithm {
  public:
-  OnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings, const OnPolicyRule& rule)
-      : rule_(rule),
+  OnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings, const LossForm& form)
+      : loss_(form.kind == LossForm::Kind::kClippedRatio ? ClippedPolicyLoss : PolicyGradientLoss),
         value_weight_(static_cast<float>(settings.value_weight)),
         dual_clip_(static_cast<float>(settings.dual_clip)),
         corrects_(settings.staleness == StalenessPolicy::kVtrace),
         head_(ActionLayout(spec.spaces.action, spec.continuous)),
         network_(spec, settings),
         value_begin_(ValueBegin(network_.layout())),
-        advantages_(settings, rule.weighs_advantage) {
+        advantages_(settings, form.weighs_advantage) {
     for (AlignedFloats* column : {&log_prob_, &entropy_, &d_log_prob_, &d_entropy_, &behaviour_,
                                   &start_, &advantage_, &target_})
       *column = AlignedFloats(static_cast<std::size_t>(network_.max_rows()));
@@ -76,7 +48,7 @@ class OnPolicy : public Algorithm {
   void AddDeviations(const ActionRows& actions);
   void CountStatistics();
 
-  const OnPolicyRule rule_;
+  decltype(ClippedPolicyLoss)* const loss_;
   const float value_weight_, dual_clip_;
   const bool corrects_;  ///< returns by pi/mu
   const ActionHeadRows head_;
@@ -180,33 +152,39 @@ PolicyLossSums OnPolicy::Loss() {
   minibatch.Pick(advantages_.start_log_prob(), &start_);
   minibatch.Pick(advantages_.advantage(), &advantage_);
   minibatch.Pick(advantages_.target(), &target_);
-  return rule_.loss({.clip = plan_->clip,
-                     .dual_clip = dual_clip_,
-                     .entropy = plan_->entropy,
-                     .value_weight = value_weight_},
-                    {.rows = minibatch.rows(),
-                     .log_prob = log_prob_.data(),
-                     .entropy = entropy_.data(),
-                     .values = network_.values().data(),
-                     .behaviour_log_prob = behaviour_.data(),
-                     .advantage = advantage_.data(),
-                     .value_target = target_.data(),
-                     .weight = minibatch.weights(),
-                     .start_log_prob = start_.data()},
-                    d_log_prob_.data(), d_entropy_.data(), network_.d_values(), nullptr);
+  return loss_({.clip = plan_->clip,
+                .dual_clip = dual_clip_,
+                .entropy = plan_->entropy,
+                .value_weight = value_weight_},
+               {.rows = minibatch.rows(),
+                .log_prob = log_prob_.data(),
+                .entropy = entropy_.data(),
+                .values = network_.values().data(),
+                .behaviour_log_prob = behaviour_.data(),
+                .advantage = advantage_.data(),
+                .value_target = target_.data(),
+                .weight = minibatch.weights(),
+                .start_log_prob = start_.data()},
+               d_log_prob_.data(), d_entropy_.data(), network_.d_values(), nullptr);
 }
 
 }  // namespace
 
-std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                        const OnPolicyRule& rule) {
-  return std::make_unique<OnPolicy>(spec, settings, rule);
+std::size_t ValueBegin(const ParameterLayout& layout) {
+  for (const TensorSlot& tensor : layout.tensors)
+    if (tensor.name.starts_with("value.")) return tensor.offset;
+  return layout.trained_count();
 }
 
-std::unique_ptr<Algorithm> MakeOnePass(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                       const OnPolicyRule& rule) {
+std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                        const LossForm& form) {
+  MURMURATE_CHECK(form.of_policy(), "a policy's loss");
+  return std::make_unique<OnPolicy>(spec, settings, form);
+}
+
+LossForm FormOfOnePass(const AlgorithmSettings& settings, const LossForm& form) {
   const bool one_step = settings.minibatch >= settings.batch_steps && settings.epochs == 1;
-  return MakeOnPolicy(spec, settings, one_step ? rule : OnPolicyRule());
+  return one_step ? form : LossForm();
 }
 
 std::vector<AlgorithmMetric> OnPolicyMetrics() {

@@ -1,8 +1,8 @@
-// The on-policy algorithms: what they have in common is all but two choices, which a rule names.
+// The on-policy algorithms: what they have in common is all but two choices, which a LossForm names.
 //
 //   Prepare    one forward pass under the learner's parameters: V(x_t), pi(a_t|x_t)
 //              V-trace with pi/mu -> value targets and advantages (advantages.h)
-//   Gradient   of a minibatch: the rule's loss, backward
+//   Gradient   of a minibatch: the form's loss, backward
 //
 // The importance weight enters once: in the loss's ratio, or in the advantage. With one epoch of
 // one minibatch the forward pass of Prepare is that of the gradient, too: a step costs one forward
@@ -13,26 +13,21 @@
 #include <vector>
 
 #include "server/learn/algorithm.h"
-#include "server/network/policy_loss.h"
 
 namespace murmurate {
 
-using PolicyLoss = decltype(ClippedPolicyLoss);
-
-struct OnPolicyRule {
-  PolicyLoss* loss = ClippedPolicyLoss;
-  bool weighs_advantage = false;  ///< by min(rho_pg_bar, pi/mu)
-};
-
-/// Its row_answers are empty: a batch is learned from once.
+/// `form`: a policy's. Its row_answers are empty: a batch is learned from once.
 std::unique_ptr<Algorithm> MakeOnPolicy(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                        const OnPolicyRule& rule);
+                                        const LossForm& form);
 
-/// An algorithm of one pass. Where the batch is one minibatch, by `rule`, which is right for the
-/// policy that a batch begins with. Of several minibatches the later ones find a policy that has
-/// moved, so all have the clipped ratio to the policy that played (as in IMPACT, arXiv 1912.00167).
-std::unique_ptr<Algorithm> MakeOnePass(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                       const OnPolicyRule& rule);
+/// The form of an algorithm of one pass. Where the batch is one minibatch it is `form`, which is
+/// right for the policy that a batch begins with. Of several minibatches the later ones find a
+/// policy that has moved, so all have the clipped ratio to the policy that played (as in IMPACT,
+/// arXiv 1912.00167).
+LossForm FormOfOnePass(const AlgorithmSettings& settings, const LossForm& form);
+
+/// Where the parameters of the value's own layers begin, counted from the block's start.
+std::size_t ValueBegin(const ParameterLayout& layout);
 
 std::vector<AlgorithmMetric> OnPolicyMetrics();
 

@@ -13,9 +13,9 @@ const AlgorithmKind& Ppo() {
       .many_updates = true,
       .clips_ratio = true,
       .metrics = OnPolicyMetrics(),
-      .make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
-        return MakeOnPolicy(spec, settings, {});
-      }};
+      .make = [](const ModelSpec& spec,
+                 const AlgorithmSettings& settings) { return MakeOnPolicy(spec, settings, {}); },
+      .loss = [](const AlgorithmSettings&) { return LossForm(); }};
   return kKind;
 }
 

@@ -15,6 +15,7 @@ void AddColumns(const ActionPart& part, bool squashed, std::vector<ActionColumn>
   for (int i = 0; i < part.count; ++i) {
     ActionColumn column{.kind = part.kind, .word = part.first_word + i};
     column.output = part.first_output + i;
+    column.part_count = part.count;
     if (part.kind == ActionPart::Kind::kDiscrete) {
       column.choices = part.choices[i];
       column.output = part.first_output + logits;
@@ -32,6 +33,13 @@ void AddColumns(const ActionPart& part, bool squashed, std::vector<ActionColumn>
 
 }  // namespace
 
+std::vector<ActionColumn> ActionColumns(const ActionLayout& layout) {
+  std::vector<ActionColumn> columns;
+  for (const ActionPart& part : layout.parts())
+    AddColumns(part, layout.settings().squashed, &columns);
+  return columns;
+}
+
 ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* kernels,
                                Parts parts)
     : words_(layout.words()),
@@ -39,9 +47,9 @@ ActionHeadRows::ActionHeadRows(const ActionLayout& layout, const ActionKernels* 
       mask_bytes_(layout.mask_bytes()),
       free_deviations_(layout.free_deviations()),
       kernels_(kernels == nullptr ? &BestKernels<ActionKernels>() : kernels) {
-  for (const ActionPart& part : layout.parts())
-    if (parts == Parts::kAll || part.kind != ActionPart::Kind::kContinuous)
-      AddColumns(part, layout.settings().squashed, &columns_);
+  for (const ActionColumn& column : ActionColumns(layout))
+    if (parts == Parts::kAll || column.kind != ActionPart::Kind::kContinuous)
+      columns_.push_back(column);
   deviations_ = static_cast<int>(
       std::ranges::count(columns_, ActionPart::Kind::kContinuous, &ActionColumn::kind));
 }

@@ -38,8 +38,12 @@ struct ActionColumn {
   int output = 0;     ///< its first logit, its logit or its mean
   int deviation = 0;  ///< kContinuous: among the outputs, or among the free ones
   bool free_deviation = false;
-  int mask_byte = 0;  ///< kDiscrete
+  int mask_byte = 0;   ///< kDiscrete
+  int part_count = 0;  ///< variables of its part
 };
+
+/// The variables of an action, in the order of its parts.
+std::vector<ActionColumn> ActionColumns(const ActionLayout& layout);
 
 /// Immutable: any number of threads may use one at once. Nothing allocates after construction.
 class ActionHeadRows {

@@ -31,10 +31,26 @@ std::vector<float> OwnNumbersOf(const OptimizerSettings& o, OptimizerSettings::N
 
 }  // namespace
 
-SteppingOptimizer::SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count,
-                                     float first)
-    : first_(first) {
-  for (const char* name : names) columns_.push_back({name, AlignedFloats(count)});
+OptimizerColumns ColumnsOf(OptimizerSettings::Name name) {
+  switch (name) {
+    case OptimizerSettings::Name::kAdam:
+      return {{"first", "second"}};
+    case OptimizerSettings::Name::kRmsProp:
+      return {{"square"}, 1.0f};
+    case OptimizerSettings::Name::kSgd:
+      return {};
+    case OptimizerSettings::Name::kMomentum:
+      return {{"velocity"}};
+    case OptimizerSettings::Name::kAdagrad:
+      return {{"sum"}};
+  }
+  MURMURATE_CHECK(false, "an optimizer has one of these names");
+}
+
+SteppingOptimizer::SteppingOptimizer(OptimizerSettings::Name name, std::size_t count)
+    : first_(ColumnsOf(name).first) {
+  for (const char* column : ColumnsOf(name).names)
+    columns_.push_back({column, AlignedFloats(count)});
   Forget();
 }
 
@@ -74,7 +90,7 @@ void Adam::Step(float learning_rate, float gradient_scale, std::span<const float
 }
 
 RmsProp::RmsProp(const RmsPropSettings& settings, std::size_t count)
-    : SteppingOptimizer({"square"}, count, 1.0f), settings_(settings) {}
+    : SteppingOptimizer(OptimizerSettings::Name::kRmsProp, count), settings_(settings) {}
 
 void RmsProp::Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
                    std::span<float> parameters) {

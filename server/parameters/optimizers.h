@@ -9,6 +9,13 @@
 
 namespace murmurate {
 
+/// What an optimizer keeps of every parameter, by the names that checkpoints have.
+struct OptimizerColumns {
+  std::vector<const char*> names;
+  float first = 0.0f;  ///< of every number
+};
+OptimizerColumns ColumnsOf(OptimizerSettings::Name name);
+
 /// The part that all five share: the number of steps, and columns of one number for each parameter,
 /// which are saved and loaded by their names.
 class SteppingOptimizer : public Optimizer {
@@ -19,9 +26,8 @@ class SteppingOptimizer : public Optimizer {
   Status Load(const StateReader& reader) override;
 
  protected:
-  /// Columns of `count` numbers that begin at `first`.
-  SteppingOptimizer(std::initializer_list<const char*> names, std::size_t count,
-                    float first = 0.0f);
+  /// Columns of `count` numbers.
+  SteppingOptimizer(OptimizerSettings::Name name, std::size_t count);
 
   AlignedFloats& column(std::size_t i) { return columns_[i].numbers; }
   std::span<const float> column(std::size_t i) const { return columns_[i].numbers; }
@@ -41,7 +47,7 @@ class SteppingOptimizer : public Optimizer {
 /// (rule_settings.h).
 class Sgd : public SteppingOptimizer {
  public:
-  Sgd() : SteppingOptimizer({}, 0) {}
+  Sgd() : SteppingOptimizer(OptimizerSettings::Name::kSgd, 0) {}
 
   void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters) override;
@@ -55,7 +61,7 @@ class Sgd : public SteppingOptimizer {
 class Adam : public SteppingOptimizer {
  public:
   Adam(const AdamSettings& settings, std::size_t count)
-      : SteppingOptimizer({"first", "second"}, count), settings_(settings) {}
+      : SteppingOptimizer(OptimizerSettings::Name::kAdam, count), settings_(settings) {}
 
   void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters) override;
@@ -97,7 +103,7 @@ class RmsProp : public SteppingOptimizer {
 class Momentum : public SteppingOptimizer {
  public:
   Momentum(const MomentumSettings& settings, std::size_t count)
-      : SteppingOptimizer({"velocity"}, count), settings_(settings) {}
+      : SteppingOptimizer(OptimizerSettings::Name::kMomentum, count), settings_(settings) {}
 
   void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters) override;
@@ -118,7 +124,7 @@ class Momentum : public SteppingOptimizer {
 class Adagrad : public SteppingOptimizer {
  public:
   Adagrad(const AdagradSettings& settings, std::size_t count)
-      : SteppingOptimizer({"sum"}, count), settings_(settings) {}
+      : SteppingOptimizer(OptimizerSettings::Name::kAdagrad, count), settings_(settings) {}
 
   void Step(float learning_rate, float gradient_scale, std::span<const float> gradient,
             std::span<float> parameters) override;

@@ -54,6 +54,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
       {"server/learn",
        {"server/schema", "server/parameters", "server/network", "server/experience",
         "shared/weights"}},
+      {"server/device", {"server/learn", "server/compute/device"}},
       {"server/operate",
        {"server/metrics", "server/schema", "server/experience", "shared/model", "shared/transport",
         "shared/wire"}},

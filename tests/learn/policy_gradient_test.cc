@@ -255,12 +255,12 @@ std::vector<float> MeanGradient(const ModelSpec& spec, AlgorithmSettings setting
   return sum;
 }
 
-/// The rule of `named` for batches of several minibatches, too.
-template <PolicyLoss* kLoss, bool kWeighs>
-AlgorithmKind ByRule(const char* named) {
+/// The loss of `named` for batches of several minibatches, too.
+template <LossForm::Kind kLoss, bool kWeighs>
+AlgorithmKind WithLoss(const char* named) {
   AlgorithmKind kind = *AlgorithmNamed(named);
   kind.make = [](const ModelSpec& spec, const AlgorithmSettings& settings) {
-    return MakeOnPolicy(spec, settings, {.loss = kLoss, .weighs_advantage = kWeighs});
+    return MakeOnPolicy(spec, settings, {.kind = kLoss, .weighs_advantage = kWeighs});
   };
   return kind;
 }
@@ -269,9 +269,10 @@ AlgorithmKind ByRule(const char* named) {
 /// backward through, and what followed truncations and ends, must not differ from a pass of its
 /// own.
 TEST(OnePassTest, ItsGradientIsTheMeanOfTheMinibatches) {
-  for (const AlgorithmKind& kind :
-       {ByRule<ClippedPolicyLoss, false>("ppo"), ByRule<PolicyGradientLoss, true>("impala"),
-        ByRule<PolicyGradientLoss, false>("a2c")}) {
+  using Kind = LossForm::Kind;
+  for (const AlgorithmKind& kind : {WithLoss<Kind::kClippedRatio, false>("ppo"),
+                                    WithLoss<Kind::kPolicyGradient, true>("impala"),
+                                    WithLoss<Kind::kPolicyGradient, false>("a2c")}) {
     for (const char* last : {"dense 5", "gru 5", "lstm 5"}) {
       PolicyAndValue spec = ExampleSpec();
       const Activation tanh = Activation::kTanh;

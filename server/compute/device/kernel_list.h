@@ -7,7 +7,48 @@
 
 #define MURMURATE_DEVICE_KERNELS(X) \
   X(BeginPass)                      \
-  X(BiasActivation)
+  X(GatherInput)                    \
+  X(GatherRows)                     \
+  X(GatherLanes)                    \
+  X(BiasActivation)                 \
+  X(EvaluateHead)                   \
+  X(SumWeights)                     \
+  X(PolicyLoss)                     \
+  X(LabelLoss)                      \
+  X(FinishLoss)                     \
+  X(RecordRows)                     \
+  X(FinishRecord)                   \
+  X(TraceReturns)                   \
+  X(MeasureRows)                    \
+  X(MeasureSpread)                  \
+  X(NormalizeAdvantages)            \
+  X(MeasureChange)                  \
+  X(FinishChange)                   \
+  X(GradientNorm)                   \
+  X(FinishNorm)                     \
+  X(StepParameters)                 \
+  X(ShortenStep)                    \
+  X(FillNumbers)                    \
+  X(SumObservations)                \
+  X(SquareObservations)             \
+  X(MergeObservations)              \
+  X(Activate)                       \
+  X(ActivationGradient)             \
+  X(AddNumbers)                     \
+  X(CopyColumns)                    \
+  X(ColumnSums)                     \
+  X(FinishSums)                     \
+  X(NormRows)                       \
+  X(NormRowsSums)                   \
+  X(NormRowsGradient)               \
+  X(Pool)                           \
+  X(PoolGradient)                   \
+  X(RecurrentStart)                 \
+  X(LstmStep)                       \
+  X(GruStep)                        \
+  X(LstmStepBack)                   \
+  X(GruStepBack)                    \
+  X(RecurrentEnd)
 
 namespace murmurate {
 

@@ -29,6 +29,7 @@ struct TrainingControl {
   std::uint64_t begun, updates, skipped;
   std::uint64_t optimizer_steps;
   double norms;        ///< of the gradients that stepped, summed
+  double change, kl;   ///< of the policy since the batch began: the sum over rows, the mean
   double sums[kSums];  ///< AlgorithmSums
 };
 

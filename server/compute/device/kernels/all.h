@@ -1,5 +1,15 @@
 // Every kernel of kernel_list.h.
 #pragma once
 
+#include "server/compute/device/kernels/column_sums.h"
 #include "server/compute/device/kernels/control.h"
+#include "server/compute/device/kernels/gather.h"
+#include "server/compute/device/kernels/head.h"
+#include "server/compute/device/kernels/layer_norm.h"
 #include "server/compute/device/kernels/layers.h"
+#include "server/compute/device/kernels/loss.h"
+#include "server/compute/device/kernels/max_pool.h"
+#include "server/compute/device/kernels/observation_statistics.h"
+#include "server/compute/device/kernels/optimizer.h"
+#include "server/compute/device/kernels/recurrent.h"
+#include "server/compute/device/kernels/returns.h"

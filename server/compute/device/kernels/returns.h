@@ -1,0 +1,159 @@
+#pragma once
+
+#include "server/compute/device/calls/returns.h"
+#include "server/compute/device/kernel_language.h"
+#include "server/compute/device/kernels/loss.h"
+
+namespace murmurate {
+
+MURMURATE_KERNEL(RecordRows) {
+  MURMURATE_SHARED(double, parts, 32);
+  double own[2] = {};
+  const std::size_t i = GlobalThread();
+  const std::int32_t row = i < static_cast<std::size_t>(call.rows) ? call.row[i] : -1;
+  if (row >= 0 && call.source[i] != 0) {
+    call.columns.next_value[row] = call.values[i];
+  } else if (row >= 0) {
+    call.columns.value[row] = call.values[i];
+    call.columns.start_log_prob[row] = call.log_prob[i];
+    call.columns.log_ratio[row] = call.log_prob[i] - call.behaviour[row];
+    if (call.deviation != nullptr) own[0] = double{call.deviation[i]};
+    own[1] = 1.0;
+  }
+  if (call.deviation != nullptr) LeaveSums(own, 2, parts, call.parts + Block() * 2);
+}
+
+MURMURATE_KERNEL(FinishRecord) {
+  MURMURATE_SHARED(double, parts, 32);
+  for (int i = 0; i < 2; ++i) {
+    const double sum = SumOfParts(call.parts + i, call.blocks, 2, parts);
+    if (Thread() == 0) call.control->sums[call.first + i] += sum;
+  }
+}
+
+MURMURATE_KERNEL(TraceReturns) {
+  const std::size_t slot = GlobalThread();
+  if (slot >= call.plan.counts->slots) return;
+  const ReturnColumns& columns = call.columns;
+  const std::size_t first = static_cast<std::size_t>(call.plan.slots[slot]) * call.length;
+  const std::size_t last = first + call.plan.steps[slot] - 1;
+  double correction = 0.0;  // v_{s+1} - V(x_{s+1})
+  for (std::size_t row = last + 1; row-- > first;) {
+    const bool terminated = (call.flags[row] & kStepTerminated) != 0;
+    const bool truncated = (call.flags[row] & kStepTruncated) != 0;
+    if (terminated || truncated) correction = 0.0;
+    const double gamma = terminated ? 0.0 : call.gamma, value = double{columns.value[row]};
+    const float after = row == last || truncated ? columns.next_value[row] : columns.value[row + 1];
+    const double next = terminated ? 0.0 : double{after};
+    const double ratio = call.corrects ? exp(double{columns.log_ratio[row]}) : 1.0;
+    const double error = double{call.reward[row]} + gamma * next - value;
+    const double weight = call.weighs ? fmin(call.rho_pg_bar, ratio) : 1.0;
+    columns.advantage[row] =
+        static_cast<float>(weight * (error + gamma * call.lambda * correction));
+    correction = fmin(call.rho_bar, ratio) * error +
+                 gamma * call.lambda * fmin(call.c_bar, ratio) * correction;
+    columns.target[row] = static_cast<float>(value + correction);
+  }
+}
+
+MURMURATE_KERNEL(MeasureRows) {
+  MURMURATE_SHARED(double, parts, 32);
+  double sums[ReturnParts::kMeans] = {};
+  for (std::size_t i = GlobalThread(); i < call.plan.counts->rows; i += AllThreads()) {
+    const std::int32_t row = call.plan.rows[i];
+    const double target = double{call.columns.target[row]};
+    const float log_ratio = call.columns.log_ratio[row];
+    const double ratio = double{expf(fminf(log_ratio, 80.0f))};  // finite for any claimed mu
+    sums[0] += double{call.columns.advantage[row]};
+    sums[1] += target;
+    sums[2] += target - double{call.columns.value[row]};
+    sums[3] += ratio - 1.0 - double{log_ratio};
+    sums[4] += ratio;
+    sums[5] += ratio * ratio;
+    sums[6] += ratio > call.rho_bar ? 1.0 : 0.0;
+  }
+  LeaveSums(sums, ReturnParts::kMeans, parts, call.parts.means + Block() * ReturnParts::kMeans);
+}
+
+MURMURATE_KERNEL(MeasureSpread) {
+  MURMURATE_SHARED(double, parts, 32);
+  const double rows = static_cast<double>(call.plan.counts->rows);
+  if (rows == 0.0) return;
+  double mean[ReturnParts::kSpreads], squares[ReturnParts::kSpreads] = {};
+  for (int i = 0; i < ReturnParts::kSpreads; ++i)
+    mean[i] =
+        SumOfParts(call.parts.means + i, static_cast<int>(Blocks()), ReturnParts::kMeans, parts) /
+        rows;
+  for (std::size_t i = GlobalThread(); i < call.plan.counts->rows; i += AllThreads()) {
+    const std::int32_t row = call.plan.rows[i];
+    const double target = double{call.columns.target[row]};
+    const double of[] = {double{call.columns.advantage[row]}, target,
+                         target - double{call.columns.value[row]}};
+    for (int k = 0; k < ReturnParts::kSpreads; ++k)
+      squares[k] += (of[k] - mean[k]) * (of[k] - mean[k]);
+  }
+  LeaveSums(squares, ReturnParts::kSpreads, parts,
+            call.parts.spreads + Block() * ReturnParts::kSpreads);
+}
+
+/// The statistics of a batch of `rows` rows from its sums and variances.
+MURMURATE_DEVICE void CountReturns(const NormalizeAdvantagesCall& call, double rows,
+                                   const double* means, const double* variances) {
+  double* const sums = call.control->sums;
+  const double ratio = means[4], squares = means[5];
+  sums[call.sums.explained_variance] = variances[1] > 0.0 ? 1.0 - variances[2] / variances[1] : 0.0;
+  sums[call.sums.lag_kl] = means[3] / rows;
+  sums[call.sums.clip] = double{call.control->clip};
+  sums[call.sums.rows] = rows;
+  sums[call.sums.effective] = squares > 0.0 ? ratio * ratio / squares : 0.0;
+  sums[call.sums.truncated] = means[6];
+  sums[call.sums.corrected_rows] = call.corrects ? rows : 0.0;
+  sums[call.sums.target] = means[1];
+  sums[call.sums.target_spread] = sqrt(variances[1]) * rows;
+  sums[call.sums.advantage] = means[0];
+  sums[call.sums.advantage_spread] = sqrt(variances[0]) * rows;
+}
+
+MURMURATE_KERNEL(NormalizeAdvantages) {
+  MURMURATE_SHARED(double, parts, 32);
+  const double rows = static_cast<double>(call.plan.counts->rows);
+  if (rows == 0.0) return;
+  double means[ReturnParts::kMeans], variances[ReturnParts::kSpreads];
+  const int blocks = static_cast<int>(Blocks());
+  for (int i = 0; i < ReturnParts::kMeans; ++i)
+    means[i] = SumOfParts(call.parts.means + i, blocks, ReturnParts::kMeans, parts);
+  for (int i = 0; i < ReturnParts::kSpreads; ++i)
+    variances[i] = SumOfParts(call.parts.spreads + i, blocks, ReturnParts::kSpreads, parts) / rows;
+  if (GlobalThread() == 0) CountReturns(call, rows, means, variances);
+  if (!call.normalizes) return;
+  const double mean = means[0] / rows, scale = 1.0 / (sqrt(variances[0]) + 1e-8);
+  for (std::size_t i = GlobalThread(); i < call.plan.counts->rows; i += AllThreads()) {
+    float& advantage = call.columns.advantage[call.plan.rows[i]];
+    advantage = static_cast<float>((double{advantage} - mean) * scale);
+  }
+}
+
+MURMURATE_KERNEL(MeasureChange) {
+  MURMURATE_SHARED(double, parts, 32);
+  const std::size_t i = GlobalThread();
+  const std::int32_t row = i < static_cast<std::size_t>(call.rows) ? call.row[i] : -1;
+  double own = 0.0;
+  if (row >= 0 && call.source[i] == 0) {
+    const double change = fmin(double{call.log_prob[i]} - double{call.start_log_prob[row]}, 80.0);
+    own = exp(change) - 1.0 - change;
+  }
+  const double sum = SumOverBlock(own, parts);
+  if (Thread() == 0) call.parts[Block()] = sum;
+}
+
+MURMURATE_KERNEL(FinishChange) {
+  MURMURATE_SHARED(double, parts, 32);
+  const double sum = SumOfParts(call.parts, call.blocks, 1, parts);
+  if (Thread() != 0 || call.counts->rows == 0) return;
+  TrainingControl* const control = call.control;
+  control->change += sum;
+  control->kl = control->change / static_cast<double>(call.counts->rows);
+  control->sums[call.kl_sum] = control->kl * control->sums[call.weight_sum];
+}
+
+}  // namespace murmurate

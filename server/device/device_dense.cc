@@ -1,0 +1,74 @@
+#include "server/device/device_dense.h"
+
+#include "server/device/device_sums.h"
+
+namespace murmurate {
+
+DeviceDense::DeviceDense(const DeviceLayerRequest& request)
+    : DeviceLayer(request.planned, request.in, request.room),
+      weight_(room_->Offset(planned_.name + ".weight")),
+      bias_(room_->Offset(planned_.name + ".bias")) {
+  out_ = room_->Rows(out_count());
+  room_->WantSums(1, units());
+}
+
+void DeviceDense::Forward(const DevicePass& pass) {
+  pass.device->Multiply(pass.stream, {.rows = pass.rows.rows,
+                                      .columns = units(),
+                                      .depth = inputs(),
+                                      .a = in_.data(),
+                                      .a_stride = inputs(),
+                                      .b = pass.parameters + weight_,
+                                      .b_stride = units(),
+                                      .c = out_.data(),
+                                      .c_stride = units()});
+  pass.device->Launch(pass.stream, GridOver(pass.Numbers(out_count())),
+                      BiasActivationCall{.y = out_.data(),
+                                         .bias = pass.parameters + bias_,
+                                         .rows = pass.Numbers(1),
+                                         .columns = units(),
+                                         .activation = OnDevice(planned_.layer.activation)});
+}
+
+void DeviceDense::ParameterGradient(const DevicePass& pass, float* dy) {
+  SumColumns(pass, *room_,
+             {.dy = dy,
+              .rows = pass.Numbers(1),
+              .columns = units(),
+              .y = out_.data(),
+              .activation = OnDevice(planned_.layer.activation)},
+             pass.gradient + bias_);
+  pass.device->Multiply(pass.stream, {.rows = inputs(),
+                                      .columns = units(),
+                                      .depth = pass.rows.rows,
+                                      .a = in_.data(),
+                                      .a_stride = inputs(),
+                                      .a_transposed = true,
+                                      .b = dy,
+                                      .b_stride = units(),
+                                      .c = pass.gradient + weight_,
+                                      .c_stride = units()});
+}
+
+void DeviceDense::InputGradient(const DevicePass& pass, const float* dy, float* dx,
+                                bool accumulate) const {
+  pass.device->Multiply(pass.stream, {.rows = pass.rows.rows,
+                                      .columns = inputs(),
+                                      .depth = units(),
+                                      .a = dy,
+                                      .a_stride = units(),
+                                      .b = pass.parameters + weight_,
+                                      .b_stride = units(),
+                                      .b_transposed = true,
+                                      .c = dx,
+                                      .c_stride = inputs(),
+                                      .accumulate = accumulate});
+}
+
+float* DeviceDense::Backward(const DevicePass& pass, float* dy, float* dx) {
+  ParameterGradient(pass, dy);
+  if (dx != nullptr) InputGradient(pass, dy, dx, false);
+  return dx;
+}
+
+}  // namespace murmurate

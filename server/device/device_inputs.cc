@@ -1,0 +1,99 @@
+#include "server/device/device_inputs.h"
+
+#include "shared/core/check.h"
+#include "shared/model/network_plan.h"
+#include "shared/model/observation_layout.h"
+#include "shared/model/policy_and_value.h"
+
+namespace murmurate {
+namespace {
+
+using Element = ObservationInput::Element;
+using Form = GatherInputCall::Form;
+
+/// The plan of the network that reads the most inputs.
+NetworkPlan WidestPlan(const ModelSpec& spec) {
+  const Result<NetworkPlan> policy = PlanNetwork(spec, kPolicyNetwork);
+  const Result<NetworkPlan> value = PlanNetwork(spec, kValueNetwork);
+  MURMURATE_CHECK(policy.ok() && value.ok(), "a model that can be made");
+  return value->inputs.size() > policy->inputs.size() ? *value : *policy;
+}
+
+Form FormOf(const ModelSpec& spec, Element element) {
+  if (element == Element::kInt32) return Form::kCategories;
+  if (element == Element::kUint8) return Form::kBytes;
+  return spec.normalize_observation ? Form::kNormalized : Form::kNumbers;
+}
+
+}  // namespace
+
+DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
+                           DeviceMemory* memory) {
+  if (spec.normalized_count() > 0) {
+    mean_at_ = layout.Find("statistics.observation.mean").offset;
+    variance_at_ = layout.Find("statistics.observation.variance").offset;
+  }
+  const ObservationLayout rows(spec.row_space());
+  std::size_t statistic = 0;
+  for (const PlannedInput& planned : WidestPlan(spec).inputs) {
+    const ObservationInput& from = rows.inputs()[static_cast<std::size_t>(planned.input)];
+    Input& input = inputs_.emplace_back();
+    GatherInputCall& call = input.call;
+    call.form = FormOf(spec, from.element);
+    call.offset_bytes = from.offset_bytes;
+    call.width = static_cast<int>(planned.in.count());
+    call.stack = planned.stack;
+    call.channels = planned.in.channels / planned.stack;
+    if (call.form == Form::kNormalized) {
+      input.statistic = statistic;
+      statistic += static_cast<std::size_t>(from.elements);
+    }
+    for (int i = 0; call.form == Form::kCategories && i < from.elements; ++i) {
+      for (int category = 0; category < from.categories[i]; ++category) {
+        input.host_element.push_back(i);
+        input.host_category.push_back(category);
+      }
+    }
+    input.element =
+        memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_element.size());
+    input.category =
+        memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_category.size());
+    arrays_.push_back(memory->Plan<float>(
+        MemoryPurpose::kActivations,
+        static_cast<std::size_t>(max_rows) * static_cast<std::size_t>(call.width)));
+  }
+}
+
+void DeviceInputs::Upload(Device* device) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Input& input = inputs_[i];
+    input.call.to = arrays_[i].data();
+    if (input.host_element.empty()) continue;
+    input.call.element = input.element.data();
+    input.call.category = input.category.data();
+    device->CopyIn(Stream::kMain, input.element.data(), input.host_element.data(),
+                   input.element.bytes());
+    device->CopyIn(Stream::kMain, input.category.data(), input.host_category.data(),
+                   input.category.bytes());
+  }
+}
+
+void DeviceInputs::Gather(Device* device, const TrainingControl* control, const PassLists& lists,
+                          const BatchObservations& batch, const float* parameters, int rows) const {
+  for (const Input& input : inputs_) {
+    GatherInputCall call = input.call;
+    call.control = control;
+    call.lists = lists;
+    call.batch = batch;
+    call.rows = rows;
+    if (call.form == Form::kNormalized) {
+      call.mean = parameters + mean_at_ + input.statistic;
+      call.variance = parameters + variance_at_ + input.statistic;
+    }
+    device->Launch(Stream::kMain,
+                   Grid::For(static_cast<std::size_t>(rows) * static_cast<std::size_t>(call.width)),
+                   call);
+  }
+}
+
+}  // namespace murmurate

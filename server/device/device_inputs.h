@@ -1,0 +1,44 @@
+// DeviceInputs: the inputs of a model's networks, put together on a device from the columns of a
+// batch: frames stacked, numbers normalized, bytes scaled, categories one-hot, as
+// server/network/observation_sources.h does it on the host.
+#pragma once
+
+#include <vector>
+
+#include "server/compute/device/calls/gather.h"
+#include "server/compute/device/device_memory.h"
+#include "shared/model/model_spec.h"
+#include "shared/model/parameter_layout.h"
+
+namespace murmurate {
+
+class DeviceInputs {
+ public:
+  DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
+               DeviceMemory* memory);
+
+  /// The inputs of the network that reads the most, in its plan's order: [max_rows][width].
+  const std::vector<DeviceArray<float>>& inputs() const { return arrays_; }
+
+  /// Copies the tables to the device; once, after its memory is allocated. Waits for nothing, and
+  /// reads them until the stream has come to what follows.
+  void Upload(Device* device);
+
+  /// Puts together `rows` of the present pass. `parameters`: the whole block on the device.
+  void Gather(Device* device, const TrainingControl* control, const PassLists& lists,
+              const BatchObservations& batch, const float* parameters, int rows) const;
+
+ private:
+  struct Input {
+    GatherInputCall call = {};  ///< what does not change from call to call
+    std::size_t statistic = 0;  ///< kNormalized: its first number among the statistics
+    std::vector<std::int32_t> host_element, host_category;
+    DeviceArray<std::int32_t> element, category;
+  };
+
+  std::vector<Input> inputs_;
+  std::vector<DeviceArray<float>> arrays_;
+  std::size_t mean_at_ = 0, variance_at_ = 0;  ///< floats from the start of the parameters
+};
+
+}  // namespace murmurate

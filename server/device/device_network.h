@@ -1,0 +1,68 @@
+// DeviceNetwork: a ModelSpec of a policy and its value on a device: forward and backward over one
+// flat block of parameters, as ActorCritic does it on this processor. Everything is enqueued on a
+// stream with fixed pointers and sizes, so that it can be part of a recorded graph.
+//
+//   device_network.h       policy and value, their heads
+//   device_tower.h         encoders, joined vector, trunk
+//   device_chain.h         layers one after the other
+//   device_layer.h         one layer of each kind
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "server/compute/device/device.h"
+#include "server/compute/device/device_memory.h"
+#include "server/device/device_dense.h"
+#include "server/device/device_layer.h"
+#include "server/device/device_tower.h"
+#include "shared/model/model_spec.h"
+
+namespace murmurate {
+
+class DeviceNetwork {
+ public:
+  /// Plans memory for up to `max_rows` rows. inputs[i]: [max_rows][width] floats of input i of the
+  /// plan of the network that reads the most inputs (the value, where it reads privileged ones),
+  /// ready as the first layers take them: normalized, bytes / 255, one-hot, frames stacked.
+  DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceArray<float>> inputs,
+                DeviceMemory* memory);
+
+  /// inputs -> outputs() and values() of the first rows.rows rows, which are at most max_rows; keeps
+  /// what Backward needs. `parameters`: the whole block. With `values_alone` outputs() are not
+  /// computed, and no Backward follows. A recurrent model needs steps and lanes, others ignore them.
+  void Forward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
+               bool values_alone = false);
+  /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and d_values()
+  /// by the last Forward's outputs and values; through all steps, none into state0. `rows` are that
+  /// Forward's. Overwrites gradient[0, layout().trained_count()); policy.log_deviation, which no
+  /// output depends on, and padding get 0. Once after each Forward; uses up what that one kept.
+  void Backward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
+                float* gradient);
+
+  const DeviceArray<float>& outputs() const { return policy_head_->out(); }  ///< [rows][width]
+  const DeviceArray<float>& values() const { return value_head_->out(); }    ///< [rows]
+  const DeviceArray<float>& d_outputs() const { return d_outputs_; }  ///< written by the caller
+  const DeviceArray<float>& d_values() const { return d_values_; }    ///< written by the caller
+
+  const ParameterLayout& layout() const { return layout_; }
+  int output_width() const { return output_width_; }  ///< ActionLayout::outputs()
+  int state_floats() const { return state_floats_; }  ///< of a lane; 0: no layer recurs
+
+ private:
+  DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy, const NetworkPlan& value,
+                int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory);
+  void CheckRows(const DeviceRows& rows) const;
+  void BackwardShared(const DevicePass& pass);
+  void BackwardSeparate(const DevicePass& pass);
+
+  const ParameterLayout layout_;
+  const int output_width_, state_floats_, max_rows_;
+  DeviceRoom room_;
+  DeviceTower policy_;
+  std::unique_ptr<DeviceTower> value_;  ///< none when it shares the policy's
+  std::unique_ptr<DeviceDense> policy_head_, value_head_;
+  DeviceArray<float> d_outputs_, d_values_;
+};
+
+}  // namespace murmurate

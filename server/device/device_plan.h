@@ -1,0 +1,76 @@
+// DevicePlanRoom: where what is to be made of a batch lies: its passes and its plan, on the host in
+// memory that copies reach and on the device, and the control block that the kernels read.
+#pragma once
+
+#include <memory>
+
+#include "server/compute/device/calls/control.h"
+#include "server/compute/device/calls/returns.h"
+#include "server/compute/device/device.h"
+#include "server/compute/device/device_memory.h"
+#include "server/device/batch_passes.h"
+#include "server/experience/training_batch.h"
+#include "server/learn/batch_plan.h"
+
+namespace murmurate {
+
+/// Host memory that a device copies to and from beside the processor's work.
+class PinnedMemory {
+ public:
+  /// The device must outlive it.
+  PinnedMemory(Device* device, std::size_t bytes)
+      : device_(device), bytes_(device->AllocatePinned(bytes)), size_(bytes) {}
+  ~PinnedMemory() {
+    if (bytes_ != nullptr) device_->FreePinned(bytes_);
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  std::byte* data() const { return bytes_; }  ///< null: the host has none left
+  std::size_t size() const { return size_; }
+
+ private:
+  Device* const device_;
+  std::byte* const bytes_;
+  const std::size_t size_;
+};
+
+class DevicePlanRoom {
+ public:
+  /// `passes` must outlive it.
+  DevicePlanRoom(const AlgorithmSettings& settings, BatchPasses* passes, DeviceMemory* memory);
+
+  /// After memory is allocated; the status says that the host has no memory left.
+  Status Start(Device* device);
+
+  /// Lays a batch's passes and plan out and enqueues their copy. Nothing of the last batch may be
+  /// under way. Writes what the host has to say of control(); the steps of the optimizer stay.
+  void Upload(Device* device, const TrainingBatch& batch, const BatchPlan& plan,
+              const AlgorithmSettings& settings);
+  /// Enqueues the copy of the control block to host().
+  void Download(Device* device) const;
+
+  const DevicePlan& plan() const { return plan_; }
+  PassLists lists() const { return passes_->lists(lists_.data()); }
+  PassLists burn_in_lists() const { return passes_->burn_in_lists(lists_.data()); }
+  TrainingControl* control() const { return control_.data(); }
+  /// What the host wrote last, or what Download brought.
+  TrainingControl& host() const { return *reinterpret_cast<TrainingControl*>(pinned_->data()); }
+  void UploadControl(Device* device) const;
+
+ private:
+  void LayPlan(const TrainingBatch& batch, const BatchPlan& plan) const;
+  std::byte* host_plan() const { return pinned_->data() + kControlRoom; }
+
+  static constexpr std::size_t kControlRoom = 1024;
+  static_assert(sizeof(TrainingControl) <= kControlRoom);
+
+  BatchPasses* const passes_;
+  const std::size_t most_slots_, most_rows_, plan_bytes_;
+  DeviceArray<TrainingControl> control_;
+  DeviceArray<std::byte> plan_block_, lists_;
+  DevicePlan plan_{};
+  std::unique_ptr<PinnedMemory> pinned_;
+};
+
+}  // namespace murmurate

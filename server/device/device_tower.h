@@ -1,0 +1,45 @@
+// DeviceTower: one network of a plan on a device, from the inputs to its features; inside
+// server/device only.
+//
+//   input 0 -> [encoder] -+
+//   input 1 -> [encoder] -+- joined -> [trunk] -> features
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "server/device/device_chain.h"
+
+namespace murmurate {
+
+class DeviceTower {
+ public:
+  /// inputs[i]: [max_rows][width] of the plan's input i.
+  DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<float>> inputs,
+              DeviceRoom* room);
+
+  const DeviceArray<float>& features() const { return trunk_->out(); }
+  /// Something below the heads learns.
+  bool has_gradient() const { return trunk_->has_gradient(); }
+
+  void Forward(const DevicePass& pass);
+  /// d_features: in one of the room's two blocks of gradients; is used up.
+  void Backward(const DevicePass& pass, float* d_features);
+
+ private:
+  struct Encoder {
+    std::unique_ptr<DeviceChain> layers;
+    int features = 0, first_feature = 0;
+  };
+
+  void Join(const DevicePass& pass) const;
+
+  DeviceRoom* const room_;
+  const int joined_count_;
+  std::vector<Encoder> encoders_;
+  DeviceArray<float> joined_, d_joined_;  ///< [max_rows][joined], of several inputs
+  std::unique_ptr<DeviceChain> trunk_;
+};
+
+}  // namespace murmurate

@@ -1,0 +1,161 @@
+#include "server/device/device_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/compute/vector_math.h"
+#include "server/learn/count_observations.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                     bool steps_here) {
+  const DeviceEngine engine(spec, settings, steps_here);
+  DeviceMemoryNeed need{.total = engine.memory().bytes()};
+  for (int i = 0; i < kMemoryPurposes; ++i)
+    need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
+  return need;
+}
+
+DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
+                             std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store)
+    : spec_(spec), settings_(settings), device_(std::move(device)), store_(std::move(store)) {}
+
+Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
+                                                          const AlgorithmSettings& settings,
+                                                          std::shared_ptr<Device> device,
+                                                          std::unique_ptr<ParameterStore> store) {
+  std::unique_ptr<DeviceTrainer> trainer(
+      new DeviceTrainer(spec, settings, std::move(device), std::move(store)));
+  MURMURATE_RETURN_IF_ERROR(trainer->Start());
+  return std::unique_ptr<BatchTrainer>(std::move(trainer));
+}
+
+Status DeviceTrainer::Start() {
+  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr);
+  return engine_->Start(device_.get());
+}
+
+std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool scores) {
+  if (store_ == nullptr) return version_ = version;
+  if (scores) {
+    store_->Refresh(engine_->parameters());
+  } else if (!store_->BeginBatch(engine_->parameters())) {
+    return std::nullopt;
+  }
+  engine_->UploadParameters();
+  return version_ = store_->VersionBegun(version);
+}
+
+std::optional<Moments> DeviceTrainer::PopReturns() {
+  return store_ == nullptr ? std::nullopt : store_->PopReturns();
+}
+
+void DeviceTrainer::ShareReturns(const Moments& own) {
+  if (store_ != nullptr) store_->ShareReturns(own);
+}
+
+/// The optimizer's state and the parameters outlive the room for batches of another shape.
+void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
+  SavedState kept;
+  Save(&kept);
+  const std::vector<float> parameters(engine_->parameters().begin(), engine_->parameters().end());
+  settings_ = settings;
+  engine_.reset();  // its memory is free for the new one
+  failure_ = Start();
+  if (!failure_.ok()) return;
+  SetParameters(parameters);
+  if (store_ == nullptr) failure_ = engine_->LoadOptimizer(StateReader(kept, "optimizer"));
+}
+
+void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
+  batch_ = &batch;
+  plan_ = &plan;
+  if (!Works()) return;
+  engine_->BeginBatch(batch, plan);
+  if (plan.scores) {
+    for (int i = 0; i < engine_->updates(); ++i) engine_->Score();
+  } else if (store_ == nullptr) {
+    for (int i = 0; i < engine_->updates(); ++i) engine_->Step();
+  } else {
+    return;
+  }
+  engine_->EndBatch(!plan.scores);
+}
+
+BatchSums DeviceTrainer::Finish() {
+  BatchSums sums;
+  sums.version = version_;
+  if (!Works()) return sums;
+  const bool elsewhere = store_ != nullptr && !plan_->scores;
+  if (elsewhere) StepElsewhere(&sums);
+  engine_->Await();
+  const TrainingControl& control = engine_->result();
+  for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
+  sums.begun = control.begun;
+  if (store_ != nullptr) {
+    FinishElsewhere(&sums);
+  } else if (!plan_->scores) {
+    sums.updates = control.updates;
+    sums.skipped = control.skipped;
+    sums.norms = control.norms;
+    sums.version = ++version_;
+  }
+  return sums;
+}
+
+void DeviceTrainer::StepElsewhere(BatchSums* sums) {
+  const std::span<float> trained = engine_->parameters().first(engine_->gradient().size());
+  for (int i = 0; i < engine_->updates(); ++i) {
+    engine_->Gradient();
+    if (!Works() || engine_->result().stopped != 0) break;
+    engine_->AddNorms(&sums->algorithm);
+    const double norm = store_->Step(plan_->learning_rate, engine_->gradient(), trained);
+    if (!std::isfinite(norm)) {
+      ++sums->skipped;
+      continue;
+    }
+    sums->norms += norm;
+    ++sums->updates;
+    engine_->UploadParameters();
+  }
+}
+
+void DeviceTrainer::FinishElsewhere(BatchSums* sums) {
+  if (plan_->scores) return store_->EndScoring();
+  CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(engine_->parameters()));
+  store_->EndBatch(engine_->parameters());
+  sums->exchange = store_->CollectReport();
+  sums->version = version_ = store_->VersionMade(version_);
+}
+
+void DeviceTrainer::SetParameters(std::span<const float> parameters) {
+  MURMURATE_CHECK(parameters.size() == engine_->parameters().size(), "the whole block");
+  std::ranges::copy(parameters, engine_->parameters().begin());
+  engine_->UploadParameters();
+}
+
+bool DeviceTrainer::GoBack(std::span<const float> parameters) {
+  if (store_ != nullptr && !store_->ForgetGradients()) return false;
+  if (store_ == nullptr) engine_->ForgetOptimizer();
+  SetParameters(parameters);
+  return true;
+}
+
+void DeviceTrainer::Save(SavedState* state) const {
+  const StateWriter writer(state, "optimizer");
+  if (store_ != nullptr) return store_->Save(writer);
+  engine_->SaveOptimizer(writer);
+}
+
+Status DeviceTrainer::Load(const SavedState& state) {
+  const StateReader reader(state, "optimizer");
+  return store_ != nullptr ? store_->Load(reader) : engine_->LoadOptimizer(reader);
+}
+
+void DeviceTrainer::Interrupt() {
+  if (store_ != nullptr) store_->Interrupt();
+}
+
+}  // namespace murmurate

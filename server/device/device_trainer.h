@@ -1,0 +1,73 @@
+// DeviceTrainer: trains on batches on a device (server/compute/device/device.h).
+//
+// Where the parameters are stepped here, nothing waits between Begin and Finish. Where a
+// ParameterStore steps them (other learners do, too), they stay on the host: each update's gradient
+// comes down, and the parameters go up again.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "server/compute/device/device.h"
+#include "server/compute/device/device_memory.h"
+#include "server/device/device_engine.h"
+#include "server/learn/batch_trainer.h"
+
+namespace murmurate {
+
+/// Bytes on a device, for what.
+struct DeviceMemoryNeed {
+  std::array<std::size_t, kMemoryPurposes> by_purpose = {};
+  std::size_t total = 0;
+};
+
+/// What a trainer of this model and these settings allocates on a device, before there is one.
+/// settings.kind must have a loss form. `steps_here`: no ParameterStore of others steps them.
+DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
+                                     bool steps_here = true);
+
+class DeviceTrainer : public BatchTrainer {
+ public:
+  /// `store`: where the parameters are stepped; null: on the device, by the optimizer of
+  /// `settings`, whose kind must have a loss form. Parameters are zeros until SetParameters. The
+  /// status says what of memory is missing.
+  static Result<std::unique_ptr<BatchTrainer>> Make(
+      const ModelSpec& spec, const AlgorithmSettings& settings, std::shared_ptr<Device> device,
+      std::unique_ptr<ParameterStore> store = nullptr);
+
+  std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) override;
+  std::optional<Moments> PopReturns() override;
+  void ShareReturns(const Moments& own) override;
+  void Prefetch(const TrainingBatch& next) override { engine_->Prefetch(next); }
+  void Fit(const AlgorithmSettings& settings) override;
+  void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
+  bool Done() override { return store_ != nullptr || engine_->Done(); }
+  BatchSums Finish() override;
+
+  std::span<const float> parameters() const override { return engine_->parameters(); }
+  void SetParameters(std::span<const float> parameters) override;
+  bool GoBack(std::span<const float> parameters) override;
+  void Save(SavedState* state) const override;
+  Status Load(const SavedState& state) override;
+  void Interrupt() override;
+
+ private:
+  DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
+                std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store);
+  Status Start();
+  bool Works() const { return failure_.ok() && device_->error().empty(); }
+  void StepElsewhere(BatchSums* sums);
+  void FinishElsewhere(BatchSums* sums);
+
+  const ModelSpec spec_;
+  AlgorithmSettings settings_;
+  const std::shared_ptr<Device> device_;
+  const std::unique_ptr<ParameterStore> store_;
+  std::unique_ptr<DeviceEngine> engine_;
+  Status failure_;  ///< of a Fit
+  std::uint64_t version_ = 0;
+  const TrainingBatch* batch_ = nullptr;
+  const BatchPlan* plan_ = nullptr;
+};
+
+}  // namespace murmurate

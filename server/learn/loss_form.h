@@ -1,0 +1,22 @@
+// LossForm: what an algorithm's gradients are of, for whatever else than its own code is to compute
+// them.
+#pragma once
+
+#include <cstdint>
+
+namespace murmurate {
+
+struct LossForm {
+  enum class Kind : std::uint8_t {
+    kClippedRatio,    ///< ClippedPolicyLoss (server/network/policy_loss.h)
+    kPolicyGradient,  ///< PolicyGradientLoss
+    kSquaredError,    ///< LabelLoss::Numbers::kSquaredError (server/network/label_loss.h)
+    kLikelihood,      ///< LabelLoss::Numbers::kLikelihood
+  } kind = Kind::kClippedRatio;
+  bool weighs_advantage = false;  ///< by min(rho_pg_bar, pi/mu)
+
+  /// Of a policy and its value, with returns; else of labels.
+  bool of_policy() const { return kind == Kind::kClippedRatio || kind == Kind::kPolicyGradient; }
+};
+
+}  // namespace murmurate

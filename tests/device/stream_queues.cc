@@ -1,0 +1,83 @@
+#include "tests/device/stream_queues.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+StreamQueues::StreamQueues(std::uint64_t seed) : seed_(seed), random_(seed) {}
+
+void StreamQueues::Enqueue(Stream stream, DeviceWork work) {
+  QueueOf(stream).push_back({.number = ++enqueued_, .work = std::move(work)});
+}
+
+DeviceEvent StreamQueues::MakeEvent() {
+  events_.emplace_back();
+  return static_cast<DeviceEvent>(events_.size()) - 1;
+}
+
+StreamQueues::Event& StreamQueues::EventOf(DeviceEvent event) {
+  MURMURATE_CHECK(event >= 0 && static_cast<std::size_t>(event) < events_.size(),
+                  "the event was made by this device");
+  return events_[static_cast<std::size_t>(event)];
+}
+
+void StreamQueues::Record(Stream stream, DeviceEvent event) {
+  const std::uint64_t record = ++EventOf(event).records;
+  Enqueue(stream, [this, event, record] { EventOf(event).reached = record; });
+}
+
+void StreamQueues::WaitFor(Stream stream, DeviceEvent event) {
+  QueueOf(stream).push_back(
+      {.number = ++enqueued_, .work = [] {}, .waits_for = event, .record = EventOf(event).records});
+}
+
+bool StreamQueues::Reached(DeviceEvent event) const {
+  const Event& found = const_cast<StreamQueues*>(this)->EventOf(event);
+  return found.reached == found.records;
+}
+
+bool StreamQueues::empty() const {
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const Queue& queue) { return queue.empty(); });
+}
+
+bool StreamQueues::Blocked(const Piece& piece) const {
+  return piece.waits_for >= 0 &&
+         events_[static_cast<std::size_t>(piece.waits_for)].reached < piece.record;
+}
+
+StreamQueues::Queue* StreamQueues::Choose() {
+  Queue* best = nullptr;
+  for (Queue& queue : queues_) {
+    if (queue.empty() || Blocked(queue.front())) continue;
+    if (best == nullptr || !Prefers(*best, queue)) best = &queue;
+  }
+  return best;
+}
+
+bool StreamQueues::Prefers(const Queue& one, const Queue& other) {
+  if (seed_ < 2) return one.front().number < other.front().number;
+  constexpr double kFavour[] = {0.02, 0.5, 0.98};
+  return std::bernoulli_distribution(kFavour[seed_ % 3])(random_);
+}
+
+bool StreamQueues::DoOne() {
+  Queue* const queue = Choose();
+  MURMURATE_CHECK(queue != nullptr || empty(),
+                  "an event was recorded before a stream waits for it");
+  if (queue == nullptr) return false;
+  const DeviceWork work = std::move(queue->front().work);
+  queue->pop_front();
+  work();
+  return true;
+}
+
+void StreamQueues::Clear() {
+  for (Queue& queue : queues_) queue.clear();
+  for (Event& event : events_) event.reached = event.records;
+}
+
+}  // namespace murmurate

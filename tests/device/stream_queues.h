@@ -1,0 +1,63 @@
+// StreamQueues: work that was enqueued on streams and is done when it is asked for, in one of the
+// orders that streams and events allow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "server/compute/device/device.h"
+
+namespace murmurate {
+
+using DeviceWork = std::function<void()>;
+
+class StreamQueues {
+ public:
+  /// Seed 0 and 1: in the order in which it was enqueued. Others: what can be done next on each
+  /// stream is drawn, by a seed in favour of one stream or of neither.
+  explicit StreamQueues(std::uint64_t seed);
+
+  void Enqueue(Stream stream, DeviceWork work);
+  DeviceEvent MakeEvent();
+  void Record(Stream stream, DeviceEvent event);
+  void WaitFor(Stream stream, DeviceEvent event);
+  bool Reached(DeviceEvent event) const;
+
+  bool empty() const;
+  /// Does a piece of work; false: there is none.
+  bool DoOne();
+  /// Forgets all work; every event is reached.
+  void Clear();
+
+ private:
+  struct Piece {
+    std::uint64_t number = 0;  ///< in the order of enqueueing
+    DeviceWork work;
+    DeviceEvent waits_for = -1;
+    std::uint64_t record = 0;  ///< of the event that it waits for
+  };
+  struct Event {
+    std::uint64_t records = 0, reached = 0;
+  };
+  using Queue = std::deque<Piece>;
+
+  Queue& QueueOf(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
+  Event& EventOf(DeviceEvent event);
+  bool Blocked(const Piece& piece) const;
+  /// The stream whose first piece is next.
+  Queue* Choose();
+  bool Prefers(const Queue& one, const Queue& other);
+
+  const std::uint64_t seed_;
+  std::mt19937_64 random_;
+  std::uint64_t enqueued_ = 0;
+  std::array<Queue, kStreams> queues_;
+  std::vector<Event> events_;
+};
+
+}  // namespace murmurate
