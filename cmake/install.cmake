@@ -91,6 +91,9 @@ install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${documents
 if(TARGET murmurate_hdf5)
   install(TARGETS murmurate_hdf5 LIBRARY DESTINATION ${MURMURATE_PLUG_INS} COMPONENT daemon)
 endif()
+if(TARGET murmurate_device_cuda)
+  install(TARGETS murmurate_device_cuda LIBRARY DESTINATION ${MURMURATE_PLUG_INS} COMPONENT cuda)
+endif()
 foreach(engine mpi nccl)
   if(TARGET murmurate_collective_${engine})
     install(TARGETS murmurate_collective_${engine}

@@ -3,12 +3,12 @@
 namespace murmurate {
 
 AddCommand AddServe, AddTrain, AddParams, AddResume, AddActor, AddEval, AddInspect, AddExport,
-    AddPlot, AddStatus, AddStop, AddSet, AddCheck, AddCluster;
+    AddPlot, AddStatus, AddStop, AddSet, AddCheck, AddDoctor, AddCluster;
 
 const std::vector<AddCommand*>& Commands() {
   static const std::vector<AddCommand*> kCommands = {
-      AddServe,   AddTrain,  AddParams, AddCluster, AddResume, AddActor, AddEval,
-      AddInspect, AddExport, AddPlot,   AddStatus,  AddStop,   AddSet,   AddCheck};
+      AddServe,  AddTrain, AddParams, AddCluster, AddResume, AddActor, AddEval,  AddInspect,
+      AddExport, AddPlot,  AddStatus, AddStop,    AddSet,    AddCheck, AddDoctor};
   return kCommands;
 }
 

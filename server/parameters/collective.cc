@@ -1,7 +1,6 @@
 #include "server/parameters/collective.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "server/collective/plug_in.h"
 #include "shared/core/check.h"
 #include "shared/core/clock.h"
+#include "shared/core/no_signals.h"
 
 namespace murmurate {
 namespace {
@@ -49,20 +49,6 @@ class PlugIn : public Collective {
   }
 
   const MurmurateCollective functions_;
-};
-
-/// Threads that start meanwhile inherit a mask with every signal.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
 };
 
 Status NotThere(const std::string& name, const std::string& why) {

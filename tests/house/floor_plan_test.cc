@@ -65,7 +65,7 @@ const std::map<std::string, Rooms>& FloorPlan() {
        {"server/schema", "server/data", "server/ingest", "server/learn", "server/operate",
         "server/parameters", "server/stream", "client/environments"}},
       {"server/daemon", {"server/config", "server/ingest", "client"}},
-      {"server/command", {"server/daemon"}},
+      {"server/command", {"server/daemon", "server/device"}},
       {"server", {"server/command"}},
   };
   return kPlan;
@@ -97,7 +97,9 @@ const std::map<std::string, Rooms>& Libraries() {
       {"mqtt_protocol.h", {"server/stream"}},
       {"mpi.h", {"server/collective"}},
       {"nccl.h", {"server/collective"}},
-      {"cuda_runtime", {"server/collective"}},
+      {"cuda_runtime", {"server/collective", "server/compute/device"}},
+      {"cublasLt.h", {"server/compute/device"}},
+      {"cudnn", {"server/compute/device"}},
   };
   return kLibraries;
 }

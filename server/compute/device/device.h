@@ -25,9 +25,9 @@ namespace murmurate {
 
 /// What a device is. Empty and 0: it does not say.
 struct DeviceDescription {
-  std::string name;       ///< "NVIDIA H200"
-  std::string driver;     ///< "580.65"
-  std::string libraries;  ///< "CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.19.0"
+  std::string name = "";       ///< "NVIDIA H200"
+  std::string driver = "";     ///< "580.65"
+  std::string libraries = "";  ///< "CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.19.0"
   int multiprocessors = 0;
   std::size_t memory_bytes = 0, free_bytes = 0;
 };
@@ -75,7 +75,7 @@ struct ProductCall {
 };
 
 /// A convolution over NHWC pictures as shared/compute/convolution.h has it, without bias and
-/// activation, and its two gradients; all blocks contiguous.
+/// activation, and its two gradients; all blocks contiguous, on borders of 16 bytes (the weight: 4).
 struct ConvolutionCall {
   enum class Kind : std::uint8_t {
     kForward,         ///< output <- input, weight
@@ -113,6 +113,9 @@ class Device {
   virtual void CopyWithin(Stream stream, void* to, const void* from, std::size_t bytes) = 0;
   virtual void ClearMemory(Stream stream, void* device, std::size_t bytes) = 0;  ///< zeros
 
+  // How a shape is computed is chosen, and what that needs is allocated, when it first comes: what a
+  // graph is to hold has been run once before, on the same stream, with the same shapes and the same
+  // borders of memory. In a graph a new one is an error.
   virtual void Multiply(Stream stream, const ProductCall& call) = 0;
   virtual void Convolve(Stream stream, const ConvolutionCall& call) = 0;
 

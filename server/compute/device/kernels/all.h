@@ -13,3 +13,4 @@
 #include "server/compute/device/kernels/optimizer.h"
 #include "server/compute/device/kernels/recurrent.h"
 #include "server/compute/device/kernels/returns.h"
+#include "server/compute/device/kernels/transpose.h"

@@ -1,0 +1,89 @@
+// What `murmurate doctor` asks the operating system.
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <fstream>
+
+#include "server/command/doctor_lines.h"
+#include "server/device/open_device.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kEnoughMiB = 256;
+
+DoctorLine PlugInLine(const std::string& name, const std::string& file, const std::string& what,
+                      const std::string& packages) {
+  DoctorLine line{.what = "plug-in " + name, .found = FindPlugIn(file)};
+  if (!line.found.empty()) return line;
+  line.state = DoctorState::kNote;
+  line.found = "not built: " + what;
+  line.remedy = "install " + packages + " and build murmurate again";
+  return line;
+}
+
+DoctorLine LockedMemory() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  DoctorLine line{.what = "locked memory", .found = "no limit"};
+  if (limit.rlim_cur == RLIM_INFINITY) return line;
+  const std::uint64_t mib = limit.rlim_cur / kMiB;
+  line.found = "at most " + std::to_string(mib) + " MiB";
+  if (mib >= kEnoughMiB) return line;
+  line.state = DoctorState::kNote;
+  line.remedy =
+      "copies to a GPU may be slower; raise it with `ulimit -l unlimited`, or memlock in "
+      "/etc/security/limits.conf";
+  return line;
+}
+
+DoctorLine HugePages() {
+  std::string modes;
+  std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), modes);
+  const std::size_t begin = modes.find('['), end = modes.find(']');
+  DoctorLine line{.what = "huge pages", .found = "this kernel has none"};
+  if (begin == std::string::npos || end == std::string::npos) {
+    line.state = DoctorState::kNote;
+    return line;
+  }
+  line.found = modes.substr(begin + 1, end - begin - 1);
+  if (line.found != "never") return line;
+  line.state = DoctorState::kNote;
+  line.remedy =
+      "large models run slower; as root, `echo madvise > "
+      "/sys/kernel/mm/transparent_hugepage/enabled`";
+  return line;
+}
+
+DoctorLine SharedMemory() {
+  struct statvfs files {};
+  DoctorLine line{.what = "shared memory", .found = ""};
+  if (statvfs("/dev/shm", &files) != 0) {
+    line.state = DoctorState::kMissing;
+    line.found = "there is no /dev/shm";
+    line.remedy = "mount a tmpfs there; actors and learners of one host exchange weights in it";
+    return line;
+  }
+  const std::uint64_t mib = std::uint64_t{files.f_bavail} * files.f_frsize / kMiB;
+  line.found = std::to_string(mib) + " MiB free in /dev/shm";
+  if (mib >= kEnoughMiB) return line;
+  line.state = DoctorState::kNote;
+  line.remedy =
+      "large models and many learners need more; in a container, `docker run --shm-size=1g`";
+  return line;
+}
+
+}  // namespace
+
+std::vector<DoctorLine> PlugInLines() {
+  return {PlugInLine("hdf5", "murmurate_hdf5.so", "data sets of .h5 files", "libhdf5-dev"),
+          PlugInLine("mpi", "murmurate_collective_mpi.so", "parameters.collective = \"mpi\"",
+                     "openmpi-bin and libopenmpi-dev"),
+          PlugInLine("nccl", "murmurate_collective_nccl.so", "parameters.collective = \"nccl\"",
+                     "NCCL, its CUDA toolkit, openmpi-bin and libopenmpi-dev")};
+}
+
+std::vector<DoctorLine> HostLines() { return {LockedMemory(), HugePages(), SharedMemory()}; }
+
+}  // namespace murmurate

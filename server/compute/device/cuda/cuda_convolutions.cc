@@ -1,0 +1,176 @@
+#include "server/compute/device/cuda/cuda_convolutions.h"
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "server/compute/device/cuda/cudnn_plans.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kBorder = 256;
+
+/// Of a stream. Memory that a graph may use stays until the end.
+class Workspace {
+ public:
+  ~Workspace() {
+    cudaFree(memory_);
+    for (void* memory : kept_) cudaFree(memory);
+  }
+  std::size_t bytes() const { return bytes_; }
+  std::byte* memory() const { return static_cast<std::byte*>(memory_); }
+
+  Status Grow(const CudaQueue& queue, std::size_t bytes, bool graphs) {
+    if (graphs) {
+      kept_.push_back(memory_);
+    } else {
+      cudaStreamSynchronize(queue.stream);
+      cudaFree(memory_);
+    }
+    memory_ = nullptr;
+    bytes_ = 0;
+    if (cudaMalloc(&memory_, bytes) != cudaSuccess) {
+      (void)cudaGetLastError();
+      return ResourceError("the GPU has no " + std::to_string(bytes >> 20) +
+                           " MiB left for convolutions; lower algorithm.minibatches' rows, or end "
+                           "what else runs on it");
+    }
+    bytes_ = bytes;
+    return {};
+  }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::vector<void*> kept_;
+};
+
+struct Lane {
+  cudnnHandle_t handle = nullptr;
+  Workspace workspace;
+};
+
+std::size_t WeightBytes(const ConvolutionCall& call) {
+  const std::size_t floats = static_cast<std::size_t>(call.kernel) * call.kernel * call.channels *
+                             static_cast<std::size_t>(call.filters);
+  return (floats * sizeof(float) + kBorder - 1) / kBorder * kBorder;
+}
+
+class CudnnConvolutions final : public CudaConvolutions {
+ public:
+  CudnnConvolutions(const CudnnFunctions& functions, const CudnnPlanRules& rules,
+                    std::string version)
+      : functions_(functions), rules_(rules), version_(std::move(version)) {}
+  ~CudnnConvolutions() override {
+    plans_.clear();
+    for (Lane& lane : lanes_)
+      if (lane.handle != nullptr) functions_.destroy(lane.handle);
+  }
+
+  Status Convolve(const CudaQueue& queue, const ConvolutionCall& call,
+                  const Transposer& transpose) override {
+    graphs_ = graphs_ || queue.recording;
+    Lane& lane = lanes_[static_cast<std::size_t>(queue.number)];
+    const auto plan = Prepare(queue, call, &lane);
+    if (!plan.ok()) return plan.status();
+    const int depth = call.kernel * call.kernel * call.channels;
+    auto* const turned = reinterpret_cast<float*>(lane.workspace.memory());
+    const bool gives_weight = call.kind == ConvolutionCall::Kind::kWeightGradient;
+    if (!gives_weight)
+      transpose({.from = call.weight, .to = turned, .rows = depth, .columns = call.filters});
+    MURMURATE_RETURN_IF_ERROR(Execute(call, **plan, lane));
+    if (gives_weight)
+      transpose({.from = turned, .to = call.weight, .rows = call.filters, .columns = depth});
+    return {};
+  }
+  const std::string& version() const override { return version_; }
+
+ private:
+  /// Everything that the choice depends on.
+  using Shape = std::array<int, 9>;
+  static Shape ShapeOf(const ConvolutionCall& call) {
+    return {static_cast<int>(call.kind),
+            call.images,
+            call.height,
+            call.width,
+            call.channels,
+            call.filters,
+            call.kernel,
+            call.stride,
+            call.padding};
+  }
+
+  /// The plan of the call, when the stream has all that it needs.
+  Result<const CudnnPlan*> Prepare(const CudaQueue& queue, const ConvolutionCall& call,
+                                   Lane* lane) {
+    const auto found = plans_.find(ShapeOf(call));
+    const bool fits = found != plans_.end() && lane->handle != nullptr &&
+                      lane->workspace.bytes() >= BytesOf(call, found->second);
+    if (fits) return &found->second;
+    if (queue.recording)
+      return ResourceError("a graph has a convolution that was not run before on its stream");
+    MURMURATE_RETURN_IF_ERROR(Start(queue, lane));
+    if (found == plans_.end()) {
+      auto plan = PlanConvolution(functions_, {.handle = lane->handle}, call, rules_);
+      if (!plan.ok()) return plan.status();
+      plans_.emplace(ShapeOf(call), *std::move(plan));
+    }
+    const CudnnPlan& plan = plans_.at(ShapeOf(call));
+    if (lane->workspace.bytes() < BytesOf(call, plan))
+      MURMURATE_RETURN_IF_ERROR(lane->workspace.Grow(queue, BytesOf(call, plan), graphs_));
+    return &plan;
+  }
+  static std::size_t BytesOf(const ConvolutionCall& call, const CudnnPlan& plan) {
+    return WeightBytes(call) + plan.workspace_bytes;
+  }
+
+  Status Start(const CudaQueue& queue, Lane* lane) {
+    if (lane->handle != nullptr) return {};
+    cudnnStatus_t status = functions_.create(&lane->handle);
+    if (status == CUDNN_STATUS_SUCCESS) status = functions_.set_stream(lane->handle, queue.stream);
+    if (status == CUDNN_STATUS_SUCCESS) return {};
+    return ResourceError("cuDNN " + version_ + " does not start (" +
+                         functions_.error_string(status) + ')');
+  }
+
+  Status Execute(const ConvolutionCall& call, const CudnnPlan& plan, const Lane& lane) const {
+    std::byte* const memory = lane.workspace.memory();
+    const std::array<std::int64_t, 3> names{kCudnnInput, kCudnnWeight, kCudnnOutput};
+    const std::array<void*, 3> blocks{call.input, memory, call.output};
+    void* const workspace = memory + WeightBytes(call);
+    CudnnDescriptor pack(functions_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, names.data(), names.size())
+        .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, blocks.data(),
+             blocks.size())
+        .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
+    MURMURATE_RETURN_IF_ERROR(pack.Finalize());
+    const cudnnStatus_t status = functions_.execute(lane.handle, plan.plan.get(), pack.get());
+    if (status == CUDNN_STATUS_SUCCESS) return {};
+    return ResourceError("cuDNN " + version_ + " cannot compute a convolution (" +
+                         functions_.error_string(status) + ')');
+  }
+
+  const CudnnFunctions functions_;
+  const CudnnPlanRules rules_;
+  const std::string version_;
+  std::array<Lane, kStreams> lanes_;
+  std::map<Shape, CudnnPlan> plans_;
+  bool graphs_ = false;  ///< one was recorded
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CudaConvolutions>> CudaConvolutions::Open(DevicePrecision precision,
+                                                                 bool deterministic) {
+  const auto library = CudaLibrary::Open(CudnnName());
+  if (!library.ok()) return library.status();
+  const auto functions = CudnnFunctions::Of(*library);
+  if (!functions.ok()) return functions.status();
+  return std::unique_ptr<CudaConvolutions>(std::make_unique<CudnnConvolutions>(
+      *functions, CudnnPlanRules{.precision = precision, .deterministic = deterministic},
+      CudnnVersion(*library)));
+}
+
+}  // namespace murmurate
