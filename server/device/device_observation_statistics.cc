@@ -8,7 +8,7 @@
 namespace murmurate {
 namespace {
 
-constexpr std::uint32_t kThreads = 256, kMostBlocks = 128;
+constexpr std::uint32_t kThreads = 256, kMostBlocks = 64;
 
 std::vector<std::int32_t> WordsOf(const ModelSpec& spec) {
   std::vector<std::int32_t> words;

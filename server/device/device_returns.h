@@ -28,9 +28,8 @@ struct DeviceSeenRows {
 /// Columns of a batch on the device that returns are made of.
 struct DeviceReturnBatch {
   int length = 0;                       ///< T
-  const float* log_prob = nullptr;      ///< [batch rows], as all
-  const float* reward = nullptr;        ///< scaled
-  const std::uint8_t* flags = nullptr;  ///< of steps
+  const float* reward = nullptr;        ///< [batch rows], scaled
+  const std::uint8_t* flags = nullptr;  ///< [batch rows] of steps
 };
 
 class DeviceReturns {

@@ -144,7 +144,7 @@ std::uint64_t FiberRunner::Shuffle(std::uint64_t value, unsigned distance) {
 }
 
 void* FiberRunner::Shared(int line, const char* file, std::size_t bytes) {
-  return shared_.Find(line, file, bytes);
+  return shared_.Find({line, file, bytes});
 }
 
 }  // namespace murmurate

@@ -27,7 +27,7 @@ TEST(FiberRunner, SumsOverBlocksInAFixedOrder) {
     constexpr Grid kGrid = {.blocks = 3, .rows = 2, .threads = 256};
     std::vector<float> x(768), sums(6), first;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
-    RunKernel(seed, MURMURATE_HOST_KERNEL(BlockSum), kGrid, BlockSumCall{x.data(), sums.data()});
+    RunKernel(seed, kBlockSum, kGrid, BlockSumCall{x.data(), sums.data()});
     if (first.empty()) first = sums;
     EXPECT_EQ(sums, first) << "every order of threads gives the same bits";
     for (std::size_t block = 0; block < 3; ++block) {
@@ -43,11 +43,9 @@ TEST(FiberRunner, AThreadReadsWhatOthersWroteBeforeTheBarrier) {
   std::iota(x.begin(), x.end(), 0.0f);
   for (std::size_t i = 0; i < x.size(); ++i) right[i] = x[i / 256 * 256 + 255 - i % 256];
   for (const std::uint64_t seed : kSeeds) {
-    RunKernel(seed, MURMURATE_HOST_KERNEL(Backwards), Grid::For(512, 256),
-              BackwardsCall{x.data(), y.data()});
+    RunKernel(seed, kBackwards, Grid::For(512, 256), BackwardsCall{x.data(), y.data()});
     EXPECT_EQ(y, right);
-    RunKernel(seed, MURMURATE_HOST_KERNEL(BackwardsUnsynced), Grid::For(512, 256),
-              BackwardsCall{x.data(), y.data()});
+    RunKernel(seed, kBackwardsUnsynced, Grid::For(512, 256), BackwardsCall{x.data(), y.data()});
     EXPECT_NE(y, right) << "without a barrier it reads what was not written";
     EXPECT_TRUE(std::any_of(y.begin(), y.end(), [](float value) { return std::isnan(value); }))
         << "shared arrays are not a number when a block begins";
@@ -58,8 +56,7 @@ TEST(FiberRunner, ShufflesWithinEachWarp) {
   std::vector<float> x(64), y(64);
   std::iota(x.begin(), x.end(), 0.0f);
   for (const std::uint64_t seed : kSeeds) {
-    RunKernel(seed, MURMURATE_HOST_KERNEL(ShuffleBy), Grid::For(64, 64),
-              ShuffleByCall{x.data(), y.data(), 5});
+    RunKernel(seed, kShuffleBy, Grid::For(64, 64), ShuffleByCall{x.data(), y.data(), 5});
     for (std::size_t i = 0; i < 64; ++i)
       EXPECT_EQ(y[i], i % 32 + 5 < 32 ? x[i + 5] : x[i]) << "thread " << i;
   }
@@ -68,25 +65,20 @@ TEST(FiberRunner, ShufflesWithinEachWarp) {
 using FiberRunnerDeathTest = testing::Test;
 
 TEST(FiberRunnerDeathTest, BarriersThatAreNotForEveryThread) {
-  EXPECT_DEATH(RunKernel(0, MURMURATE_HOST_KERNEL(EarlyEnd), Grid{.threads = 64}, EarlyEndCall{}),
+  EXPECT_DEATH(RunKernel(0, kEarlyEnd, Grid{.threads = 64}, EarlyEndCall{}),
                "kernel EarlyEnd: threads wait at a barrier that others have not come to before");
-  EXPECT_DEATH(
-      RunKernel(0, MURMURATE_HOST_KERNEL(MixedBarriers), Grid{.threads = 64}, MixedBarriersCall{}),
-      "kernel MixedBarriers: threads of one block wait at different kinds of barriers");
+  EXPECT_DEATH(RunKernel(0, kMixedBarriers, Grid{.threads = 64}, MixedBarriersCall{}),
+               "kernel MixedBarriers: threads of one block wait at different kinds of barriers");
 }
 
 TEST(FiberRunnerDeathTest, WhatNoGpuRuns) {
   const float x = 0;
   float y = 0;
-  EXPECT_DEATH(
-      RunKernel(0, MURMURATE_HOST_KERNEL(ShuffleBy), Grid{.threads = 33}, ShuffleByCall{&x, &y, 1}),
-      "whole warps");
-  EXPECT_DEATH(RunKernel(0, MURMURATE_HOST_KERNEL(LargeShared), Grid{}, LargeSharedCall{}),
-               "48 KB");
-  EXPECT_DEATH(RunKernel(0, MURMURATE_HOST_KERNEL(EarlyEnd), Grid{.threads = 1025}, EarlyEndCall{}),
-               "1 to 1024 threads");
-  EXPECT_DEATH(RunKernel(0, MURMURATE_HOST_KERNEL(EarlyEnd), Grid{.blocks = 0}, EarlyEndCall{}),
-               "1 block at least");
+  EXPECT_DEATH(RunKernel(0, kShuffleBy, Grid{.threads = 33}, ShuffleByCall{&x, &y, 1}),
+               "whole warps");
+  EXPECT_DEATH(RunKernel(0, kLargeShared, Grid{}, LargeSharedCall{}), "48 KB");
+  EXPECT_DEATH(RunKernel(0, kEarlyEnd, Grid{.threads = 1025}, EarlyEndCall{}), "1 to 1024 threads");
+  EXPECT_DEATH(RunKernel(0, kEarlyEnd, Grid{.blocks = 0}, EarlyEndCall{}), "1 block at least");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shared/core/check.h"
+#include "tests/device/call_pointers.h"
 #include "tests/device/fiber_runner.h"
 #include "tests/device/host_kernels.h"
 #include "tests/device/host_library.h"
@@ -161,9 +162,13 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
   std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
                                      sizeof(std::max_align_t));
   std::memcpy(copy.data(), call, bytes);
-  Enqueue(stream, [this, &kernel, grid, copy = std::move(copy)] {
-    runner_->Run(kernel, grid, copy.data());
-  });
+  CheckPointers(kernel, call, memory_);
+  Enqueue(stream, [this, id, grid, copy = std::move(copy)] { RunKernel(id, grid, copy.data()); });
+}
+
+void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
+  if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
+  runner_->Run(HostKernelOf(kernel), grid, call);
 }
 
 DeviceEvent HostDevice::MakeEvent() { return queues_.MakeEvent(); }

@@ -22,6 +22,7 @@
 #include "tests/device/host_graphs.h"
 #include "tests/device/host_memory.h"
 #include "tests/device/kernel_block.h"
+#include "tests/device/launch_recording.h"
 #include "tests/device/stream_queues.h"
 
 namespace murmurate {
@@ -86,6 +87,7 @@ class HostDevice : public Device {
   /// Counts a call; false: the device is lost.
   bool Begin();
   void Enqueue(Stream stream, DeviceWork work);
+  void RunKernel(KernelId kernel, const Grid& grid, const void* call);
   /// Aborts with the sentence unless the memory is the device's.
   void CheckDevice(const void* memory, std::size_t bytes, const char* what) const;
 
@@ -93,6 +95,7 @@ class HostDevice : public Device {
   const std::size_t memory_bytes_, pinned_bytes_;
   const int multiprocessors_;
   std::unique_ptr<KernelRunner> runner_;
+  std::unique_ptr<LaunchRecorder> recorder_ = LaunchRecorder::OfEnvironment();
   std::atomic<std::size_t> pinned_used_ = 0;
   HostMemory memory_;
   StreamQueues queues_;

@@ -8,42 +8,10 @@
 
 #include "server/compute/device/calls/control.h"
 #include "server/compute/device/calls/layers.h"
+#include "tests/device/device_numbers.h"
 
 namespace murmurate {
 namespace {
-
-/// Numbers on a device.
-class DeviceNumbers {
- public:
-  struct Count {
-    std::size_t value;
-  };
-  DeviceNumbers(HostDevice* device, Count count)
-      : device_(device),
-        count_(count.value),
-        data_(static_cast<float*>(device->Allocate(count.value * sizeof(float)))) {}
-  DeviceNumbers(HostDevice* device, const std::vector<float>& values)
-      : DeviceNumbers(device, Count{values.size()}) {
-    device->CopyIn(Stream::kMain, data_, values.data(), count_ * sizeof(float));
-    device->Finish();
-  }
-  ~DeviceNumbers() { device_->Free(data_); }
-  DeviceNumbers(const DeviceNumbers&) = delete;
-  DeviceNumbers& operator=(const DeviceNumbers&) = delete;
-
-  float* data() const { return data_; }
-  std::vector<float> Read() const {
-    std::vector<float> values(count_);
-    device_->CopyOut(Stream::kMain, values.data(), data_, count_ * sizeof(float));
-    device_->Finish();
-    return values;
-  }
-
- private:
-  HostDevice* const device_;
-  const std::size_t count_;
-  float* const data_;
-};
 
 TEST(HostDevice, RunsAKernelOverItsGrid) {
   HostDevice device;
@@ -55,6 +23,20 @@ TEST(HostDevice, RunsAKernelOverItsGrid) {
                                    .columns = 3,
                                    .activation = DeviceActivation::kRelu});
   EXPECT_EQ(y.Read(), (std::vector<float>{11, 0, 0, 6, 5, 0}));
+}
+
+TEST(HostDevice, ATrainingControlGoesThroughItsPasses) {
+  HostDevice device;
+  void* const control = device.Allocate(sizeof(TrainingControl));
+  device.ClearMemory(Stream::kMain, control, sizeof(TrainingControl));
+  for (int pass = 0; pass < 3; ++pass)
+    device.Launch(Stream::kMain, {.threads = 32},
+                  BeginPassCall{static_cast<TrainingControl*>(control)});
+  TrainingControl result;
+  device.CopyOut(Stream::kMain, &result, control, sizeof result);
+  device.Free(control);
+  EXPECT_EQ(result.pass, 2u);
+  EXPECT_EQ(result.next, 3u);
 }
 
 TEST(HostDevice, DoesNothingBeforeItIsAwaited) {

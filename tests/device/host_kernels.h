@@ -5,6 +5,12 @@
 
 namespace murmurate {
 
+inline constexpr std::size_t kKernels = 0
+#define MURMURATE_COUNT_KERNEL(Name) +1
+    MURMURATE_DEVICE_KERNELS(MURMURATE_COUNT_KERNEL)
+#undef MURMURATE_COUNT_KERNEL
+    ;
+
 const HostKernel& HostKernelOf(KernelId kernel);
 
 }  // namespace murmurate

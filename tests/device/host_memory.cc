@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "shared/core/check.h"
 #include "tests/device/kernel_block.h"
 
@@ -22,6 +24,13 @@ std::size_t UpTo(std::size_t bytes, std::size_t border) {
   return (bytes + border - 1) / border * border;
 }
 
+/// Where the next block may lie: sanitizers, too, leave these addresses to the program. Where the
+/// system disagrees, it chooses.
+void* NextAddress(std::size_t bytes) {
+  static std::atomic<std::uintptr_t> next = 0x7e9000000000;
+  return reinterpret_cast<void*>(next.fetch_add(bytes));
+}
+
 std::uintptr_t AddressOf(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
 }  // namespace
@@ -34,7 +43,7 @@ void* HostMemory::Allocate(std::size_t bytes) {
   if (bytes == 0 || bytes > free_bytes()) return nullptr;
   const auto page = static_cast<std::size_t>(getpagesize());
   const std::size_t page_bytes = UpTo(bytes, page);
-  void* const pages = mmap(nullptr, page_bytes + page, PROT_NONE,
+  void* const pages = mmap(NextAddress(page_bytes + page), page_bytes + page, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return nullptr;
   const Block block = {static_cast<std::byte*>(pages), page_bytes, bytes};
@@ -73,6 +82,13 @@ void HostMemory::Open() {
 void HostMemory::Close() {
   open_ = false;
   for (const auto& [address, block] : blocks_) Protect(block, false);
+}
+
+std::vector<std::span<std::byte>> HostMemory::Blocks() const {
+  std::vector<std::span<std::byte>> blocks;
+  for (const auto& [address, block] : blocks_)
+    blocks.emplace_back(reinterpret_cast<std::byte*>(address), block.bytes);
+  return blocks;
 }
 
 bool HostMemory::Holds(const void* memory, std::size_t bytes) const {

@@ -1,10 +1,14 @@
 // HostMemory: the memory of a HostDevice. Nothing can read or write it but while it is open; what is
-// beside a block cannot be read at any time (as AddressSanitizer sees it: to the byte).
+// beside a block cannot be read at any time (as AddressSanitizer sees it: to the byte). Addresses are
+// the program's choice and are not used twice, so that another program can have memory at the same
+// ones (launch_recording.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <vector>
 
 namespace murmurate {
 
@@ -28,6 +32,8 @@ class HostMemory {
   bool Touches(const void* memory, std::size_t bytes) const;
   std::size_t free_bytes() const { return limit_bytes_ - used_bytes_; }
   std::size_t blocks() const { return blocks_.size(); }
+  /// All blocks, in the order of their addresses.
+  std::vector<std::span<std::byte>> Blocks() const;
 
  private:
   struct Block {

@@ -8,10 +8,14 @@
 namespace murmurate {
 
 constinit thread_local RunningThread running_thread;
+bool (*wait_at_barrier)(const BarrierPlace&) = nullptr;
 
 const HostKernelPlace& HostKernelHere() { return *running_thread.place; }
 
-void HostKernelSync() { running_thread.block->Sync(); }
+void HostKernelSync(const char* file, int line) {
+  if (wait_at_barrier != nullptr && !wait_at_barrier({file, line})) return;
+  running_thread.block->Sync();
+}
 
 std::uint64_t HostKernelShuffle(std::uint64_t value, unsigned distance) {
   return running_thread.block->Shuffle(value, distance);

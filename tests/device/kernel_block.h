@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "server/compute/device/device.h"
 #include "server/compute/device/kernel_language.h"
@@ -26,6 +27,16 @@ struct RunningThread {
 };
 extern constinit thread_local RunningThread running_thread;
 
+/// A SyncThreads of the source.
+struct BarrierPlace {
+  std::string_view file;
+  int line = 0;
+  auto operator<=>(const BarrierPlace&) const = default;
+};
+/// Asked by each thread that comes to a barrier; false: it goes on without waiting. Null: it waits.
+/// Set while no kernel runs.
+extern bool (*wait_at_barrier)(const BarrierPlace& place);
+
 /// A kernel as this processor runs it: `run` is one thread of it.
 struct HostKernel {
   const char* name;
@@ -34,10 +45,10 @@ struct HostKernel {
 };
 
 /// The kernel that MURMURATE_KERNEL(Name) defined.
-#define MURMURATE_HOST_KERNEL(Name)                                                      \
-  ::murmurate::HostKernel {                                                              \
-    .name = #Name, .call_bytes = sizeof(Name##Call),                                     \
-    .run = [](const void* call) { Name##Kernel(*static_cast<const Name##Call*>(call)); } \
+#define MURMURATE_HOST_KERNEL(Name)                                                        \
+  ::murmurate::HostKernel {                                                                \
+    .name = #Name, .call_bytes = sizeof(Name##Call),                                       \
+    .run = [](const void* words) { Name##Kernel(*static_cast<const Name##Call*>(words)); } \
   }
 
 /// Runs all blocks and threads of a kernel, and returns when they have ended. A thread that a

@@ -1,34 +1,44 @@
 #include "tests/device/shared_arrays.h"
 
-#include <cstring>
-
 #include "tests/device/kernel_block.h"
 
 namespace murmurate {
 
 void SharedArrays::BeginBlock(const HostKernel& kernel) {
   kernel_ = &kernel;
-  for (Array& array : arrays_) array.used = false;
-  used_bytes_ = 0;
+  for (Array& array : arrays_) array.made = false;
+  made_bytes_ = 0;
 }
 
-void* SharedArrays::Find(int line, const char* file, std::size_t bytes) {
+void* SharedArrays::Find(const SharedPlace& place) {
   for (Array& array : arrays_) {
-    if (array.line == line && array.bytes == bytes && std::strcmp(array.file, file) == 0)
-      return Use(&array);
+    if (array.place == place) return array.made ? array.memory.get() : Make(&array);
   }
-  arrays_.push_back({line, file, bytes, std::make_unique<std::byte[]>(bytes), false});
-  return Use(&arrays_.back());
+  arrays_.push_back({place, std::make_unique<std::byte[]>(place.bytes)});
+  return Make(&arrays_.back());
 }
 
-void* SharedArrays::Use(Array* array) {
-  constexpr std::size_t kMostBytes = 48 << 10;
-  if (!array->used) {
-    array->used = true;
-    used_bytes_ += array->bytes;
-    if (used_bytes_ > kMostBytes) KernelFails(*kernel_, "a block shares 48 KB at most");
-    Poison(array->memory.get(), array->bytes);
+void* SharedArrays::FindMade(const SharedPlace& place) const {
+  for (const Array& array : arrays_) {
+    if (array.made && array.place == place) return array.memory.get();
   }
+  return nullptr;
+}
+
+std::vector<SharedPlace> SharedArrays::places() const {
+  std::vector<SharedPlace> places;
+  for (const Array& array : arrays_) {
+    if (array.made) places.push_back(array.place);
+  }
+  return places;
+}
+
+void* SharedArrays::Make(Array* array) {
+  constexpr std::size_t kMostBytes = 48 << 10;
+  array->made = true;
+  made_bytes_ += array->place.bytes;
+  if (made_bytes_ > kMostBytes) KernelFails(*kernel_, "a block shares 48 KB at most");
+  Poison(array->memory.get(), array->place.bytes);
   return array->memory.get();
 }
 

@@ -4,33 +4,43 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace murmurate {
 
 struct HostKernel;
 
+/// A MURMURATE_SHARED of the source.
+struct SharedPlace {
+  int line;
+  std::string_view file;
+  std::size_t bytes;
+  bool operator==(const SharedPlace&) const = default;
+};
+
 class SharedArrays {
  public:
   /// Every array is not a number again.
   void BeginBlock(const HostKernel& kernel);
-  /// The block's array that this place of the source names. Arrays of one block have 48 KB
-  /// together, as on a GPU.
-  void* Find(int line, const char* file, std::size_t bytes);
+  /// The block's array of this place. Arrays of one block have 48 KB together, as on a GPU.
+  void* Find(const SharedPlace& place);
+  /// The same, or null where Find has not made it since BeginBlock. Any number of threads.
+  void* FindMade(const SharedPlace& place) const;
+  /// Of the arrays made since BeginBlock.
+  std::vector<SharedPlace> places() const;
 
  private:
   struct Array {
-    int line;
-    const char* file;
-    std::size_t bytes;
+    SharedPlace place;
     std::unique_ptr<std::byte[]> memory;
-    bool used;  ///< by this block
+    bool made = false;  ///< since BeginBlock
   };
-  void* Use(Array* array);
+  void* Make(Array* array);
 
   const HostKernel* kernel_ = nullptr;
   std::vector<Array> arrays_;
-  std::size_t used_bytes_ = 0;
+  std::size_t made_bytes_ = 0;
 };
 
 }  // namespace murmurate

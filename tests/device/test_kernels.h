@@ -75,4 +75,12 @@ MURMURATE_KERNEL(LargeShared) {
   a[0] = b[0];
 }
 
+const HostKernel kBlockSum = MURMURATE_HOST_KERNEL(BlockSum);
+const HostKernel kBackwards = MURMURATE_HOST_KERNEL(Backwards);
+const HostKernel kBackwardsUnsynced = MURMURATE_HOST_KERNEL(BackwardsUnsynced);
+const HostKernel kShuffleBy = MURMURATE_HOST_KERNEL(ShuffleBy);
+const HostKernel kEarlyEnd = MURMURATE_HOST_KERNEL(EarlyEnd);
+const HostKernel kMixedBarriers = MURMURATE_HOST_KERNEL(MixedBarriers);
+const HostKernel kLargeShared = MURMURATE_HOST_KERNEL(LargeShared);
+
 }  // namespace murmurate

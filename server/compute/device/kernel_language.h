@@ -56,7 +56,8 @@ struct HostKernelPlace {
 };
 // Given by what runs kernels on this processor.
 const HostKernelPlace& HostKernelHere();
-void HostKernelSync();
+/// `file` and `line` name the barrier.
+void HostKernelSync(const char* file, int line);
 /// The 8 bytes that the thread `distance` further in the warp gave.
 std::uint64_t HostKernelShuffle(std::uint64_t value, unsigned distance);
 /// The block's array that this place of the source names.
@@ -67,7 +68,9 @@ inline unsigned Threads() { return HostKernelHere().threads; }
 inline unsigned Block() { return HostKernelHere().block; }
 inline unsigned Blocks() { return HostKernelHere().blocks; }
 inline unsigned GridRow() { return HostKernelHere().row; }
-inline void SyncThreads() { HostKernelSync(); }
+inline void SyncThreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  HostKernelSync(file, line);
+}
 template <typename T>
 T ShuffleDown(T value, unsigned distance) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t));

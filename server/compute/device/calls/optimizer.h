@@ -24,7 +24,7 @@ struct OptimizerNumbers {
 struct StepNumbers {
   std::uint32_t steps;    ///< 0: this update steps nothing
   float rate, scale;      ///< scale: of the gradient, which clips it
-  float adam_rate, root;  /// rate and root of the second moment, corrected for their bias
+  float adam_rate, root;  ///< the rate, and a factor of the second moment's root, without bias
   float kept;             ///< of a kernel's parameter
 };
 

@@ -31,28 +31,56 @@ MURMURATE_KERNEL(FinishRecord) {
   }
 }
 
+/// A step as V-trace sees it; `there`: it is one of the trajectory's.
+struct TracedStep {
+  bool there, terminated, cut;  ///< cut: terminated or truncated
+  float value, next, reward, log_ratio;
+};
+
+MURMURATE_DEVICE TracedStep StepAt(const TraceReturnsCall& call, std::int64_t row,
+                                   std::int64_t first, std::int64_t last) {
+  if (row < first) return {};
+  const ReturnColumns& columns = call.columns;
+  const std::uint8_t flags = call.flags[row];
+  const bool terminated = (flags & kStepTerminated) != 0, truncated = (flags & kStepTruncated) != 0;
+  const float next = row == last || truncated ? columns.next_value[row] : columns.value[row + 1];
+  return {true,
+          terminated,
+          terminated || truncated,
+          columns.value[row],
+          terminated ? 0.0f : next,
+          call.reward[row],
+          columns.log_ratio[row]};
+}
+
+/// Writes target and advantage of a step; gives the correction v_s - V(x_s) for the step before.
+MURMURATE_DEVICE double TraceStep(const TraceReturnsCall& call, const TracedStep& step,
+                                  std::int64_t row, double correction) {
+  if (step.cut) correction = 0.0;
+  const double gamma = step.terminated ? 0.0 : call.gamma, value = double{step.value};
+  const double ratio = call.corrects ? exp(double{step.log_ratio}) : 1.0;
+  const double error = double{step.reward} + gamma * double{step.next} - value;
+  const double weight = call.weighs ? fmin(call.rho_pg_bar, ratio) : 1.0;
+  call.columns.advantage[row] =
+      static_cast<float>(weight * (error + gamma * call.lambda * correction));
+  correction = fmin(call.rho_bar, ratio) * error +
+               gamma * call.lambda * fmin(call.c_bar, ratio) * correction;
+  call.columns.target[row] = static_cast<float>(value + correction);
+  return correction;
+}
+
 MURMURATE_KERNEL(TraceReturns) {
+  constexpr int kAtOnce = 8;  // steps whose numbers are on their way together
   const std::size_t slot = GlobalThread();
   if (slot >= call.plan.counts->slots) return;
-  const ReturnColumns& columns = call.columns;
-  const std::size_t first = static_cast<std::size_t>(call.plan.slots[slot]) * call.length;
-  const std::size_t last = first + call.plan.steps[slot] - 1;
-  double correction = 0.0;  // v_{s+1} - V(x_{s+1})
-  for (std::size_t row = last + 1; row-- > first;) {
-    const bool terminated = (call.flags[row] & kStepTerminated) != 0;
-    const bool truncated = (call.flags[row] & kStepTruncated) != 0;
-    if (terminated || truncated) correction = 0.0;
-    const double gamma = terminated ? 0.0 : call.gamma, value = double{columns.value[row]};
-    const float after = row == last || truncated ? columns.next_value[row] : columns.value[row + 1];
-    const double next = terminated ? 0.0 : double{after};
-    const double ratio = call.corrects ? exp(double{columns.log_ratio[row]}) : 1.0;
-    const double error = double{call.reward[row]} + gamma * next - value;
-    const double weight = call.weighs ? fmin(call.rho_pg_bar, ratio) : 1.0;
-    columns.advantage[row] =
-        static_cast<float>(weight * (error + gamma * call.lambda * correction));
-    correction = fmin(call.rho_bar, ratio) * error +
-                 gamma * call.lambda * fmin(call.c_bar, ratio) * correction;
-    columns.target[row] = static_cast<float>(value + correction);
+  const std::int64_t first = std::int64_t{call.plan.slots[slot]} * call.length;
+  const std::int64_t last = first + call.plan.steps[slot] - 1;
+  double correction = 0.0;
+  for (std::int64_t row = last; row >= first; row -= kAtOnce) {
+    TracedStep steps[kAtOnce];
+    for (int i = 0; i < kAtOnce; ++i) steps[i] = StepAt(call, row - i, first, last);
+    for (int i = 0; i < kAtOnce; ++i)
+      if (steps[i].there) correction = TraceStep(call, steps[i], row - i, correction);
   }
 }
 

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Records launches of kernels while tests run, and runs them again under ThreadSanitizer
+# (device_races.cc):  races.sh DEVICE_RACES TEST...
+set -euo pipefail
+races=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for test in "$@"; do
+  MURMURATE_RECORD_LAUNCHES=$folder "$test" --gtest_brief=1 --gtest_filter=-*DeathTest* >"$folder.log" ||
+    { cat "$folder.log"; exit 1; }
+done
+rm -f "$folder.log"
+"$races" planted 2>/dev/null
+"$races" replay "$folder"
+"$races" mutations "$folder" 2>/dev/null
