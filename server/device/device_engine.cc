@@ -82,7 +82,7 @@ Status DeviceEngine::Start(Device* device) {
   MURMURATE_RETURN_IF_ERROR(memory_.Allocate(device));
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
   host_ = std::make_unique<PinnedMemory>(
-      device, (parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
+      device, (2 * parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
   if (host_->data() == nullptr)
     return ResourceError(
         "no memory is left that a device can copy to: raise the limit on locked "
@@ -107,12 +107,15 @@ Status DeviceEngine::Start(Device* device) {
   return {};
 }
 
-std::span<float> DeviceEngine::parameters() const {
-  return {reinterpret_cast<float*>(host_->data()), parameters_.size()};
+std::span<float> DeviceEngine::HostBlock(int block) const {
+  float* const first = reinterpret_cast<float*>(host_->data());
+  return {first + static_cast<std::size_t>(block) * parameters_.size(), parameters_.size()};
 }
 
-std::span<float> DeviceEngine::gradient() const {
-  return {parameters().data() + parameters_.size(), gradient_.size()};
+std::span<float> DeviceEngine::gradient() const { return {HostBlock(2).data(), gradient_.size()}; }
+
+std::span<float> DeviceEngine::HostState() const {
+  return {HostBlock(2).data(), optimizer_->state_floats()};
 }
 
 void DeviceEngine::UploadParameters() {
@@ -132,14 +135,19 @@ void DeviceEngine::DownloadControl() {
 }
 
 void DeviceEngine::SaveOptimizer(const StateWriter& writer) {
-  const std::span<float> state(gradient().data(), optimizer_->state_floats());
+  const std::span<float> state = HostState();
   optimizer_->EnqueueSave(device_, Stream::kMain, state.data());
   DownloadControl();
   optimizer_->Save(writer, state, plan_.host().optimizer_steps);
 }
 
+void DeviceEngine::SaveFirst(const StateWriter& writer) const {
+  std::ranges::fill(HostState(), optimizer_->first_value());
+  optimizer_->Save(writer, HostState(), 0);
+}
+
 Status DeviceEngine::LoadOptimizer(const StateReader& reader) {
-  const std::span<float> state(gradient().data(), optimizer_->state_floats());
+  const std::span<float> state = HostState();
   std::uint64_t steps = 0;
   MURMURATE_RETURN_IF_ERROR(optimizer_->Load(reader, state, &steps));
   plan_.host().optimizer_steps = steps;
@@ -272,7 +280,8 @@ void DeviceEngine::EndBatch(bool counts) {
                                batch_.Column(*training_, training_->observation),
                                batch_.Column(*training_, training_->weight), parameters_.data());
   plan_.Download(device_);
-  device_->CopyOut(Stream::kMain, parameters().data(), parameters_.data(), parameters_.bytes());
+  device_->CopyOut(Stream::kMain, HostBlock(1 - current_).data(), parameters_.data(),
+                   parameters_.bytes());
   device_->Record(Stream::kMain, done_);
 }
 

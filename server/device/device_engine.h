@@ -43,11 +43,13 @@ class DeviceEngine {
   /// Allocates what was planned; once, before what follows. The device must outlive it.
   Status Start(Device* device);
 
-  /// The whole block on the host; changed by EndBatch and the caller.
-  std::span<float> parameters() const;
+  /// The whole block on the host, as the caller or the last batch that was adopted left it.
+  std::span<float> parameters() const { return HostBlock(current_); }
   void UploadParameters();
   void ForgetOptimizer();
   void SaveOptimizer(const StateWriter& writer);
+  /// The same of an optimizer as it was made; asks nothing of the device.
+  void SaveFirst(const StateWriter& writer) const;
   Status LoadOptimizer(const StateReader& reader);
 
   void Prefetch(const TrainingBatch& next) { batch_.Prefetch(device_, next); }
@@ -64,6 +66,8 @@ class DeviceEngine {
   void EndBatch(bool counts);
   bool Done() { return device_->Reached(done_); }
   void Await() { device_->Await(done_); }
+  /// After EndBatch and Await, unless the device has failed: parameters() are the batch's.
+  void AdoptParameters() { current_ = 1 - current_; }
   /// The sums of the batch, after Await.
   const TrainingControl& result() const { return plan_.host(); }
 
@@ -77,6 +81,8 @@ class DeviceEngine {
   void DownloadControl();
   const float* log_deviations() const;
   DeviceSeenRows Seen(const PassShape& shape) const;
+  std::span<float> HostBlock(int block) const;
+  std::span<float> HostState() const;
 
   const AlgorithmSettings settings_;
   const bool of_policy_, steps_here_;
@@ -96,7 +102,9 @@ class DeviceEngine {
   const std::size_t deviation_at_;  ///< of the free log deviations in parameters and gradient
   RecordedStep prepare_, step_, only_gradient_, score_, measure_;
   Device* device_ = nullptr;
-  std::unique_ptr<PinnedMemory> host_;       ///< parameters, then gradient or optimizer's state
+  /// Two blocks of parameters, the current ones and those that come; gradient or optimizer's state.
+  std::unique_ptr<PinnedMemory> host_;
+  int current_ = 0;
   const TrainingBatch* training_ = nullptr;  ///< the present batch
   DeviceEvent done_ = -1;
 };

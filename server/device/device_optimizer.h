@@ -44,7 +44,9 @@ class DeviceOptimizer {
   void EnqueueShorten(Device* device, Stream stream, const TrainingControl* control,
                       float* parameters) const;
 
-  // The state between steps: columns of trained_count() numbers, one after the other.
+  // The state between steps: columns of trained_count() numbers, one after the other, which begin as
+  // first_value().
+  float first_value() const { return first_value_; }
   std::size_t state_floats() const { return columns_.size(); }
   /// `to`: host memory for state_floats() that copies reach.
   void EnqueueSave(Device* device, Stream stream, float* to) const;

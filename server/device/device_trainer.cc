@@ -91,6 +91,8 @@ BatchSums DeviceTrainer::Finish() {
   const bool elsewhere = store_ != nullptr && !plan_->scores;
   if (elsewhere) StepElsewhere(&sums);
   engine_->Await();
+  if (!Works()) return sums;
+  if (!elsewhere) engine_->AdoptParameters();
   const TrainingControl& control = engine_->result();
   for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
   sums.begun = control.begun;
@@ -146,12 +148,19 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 void DeviceTrainer::Save(SavedState* state) const {
   const StateWriter writer(state, "optimizer");
   if (store_ != nullptr) return store_->Save(writer);
+  if (!Works()) return engine_->SaveFirst(writer);
   engine_->SaveOptimizer(writer);
 }
 
 Status DeviceTrainer::Load(const SavedState& state) {
   const StateReader reader(state, "optimizer");
   return store_ != nullptr ? store_->Load(reader) : engine_->LoadOptimizer(reader);
+}
+
+Status DeviceTrainer::Health() const {
+  if (!failure_.ok()) return failure_;
+  const std::string error = device_->error();
+  return error.empty() ? Status() : ResourceError(error);
 }
 
 void DeviceTrainer::Interrupt() {

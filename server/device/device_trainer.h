@@ -43,6 +43,7 @@ class DeviceTrainer : public BatchTrainer {
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
   bool Done() override { return store_ != nullptr || engine_->Done(); }
   BatchSums Finish() override;
+  Status Health() const override;
 
   std::span<const float> parameters() const override { return engine_->parameters(); }
   void SetParameters(std::span<const float> parameters) override;

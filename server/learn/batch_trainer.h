@@ -6,13 +6,14 @@
 //   BatchTrainer       parameters, gradients, optimizer state, observation statistics
 //     HostTrainer      on this processor (host_trainer.h)
 //
-// One thread, that of the learner, calls everything but Interrupt.
+// One thread, that of the learner, calls everything but Interrupt and Progress.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "server/experience/training_batch.h"
 #include "server/learn/algorithm.h"
@@ -66,6 +67,15 @@ class BatchTrainer {
   virtual bool Done() = 0;
   /// Returns when all updates of the plan are done, or the batch was left (plan.most_kl).
   virtual BatchSums Finish() = 0;
+
+  /// Not ok: the processor that it trains on has failed, as one sentence says (kResource). From then
+  /// on nothing is trained: Finish returns at once and its sums mean nothing, parameters() are those
+  /// that the last finished batch left, and Save gives what the host has of that batch; of what only
+  /// the device had, the state at the beginning, so that a run can go on from it.
+  virtual Status Health() const { return {}; }
+  /// Where the batch under way is, for reports of one that takes too long: "update 13 of 80"; "": it
+  /// does not say. Any thread.
+  virtual std::string Progress() const { return ""; }
 
   /// The whole block on the host: valid until the next call that is not const.
   virtual std::span<const float> parameters() const = 0;

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "server/device/device_trainer.h"
 #include "server/learn/host_trainer.h"
+#include "tests/device/host_device.h"
 #include "tests/learn/checking_trainer.h"
 #include "tests/learn/example_batches.h"
 
@@ -33,6 +35,13 @@ std::unique_ptr<BatchTrainer> OnTwoThreads(const ModelSpec& spec,
 std::unique_ptr<BatchTrainer> Checked(const ModelSpec& spec, const AlgorithmSettings& settings) {
   return std::make_unique<CheckingTrainer>(OnHost(spec, settings), OnTwoThreads(spec, settings),
                                            1e-4);
+}
+
+std::unique_ptr<BatchTrainer> OnHostDevice(const ModelSpec& spec,
+                                           const AlgorithmSettings& settings) {
+  auto trainer = DeviceTrainer::Make(spec, settings, std::make_shared<HostDevice>());
+  EXPECT_TRUE(trainer.ok()) << trainer.status();
+  return *std::move(trainer);
 }
 
 /// A trainer with plans and parameters.
@@ -303,7 +312,8 @@ TEST_P(TrainerConformance, AScoreChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(, TrainerConformance,
                          testing::Values(Maker{"Host", OnHost}, Maker{"TwoThreads", OnTwoThreads},
-                                         Maker{"Checked", Checked}),
+                                         Maker{"Checked", Checked},
+                                         Maker{"HostDevice", OnHostDevice}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 /// A device that is a little wrong.
