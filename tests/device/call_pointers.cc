@@ -26,6 +26,7 @@ bool IsHostMemory(std::uintptr_t address) {
 }  // namespace
 
 void CheckPointers(const HostKernel& kernel, const void* call, const HostMemory& memory) {
+  if (!kChecksPointers) return;
   for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= kernel.call_bytes;
        at += sizeof(std::uintptr_t)) {
     std::uintptr_t word = 0;

@@ -9,6 +9,7 @@
 #include "shared/core/check.h"
 
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifndef __x86_64__
@@ -26,10 +27,13 @@ void StartSwitch(void** fake, const void* stack, std::size_t bytes) {
 void FinishSwitch(void* fake, const void** stack, std::size_t* bytes) {
   __sanitizer_finish_switch_fiber(fake, stack, bytes);
 }
+/// The frames that a fiber was left in are gone.
+void ForgetFrames(void* stack) { __asan_unpoison_memory_region(stack, kStackBytes); }
 #else
 constexpr std::size_t kStackBytes = 64 << 10;
 void StartSwitch(void**, const void*, std::size_t) {}
 void FinishSwitch(void*, const void**, std::size_t*) {}
+void ForgetFrames(void*) {}
 #endif
 
 constinit thread_local Fiber* entering = nullptr;
@@ -112,6 +116,7 @@ Fiber::Fiber(std::function<void()> body) : body_(std::move(body)) {
 
 Fiber::~Fiber() {
   delete contexts_;
+  ForgetFrames(stack_);
   munmap(stack_, kStackBytes);
 }
 

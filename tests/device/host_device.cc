@@ -167,6 +167,7 @@ void HostDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 }
 
 void HostDevice::RunKernel(KernelId kernel, const Grid& grid, const void* call) {
+  mutation_.BeforeKernel(kernel, call);
   if (recorder_ != nullptr) return recorder_->Run(runner_.get(), kernel, grid, call, memory_);
   runner_->Run(HostKernelOf(kernel), grid, call);
 }
@@ -175,11 +176,13 @@ DeviceEvent HostDevice::MakeEvent() { return queues_.MakeEvent(); }
 
 void HostDevice::Record(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");
+  if (mutation_.LeavesOut(__builtin_return_address(0))) return;
   if (Begin()) queues_.Record(stream, event);
 }
 
 void HostDevice::WaitFor(Stream stream, DeviceEvent event) {
   MURMURATE_CHECK(!graphs_.Records(stream), "events are not part of a graph");
+  if (mutation_.LeavesOut(__builtin_return_address(0))) return;
   if (Begin()) queues_.WaitFor(stream, event);
 }
 

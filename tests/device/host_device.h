@@ -21,6 +21,7 @@
 #include "server/compute/device/device.h"
 #include "tests/device/host_graphs.h"
 #include "tests/device/host_memory.h"
+#include "tests/device/host_mutation.h"
 #include "tests/device/kernel_block.h"
 #include "tests/device/launch_recording.h"
 #include "tests/device/stream_queues.h"
@@ -99,6 +100,7 @@ class HostDevice : public Device {
   std::atomic<std::size_t> pinned_used_ = 0;
   HostMemory memory_;
   StreamQueues queues_;
+  HostMutation mutation_ = HostMutation::OfEnvironment();
   HostGraphs graphs_;
   std::string error_;
   std::uint64_t calls_ = 0;

@@ -42,7 +42,8 @@ TEST(ThreadRunnerDeathTest, AThreadEndsBeforeABarrier) {
   EXPECT_DEATH(
       {
         ThreadRunner runner;
-        runner.Run(kEarlyEnd, {.threads = 64}, nullptr);
+        const EarlyEndCall call;
+        runner.Run(kEarlyEnd, {.threads = 64}, &call);
       },
       "kernel EarlyEnd: threads wait at a barrier that others have not come to before they ended");
 }

@@ -121,8 +121,11 @@ class Device {
 
   /// Runs the kernel that the call belongs to with a copy of it.
   template <typename Call>
-  void Launch(Stream stream, const Grid& grid, const Call& call) {
+  void Launch(Stream stream, const Grid& grid, Call call) {
     static_assert(std::is_trivially_copyable_v<Call> && sizeof(Call) <= kMostCallBytes);
+#if __has_builtin(__builtin_clear_padding)
+    __builtin_clear_padding(&call);  // so that the host device can tell what points to where
+#endif
     LaunchKernel(stream, Call::kKernel, grid, &call, sizeof call);
   }
   static constexpr std::size_t kMostCallBytes = 4000;

@@ -1,0 +1,70 @@
+#include "tests/device/host_mutation.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "server/compute/device/calls/control.h"
+
+extern "C" const char __executable_start;  // of the linker
+
+namespace murmurate {
+namespace {
+
+struct ControlNumber {
+  const char* name;
+  std::size_t offset, bytes;
+};
+#define MURMURATE_CONTROL_NUMBER(name) \
+  { #name, offsetof(TrainingControl, name), sizeof(TrainingControl::name) }
+constexpr ControlNumber kControlNumbers[] = {
+    MURMURATE_CONTROL_NUMBER(learning_rate),  MURMURATE_CONTROL_NUMBER(clip),
+    MURMURATE_CONTROL_NUMBER(entropy),        MURMURATE_CONTROL_NUMBER(dual_clip),
+    MURMURATE_CONTROL_NUMBER(value_weight),   MURMURATE_CONTROL_NUMBER(most_kl),
+    MURMURATE_CONTROL_NUMBER(scores),         MURMURATE_CONTROL_NUMBER(first_update),
+    MURMURATE_CONTROL_NUMBER(updates_a_pass), MURMURATE_CONTROL_NUMBER(scored_too)};
+#undef MURMURATE_CONTROL_NUMBER
+
+}  // namespace
+
+HostMutation HostMutation::OfEnvironment() {
+  HostMutation mutation;
+  const char* const words = std::getenv("MURMURATE_DEVICE_MUTATION");
+  if (words == nullptr) return mutation;
+  const char* const space = std::strchr(words, ' ');
+  if (space == nullptr) return mutation;
+  mutation.kind_.assign(words, space);
+  mutation.what_ = space + 1;
+  return mutation;
+}
+
+void HostMutation::List(const std::string& line) const {
+  static std::set<std::string> listed;
+  if (listed.insert(line).second) std::ofstream(what_, std::ios::app) << line << "\n";
+}
+
+bool HostMutation::LeavesOut(const void* caller) {
+  if (kind_ != "event" && kind_ != "list") return false;
+  char address[32];
+  std::snprintf(address, sizeof address, "%#tx",
+                static_cast<const char*>(caller) - &__executable_start);
+  if (kind_ == "list") List(std::string("event ") + address);
+  return kind_ == "event" && what_ == address;
+}
+
+void HostMutation::BeforeKernel(KernelId kernel, const void* call) {
+  if (kind_ != "control" && kind_ != "list") return;
+  if (kernel != BeginPassCall::kKernel) return;
+  auto* const control = reinterpret_cast<char*>(static_cast<const BeginPassCall*>(call)->control);
+  for (const ControlNumber& number : kControlNumbers) {
+    if (kind_ == "list") List(std::string("control ") + number.name);
+    if (kind_ != "control" || what_ != number.name) continue;
+    if (first_.empty()) first_.assign(control + number.offset, number.bytes);
+    std::memcpy(control + number.offset, first_.data(), number.bytes);
+  }
+}
+
+}  // namespace murmurate
