@@ -12,9 +12,8 @@ namespace {
 constexpr double kBytes = 4 + 7 * 4;
 
 void FillNumbers(Device* device, const DeviceArray<float>& numbers, float value) {
-  device->Launch(
-      Stream::kMain, Grid::For(numbers.size(), 256),
-      FillNumbersCall{.to = numbers.data(), .count = numbers.size(), .value = value});
+  device->Launch(Stream::kMain, Grid::For(numbers.size(), 256),
+                 FillNumbersCall{.to = numbers.data(), .count = numbers.size(), .value = value});
 }
 
 }  // namespace

@@ -36,8 +36,7 @@ class Rows {
   Result<nlohmann::json> Measure(const std::string& name) {
     for (const DeviceStepRow& row : steps_)
       if (row.name == name) return MeasureStep(row);
-    if (name != kAdam && name != kPublish)
-      return InvalidArgument(name + ": there is no such row");
+    if (name != kAdam && name != kPublish) return InvalidArgument(name + ": there is no such row");
     const auto device = DeviceFor(DevicePrecision::kFp32);
     if (!device.ok()) return device.status();
     return name == kAdam ? MeasureAdam(*device, options_.small, rounds_)
@@ -77,10 +76,10 @@ class Rows {
 
 void Print(Rows& rows, const std::string& name) {
   const auto line = rows.Measure(name);
-  PrintLine(line.ok() ? *line
-                      : nlohmann::json{{"row", name},
-                                       {"by", "murmurate"},
-                                       {"error", line.status().message()}});
+  PrintLine(
+      line.ok()
+          ? *line
+          : nlohmann::json{{"row", name}, {"by", "murmurate"}, {"error", line.status().message()}});
 }
 
 Status Run(int argc, char** argv) {

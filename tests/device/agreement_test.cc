@@ -13,8 +13,8 @@
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
-#include "tests/device/host_device.h"
 #include "tests/device/random_batch.h"
+#include "tests/device/test_device.h"
 
 namespace murmurate {
 namespace {
@@ -78,7 +78,7 @@ struct Pair {
       : planner(named.spec, named.settings, 5),
         rates(Rates::Of(named.settings)),
         host(std::make_unique<HostTrainer>(named.spec, named.settings)) {
-    auto made = DeviceTrainer::Make(named.spec, named.settings, std::make_shared<HostDevice>());
+    auto made = DeviceTrainer::Make(named.spec, named.settings, MakeTestDevice());
     EXPECT_TRUE(made.ok()) << made.status();
     device = *std::move(made);
     std::vector<float> parameters(ParameterLayout(named.spec).total);
