@@ -8,11 +8,11 @@
 namespace murmurate {
 namespace {
 
-/// "cuDNN is missing: ... ; run `pip ...`" is what was found, and behind the last semicolon what to do.
+/// Of "cuDNN is missing: ...; run `pip ...`", the one is what was found, the other what to do.
 DoctorLine Missing(const std::string& what, const std::string& sentence, bool asked) {
   const std::size_t end = sentence.find("; ");
   DoctorLine line{.what = what,
-                  .state = DoctorState::kMissing,
+                  .state = asked ? DoctorState::kMissing : DoctorState::kNote,
                   .found = sentence.substr(0, end),
                   .asked = asked};
   if (end != std::string::npos) line.remedy = sentence.substr(end + 2);
@@ -20,11 +20,7 @@ DoctorLine Missing(const std::string& what, const std::string& sentence, bool as
 }
 
 DoctorLine LibraryLine(const DeviceLibrary& library, bool asked) {
-  if (library.path.empty()) {
-    DoctorLine line = Missing(library.name, library.missing, asked);
-    if (!asked) line.state = DoctorState::kNote;
-    return line;
-  }
+  if (library.path.empty()) return Missing(library.name, library.missing, asked);
   return {.what = library.name, .found = library.version + ", " + library.path, .asked = asked};
 }
 
@@ -40,7 +36,9 @@ DoctorLine GpuLine(const SurveyedDevice& device, bool asked) {
 
 DoctorLine TrialLine(const std::string& what, const Status& status, bool asked) {
   if (status.ok()) return {.what = what, .found = "computes what it should", .asked = asked};
-  return Missing(what, status.message(), asked);
+  DoctorLine line = Missing(what, status.message(), asked);
+  line.state = DoctorState::kMissing;
+  return line;
 }
 
 /// Opens the device and tries each kind of work that its libraries allow.
@@ -62,11 +60,7 @@ std::vector<DoctorLine> DeviceLines(const std::string& device) {
   const bool asked = !device.empty();
   const std::string name = asked ? device : "cuda:0";
   const auto survey = SurveyDevices();
-  if (!survey.ok()) {
-    DoctorLine line = Missing("plug-in cuda", survey.status().message(), asked);
-    if (!asked) line.state = DoctorState::kNote;
-    return {line};
-  }
+  if (!survey.ok()) return {Missing("plug-in cuda", survey.status().message(), asked)};
   std::vector<DoctorLine> lines = {
       {.what = "plug-in cuda", .found = FindPlugIn(kDevicePlugIn), .asked = asked}};
   for (const DeviceLibrary& library : survey->libraries)

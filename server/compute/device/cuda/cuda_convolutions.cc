@@ -34,7 +34,7 @@ class Workspace {
     if (cudaMalloc(&memory_, bytes) != cudaSuccess) {
       (void)cudaGetLastError();
       return ResourceError("the GPU has no " + std::to_string(bytes >> 20) +
-                           " MiB left for convolutions; lower algorithm.minibatches' rows, or end "
+                           " MiB left for convolutions; lower algorithm.minibatch, or end "
                            "what else runs on it");
     }
     bytes_ = bytes;

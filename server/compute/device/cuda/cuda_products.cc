@@ -163,7 +163,8 @@ Status CudaProducts::Choose(const ProductCall& call, Plan* plan) const {
   };
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kWorkspaceBytes});
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-      static_cast<std::uint32_t>(deterministic_ ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+      static_cast<std::uint32_t>(deterministic_ ? CUBLASLT_REDUCTION_SCHEME_NONE |
+                                                      CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
                                                 : CUBLASLT_REDUCTION_SCHEME_MASK));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, AlignmentOf(call.b));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, AlignmentOf(call.a));

@@ -25,6 +25,12 @@ std::string Unusable(const SurveyedDevice& device) {
          std::to_string(device.minor) + "; murmurate needs 7.5 or higher (Turing, 2018)";
 }
 
+/// "the NVIDIA driver 580.65.06"
+std::string Driver() {
+  const std::string version = DriverVersion();
+  return "the NVIDIA driver" + (version.empty() ? "" : ' ' + version);
+}
+
 int DeviceCount() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
@@ -55,11 +61,11 @@ Status CheckDriver() {
     return ResourceError("no NVIDIA driver is running here (" + Words(code) +
                          "); install one, or write device = \"cpu\"");
   if (driver < CUDART_VERSION && code == cudaErrorInsufficientDriver)
-    return ResourceError("the NVIDIA driver " + DriverVersion() + " has CUDA " +
+    return ResourceError(Driver() + " has CUDA " +
                          CudaVersionText(driver) + ", this murmurate was built with CUDA " +
                          CudaVersionText(CUDART_VERSION) +
                          "; install a newer driver, or build murmurate with an older CUDA toolkit");
-  return ResourceError("the NVIDIA driver " + DriverVersion() + " has no GPU for this process (" +
+  return ResourceError(Driver() + " has no GPU for this process (" +
                        Words(code == cudaSuccess ? cudaErrorNoDevice : code) + ')' + Hidden());
 }
 
