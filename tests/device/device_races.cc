@@ -70,10 +70,13 @@ class RecordedMemory {
     for (const LaunchRecording::Block& block : recording_.blocks)
       std::memcpy(Memory(block), block.before.data(), block.before.size());
   }
-  bool IsAsRecorded() const {
-    return std::all_of(recording_.blocks.begin(), recording_.blocks.end(), [](const auto& block) {
-      return std::memcmp(Memory(block), block.after.data(), block.after.size()) == 0;
-    });
+  std::vector<std::byte> Copy() const {
+    std::vector<std::byte> copy;
+    for (const LaunchRecording::Block& block : recording_.blocks) {
+      const auto* const bytes = static_cast<const std::byte*>(Memory(block));
+      copy.insert(copy.end(), bytes, bytes + block.before.size());
+    }
+    return copy;
   }
 
  private:
@@ -91,15 +94,14 @@ class RecordedMemory {
   const LaunchRecording& recording_;
 };
 
-bool GivesTheSameBits(const LaunchRecording& recording, KernelRunner* runner) {
+/// The memory after the launch.
+std::vector<std::byte> After(const LaunchRecording& recording, KernelRunner* runner) {
   const RecordedMemory memory(recording);
-  bool same = true;
   for (int time = 0; time < 2; ++time) {  // ThreadRunner sees more the second time
     memory.Fill();
     runner->Run(HostKernelOf(recording.kernel), recording.grid, recording.call.data());
-    same = same && memory.IsAsRecorded();
   }
-  return same;
+  return memory.Copy();
 }
 
 std::vector<LaunchRecording> ReadAll(const std::string& folder) {
@@ -137,12 +139,13 @@ int CountMissing(const std::vector<LaunchRecording>& all) {
 int Replay(const std::string& folder) {
   const std::vector<LaunchRecording> all = ReadAll(folder);
   int wrong = CountMissing(all);
-  FiberRunner reverse(1), random(2);
+  FiberRunner forward(0), reverse(1), random(2);
   ThreadRunner threads;
   for (const LaunchRecording& recording : all) {
     const int before = races;
-    const bool same = GivesTheSameBits(recording, &reverse) &&
-                      GivesTheSameBits(recording, &random) && GivesTheSameBits(recording, &threads);
+    const std::vector<std::byte> after = After(recording, &forward);
+    const bool same = After(recording, &reverse) == after && After(recording, &random) == after &&
+                      After(recording, &threads) == after;
     if (same && races == before) continue;
     ++wrong;
     std::printf("%s on %u x %u blocks of %u: %d races%s\n", HostKernelOf(recording.kernel).name,
@@ -161,7 +164,7 @@ std::map<BarrierPlace, std::vector<const LaunchRecording*>> FindBarriers(
   wait_at_barrier = &NoteBarrier;
   for (const LaunchRecording& recording : all) {
     seen_barriers.clear();
-    GivesTheSameBits(recording, &runner);
+    After(recording, &runner);
     for (const BarrierPlace& place : seen_barriers) barriers[place].push_back(&recording);
   }
   return barriers;
@@ -178,7 +181,7 @@ int Mutations(const std::string& folder) {
     for (const LaunchRecording* recording : recordings) {
       const int before = races;
       ThreadRunner runner;
-      GivesTheSameBits(*recording, &runner);
+      After(*recording, &runner);
       if (races == before) continue;
       found = recording;
       break;

@@ -48,7 +48,6 @@ void LaunchRecording::Write(const std::string& path) const {
     Put(&file, block.address);
     Put<std::uint64_t>(&file, block.before.size());
     PutBytes(&file, block.before);
-    PutBytes(&file, block.after);
   }
   MURMURATE_CHECK(file.good(), "a launch can be recorded");
 }
@@ -62,9 +61,7 @@ LaunchRecording LaunchRecording::Read(const std::string& path) {
   recording.blocks.resize(Get<std::uint64_t>(&file));
   for (Block& block : recording.blocks) {
     block.address = Get<std::uint64_t>(&file);
-    const auto bytes = Get<std::uint64_t>(&file);
-    block.before = GetBytes(&file, bytes);
-    block.after = GetBytes(&file, bytes);
+    block.before = GetBytes(&file, Get<std::uint64_t>(&file));
   }
   MURMURATE_CHECK(file.good(), "a recorded launch can be read");
   return recording;
@@ -76,9 +73,9 @@ std::unique_ptr<LaunchRecorder> LaunchRecorder::OfEnvironment() {
 }
 
 bool LaunchRecorder::Wants(KernelId id, const Grid& grid, const HostMemory& memory) {
-  constexpr std::uint64_t kMostThreads = 4096;
+  constexpr std::uint64_t kMostThreads = 1024;
   constexpr std::size_t kMostBytes = 4 << 20;
-  constexpr int kOfAGrid = 2, kOfAKernel = 12;
+  constexpr int kOfAGrid = 1, kOfAKernel = 4;
   static std::map<KernelId, int> of_kernel;
   static std::map<std::tuple<KernelId, std::uint32_t, std::uint32_t, std::uint32_t>, int> of_grid;
   std::size_t bytes = 0;
@@ -103,14 +100,10 @@ void LaunchRecorder::Run(KernelRunner* runner, KernelId id, const Grid& grid, co
   recording.call.assign(call_bytes, call_bytes + kernel.call_bytes);
   for (const auto& block : memory.Blocks())
     recording.blocks.push_back({reinterpret_cast<std::uintptr_t>(block.data()),
-                                std::vector<std::byte>(block.begin(), block.end()),
-                                {}});
-  runner->Run(kernel, grid, call);
-  std::size_t index = 0;
-  for (const auto& block : memory.Blocks())
-    recording.blocks[index++].after.assign(block.begin(), block.end());
+                                std::vector<std::byte>(block.begin(), block.end())});
   static int recorded = 0;
   recording.Write(folder_ + "/" + std::to_string(getpid()) + "-" + std::to_string(++recorded));
+  runner->Run(kernel, grid, call);
 }
 
 }  // namespace murmurate

@@ -1,4 +1,4 @@
-// LaunchRecording: one launch of a kernel with the device's memory before and after it, in a file,
+// LaunchRecording: one launch of a kernel with the device's memory before it, in a file,
 // so that another program can run the kernel again, at the same addresses.
 #pragma once
 
@@ -19,7 +19,7 @@ class HostMemory;
 struct LaunchRecording {
   struct Block {
     std::uint64_t address = 0;
-    std::vector<std::byte> before, after;
+    std::vector<std::byte> before;
   };
   KernelId kernel{};
   Grid grid;
