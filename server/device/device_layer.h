@@ -58,6 +58,11 @@ class DeviceRoom {
                             static_cast<std::size_t>(max_rows_) * width);
   }
 
+  /// Plans `floats`, which belong to the caller alone.
+  DeviceArray<float> PlanWorkspace(std::size_t floats) {
+    return memory_->Plan<float>(MemoryPurpose::kWorkspace, floats);
+  }
+
   void WantGradients(std::size_t width);  ///< of a row, anywhere in a network
   void WantAround(std::size_t width);     ///< the same, where a residual block ends
   void WantCarried(std::size_t width);    ///< of a lane, from step to step

@@ -2,7 +2,10 @@
 // flat block of parameters, as ActorCritic does it on this processor. Everything is enqueued on a
 // stream with fixed pointers and sizes, so that it can be part of a recorded graph.
 //
-//   device_network.h       policy and value, their heads
+//   device_network.h       what callers see
+//   device_body.h          the two ways in which it is computed:
+//   device_small_body.h      a few small dense layers as a whole
+//   device_layered_body.h    layer by layer
 //   device_tower.h         encoders, joined vector, trunk
 //   device_chain.h         layers one after the other
 //   device_layer.h         one layer of each kind
@@ -13,12 +16,17 @@
 
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
-#include "server/device/device_dense.h"
+#include "server/device/device_body.h"
 #include "server/device/device_layer.h"
-#include "server/device/device_tower.h"
 #include "shared/model/model_spec.h"
 
 namespace murmurate {
+
+/// How a network is computed.
+enum class DeviceNetworkForm : std::uint8_t {
+  kBySize,   ///< small dense networks as a whole, in 32 bits whatever the device's precision
+  kLayered,  ///< layer by layer
+};
 
 class DeviceNetwork {
  public:
@@ -26,7 +34,9 @@ class DeviceNetwork {
   /// plan of the network that reads the most inputs (the value, where it reads privileged ones),
   /// ready as the first layers take them: normalized, bytes / 255, one-hot, frames stacked.
   DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceArray<float>> inputs,
-                DeviceMemory* memory);
+                DeviceMemory* memory, DeviceNetworkForm form = DeviceNetworkForm::kBySize);
+  DeviceNetwork(const DeviceNetwork&) = delete;
+  DeviceNetwork& operator=(const DeviceNetwork&) = delete;
 
   /// inputs -> outputs() and values() of the first rows.rows rows, which are at most max_rows; keeps
   /// what Backward needs. `parameters`: the whole block. With `values_alone` outputs() are not
@@ -40,10 +50,10 @@ class DeviceNetwork {
   void Backward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                 float* gradient);
 
-  const DeviceArray<float>& outputs() const { return policy_head_->out(); }  ///< [rows][width]
-  const DeviceArray<float>& values() const { return value_head_->out(); }    ///< [rows]
-  const DeviceArray<float>& d_outputs() const { return d_outputs_; }  ///< written by the caller
-  const DeviceArray<float>& d_values() const { return d_values_; }    ///< written by the caller
+  const DeviceArray<float>& outputs() const { return body_->outputs(); }  ///< [rows][output_width]
+  const DeviceArray<float>& values() const { return body_->values(); }    ///< [rows]
+  const DeviceArray<float>& d_outputs() const { return d_outputs_; }      ///< the caller writes it
+  const DeviceArray<float>& d_values() const { return d_values_; }        ///< the caller writes it
 
   const ParameterLayout& layout() const { return layout_; }
   int output_width() const { return output_width_; }  ///< ActionLayout::outputs()
@@ -51,18 +61,15 @@ class DeviceNetwork {
 
  private:
   DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy, const NetworkPlan& value,
-                int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory);
+                int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
+                DeviceNetworkForm form);
   void CheckRows(const DeviceRows& rows) const;
-  void BackwardShared(const DevicePass& pass);
-  void BackwardSeparate(const DevicePass& pass);
 
   const ParameterLayout layout_;
   const int output_width_, state_floats_, max_rows_;
   DeviceRoom room_;
-  DeviceTower policy_;
-  std::unique_ptr<DeviceTower> value_;  ///< none when it shares the policy's
-  std::unique_ptr<DeviceDense> policy_head_, value_head_;
-  DeviceArray<float> d_outputs_, d_values_;
+  const DeviceArray<float> d_outputs_, d_values_;
+  std::unique_ptr<DeviceBody> body_;
 };
 
 }  // namespace murmurate

@@ -1,9 +1,9 @@
 // LayerForm: what is true of every layer of a kind, one row a kind: its words, what it does to a
 // shape, its tensors. The text of a model, its plan, the layout of its parameters, their first
-// values, a client's packing and the learner's network read this table. What a layer computes is
-// said twice more: for a client in shared/inference/policy_steps.cc, for the learner by a class and
-// a LayerMaker in server/network/{elementwise,window}_layers.cc. The words are a line of a model's
-// text and an entry of a config's list of layers:
+// values, a client's packing and the learner's network read this table. What a layer computes: for
+// a client in shared/inference/policy_steps.cc, for the learner by a class and a LayerMaker in
+// server/network/{elementwise,window}_layers.cc, and on a device by those of server/device. The
+// words are a line of a model's text and an entry of a config's list of layers:
 //
 //   dense 64 tanh          y = activation(x W + b) on a vector
 //   conv 32 8 4 0 relu     filters, kernel, stride, padding, activation; on a picture, NHWC

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Records launches of kernels while tests run, and runs them again under ThreadSanitizer
-# (device_races.cc):  races.sh DEVICE_RACES TEST...
+# (device_races.cc):  races.sh DEVICE_RACES TEST[:FILTER]...
 set -euo pipefail
 races=$1
 shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for test in "$@"; do
-  MURMURATE_RECORD_LAUNCHES=$folder "$test" --gtest_brief=1 --gtest_filter=-*DeathTest* >"$folder.log" ||
+  filter=${test#"${test%%:*}"}
+  MURMURATE_RECORD_LAUNCHES=$folder "${test%%:*}" --gtest_brief=1 \
+    --gtest_filter="${filter#:}-*DeathTest*" >"$folder.log" ||
     { cat "$folder.log"; exit 1; }
 done
 rm -f "$folder.log"

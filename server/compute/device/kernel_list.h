@@ -49,7 +49,11 @@
   X(LstmStepBack) \
   X(GruStepBack) \
   X(RecurrentEnd) \
-  X(Transpose)
+  X(Transpose) \
+  X(SmallForward) \
+  X(SmallBackward) \
+  X(SmallWeights) \
+  X(SmallFinish)
 
 namespace murmurate {
 

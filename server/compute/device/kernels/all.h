@@ -14,3 +14,4 @@
 #include "server/compute/device/kernels/recurrent.h"
 #include "server/compute/device/kernels/returns.h"
 #include "server/compute/device/kernels/transpose.h"
+#include "server/compute/device/kernels/small_network.h"

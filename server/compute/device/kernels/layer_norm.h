@@ -8,16 +8,17 @@
 namespace murmurate {
 
 MURMURATE_KERNEL(NormRows) {
-  MURMURATE_SHARED(double, parts, kNormRows);
+  MURMURATE_SHARED(double, sum_parts, kNormRows);
+  MURMURATE_SHARED(double, square_parts, kNormRows);
   const std::size_t row = static_cast<std::size_t>(Block()) * kNormRows + Thread() / kWarp;
   const int begin = static_cast<int>(Thread() % kWarp);
   const int end = row < call.rows ? call.columns : 0;
   const float* const x = call.x + row * call.columns;
   double sum = 0, squares = 0;
   for (int j = begin; j < end; j += kWarp) sum += x[j];
-  const float mean = static_cast<float>(SumOverWarp(sum, parts) / call.columns);
+  const float mean = static_cast<float>(SumOverWarp(sum, sum_parts) / call.columns);
   for (int j = begin; j < end; j += kWarp) squares += (x[j] - mean) * (x[j] - mean);
-  const double variance = SumOverWarp(squares, parts) / call.columns;
+  const double variance = SumOverWarp(squares, square_parts) / call.columns;
   const float scale = 1.0f / sqrtf(static_cast<float>(variance) + 1e-5f);
   float* const y = call.y + row * call.columns;
   for (int j = begin; j < end; j += kWarp)
@@ -28,7 +29,8 @@ MURMURATE_KERNEL(NormRows) {
 }
 
 MURMURATE_KERNEL(NormRowsSums) {
-  MURMURATE_SHARED(double, parts, kSumThreads);
+  MURMURATE_SHARED(double, gain_parts, kSumThreads);
+  MURMURATE_SHARED(double, shift_parts, kSumThreads);
   const int column = static_cast<int>(Block() * kWarp + Thread() % kWarp);
   const std::size_t begin = GridRow() * call.rows_a_part;
   const std::size_t end =
@@ -41,8 +43,8 @@ MURMURATE_KERNEL(NormRowsSums) {
         dy * ((call.x[row * call.columns + column] - call.kept[2 * row]) * call.kept[2 * row + 1]);
     shift += dy;
   }
-  gain = SumOverWarps(gain, parts);
-  shift = SumOverWarps(shift, parts);
+  gain = SumOverWarps(gain, gain_parts);
+  shift = SumOverWarps(shift, shift_parts);
   if (Thread() >= kWarp || column >= call.columns) return;
   double* const to =
       call.partials + static_cast<std::size_t>(GridRow()) * 2 * call.columns + column;
@@ -52,7 +54,8 @@ MURMURATE_KERNEL(NormRowsSums) {
 
 /// dx = scale (e - mean(e) - d mean(e d)), e = gain dy, d the normalized x.
 MURMURATE_KERNEL(NormRowsGradient) {
-  MURMURATE_SHARED(double, parts, kNormRows);
+  MURMURATE_SHARED(double, sum_parts, kNormRows);
+  MURMURATE_SHARED(double, product_parts, kNormRows);
   const std::size_t row = static_cast<std::size_t>(Block()) * kNormRows + Thread() / kWarp;
   const int begin = static_cast<int>(Thread() % kWarp);
   const int end = row < call.rows ? call.columns : 0;
@@ -66,8 +69,8 @@ MURMURATE_KERNEL(NormRowsGradient) {
     sum += e;
     product += e * ((x[j] - mean) * scale);
   }
-  const float mean_e = static_cast<float>(SumOverWarp(sum, parts) / call.columns);
-  const float mean_ed = static_cast<float>(SumOverWarp(product, parts) / call.columns);
+  const float mean_e = static_cast<float>(SumOverWarp(sum, sum_parts) / call.columns);
+  const float mean_ed = static_cast<float>(SumOverWarp(product, product_parts) / call.columns);
   for (int j = begin; j < end; j += kWarp)
     dy[j] = scale * (dy[j] * call.gain[j] - mean_e - (x[j] - mean) * scale * mean_ed);
 }

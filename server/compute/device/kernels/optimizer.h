@@ -22,9 +22,6 @@ MURMURATE_KERNEL(GradientNorm) {
   LeaveSums(own, 2, parts, call.parts + Block() * 2);
 }
 
-/// As floats have it: what is not finite as a float is not finite.
-MURMURATE_DEVICE double NormOf(double squares) { return double{static_cast<float>(sqrt(squares))}; }
-
 /// The numbers of step `t` for a gradient of that norm.
 MURMURATE_DEVICE StepNumbers StepOf(const OptimizerNumbers& numbers, float rate, double norm,
                                     std::uint64_t t) {
@@ -46,12 +43,13 @@ MURMURATE_KERNEL(FinishNorm) {
   if (Thread() != 0) return;
   call.step->steps = 0;
   if (LeavesParameters(*control)) return;
-  control->norm = NormOf(squares[0] + squares[1]);
+  control->norm = sqrt(squares[0] + squares[1]);
   for (int i = 0; i < 2; ++i) {
-    control->part_norms[i] = NormOf(squares[i]);
+    control->part_norms[i] = sqrt(squares[i]);
     if (call.norm_sums >= 0) control->sums[call.norm_sums + i] += control->part_norms[i];
   }
-  control->finite = control->norm <= 3.4028234663852886e38 ? 1 : 0;  // false for NaN
+  // As the processor has it: what is no finite float is not finite. Not so NaN, either.
+  control->finite = control->norm <= 3.4028234663852886e38 ? 1 : 0;
   if (control->finite == 0) {
     ++control->skipped;
     return;

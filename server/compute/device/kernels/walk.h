@@ -22,24 +22,22 @@ MURMURATE_DEVICE void EachOfMatrix(std::size_t rows, int columns, const Body& bo
   }
 }
 
-/// The sum over the warp, in each of its threads. `parts`: a shared array of 32. Every thread of the
-/// block comes here.
+/// The sum over the warp, in each of its threads. `parts`: a shared array with a number for each
+/// warp, of this sum alone. Every thread of the block comes here.
 template <typename T>
 MURMURATE_DEVICE T SumOverWarp(T value, T* parts) {
   for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {
     const T other = ShuffleDown(value, distance);
     if (Thread() % kWarp + distance < kWarp) value += other;
   }
-  SyncThreads();  // parts of an earlier sum have been read
   if (Thread() % kWarp == 0) parts[Thread() / kWarp] = value;
   SyncThreads();
   return parts[Thread() / kWarp];
 }
 
 /// The sum over the block's threads of one place in their warps, in each of them. `parts`: a shared
-/// array with a number for each thread.
+/// array with a number for each thread, of this sum alone.
 MURMURATE_DEVICE double SumOverWarps(double value, double* parts) {
-  SyncThreads();  // parts of an earlier sum have been read
   parts[Thread()] = value;
   SyncThreads();
   double sum = 0;

@@ -1,0 +1,172 @@
+#include "server/device/device_small_body.h"
+
+#include <algorithm>
+
+namespace murmurate {
+namespace {
+
+constexpr std::size_t kMostParts = 32, kLeastRowsAPart = 64;
+/// Of a step forward and backward. Layer by layer takes about 60 us more for its launches, in which
+/// a library does 3e9 more than these kernels (an estimate: it was not measured).
+constexpr double kMostFlops = 2e9;
+constexpr std::size_t kMostTrunk = kSmallMostLayers - 2;
+
+std::size_t MostParts(std::size_t rows) {
+  return std::min(kMostParts, (rows + kLeastRowsAPart - 1) / kLeastRowsAPart);
+}
+/// A multiple of a tile's rows.
+std::size_t RowsAPart(std::size_t rows) {
+  const std::size_t parts = MostParts(rows);
+  return ((rows + parts - 1) / parts + kSmallRows - 1) / kSmallRows * kSmallRows;
+}
+
+bool Fits(const PlannedLayer& planned) {
+  const LayerForm& form = planned.layer.form();
+  return form.units && !form.window && form.gates == 0 && planned.in.count() <= kSmallMostWidth &&
+         planned.out.count() <= kSmallMostWidth;
+}
+bool Fits(const NetworkPlan& plan) {
+  return plan.inputs.size() == 1 && plan.inputs[0].layers.empty() &&
+         plan.trunk.size() <= kMostTrunk && Fits(plan.head) &&
+         std::ranges::all_of(plan.trunk, [](const PlannedLayer& layer) { return Fits(layer); });
+}
+
+double StepFlops(const NetworkPlan& plan) {
+  double flops = plan.head.flops();
+  for (const PlannedLayer& layer : plan.trunk) flops += layer.flops();
+  return 3 * flops;
+}
+
+std::uint32_t TilesOf(int in, int out) {
+  const auto tiles = [](int n) { return (n + kSmallWeightTile - 1) / kSmallWeightTile; };
+  return static_cast<std::uint32_t>(tiles(in) * tiles(out));
+}
+
+}  // namespace
+
+bool DeviceSmallBody::Suits(const DeviceBodyRequest& request) {
+  if (!Fits(request.policy) || !Fits(request.value)) return false;
+  const double value = request.separate ? StepFlops(request.value) : 3 * request.value.head.flops();
+  return (StepFlops(request.policy) + value) * request.room->max_rows() <= kMostFlops;
+}
+
+DeviceSmallBody::DeviceSmallBody(const DeviceBodyRequest& request) : room_(request.room) {
+  AddTrunk(request.policy, request.inputs[0]);
+  outputs_ = AddHead(request.policy.head, request.d_outputs);
+  if (request.separate) AddTrunk(request.value, request.inputs[0]);
+  values_ = AddHead(request.value.head, request.d_values);
+  for (const Tower& tower : towers_)
+    for (const std::vector<Dense>* const layers : {&tower.trunk, &tower.heads})
+      for (const Dense& layer : *layers) {
+        widest_ = std::max(widest_, layer.out);
+        numbers_ += static_cast<std::size_t>(layer.in + 1) * layer.out;
+        tiles_ += TilesOf(layer.in, layer.out);
+      }
+  const auto most_rows = static_cast<std::size_t>(room_->max_rows());
+  sums_ = room_->PlanWorkspace(MostParts(most_rows) * numbers_);
+}
+
+DeviceSmallBody::Dense DeviceSmallBody::MakeDense(const PlannedLayer& planned, DeviceArray<float> x,
+                                                  DeviceArray<float> dz) const {
+  const int out = planned.layer.units;
+  return {.weight = room_->Offset(planned.name + ".weight"),
+          .bias = room_->Offset(planned.name + ".bias"),
+          .in = planned.in.channels,
+          .out = out,
+          .activation = planned.layer.activation,
+          .x = x,
+          .y = room_->Rows(out),
+          .dz = dz};
+}
+
+void DeviceSmallBody::AddTrunk(const NetworkPlan& plan, DeviceArray<float> input) {
+  Tower& tower = towers_.emplace_back(Tower{.features = input});
+  for (const PlannedLayer& planned : plan.trunk) {
+    tower.trunk.push_back(MakeDense(planned, tower.features, room_->Rows(planned.layer.units)));
+    tower.features = tower.trunk.back().y;
+  }
+}
+
+DeviceArray<float> DeviceSmallBody::AddHead(const PlannedLayer& head, DeviceArray<float> dz) {
+  Tower& tower = towers_.back();
+  tower.heads.push_back(MakeDense(head, tower.features, dz));
+  return tower.heads.back().y;
+}
+
+SmallLayer DeviceSmallBody::OnDeviceNow(const Dense& layer) {
+  return {.weight = layer.weight,
+          .bias = layer.bias,
+          .x = layer.x.data(),
+          .y = layer.y.data(),
+          .dz = layer.dz.data(),
+          .in = layer.in,
+          .out = layer.out,
+          .activation = OnDevice(layer.activation)};
+}
+
+SmallTower DeviceSmallBody::OnDeviceNow(const Tower& tower, std::size_t first_head) {
+  SmallTower now = {};
+  now.trunk = static_cast<int>(tower.trunk.size());
+  for (const Dense& layer : tower.trunk) now.layer[now.layers++] = OnDeviceNow(layer);
+  for (std::size_t i = first_head; i < tower.heads.size(); ++i)
+    now.layer[now.layers++] = OnDeviceNow(tower.heads[i]);
+  return now;
+}
+
+Grid DeviceSmallBody::RowsGrid(const DevicePass& pass, std::size_t towers) const {
+  return {.blocks = static_cast<std::uint32_t>((pass.rows.rows + kSmallRows - 1) / kSmallRows),
+          .rows = static_cast<std::uint32_t>(towers),
+          .threads = SmallThreads(widest_)};
+}
+
+void DeviceSmallBody::Forward(const DevicePass& pass, bool values_alone) {
+  const bool separate = towers_.size() > 1;
+  SmallForwardCall call{.parameters = pass.parameters, .rows = pass.Numbers(1), .tower = {}};
+  std::size_t towers = 0;
+  if (!values_alone || !separate)
+    call.tower[towers++] = OnDeviceNow(towers_[0], values_alone ? 1 : 0);
+  if (separate) call.tower[towers++] = OnDeviceNow(towers_[1], 0);
+  pass.device->Launch(pass.stream, RowsGrid(pass, towers), call);
+}
+
+void DeviceSmallBody::Backward(const DevicePass& pass) {
+  SmallBackwardCall call{.parameters = pass.parameters, .rows = pass.Numbers(1), .tower = {}};
+  for (std::size_t i = 0; i < towers_.size(); ++i) call.tower[i] = OnDeviceNow(towers_[i], 0);
+  pass.device->Launch(pass.stream, RowsGrid(pass, towers_.size()), call);
+  const std::size_t rows = pass.Numbers(1), each = RowsAPart(rows),
+                    parts = (rows + each - 1) / each;
+  const SmallGradients gradients = Gradients(parts);
+  pass.device->Launch(pass.stream,
+                      Grid{.blocks = tiles_,
+                           .rows = static_cast<std::uint32_t>(parts),
+                           .threads = kSmallWeightThreads},
+                      SmallWeightsCall{.gradients = gradients, .rows = rows, .rows_a_part = each});
+  pass.device->Launch(pass.stream, Grid::For(numbers_),
+                      SmallFinishCall{.gradients = gradients, .gradient = pass.gradient});
+}
+
+SmallGradients DeviceSmallBody::Gradients(std::size_t parts) const {
+  SmallGradients all = {};
+  all.numbers = numbers_;
+  all.parts = parts;
+  all.sums = sums_.data();
+  std::size_t sums = 0;
+  std::uint32_t tile = 0;
+  for (const Tower& tower : towers_)
+    for (const std::vector<Dense>* const layers : {&tower.trunk, &tower.heads})
+      for (const Dense& layer : *layers) {
+        all.layer[all.layers++] = {.weight = layer.weight,
+                                   .bias = layer.bias,
+                                   .x = layer.x.data(),
+                                   .dz = layer.dz.data(),
+                                   .sums = sums,
+                                   .in = layer.in,
+                                   .out = layer.out,
+                                   .tile = tile};
+        sums += static_cast<std::size_t>(layer.in + 1) * layer.out;
+        tile += TilesOf(layer.in, layer.out);
+      }
+  return all;
+}
+
+}  // namespace murmurate
