@@ -26,7 +26,11 @@ class Skipped(Exception):
 
 
 class Failed(Exception):
-    """A stage found something wrong; the sentence says what."""
+    """A stage found something wrong; the sentence says what. `output`: of the program that did."""
+
+    def __init__(self, sentence, output=""):
+        super().__init__(sentence)
+        self.output = output
 
 
 class NoDevice(Exception):
@@ -123,7 +127,7 @@ class Campaign:
         ran = Ran(process.returncode, output, errors)
         if late:
             self.figures += ran.lines()
-            raise Failed("it was ended: no time was left for it")
+            raise Failed("it was ended: no time was left for it", output)
         if expect is not None and ran.code != expect:
             raise Failed(f"exit code {ran.code} of {pathlib.Path(command[0]).name}: "
                          f"{ran.sentence()}")
@@ -137,7 +141,7 @@ class Campaign:
         status, sentence, absent = "passed", "", None
         self.log(f"\n== {self.call}: {name}")
         try:
-            if self.left_s() < min(limit_s, 3):
+            if self.ends - start < min(limit_s, 3):
                 raise Skipped("no time was left for it")
             self.figures += work(self) or []
         except Skipped as why:

@@ -1,0 +1,303 @@
+"""The campaign on a GPU (scripts/gpu-campaign.sh) as far as no GPU is needed: its stages and their
+time limits, the programs that it asks in turns, its rows, and what it writes down.
+
+$MURMURATE_BENCHES: the folder of the benches; without it they are left out."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts/gpu_campaign"))
+
+import record  # noqa: E402
+import speed  # noqa: E402
+from campaign import Campaign, Failed, NoDevice, Peer, Skipped  # noqa: E402
+
+
+class Folder(unittest.TestCase):
+    """A campaign's folder with programs of the test's own."""
+
+    def setUp(self):
+        self.place = pathlib.Path(tempfile.mkdtemp(prefix="murmurate-test-"))
+        self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        (self.place / "bin").mkdir()
+        (self.place / "commit").write_text("abc1234\n")
+        os.environ["OUT"] = str(self.place / "out")
+        self.addCleanup(os.environ.pop, "OUT")
+
+    def program(self, name, text):
+        path = self.place / "bin" / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return str(path)
+
+    def campaign(self, call="correctness", total_s=20):
+        campaign = Campaign(self.place, call, "cuda:0", total_s=total_s)
+        self.addCleanup(campaign.close)
+        return campaign
+
+    def results(self):
+        return json.loads((self.place / "out/results.json").read_text())
+
+
+class Stages(Folder):
+    def test_one_that_takes_too_long_is_ended_and_keeps_what_it_found(self):
+        pid = self.place / "pid"
+        hangs = self.program("hangs", f'echo "{{\\"first\\": 1}}"\nsleep 60 & echo $! > {pid}\nwait\n')
+        campaign, start = self.campaign(), time.monotonic()
+        campaign.stage("hangs", 0.5, lambda c: c.run([hangs]) and None)
+        campaign.stage("next", 5, lambda _: [{"second": 2}])
+        self.assertLess(time.monotonic() - start, 10)
+        first, second = self.results()["correctness"]["stages"]
+        self.assertEqual((first["status"], first["figures"]), ("FAILED", [{"first": 1}]))
+        self.assertIn("no time was left", first["sentence"])
+        self.assertEqual((second["status"], second["figures"]), ("passed", [{"second": 2}]))
+        self.assertFalse(alive(int(pid.read_text())), "what it had started was ended, too")
+
+    def test_what_was_done_is_written_before_the_next_begins(self):
+        campaign, seen = self.campaign(), []
+        def skips(_):
+            raise Skipped("there is none")
+        def fails(c):
+            seen.extend(stage["status"] for stage in self.results()["correctness"]["stages"])
+            c.run([self.program("fails", "echo why >&2; exit 3\n")])
+        campaign.stage("passes", 5, lambda _: [])
+        campaign.stage("skips", 5, skips)
+        campaign.stage("fails", 5, fails)
+        self.assertEqual(seen, ["passed", "skipped"])
+        self.assertEqual(campaign.failed(), ["fails"])
+        table = (self.place / "out/table.txt").read_text()
+        self.assertRegex(table, r"correctness, commit abc1234, \d{4}-\d\d-\d\d\n")
+        self.assertRegex(table, r"skipped .* skips: there is none\n")
+        self.assertRegex(table, r"FAILED .* fails: exit code 3 of fails: why\n")
+
+    def test_of_an_earlier_call_stay(self):
+        self.campaign("correctness").stage("one", 5, lambda _: [])
+        self.campaign("speed").stage("two", 5, lambda _: [])
+        self.assertEqual(list(self.results()), ["correctness", "speed"])
+
+    def test_for_which_no_time_is_left_are_skipped(self):
+        campaign = self.campaign(total_s=0.2)
+        campaign.stage("sleeps", 5, lambda c: time.sleep(0.3))
+        campaign.stage("next", 5, lambda _: self.fail("it ran"))
+        self.assertEqual(self.results()["correctness"]["stages"][1]["status"], "skipped")
+
+    def test_end_where_there_is_no_device(self):
+        from device_stage import device
+        self.program("bench_device_probe", "echo 'murmurate: there is no GPU' >&2; exit 5\n")
+        with self.assertRaisesRegex(NoDevice, "^there is no GPU$"):
+            self.campaign().stage("device", 5, device)
+        self.assertEqual(self.results()["correctness"]["stages"][0]["sentence"], "there is no GPU")
+
+
+class GoogleTests(Folder):
+    OUTPUT = """[ RUN      ] A.Works
+[       OK ] A.Works (12 ms)
+[ RUN      ] A.Breaks
+a.cc:3: Failure
+[  FAILED  ] A.Breaks (1500 ms)
+[----------] 2 tests from A (1512 ms total)
+[  FAILED  ] A.Breaks
+"""
+
+    def test_are_a_figure_each(self):
+        import correctness
+        self.program("device_trainer_test", f"cat <<'END'\n{self.OUTPUT}END\nexit 1\n")
+        self.campaign().stage("tests", 5, correctness.tests)
+        stage = self.results()["correctness"]["stages"][0]
+        self.assertEqual((stage["status"], stage["sentence"]), ("FAILED", "A.Breaks"))
+        self.assertEqual(stage["figures"], [
+            {"test": "A.Works", "result": "OK", "s": 0.012},
+            {"test": "A.Breaks", "result": "FAILED", "s": 1.5, "said": "a.cc:3: Failure"}])
+
+    def test_that_take_too_long_keep_those_that_ended(self):
+        import correctness
+        self.program("device_trainer_test", "echo '[       OK ] A.Works (12 ms)'; sleep 60\n")
+        self.campaign().stage("tests", 0.5, correctness.tests)
+        stage = self.results()["correctness"]["stages"][0]
+        self.assertEqual((stage["status"], len(stage["figures"])), ("FAILED", 1))
+
+
+def alive(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+class Peers(Folder):
+    ANSWERS = ('while read row; do echo "{\\"row\\": \\"$row\\", \\"by\\": \\"NAME\\", '
+               '\\"us\\": US, \\"parameters\\": 100}"; done\n')
+
+    def peer(self, campaign, name, us):
+        text = self.ANSWERS.replace("NAME", name).replace("US", str(us))
+        return Peer(campaign, name, [self.program(name, text)])
+
+    def test_answer_in_turns(self):
+        campaign = self.campaign("speed")
+        peers = [self.peer(campaign, "murmurate", 10), self.peer(campaign, "torch", 55.5)]
+        figures = speed.in_turns("a/1", peers)
+        self.assertEqual([(figure["by"], figure["us"], figure["turns"]) for figure in figures],
+                         [("murmurate", 10, [10, 10]), ("torch", 55.5, [55.5, 55.5])])
+        speed.check(figures)
+        for peer in peers:
+            peer.end()
+
+    def test_that_end_say_why_and_the_others_go_on(self):
+        campaign = self.campaign("speed")
+        ours = self.peer(campaign, "murmurate", 10)
+        broken = Peer(campaign, "torch", [self.program("torch", "read row; echo no GPU >&2; exit 1\n")])
+        figures = speed.in_turns("a/1", [ours, broken])
+        self.assertEqual(figures[0]["us"], 10)
+        self.assertEqual(figures[1], {"row": "a/1", "by": "torch", "error": "no GPU"})
+        ours.end()
+
+    def test_that_hang_are_ended(self):
+        campaign = self.campaign("speed")
+        hangs = Peer(campaign, "torch", [self.program("torch", "sleep 60\n")])
+        campaign.stage("a/1", 0.3, lambda _: [hangs.ask("a/1")])
+        self.assertIsNone(hangs.process)
+        self.assertIn("no time", self.results()["speed"]["stages"][0]["sentence"])
+
+    def test_with_another_model_are_found(self):
+        ours = {"by": "murmurate", "us": 1.0, "parameters": 9155}
+        speed.check([ours, {"by": "torch", "us": 1.0, "parameters": 9160}])
+        with self.assertRaisesRegex(Failed, "torch has 4610 parameters, not 9155"):
+            speed.check([ours, {"by": "torch", "us": 1.0, "parameters": 4610}])
+
+
+class Rows(unittest.TestCase):
+    def test_are_the_same_everywhere(self):
+        rows = {*speed.STEPS, speed.ADAM, speed.PUBLISH}
+        self.assertEqual(set(record.ROWS), rows)
+        torch = (ROOT / "python/bench/torch_step.py").read_text()
+        named = set(re.findall(r'^    "(\S+/\d+)": \(', torch, re.MULTILINE))
+        self.assertEqual(named, set(speed.STEPS))
+        added = re.findall(r'add\("(\S+)", \w+\([^)]*\), (\d+), \d+, DevicePrecision::k(\w+)\)',
+                           (ROOT / "bench/device_models.cc").read_text())
+        self.assertEqual({f"{model}/{rows}" for model, rows, _ in added}, set(speed.STEPS))
+        for model, count, precision in added:
+            self.assertRegex(torch, rf'"{model}/{count}": \(.*, {count}, "{precision.lower()}"\)')
+
+    @unittest.skipUnless("MURMURATE_BENCHES" in os.environ, "no benches are built")
+    def test_are_measured_with_this_processor_in_the_place_of_a_gpu(self):
+        def lines(name, *words):
+            ran = subprocess.run([pathlib.Path(os.environ["MURMURATE_BENCHES"]) / name, "--device",
+                                  "host", "--small", *words], capture_output=True, text=True,
+                                 timeout=60)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return [json.loads(line) for line in ran.stdout.splitlines()]
+        figures = {figure["row"]: figure for figure in lines("bench_device_step")}
+        self.assertEqual(set(figures), set(record.ROWS))
+        for row, figure in figures.items():
+            self.assertNotIn("error", figure)
+            self.assertLessEqual(figure["shortest_us"], figure["us"])
+            if row in speed.STEPS:
+                self.assertGreater(figure["nodes"], 3, row)
+                self.assertGreater(figure["us"], 0.0)
+        self.assertAlmostEqual(figures["4-64-64-2/1024"]["parameters"], 9155, delta=64)
+        probes = lines("bench_device_probe")
+        self.assertEqual([probe["nodes"] for probe in probes if "nodes" in probe], [1, 8, 64])
+        self.assertEqual({probe["precision"] for probe in probes if "precision" in probe},
+                         {"fp32", "tf32", "bf16"})
+
+    @unittest.skipUnless("MURMURATE_BENCHES" in os.environ, "no benches are built")
+    def test_that_are_none_are_refused(self):
+        bench = pathlib.Path(os.environ["MURMURATE_BENCHES"]) / "bench_device_step"
+        ran = subprocess.run([bench, "--device", "host", "--small", "lenet/3"],
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (2, "murmurate: lenet/3: there is no such row\n"))
+
+
+class Recording(unittest.TestCase):
+    """Figures into the page."""
+
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="murmurate-test-"))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        shutil.copytree(ROOT / "docs/measurements", self.root / "docs/measurements")
+        (self.root / "scripts").mkdir()
+        (self.root / "tests/fixtures/gpus").mkdir(parents=True)
+        shutil.copy(ROOT / "scripts/write-measurements.py", self.root / "scripts")
+
+    def write(self, figures):
+        results = {"speed": {"commit": "abc1234", "date": "2026-12-01", "stages": [
+            {"stage": "all", "status": "passed", "seconds": 1, "sentence": "", "figures": figures}]}}
+        path = self.root / "results.json"
+        path.write_text(json.dumps(results))
+        return path
+
+    DEVICE = {"probe": "device", "name": "NVIDIA H200", "driver": "580.1",
+              "libraries": "CUDA 13.0, cuBLASLt 13.1.0"}
+
+    def step(self, row, us, by="murmurate", **more):
+        figure = {"row": row, "by": by, "us": us, **more}
+        if by == "murmurate" and row in speed.STEPS:
+            figure |= {"nodes": 12, "gaps_us": 0.5, "taken_bytes": 2 << 20, "planned_bytes": 1 << 20}
+        return figure
+
+    def page_after(self, figures):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(record.record(self.write(figures), self.root), 0)
+        return (self.root / "docs/performance.md").read_text()
+
+    def test_fills_rows_with_figures_peers_and_whether_they_met_their_target(self):
+        (self.root / "device.json").write_text('{"deviceName": "NVIDIA H200 NVL"}\n')
+        page = self.page_after([
+            self.DEVICE, {"probe": "copy within the device", "gb_s": 4000.0},
+            self.step("4-64-64-2/1024", 11.8),
+            self.step("4-64-64-2/1024", 61.2, "PyTorch, CUDA graph", version="2.11.0"),
+            self.step("4-64-64-2/1024", 400.0, "PyTorch"),
+            self.step("4-64-64-2/8192", 31.0), self.step("4-64-64-2/8192", 200.0, "PyTorch"),
+            self.step("adam/100M", 900.0, gb_s=3500.0), self.step("adam/100M", 950.0, "PyTorch"),
+            self.step("publish/6.7MB", 1300.0)])
+        def line(what):
+            return next(row for row in page.splitlines() if row.startswith(f"| {what} |"))
+        self.assertIn("| 11.8 us; PyTorch, CUDA graph 61.2 us, PyTorch 400 us: 5.2 x |",
+                      line("4-64-64-2, both trunks, minibatch 1,024"))
+        self.assertIn("| 12 us, 5 x PyTorch: met | 2026-12-01, NVIDIA H200 |",
+                      line("4-64-64-2, both trunks, minibatch 1,024"))
+        self.assertIn(": missed |", line("4-64-64-2, both trunks, minibatch 8,192"))
+        self.assertIn("88% of the copy bandwidth", line("Adam over 100 million numbers"))
+        self.assertIn(": met |", line("Adam over 100 million numbers"))
+        self.assertIn("| 1.3 ms |", line("publishing 6.7 MB, from the device to a reader's copy"))
+        self.assertIn("at most 4% (4-64-64-2/1024: 12 launches)",
+                      line("gaps between launches inside a step"))
+        self.assertIn("not measured: no GPU was at hand", line("LSTM 128, 64 sequences of 128"))
+        self.assertIn("| NVIDIA H200 | driver 580.1, CUDA 13.0, cuBLASLt 13.1.0, PyTorch 2.11.0; "
+                      "murmurate abc1234 |", page)
+        self.assertNotIn("No row was measured", page)
+        self.assertTrue((self.root / "tests/fixtures/gpus/h200-nvl.json").exists())
+
+    def test_without_a_peer_no_row_meets_its_target(self):
+        page = self.page_after([self.DEVICE, self.step("4-64-64-2/1024", 1.0)])
+        self.assertIn("| 1 us |", page)
+        self.assertIn("12 us, 5 x PyTorch: missed", page)
+
+    def test_again_replaces_what_the_same_device_had(self):
+        self.page_after([self.DEVICE, self.step("publish/6.7MB", 1300.0)])
+        page = self.page_after([self.DEVICE, self.step("publish/6.7MB", 900.0)])
+        self.assertIn("| 900 us |", page)
+        self.assertNotIn("1.3 ms |", page)
+        self.assertIn("1.2 ms: met", page)
+
+    def test_of_results_without_a_device_is_refused(self):
+        with self.assertRaisesRegex(SystemExit, "name no device"):
+            record.record(self.write([self.step("publish/6.7MB", 1.0)]), self.root)
+
+
+if __name__ == "__main__":
+    unittest.main()
