@@ -21,6 +21,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 most_mib=60
+programs="server/murmurate bench/bench_device_probe bench/bench_device_step tests/device/device_loss_test
+  tests/device/device_network_test tests/device/device_models_test tests/device/device_trainer_test"
 
 fail() { # code, sentence
   echo "murmurate: $2" >&2
@@ -53,15 +55,14 @@ build() {
   [[ -e $made/build.ninja ]] || "$root/scripts/build.sh" "$(basename "$made")" --target murmurate
   grep -q "^build murmurate_device_cuda:" "$made/build.ninja" ||
     fail 5 "no CUDA toolkit was found when $made was configured; docs/gpu.md says how to install one"
-  cmake --build "$made" --target murmurate murmurate_device_cuda device_trainer_test \
-    bench_device_probe bench_device_step >&2
+  # shellcheck disable=SC2046,SC2086  # words
+  cmake --build "$made" --target murmurate_device_cuda $(basename -a $programs) >&2
   if [[ -e $folder && ! -e $folder/gpu-campaign.sh ]]; then
     fail 2 "$folder is there and is no folder of a campaign; name another"
   fi
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib"
-  for program in server/murmurate server/murmurate_device_cuda.so \
-    tests/device/device_trainer_test bench/bench_device_probe bench/bench_device_step; do
+  for program in $programs server/murmurate_device_cuda.so; do
     take "$made/$program"
   done
   program=$(PATH=$PATH:/usr/sbin command -v mosquitto) && take "$program" # of the example sensors

@@ -13,9 +13,10 @@ import time
 from campaign import Failed, Skipped, end_group
 from device_stage import device
 
-TESTS = "device_trainer_test"
+# Kernels and layers by themselves; the whole learner.
+TESTS = "device_loss_test", "device_network_test", "device_models_test", "device_trainer_test"
 # What the tools of compute-sanitizer, which take ten to a hundred times as long, are run on.
-SMALL_TESTS = "GpuDevice.*:Repeats.OfSmallModels"
+SMALL_TESTS = "device_trainer_test", "--gtest_filter=GpuDevice.*:Repeats.OfSmallModels*"
 TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
 
 
@@ -26,19 +27,21 @@ def doctor(campaign):
     return [{"doctor": line} for line in ran.output.splitlines() if line.strip()]
 
 
-def tests(campaign):
-    """All tests of the executable; each is a figure, also where the time was too short for all."""
-    try:
-        ran = campaign.run([campaign.program(TESTS)], expect=None)
-    except Failed as late:
-        campaign.figures = list(figures_of(late.output))
-        raise
-    campaign.figures += figures_of(ran.output)
-    broken = [figure["test"] for figure in campaign.figures if figure["result"] == "FAILED"]
-    if broken:
-        raise Failed(", ".join(broken))
-    if ran.code != 0:
-        raise Failed(f"exit code {ran.code}: {ran.sentence()}")
+def tests(executable):
+    """All of its tests; each is a figure, also where the time was too short for all."""
+    def stage(campaign):
+        try:
+            ran = campaign.run([campaign.program(executable)], expect=None)
+        except Failed as late:
+            campaign.figures = list(figures_of(late.output))
+            raise
+        campaign.figures += figures_of(ran.output)
+        broken = [figure["test"] for figure in campaign.figures if figure["result"] == "FAILED"]
+        if broken:
+            raise Failed(", ".join(broken))
+        if ran.code != 0:
+            raise Failed(f"exit code {ran.code}: {ran.sentence()}")
+    return stage
 
 
 def figures_of(output):
@@ -63,7 +66,7 @@ def sanitizer(tool):
         if program is None:
             raise Skipped("compute-sanitizer is not installed here")
         ran = campaign.run([program, "--tool", tool, "--error-exitcode", "9",
-                            campaign.program(TESTS), f"--gtest_filter={SMALL_TESTS}"], expect=None)
+                            campaign.program(SMALL_TESTS[0]), SMALL_TESTS[1]], expect=None)
         said = ran.output + ran.errors
         if "not supported" in said:
             raise Skipped("compute-sanitizer refuses this device")
@@ -208,7 +211,7 @@ def sensors(campaign):
 STAGES = (
     ("device", 45, device),
     ("doctor", 30, doctor),
-    ("tests on the device", 150, tests),
+    *((executable, 90, tests(executable)) for executable in TESTS),
     ("cartpole", 30, learns("cartpole", 475)),
     ("catch", 40, learns("catch", 0.9)),
     ("recall", 40, learns("recall", 0.9)),

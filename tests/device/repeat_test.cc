@@ -101,10 +101,7 @@ TEST(Repeats, WithoutGraphsHaveTheSameBits) {
 
 /// A device whose memory is nearly full.
 TEST(GpuDeviceMemory, ThatDoesNotSufficeIsSaidWithEachPurpose) {
-  const std::shared_ptr<Device> device =
-      NameOfTestGpu().empty()
-          ? std::make_shared<HostDevice>(HostDeviceOptions{.memory_bytes = std::size_t{16} << 20})
-          : MakeTestDevice();
+  const std::shared_ptr<Device> device = MakeTestDevice({.memory_bytes = std::size_t{16} << 20});
   const std::size_t free = device->description().free_bytes;
   void* const held = device->Allocate(free - std::min(free / 2, std::size_t{32} << 20));
   ASSERT_NE(held, nullptr) << device->error();

@@ -8,6 +8,7 @@
 
 #include "server/device/open_device.h"
 #include "shared/core/check.h"
+#include "tests/device/forwarding_device.h"
 #include "tests/device/host_device.h"
 
 namespace murmurate {
@@ -20,9 +21,9 @@ inline std::string NameOfTestGpu() {
 
 /// A host device of its own; of a GPU one for all tests, which stays open: after it has failed, all
 /// that follow fail.
-inline std::shared_ptr<Device> MakeTestDevice() {
+inline std::shared_ptr<Device> MakeTestDevice(HostDeviceOptions options = {}) {
   const std::string name = NameOfTestGpu();
-  if (name.empty()) return std::make_shared<HostDevice>();
+  if (name.empty()) return std::make_shared<HostDevice>(std::move(options));
   static const std::shared_ptr<Device>& gpu = *new std::shared_ptr<Device>([&] {
     auto opened = OpenDevice(name);
     MURMURATE_CHECK(opened.ok(), opened.status().message().c_str());
@@ -30,5 +31,26 @@ inline std::shared_ptr<Device> MakeTestDevice() {
   }());
   return gpu;
 }
+
+/// The same, and a way to wait for all of its work.
+class TestDevice : public ForwardingDevice {
+ public:
+  explicit TestDevice(HostDeviceOptions options = {})
+      : TestDevice(MakeTestDevice(std::move(options))) {}
+
+  void Finish() {
+    for (int stream = 0; stream < kStreams; ++stream) {
+      Record(static_cast<Stream>(stream), done_);
+      Await(done_);
+    }
+  }
+
+ private:
+  explicit TestDevice(std::shared_ptr<Device> device)
+      : ForwardingDevice(device.get()), device_(std::move(device)), done_(device_->MakeEvent()) {}
+
+  const std::shared_ptr<Device> device_;
+  const DeviceEvent done_;
+};
 
 }  // namespace murmurate

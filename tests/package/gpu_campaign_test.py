@@ -114,7 +114,7 @@ a.cc:3: Failure
     def test_are_a_figure_each(self):
         import correctness
         self.program("device_trainer_test", f"cat <<'END'\n{self.OUTPUT}END\nexit 1\n")
-        self.campaign().stage("tests", 5, correctness.tests)
+        self.campaign().stage("tests", 5, correctness.tests("device_trainer_test"))
         stage = self.results()["correctness"]["stages"][0]
         self.assertEqual((stage["status"], stage["sentence"]), ("FAILED", "A.Breaks"))
         self.assertEqual(stage["figures"], [
@@ -124,7 +124,7 @@ a.cc:3: Failure
     def test_that_take_too_long_keep_those_that_ended(self):
         import correctness
         self.program("device_trainer_test", "echo '[       OK ] A.Works (12 ms)'; sleep 60\n")
-        self.campaign().stage("tests", 0.5, correctness.tests)
+        self.campaign().stage("tests", 0.5, correctness.tests("device_trainer_test"))
         stage = self.results()["correctness"]["stages"][0]
         self.assertEqual((stage["status"], len(stage["figures"])), ("FAILED", 1))
 
