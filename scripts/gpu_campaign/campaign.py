@@ -109,7 +109,9 @@ class Campaign:
     def start(self, command, **more):
         """A process in a group of its own, which end_group ends."""
         self.log("$ " + " ".join(command))
-        return subprocess.Popen(command, text=True, cwd=self.work, env=self.environment,
+        # Python has libraries of its own.
+        environment = os.environ if command[0] == sys.executable else self.environment
+        return subprocess.Popen(command, text=True, cwd=self.work, env=environment,
                                 start_new_session=True, **more)
 
     def run(self, command, expect=0, **more):
