@@ -3,7 +3,7 @@
 # where it finds no GPU's compiler.
 #
 #   MURMURATE_CUDA         ON: nvcc, the runtime and the headers of cuBLASLt are there
-#   MURMURATE_CUDA_CUDNN   ON: the headers of cuDNN are, too
+#   MURMURATE_CUDA_CUDNN   ON: the headers of cuDNN 9.8 or newer are, too
 file(GLOB cuda_places /usr/local/cuda /usr/local/cuda-*
   $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia/* $ENV{HOME}/.local/lib/python3*/site-packages/nvidia/*
   /usr/local/lib/python3*/site-packages/nvidia/* /usr/local/lib/python3*/dist-packages/nvidia/*
@@ -36,7 +36,12 @@ if(NOT cuda_missing)
 endif()
 if(NOT cuda_missing)
   set(MURMURATE_CUDA ON)
-  if(MURMURATE_CUDNN_INCLUDE)
-    set(MURMURATE_CUDA_CUDNN ON)
+  if(EXISTS ${MURMURATE_CUDNN_INCLUDE}/cudnn_version.h)
+    file(STRINGS ${MURMURATE_CUDNN_INCLUDE}/cudnn_version.h cudnn_version REGEX "define CUDNN_(MAJOR|MINOR) [0-9]+")
+    string(REGEX REPLACE "[^0-9]+" "." cudnn_version "${cudnn_version}")
+    string(REGEX MATCH "[0-9]+\\.[0-9]+" cudnn_version "${cudnn_version}")
+    if(cudnn_version VERSION_GREATER_EQUAL 9.8)  # plans for a described GPU
+      set(MURMURATE_CUDA_CUDNN ON)
+    endif()
   endif()
 endif()

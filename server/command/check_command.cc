@@ -6,7 +6,10 @@
 #include "server/command/launch.h"
 #include "server/config/config_text.h"
 #include "server/config/model_settings.h"
+#include "server/daemon/training_places.h"
 #include "server/data/training_data.h"
+#include "server/device/processor_rate.h"
+#include "server/experience/experience_channel.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/metrics/number_text.h"
 #include "server/network/actor_critic.h"
@@ -71,30 +74,6 @@ void PrintHead(const std::string& name, int features, int outputs, Sums* sums) {
   sums->flops += 2.0 * static_cast<double>(weights);
 }
 
-/// Microseconds of one Act's network, measured: the median of 31 short series.
-double ActMicroseconds(const ModelSpec& spec, const ParameterLayout& layout) {
-  AlignedFloats parameters(layout.total);
-  InitializeParameters(spec, 1, parameters);
-  Policy policy(spec);
-  policy.Pack({parameters.data(), layout.published.count},
-              {parameters.data() + layout.statistics.offset, layout.statistics.count});
-  const ObservationLayout observation(StackedObservation(spec));
-  const AlignedFloats row(observation.row_bytes() / sizeof(float));
-  AlignedFloats scratch(policy.ScratchFloats(1)), states(policy.state_floats());
-  std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
-  std::vector<double> times;
-  for (int series = 0; series < 31; ++series) {
-    const std::int64_t start = MonotonicNs();
-    int calls = 0;
-    for (; calls < 8 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
-      policy.Forward(row.data(), 1, outputs.data(), scratch.data(), states.data());
-    }
-    times.push_back(static_cast<double>(MonotonicNs() - start) / calls * 1e-3);
-  }
-  std::nth_element(times.begin(), times.begin() + 15, times.end());
-  return times[15];
-}
-
 Sums SumsOf(const NetworkPlan& plan) {
   Sums sums;
   for (const PlannedInput& input : plan.inputs) AddLayers(input.layers, &sums);
@@ -134,7 +113,33 @@ Sums PrintNetworkAndHead(const ModelSpec& spec, const NetworkSpec& network) {
   return sums;
 }
 
-void PrintModel(const ModelSettings& settings) {
+void PrintBytes(const char* what, std::size_t bytes) {
+  std::printf("  %-40s %16s bytes\n", what, WithCommas(bytes).c_str());
+}
+
+/// The GPU of a model and the memory that it takes of it; no device is opened.
+void PrintDevice(const Config& config, const std::string& model, const ModelSettings& settings) {
+  if (settings.device.processor()) return;
+  if (settings.device.chosen())
+    std::printf("\ndevice = \"auto\" would choose %s\n",
+                ChooseDevice(AskDeviceOf(config, model, settings)).sentence.c_str());
+  const DeviceMemoryNeed need =
+      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value());
+  DeviceSettings named = settings.device;
+  if (named.chosen()) named.name = "a GPU";
+  std::printf("\n%s, not opened here; what this model takes of its memory:\n",
+              InWords(named).c_str());
+  const auto of = [&](MemoryPurpose purpose) {
+    return need.by_purpose[static_cast<std::size_t>(purpose)];
+  };
+  PrintBytes("parameters, gradient and optimizer", of(MemoryPurpose::kParameters));
+  PrintBytes("batches and their plans", of(MemoryPurpose::kBatches));
+  PrintBytes("a minibatch's activations and gradients", of(MemoryPurpose::kActivations));
+  PrintBytes("all else", of(MemoryPurpose::kWorkspace));
+  PrintBytes("together, beside CUDA's own", need.total);
+}
+
+void PrintModel(const Config& config, const std::string& name, const ModelSettings& settings) {
   const ModelSpec& spec = settings.spec;
   const ActionLayout action(spec.spaces.action, spec.continuous);
   std::printf("\n%-34s %14s %14s %14s %14s\n", "layer", "output", "parameters", "bytes",
@@ -152,12 +157,13 @@ void PrintModel(const ModelSettings& settings) {
       WithCommas((layout.published.count + layout.statistics.count) * sizeof(float)).c_str());
   const int state = PlanNetwork(spec, spec.policy().name)->state_floats;
   if (state > 0) std::printf("an agent's state: %d numbers\n", state);
-  std::printf("the network of one Act, measured here: %.2f us\n", ActMicroseconds(spec, layout));
+  std::printf("the network of one Act, measured here: %.2f us\n", 1e6 * MeasureAct(spec));
   if (settings.hogwild)
     std::printf(
         "learning threads: %d, of batches of their own and one block of parameters, which "
         "they step %s\n",
         settings.hogwild->threads, settings.hogwild->locking ? "one after the other" : "at once");
+  PrintDevice(config, name, settings);
 }
 
 /// Prints [data] as `train` would open it, as the first of its learners.
@@ -170,7 +176,7 @@ Result<int> PrintData(const CommonArguments& common, const Config& given) {
   if (!model.ok()) return model.status();
   MURMURATE_RETURN_IF_ERROR((*data)->PrepareFor(model->spec, model->algorithm.trajectory_length));
   std::printf("\nlearns from %s\n", (*data)->Description().c_str());
-  PrintModel(*model);
+  PrintModel(config, "default", *model);
   return 0;
 }
 
@@ -210,7 +216,7 @@ Result<int> PrintStreams(const Config& config) {
           WithCommas(static_cast<std::uint64_t>(stream.replay)).c_str(),
           stream.recurrent ? "sequences" : "rows",
           WithCommas(ReplayWindow::BytesOf(stream.layout(model->spec), stream.replay)).c_str());
-    PrintModel(*model);
+    PrintModel(config, stream.name, *model);
   }
   return 0;
 }
@@ -238,7 +244,7 @@ Result<int> RunCheck(const CommonArguments& common, const std::string& name) {
   if (!environment.ok()) return environment.status();
   const auto model = ModelFor(*config, "default", (*environment)->spaces());
   if (!model.ok()) return model.status();
-  PrintModel(*model);
+  PrintModel(*config, "default", *model);
   if (model->initial_file.path.empty()) return 0;
   const auto weights = MatchInitialFile(model->initial_file, *initial_files, model->spec);
   if (!weights.ok()) return weights.status();

@@ -202,6 +202,7 @@ Status CheckModels(const Config& config) {
     MURMURATE_RETURN_IF_ERROR(CheckStaleness(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckDualClip(config, model));
     MURMURATE_RETURN_IF_ERROR(CheckBatch(config, model));
+    MURMURATE_RETURN_IF_ERROR(CheckDevice(config, model));
   }
   return {};
 }

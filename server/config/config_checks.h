@@ -24,6 +24,8 @@ Status CheckOptimizer(const Config& config, const std::string& model);
 Status CheckStaleness(const Config& config, const std::string& model);
 /// Checks in [algorithm] of a model the second bound of its ratio.
 Status CheckDualClip(const Config& config, const std::string& model);
+/// Checks in [model] of a model where it is trained.
+Status CheckDevice(const Config& config, const std::string& model);
 /// Checks [data].
 Status CheckData(const Config& config);
 /// Checks [parameters].

@@ -167,7 +167,13 @@ const Keys<ModelSection>& ModelKeys() {
        {"initialize_from", &S::initialize_from, "a file: its tensors of the same name and shape",
         Kind(ValueKind::kPath), Example("\"weights.safetensors\"")},
        {"threads", &S::threads, "processor threads that train it together", Example("4"),
-        Range(1, 64)}});
+        Range(1, 64)},
+       {"device", In(&S::device, &DeviceSettings::name),
+        "where it is trained: cpu, cuda, cuda:N (that GPU), or auto", Example("\"cuda:0\"")},
+       {"precision", In(&S::device, &DeviceSettings::precision),
+        "of the factors of a GPU's products; sums and parameters are fp32", Example("\"tf32\"")},
+       {"deterministic", In(&S::device, &DeviceSettings::deterministic),
+        "a GPU gives the same bits each time"}});
   return kKeys;
 }
 
@@ -228,7 +234,9 @@ Result<ModelSettings> ModelFor(const Config& config, const std::string& model,
   AssemblyKeys().ReadInto(AssemblyKeys().View(config.entries(), model), &settings);
   settings.algorithm = AlgorithmFor(config, model);
   settings.spec = *std::move(spec);
-  settings.beginning = config.Read(ModelKeys(), model).beginning;
+  const ModelSection section = config.Read(ModelKeys(), model);
+  settings.beginning = section.beginning;
+  settings.device = section.device;
   // A policy begins without a preference, and a forecast with "as it was"; labels want neither.
   if (!settings.algorithm.kind->own_play && config.StreamOf(model) == nullptr)
     settings.beginning.policy_gain = 1.0;

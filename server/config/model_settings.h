@@ -8,6 +8,7 @@
 
 #include "server/config/config.h"
 #include "server/config/initial_weights.h"
+#include "server/device/device_settings.h"
 #include "server/ingest/ingest_settings.h"
 #include "server/learn/algorithm_settings.h"
 #include "server/network/actor_critic.h"
@@ -24,6 +25,7 @@ struct ModelSettings : AssemblySettings {
   AlgorithmSettings algorithm;
   Initialization beginning;
   InitialFile initial_file;
+  DeviceSettings device;
   std::optional<RemoteSettings> remote;    ///< of a worker of a parameter server
   std::optional<HogwildSettings> hogwild;  ///< of threads that step one block of parameters
 };
@@ -34,6 +36,7 @@ struct ModelSection {
   Initialization beginning;
   std::string initialize_from;
   int threads = 1;
+  DeviceSettings device;
 };
 
 const Keys<ModelSection>& ModelKeys();

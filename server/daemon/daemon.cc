@@ -213,7 +213,11 @@ void Daemon::State::StartLoops() {
       "mmr-checkpoint", [this] { parts.operate->writer().PollOnce(kLongestWaitMs); },
       [this] { parts.operate->writer().Wake(); });
   operate_loop = std::make_unique<Loop>(
-      "mmr-operate", [this] { parts.operate->PollOnce(kLongestWaitMs); },
+      "mmr-operate",
+      [this] {
+        parts.operate->PollOnce(kLongestWaitMs);
+        models.ReportLateBatches();
+      },
       [this] { parts.operate->Wake(); });
   ingest_loop = std::make_unique<Loop>(
       "mmr-ingest", [this] { parts.ingest->PollOnce(kLongestWaitMs); },
@@ -276,12 +280,14 @@ Daemon::~Daemon() {
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, DaemonOptions options,
                                               Signals* signals) {
   if (options.plan) options.when_taken = RunDirectory::WhenTaken::kGoOn;
+  auto places = std::make_unique<TrainingPlaces>(config, options.places);
+  MURMURATE_RETURN_IF_ERROR(places->OpenNamed());
   auto directory = RunDirectory::Open(config.run().dir, config.run().name, options.when_taken);
   if (!directory.ok()) return directory.status();
   if (options.job && options.job->rank() == 0)  // which the others wait for
     MURMURATE_RETURN_IF_ERROR(BroadcastText(options.job->collective(), directory->path()).status());
-  std::unique_ptr<Daemon> daemon(new Daemon(
-      std::make_unique<State>(config, std::move(options), signals, std::move(*directory))));
+  std::unique_ptr<Daemon> daemon(new Daemon(std::make_unique<State>(
+      config, std::move(options), signals, std::move(*directory), std::move(places))));
   if (Status status = daemon->state_->Open(); !status.ok()) return status;
   return daemon;
 }

@@ -19,6 +19,7 @@
 #include "server/config/initial_weights.h"
 #include "server/daemon/resume_plan.h"
 #include "server/daemon/signals.h"
+#include "server/daemon/training_places.h"
 #include "server/data/data_source.h"
 #include "server/operate/display.h"
 #include "server/operate/operate.h"
@@ -39,6 +40,7 @@ struct DaemonOptions {
   std::shared_ptr<DataSource> source;  ///< not null: learn from it, and take no actors
   /// Not null: this learner is one of its ranks; rank 0 tells the others its folder, once.
   std::shared_ptr<CollectiveJob> job;
+  PlaceMakers places;  ///< how devices are opened and trainers made; tests give others
 };
 
 class Daemon {

@@ -15,9 +15,10 @@
 namespace murmurate {
 
 struct Daemon::State {
-  State(const Config& config, DaemonOptions options, Signals* signals, RunDirectory directory)
+  State(const Config& config, DaemonOptions options, Signals* signals, RunDirectory directory,
+        std::unique_ptr<TrainingPlaces> places)
       : display(options.display),
-        parts(config, std::move(options), signals, std::move(directory)),
+        parts(config, std::move(options), signals, std::move(directory), std::move(places)),
         factory(&parts, &models) {}
 
   Status Open();

@@ -25,11 +25,24 @@ SavedState StateOf(const Learner& learner) {
   return state;
 }
 
-std::shared_ptr<ExperienceChannel> ChannelFor(const ModelSettings& settings) {
-  const int length = settings.algorithm.trajectory_length;
-  return std::make_shared<ExperienceChannel>(settings.spec, length,
-                                             settings.algorithm.batch_steps / length,
-                                             settings.hogwild ? settings.hogwild->threads : 1);
+/// A channel and the memory of its batches, which goes after it.
+struct ChannelInMemory {
+  ChannelInMemory(const ModelSettings& settings, std::shared_ptr<BatchMemory> given)
+      : memory(std::move(given)),
+        channel(settings.spec, settings.algorithm.trajectory_length,
+                settings.algorithm.batch_steps / settings.algorithm.trajectory_length,
+                settings.hogwild ? settings.hogwild->threads : 1,
+                memory ? *memory : PlainBatchMemory()) {}
+
+  const std::shared_ptr<BatchMemory> memory;
+  ExperienceChannel channel;
+};
+
+std::shared_ptr<ExperienceChannel> ChannelFor(const ModelSettings& settings,
+                                              std::shared_ptr<BatchMemory> memory) {
+  auto both = std::make_shared<ChannelInMemory>(settings, std::move(memory));
+  ExperienceChannel* const channel = &both->channel;
+  return std::shared_ptr<ExperienceChannel>(std::move(both), channel);
 }
 
 /// Null: nothing is watched for. `go_back` is called on the learning thread.
@@ -69,14 +82,25 @@ ReportCallback AdviceOnExchanges(const RunParts& parts, const std::string& model
   };
 }
 
+/// The run ends as one that is resumed: actors wait for that, and play on meanwhile.
+void EndByFailure(const RunParts& parts, const std::string& model, const Status& failure) {
+  const std::string what = "model " + model + ": " + failure.message();
+  parts.log(LogLevel::kError, what + "; learning ends with the last batch before it");
+  parts.signals->RequestFailure(
+      Status(failure.code(), what + "; go on with `murmurate resume " + parts.directory.path() +
+                                 "`, on another device with --set model.device=\"cpu\""),
+      RunEnd::kAskedToResume);
+}
+
 }  // namespace
 
 LiveModel::LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
-                     const StepCount& steps, std::size_t number)
+                     const StepCount& steps, std::size_t number,
+                     std::shared_ptr<BatchMemory> memory)
     : parts_(*parts),
       name_(name),
       number_(number),
-      channel_(ChannelFor(settings)),
+      channel_(ChannelFor(settings, std::move(memory))),
       steps_(steps),
       evaluations_(parts, name, channel_->spec, settings.algorithm),
       checkpoints_(parts->config.checkpoint().every_steps, parts->config.checkpoint().every_s,
@@ -166,6 +190,9 @@ LearnCallbacks LiveModel::Callbacks() {
       if (std::exchange(checkpoint_due_, false)) PostCheckpoint();
     });
   };
+  callbacks.on_failure = [this](const Status& failure) {
+    gate_.Pass([&] { EndByFailure(parts_, name_, failure); });
+  };
   callbacks.wake_ingest = [this] { gate_.Pass([&] { parts_.ingest->Wake(); }); };
   return callbacks;
 }
@@ -177,6 +204,12 @@ void LiveModel::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   parts_.publishing->Wake();
   source_->OnSnapshot(snapshot);
   evaluations_.Offer(std::move(snapshot), steps_);
+}
+
+void LiveModel::ReportLateBatches() {
+  for (const auto& learning : learning_)
+    if (const std::string late = learning->LateBatch(); !late.empty())
+      parts_.log(LogLevel::kWarning, "model " + name_ + ": " + late);
 }
 
 void LiveModel::Report(const LearnReport& report) {

@@ -23,9 +23,11 @@ namespace murmurate {
 class LiveModel {
  public:
   /// `number`: of the models of the run, in the order they are made. `steps`: of the checkpoint
-  /// that it goes on from. The parts must outlive this.
+  /// that it goes on from. `memory`: where its batches lie, null: in plain memory. The parts must
+  /// outlive this.
   LiveModel(RunParts* parts, const std::string& name, const ModelSettings& settings,
-            const StepCount& steps, std::size_t number);
+            const StepCount& steps, std::size_t number,
+            std::shared_ptr<BatchMemory> memory = nullptr);
 
   const std::string& name() const { return name_; }
   const std::shared_ptr<ExperienceChannel>& channel() const { return channel_; }
@@ -52,6 +54,8 @@ class LiveModel {
   bool AwaitEnd(std::int64_t deadline_ns);
   /// A learning thread that was left behind still uses it.
   bool left_behind() const { return gate_.shut(); }
+  /// Says that a batch takes too long, each time that it is due (LearnLoop::LateBatch).
+  void ReportLateBatches();
   /// Plays its last weights, after the last batch.
   void FinishEvaluating(bool somebody_waits);
 

@@ -41,6 +41,11 @@ void LiveModels::OnTried(const std::string& directory, const std::string& folder
   if (model != nullptr) model->OnTried(written, checkpoint);
 }
 
+void LiveModels::ReportLateBatches() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& model : models_) model->ReportLateBatches();
+}
+
 void LiveModels::AskToEnd() {
   for (const auto& model : models_) model->AskToEnd();
 }

@@ -28,6 +28,7 @@ class LiveModels {
   void OnTried(const std::string& directory, const std::string& folder, bool written,
                Checkpoint* checkpoint);
 
+  void ReportLateBatches();  ///< any thread
   void AskToEnd();
   void AwaitEnd(std::int64_t deadline_ns);
   /// Leaves the models of threads that were left behind where they are.

@@ -149,6 +149,12 @@ void LiveNumbers::HalveRate(const std::string& model) {
 }
 
 Status LiveNumbers::NoSuchName(const std::string& name) const {
+  for (const char* key : {"device", "precision", "deterministic"})
+    if (name.starts_with("model.") && name.ends_with('.' + std::string(key)))
+      return InvalidArgument("set " + name +
+                             ": a model stays where its training began; stop the run and go on "
+                             "with `murmurate resume RUN --set " +
+                             name + "=VALUE`");
   std::vector<std::string> known;
   for (const auto& setting : settings_.values()) known.push_back(setting.first);
   for (const auto& rate : kRates) known.push_back(rate.path);

@@ -35,7 +35,7 @@ Result<OfferedModel> ModelFactory::Make(const std::string& name, const Spaces& s
   if (!made.ok()) return InvalidArgument("model " + name + ": " + made.status().message());
   ModelSettings& settings = *made;
   MURMURATE_RETURN_IF_ERROR(FitToActors(name, &settings));
-  auto learner = MakeLearner(name, settings);
+  auto learner = MakeNewLearner(name, settings);
   if (!learner.ok()) return learner.status();
   auto offered = Accept(name, settings, std::move(*learner), {});
   if (!offered.ok()) return offered;
@@ -70,14 +70,13 @@ Status ModelFactory::Resume(const ResumedModel& resumed) {
   const SavedState& state = checkpoint.state;
   ModelSettings settings = resumed.settings;
   MURMURATE_RETURN_IF_ERROR(FitToActors(resumed.name, &settings));
-  auto learner = std::make_unique<Learner>(
-      settings.spec, settings.algorithm, DeriveSeed(parts_.config.run().seed, models_.all().size()),
-      settings.beginning, MakeStore(resumed.name, settings));
-  if (Status status =
-          learner->Load(weights.version, checkpoint.steps().learned, weights.parameters, state);
+  auto made = MakeLearner(resumed.name, settings);
+  if (!made.ok()) return made.status();
+  if (Status status = made->learner->Load(weights.version, checkpoint.steps().learned,
+                                          weights.parameters, state);
       !status.ok())
     return InvalidData(resumed.found.folder + ": " + status.message());
-  auto offered = Accept(resumed.name, settings, std::move(learner), checkpoint.steps(), &state);
+  auto offered = Accept(resumed.name, settings, *std::move(made), checkpoint.steps(), &state);
   if (!offered.ok()) return offered.status();
   LiveModel& model = *models_.all().back();
   model.StartCheckpointsAt(weights.steps);
@@ -107,8 +106,23 @@ Status ModelFactory::FitToActors(const std::string& name, ModelSettings* setting
   return fitted.status();
 }
 
-Result<std::unique_ptr<Learner>> ModelFactory::MakeLearner(const std::string& name,
-                                                           const ModelSettings& settings) {
+/// A device that fails here ends the run: no actor can do anything about it.
+Result<ModelFactory::MadeLearner> ModelFactory::MakeLearner(const std::string& name,
+                                                            const ModelSettings& settings) {
+  const std::uint64_t seed = DeriveSeed(parts_.config.run().seed, models_.all().size());
+  auto place = parts_.places->Make(name, settings, [&] { return MakeStore(name, settings); });
+  if (!place.ok()) {
+    parts_.signals->RequestFailure(place.status());
+    return place.status();
+  }
+  if (!place->sentence.empty()) parts_.log(LogLevel::kInfo, place->sentence);
+  return MadeLearner{std::make_unique<Learner>(settings.spec, settings.algorithm, seed,
+                                               settings.beginning, std::move(place->trainer)),
+                     std::move(place->memory)};
+}
+
+Result<ModelFactory::MadeLearner> ModelFactory::MakeNewLearner(const std::string& name,
+                                                               const ModelSettings& settings) {
   std::optional<InitialWeights> weights;
   if (!settings.initial_file.path.empty()) {
     auto match =
@@ -120,11 +134,9 @@ Result<std::unique_ptr<Learner>> ModelFactory::MakeLearner(const std::string& na
     weights = std::move(*match);
     parts_.log(LogLevel::kInfo, "model " + name + ": " + weights->report);
   }
-  auto learner = std::make_unique<Learner>(
-      settings.spec, settings.algorithm, DeriveSeed(parts_.config.run().seed, models_.all().size()),
-      settings.beginning, MakeStore(name, settings));
-  if (weights) learner->BeginWith(weights->match);
-  return learner;
+  auto made = MakeLearner(name, settings);
+  if (made.ok() && weights) made->learner->BeginWith(weights->match);
+  return made;
 }
 
 /// Null: the learner's own.
@@ -153,9 +165,10 @@ std::unique_ptr<ParameterStore> ModelFactory::MakeStore(const std::string& name,
 }
 
 Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSettings& settings,
-                                          std::unique_ptr<Learner> learner, StepCount steps,
+                                          MadeLearner made, StepCount steps,
                                           const SavedState* resumed) {
-  auto model = std::make_unique<LiveModel>(&parts_, name, settings, steps, models_.all().size());
+  auto model = std::make_unique<LiveModel>(&parts_, name, settings, steps, models_.all().size(),
+                                           std::move(made.memory));
   auto segment =
       parts_.publishing->AddModel(name, settings.spec, parts_.config.server().shm == "on");
   if (!segment.ok()) return segment.status();
@@ -170,7 +183,7 @@ Result<OfferedModel> ModelFactory::Accept(const std::string& name, const ModelSe
   offered.on_evaluated = [evaluations](std::span<const EpisodeRecord> episodes) {
     evaluations->AddPlayed(episodes);
   };
-  MURMURATE_RETURN_IF_ERROR(models_.Add(std::move(model), std::move(learner), resumed));
+  MURMURATE_RETURN_IF_ERROR(models_.Add(std::move(model), std::move(made.learner), resumed));
   offered.evaluation_share = evaluations->share();
   return offered;
 }

@@ -28,11 +28,17 @@ class ModelFactory {
 
  private:
   Status FitToActors(const std::string& name, ModelSettings* settings) const;
-  Result<std::unique_ptr<Learner>> MakeLearner(const std::string& name,
-                                               const ModelSettings& settings);
+  /// A learner, and where its batches lie.
+  struct MadeLearner {
+    std::unique_ptr<Learner> learner;
+    std::shared_ptr<BatchMemory> memory;  ///< null: plain memory
+  };
+  Result<MadeLearner> MakeLearner(const std::string& name, const ModelSettings& settings);
+  /// One that begins with weights of a file, if its config names one.
+  Result<MadeLearner> MakeNewLearner(const std::string& name, const ModelSettings& settings);
   std::unique_ptr<ParameterStore> MakeStore(const std::string& name, const ModelSettings& settings);
   Result<OfferedModel> Accept(const std::string& name, const ModelSettings& settings,
-                              std::unique_ptr<Learner> learner, StepCount steps,
+                              MadeLearner made, StepCount steps,
                               const SavedState* resumed = nullptr);
   Status AddSource(LiveModel* model, const ModelSettings& settings, const SavedState* resumed);
   Status AddStream(LiveModel* model, const StreamSettings& stream, const SavedState* resumed);

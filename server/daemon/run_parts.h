@@ -17,16 +17,18 @@ namespace murmurate {
 
 struct RunParts {
   RunParts(const Config& given, DaemonOptions given_options, Signals* given_signals,
-           RunDirectory given_directory)
+           RunDirectory given_directory, std::unique_ptr<TrainingPlaces> given_places)
       : config(given),
         options(std::move(given_options)),
         signals(given_signals),
-        directory(std::move(given_directory)) {}
+        directory(std::move(given_directory)),
+        places(std::move(given_places)) {}
 
   const Config config;
   DaemonOptions options;
   Signals* const signals;
   RunDirectory directory;
+  const std::unique_ptr<TrainingPlaces> places;
   LogCallback log;
   SocketContext context;
   std::unique_ptr<Ingest> ingest;

@@ -68,11 +68,11 @@ void Signals::Request(RunEnd end) {
   wake_.Set();
 }
 
-void Signals::RequestFailure(Status status) {
+void Signals::RequestFailure(Status status, RunEnd end) {
   {
     std::lock_guard lock(mutex_);
     if (failure_.ok()) failure_ = std::move(status);
-    if (!end_) end_ = RunEnd::kAsked;
+    if (!end_) end_ = end;
   }
   wake_.Set();
 }

@@ -30,7 +30,8 @@ class Signals {
 
   /// Requests the end of the run; the first request stays. Any thread.
   void Request(RunEnd end);
-  void RequestFailure(Status status);  ///< the run cannot go on
+  /// The run cannot go on; `end`: how it ends.
+  void RequestFailure(Status status, RunEnd end = RunEnd::kAsked);
   std::optional<RunEnd> requested() const;
   Status failure() const;
 

@@ -1,5 +1,5 @@
-// DeviceBody: how a DeviceNetwork is computed: layer by layer (DeviceLayeredBody), or a small one as
-// a whole (DeviceSmallBody); inside server/device only.
+// DeviceBody: how a DeviceNetwork is computed: layer by layer (DeviceLayeredBody), or a small one
+// as a whole (DeviceSmallBody); inside server/device only.
 #pragma once
 
 #include <span>

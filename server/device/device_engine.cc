@@ -81,7 +81,7 @@ DeviceEngine::~DeviceEngine() {
 Status DeviceEngine::Start(Device* device) {
   MURMURATE_RETURN_IF_ERROR(memory_.Allocate(device));
   const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
-  host_ = std::make_unique<PinnedMemory>(
+  host_ = std::make_unique<PinnedBlock>(
       device, (2 * parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
   if (host_->data() == nullptr)
     return ResourceError(
@@ -165,7 +165,6 @@ void DeviceEngine::BeginBatch(const TrainingBatch& batch, const BatchPlan& plan)
   if (returns_ == nullptr || plan.scores) return;
   returns_->EnqueueCompute(device_, Stream::kMain, plan_.plan(),
                            {.length = batch.length,
-                            .log_prob = batch_.Column(batch, batch.log_prob),
                             .reward = batch_.Column(batch, batch.reward),
                             .flags = batch_.Column(batch, batch.flags)},
                            plan_.control());

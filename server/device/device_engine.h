@@ -103,7 +103,7 @@ class DeviceEngine {
   RecordedStep prepare_, step_, only_gradient_, score_, measure_;
   Device* device_ = nullptr;
   /// Two blocks of parameters, the current ones and those that come; gradient or optimizer's state.
-  std::unique_ptr<PinnedMemory> host_;
+  std::unique_ptr<PinnedBlock> host_;
   int current_ = 0;
   const TrainingBatch* training_ = nullptr;  ///< the present batch
   DeviceEvent done_ = -1;

@@ -1,7 +1,7 @@
 // DeviceLayer: one layer of a plan at work on a device; inside server/device only. There is one
 // class for each kind of shared/model/layer_kinds.h but flatten, which needs none: rows are
-// contiguous and NHWC already. DeviceChain runs them one after the other, and each takes all rows of
-// a minibatch at once. What they compute is what server/network's layers compute.
+// contiguous and NHWC already. DeviceChain runs them one after the other, and each takes all rows
+// of a minibatch at once. What they compute is what server/network's layers compute.
 #pragma once
 
 #include <cstddef>

@@ -38,15 +38,17 @@ class DeviceNetwork {
   DeviceNetwork(const DeviceNetwork&) = delete;
   DeviceNetwork& operator=(const DeviceNetwork&) = delete;
 
-  /// inputs -> outputs() and values() of the first rows.rows rows, which are at most max_rows; keeps
-  /// what Backward needs. `parameters`: the whole block. With `values_alone` outputs() are not
-  /// computed, and no Backward follows. A recurrent model needs steps and lanes, others ignore them.
+  /// inputs -> outputs() and values() of the first rows.rows rows, which are at most max_rows;
+  /// keeps what Backward needs. `parameters`: the whole block, on a border of 16 bytes. With
+  /// `values_alone` outputs() are not computed, and no Backward follows. A recurrent model needs
+  /// steps and lanes, others ignore them.
   void Forward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                bool values_alone = false);
-  /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and d_values()
-  /// by the last Forward's outputs and values; through all steps, none into state0. `rows` are that
-  /// Forward's. Overwrites gradient[0, layout().trained_count()); policy.log_deviation, which no
-  /// output depends on, and padding get 0. Once after each Forward; uses up what that one kept.
+  /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and
+  /// d_values() by the last Forward's outputs and values; through all steps, none into state0.
+  /// `rows` are that Forward's. Overwrites gradient[0, layout().trained_count());
+  /// policy.log_deviation, which no output depends on, and padding get 0. Once after each Forward;
+  /// uses up what that one kept.
   void Backward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                 float* gradient);
 

@@ -33,7 +33,7 @@ DevicePlanRoom::DevicePlanRoom(const AlgorithmSettings& settings, BatchPasses* p
       lists_(memory->Plan<std::byte>(MemoryPurpose::kBatches, passes->most_bytes())) {}
 
 Status DevicePlanRoom::Start(Device* device) {
-  pinned_ = std::make_unique<PinnedMemory>(device, kControlRoom + plan_bytes_ + lists_.size());
+  pinned_ = std::make_unique<PinnedBlock>(device, kControlRoom + plan_bytes_ + lists_.size());
   if (pinned_->data() == nullptr)
     return ResourceError(
         "no memory is left that a device can copy from: raise the limit on locked "

@@ -15,16 +15,16 @@
 namespace murmurate {
 
 /// Host memory that a device copies to and from beside the processor's work.
-class PinnedMemory {
+class PinnedBlock {
  public:
   /// The device must outlive it.
-  PinnedMemory(Device* device, std::size_t bytes)
+  PinnedBlock(Device* device, std::size_t bytes)
       : device_(device), bytes_(device->AllocatePinned(bytes)), size_(bytes) {}
-  ~PinnedMemory() {
+  ~PinnedBlock() {
     if (bytes_ != nullptr) device_->FreePinned(bytes_);
   }
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  PinnedBlock(const PinnedBlock&) = delete;
+  PinnedBlock& operator=(const PinnedBlock&) = delete;
 
   std::byte* data() const { return bytes_; }  ///< null: the host has none left
   std::size_t size() const { return size_; }
@@ -70,7 +70,7 @@ class DevicePlanRoom {
   DeviceArray<TrainingControl> control_;
   DeviceArray<std::byte> plan_block_, lists_;
   DevicePlan plan_{};
-  std::unique_ptr<PinnedMemory> pinned_;
+  std::unique_ptr<PinnedBlock> pinned_;
 };
 
 }  // namespace murmurate

@@ -20,7 +20,11 @@ DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSetti
 
 DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                              std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store)
-    : spec_(spec), settings_(settings), device_(std::move(device)), store_(std::move(store)) {}
+    : spec_(spec),
+      settings_(settings),
+      device_(std::move(device)),
+      store_(std::move(store)),
+      where_("on " + device_->description().name) {}
 
 Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
                                                           const AlgorithmSettings& settings,

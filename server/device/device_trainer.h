@@ -44,6 +44,7 @@ class DeviceTrainer : public BatchTrainer {
   bool Done() override { return store_ != nullptr || engine_->Done(); }
   BatchSums Finish() override;
   Status Health() const override;
+  std::string Progress() const override { return where_; }
 
   std::span<const float> parameters() const override { return engine_->parameters(); }
   void SetParameters(std::span<const float> parameters) override;
@@ -64,6 +65,7 @@ class DeviceTrainer : public BatchTrainer {
   AlgorithmSettings settings_;
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ParameterStore> store_;
+  const std::string where_;  ///< "on NVIDIA H200"
   std::unique_ptr<DeviceEngine> engine_;
   Status failure_;  ///< of a Fit
   std::uint64_t version_ = 0;

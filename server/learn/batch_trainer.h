@@ -73,8 +73,8 @@ class BatchTrainer {
   /// that the last finished batch left, and Save gives what the host has of that batch; of what only
   /// the device had, the state at the beginning, so that a run can go on from it.
   virtual Status Health() const { return {}; }
-  /// Where the batch under way is, for reports of one that takes too long: "update 13 of 80"; "": it
-  /// does not say. Any thread.
+  /// Where the batch under way is ("update 13 of 80"), of a trainer whose batches are watched for
+  /// taking too long (batch_watch.h); "": they are not. Any thread.
   virtual std::string Progress() const { return ""; }
 
   /// The whole block on the host: valid until the next call that is not const.

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "server/metrics/number_text.h"
+
 namespace murmurate {
 namespace {
 
@@ -61,14 +63,38 @@ void LearnLoop::ApplyPosted() {
   returns_to_.reset();
 }
 
+LearnReport LearnLoop::Train(TrainingBatch& batch, std::uint64_t learned_steps) {
+  LearnReport report;
+  report.left_out = failed_;
+  if (failed_) return report;
+  const std::int64_t begin_ns = now_ns_();
+  watch_.Begin(begin_ns);
+  report = learner_->Learn(batch, learned_steps);
+  const std::int64_t end_ns = now_ns_();
+  watch_.End(end_ns);
+  report.learn_s = 1e-9 * static_cast<double>(end_ns - begin_ns);
+  failed_ = !report.failure.ok();
+  if (failed_ && callbacks_.on_failure) callbacks_.on_failure(report.failure);
+  return report;
+}
+
+std::string LearnLoop::LateBatch() {
+  const auto late = watch_.Look(now_ns_());
+  const std::string where = late ? learner_->Progress() : "";
+  if (where.empty()) return "";
+  return "a batch has taken " + ShortDuration(late->seconds) + " so far" +
+         (late->usual_s > 0
+              ? ", and they usually take " + FormatNumber("%.2g", late->usual_s) + " s"
+              : "") +
+         " (" + where + ')';
+}
+
 /// False: the batch was left out, as if it had never come: a resumed run gets it again.
 bool LearnLoop::Learn(TrainingBatch& batch, bool held_out) {
   ApplyPosted();
   StepCount steps = channel_->steps();
   if (!batch.learned) channel_->staleness.Post(batch.trajectories, channel_->version.load());
-  const std::int64_t begin_ns = now_ns_();
-  LearnReport report = learner_->Learn(batch, steps.learned);
-  report.learn_s = 1e-9 * static_cast<double>(now_ns_() - begin_ns);
+  const LearnReport report = Train(batch, steps.learned);
   store_->Learned({!report.left_out, report.trained_steps, learner_->row_answers()});
   const std::uint64_t learned_steps = CountLearned();
   if (report.left_out) return false;

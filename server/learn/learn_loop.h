@@ -11,9 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "server/experience/experience_channel.h"
 #include "server/experience/experience_store.h"
+#include "server/learn/batch_watch.h"
 #include "server/learn/learn_turns.h"
 #include "server/learn/learner.h"
 #include "shared/core/clock.h"
@@ -33,6 +35,8 @@ struct LearnCallbacks {
   /// The moment for a checkpoint: no loop of these turns is inside a batch. `batches`: the first so
   /// many of the channel are trained on. This one has not been counted as done yet.
   std::function<void(const Learner&, std::uint64_t batches)> at_border;
+  /// The learner's trainer has failed, and nothing is learned any more; called once.
+  std::function<void(const Status&)> on_failure;
   std::function<void()> wake_ingest;  ///< channel's credit or version changed
 };
 
@@ -49,7 +53,8 @@ class LearnLoop {
   /// the first call hands out the initial weights before it waits. The order per batch: learn,
   /// tell the store, count its steps, count the new version, hand out its snapshot, report,
   /// at_border; and then: give back what the store releases, publish its credit, wake ingest.
-  /// Schedules are where the steps of earlier batches have brought them. True when it trained.
+  /// Schedules are where the steps of earlier batches have brought them. True when it trained. Once
+  /// the trainer has failed, batches are left out.
   bool PollOnce(std::chrono::milliseconds timeout);
 
   /// Saves, between batches (also of the loops beside it), what the store needs, in a section of
@@ -67,10 +72,16 @@ class LearnLoop {
   const Learner& learner() const { return *learner_; }
   void Interrupt() { learner_->Interrupt(); }  ///< any thread
 
+  /// "a batch has taken 32 s so far, and they usually take 0.05 s (update 3 of 80)", each time that
+  /// a report is due (batch_watch.h) and where the trainer says where it is; else "". Any thread,
+  /// one at a time.
+  std::string LateBatch();
+
  private:
   void Publish();
   void ApplyPosted();
   bool Learn(TrainingBatch& batch, bool held_out);
+  LearnReport Train(TrainingBatch& batch, std::uint64_t learned_steps);
   std::uint64_t CountLearned();
   bool PublishCredit();
   bool LearnAll(bool held_out);
@@ -85,6 +96,8 @@ class LearnLoop {
   std::mutex mutex_;
   std::optional<Rates> rates_;                  ///< not applied yet, as what follows
   std::shared_ptr<const Snapshot> returns_to_;  ///< null: it goes on
+  BatchWatch watch_;
+  bool failed_ = false;
 };
 
 }  // namespace murmurate

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "murmurate/status.h"
 #include "server/metrics/metric.h"
 #include "server/parameters/parameter_store.h"
 #include "shared/trajectory/trajectory.h"
@@ -39,8 +40,10 @@ struct LearnReport : LabelReport {
   std::uint64_t stale_trajectories = 0, late_steps = 0;             ///< dropped for their age
   std::uint64_t skipped_updates = 0;         ///< left out: the gradient was not finite
   std::vector<EpisodeRecord> episodes = {};  ///< finished, as the actors counted them
-  bool held_out = false;         ///< nothing was learned, and the version is the one before
-  bool left_out = false;         ///< the batch was: its learner was told not to wait for the others
+  bool held_out = false;  ///< nothing was learned, and the version is the one before
+  bool left_out = false;  ///< the batch was: its learner was told not to wait for the others
+  /// Not ok: its trainer failed during the batch (BatchTrainer::Health), which was left out.
+  Status failure = {};
   double learn_s = 0;            ///< that it took, waits for others included
   ExchangeReport exchange = {};  ///< of a learner that shares its parameters
   Measurements metrics = {};     ///< what its algorithm declares of its own (metric.h)

@@ -193,6 +193,9 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps,
                                                      state_->rate_by_kl.factor()));
   const BatchSums sums = state_->trainer->Finish();
+  report.failure = state_->trainer->Health();
+  report.left_out = !report.failure.ok();
+  if (report.left_out) return report;
   state_->planner.Began(sums.begun);
   state_->row_answers = sums.row_answers;
   state_->Report(batch, sums, &report);
@@ -220,6 +223,7 @@ void Learner::SetRates(const Rates& rates) {
   state_->rates = rates;
 }
 void Learner::Interrupt() { state_->trainer->Interrupt(); }
+std::string Learner::Progress() const { return state_->trainer->Progress(); }
 std::unique_ptr<ExperienceStore> Learner::MakeStore(const TrajectoryLayout& layout,
                                                     BatchMemory& memory) const {
   return state_->settings.kind->make_store(state_->settings,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "server/experience/experience_store.h"
 #include "server/experience/training_batch.h"
@@ -56,6 +57,7 @@ class Learner {
   /// Trains on one batch (whose rewards it scales the first time, and which it may mask) and makes
   /// the next version. `learned_steps`: where the schedules are. A batch that is held out is only
   /// scored. One of another shape than the last (BatchShape) is learned from as WithShape says.
+  /// Where the trainer fails, the report says so and nothing is learned, then or later.
   LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
 
   /// Makes the store that its algorithm needs between assembled batches and Learn.
@@ -77,6 +79,8 @@ class Learner {
   const Rates& rates() const;
   /// Makes a Learn that waits for other learners return soon, now and from now on; any thread.
   void Interrupt();
+  /// Where the batch under way is (BatchTrainer::Progress); any thread.
+  std::string Progress() const;
 
   /// The newest parameters with their act settings; version 1 is the initial one.
   std::shared_ptr<const Snapshot> MakeSnapshot() const;

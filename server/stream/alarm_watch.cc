@@ -12,7 +12,7 @@ AlarmWatch::AlarmWatch(const ForecastSettings& settings, const DeviceShape& shap
       scores_(scores),
       row_(static_cast<std::size_t>(shape.targets)) {}
 
-void AlarmWatch::BeginRow(Device* device) {
+void AlarmWatch::BeginRow(StreamDevice* device) {
   if (!settings_.alarm) return;
   const std::uint64_t row = device->rows - 1;
   const auto horizon = static_cast<std::uint64_t>(settings_.horizons[0]);
@@ -33,7 +33,7 @@ void AlarmWatch::BeginRow(Device* device) {
   }
 }
 
-AlarmChange AlarmWatch::EndRow(Device* device, std::span<const Prediction> predictions) {
+AlarmChange AlarmWatch::EndRow(StreamDevice* device, std::span<const Prediction> predictions) {
   if (!settings_.alarm) return AlarmChange::kNone;
   const AlarmSettings& alarm = *settings_.alarm;
   for (int target = 0; target < shape_.targets; ++target) {

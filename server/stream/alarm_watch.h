@@ -19,9 +19,9 @@ class AlarmWatch {
 
   /// Looks at the newest row of a device, before the forecasts made at it take the place of those
   /// that were made for it. Both do nothing where there is no alarm.
-  void BeginRow(Device* device);
+  void BeginRow(StreamDevice* device);
   /// Ends the row with its forecasts and returns what this does to the device's alarm.
-  AlarmChange EndRow(Device* device, std::span<const Prediction> predictions);
+  AlarmChange EndRow(StreamDevice* device, std::span<const Prediction> predictions);
 
  private:
   const ForecastSettings& settings_;

@@ -11,7 +11,7 @@ namespace {
 constexpr float kMostErrors = 10.0f;  ///< a label lies at most so many usual errors away
 
 /// True: the pair of `row` at the j-th horizon is complete and has not been learned.
-bool IsOpen(const ForecastSettings& settings, Device* device, std::uint64_t row, int j) {
+bool IsOpen(const ForecastSettings& settings, StreamDevice* device, std::uint64_t row, int j) {
   if (settings.late_labels()) return true;
   const auto horizon = static_cast<std::uint64_t>(settings.horizons[static_cast<std::size_t>(j)]);
   return row + horizon < device->rows && row + horizon + device->open[j] >= device->rows;
@@ -20,7 +20,7 @@ bool IsOpen(const ForecastSettings& settings, Device* device, std::uint64_t row,
 /// Writes what is to be learned of `row` at a group's horizons; NaN where nothing is. False:
 /// nothing at all.
 bool PutLabel(const ForecastSettings& settings, const HorizonGroup& group, std::uint64_t row,
-              Device* device, std::int32_t* words) {
+              StreamDevice* device, std::int32_t* words) {
   const DeviceShape& shape = device->shape;
   const int each = shape.outputs / shape.scores;
   std::fill_n(words, shape.outputs,
@@ -44,7 +44,8 @@ bool PutLabel(const ForecastSettings& settings, const HorizonGroup& group, std::
 }  // namespace
 
 void PutSequence(const ForecastSettings& settings, const HorizonGroup& group, std::uint64_t end,
-                 std::uint64_t from, std::uint64_t version, Device* device, TrainingBatch* batch) {
+                 std::uint64_t from, std::uint64_t version, StreamDevice* device,
+                 TrainingBatch* batch) {
   const DeviceShape& shape = device->shape;
   const auto steps = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(end, static_cast<std::uint64_t>(shape.window)));
@@ -75,7 +76,7 @@ void PutSequence(const ForecastSettings& settings, const HorizonGroup& group, st
 }
 
 void PutPair(const ForecastSettings& settings, const HorizonGroup& group, std::uint64_t row,
-             std::uint64_t version, Device* device, TrainingBatch* batch) {
+             std::uint64_t version, StreamDevice* device, TrainingBatch* batch) {
   const std::size_t slot = batch->trajectories.size();
   const std::size_t words = static_cast<std::size_t>(batch->layout.action.words());
   device->CopyWindow(row, batch->observation.data() + slot * batch->layout.row_words());

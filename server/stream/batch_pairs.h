@@ -12,9 +12,10 @@ namespace murmurate {
 /// rows from `from` on may be learned. `group`: one of the device's shape. `version`: of the
 /// weights.
 void PutSequence(const ForecastSettings& settings, const HorizonGroup& group, std::uint64_t end,
-                 std::uint64_t from, std::uint64_t version, Device* device, TrainingBatch* batch);
+                 std::uint64_t from, std::uint64_t version, StreamDevice* device,
+                 TrainingBatch* batch);
 /// Appends, for a plain model, `row` with its window.
 void PutPair(const ForecastSettings& settings, const HorizonGroup& group, std::uint64_t row,
-             std::uint64_t version, Device* device, TrainingBatch* batch);
+             std::uint64_t version, StreamDevice* device, TrainingBatch* batch);
 
 }  // namespace murmurate

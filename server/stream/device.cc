@@ -6,7 +6,7 @@
 
 namespace murmurate {
 
-void Device::CopyWindow(std::uint64_t last, float* to) {
+void StreamDevice::CopyWindow(std::uint64_t last, float* to) {
   for (int i = 0; i < shape.window; ++i, to += shape.inputs) {
     const auto back = static_cast<std::uint64_t>(shape.window - 1 - i);
     if (back > last) {
@@ -17,7 +17,7 @@ void Device::CopyWindow(std::uint64_t last, float* to) {
   }
 }
 
-double Device::Seasonal(std::uint64_t row, int i) {
+double StreamDevice::Seasonal(std::uint64_t row, int i) {
   const int horizon = shape.ahead[static_cast<std::size_t>(i % shape.horizons)];
   const auto seasons = static_cast<std::uint64_t>((horizon + shape.season - 1) / shape.season);
   const std::uint64_t back = seasons * static_cast<std::uint64_t>(shape.season) - horizon;
@@ -25,7 +25,7 @@ double Device::Seasonal(std::uint64_t row, int i) {
                      : std::numeric_limits<double>::quiet_NaN();
 }
 
-double Device::Last(std::uint64_t row, int target) {
+double StreamDevice::Last(std::uint64_t row, int target) {
   if (shape.naive_depth > 0) return RowNaive(row, target);
   // Slots of the ring behind its oldest row hold newer ones.
   const std::uint64_t age = rows > row ? rows - 1 - row : 0;
@@ -35,12 +35,12 @@ double Device::Last(std::uint64_t row, int target) {
   return Target(row - kept, target);
 }
 
-float Device::TypicalError(int i) const {
+float StreamDevice::TypicalError(int i) const {
   const float squared = block[shape[Part::kScale].offset + static_cast<std::size_t>(i)];
   return squared > 0 ? std::sqrt(squared) : 1.0f;
 }
 
-void Device::Break() {
+void StreamDevice::Break() {
   rows = 0;
   open.Clear();
   missing = {};

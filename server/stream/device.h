@@ -1,6 +1,6 @@
-// Device: what a stream remembers of one device: its last rows, what is usual for it, its recurrent
-// state, the forecasts that are still open, and how good they were. DeviceShape says where each
-// number lies.
+// StreamDevice: what a stream remembers of one device: its last rows, what is usual for it, its
+// recurrent state, the forecasts that are still open, and how good they were. DeviceShape says where
+// each number lies.
 //
 // Rows are numbered from 0, as they come. A ring keeps the last `depth` of them as the model sees
 // them (in usual deviations of when they came), beside the targets as they were. The state before
@@ -51,8 +51,8 @@ inline float ForgettingWeight(float count, int over) {
 /// A value that is not usable counts as missing.
 inline bool Usable(double value) { return std::abs(value) <= kMostUsable; }
 
-struct Device {
-  Device(std::string_view device_name, const DeviceShape& device_shape)
+struct StreamDevice {
+  StreamDevice(std::string_view device_name, const DeviceShape& device_shape)
       : name(device_name),
         shape(device_shape),
         block(std::make_unique<float[]>(device_shape.floats)),

@@ -21,11 +21,11 @@ constexpr std::array<std::string_view, 20> kBlockParts = {
 std::string NameOf(const DevicePart& part) { return std::string("part.") + part.name; }
 
 template <typename Number, typename Block>
-std::vector<Number> Gathered(const DevicePart& part, std::span<const Device* const> devices,
-                             Block Device::*block) {
+std::vector<Number> Gathered(const DevicePart& part, std::span<const StreamDevice* const> devices,
+                             Block StreamDevice::*block) {
   std::vector<Number> all;
   all.reserve(devices.size() * part.count);
-  for (const Device* device : devices) {
+  for (const StreamDevice* device : devices) {
     const Number* const first = (device->*block).get() + part.offset;
     all.insert(all.end(), first, first + part.count);
   }
@@ -34,7 +34,7 @@ std::vector<Number> Gathered(const DevicePart& part, std::span<const Device* con
 
 template <typename Number, typename Block>
 void Spread(const DevicePart& part, const std::vector<Number>& all,
-            std::span<Device* const> devices, Block Device::*block) {
+            std::span<StreamDevice* const> devices, Block StreamDevice::*block) {
   for (std::size_t i = 0; i < devices.size(); ++i)
     std::copy_n(all.data() + i * part.count, part.count, (devices[i]->*block).get() + part.offset);
 }
@@ -46,29 +46,29 @@ const DevicePart* Find(const DeviceShape& shape, std::string_view name) {
 
 }  // namespace
 
-void SaveParts(const DeviceShape& shape, std::span<const Device* const> devices,
+void SaveParts(const DeviceShape& shape, std::span<const StreamDevice* const> devices,
                const StateWriter& writer) {
   for (const DevicePart& part : shape.parts) {
     if (part.count == 0) continue;
     if (part.is_double)
-      writer.Doubles(NameOf(part), Gathered<double>(part, devices, &Device::numbers));
+      writer.Doubles(NameOf(part), Gathered<double>(part, devices, &StreamDevice::numbers));
     else
-      writer.Floats(NameOf(part), Gathered<float>(part, devices, &Device::block));
+      writer.Floats(NameOf(part), Gathered<float>(part, devices, &StreamDevice::block));
   }
 }
 
-Status LoadParts(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadParts(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                  const StateReader& reader) {
   for (const DevicePart& part : shape.parts) {
     if (part.count == 0) continue;
     if (part.is_double) {
       std::vector<double> all(devices.size() * part.count);
       MURMURATE_RETURN_IF_ERROR(reader.Doubles(NameOf(part), all));
-      Spread(part, all, devices, &Device::numbers);
+      Spread(part, all, devices, &StreamDevice::numbers);
     } else {
       std::vector<float> all(devices.size() * part.count);
       MURMURATE_RETURN_IF_ERROR(reader.Floats(NameOf(part), all));
-      Spread(part, all, devices, &Device::block);
+      Spread(part, all, devices, &StreamDevice::block);
     }
   }
   return {};
@@ -81,12 +81,12 @@ std::size_t BlockFloats(const DeviceShape& shape) {
   return floats;
 }
 
-Status LoadBlocks(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadBlocks(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                   const StateReader& reader) {
   std::vector<float> blocks(devices.size() * BlockFloats(shape));
   MURMURATE_RETURN_IF_ERROR(reader.Floats("blocks", blocks));
   const float* from = blocks.data();
-  for (Device* device : devices)
+  for (StreamDevice* device : devices)
     for (const std::string_view name : kBlockParts) {
       const DevicePart* part = Find(shape, name);
       if (part == nullptr) continue;

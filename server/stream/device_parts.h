@@ -13,16 +13,16 @@
 
 namespace murmurate {
 
-void SaveParts(const DeviceShape& shape, std::span<const Device* const> devices,
+void SaveParts(const DeviceShape& shape, std::span<const StreamDevice* const> devices,
                const StateWriter& writer);
 /// Fills the numbers of devices of this shape. kInvalidData: a part is missing or of another size.
-Status LoadParts(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadParts(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                  const StateReader& reader);
 
 /// The number of float32 that a device of format 1 had.
 std::size_t BlockFloats(const DeviceShape& shape);
 /// Loads as LoadParts does, from a checkpoint of format 1.
-Status LoadBlocks(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadBlocks(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                   const StateReader& reader);
 
 }  // namespace murmurate

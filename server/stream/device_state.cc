@@ -18,7 +18,7 @@ constexpr std::uint64_t kFormat = 2;
 constexpr std::size_t kNumbers = 11;  ///< words of a device besides its name
 constexpr std::size_t kLongestName = 1 << 16;
 
-using Loaded = std::vector<std::shared_ptr<Device>>;
+using Loaded = std::vector<std::shared_ptr<StreamDevice>>;
 
 Status Damaged() { return InvalidData("what was saved of the stream's devices is damaged"); }
 
@@ -32,7 +32,8 @@ void PutName(const std::string& name, std::vector<std::uint64_t>* words) {
 }
 
 /// Appends what a device has besides its parts.
-void PutNumbers(const Device& device, std::uint64_t kept, std::vector<std::uint64_t>* numbers) {
+void PutNumbers(const StreamDevice& device, std::uint64_t kept,
+                std::vector<std::uint64_t>* numbers) {
   const std::uint64_t held = device.alarm.held;
   const std::uint64_t flags = (device.order.sequences().empty() ? 0 : 1) |
                               (device.cell.begun ? 2 : 0) | (device.missing.known ? 4 : 0) |
@@ -88,26 +89,26 @@ PairQueue::Unlearned UnlearnedPairs(const DeviceShape& shape, const DeviceTable&
   return unlearned;
 }
 
-void SaveLabels(std::span<const Device* const> devices, const StateWriter& writer) {
+void SaveLabels(std::span<const StreamDevice* const> devices, const StateWriter& writer) {
   std::vector<std::uint64_t> words;
-  for (const Device* device : devices) {
+  for (const StreamDevice* device : devices) {
     words.push_back(device->label_row);
     device->labels.Save(&words);
   }
   writer.Words("labels", words);
   words.clear();
-  for (const Device* device : devices) device->early->Save(&words);
+  for (const StreamDevice* device : devices) device->early->Save(&words);
   writer.Words("early", words);
 }
 
-Status LoadLabels(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadLabels(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                   const StateReader& reader) {
   const auto words = reader.AllWords("labels");
   if (!words.ok()) return words.status();
   const std::size_t each = 1 + LabelSlots(shape.label_window).words();
   bool whole = words->size() == devices.size() * each;
   for (std::size_t i = 0; whole && i < devices.size(); ++i) {
-    Device* const device = devices[i];
+    StreamDevice* const device = devices[i];
     device->label_row = (*words)[i * each];
     whole = device->label_row <= device->rows &&
             device->labels.Load(words->subspan(i * each + 1, each - 1), device->rows);
@@ -123,11 +124,11 @@ Status LoadLabels(const DeviceShape& shape, std::span<Device* const> devices,
 }
 
 /// The sequence numbers that have come, of the devices whose messages have some.
-Status LoadWindows(std::span<Device* const> devices, const StateReader& reader) {
+Status LoadWindows(std::span<StreamDevice* const> devices, const StateReader& reader) {
   const auto words = reader.AllWords("windows");
   if (!words.ok()) return words.status();
   std::span<const std::uint64_t> rest = *words;
-  for (Device* device : devices) {
+  for (StreamDevice* device : devices) {
     if (device->order.sequences().empty()) continue;
     const std::size_t size = std::min(rest.size(), SequenceWindow::kWords);
     if (!device->order.sequences().Load(rest.first(size))) return Damaged();
@@ -137,13 +138,13 @@ Status LoadWindows(std::span<Device* const> devices, const StateReader& reader) 
 }
 
 /// Loads what is open at nearer horizons.
-Status LoadNear(const DeviceShape& shape, std::span<Device* const> devices,
+Status LoadNear(const DeviceShape& shape, std::span<StreamDevice* const> devices,
                 const StateReader& reader) {
   const auto each = static_cast<std::size_t>(shape.horizons - 1);
   std::vector<std::uint64_t> near(devices.size() * each);
   if (!near.empty()) MURMURATE_RETURN_IF_ERROR(reader.Words("near", near));
   for (std::size_t i = 0; i < near.size(); ++i) {
-    Device* const device = devices[i / each];
+    StreamDevice* const device = devices[i / each];
     const int j = static_cast<int>(i % each);
     device->open[j] = shape.OpenOf(device->rows, j, near[i]);
   }
@@ -152,8 +153,8 @@ Status LoadNear(const DeviceShape& shape, std::span<Device* const> devices,
 
 /// Format 1 learned a row at all horizons at once, when the farthest was there; and with a season
 /// its model counted from that, so what is known of its errors says nothing of it now.
-void GoOnFromBlocks(const DeviceShape& shape, std::span<Device* const> devices) {
-  for (Device* device : devices) {
+void GoOnFromBlocks(const DeviceShape& shape, std::span<StreamDevice* const> devices) {
+  for (StreamDevice* device : devices) {
     for (int j = 0; j + 1 < shape.horizons; ++j) {
       const int ahead = shape.ahead.back() - shape.ahead[static_cast<std::size_t>(j)];
       const std::uint64_t open = device->open.farthest() + static_cast<std::uint64_t>(ahead);
@@ -165,7 +166,7 @@ void GoOnFromBlocks(const DeviceShape& shape, std::span<Device* const> devices) 
 
 /// Loads all of a device but its parts, sequence numbers and labels.
 void LoadNumbers(const ForecastSettings& settings, std::span<const std::uint64_t> numbers,
-                 Device* device) {
+                 StreamDevice* device) {
   device->rows = numbers[0];
   device->order.GoOnFrom(static_cast<std::int64_t>(numbers[2]),
                          static_cast<std::int64_t>(numbers[3]),
@@ -185,7 +186,7 @@ void LoadNumbers(const ForecastSettings& settings, std::span<const std::uint64_t
 
 /// Loads what format 2 has beside the numbers of devices.
 Status LoadRest(const ForecastSettings& settings, const DeviceShape& shape,
-                std::span<Device* const> devices, const StateReader& reader) {
+                std::span<StreamDevice* const> devices, const StateReader& reader) {
   if (IsFormatOne(reader)) {
     MURMURATE_RETURN_IF_ERROR(LoadBlocks(shape, devices, reader));
     GoOnFromBlocks(shape, devices);
@@ -207,7 +208,7 @@ std::uint64_t SaveDevices(const ForecastSettings& settings, const DeviceShape& s
   const bool late = settings.late_labels();
   const auto unlearned = late ? PairQueue::Unlearned() : UnlearnedPairs(shape, table, pairs);
   std::vector<std::uint64_t> names, numbers, near, windows;
-  std::vector<const Device*> devices;
+  std::vector<const StreamDevice*> devices;
   std::uint64_t all_kept = 0;
   for (const auto& [name, device] : table.all()) {
     const std::uint64_t kept =
@@ -233,10 +234,10 @@ std::uint64_t SaveDevices(const ForecastSettings& settings, const DeviceShape& s
   return all_kept;
 }
 
-Result<std::vector<std::shared_ptr<Device>>> LoadDevices(const ForecastSettings& settings,
-                                                         const DeviceShape& shape,
-                                                         const StateReader& reader,
-                                                         DeviceTable* table) {
+Result<std::vector<std::shared_ptr<StreamDevice>>> LoadDevices(const ForecastSettings& settings,
+                                                               const DeviceShape& shape,
+                                                               const StateReader& reader,
+                                                               DeviceTable* table) {
   std::array<std::uint64_t, 2> saved{};
   MURMURATE_RETURN_IF_ERROR(reader.Words("shape", saved));
   const std::size_t size = IsFormatOne(reader) ? BlockFloats(shape) : shape.floats + shape.doubles;
@@ -252,7 +253,7 @@ Result<std::vector<std::shared_ptr<Device>>> LoadDevices(const ForecastSettings&
   const bool whole =
       ForEachName(*names, [&](const std::string& name) { loaded.push_back(table->Add(name)); });
   if (!whole || numbers->size() != loaded.size() * kNumbers) return Damaged();
-  std::vector<Device*> devices;
+  std::vector<StreamDevice*> devices;
   for (const auto& device : loaded) {
     LoadNumbers(settings, numbers->subspan(devices.size() * kNumbers, kNumbers), device.get());
     devices.push_back(device.get());

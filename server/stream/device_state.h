@@ -21,10 +21,10 @@ std::uint64_t SaveDevices(const ForecastSettings& settings, const DeviceShape& s
                           const StateWriter& writer);
 /// The devices, in the order in which they were saved. kInvalidArgument: of a stream with other
 /// settings; kInvalidData: damaged.
-Result<std::vector<std::shared_ptr<Device>>> LoadDevices(const ForecastSettings& settings,
-                                                         const DeviceShape& shape,
-                                                         const StateReader& reader,
-                                                         DeviceTable* table);
+Result<std::vector<std::shared_ptr<StreamDevice>>> LoadDevices(const ForecastSettings& settings,
+                                                               const DeviceShape& shape,
+                                                               const StateReader& reader,
+                                                               DeviceTable* table);
 /// The state was saved in format 1, which knew less.
 bool IsFormatOne(const StateReader& reader);
 /// The last saved number of each device that numbers its messages.

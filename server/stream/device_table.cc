@@ -9,20 +9,20 @@ namespace murmurate {
 DeviceTable::DeviceTable(const ForecastSettings& settings, const DeviceShape& shape, Events events)
     : settings_(settings), shape_(shape), events_(std::move(events)) {}
 
-std::shared_ptr<Device> DeviceTable::Find(std::string_view name) const {
+std::shared_ptr<StreamDevice> DeviceTable::Find(std::string_view name) const {
   const auto found = devices_.find(name);
   return found == devices_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Device> DeviceTable::FindOrAdd(std::string_view name, std::int64_t now_ns) {
+std::shared_ptr<StreamDevice> DeviceTable::FindOrAdd(std::string_view name, std::int64_t now_ns) {
   if (const auto found = devices_.find(name); found != devices_.end()) return found->second;
   if (static_cast<int>(devices_.size()) >= settings_.max_devices && !MakeRoom(now_ns))
     return nullptr;
   return Add(name);
 }
 
-std::shared_ptr<Device> DeviceTable::Add(std::string_view name) {
-  auto device = std::make_shared<Device>(name, shape_);
+std::shared_ptr<StreamDevice> DeviceTable::Add(std::string_view name) {
+  auto device = std::make_shared<StreamDevice>(name, shape_);
   return devices_.emplace(device->name, std::move(device)).first->second;
 }
 

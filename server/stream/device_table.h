@@ -21,22 +21,23 @@ class DeviceTable {
       return std::hash<std::string_view>()(text);
     }
   };
-  using Devices = std::unordered_map<std::string, std::shared_ptr<Device>, Hash, std::equal_to<>>;
+  using Devices =
+      std::unordered_map<std::string, std::shared_ptr<StreamDevice>, Hash, std::equal_to<>>;
 
   struct Events {
-    std::function<void()> before_forgetting;  ///< some devices, perhaps
-    std::function<void(Device*)> on_forget;   ///< this one, which is there for the last time
+    std::function<void()> before_forgetting;       ///< some devices, perhaps
+    std::function<void(StreamDevice*)> on_forget;  ///< this one, which is there for the last time
   };
 
   /// Both outlive it.
   DeviceTable(const ForecastSettings& settings, const DeviceShape& shape, Events events);
 
   /// Null: there is none of this name.
-  std::shared_ptr<Device> Find(std::string_view name) const;
+  std::shared_ptr<StreamDevice> Find(std::string_view name) const;
   /// The device of this name, a new one if there is none; null: the table is full.
-  std::shared_ptr<Device> FindOrAdd(std::string_view name, std::int64_t now_ns);
+  std::shared_ptr<StreamDevice> FindOrAdd(std::string_view name, std::int64_t now_ns);
   /// Adds a device even when the table is full.
-  std::shared_ptr<Device> Add(std::string_view name);
+  std::shared_ptr<StreamDevice> Add(std::string_view name);
   const Devices& all() const { return devices_; }
 
  private:

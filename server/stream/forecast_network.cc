@@ -24,7 +24,7 @@ void ForecastNetwork::ApplyWeights(const Snapshot& snapshot) {
   version_ = snapshot.version;
 }
 
-void ForecastNetwork::KeepLeaving(std::size_t place, Device* device) {
+void ForecastNetwork::KeepLeaving(std::size_t place, StreamDevice* device) {
   if (device->rows < static_cast<std::uint64_t>(shape_.depth)) return;
   std::ranges::copy(device->Row(device->rows), leaving_.data() + place * shape_.inputs);
 }
@@ -50,7 +50,7 @@ void ForecastNetwork::StepTails(Devices due) {
     const std::size_t inputs = static_cast<std::size_t>(shape_.inputs);
     int count = 0;
     for (std::size_t i = 0; i < due.size(); ++i) {
-      Device* const device = due[i].get();
+      StreamDevice* const device = due[i].get();
       if (device->rows <= kept) continue;
       const float* const left = kept == static_cast<std::uint64_t>(shape_.depth)
                                     ? leaving_.data() + i * inputs

@@ -15,7 +15,7 @@ namespace murmurate {
 
 class ForecastNetwork {
  public:
-  using Devices = std::span<const std::shared_ptr<Device>>;
+  using Devices = std::span<const std::shared_ptr<StreamDevice>>;
   static constexpr std::size_t kMostRows = 64;  ///< that run fused in the cache (policy.h)
 
   /// `settings` and `shape` outlive it.
@@ -26,7 +26,7 @@ class ForecastNetwork {
   std::uint64_t version() const { return version_; }  ///< of the weights; 0: none yet
   /// Keeps a device's oldest row, before its next one takes that place, for the next
   /// pass, in which the device will be the one at `place`.
-  void KeepLeaving(std::size_t place, Device* device);
+  void KeepLeaving(std::size_t place, StreamDevice* device);
   /// Outputs for the newest row of each of at most kMostRows devices, [devices][outputs]; zeros
   /// without weights. Their states go on.
   std::span<const float> Forward(Devices due);

@@ -28,7 +28,7 @@ ForecastScores::ForecastScores(const ForecastSettings& settings, const DeviceSha
                            settings.horizons[static_cast<std::size_t>(i % shape.horizons)]);
 }
 
-void ForecastScores::ScoreRow(Device* device, const RowValues& row) {
+void ForecastScores::ScoreRow(StreamDevice* device, const RowValues& row) {
   for (int target = 0; target < shape_.targets; ++target) {
     const double actual = row.Actual(settings_.targets[target]);
     for (int j = 0; j < shape_.horizons; ++j) {
@@ -44,12 +44,12 @@ bool ForecastScores::Known(float scored) const {
 }
 
 /// True: of the two naive forecasts, the season's is the better one.
-bool ForecastScores::SeasonLeads(Device* device, int i) const {
+bool ForecastScores::SeasonLeads(StreamDevice* device, int i) const {
   if (settings_.season == 0 || !Known(device->SeasonAt(i).count)) return false;
   return device->SeasonAt(i).error < device->ScoreAt(i).baseline;
 }
 
-void ForecastScores::ScoreOne(Device* device, int i, std::uint64_t row, double actual) {
+void ForecastScores::ScoreOne(StreamDevice* device, int i, std::uint64_t row, double actual) {
   const int each = shape_.outputs / shape_.scores;
   const auto outputs = device->Forecasts(row).subspan(static_cast<std::size_t>(i * each));
   const auto source = static_cast<Source>(device->ByModel(row)[i]);
@@ -88,14 +88,14 @@ void ForecastScores::ScoreOne(Device* device, int i, std::uint64_t row, double a
   scaled = std::min(scaled + 1.0f, static_cast<float>(settings_.normalize_over));
 }
 
-void ForecastScores::ScoreInterval(Device* device, int i, bool inside) const {
+void ForecastScores::ScoreInterval(StreamDevice* device, int i, bool inside) const {
   float& count = device->Floats(Part::kIntervals)[i];
   float& share = device->ScoreAt(i).inside;
   share += ForgettingWeight(count, settings_.score_over) * ((inside ? 1.0f : 0.0f) - share);
   count = std::min(count + 1.0f, static_cast<float>(settings_.score_over));
 }
 
-void ForecastScores::ScoreSeason(Device* device, int i, float error) const {
+void ForecastScores::ScoreSeason(StreamDevice* device, int i, float error) const {
   SeasonScore& score = device->SeasonAt(i);
   score.error += ForgettingWeight(score.count, settings_.score_over) * (error - score.error);
   score.count = std::min(score.count + 1.0f, static_cast<float>(settings_.score_over));
@@ -103,7 +103,7 @@ void ForecastScores::ScoreSeason(Device* device, int i, float error) const {
 
 /// Errors count in the device's usual ones; a device's first error is one of them. The drift test
 /// waits until it knows from enough errors what is usual for the device.
-void ForecastScores::ScoreFleet(Device* device, int i, const Errors& errors) {
+void ForecastScores::ScoreFleet(StreamDevice* device, int i, const Errors& errors) {
   const bool first = device->Floats(Part::kScaled)[i] == 0.0f;
   const double usual = first && errors.baseline > 0 ? errors.baseline : device->TypicalError(i);
   // Cut as labels are: after a flat line the usual error is next to nothing.
@@ -116,7 +116,7 @@ void ForecastScores::ScoreFleet(Device* device, int i, const Errors& errors) {
   if (Known(device->ScoreAt(i).count) && drift_.Update(usuals(errors.model))) ++fleet_.drifts;
 }
 
-Prediction ForecastScores::Choose(Device* device, int i, float output) {
+Prediction ForecastScores::Choose(StreamDevice* device, int i, float output) {
   const std::uint64_t row = device->rows - 1;
   const auto each = static_cast<std::size_t>(shape_.outputs / shape_.scores);
   const auto kept = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);

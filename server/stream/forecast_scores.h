@@ -33,14 +33,14 @@ class ForecastScores {
   ForecastScores(const ForecastSettings& settings, const DeviceShape& shape);
 
   /// Scores the forecasts of the next row of a device, which were made before.
-  void ScoreRow(Device* device, const RowValues& row);
+  void ScoreRow(StreamDevice* device, const RowValues& row);
   /// Scores those made at `row`, of which `actual` has come.
-  void ScoreOne(Device* device, int i, std::uint64_t row, double actual);
+  void ScoreOne(StreamDevice* device, int i, std::uint64_t row, double actual);
   /// So many forecasts were scored that their errors say something.
   bool Known(float scored) const;
   /// Turns the network's output for the newest row into what is published, with its quantiles,
   /// which are kept to be scored. The spans in it are of `device`.
-  Prediction Choose(Device* device, int i, float output);
+  Prediction Choose(StreamDevice* device, int i, float output);
 
   const Fleet& fleet() const { return fleet_; }
   /// Saves what all devices share: the fleet's errors and drift, and where quantiles start.
@@ -52,10 +52,10 @@ class ForecastScores {
   struct Errors {
     float model, baseline, published;
   };
-  bool SeasonLeads(Device* device, int i) const;
-  void ScoreFleet(Device* device, int i, const Errors& errors);
-  void ScoreInterval(Device* device, int i, bool inside) const;
-  void ScoreSeason(Device* device, int i, float error) const;
+  bool SeasonLeads(StreamDevice* device, int i) const;
+  void ScoreFleet(StreamDevice* device, int i, const Errors& errors);
+  void ScoreInterval(StreamDevice* device, int i, bool inside) const;
+  void ScoreSeason(StreamDevice* device, int i, float error) const;
 
   const ForecastSettings& settings_;
   const DeviceShape& shape_;

@@ -24,12 +24,12 @@ Forecaster::Forecaster(const ForecastSettings& settings, const ModelSpec& spec, 
       shape_(settings, TrajectoryLayout(spec, 1).state_floats),
       network_(settings_, shape_, spec),
       table_(settings_, shape_,
-             {[this] { Predict(); }, [this](Device* device) { Forget(device); }}),
+             {[this] { Predict(); }, [this](StreamDevice* device) { Forget(device); }}),
       rows_(settings_, shape_,
             {[this](const auto& device, const RowValues& row, std::int64_t time_ns, float gap_s) {
                AddRow(device, row, time_ns, gap_s);
              },
-             [this](Device* device) { Break(device); }}),
+             [this](StreamDevice* device) { Break(device); }}),
       scores_(settings_, shape_),
       alarm_(settings_, shape_, scores_),
       pairs_(settings_),
@@ -41,7 +41,7 @@ Refusal Forecaster::Consume(const Sample& sample, std::int64_t arrival_ns) {
   // Believed, it would make every later message one whose time runs back.
   if (sample.time_ns > arrival_ns && sample.time_ns - arrival_ns > kAheadNs)
     return Refusal::kBadTime;
-  const std::shared_ptr<Device> device = table_.FindOrAdd(sample.device, arrival_ns);
+  const std::shared_ptr<StreamDevice> device = table_.FindOrAdd(sample.device, arrival_ns);
   if (device == nullptr) return Refusal::kTooManyDevices;
   MessageOrder& order = device->order;
   const std::int64_t time_ns =
@@ -96,7 +96,7 @@ std::size_t Forecaster::alarms() const {
 }
 
 /// The device's clock was set back, or it was started again and counts anew.
-void Forecaster::BeginAgain(Device* device, const Sample& sample) {
+void Forecaster::BeginAgain(StreamDevice* device, const Sample& sample) {
   if (settings_.late_labels()) {
     ++counts_.breaks;  // labels of the rows before still come
   } else {
@@ -107,20 +107,20 @@ void Forecaster::BeginAgain(Device* device, const Sample& sample) {
 }
 
 /// The device's next row begins a new past.
-void Forecaster::Break(Device* device) {
+void Forecaster::Break(StreamDevice* device) {
   if (device->due) Predict();
   pairs_.Drop(device);
   device->Break();
   ++counts_.breaks;
 }
 
-void Forecaster::Forget(Device* device) {
+void Forecaster::Forget(StreamDevice* device) {
   pairs_.Drop(device);
   rows_.DiscardCell(device);
   labels_.Forget(*device);
 }
 
-void Forecaster::AddRow(const std::shared_ptr<Device>& device, const RowValues& row,
+void Forecaster::AddRow(const std::shared_ptr<StreamDevice>& device, const RowValues& row,
                         std::int64_t time_ns, float gap_s) {
   if (device->due || due_.size() == ForecastNetwork::kMostRows) Predict();
   device->newest.time_ns = time_ns;
@@ -147,8 +147,9 @@ void Forecaster::Predict() {
 }
 
 /// Turns the network's outputs for a device's newest row into the forecast that is published.
-void Forecaster::Answer(const std::shared_ptr<Device>& answered, std::span<const float> outputs) {
-  Device* const device = answered.get();
+void Forecaster::Answer(const std::shared_ptr<StreamDevice>& answered,
+                        std::span<const float> outputs) {
+  StreamDevice* const device = answered.get();
   const int each = shape_.outputs / shape_.scores;
   alarm_.BeginRow(device);
   for (int i = 0; i < shape_.scores; ++i)
@@ -198,7 +199,7 @@ Status Forecaster::Load(const StateReader& reader) {
 }
 
 std::size_t Forecaster::bytes_per_device() const {
-  return sizeof(Device) + shape_.floats * sizeof(float) + shape_.doubles * sizeof(double) +
+  return sizeof(StreamDevice) + shape_.floats * sizeof(float) + shape_.doubles * sizeof(double) +
          LabelSlots(shape_.label_window).bytes() +
          EarlyLabels::BytesOf(shape_.early_labels, shape_.targets);
 }

@@ -103,12 +103,12 @@ class Forecaster {
   std::size_t bytes_per_device() const;  ///< without the name
 
  private:
-  void BeginAgain(Device* device, const Sample& sample);
-  void Break(Device* device);
-  void Forget(Device* device);
-  void AddRow(const std::shared_ptr<Device>& device, const RowValues& row, std::int64_t time_ns,
-              float gap_s);
-  void Answer(const std::shared_ptr<Device>& device, std::span<const float> outputs);
+  void BeginAgain(StreamDevice* device, const Sample& sample);
+  void Break(StreamDevice* device);
+  void Forget(StreamDevice* device);
+  void AddRow(const std::shared_ptr<StreamDevice>& device, const RowValues& row,
+              std::int64_t time_ns, float gap_s);
+  void Answer(const std::shared_ptr<StreamDevice>& device, std::span<const float> outputs);
 
   const ForecastSettings settings_;
   const OnForecast use_;
@@ -120,8 +120,8 @@ class Forecaster {
   AlarmWatch alarm_;
   PairQueue pairs_;
   LabelJoin labels_;
-  OwnLabels own_;                             ///< of the message that is consumed
-  std::vector<std::shared_ptr<Device>> due_;  ///< whose newest row waits for its forecast
+  OwnLabels own_;                                   ///< of the message that is consumed
+  std::vector<std::shared_ptr<StreamDevice>> due_;  ///< whose newest row waits for its forecast
   std::vector<Prediction> predictions_;
   Counts counts_;
 };

@@ -9,7 +9,7 @@ namespace murmurate {
 
 Refusal LabelJoin::Consume(const Sample& label, std::int64_t arrival_ns) {
   if (label.id.empty()) return Refusal::kNoId;
-  const std::shared_ptr<Device> device = parts_.table.Find(label.device);
+  const std::shared_ptr<StreamDevice> device = parts_.table.Find(label.device);
   std::uint64_t row = 0;
   const Refusal refusal =
       device == nullptr ? Refusal::kUnknownId : FindLabelRow(*device, label, &row);
@@ -24,7 +24,7 @@ Refusal LabelJoin::Consume(const Sample& label, std::int64_t arrival_ns) {
 Refusal LabelJoin::Keep(const Sample& label, std::int64_t arrival_ns) {
   if (parts_.settings.early_labels == 0) return Refusal::kUnknownId;
   if (!std::ranges::all_of(label.values, Usable)) return Refusal::kMissingField;
-  const std::shared_ptr<Device> device = parts_.table.FindOrAdd(label.device, arrival_ns);
+  const std::shared_ptr<StreamDevice> device = parts_.table.FindOrAdd(label.device, arrival_ns);
   if (device == nullptr) return Refusal::kTooManyDevices;
   const std::uint64_t id = LabelSlots::HashOf(label.id);
   if (device->early->Has(id)) return Refusal::kDuplicate;
@@ -32,7 +32,7 @@ Refusal LabelJoin::Keep(const Sample& label, std::int64_t arrival_ns) {
   return Refusal::kNone;
 }
 
-void LabelJoin::BeginRow(const std::shared_ptr<Device>& device, std::uint64_t id) {
+void LabelJoin::BeginRow(const std::shared_ptr<StreamDevice>& device, std::uint64_t id) {
   parts_.pairs.AwaitLabel(device.get(), id);
   if (device->early->size() == 0) return;
   if (device->early->Take(id, &values_)) {
@@ -43,13 +43,13 @@ void LabelJoin::BeginRow(const std::shared_ptr<Device>& device, std::uint64_t id
   counts_.unmatched += device->early->Expire(device->rows, window);
 }
 
-void LabelJoin::Apply(const std::shared_ptr<Device>& device, std::uint64_t row,
+void LabelJoin::Apply(const std::shared_ptr<StreamDevice>& device, std::uint64_t row,
                       std::span<const double> values) {
   ApplyLabel(parts_.settings, row, values, device.get(), &parts_.scores);
   parts_.pairs.AddLabel(device, row);
 }
 
-void LabelJoin::Forget(const Device& device) {
+void LabelJoin::Forget(const StreamDevice& device) {
   if (device.early) counts_.unmatched += device.early->size();
 }
 

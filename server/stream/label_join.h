@@ -38,9 +38,9 @@ class LabelJoin {
   Refusal Consume(const Sample& label, std::int64_t arrival_ns);
   /// The newest row of a device is of the sample with this id. It is forecast at once if its label
   /// has come.
-  void BeginRow(const std::shared_ptr<Device>& device, std::uint64_t id);
+  void BeginRow(const std::shared_ptr<StreamDevice>& device, std::uint64_t id);
   /// A device is forgotten, and what waits with it.
-  void Forget(const Device& device);
+  void Forget(const StreamDevice& device);
 
   /// Whether a label with this device and id would find its sample.
   bool Knows(const Sample& label) const;
@@ -50,7 +50,7 @@ class LabelJoin {
 
  private:
   Refusal Keep(const Sample& label, std::int64_t arrival_ns);
-  void Apply(const std::shared_ptr<Device>& device, std::uint64_t row,
+  void Apply(const std::shared_ptr<StreamDevice>& device, std::uint64_t row,
              std::span<const double> values);
 
   const Parts parts_;

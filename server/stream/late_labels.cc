@@ -6,7 +6,7 @@ namespace murmurate {
 namespace {
 
 void ApplyValue(const ForecastSettings& settings, std::uint64_t row, int i, double value,
-                Device* device, ForecastScores* scores) {
+                StreamDevice* device, ForecastScores* scores) {
   const DeviceShape& shape = device->shape;
   const auto each = static_cast<std::size_t>(shape.outputs / shape.scores);
   const auto made = device->Forecasts(row).subspan(static_cast<std::size_t>(i) * each, each);
@@ -24,13 +24,13 @@ void ApplyValue(const ForecastSettings& settings, std::uint64_t row, int i, doub
 
 }  // namespace
 
-Refusal CheckLabelId(const Device& device, std::string_view id, std::uint64_t* hash) {
+Refusal CheckLabelId(const StreamDevice& device, std::string_view id, std::uint64_t* hash) {
   if (id.empty()) return Refusal::kNoId;
   *hash = LabelSlots::HashOf(id);
   return device.labels.Find(*hash, device.rows) ? Refusal::kDuplicate : Refusal::kNone;
 }
 
-Refusal FindLabelRow(const Device& device, const Sample& label, std::uint64_t* row) {
+Refusal FindLabelRow(const StreamDevice& device, const Sample& label, std::uint64_t* row) {
   const auto found = device.labels.Find(LabelSlots::HashOf(label.id), device.rows);
   if (!found) return Refusal::kUnknownId;
   if (device.labels.StateOf(*found) != LabelSlots::State::kOpen) return Refusal::kDuplicate;
@@ -40,7 +40,7 @@ Refusal FindLabelRow(const Device& device, const Sample& label, std::uint64_t* r
 }
 
 void ApplyLabel(const ForecastSettings& settings, std::uint64_t row, std::span<const double> values,
-                Device* device, ForecastScores* scores) {
+                StreamDevice* device, ForecastScores* scores) {
   for (int i = 0; i < device->shape.targets; ++i)
     ApplyValue(settings, row, i, values[i], device, scores);
   float& seen = device->Floats(Part::kLabelsSeen)[0];

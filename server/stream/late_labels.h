@@ -14,12 +14,12 @@
 namespace murmurate {
 
 /// A sample's id, by which its label will be joined: kNone and its hash, kNoId or kDuplicate.
-Refusal CheckLabelId(const Device& device, std::string_view id, std::uint64_t* hash);
+Refusal CheckLabelId(const StreamDevice& device, std::string_view id, std::uint64_t* hash);
 /// The row that a label with an id is of, if it may still come: kNone, kUnknownId, kDuplicate or
 /// kMissingField.
-Refusal FindLabelRow(const Device& device, const Sample& label, std::uint64_t* row);
+Refusal FindLabelRow(const StreamDevice& device, const Sample& label, std::uint64_t* row);
 /// Scores what was forecast at `row`, and keeps what is to be learned: one value a target.
 void ApplyLabel(const ForecastSettings& settings, std::uint64_t row, std::span<const double> values,
-                Device* device, ForecastScores* scores);
+                StreamDevice* device, ForecastScores* scores);
 
 }  // namespace murmurate

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-bool IsLabelled(Device* device, std::uint64_t row) {
+bool IsLabelled(StreamDevice* device, std::uint64_t row) {
   for (int i = 0; i < device->shape.targets; ++i)
     if (std::isfinite(device->Target(row, i) - device->RowNaive(row, i))) return true;
   return false;
@@ -17,7 +17,7 @@ bool IsLabelled(Device* device, std::uint64_t row) {
 
 }  // namespace
 
-void OwnLabels::Split(std::span<const double> values, Device* device) {
+void OwnLabels::Split(std::span<const double> values, StreamDevice* device) {
   fields_.assign(values.begin(),
                  values.begin() + static_cast<std::ptrdiff_t>(settings_.fields.size()));
   labels_.clear();
@@ -40,7 +40,8 @@ bool OwnLabels::Whole(std::span<const double> values) const {
   return true;
 }
 
-void ScoreOwnLabels(const ForecastSettings& settings, Device* device, ForecastScores* scores) {
+void ScoreOwnLabels(const ForecastSettings& settings, StreamDevice* device,
+                    ForecastScores* scores) {
   const std::uint64_t row = device->rows - 1;
   for (int i = 0; i < device->shape.targets; ++i)
     if (const double label = device->Target(row, i); std::isfinite(label))
@@ -49,7 +50,7 @@ void ScoreOwnLabels(const ForecastSettings& settings, Device* device, ForecastSc
 }
 
 void KeepOwnLabels(const ForecastSettings& settings, std::span<const double> labels,
-                   Device* device) {
+                   StreamDevice* device) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!std::isfinite(labels[i])) continue;
     float& seen = device->Floats(Part::kLabelsSeen)[i];
@@ -60,7 +61,7 @@ void KeepOwnLabels(const ForecastSettings& settings, std::span<const double> lab
   }
 }
 
-std::uint32_t CountLabelled(Device* device, std::uint64_t first, std::uint64_t end) {
+std::uint32_t CountLabelled(StreamDevice* device, std::uint64_t first, std::uint64_t end) {
   std::uint32_t count = 0;
   for (std::uint64_t row = first; row < end; ++row) count += IsLabelled(device, row) ? 1 : 0;
   return count;

@@ -22,7 +22,7 @@ class OwnLabels {
   explicit OwnLabels(const ForecastSettings& settings) : settings_(settings) {}
 
   /// `values`: one for each field, then one for each target that is none.
-  void Split(std::span<const double> values, Device* device);
+  void Split(std::span<const double> values, StreamDevice* device);
   /// False: one of the fields that a message itself has to say is missing.
   bool Whole(std::span<const double> values) const;
   std::span<const double> fields() const { return fields_; }  ///< NaN: missing, or none before
@@ -37,12 +37,12 @@ class OwnLabels {
 
 /// Scores what was forecast at a device's newest row by the labels of its message, if there are
 /// any, and keeps them.
-void ScoreOwnLabels(const ForecastSettings& settings, Device* device, ForecastScores* scores);
+void ScoreOwnLabels(const ForecastSettings& settings, StreamDevice* device, ForecastScores* scores);
 /// Keeps the labels of a message as the newest ones.
 void KeepOwnLabels(const ForecastSettings& settings, std::span<const double> labels,
-                   Device* device);
+                   StreamDevice* device);
 /// How many of the rows from `first` to before `end` can be learned from: with a label, and with
 /// one before it.
-std::uint32_t CountLabelled(Device* device, std::uint64_t first, std::uint64_t end);
+std::uint32_t CountLabelled(StreamDevice* device, std::uint64_t first, std::uint64_t end);
 
 }  // namespace murmurate

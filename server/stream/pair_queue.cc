@@ -39,16 +39,16 @@ void PairQueue::AddOwnRow(const DevicePointer& device) {
 }
 
 /// The open pairs of the farthest horizon that can be learned.
-std::uint32_t PairQueue::CountOpen(Device* device) const {
+std::uint32_t PairQueue::CountOpen(StreamDevice* device) const {
   const std::uint32_t open = device->open.farthest();
   return settings_.own_labels() ? CountLabelled(device, device->rows - open, device->rows) : open;
 }
 
-bool PairQueue::Waits(Device* device) const {
+bool PairQueue::Waits(StreamDevice* device) const {
   return settings_.own_labels() ? CountOpen(device) > 0 : device->open.Any();
 }
 
-void PairQueue::AwaitLabel(Device* device, std::uint64_t id) {
+void PairQueue::AwaitLabel(StreamDevice* device, std::uint64_t id) {
   if (device->labels.Begin(device->rows - 1, id) != LabelSlots::State::kWaiting) return;
   --device->open.farthest();
   ++counts_.unlearned;
@@ -62,7 +62,7 @@ void PairQueue::AddLabel(const DevicePointer& device, std::uint64_t row) {
   StandInLine(device);
 }
 
-void PairQueue::Drop(Device* device) {
+void PairQueue::Drop(StreamDevice* device) {
   counts_.unlearned += CountOpen(device);
   device->open.Clear();
 }
@@ -165,7 +165,7 @@ std::uint64_t PairQueue::OnTrained() {
   MURMURATE_CHECK(!given_.empty(), "a batch was given before it was trained on");
   std::uint64_t pairs = 0;
   for (const Given& given : given_.front()) {
-    Device* const device = given.device.get();
+    StreamDevice* const device = given.device.get();
     if (given.horizon + 1 == device->shape.horizons) pairs += given.learns;
     if (settings_.late_labels() && device->labels.Keeps(given.row, device->rows))
       device->labels.Set(given.row, LabelSlots::State::kDone);

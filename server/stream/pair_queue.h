@@ -2,8 +2,8 @@
 // that completes them to the batch that was trained on. Devices wait in line, the longest waiting
 // first.
 //
-// The rows and labels themselves stay in the rings of their Device; the newest take the place of
-// the oldest, which are unlearned then.
+// The rows and labels themselves stay in the rings of their StreamDevice; the newest take the place
+// of the oldest, which are unlearned then.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class PairQueue {
     std::uint64_t unlearned = 0;  ///< pairs that left the window before there was time for them, or
                                   ///< whose device began again or was forgotten
   };
-  using DevicePointer = std::shared_ptr<Device>;
+  using DevicePointer = std::shared_ptr<StreamDevice>;
   /// How many pairs of a device and a horizon have not been learned.
-  using Unlearned = std::map<std::pair<const Device*, int>, std::uint32_t>;
+  using Unlearned = std::map<std::pair<const StreamDevice*, int>, std::uint32_t>;
 
   /// `settings` outlives it.
   explicit PairQueue(const ForecastSettings& settings) : settings_(settings) {}
@@ -39,11 +39,11 @@ class PairQueue {
   void AddRow(const DevicePointer& device);
   /// Notes that the label with this id will be of the newest row, which takes the place of the one
   /// label_window before it; with late labels only.
-  void AwaitLabel(Device* device, std::uint64_t id);
+  void AwaitLabel(StreamDevice* device, std::uint64_t id);
   /// The label of `row` has come.
   void AddLabel(const DevicePointer& device, std::uint64_t row);
   /// The open pairs of a device will never be learned.
-  void Drop(Device* device);
+  void Drop(StreamDevice* device);
   /// A device that is loaded waits again for what is open of it.
   void GoOn(const DevicePointer& device);
 
@@ -69,8 +69,8 @@ class PairQueue {
   };
 
   void AddOwnRow(const DevicePointer& device);
-  std::uint32_t CountOpen(Device* device) const;
-  bool Waits(Device* device) const;
+  std::uint32_t CountOpen(StreamDevice* device) const;
+  bool Waits(StreamDevice* device) const;
   void StandInLine(const DevicePointer& device);
   void GiveOpen(std::uint64_t version, TrainingBatch* batch, std::vector<Given>* given);
   void GiveLabels(std::uint64_t version, TrainingBatch* batch, std::vector<Given>* given);

@@ -17,7 +17,7 @@ float Cut(double distance, double usual) {
 
 /// The distance of a season ago from now, as the model sees it: less, the worse the season is. In
 /// usual errors of the last value alone it would be far away and drown what the model can use.
-float SeasonInput(Device* device, int i, double away) {
+float SeasonInput(StreamDevice* device, int i, double away) {
   const float usual = device->TypicalError(i), season = device->SeasonAt(i).error;
   const float last = device->ScoreAt(i).baseline;
   return Cut(away, std::max(usual, season)) * (season > last ? last / season : 1.0f);
@@ -25,7 +25,7 @@ float SeasonInput(Device* device, int i, double away) {
 
 /// The newest row's input for the gap before it, in usual gaps. The gap before a beginning is no
 /// usual one, and one row fewer than were seen had a gap.
-float GapInput(const ForecastSettings& settings, Device* device, float gap_s) {
+float GapInput(const ForecastSettings& settings, StreamDevice* device, float gap_s) {
   if (gap_s == MessageOrder::kUnknownGap) return 0.0f;
   float& usual = device->typical_gap_s;
   if (device->rows > 0)
@@ -37,7 +37,7 @@ float GapInput(const ForecastSettings& settings, Device* device, float gap_s) {
 /// Puts the input that labels add to the newest row: the naive forecast, which is the label of the
 /// newest row that has one, and for the model how far that lies from usual labels. `labels`: the
 /// row's own; none when they come later.
-void PutLastLabel(std::span<const double> labels, Device* device, std::span<float> inputs) {
+void PutLastLabel(std::span<const double> labels, StreamDevice* device, std::span<float> inputs) {
   const auto last = device->Doubles(Part::kLabelLast), mean = device->Doubles(Part::kLabelMean);
   const auto seen = device->Floats(Part::kLabelsSeen);
   for (int i = 0; i < device->shape.targets; ++i) {
@@ -53,7 +53,7 @@ void PutLastLabel(std::span<const double> labels, Device* device, std::span<floa
 }  // namespace
 
 void PutRow(const ForecastSettings& settings, const RowValues& values,
-            std::span<const double> labels, float gap_s, Device* device) {
+            std::span<const double> labels, float gap_s, StreamDevice* device) {
   const DeviceShape& shape = device->shape;
   const auto mean = device->Doubles(Part::kMean), last = device->Doubles(Part::kValue);
   const auto variance = device->Floats(Part::kVariance), change = device->Floats(Part::kChange);

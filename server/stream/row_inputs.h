@@ -12,6 +12,6 @@ namespace murmurate {
 /// `labels`: [targets] that its message has itself; none where a message has none. `gap_s`: since
 /// the message before.
 void PutRow(const ForecastSettings& settings, const RowValues& row, std::span<const double> labels,
-            float gap_s, Device* device);
+            float gap_s, StreamDevice* device);
 
 }  // namespace murmurate

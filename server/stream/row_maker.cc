@@ -18,7 +18,7 @@ RowMaker::RowMaker(const ForecastSettings& settings, const DeviceShape& shape, E
       events_(std::move(events)),
       held_(static_cast<std::size_t>(shape.fields)) {}
 
-bool RowMaker::Add(const std::shared_ptr<Device>& device, std::span<const double> values,
+bool RowMaker::Add(const std::shared_ptr<StreamDevice>& device, std::span<const double> values,
                    std::int64_t time_ns, float gap_s) {
   if (settings_.every_s > 0) {
     AddToCell(device, values, time_ns);
@@ -31,10 +31,10 @@ bool RowMaker::Add(const std::shared_ptr<Device>& device, std::span<const double
 
 /// Writes to whole_ the values of a row; what is missing is the last value, for a while. False: it
 /// makes no row.
-bool RowMaker::Complete(Device* device, std::span<const double> values) {
+bool RowMaker::Complete(StreamDevice* device, std::span<const double> values) {
   whole_.assign(values.begin(), values.end());
   const auto last = device->Doubles(Part::kValue);
-  Device::Missing& missing = device->missing;
+  StreamDevice::Missing& missing = device->missing;
   bool stood_in = false, unknown = false;
   for (int i = 0; i < shape_.fields; ++i) {
     held_[i] = !Usable(whole_[i]);
@@ -60,7 +60,7 @@ bool RowMaker::Complete(Device* device, std::span<const double> values) {
 }
 
 /// Counts a message (or cell) without a value for a field that has had none.
-void RowMaker::NoteRowless(Device* device) {
+void RowMaker::NoteRowless(StreamDevice* device) {
   ++counts_.incomplete;
   if (++device->missing.rowless != kRowlessBefore || !stuck_.empty()) return;
   std::string fields;
@@ -76,14 +76,14 @@ std::int64_t RowMaker::CellAt(std::int64_t time_ns) const {
       std::floor(static_cast<double>(time_ns) * 1e-9 / settings_.every_s));
 }
 
-CellState RowMaker::CellOf(const Device& device, std::int64_t time_ns) const {
+CellState RowMaker::CellOf(const StreamDevice& device, std::int64_t time_ns) const {
   if (settings_.every_s <= 0) return CellState::kNone;
   const std::int64_t cell = CellAt(time_ns);
   if (!device.cell.begun || cell > device.cell.number) return CellState::kNone;
   return cell == device.cell.number ? CellState::kOpen : CellState::kClosed;
 }
 
-void RowMaker::DiscardCell(Device* device) {
+void RowMaker::DiscardCell(StreamDevice* device) {
   counts_.skipped += device->cell.begun ? 1 : 0;
   device->cell.begun = false;
   std::ranges::fill(device->Doubles(Part::kCellSum), 0.0);
@@ -92,8 +92,8 @@ void RowMaker::DiscardCell(Device* device) {
 
 /// The cell of the grid that a message lies in grows, or the one before it is closed. A late
 /// message is no last value where another is.
-void RowMaker::AddToCell(const std::shared_ptr<Device>& device, std::span<const double> values,
-                         std::int64_t time_ns) {
+void RowMaker::AddToCell(const std::shared_ptr<StreamDevice>& device,
+                         std::span<const double> values, std::int64_t time_ns) {
   const std::int64_t cell = CellAt(time_ns);
   const std::int64_t before = device->cell.number;
   const bool is_late = time_ns < device->order.last_time_ns();
@@ -121,7 +121,7 @@ void RowMaker::AddToCell(const std::shared_ptr<Device>& device, std::span<const 
 }
 
 /// A cell that got nothing is a row of what was missing.
-void RowMaker::CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell) {
+void RowMaker::CloseCell(const std::shared_ptr<StreamDevice>& device, std::int64_t cell) {
   const auto sum = device->Doubles(Part::kCellSum);
   const auto count = device->Floats(Part::kCellCount);
   cell_.assign(static_cast<std::size_t>(shape_.fields), kNaN);

@@ -42,23 +42,23 @@ class RowMaker {
   };
   struct Events {
     /// `gap_s`: since the message before; 0 on a grid.
-    std::function<void(const std::shared_ptr<Device>&, const RowValues&, std::int64_t time_ns,
+    std::function<void(const std::shared_ptr<StreamDevice>&, const RowValues&, std::int64_t time_ns,
                        float gap_s)>
         on_row;
-    std::function<void(Device*)> on_break;  ///< what comes next of it has no past
+    std::function<void(StreamDevice*)> on_break;  ///< what comes next of it has no past
   };
 
   /// Both outlive it.
   RowMaker(const ForecastSettings& settings, const DeviceShape& shape, Events events);
 
   /// kNone without a grid.
-  CellState CellOf(const Device& device, std::int64_t time_ns) const;
+  CellState CellOf(const StreamDevice& device, std::int64_t time_ns) const;
   /// A message that its device's order has accepted. True: it is a row by itself; on a grid no
   /// message is.
-  bool Add(const std::shared_ptr<Device>& device, std::span<const double> values,
+  bool Add(const std::shared_ptr<StreamDevice>& device, std::span<const double> values,
            std::int64_t time_ns, float gap_s);
   /// The messages of an open cell make no row.
-  void DiscardCell(Device* device);
+  void DiscardCell(StreamDevice* device);
 
   /// A sentence on the first device that sends but makes no row; "" while there is none.
   const std::string& stuck() const { return stuck_; }
@@ -66,12 +66,12 @@ class RowMaker {
   void GoOnFrom(const Counts& counts) { counts_ = counts; }
 
  private:
-  bool Complete(Device* device, std::span<const double> values);
-  void NoteRowless(Device* device);
+  bool Complete(StreamDevice* device, std::span<const double> values);
+  void NoteRowless(StreamDevice* device);
   std::int64_t CellAt(std::int64_t time_ns) const;
-  void AddToCell(const std::shared_ptr<Device>& device, std::span<const double> values,
+  void AddToCell(const std::shared_ptr<StreamDevice>& device, std::span<const double> values,
                  std::int64_t time_ns);
-  void CloseCell(const std::shared_ptr<Device>& device, std::int64_t cell);
+  void CloseCell(const std::shared_ptr<StreamDevice>& device, std::int64_t cell);
 
   const ForecastSettings& settings_;
   const DeviceShape& shape_;

@@ -77,7 +77,8 @@ inline void ExpectNear(double got, double want, const char* what, double toleran
 
 /// The same bits, not a number among them.
 inline bool SameBits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 }  // namespace murmurate

@@ -28,6 +28,7 @@ struct HostMinibatch {
     Random random(DeriveSeed(seed, 1));
     for (float& output : actions.outputs) output *= 0.3f;  // no ratio of two tiny densities
     const auto near = [&](double scale) { return static_cast<float>(scale * random.Normal()); };
+    WidenDeviations();
     std::vector<float> log_prob(rows);
     ActionHeadRows(layout).Evaluate(on_host(), log_prob.data(), nullptr);
     for (int row = 0; row < rows; ++row) {
@@ -41,6 +42,13 @@ struct HostMinibatch {
     for (int row = 1; row < rows; row += 5) MakePadding(row);
   }
 
+  /// Puts the last log deviations above those that count.
+  void WidenDeviations() {
+    if (!actions.log_deviations.empty()) actions.log_deviations.back() = 2.5f;
+    for (const ActionPart& part : layout.parts())
+      if (part.kind == ActionPart::Kind::kContinuous && part.first_deviation < 0)
+        actions.outputs[part.first_output + 2 * part.count - 1] = 2.5f;
+  }
   void MakePadding(int row) {
     weight[row] = 0.0f;
     for (auto* column : {&behaviour, &start, &advantage, &target, &values}) (*column)[row] = kNan;

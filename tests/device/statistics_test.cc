@@ -56,14 +56,17 @@ struct ObservedBatch {
   std::vector<float> observation, weight;
 };
 
-std::vector<float> FirstParameters(const ModelSpec& spec) {
-  std::vector<float> parameters(ParameterLayout(spec).total);
+std::vector<float> FirstParameters(const ModelSpec& spec, float count = 0.0f) {
+  const ParameterLayout layout(spec);
+  std::vector<float> parameters(layout.total);
   InitializeParameters(spec, 1, parameters);
+  parameters[layout.Find("statistics.observation.count").offset] = count;
   return parameters;
 }
 
-std::vector<float> UpdateOnHost(const ModelSpec& spec, const ObservedBatch& batch, int times) {
-  std::vector<float> parameters = FirstParameters(spec);
+std::vector<float> UpdateOnHost(const ModelSpec& spec, const ObservedBatch& batch, int times,
+                                float count = 0.0f) {
+  std::vector<float> parameters = FirstParameters(spec, count);
   const std::size_t row = ObservationLayout(spec.row_space()).row_bytes() / sizeof(float);
   const auto length = static_cast<std::size_t>(batch.length);
   for (int i = 0; i < times; ++i) {
@@ -76,7 +79,7 @@ std::vector<float> UpdateOnHost(const ModelSpec& spec, const ObservedBatch& batc
 }
 
 std::vector<float> UpdateOnDevice(const ModelSpec& spec, const ObservedBatch& batch, int times,
-                                  std::uint64_t seed = 0) {
+                                  std::uint64_t seed = 0, float count = 0.0f) {
   AlgorithmSettings settings;
   settings.trajectory_length = batch.length;
   settings.batch_steps = static_cast<int>(batch.weight.size());
@@ -92,7 +95,7 @@ std::vector<float> UpdateOnDevice(const ModelSpec& spec, const ObservedBatch& ba
                         .rows = nullptr,
                         .most_slots = 0,
                         .most_rows = 0};
-  const std::vector<float> first = FirstParameters(spec);
+  const std::vector<float> first = FirstParameters(spec, count);
   float* const parameters = blocks.Put(first);
   const float* const observation = blocks.Put(batch.observation);
   const float* const weight = blocks.Put(batch.weight);
@@ -125,6 +128,15 @@ TEST(DeviceObservationStatistics, AsOnTheProcessor) {
 
 TEST(DeviceObservationStatistics, LargeMeansLeaveTheVarianceAsItIs) {
   ExpectTheSame(PlainSpec(40), ObservedBatch(PlainSpec(40), 64, {1}, 2, 1e4), 1);
+}
+
+TEST(DeviceObservationStatistics, TheCountEndsWhereAFloatCountsNoFurther) {
+  const ModelSpec spec = PlainSpec(3);
+  const ObservedBatch batch(spec, 64, {1}, 2);
+  constexpr float kNearly = 0x1p24f - 2.0f;
+  const std::size_t at = ParameterLayout(spec).Find("statistics.observation.count").offset;
+  EXPECT_EQ(UpdateOnDevice(spec, batch, 1, 0, kNearly)[at], 0x1p24f);
+  EXPECT_EQ(UpdateOnHost(spec, batch, 1, kNearly)[at], 0x1p24f);
 }
 
 TEST(DeviceObservationStatistics, NoRowsChangeNothing) {

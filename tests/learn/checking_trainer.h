@@ -26,6 +26,11 @@ class CheckingTrainer : public BatchTrainer {
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
   bool Done() override { return first_->Done() && second_->Done(); }
   BatchSums Finish() override;
+  Status Health() const override {
+    const Status first = first_->Health();
+    return first.ok() ? second_->Health() : first;
+  }
+  std::string Progress() const override { return second_->Progress(); }
   std::span<const float> parameters() const override { return first_->parameters(); }
   void SetParameters(std::span<const float> parameters) override;
   void Save(SavedState* state) const override { first_->Save(state); }

@@ -15,15 +15,15 @@ TEST(CommandLine, HelpNamesEverySubcommand) {
   Workplace place;
   const Ran ran = RunMurmurate(place.path(), {"--help"});
   EXPECT_EQ(ran.code, 0);
-  for (const char* name :
-       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "plot", "--set"})
+  for (const char* name : {"serve", "train", "actor", "eval", "status", "stop", "set", "check",
+                           "doctor", "plot", "--set"})
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
 TEST(CommandLine, EverySubcommandHasHelp) {
   Workplace place;
   for (const char* name :
-       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "plot"}) {
+       {"serve", "train", "actor", "eval", "status", "stop", "set", "check", "doctor", "plot"}) {
     const Ran ran = RunMurmurate(place.path(), {name, "--help"});
     EXPECT_EQ(ran.code, 0) << name;
     EXPECT_THAT(ran.output, HasSubstr("Usage")) << name;

@@ -152,6 +152,11 @@ TEST(LiveNumbers, NonsenseIsRefusedByTheRulesOfTheConfigAndChangesNothing) {
   EXPECT_THAT(fixture.Set("dificulty=1"), HasSubstr("did you mean \"difficulty\"?"));
   EXPECT_THAT(fixture.Set("algorithm.epochs=1"),
               HasSubstr("nothing of that name can be set; did you mean"));
+  EXPECT_EQ(fixture.Set("model.device=cpu"),
+            "no: set model.device: a model stays where its training began; stop the run and go on "
+            "with `murmurate resume RUN --set model.device=VALUE`");
+  EXPECT_THAT(fixture.Set("model.npc.precision=tf32"),
+              HasSubstr("murmurate resume RUN --set model.npc.precision=VALUE"));
   EXPECT_THAT(fixture.Set("gravity"), HasSubstr("expected NAME=VALUE"));
   EXPECT_THAT(fixture.Set("gravity={from = 0, to = 1, steps = 5}"), HasSubstr("expected a number"));
   EXPECT_EQ(fixture.sent.size(), 1u);

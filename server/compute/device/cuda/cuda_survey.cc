@@ -61,9 +61,8 @@ Status CheckDriver() {
     return ResourceError("no NVIDIA driver is running here (" + Words(code) +
                          "); install one, or write device = \"cpu\"");
   if (driver < CUDART_VERSION && code == cudaErrorInsufficientDriver)
-    return ResourceError(Driver() + " has CUDA " +
-                         CudaVersionText(driver) + ", this murmurate was built with CUDA " +
-                         CudaVersionText(CUDART_VERSION) +
+    return ResourceError(Driver() + " has CUDA " + CudaVersionText(driver) +
+                         ", this murmurate was built with CUDA " + CudaVersionText(CUDART_VERSION) +
                          "; install a newer driver, or build murmurate with an older CUDA toolkit");
   return ResourceError(Driver() + " has no GPU for this process (" +
                        Words(code == cudaSuccess ? cudaErrorNoDevice : code) + ')' + Hidden());

@@ -13,5 +13,5 @@
 #include "server/compute/device/kernels/optimizer.h"
 #include "server/compute/device/kernels/recurrent.h"
 #include "server/compute/device/kernels/returns.h"
-#include "server/compute/device/kernels/transpose.h"
 #include "server/compute/device/kernels/small_network.h"
+#include "server/compute/device/kernels/transpose.h"

@@ -30,8 +30,8 @@ MURMURATE_DEVICE SmallPlace SmallPlaceHere() {
           static_cast<std::size_t>(Block()) * kSmallRows + 4 * group};
 }
 
-/// The four numbers from p on, zeros from the `left`th on; kWhole: all four are there, on a border of
-/// 16 bytes.
+/// The four numbers from p on, zeros from the `left`th on; kWhole: all four are there, on a border
+/// of 16 bytes.
 template <bool kWhole>
 MURMURATE_DEVICE FourFloats FourAt(const float* p, int left) {
   if constexpr (kWhole) {

@@ -1,0 +1,40 @@
+// [model] device and what goes with it.
+#include "server/config/algorithm_defaults.h"
+#include "server/config/config_checks.h"
+#include "server/config/model_settings.h"
+#include "server/learn/algorithm.h"
+#include "server/parameters/parameters_settings.h"
+
+namespace murmurate {
+
+Status CheckDevice(const Config& config, const std::string& model) {
+  const SectionView keys = ModelKeys().View(config.entries(), model);
+  const ModelSection section = config.Read(ModelKeys(), model);
+  const DeviceSettings& device = section.device;
+  if (!IsDeviceName(device.name))
+    return keys.Refuse("device",
+                       "\"cpu\", \"cuda\", \"cuda:N\" with the number of a GPU (the first is 0), "
+                       "or \"auto\"; write for example device = \"cuda:0\"");
+  const bool others_use_it = !config.Read(ModelKeys()).device.processor();
+  if (device.processor() && others_use_it) return {};
+  if (device.processor())
+    return keys.NoneOf({"precision", "deterministic"},
+                       "only a GPU has it, and device is \"cpu\"; take it out, or write device = "
+                       "\"cuda:0\"");
+  if (config.parameters().hogwild())
+    return keys.Refuse("device",
+                       "\"cpu\", because rule = \"hogwild\" of [parameters] is threads of this "
+                       "processor that step one block; take one of the two lines out");
+  const AlgorithmKind& kind = KindFor(config.entries(), model);
+  if (device.gpu() && kind.loss == nullptr)
+    return keys.Refuse("device", "\"cpu\", because " + kind.name +
+                                     " is trained on the processor only; take the line out, or "
+                                     "write device = \"auto\"");
+  if (device.gpu() && section.threads > 1)
+    return keys.Refuse("threads",
+                       "1, because a GPU computes the minibatches; take the line out, or write "
+                       "device = \"auto\", which uses threads where it stays on the processor");
+  return {};
+}
+
+}  // namespace murmurate

@@ -1,0 +1,14 @@
+// How fast this processor computes what learning is made of.
+#pragma once
+
+namespace murmurate {
+
+struct ModelSpec;
+
+/// Seconds of the network of one Act, alone in its batch; measured in about 30 ms.
+double MeasureAct(const ModelSpec& spec);
+
+/// Floating-point operations a second of one thread's matrix products, measured in about 5 ms.
+double MeasureProcessorRate();
+
+}  // namespace murmurate
