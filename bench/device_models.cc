@@ -58,12 +58,13 @@ AlgorithmSettings Settings(int minibatch, int length, int epochs) {
 
 std::vector<DeviceStepRow> DeviceStepRows(bool small) {
   std::vector<DeviceStepRow> rows;
+  const auto few = [](const ModelSpec& spec) { return spec.policy().encoders.empty() ? 16 : 4; };
   // As many updates of a batch as take some milliseconds.
   const auto add = [&](const std::string& model, const ModelSpec& spec, int minibatch, int updates,
                        DevicePrecision precision) {
     rows.push_back({.name = model + '/' + std::to_string(minibatch),
                     .spec = spec,
-                    .settings = Settings(small ? 16 : minibatch, 128, small ? 3 : updates),
+                    .settings = Settings(small ? few(spec) : minibatch, 128, small ? 3 : updates),
                     .precision = precision});
   };
   add("4-64-64-2", Dense(4, 64, 2), 1024, 256, DevicePrecision::kFp32);

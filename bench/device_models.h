@@ -18,7 +18,7 @@ struct DeviceStepRow {
   DevicePrecision precision = DevicePrecision::kFp32;
 };
 
-/// `small`: minibatches of 16, whatever the name says.
+/// `small`: minibatches of 16 and of 4 pictures, whatever the name says.
 std::vector<DeviceStepRow> DeviceStepRows(bool small);
 
 /// 96-1024-1536-8: 6.7 MB are published.

@@ -115,10 +115,12 @@ class Step:
     """One training step of a row."""
 
     def __init__(self, name, mode, device, small):
-        make, rows, self.precision = ROWS[name]
+        make, self.rows, self.precision = ROWS[name]
         torch.manual_seed(1)
-        self.rows, self.device = 16 if small else rows, device
+        self.device = device
         self.model = make().to(device)
+        if small:
+            self.rows = 4 if isinstance(self.model, Pictures) else 16
         self.sequences = isinstance(self.model, Lstm)
         if isinstance(self.model, Pictures):
             self.model = self.model.to(memory_format=torch.channels_last)
@@ -280,7 +282,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("mode", choices=BY)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--small", action="store_true", help="minibatches of 16, to try it")
+    parser.add_argument("--small", action="store_true", help="minibatches of 16, and of 4 pictures, to try it")
     parser.add_argument("rows", nargs="*")
     chosen = parser.parse_intermixed_args()
     if chosen.device == "cuda" and not torch.cuda.is_available():
