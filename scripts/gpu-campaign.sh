@@ -30,7 +30,7 @@ fail() { # code, sentence
 }
 
 # What every Linux machine has, in a version that belongs to its loader.
-of_the_system='^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)'
+of_the_system='^(libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s)\.so'
 
 # Copies the program $1 to bin, stripped, and the libraries that a bare machine lacks to lib.
 take() {
