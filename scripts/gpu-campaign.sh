@@ -21,7 +21,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 most_mib=60
-programs="server/murmurate bench/bench_device_probe bench/bench_device_step tests/device/device_loss_test
+programs="server/murmurate server/murmurate-sensors server/murmurate_device_cuda.so
+  bench/bench_device_probe bench/bench_device_step tests/device/device_loss_test
   tests/device/device_network_test tests/device/device_models_test tests/device/device_trainer_test"
 
 fail() { # code, sentence
@@ -55,14 +56,14 @@ build() {
   [[ -e $made/build.ninja ]] || "$root/scripts/build.sh" "$(basename "$made")" --target murmurate
   grep -q "^build murmurate_device_cuda:" "$made/build.ninja" ||
     fail 5 "no CUDA toolkit was found when $made was configured; docs/gpu.md says how to install one"
-  # shellcheck disable=SC2046,SC2086  # words
-  cmake --build "$made" --target murmurate_device_cuda $(basename -a $programs) >&2
+  # shellcheck disable=SC2086  # words
+  cmake --build "$made" --target $programs >&2
   if [[ -e $folder && ! -e $folder/gpu-campaign.sh ]]; then
     fail 2 "$folder is there and is no folder of a campaign; name another"
   fi
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib"
-  for program in $programs server/murmurate_device_cuda.so; do
+  for program in $programs; do
     take "$made/$program"
   done
   program=$(PATH=$PATH:/usr/sbin command -v mosquitto) && take "$program" # of the example sensors

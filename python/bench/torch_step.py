@@ -127,8 +127,10 @@ class Step:
         self.parameters = list(self.model.parameters())
         self.optimizer = adam(self.parameters, device)
         self.make_batch()
-        self.loss = torch.compile(self.loss_of, mode="reduce-overhead") if mode == "compile" \
-            else self.loss_of
+        self.loss, self.compiled = self.loss_of, mode == "compile"
+        if self.compiled:
+            torch._dynamo.reset()  # nothing is compiled for many shapes at once
+            self.loss = torch.compile(self.loss_of, mode="reduce-overhead", dynamic=False)
 
     def make_batch(self):
         def of(*shape):
@@ -165,6 +167,8 @@ class Step:
 
     def __call__(self):
         self.optimizer.zero_grad(set_to_none=True)
+        if self.compiled:
+            torch.compiler.cudagraph_mark_step_begin()
         self.loss().backward()
         nn.utils.clip_grad_norm_(self.parameters, 0.5)
         self.optimizer.step()

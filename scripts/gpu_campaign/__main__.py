@@ -35,7 +35,7 @@ def run(chosen):
         if peers is not None:
             peers.end()
         campaign.close()
-    print((campaign.out / "table.txt").read_text())
+    print(campaign.table([chosen.call]))
     return 1 if campaign.failed() else 0
 
 

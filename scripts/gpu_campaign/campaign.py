@@ -164,16 +164,17 @@ class Campaign:
         beside = self.out / "results.json.new"
         beside.write_text(text + "\n")
         beside.replace(self.out / "results.json")
-        (self.out / "table.txt").write_text(self.table())
+        (self.out / "table.txt").write_text(self.table(self.results))
 
-    def table(self):
+    def table(self, calls):
         lines = []
-        for call, result in self.results.items():
+        for call in calls:
+            result = self.results[call]
             lines.append(f"{call}, commit {result['commit']}, {result['date']}")
             for stage in result["stages"]:
                 lines.append(f"  {stage['status']:8} {stage['seconds']:7.1f} s  {stage['stage']}"
                              + (f": {stage['sentence']}" if stage["sentence"] else ""))
-                lines += [f"    {words(figure)}" for figure in stage["figures"]]
+                lines += [f"    {line}" for line in lines_of(stage["figures"])]
         return "\n".join(lines) + "\n"
 
     def failed(self):
@@ -239,7 +240,25 @@ def python_libraries():
             for folder in sorted(pathlib.Path(place).glob("nvidia/*/lib"))]
 
 
+LEADING = "row", "by", "probe", "test", "example"
+
+
 def words(figure):
     def text(value):
+        if isinstance(value, list):
+            return " ".join(map(text, value))
         return f"{value:.4g}" if isinstance(value, float) else str(value)
-    return ", ".join(f"{name} {text(value)}" for name, value in figure.items())
+    leading = [text(figure[name]) for name in LEADING if name in figure]
+    others = [f"{name} {text(value)}" for name, value in figure.items()
+              if name not in LEADING and value != ""]
+    return ", ".join(leading + others)
+
+
+def lines_of(figures):
+    """Tests that passed are counted."""
+    passed = [figure for figure in figures if figure.get("result") == "OK"]
+    if passed:
+        yield f"{len(passed)} tests passed"
+    for figure in figures:
+        if figure.get("result") != "OK":
+            yield words(figure)

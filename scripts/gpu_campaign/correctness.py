@@ -15,8 +15,12 @@ from device_stage import device
 
 # Kernels and layers by themselves; the whole learner.
 TESTS = "device_loss_test", "device_network_test", "device_models_test", "device_trainer_test"
-# What the tools of compute-sanitizer, which take ten to a hundred times as long, are run on.
-SMALL_TESTS = "device_trainer_test", "--gtest_filter=GpuDevice.*:Repeats.OfSmallModels*"
+# What the tools of compute-sanitizer, which take ten to a hundred times as long, are run on: kernels
+# without libraries, then whole training steps.
+SMALL_TESTS = (
+    ("device_loss_test", "DevicePolicyLoss.*:DeviceOptimizer.*:DeviceReturns.*"),
+    ("device_trainer_test", "Repeats.OfSmallModelsHaveTheSameBits"),
+)
 TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
 
 
@@ -57,6 +61,16 @@ def figures_of(output):
             said.append(line)
 
 
+def sanitize(campaign, command):
+    ran = campaign.run(command, expect=None)
+    said = ran.output + ran.errors
+    if "not supported" in said:
+        raise Skipped("compute-sanitizer refuses this device")
+    if ran.code != 0:
+        found = [line for line in said.splitlines() if line.startswith("=========")]
+        raise Failed(f"exit code {ran.code}: {(found or [ran.sentence()])[0]}")
+
+
 def sanitizer(tool):
     def stage(campaign):
         program = shutil.which("compute-sanitizer") or \
@@ -65,14 +79,10 @@ def sanitizer(tool):
             raise Skipped("this processor takes the place of a GPU")
         if program is None:
             raise Skipped("compute-sanitizer is not installed here")
-        ran = campaign.run([program, "--tool", tool, "--error-exitcode", "9",
-                            campaign.program(SMALL_TESTS[0]), SMALL_TESTS[1]], expect=None)
-        said = ran.output + ran.errors
-        if "not supported" in said:
-            raise Skipped("compute-sanitizer refuses this device")
-        if ran.code != 0:
-            found = [line for line in said.splitlines() if line.startswith("=========")]
-            raise Failed(f"exit code {ran.code}: {(found or [ran.sentence()])[0]}")
+        for executable, some in SMALL_TESTS:
+            sanitize(campaign, [program, "--tool", tool, "--error-exitcode", "9",
+                                campaign.program(executable), f"--gtest_filter={some}"])
+            campaign.figures.append({"test": f"{executable}, {some}", "result": "OK"})
     return stage
 
 
@@ -218,5 +228,5 @@ STAGES = (
     ("sensors", 40, sensors),
     ("kill -9 and resume", 40, kill_and_resume),
     ("out of memory", 30, out_of_memory),
-    *((f"compute-sanitizer {tool}", 60, sanitizer(tool)) for tool in TOOLS),
+    *((f"compute-sanitizer {tool}", 90, sanitizer(tool)) for tool in TOOLS),
 )

@@ -71,7 +71,10 @@ def step(row, peers, modes):
 
 def compiled(row, peers):
     def stage(campaign):
-        figure = peers.torch["compile"].ask(row)
+        try:
+            figure = peers.torch["compile"].ask(row)
+        except Failed as why:  # a peer's failure is not murmurate's
+            raise Skipped(str(why)) from why
         if "error" in figure:
             raise Skipped(figure["error"])
         return [figure]

@@ -22,10 +22,10 @@ Floats Normals(std::size_t count, std::uint64_t seed) {
   return numbers;
 }
 
-class GpuDevice : public testing::Test {
+class AnyDevice : public testing::Test {
  protected:
-  GpuDevice() : device_(MakeTestDevice()), done_(device_->MakeEvent()) {}
-  ~GpuDevice() override {
+  AnyDevice() : device_(MakeTestDevice()), done_(device_->MakeEvent()) {}
+  ~AnyDevice() override {
     for (void* block : blocks_) device_->Free(block);
     EXPECT_EQ(device_->error(), "");
   }
@@ -68,7 +68,7 @@ struct Product {
   int rows, columns, depth;
 };
 
-TEST_F(GpuDevice, MultipliesEveryShapeTransposedOrNotAndAddsToWhatIsThere) {
+TEST_F(AnyDevice, MultipliesEveryShapeTransposedOrNotAndAddsToWhatIsThere) {
   for (const Product& p : {Product{1, 1, 1}, {1, 64, 4}, {33, 7, 64}, {256, 2, 65}, {31, 257, 129}})
     for (const bool a_transposed : {false, true})
       for (const bool b_transposed : {false, true})
@@ -105,7 +105,7 @@ TEST_F(GpuDevice, MultipliesEveryShapeTransposedOrNotAndAddsToWhatIsThere) {
         }
 }
 
-TEST_F(GpuDevice, MultipliesRowsThatLieApart) {
+TEST_F(AnyDevice, MultipliesRowsThatLieApart) {
   const Floats a = Normals(8 * 20, 1), b = Normals(16 * 30, 2), zeros(8 * 40, 0.0f);
   float* const c = Put(zeros);
   device()->Multiply(Stream::kMain, {.rows = 8,
@@ -161,7 +161,7 @@ struct Convolution {
   }
 };
 
-TEST_F(GpuDevice, ConvolvesForwardAndBackwardWithStridesAndPadding) {
+TEST_F(AnyDevice, ConvolvesForwardAndBackwardWithStridesAndPadding) {
   using Kind = ConvolutionCall::Kind;
   const auto shape = [](int images, int size, int channels, int filters, int kernel, int stride,
                         int padding) {
@@ -205,7 +205,7 @@ TEST_F(GpuDevice, ConvolvesForwardAndBackwardWithStridesAndPadding) {
   }
 }
 
-TEST_F(GpuDevice, ReplaysAGraphOnWhatTheMemoryHoldsThen) {
+TEST_F(AnyDevice, ReplaysAGraphOnWhatTheMemoryHoldsThen) {
   float* const sum = Put({1.0f, 2.0f, 3.0f});
   float* const step = Put({10.0f, 20.0f, 30.0f});
   device()->BeginGraph(Stream::kMain);
@@ -221,7 +221,7 @@ TEST_F(GpuDevice, ReplaysAGraphOnWhatTheMemoryHoldsThen) {
   device()->DropGraph(graph);
 }
 
-TEST_F(GpuDevice, LetsAStreamWaitForTheOther) {
+TEST_F(AnyDevice, LetsAStreamWaitForTheOther) {
   constexpr std::size_t kCount = 1 << 16;
   const Floats ones(kCount, 1.0f);
   float* const sum = Put(Floats(kCount, 0.0f));

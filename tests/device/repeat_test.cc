@@ -100,7 +100,7 @@ TEST(Repeats, WithoutGraphsHaveTheSameBits) {
 }
 
 /// A device whose memory is nearly full.
-TEST(GpuDeviceMemory, ThatDoesNotSufficeIsSaidWithEachPurpose) {
+TEST(AnyDeviceMemory, ThatDoesNotSufficeIsSaidWithEachPurpose) {
   const std::shared_ptr<Device> device = MakeTestDevice({.memory_bytes = std::size_t{16} << 20});
   const std::size_t free = device->description().free_bytes;
   void* const held = device->Allocate(free - std::min(free / 2, std::size_t{32} << 20));

@@ -222,6 +222,20 @@ class Rows(unittest.TestCase):
                          (2, "murmurate: lenet/3: there is no such row\n"))
 
 
+@unittest.skipUnless("MURMURATE_BENCHES" in os.environ, "nothing is built")
+class Filters(unittest.TestCase):
+    def test_name_tests_that_exist(self):
+        import correctness
+        folder = pathlib.Path(os.environ["MURMURATE_BENCHES"]).parent / "tests/device"
+        for executable, some in correctness.SMALL_TESTS:
+            self.assertIn(executable, correctness.TESTS)
+            for one in some.split(":"):
+                listed = subprocess.run([folder / executable, "--gtest_list_tests",
+                                         f"--gtest_filter={one}"], capture_output=True, text=True,
+                                        timeout=20).stdout
+                self.assertIn("\n  ", listed, f"{executable} has no test {one}")
+
+
 class Recording(unittest.TestCase):
     """Figures into the page."""
 
