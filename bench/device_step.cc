@@ -24,7 +24,7 @@ constexpr char kAdam[] = "adam/100M", kPublish[] = "publish/6.7MB";
 class Rows {
  public:
   explicit Rows(const DeviceBenchOptions& options)
-      : options_(options), rounds_(options.small ? 3 : 30), steps_(DeviceStepRows(options.small)) {}
+      : options_(options), rounds_(options.small ? 2 : 30), steps_(DeviceStepRows(options.small)) {}
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -87,9 +87,10 @@ class Campaign:
         given = os.environ
         def joined(name, *before):
             return ":".join([*map(str, before), *filter(None, [given.get(name, "")])])
-        return given | {
-            "LD_LIBRARY_PATH": joined("LD_LIBRARY_PATH", self.folder / "lib"),
-            "MURMURATE_CUDA_PATH": joined("MURMURATE_CUDA_PATH", *python_libraries()),
+        cuda = python_libraries()
+        return given | {  # libraries of CUDA look for each other where the loader looks
+            "LD_LIBRARY_PATH": joined("LD_LIBRARY_PATH", self.folder / "lib", *cuda),
+            "MURMURATE_CUDA_PATH": joined("MURMURATE_CUDA_PATH", *cuda),
             "XDG_RUNTIME_DIR": str(self.work),
         } | ({} if self.device == "host" else {"MURMURATE_TEST_DEVICE": self.device})
 

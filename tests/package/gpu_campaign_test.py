@@ -236,6 +236,72 @@ class Filters(unittest.TestCase):
                 self.assertIn("\n  ", listed, f"{executable} has no test {one}")
 
 
+DRIVER = r"""
+#include <string.h>
+int cuInit(unsigned flags) { return flags != 0; }
+int cuDeviceGet(int *device, int index) { return *device = 40 + index, index != 2; }
+int cuDeviceGetName(char *name, int most, int device) { return strcpy(name, "NVIDIA H200"), 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = 150754820096, device != 42; }
+int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 139 ? 0x233510de
+    : 1000 + attribute;
+  return device != 42 || (attribute == 139 && OLD);
+}
+"""
+
+
+@unittest.skipUnless(shutil.which("cc"), "there is no compiler of C")
+class DeviceText(Folder):
+    """device.json, of a driver that a library of the test's own stands in for."""
+
+    def described(self, old):
+        (self.place / "driver.c").write_text(DRIVER.replace("OLD", str(old)))
+        subprocess.run(["cc", "-w", "-shared", "-fPIC", "-o", "libcuda.so.1", "driver.c"],
+                       cwd=self.place, check=True)
+        ran = subprocess.run([sys.executable, "-B", "-c", "import json, device_json; "
+                              "print(json.dumps(device_json.describe(2)))"],
+                             cwd=ROOT / "scripts/gpu_campaign", capture_output=True, text=True,
+                             env=os.environ | {"LD_LIBRARY_PATH": str(self.place)})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return json.loads(ran.stdout)
+
+    def test_has_the_keys_and_kinds_of_the_fixtures(self):
+        text, fixture = self.described(0), \
+            json.loads((ROOT / "tests/fixtures/gpus/h200.json").read_text())
+        self.assertEqual(set(text), set(fixture))
+        for key, value in fixture.items():
+            self.assertIs(type(text[key]), type(value), key)
+        for key in "deviceName", "deviceVer", "pciDeviceId", "totalGlobalMem", "driverVer":
+            self.assertEqual(text[key], fixture[key], key)
+        self.assertEqual(text["maxBlockSize"], [1002, 1003, 1004])
+        self.assertEqual(text["l2CacheSize"], 1038)
+
+    def test_of_an_older_driver_has_no_number_of_the_card(self):
+        self.assertEqual(self.described(1)["pciDeviceId"], 0)
+
+    def test_numbers_are_those_of_the_drivers_header(self):
+        import device_json
+        header = pathlib.Path("/usr/local/cuda/include/cuda.h")
+        if not header.exists():
+            self.skipTest("no CUDA toolkit is installed here")
+        numbers = dict(re.findall(r"CU_DEVICE_ATTRIBUTE_(\w+) += (\d+)", header.read_text()))
+        for key, name in {"multiProcessorCount": "MULTIPROCESSOR_COUNT",
+                          "maxThreadsPerSM": "MAX_THREADS_PER_MULTIPROCESSOR",
+                          "maxCtasPerSM": "MAX_BLOCKS_PER_MULTIPROCESSOR",
+                          "maxSharedMemoryPerBlockOptin": "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+                          "reservedSharedMemoryPerBlock": "RESERVED_SHARED_MEMORY_PER_BLOCK",
+                          "l2CacheSize": "L2_CACHE_SIZE", "smClockRateKHz": "CLOCK_RATE",
+                          "memClockRateKHz": "MEMORY_CLOCK_RATE", "warpSize": "WARP_SIZE",
+                          "maxThreadsPerBlock": "MAX_THREADS_PER_BLOCK",
+                          "regsPerBlock": "MAX_REGISTERS_PER_BLOCK",
+                          "maxRegistersPerSM": "MAX_REGISTERS_PER_MULTIPROCESSOR",
+                          "maxSharedMemoryPerBlock": "MAX_SHARED_MEMORY_PER_BLOCK",
+                          "isTccDriver": "TCC_DRIVER",
+                          "supportCoopLaunch": "COOPERATIVE_LAUNCH"}.items():
+            self.assertEqual(device_json.ATTRIBUTES[key], int(numbers[name]), key)
+
+
 class Recording(unittest.TestCase):
     """Figures into the page."""
 
