@@ -113,6 +113,9 @@ Result<TrainingPlace> TrainingPlaces::Make(
     if (!device.ok()) return device.status();
     return MakeOn(model, settings, *std::move(device), store());
   }
+  if (settings.algorithm.kind->loss == nullptr)
+    return OnProcessor(settings, store(),
+                       Prefix(model) + "cpu: no device trains by " + settings.algorithm.kind->name);
   std::string sentence;
   auto device = OpenIfItPays(model, settings, &sentence);
   if (device == nullptr) return OnProcessor(settings, store(), sentence);

@@ -34,7 +34,7 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
                            bool steps_here)
     : settings_(settings),
       of_policy_(FormOf(settings).of_policy()),
-      steps_here_(steps_here),
+      shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
       passes_(spec, settings, StateFloats(spec)),
       plan_(settings, &passes_, &memory_),
       parameters_(memory_.Plan<float>(MemoryPurpose::kParameters, ParameterLayout(spec).total)),
@@ -222,7 +222,8 @@ void DeviceEngine::EnqueueForward() {
     rows_.GatherLanes(device_, plan_.control(), plan_.burn_in_lists(), burn_in, true);
     inputs_.Gather(device_, plan_.control(), plan_.burn_in_lists(), observations,
                    parameters_.data(), burn_in.rows());
-    network_.Forward(device_, Stream::kMain, parameters_.data(), rows_.KeepingState(burn_in), true);
+    network_.Forward(device_, Stream::kMain, parameters_.data(), rows_.KeepingState(burn_in),
+                     shared_value_);
   }
   if (network_.state_floats() > 0)
     rows_.GatherLanes(device_, plan_.control(), plan_.lists(), shape, burn_in.rows() == 0);

@@ -85,7 +85,7 @@ class DeviceEngine {
   std::span<float> HostState() const;
 
   const AlgorithmSettings settings_;
-  const bool of_policy_, steps_here_;
+  const bool of_policy_, shared_value_;
   DeviceMemory memory_;
   BatchPasses passes_;
   DevicePlanRoom plan_;

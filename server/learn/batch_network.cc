@@ -4,6 +4,7 @@
 
 #include "server/learn/batch_planner.h"
 #include "shared/core/check.h"
+#include "shared/model/policy_and_value.h"
 
 namespace murmurate {
 namespace {
@@ -28,6 +29,7 @@ BatchNetwork::BatchNetwork(const ModelSpec& spec, const AlgorithmSettings& setti
       max_rows_(std::max(settings.minibatch, lane_count_ * LongestLane(spec, settings))),
       network_(spec, max_rows_, settings.threads, LongestLane(spec, settings)),
       action_layout_(spec.spaces.action, spec.continuous),
+      shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
       deviation_(DeviationOffset(network_.layout(), action_layout_)),
       lanes_(lane_count_, LongestLane(spec, settings), network_.state_floats()),
       minibatch_(spec, max_rows_),
@@ -64,7 +66,8 @@ void BatchNetwork::ForwardLanes(std::span<const int> slots, std::span<const floa
                                 std::span<const float> parameters) {
   if (burn_in_ > 0) {
     lanes_.Lay(*batch_, slots, weights, 0, burn_in_, false, &seen_);
-    ForwardSeen(parameters, &lanes_.SequencesKeepingState(), true);
+    // The state is the policy's: a value with layers of its own does not bring it up to date.
+    ForwardSeen(parameters, &lanes_.SequencesKeepingState(), shared_value_);
   }
   lanes_.Lay(*batch_, slots, weights, burn_in_, batch_->length, false, &seen_);
   if (burn_in_ > 0) lanes_.BeginWithStateAfter();

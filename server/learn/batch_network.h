@@ -60,6 +60,7 @@ class BatchNetwork {
   const int lane_count_, burn_in_, batch_steps_, most_rows_, max_rows_;
   ActorCritic network_;
   const ActionLayout action_layout_;
+  const bool shared_value_;      ///< the value reads the policy's features
   const std::size_t deviation_;  ///< where the free log deviations lie in parameters and gradient
   Lanes lanes_;
   Minibatch minibatch_;

@@ -13,6 +13,7 @@
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
+#include "shared/model/policy_and_value.h"
 #include "tests/device/random_batch.h"
 #include "tests/device/test_device.h"
 
@@ -23,6 +24,7 @@ struct Named {
   std::string name;
   ModelSpec spec;
   AlgorithmSettings settings;
+  double rate = 1e-3;
 };
 
 /// As large a batch as a test has time for, cut into minibatches of nearly equal size.
@@ -87,8 +89,15 @@ struct Pair {
     device->SetParameters(parameters);
   }
 
-  void Train(const TrainingBatch& batch) {
-    const BatchPlan& plan = planner.Plan(batch, rates, 0);
+  /// Rates are others for each batch, and some batches travel to the device ahead of their rewards.
+  void Train(TrainingBatch& batch) {
+    BatchPlan plan = planner.Plan(batch, rates, 0);
+    const auto number = static_cast<float>(batches++ % 3);
+    plan.learning_rate *= 1.0 + number;
+    plan.clip += 0.05f * number;
+    plan.entropy += 0.01f * number;
+    if (number > 0.0f) device->Prefetch(batch);
+    batch.reward[0] = 0.25f * number;
     BatchSums sums[2];
     for (int i = 0; i < 2; ++i) {
       BatchTrainer& trainer = i == 0 ? *host : *device;
@@ -112,13 +121,15 @@ struct Pair {
   Rates rates;
   std::unique_ptr<BatchTrainer> host, device;
   std::uint64_t updates = 0;
+  int batches = 0;
 };
 
 /// After one step of Adam, and after a hundred plain ones.
 void ExpectAgreement(Named named, int steps) {
   SCOPED_TRACE(named.name);
   const ParameterLayout layout(named.spec);
-  const TrainingBatch batch = RandomBatch(named.spec, named.settings, 17, true);
+  TrainingBatch batches[] = {RandomBatch(named.spec, named.settings, 17, true),
+                             RandomBatch(named.spec, named.settings, 18)};
   std::string where;
   {
     Named one = named;
@@ -126,19 +137,20 @@ void ExpectAgreement(Named named, int steps) {
     one.settings.minibatch = one.settings.batch_steps;
     one.settings.optimizer = OptimizerSettings::Name::kAdam;
     one.settings.learning_rate = 1e-3;
+    one.settings.target_kl = 0.0;
     Pair pair(one);
-    pair.Train(batch);
+    pair.Train(batches[0]);
     EXPECT_EQ(pair.updates, 1u);
     const double apart =
         Distance(layout, pair.host->parameters(), pair.device->parameters(), &where);
     EXPECT_LT(apart, 1e-5) << where;
   }
   named.settings.optimizer = OptimizerSettings::Name::kSgd;
-  named.settings.learning_rate = 1e-3;
+  named.settings.learning_rate = named.rate;
   Pair pair(named);
   while (pair.updates < static_cast<std::uint64_t>(steps)) {
     const std::uint64_t before = pair.updates;
-    pair.Train(batch);
+    pair.Train(batches[pair.batches % 2]);
     ASSERT_GT(pair.updates, before);
   }
   const double apart = Distance(layout, pair.host->parameters(), pair.device->parameters(), &where);
@@ -154,6 +166,107 @@ TEST(Agreement, OfEveryBundledModel) {
     const std::string key = named.spec.ToText() + named.settings.kind->name;
     if (!seen.emplace(key, named.name).second) continue;
     ExpectAgreement(named, 100);
+  }
+}
+
+AlgorithmSettings SmallSettings(const char* kind = "ppo") {
+  AlgorithmSettings settings;
+  settings.kind = AlgorithmNamed(kind);
+  settings.trajectory_length = 8;
+  settings.batch_steps = 32;
+  settings.minibatch = 12;
+  settings.epochs = settings.kind->many_updates ? 2 : 1;
+  return settings;
+}
+
+std::vector<Layer> Layers(std::initializer_list<const char*> texts) {
+  std::vector<Layer> layers;
+  for (const char* text : texts) layers.push_back(*Layer::Parse(text));
+  return layers;
+}
+
+Space Everything() {
+  return Dict({{"move", Discrete(5)}, {"turn", Box({3}, -1, 2)}, {"buttons", MultiBinary(2)}});
+}
+
+/// What no example has, or not together.
+std::vector<Named> OtherModels() {
+  const Space inputs = Dict({{"camera", Image({6, 6, 2})},
+                             {"kind", MultiDiscrete({3, 4})},
+                             {"place", Box({3})},
+                             {"flags", MultiBinary(2)}});
+  const InputEncoder camera{.input = "camera",
+                            .stack = 3,
+                            .layers = Layers({"conv 4 3 1 1 relu", "max_pool 2 2 0", "flatten"})};
+  const InputEncoder place{.input = "place", .stack = 2, .layers = {}};
+  std::vector<Named> models;
+  models.push_back(
+      {"all inputs, stacked, and all actions",
+       PolicyAndValue{.spaces = {inputs, Everything()},
+                      .trunk = Layers({"dense 16 elu", "layer_norm", "dense 8 sigmoid"}),
+                      .normalize_observation = true,
+                      .encoders = {camera, place},
+                      .continuous = {.state_dependent_deviation = true}},
+       SmallSettings()});
+  models.push_back({"a privileged value beside a memory that is warmed",
+                    PolicyAndValue{.spaces = {Box({3}), Discrete(3), Box({2})},
+                                   .trunk = Layers({"dense 8 tanh", "lstm 6"}),
+                                   .value_trunk = Layers({"dense 8 tanh"}),
+                                   .normalize_observation = true},
+                    SmallSettings()});
+  models.back().settings.burn_in = 3;
+  models.back().settings.minibatch = 16;
+  models.push_back({"two memories, warmed, squashed actions",
+                    PolicyAndValue{.spaces = {Box({3}), Box({2}, -1, 1)},
+                                   .trunk = Layers({"gru 6", "dense 8 relu", "lstm 4"}),
+                                   .separate_value = false,
+                                   .continuous = {.squashed = true}},
+                    SmallSettings()});
+  models.back().settings.burn_in = 2;
+  models.back().settings.minibatch = 16;
+  models.push_back(
+      {"one pass of limited length",
+       PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 16 tanh"})},
+       SmallSettings("impala")});
+  models.back().settings.minibatch = models.back().settings.batch_steps;
+  models.back().settings.target_kl = 1e-4;
+  models.back().rate = 0.5;  // steps are cut
+  models.push_back(
+      {"numbers that are labels",
+       PolicyAndValue{.spaces = {Box({4}), Box({2})}, .trunk = Layers({"dense 16 tanh"})},
+       SmallSettings("supervised")});
+  models.push_back(
+      {"play that is cloned",
+       PolicyAndValue{.spaces = {Box({4}), Everything()}, .trunk = Layers({"dense 16 tanh"})},
+       SmallSettings("bc")});
+  return models;
+}
+
+TEST(Agreement, OfModelsThatNoExampleHas) {
+  for (const Named& named : OtherModels()) ExpectAgreement(named, 40);
+}
+
+TEST(Agreement, OfEveryOptimizer) {
+  using Name = OptimizerSettings::Name;
+  for (const Name name :
+       {Name::kAdam, Name::kRmsProp, Name::kSgd, Name::kMomentum, Name::kAdagrad}) {
+    Named named{
+        "optimizer " + std::to_string(static_cast<int>(name)),
+        PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 16 tanh"})},
+        SmallSettings()};
+    named.settings.optimizer = name;
+    named.settings.weight_decay = 0.01;
+    named.settings.value_rate_factor = 3.0;
+    named.settings.learning_rate = 1e-4;
+    SCOPED_TRACE(named.name);
+    TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
+    Pair pair(named);
+    for (int i = 0; i < 4; ++i) pair.Train(batch);
+    std::string where;
+    EXPECT_LT(Distance(ParameterLayout(named.spec), pair.host->parameters(),
+                       pair.device->parameters(), &where),
+              1e-5)
+        << where;
   }
 }
 
