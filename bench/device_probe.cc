@@ -13,6 +13,7 @@
 #include "bench/device_bench.h"
 #include "server/compute/device/device_memory.h"
 #include "shared/core/check.h"
+#include "tests/device/held_memory.h"
 
 namespace murmurate {
 namespace {
@@ -131,13 +132,10 @@ Status Hold(const DeviceBenchOptions& options) {
   auto device = OpenBenchDevice(options.device, DevicePrecision::kFp32);
   if (!device.ok()) return device.status();
   const std::size_t left = std::strtoull(options.words[1].c_str(), nullptr, 10) << 20;
-  const std::size_t free = (*device)->description().free_bytes;
-  void* const held = free > left ? (*device)->Allocate(free - left) : nullptr;
-  if (held == nullptr) return ResourceError("the device's memory cannot be held");
-  PrintLine({{"probe", "held"}, {"bytes", free - left}});
+  const HeldMemory held(device->get(), left);
+  PrintLine({{"probe", "held"}, {"bytes", held.bytes()}});
   while (std::getchar() != EOF) {
   }
-  (*device)->Free(held);
   return {};
 }
 

@@ -10,13 +10,15 @@ import dataclasses
 import json
 import os
 import pathlib
-import select
+import queue
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 
 TOTAL_S = 520  # of a call, which must end within nine minutes
 
@@ -153,6 +155,9 @@ class Campaign:
             status, sentence = "FAILED", str(why)
         except NoDevice as why:
             status, sentence, absent = "FAILED", str(why), why
+        except Exception as fault:  # the others go on
+            status, sentence = "FAILED", f"{type(fault).__name__}: {fault}"
+            self.log(traceback.format_exc())
         self.results[self.call]["stages"].append(
             {"stage": name, "status": status, "seconds": round(time.monotonic() - start, 2),
              "sentence": sentence, "figures": self.figures})
@@ -193,33 +198,46 @@ class Peer:
     def __init__(self, campaign, name, command):
         self.campaign, self.name, self.command = campaign, name, command
         self.errors = campaign.work / f"errors-{id(self)}"
-        self.process = None
+        self.process, self.lines = None, None
 
     def ask(self, row):
         if self.process is None:
             with open(self.errors, "w") as errors:
                 self.process = self.campaign.start(self.command, stdin=subprocess.PIPE,
                                                    stdout=subprocess.PIPE, stderr=errors)
+            self.lines = queue.Queue()
+            threading.Thread(target=self.read, args=(self.process.stdout, self.lines),
+                             daemon=True).start()
         try:
             self.process.stdin.write(row + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended, as the missing answer says
-        line = self.answer()
+        while not (line := self.answer()).startswith("{"):
+            self.campaign.log(line)  # what a library says
         self.campaign.log(line)
         return json.loads(line)
 
+    @staticmethod
+    def read(output, lines):
+        with output:
+            for line in output:
+                lines.put(line)
+        lines.put("")
+
     def answer(self):
-        output = self.process.stdout
-        ready, _, _ = select.select([output], [], [], max(self.campaign.left_s(), 0.1))
-        line = output.readline() if ready else ""
+        late = False
+        try:
+            line = self.lines.get(timeout=max(self.campaign.left_s(), 0.1))
+        except queue.Empty:
+            line, late = "", True
         if line:
             return line
-        code = self.process.wait() if ready else None
+        code = None if late else self.process.wait()
         self.end()
         said = self.errors.read_text()
         self.campaign.log(said)
-        if code is None:
+        if late:
             raise Failed("it was ended: no time was left for it")
         raise Failed(Ran(code, "", said).sentence())
 
@@ -231,7 +249,6 @@ class Peer:
             self.process.stdin.close()
         except BrokenPipeError:
             pass
-        self.process.stdout.close()
         self.process = None
 
 

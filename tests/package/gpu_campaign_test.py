@@ -82,6 +82,13 @@ class Stages(Folder):
         self.assertRegex(table, r"skipped .* skips: there is none\n")
         self.assertRegex(table, r"FAILED .* fails: exit code 3 of fails: why\n")
 
+    def test_with_a_fault_of_their_own_do_not_end_the_campaign(self):
+        campaign = self.campaign()
+        campaign.stage("divides", 5, lambda _: 1 / 0)
+        self.assertEqual(self.results()["correctness"]["stages"][0]["sentence"],
+                         "ZeroDivisionError: division by zero")
+        self.assertIn("Traceback", (self.place / "out/log.txt").read_text())
+
     def test_of_an_earlier_call_stay(self):
         self.campaign("correctness").stage("one", 5, lambda _: [])
         self.campaign("speed").stage("two", 5, lambda _: [])
@@ -163,6 +170,13 @@ class Peers(Folder):
         self.assertEqual(figures[0]["us"], 10)
         self.assertEqual(figures[1], {"row": "a/1", "by": "torch", "error": "no GPU"})
         ours.end()
+
+    def test_may_say_other_things_before_they_answer(self):
+        campaign = self.campaign("speed")
+        chatty = Peer(campaign, "torch", [self.program(
+            "torch", 'while read row; do printf "a warning\\n{\\"us\\": 3}\\n"; done\n')])
+        self.assertEqual([chatty.ask("a/1"), chatty.ask("a/2")], [{"us": 3}, {"us": 3}])
+        chatty.end()
 
     def test_that_hang_are_ended(self):
         campaign = self.campaign("speed")
