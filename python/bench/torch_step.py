@@ -4,8 +4,8 @@
   python3 python/bench/torch_step.py MODE ... -      rows from stdin, one a line
 
 MODE: eager, graph (one CUDA graph a step) or compile (torch.compile, reduce-overhead). A step is
-what it is in murmurate: gather of a minibatch that lies on the device, forward, PPO's loss, backward,
-clip by the norm, Adam (fused). The rows of every step are the same ones, and all steps of an LSTM's
+what it is in murmurate: gather of a minibatch that lies on the device, forward, PPO's loss,
+backward, clip by the norm, Adam (fused). The rows of every step are the same ones, and all steps of an LSTM's
 sequence are of one episode: both are less work here than there. Each row is a line of JSON: the
 median of 30 rounds, in microseconds; a row that cannot be measured is a line with "error".
 """
@@ -286,7 +286,8 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("mode", choices=BY)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--small", action="store_true", help="minibatches of 16, and of 4 pictures, to try it")
+    parser.add_argument("--small", action="store_true",
+                        help="minibatches of 16, and of 4 pictures, to try it")
     parser.add_argument("rows", nargs="*")
     chosen = parser.parse_intermixed_args()
     if chosen.device == "cuda" and not torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""What must be right on a GPU: kernels, engine and daemon, each against this machine's processor."""
+"""What must be right on a GPU: kernels, engine and daemon, each against the processor."""
 
 import csv
 import os
@@ -15,8 +15,8 @@ from device_stage import device
 
 # Kernels and layers by themselves; the whole learner.
 TESTS = "device_loss_test", "device_network_test", "device_models_test", "device_trainer_test"
-# What the tools of compute-sanitizer, which take ten to a hundred times as long, are run on: kernels
-# without libraries, then whole training steps.
+# What the tools of compute-sanitizer, which take ten to a hundred times as long, are run on:
+# kernels without libraries, then whole training steps.
 SMALL_TESTS = (
     ("device_loss_test", "DevicePolicyLoss.*:DeviceOptimizer.*:DeviceReturns.*"),
     ("device_trainer_test", "Repeats.OfSmallModelsHaveTheSameBits"),

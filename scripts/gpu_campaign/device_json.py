@@ -1,5 +1,5 @@
-"""The GPU as cuDNN takes a description of one (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION), read from
-the driver: tests/fixtures/gpus has such texts, for plans where there is no GPU."""
+"""The GPU as cuDNN takes a description of one (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION), read
+from the driver: tests/fixtures/gpus has such texts, for plans where there is no GPU."""
 
 import ctypes
 
@@ -44,7 +44,7 @@ def describe(index):
         return driver.number(ctypes.c_int, "cuDeviceGetAttribute", number, device)
 
     def identity():
-        """The kind of card, of its number and its vendor's; 0 where an older driver does not say."""
+        """The kind of card, of its number and its vendor's; 0: an older driver does not say."""
         try:
             return attribute(PCI_IDENTITY) >> 16 & 0xffff
         except Failed:

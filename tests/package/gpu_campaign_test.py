@@ -54,7 +54,8 @@ class Folder(unittest.TestCase):
 class Stages(Folder):
     def test_one_that_takes_too_long_is_ended_and_keeps_what_it_found(self):
         pid = self.place / "pid"
-        hangs = self.program("hangs", f'echo "{{\\"first\\": 1}}"\nsleep 60 & echo $! > {pid}\nwait\n')
+        hangs = self.program("hangs", 'echo "{\\"first\\": 1}"\n'
+                                      f"sleep 60 & echo $! > {pid}\nwait\n")
         campaign, start = self.campaign(), time.monotonic()
         campaign.stage("hangs", 0.5, lambda c: c.run([hangs]) and None)
         campaign.stage("next", 5, lambda _: [{"second": 2}])
@@ -165,7 +166,8 @@ class Peers(Folder):
     def test_that_end_say_why_and_the_others_go_on(self):
         campaign = self.campaign("speed")
         ours = self.peer(campaign, "murmurate", 10)
-        broken = Peer(campaign, "torch", [self.program("torch", "read row; echo no GPU >&2; exit 1\n")])
+        broken = Peer(campaign, "torch", [
+            self.program("torch", "read row; echo no GPU >&2; exit 1\n")])
         figures = speed.in_turns("a/1", [ours, broken])
         self.assertEqual(figures[0]["us"], 10)
         self.assertEqual(figures[1], {"row": "a/1", "by": "torch", "error": "no GPU"})
@@ -329,7 +331,8 @@ class Recording(unittest.TestCase):
 
     def write(self, figures):
         results = {"speed": {"commit": "abc1234", "date": "2026-12-01", "stages": [
-            {"stage": "all", "status": "passed", "seconds": 1, "sentence": "", "figures": figures}]}}
+            {"stage": "all", "status": "passed", "seconds": 1, "sentence": "",
+             "figures": figures}]}}
         path = self.root / "results.json"
         path.write_text(json.dumps(results))
         return path
@@ -340,7 +343,8 @@ class Recording(unittest.TestCase):
     def step(self, row, us, by="murmurate", **more):
         figure = {"row": row, "by": by, "us": us, **more}
         if by == "murmurate" and row in speed.STEPS:
-            figure |= {"nodes": 12, "gaps_us": 0.5, "taken_bytes": 2 << 20, "planned_bytes": 1 << 20}
+            figure |= {"nodes": 12, "gaps_us": 0.5, "taken_bytes": 2 << 20,
+                       "planned_bytes": 1 << 20}
         return figure
 
     def page_after(self, figures):
