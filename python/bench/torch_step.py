@@ -5,9 +5,10 @@
 
 MODE: eager, graph (one CUDA graph a step) or compile (torch.compile, reduce-overhead). A step is
 what it is in murmurate: gather of a minibatch that lies on the device, forward, PPO's loss,
-backward, clip by the norm, Adam (fused). The rows of every step are the same ones, and all steps of an LSTM's
-sequence are of one episode: both are less work here than there. Each row is a line of JSON: the
-median of 30 rounds, in microseconds; a row that cannot be measured is a line with "error".
+backward, clip by the norm, Adam (fused). The rows of every step are the same ones, and all steps
+of an LSTM's sequence are of one episode: both are less work here than there. Each row is a line
+of JSON: the median of 30 rounds, in microseconds; a row that cannot be measured is a line with
+"error".
 """
 
 import argparse

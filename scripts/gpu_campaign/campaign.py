@@ -75,7 +75,8 @@ class Campaign:
         self.figures = []
         self.results = self.earlier()
         self.results[call] = {"commit": (folder / "commit").read_text().strip(),
-                              "date": time.strftime("%Y-%m-%d"), "stages": []}
+                              "date": time.strftime("%Y-%m-%d"),
+                              "trial": small or device == "host", "stages": []}
         self.environment = self.environment_of_programs()
 
     def earlier(self):
@@ -128,6 +129,9 @@ class Campaign:
             late = True
             end_group(process)
             output, errors = process.communicate()
+        except BaseException:
+            end_group(process)
+            raise
         self.log(output + errors)
         ran = Ran(process.returncode, output, errors)
         if late:

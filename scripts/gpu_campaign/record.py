@@ -131,6 +131,8 @@ def record(path, root=None):
     results = json.loads(path.read_text())
     if "speed" not in results:
         sys.exit(f"{path}: has no results of `gpu-campaign.sh speed`")
+    if results["speed"]["trial"]:
+        sys.exit(f"{path}: was a trial of the campaign itself, and measured no GPU")
     figures = all_figures(results)
     name, description = describe(figures, results["speed"]["commit"])
     writer = module_of(root / "scripts/write-measurements.py")
