@@ -34,6 +34,7 @@ void DeviceBatch::Upload(Device* device, const TrainingBatch& batch) {
   MURMURATE_CHECK(batch.block().size() == block_.size(),
                   "a batch must have the shape that its room was made for");
   if (prefetched_ != &batch) {
+    prefetched_ = nullptr;
     device->CopyIn(Stream::kMain, block_.data(), batch.block().data(), block_.size());
     return;
   }

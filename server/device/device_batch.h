@@ -19,7 +19,7 @@ class DeviceBatch {
   void Start(Device* device);
 
   /// Begins to copy a batch that is likely to come next: its observations, actions and what else
-  /// does not change. It must stay until it was given to Upload or forgotten.
+  /// does not change. It must stay until another is given to Upload, or Forget.
   void Prefetch(Device* device, const TrainingBatch& next);
   /// The prefetched batch is not to be read any more.
   void Forget();

@@ -53,6 +53,7 @@ class DeviceEngine {
   Status LoadOptimizer(const StateReader& reader);
 
   void Prefetch(const TrainingBatch& next) { batch_.Prefetch(device_, next); }
+  void ForgetPrefetched() { batch_.Forget(); }
   void BeginBatch(const TrainingBatch& batch, const BatchPlan& plan);
   int updates() const { return passes_.updates(); }
   void Step() { step_.Run(device_); }

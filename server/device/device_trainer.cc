@@ -46,6 +46,7 @@ std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool sco
   if (scores) {
     store_->Refresh(engine_->parameters());
   } else if (!store_->BeginBatch(engine_->parameters())) {
+    engine_->ForgetPrefetched();  // which may be filled anew
     return std::nullopt;
   }
   engine_->UploadParameters();

@@ -19,9 +19,9 @@ LearnLoop::LearnLoop(std::shared_ptr<ExperienceChannel> channel, std::unique_ptr
                      LearnCallbacks callbacks, std::function<std::int64_t()> now_ns,
                      std::shared_ptr<LearnTurns> turns, std::unique_ptr<ExperienceStore> store)
     : channel_(std::move(channel)),
+      turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
       learner_(std::move(learner)),
       callbacks_(std::move(callbacks)),
-      turns_(turns ? std::move(turns) : std::make_shared<LearnTurns>()),
       store_(store ? std::move(store)
                    : learner_->MakeStore(channel_->layout, channel_->batch_memory)),
       now_ns_(std::move(now_ns)) {}
@@ -69,7 +69,8 @@ LearnReport LearnLoop::Train(TrainingBatch& batch, std::uint64_t learned_steps) 
   if (failed_) return report;
   const std::int64_t begin_ns = now_ns_();
   watch_.Begin(begin_ns);
-  report = learner_->Learn(batch, learned_steps);
+  report = learner_->Learn(batch, learned_steps,
+                           [this](const auto& visit) { turns_->VisitNext(*channel_, visit); });
   const std::int64_t end_ns = now_ns_();
   watch_.End(end_ns);
   report.learn_s = 1e-9 * static_cast<double>(end_ns - begin_ns);

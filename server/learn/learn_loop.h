@@ -87,9 +87,9 @@ class LearnLoop {
   bool LearnAll(bool held_out);
 
   std::shared_ptr<ExperienceChannel> channel_;
+  const std::shared_ptr<LearnTurns> turns_;  ///< outlives the learner, which may read its batches
   std::unique_ptr<Learner> learner_;
   LearnCallbacks callbacks_;
-  const std::shared_ptr<LearnTurns> turns_;
   const std::unique_ptr<ExperienceStore> store_;
   StoreCounts counted_;                         ///< of the store, told to channel and turns
   const std::function<std::int64_t()> now_ns_;  ///< of waits

@@ -54,7 +54,15 @@ void LearnTurns::Alone(bool held_out, const std::function<void()>& visit) {
 void LearnTurns::End(ExperienceChannel& channel) {
   const std::lock_guard lock(mutex_);
   ended_ = true;
-  while (channel.ready.TryPop()) continue;
+  while (auto batch = channel.ready.TryPop()) left_.push_back(*std::move(batch));
+}
+
+void LearnTurns::VisitNext(ExperienceChannel& channel,
+                           const std::function<void(const TrainingBatch&)>& visit) const {
+  if (channel.learners > 1) return;
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  channel.ready.VisitFront([&](const std::unique_ptr<TrainingBatch>& next) { visit(*next); });
 }
 
 int LearnTurns::wanting() const {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "server/experience/experience_channel.h"
 
@@ -30,6 +31,11 @@ class LearnTurns {
   /// alone); null when there is none. Done must follow.
   std::unique_ptr<TrainingBatch> Next(ExperienceChannel& channel,
                                       std::chrono::milliseconds timeout);
+  /// Calls visit(batch) with the batch that Next will give, where only one thread takes batches; none
+  /// if there is none yet. What visit reads of it later it must have read before that batch is given
+  /// back, or this object ends.
+  void VisitNext(ExperienceChannel& channel,
+                 const std::function<void(const TrainingBatch&)>& visit) const;
   /// Ends the turn of the thread that has the batch. `held_out`: whether that batch is.
   void Done(bool held_out);
 
@@ -37,8 +43,8 @@ class LearnTurns {
   /// between its own.
   void Alone(bool held_out, const std::function<void()>& visit);
 
-  /// No batch is taken any more: those that lie in the channel are thrown away, all at once, so
-  /// that what was taken is its beginning. Those under way go on.
+  /// No batch is taken any more: those that lie in the channel are never learned from, so that what
+  /// was taken is its beginning. Those under way go on.
   void End(ExperienceChannel& channel);
 
   /// So many more batches of the channel are trained on, scored or kept by a store.
@@ -55,6 +61,8 @@ class LearnTurns {
   int wanting_ = 0;   ///< to be alone
   bool alone_ = false, ended_ = false;
   std::atomic<std::uint64_t> batches_{0};
+  /// Those of the channel when it ended: a copy that VisitNext began may still read one.
+  std::vector<std::unique_ptr<TrainingBatch>> left_;
 };
 
 }  // namespace murmurate

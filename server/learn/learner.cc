@@ -174,7 +174,8 @@ Status Learner::Load(std::uint64_t version, std::uint64_t learned_steps,
   return {};
 }
 
-LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
+LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps,
+                           const VisitNext& visit_next) {
   LearnReport report;
   state_->Fit(ShapeOf(batch));
   const bool held_out = batch.samples == TrainingBatch::Samples::kHeldOut;
@@ -192,6 +193,8 @@ LearnReport Learner::Learn(TrainingBatch& batch, std::uint64_t learned_steps) {
   }
   state_->trainer->Begin(batch, state_->planner.Plan(batch, state_->rates, learned_steps,
                                                      state_->rate_by_kl.factor()));
+  if (visit_next)
+    visit_next([this](const TrainingBatch& next) { state_->trainer->Prefetch(next); });
   const BatchSums sums = state_->trainer->Finish();
   report.failure = state_->trainer->Health();
   report.left_out = !report.failure.ok();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,7 +59,11 @@ class Learner {
   /// the next version. `learned_steps`: where the schedules are. A batch that is held out is only
   /// scored. One of another shape than the last (BatchShape) is learned from as WithShape says.
   /// Where the trainer fails, the report says so and nothing is learned, then or later.
-  LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps);
+  /// `visit_next`, unless empty: calls what it is given with the batch that is likely to come next, if
+  /// there is one (BatchTrainer::Prefetch), while this one is trained on.
+  using VisitNext = std::function<void(const std::function<void(const TrainingBatch&)>&)>;
+  LearnReport Learn(TrainingBatch& batch, std::uint64_t learned_steps,
+                    const VisitNext& visit_next = {});
 
   /// Makes the store that its algorithm needs between assembled batches and Learn.
   std::unique_ptr<ExperienceStore> MakeStore(const TrajectoryLayout& layout,

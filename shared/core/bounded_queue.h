@@ -47,6 +47,16 @@ class BoundedQueue {
     return !items_.empty();
   }
 
+  /// Calls visit(item) with the item that is next to be popped, which stays; false when there is
+  /// none. Others wait meanwhile.
+  template <typename Visit>
+  bool VisitFront(Visit visit) {
+    std::lock_guard lock(mutex_);
+    if (items_.empty()) return false;
+    visit(items_.front());
+    return true;
+  }
+
   void Close() {
     {
       std::lock_guard lock(mutex_);

@@ -124,6 +124,27 @@ struct Pair {
   int batches = 0;
 };
 
+/// How far the processor is from itself after the same step with its sums in another order: a first
+/// step of Adam divides a gradient by its size, so small ones show their rounding.
+double Rounding(const Named& named, const TrainingBatch& batch) {
+  AlgorithmSettings two = named.settings;
+  two.threads = 2;
+  HostTrainer trainers[] = {HostTrainer(named.spec, named.settings), HostTrainer(named.spec, two)};
+  std::vector<float> parameters(ParameterLayout(named.spec).total);
+  InitializeParameters(named.spec, 3, parameters);
+  BatchPlanner planner(named.spec, named.settings, 5);
+  const BatchPlan& plan = planner.Plan(batch, Rates::Of(named.settings), 0);
+  for (HostTrainer& trainer : trainers) {
+    trainer.SetParameters(parameters);
+    (void)trainer.Open(1, false);
+    trainer.Begin(batch, plan);
+    (void)trainer.Finish();
+  }
+  std::string where;
+  return Distance(ParameterLayout(named.spec), trainers[0].parameters(), trainers[1].parameters(),
+                  &where);
+}
+
 /// After one step of Adam, and after a hundred plain ones.
 void ExpectAgreement(Named named, int steps) {
   SCOPED_TRACE(named.name);
@@ -143,7 +164,7 @@ void ExpectAgreement(Named named, int steps) {
     EXPECT_EQ(pair.updates, 1u);
     const double apart =
         Distance(layout, pair.host->parameters(), pair.device->parameters(), &where);
-    EXPECT_LT(apart, 1e-5) << where;
+    EXPECT_LT(apart, 1e-5 + 4 * Rounding(one, batches[0])) << where;
   }
   named.settings.optimizer = OptimizerSettings::Name::kSgd;
   named.settings.learning_rate = named.rate;

@@ -44,6 +44,30 @@ TEST_F(LearnTurnsTest, BatchesAreTakenInTheirOrderByWhoeverComes) {
   EXPECT_EQ(turns_.Next(channel_, kNow), nullptr);
 }
 
+TEST_F(LearnTurnsTest, OneThreadMayLookAtTheBatchThatItWillTakeNext) {
+  ExperienceChannel one(ExampleSpec(), 8, 4);
+  const TrainingBatch* seen = nullptr;
+  const auto look = [&](const TrainingBatch& next) { seen = &next; };
+  turns_.VisitNext(one, look);
+  EXPECT_EQ(seen, nullptr);
+  ASSERT_TRUE(one.ready.TryPush(*one.empty.TryPop()));
+  turns_.VisitNext(one, look);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(turns_.Next(one, kNow).get(), seen);
+  // What is left in the channel at its end stays, and is not looked at any more.
+  ASSERT_TRUE(one.ready.TryPush(*one.empty.TryPop()));
+  turns_.VisitNext(one, look);
+  turns_.End(one);
+  EXPECT_EQ(seen->capacity, 4);
+  seen = nullptr;
+  turns_.VisitNext(one, look);
+  EXPECT_EQ(seen, nullptr);
+  // Several threads: another may take it first.
+  Fill(1);
+  LearnTurns().VisitNext(channel_, look);
+  EXPECT_EQ(seen, nullptr);
+}
+
 TEST_F(LearnTurnsTest, WhoWantsToBeAloneWaitsForTheOthersAndNobodyTakesMore) {
   Fill(1);
   Fill(2);
