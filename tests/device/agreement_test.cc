@@ -14,8 +14,8 @@
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
 #include "shared/model/policy_and_value.h"
-#include "tests/device/host_device.h"
 #include "tests/device/random_batch.h"
+#include "tests/device/test_device.h"
 
 namespace murmurate {
 namespace {
@@ -80,7 +80,7 @@ struct Pair {
       : planner(named.spec, named.settings, 5),
         rates(Rates::Of(named.settings)),
         host(std::make_unique<HostTrainer>(named.spec, named.settings)) {
-    auto made = DeviceTrainer::Make(named.spec, named.settings, std::make_shared<HostDevice>());
+    auto made = DeviceTrainer::Make(named.spec, named.settings, MakeTestDevice());
     EXPECT_TRUE(made.ok()) << made.status();
     device = *std::move(made);
     std::vector<float> parameters(ParameterLayout(named.spec).total);

@@ -1,4 +1,4 @@
-// A host device with blocks of numbers for the tests of what runs on a device.
+// A device with blocks of numbers for the tests of what runs on a device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,13 @@
 
 #include "server/compute/device/calls/control.h"
 #include "server/compute/device/device_memory.h"
-#include "tests/device/host_device.h"
+#include "tests/device/test_device.h"
 
 namespace murmurate {
 
 class DeviceBlocks {
  public:
+  /// `seed`: of a host device.
   explicit DeviceBlocks(std::uint64_t seed) : device_({.seed = seed}) {}
   ~DeviceBlocks() {
     for (void* block : blocks_) device_.Free(block);
@@ -25,7 +26,7 @@ class DeviceBlocks {
   DeviceBlocks(const DeviceBlocks&) = delete;
   DeviceBlocks& operator=(const DeviceBlocks&) = delete;
 
-  HostDevice* device() { return &device_; }
+  TestDevice* device() { return &device_; }
   DeviceMemory* memory() { return &memory_; }
   /// After everything is planned.
   void Allocate() { ASSERT_TRUE(memory_.Allocate(&device_).ok()); }
@@ -55,7 +56,7 @@ class DeviceBlocks {
   TrainingControl Read(const TrainingControl* control) { return Read(control, 1)[0]; }
 
  private:
-  HostDevice device_;
+  TestDevice device_;
   DeviceMemory memory_;
   std::vector<void*> blocks_;
 };

@@ -5,7 +5,7 @@
 #include "server/device/device_trainer.h"
 #include "server/learn/host_trainer.h"
 #include "server/learn/learn_loop.h"
-#include "tests/device/host_device.h"
+#include "tests/device/test_device.h"
 #include "tests/learn/example_batches.h"
 
 namespace murmurate {
@@ -56,8 +56,7 @@ class DeviceLearner : public testing::TestWithParam<std::uint64_t> {
  protected:
   std::unique_ptr<BatchTrainer> OnDevice() const {
     auto made =
-        DeviceTrainer::Make(ExampleSpec(true), ExamplePpo(),
-                            std::make_shared<HostDevice>(HostDeviceOptions{.seed = GetParam()}));
+        DeviceTrainer::Make(ExampleSpec(true), ExamplePpo(), MakeTestDevice({.seed = GetParam()}));
     EXPECT_TRUE(made.ok()) << made.status();
     return *std::move(made);
   }

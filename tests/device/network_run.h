@@ -1,4 +1,4 @@
-// NetworkRun: rows of a model through DeviceNetwork on the host device, and through ActorCritic, to
+// NetworkRun: rows of a model through DeviceNetwork on a device, and through ActorCritic, to
 // compare.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "server/device/device_network.h"
 #include "server/network/actor_critic.h"
 #include "shared/model/model_spec.h"
-#include "tests/device/host_device.h"
+#include "tests/device/test_device.h"
 
 namespace murmurate {
 
@@ -37,7 +37,7 @@ class NetworkRows {
   std::vector<float> state0, d_outputs, d_values;
 };
 
-/// A network with memory of its own on a host device.
+/// A network with memory of its own on the device of tests.
 class NetworkOnDevice {
  public:
   NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options = {},
@@ -50,14 +50,14 @@ class NetworkOnDevice {
   NetworkNumbers Numbers();
   NetworkNumbers Run(const NetworkRows& rows);
 
-  HostDevice& device() { return device_; }
+  TestDevice& device() { return device_; }
   const DeviceNetwork& network() const { return *network_; }
   const DeviceMemory& memory() const { return memory_; }
 
  private:
   DeviceRows Rows() const;
 
-  HostDevice device_;
+  TestDevice device_;
   DeviceMemory memory_;
   std::vector<DeviceArray<float>> inputs_;
   std::unique_ptr<DeviceNetwork> network_;

@@ -98,7 +98,7 @@ class Stepper {
     return {};
   }
 
-  HostDevice* device() { return blocks_.device(); }
+  TestDevice* device() { return blocks_.device(); }
   std::vector<float> parameters() { return blocks_.Read(parameters_, layout_.trained_count()); }
   TrainingControl control() { return blocks_.Read(control_); }
 

@@ -1,0 +1,66 @@
+// The device that tests run on: the host device, or, where MURMURATE_TEST_DEVICE names one ("cuda:0"),
+// a GPU: scripts/gpu-campaign.sh runs them so.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "server/device/open_device.h"
+#include "shared/core/check.h"
+#include "tests/device/forwarding_device.h"
+#include "tests/device/host_device.h"
+
+namespace murmurate {
+
+/// Empty: none.
+inline std::string NameOfTestGpu() {
+  const char* const name = std::getenv("MURMURATE_TEST_DEVICE");
+  return name == nullptr ? "" : name;
+}
+
+/// A host device of its own; of a GPU one for all tests, which stays open: after it has failed, all
+/// that follow fail.
+inline std::shared_ptr<Device> MakeTestDevice(HostDeviceOptions options = {}) {
+  const std::string name = NameOfTestGpu();
+  if (name.empty()) return std::make_shared<HostDevice>(std::move(options));
+  static const std::shared_ptr<Device>& gpu = *new std::shared_ptr<Device>([&] {
+    auto opened = OpenDevice(name);
+    MURMURATE_CHECK(opened.ok(), opened.status().message().c_str());
+    return *std::move(opened);
+  }());
+  return gpu;
+}
+
+/// The same, and a way to wait for all of its work.
+class TestDevice : public ForwardingDevice {
+ public:
+  explicit TestDevice(HostDeviceOptions options = {})
+      : TestDevice(MakeTestDevice(std::move(options))) {}
+
+  void Finish() {
+    for (int stream = 0; stream < kStreams; ++stream) {
+      Record(static_cast<Stream>(stream), done_);
+      Await(done_);
+    }
+  }
+  /// Kernels, calls of libraries and what else may be part of a graph, so far.
+  std::uint64_t calls() const { return calls_; }
+
+ protected:
+  bool Passes() override {
+    ++calls_;
+    return true;
+  }
+
+ private:
+  explicit TestDevice(std::shared_ptr<Device> device)
+      : ForwardingDevice(device.get()), device_(std::move(device)), done_(device_->MakeEvent()) {}
+
+  const std::shared_ptr<Device> device_;
+  const DeviceEvent done_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace murmurate
