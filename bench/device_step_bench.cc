@@ -26,8 +26,8 @@ Result<std::unique_ptr<DeviceStepBench>> DeviceStepBench::Make(const DeviceStepR
 Status DeviceStepBench::Start() {
   const std::size_t free = device_.description().free_bytes;
   MURMURATE_RETURN_IF_ERROR(engine_.Start(&device_));
-  InitializeParameters(row_.spec, 1, engine_.parameters());
-  engine_.UploadParameters();
+  InitializeParameters(row_.spec, 1, engine_.parameters().host());
+  engine_.parameters().EnqueueUp();
   // The first update runs as it is, the second is recorded: both are in the first batch.
   (void)TimeBatch();
   nodes_ = device_.nodes();
@@ -62,7 +62,7 @@ Result<nlohmann::json> DeviceStepBench::Measure(int rounds) {
                         {"by", "murmurate"},
                         {"precision", NameOf(row_.precision)},
                         {"rows", row_.settings.minibatch},
-                        {"parameters", engine_.layout().trained_count()},
+                        {"parameters", ParameterLayout(row_.spec).trained_count()},
                         {"us", step.median * 1e6},
                         {"shortest_us", step.shortest * 1e6},
                         {"longest_us", step.longest * 1e6},

@@ -84,17 +84,17 @@ PassLists BatchPasses::ListsAt(const std::byte* block, const Offsets& at) const 
 }
 
 void BatchPasses::Lay(const TrainingBatch& batch, const BatchPlan& plan, std::byte* block) {
-  prepare_passes_ = updates_ = measure_passes_ = 0;
+  counts_ = {};
   if (plan.rows.empty()) return;
   if (prepares_ && !plan.scores) LayPrepare(batch, plan, block);
   for (const PlannedUpdate& update : plan.updates)
-    LayUpdate(batch, plan, update, block + BytesOf(prepare_passes_ + updates_++));
+    LayUpdate(batch, plan, update, block + BytesOf(counts_.prepare + counts_.updates++));
   if (!plan.one_pass || !(plan.most_kl > 0.0)) return;
   // The plan's rows are the last of those that the batch is prepared from.
-  measure_passes_ =
-      recurrent_ ? prepare_passes_ : Parts(static_cast<int>(plan.rows.size()), minibatch_);
-  std::memcpy(block + BytesOf(prepare_passes_ + updates_),
-              block + BytesOf(prepare_passes_ - measure_passes_), BytesOf(measure_passes_));
+  counts_.measure =
+      recurrent_ ? counts_.prepare : Parts(static_cast<int>(plan.rows.size()), minibatch_);
+  std::memcpy(block + BytesOf(counts_.prepare + counts_.updates),
+              block + BytesOf(counts_.prepare - counts_.measure), BytesOf(counts_.measure));
 }
 
 void BatchPasses::LayPrepare(const TrainingBatch& batch, const BatchPlan& plan, std::byte* block) {
@@ -104,17 +104,17 @@ void BatchPasses::LayPrepare(const TrainingBatch& batch, const BatchPlan& plan, 
     for (std::size_t begin = 0; begin < slots.size(); begin += most) {
       lanes_.Lay(batch, slots.subspan(begin, std::min(most, slots.size() - begin)), {}, 0,
                  batch.length, true, &seen_);
-      LayLanes(batch, at_, prepare_.lanes, block + BytesOf(prepare_passes_++));
+      LayLanes(batch, at_, prepare_.lanes, block + BytesOf(counts_.prepare++));
     }
     return;
   }
   seen_.clear();
   for (const int slot : plan.slots)
     ForSuccessors(batch, slot, [this](const SeenRow& row) { seen_.push_back(row); });
-  prepare_passes_ = LayAll(batch, seen_, block);
+  counts_.prepare = LayAll(batch, seen_, block);
   seen_.clear();
   for (const std::int32_t row : plan.rows) seen_.push_back({.row = row});
-  prepare_passes_ += LayAll(batch, seen_, block + BytesOf(prepare_passes_));
+  counts_.prepare += LayAll(batch, seen_, block + BytesOf(counts_.prepare));
 }
 
 /// As many passes as the rows need; their number.

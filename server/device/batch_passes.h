@@ -29,6 +29,12 @@ struct PassShape {
   int rows() const { return steps * lanes; }
 };
 
+/// How many passes a batch has, in their order.
+struct PassCounts {
+  int prepare = 0, updates = 0, measure = 0;
+  int all() const { return prepare + updates + measure; }
+};
+
 class BatchPasses {
  public:
   /// `state_floats`: of an agent.
@@ -48,11 +54,9 @@ class BatchPasses {
   /// Writes all passes to `block`, which has room for most_bytes().
   void Lay(const TrainingBatch& batch, const BatchPlan& plan, std::byte* block);
 
-  // Of the batch laid last, in the order of its passes.
-  int prepare_passes() const { return prepare_passes_; }
-  int updates() const { return updates_; }
-  int measure_passes() const { return measure_passes_; }
-  std::size_t bytes() const { return BytesOf(prepare_passes_ + updates_ + measure_passes_); }
+  /// Of the batch laid last.
+  const PassCounts& counts() const { return counts_; }
+  std::size_t bytes() const { return BytesOf(counts_.all()); }
 
  private:
   struct Offsets {
@@ -77,7 +81,7 @@ class BatchPasses {
   Offsets at_, burn_in_at_;
   Lanes lanes_;
   std::vector<SeenRow> seen_;
-  int prepare_passes_ = 0, updates_ = 0, measure_passes_ = 0;
+  PassCounts counts_;
 };
 
 }  // namespace murmurate

@@ -5,8 +5,8 @@
 namespace murmurate {
 
 DeviceBatch::DeviceBatch(const TrajectoryLayout& layout, int trajectories, DeviceMemory* memory)
-    : block_(memory->Plan<std::byte>(MemoryPurpose::kBatches,
-                                     TrainingBatch::BlockBytes(layout, trajectories))),
+    : block_(
+          memory->Plan<std::byte>(MemoryPurpose::kBatches, BatchBlockBytes(layout, trajectories))),
       next_(memory->Plan<std::byte>(MemoryPurpose::kBatches, block_.size())) {}
 
 void DeviceBatch::Start(Device* device) {

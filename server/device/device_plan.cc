@@ -38,7 +38,10 @@ Status DevicePlanRoom::Start(Device* device) {
     return ResourceError(
         "no memory is left that a device can copy from: raise the limit on locked "
         "memory (ulimit -l), or write device = \"cpu\"");
+  device_ = device;
+  done_ = device->MakeEvent();
   host() = {};
+  EnqueueControlUp();
   const PlanParts<std::byte> parts(plan_block_.data(), most_slots_);
   plan_ = {.counts = reinterpret_cast<const DevicePlanCounts*>(parts.counts),
            .slots = reinterpret_cast<const std::int32_t*>(parts.slots),
@@ -59,7 +62,7 @@ void DevicePlanRoom::LayPlan(const TrainingBatch& batch, const BatchPlan& plan) 
   std::ranges::copy(plan.rows, reinterpret_cast<std::int32_t*>(parts.rows));
 }
 
-void DevicePlanRoom::Upload(Device* device, const TrainingBatch& batch, const BatchPlan& plan,
+void DevicePlanRoom::Upload(const TrainingBatch& batch, const BatchPlan& plan,
                             const AlgorithmSettings& settings) {
   std::byte* const lists = host_plan() + plan_bytes_;
   passes_->Lay(batch, plan, lists);
@@ -71,21 +74,22 @@ void DevicePlanRoom::Upload(Device* device, const TrainingBatch& batch, const Ba
             .value_weight = static_cast<float>(settings.value_weight),
             .most_kl = static_cast<float>(plan.most_kl),
             .scores = plan.scores ? 1u : 0u,
-            .first_update = static_cast<std::uint32_t>(passes_->prepare_passes()),
+            .first_update = static_cast<std::uint32_t>(passes_->counts().prepare),
             .updates_a_pass = static_cast<std::uint32_t>(plan.updates_a_pass),
             .scored_too = batch.samples == TrainingBatch::Samples::kNew ? 1u : 0u,
             .optimizer_steps = host().optimizer_steps};
-  UploadControl(device);
-  device->CopyIn(Stream::kMain, plan_block_.data(), host_plan(), plan_bytes_);
-  device->CopyIn(Stream::kMain, lists_.data(), lists, passes_->bytes());
+  EnqueueControlUp();
+  device_->CopyIn(Stream::kMain, plan_block_.data(), host_plan(), plan_bytes_);
+  device_->CopyIn(Stream::kMain, lists_.data(), lists, passes_->bytes());
 }
 
-void DevicePlanRoom::UploadControl(Device* device) const {
-  device->CopyIn(Stream::kMain, control_.data(), pinned_->data(), sizeof(TrainingControl));
+void DevicePlanRoom::EnqueueControlUp() const {
+  device_->CopyIn(Stream::kMain, control_.data(), pinned_->data(), sizeof(TrainingControl));
 }
 
-void DevicePlanRoom::Download(Device* device) const {
-  device->CopyOut(Stream::kMain, pinned_->data(), control_.data(), sizeof(TrainingControl));
+void DevicePlanRoom::EnqueueDown() const {
+  device_->CopyOut(Stream::kMain, pinned_->data(), control_.data(), sizeof(TrainingControl));
+  device_->Record(Stream::kMain, done_);
 }
 
 }  // namespace murmurate

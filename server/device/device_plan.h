@@ -45,10 +45,16 @@ class DevicePlanRoom {
 
   /// Lays a batch's passes and plan out and enqueues their copy. Nothing of the last batch may be
   /// under way. Writes what the host has to say of control(); the steps of the optimizer stay.
-  void Upload(Device* device, const TrainingBatch& batch, const BatchPlan& plan,
-              const AlgorithmSettings& settings);
-  /// Enqueues the copy of the control block to host().
-  void Download(Device* device) const;
+  void Upload(const TrainingBatch& batch, const BatchPlan& plan, const AlgorithmSettings& settings);
+  /// Enqueues the copy of the control block to host(), and marks what the main stream has by now.
+  void EnqueueDown() const;
+  bool Done() { return device_->Reached(done_); }  ///< never waits
+  void Await() { device_->Await(done_); }          ///< for the last EnqueueDown
+  /// Both.
+  void Download() {
+    EnqueueDown();
+    Await();
+  }
 
   const DevicePlan& plan() const { return plan_; }
   PassLists lists() const { return passes_->lists(lists_.data()); }
@@ -56,7 +62,7 @@ class DevicePlanRoom {
   TrainingControl* control() const { return control_.data(); }
   /// What the host wrote last, or what Download brought.
   TrainingControl& host() const { return *reinterpret_cast<TrainingControl*>(pinned_->data()); }
-  void UploadControl(Device* device) const;
+  void EnqueueControlUp() const;
 
  private:
   void LayPlan(const TrainingBatch& batch, const BatchPlan& plan) const;
@@ -71,6 +77,8 @@ class DevicePlanRoom {
   DeviceArray<std::byte> plan_block_, lists_;
   DevicePlan plan_{};
   std::unique_ptr<PinnedBlock> pinned_;
+  Device* device_ = nullptr;
+  DeviceEvent done_ = -1;
 };
 
 }  // namespace murmurate

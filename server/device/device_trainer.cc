@@ -44,12 +44,12 @@ Status DeviceTrainer::Start() {
 std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool scores) {
   if (store_ == nullptr) return version_ = version;
   if (scores) {
-    store_->Refresh(engine_->parameters());
-  } else if (!store_->BeginBatch(engine_->parameters())) {
+    store_->Refresh(engine_->parameters().host());
+  } else if (!store_->BeginBatch(engine_->parameters().host())) {
     engine_->ForgetPrefetched();  // which may be filled anew
     return std::nullopt;
   }
-  engine_->UploadParameters();
+  engine_->parameters().EnqueueUp();
   return version_ = store_->VersionBegun(version);
 }
 
@@ -65,13 +65,14 @@ void DeviceTrainer::ShareReturns(const Moments& own) {
 void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
   SavedState kept;
   Save(&kept);
-  const std::vector<float> parameters(engine_->parameters().begin(), engine_->parameters().end());
+  const std::vector<float> parameters(engine_->parameters().host().begin(),
+                                      engine_->parameters().host().end());
   settings_ = settings;
   engine_.reset();  // its memory is free for the new one
   failure_ = Start();
   if (!failure_.ok()) return;
   SetParameters(parameters);
-  if (store_ == nullptr) failure_ = engine_->LoadOptimizer(StateReader(kept, "optimizer"));
+  if (store_ == nullptr) failure_ = engine_->parameters().Load(StateReader(kept, "optimizer"));
 }
 
 void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
@@ -97,7 +98,7 @@ BatchSums DeviceTrainer::Finish() {
   if (elsewhere) StepElsewhere(&sums);
   engine_->Await();
   if (!Works()) return sums;
-  if (!elsewhere) engine_->AdoptParameters();
+  if (!elsewhere) engine_->parameters().Adopt();
   const TrainingControl& control = engine_->result();
   for (std::size_t i = 0; i < sums.algorithm.size(); ++i) sums.algorithm[i] += control.sums[i];
   sums.begun = control.begun;
@@ -113,39 +114,41 @@ BatchSums DeviceTrainer::Finish() {
 }
 
 void DeviceTrainer::StepElsewhere(BatchSums* sums) {
-  const std::span<float> trained = engine_->parameters().first(engine_->gradient().size());
+  const std::span<float> trained =
+      engine_->parameters().host().first(engine_->parameters().host_gradient().size());
   for (int i = 0; i < engine_->updates(); ++i) {
     engine_->Gradient();
     if (!Works() || engine_->result().stopped != 0) break;
-    engine_->AddNorms(&sums->algorithm);
-    const double norm = store_->Step(plan_->learning_rate, engine_->gradient(), trained);
+    engine_->parameters().AddNorms(&sums->algorithm);
+    const double norm =
+        store_->Step(plan_->learning_rate, engine_->parameters().host_gradient(), trained);
     if (!std::isfinite(norm)) {
       ++sums->skipped;
       continue;
     }
     sums->norms += norm;
     ++sums->updates;
-    engine_->UploadParameters();
+    engine_->parameters().EnqueueUp();
   }
 }
 
 void DeviceTrainer::FinishElsewhere(BatchSums* sums) {
   if (plan_->scores) return store_->EndScoring();
-  CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(engine_->parameters()));
-  store_->EndBatch(engine_->parameters());
+  CountObservations(spec_, *batch_, *plan_, store_->ObservationsSeen(engine_->parameters().host()));
+  store_->EndBatch(engine_->parameters().host());
   sums->exchange = store_->CollectReport();
   sums->version = version_ = store_->VersionMade(version_);
 }
 
 void DeviceTrainer::SetParameters(std::span<const float> parameters) {
-  MURMURATE_CHECK(parameters.size() == engine_->parameters().size(), "the whole block");
-  std::ranges::copy(parameters, engine_->parameters().begin());
-  engine_->UploadParameters();
+  MURMURATE_CHECK(parameters.size() == engine_->parameters().host().size(), "the whole block");
+  std::ranges::copy(parameters, engine_->parameters().host().begin());
+  engine_->parameters().EnqueueUp();
 }
 
 bool DeviceTrainer::GoBack(std::span<const float> parameters) {
   if (store_ != nullptr && !store_->ForgetGradients()) return false;
-  if (store_ == nullptr) engine_->ForgetOptimizer();
+  if (store_ == nullptr) engine_->parameters().Forget();
   SetParameters(parameters);
   return true;
 }
@@ -153,13 +156,13 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 void DeviceTrainer::Save(SavedState* state) const {
   const StateWriter writer(state, "optimizer");
   if (store_ != nullptr) return store_->Save(writer);
-  if (!Works()) return engine_->SaveFirst(writer);
-  engine_->SaveOptimizer(writer);
+  if (!Works()) return engine_->parameters().SaveFirst(writer);
+  engine_->parameters().Save(writer);
 }
 
 Status DeviceTrainer::Load(const SavedState& state) {
   const StateReader reader(state, "optimizer");
-  return store_ != nullptr ? store_->Load(reader) : engine_->LoadOptimizer(reader);
+  return store_ != nullptr ? store_->Load(reader) : engine_->parameters().Load(reader);
 }
 
 Status DeviceTrainer::Health() const {

@@ -46,7 +46,7 @@ class DeviceTrainer : public BatchTrainer {
   Status Health() const override;
   std::string Progress() const override { return where_; }
 
-  std::span<const float> parameters() const override { return engine_->parameters(); }
+  std::span<const float> parameters() const override { return engine_->parameters().host(); }
   void SetParameters(std::span<const float> parameters) override;
   bool GoBack(std::span<const float> parameters) override;
   void Save(SavedState* state) const override;

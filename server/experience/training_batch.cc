@@ -60,14 +60,14 @@ double BatchTrajectory::MeanAge(std::uint64_t now) const {
   return sum / steps;
 }
 
-std::size_t TrainingBatch::BlockBytes(const TrajectoryLayout& layout, int trajectories) {
+std::size_t BatchBlockBytes(const TrajectoryLayout& layout, int trajectories) {
   std::size_t bytes = 0;
   for (const std::size_t column : ColumnBytes(layout, trajectories)) bytes += WithBorder(column);
   return bytes;
 }
 
 std::size_t TrainingBatch::BytesFor(const TrajectoryLayout& layout, int trajectories) {
-  return BlockBytes(layout, trajectories) +
+  return BatchBlockBytes(layout, trajectories) +
          static_cast<std::size_t>(trajectories) *
              (sizeof(BatchTrajectory) +
               static_cast<std::size_t>(layout.max_episodes) * sizeof(EpisodeRecord));
@@ -78,7 +78,7 @@ TrainingBatch::TrainingBatch(const TrajectoryLayout& trajectory_layout, int traj
     : layout(trajectory_layout),
       capacity(trajectory_count),
       length(layout.length),
-      block_(memory, BlockBytes(layout, capacity)) {
+      block_(memory, BatchBlockBytes(layout, capacity)) {
   MURMURATE_CHECK(capacity >= 1, "a batch holds at least one trajectory");
   std::byte* at = block_.bytes().data();
   const auto sizes = ColumnBytes(layout, capacity);

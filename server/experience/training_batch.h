@@ -32,12 +32,13 @@ struct BatchTrajectory {
   double MeanAge(std::uint64_t now) const;
 };
 
+/// Bytes of the block of a batch of `trajectories`.
+std::size_t BatchBlockBytes(const TrajectoryLayout& layout, int trajectories);
+
 class TrainingBatch {
  public:
   /// Bytes that a batch of `trajectories` takes: its block, and what is known of trajectories.
   static std::size_t BytesFor(const TrajectoryLayout& layout, int trajectories);
-  /// Bytes of its block alone.
-  static std::size_t BlockBytes(const TrajectoryLayout& layout, int trajectories);
 
   /// Room for `trajectories` x T rows, in a block of `memory`, which must outlive it.
   TrainingBatch(const TrajectoryLayout& layout, int trajectories,

@@ -1,0 +1,103 @@
+#include "server/device/device_parameters.h"
+
+#include <algorithm>
+
+#include "server/compute/vector_math.h"
+#include "server/learn/on_policy.h"
+#include "server/learn/on_policy_sums.h"
+#include "shared/core/check.h"
+
+namespace murmurate {
+
+DeviceParameters::DeviceParameters(const ParameterLayout& layout, const AlgorithmSettings& settings,
+                                   int norm_sums, bool steps_here, DeviceMemory* memory)
+    : value_at_(ValueBegin(layout)),
+      norm_sums_(norm_sums),
+      parameters_(memory->Plan<float>(MemoryPurpose::kParameters, layout.total)),
+      gradient_(memory->Plan<float>(MemoryPurpose::kParameters, layout.trained_count())),
+      optimizer_(steps_here ? std::make_unique<DeviceOptimizer>(layout, settings, norm_sums, memory)
+                            : nullptr) {}
+
+Status DeviceParameters::Start(Device* device, DevicePlanRoom* plan) {
+  const std::size_t state = optimizer_ == nullptr ? 0 : optimizer_->state_floats();
+  host_ = std::make_unique<PinnedBlock>(
+      device, (2 * parameters_.size() + std::max(gradient_.size(), state)) * sizeof(float));
+  if (host_->data() == nullptr)
+    return ResourceError(
+        "no memory is left that a device can copy to: raise the limit on locked "
+        "memory (ulimit -l), or write device = \"cpu\"");
+  device_ = device;
+  plan_ = plan;
+  std::ranges::fill(host(), 0.0f);
+  EnqueueUp();
+  if (optimizer_ == nullptr) return {};
+  optimizer_->Upload(device, Stream::kMain);
+  Forget();
+  return {};
+}
+
+std::span<float> DeviceParameters::HostBlock(int block) const {
+  float* const first = reinterpret_cast<float*>(host_->data());
+  return {first + static_cast<std::size_t>(block) * parameters_.size(), parameters_.size()};
+}
+
+std::span<float> DeviceParameters::host_gradient() const {
+  return {HostBlock(2).data(), gradient_.size()};
+}
+
+std::span<float> DeviceParameters::HostState() const {
+  return {HostBlock(2).data(), optimizer_->state_floats()};
+}
+
+void DeviceParameters::EnqueueUp() {
+  device_->CopyIn(Stream::kMain, parameters_.data(), host().data(), parameters_.bytes());
+}
+
+void DeviceParameters::EnqueueDown() {
+  device_->CopyOut(Stream::kMain, HostBlock(1 - current_).data(), parameters_.data(),
+                   parameters_.bytes());
+}
+
+void DeviceParameters::EnqueueGradientDown() {
+  device_->CopyOut(Stream::kMain, host_gradient().data(), gradient_.data(), gradient_.bytes());
+}
+
+void DeviceParameters::EnqueueStep() {
+  optimizer_->EnqueueStep(device_, Stream::kMain, plan_->control(), gradient_.data(),
+                          parameters_.data());
+}
+
+void DeviceParameters::AddNorms(AlgorithmSums* sums) const {
+  if (norm_sums_ < 0) return;
+  (*sums)[on_policy_sums::kUpdates] += 1.0;
+  (*sums)[norm_sums_] += Norm(host_gradient().first(value_at_));
+  (*sums)[norm_sums_ + 1] += Norm(host_gradient().subspan(value_at_));
+}
+
+void DeviceParameters::Forget() {
+  optimizer_->EnqueueForget(device_, Stream::kMain, plan_->control());
+  plan_->Download();
+}
+
+void DeviceParameters::Save(const StateWriter& writer) {
+  optimizer_->EnqueueSave(device_, Stream::kMain, HostState().data());
+  plan_->Download();
+  optimizer_->Save(writer, HostState(), plan_->host().optimizer_steps);
+}
+
+void DeviceParameters::SaveFirst(const StateWriter& writer) const {
+  std::ranges::fill(HostState(), optimizer_->first_value());
+  optimizer_->Save(writer, HostState(), 0);
+}
+
+Status DeviceParameters::Load(const StateReader& reader) {
+  std::uint64_t steps = 0;
+  MURMURATE_RETURN_IF_ERROR(optimizer_->Load(reader, HostState(), &steps));
+  plan_->host().optimizer_steps = steps;
+  plan_->EnqueueControlUp();
+  optimizer_->EnqueueLoad(device_, Stream::kMain, HostState().data());
+  plan_->Download();
+  return {};
+}
+
+}  // namespace murmurate
