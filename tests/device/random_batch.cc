@@ -19,35 +19,35 @@ class Play {
   /// `steps` of one agent.
   void Make(int steps, bool masks) {
     MakeFlags(steps);
-    Rows(steps, &observation);
-    Rows(1, &next);
-    Rows(layout_.frames, &frames);
-    if ((flags[0] & kFirst) != 0) std::ranges::fill(frames, std::byte{0});
+    Rows(steps, &observation_);
+    Rows(1, &next_);
+    Rows(layout_.frames, &frames_);
+    if ((flags_[0] & kFirst) != 0) std::ranges::fill(frames_, std::byte{0});
     for (int step = 0; step < steps; ++step) {
-      reward.push_back(Number());
-      log_prob.push_back(std::log(0.2f + 0.5f * random_.Uniform()));
-      if ((flags[step] & kTruncatedFlag) != 0) Rows(1, &final);
+      reward_.push_back(Number());
+      log_prob_.push_back(std::log(0.2f + 0.5f * random_.Uniform()));
+      if ((flags_[step] & kTruncatedFlag) != 0) Rows(1, &final_);
       if (masks) Mask();
       for (const ActionPart& part : layout_.action.parts()) Act(part);
     }
-    for (int i = 0; i < layout_.state_floats; ++i) state.push_back(0.5f * Number());
+    for (int i = 0; i < layout_.state_floats; ++i) state_.push_back(0.5f * Number());
   }
 
   TrajectoryView view(std::uint32_t agent) const {
     TrajectoryView view;
     view.agent = agent;
     view.version = 1;
-    view.steps = static_cast<int>(reward.size());
-    view.observation = observation;
-    view.action = action;
-    view.log_prob = log_prob;
-    view.reward = reward;
-    view.flags = flags;
-    view.final_observation = final;
-    view.next_observation = next;
-    view.mask = mask;
-    view.state0 = state;
-    view.frames0 = frames;
+    view.steps = static_cast<int>(reward_.size());
+    view.observation = observation_;
+    view.action = action_;
+    view.log_prob = log_prob_;
+    view.reward = reward_;
+    view.flags = flags_;
+    view.final_observation = final_;
+    view.next_observation = next_;
+    view.mask = mask_;
+    view.state0 = state_;
+    view.frames0 = frames_;
     return view;
   }
 
@@ -59,12 +59,12 @@ class Play {
     bool begins = Chance(0.5f);
     int finals = 0;
     for (int step = 0; step < steps; ++step) {
-      flags.push_back(begins ? kFirst : 0);
+      flags_.push_back(begins ? kFirst : 0);
       begins = Chance(0.2f);
       if (!begins) continue;
       const bool cut = Chance(0.5f) && finals < layout_.max_finals;
       finals += cut;
-      flags.back() |= cut ? kTruncatedFlag : kTerminatedFlag;
+      flags_.back() |= cut ? kTruncatedFlag : kTerminatedFlag;
     }
   }
 
@@ -95,29 +95,30 @@ class Play {
   void Mask() {
     for (const ActionPart& part : layout_.action.parts())
       for (const int choices : part.choices)
-        for (int i = 0; i < choices; ++i) mask.push_back(i == 0 || Chance(0.7f) ? 1 : 0);
+        for (int i = 0; i < choices; ++i) mask_.push_back(i == 0 || Chance(0.7f) ? 1 : 0);
   }
 
-  /// Choices are the first, which no mask forbids, or any where there is no mask.
+  /// Choices are the first, which no mask_ forbids, or any where there is no mask_.
   void Act(const ActionPart& part) {
     for (int i = 0; i < part.count; ++i) {
       if (part.kind == ActionPart::Kind::kContinuous) {
-        action.push_back(std::bit_cast<std::int32_t>(Number()));
+        action_.push_back(std::bit_cast<std::int32_t>(Number()));
       } else if (part.kind == ActionPart::Kind::kBinary) {
-        action.push_back(Chance(0.5f));
+        action_.push_back(Chance(0.5f));
       } else {
         const auto choices = static_cast<std::uint32_t>(part.choices[i]);
-        action.push_back(mask.empty() ? static_cast<std::int32_t>(random_.UniformInt(choices)) : 0);
+        action_.push_back(mask_.empty() ? static_cast<std::int32_t>(random_.UniformInt(choices))
+                                        : 0);
       }
     }
   }
 
   const TrajectoryLayout& layout_;
   Random random_;
-  std::vector<std::byte> observation, next, final, frames;
-  std::vector<std::int32_t> action;
-  std::vector<float> log_prob, reward, state;
-  std::vector<std::uint8_t> flags, mask;
+  std::vector<std::byte> observation_, next_, final_, frames_;
+  std::vector<std::int32_t> action_;
+  std::vector<float> log_prob_, reward_, state_;
+  std::vector<std::uint8_t> flags_, mask_;
 };
 
 }  // namespace
