@@ -101,6 +101,14 @@ std::shared_ptr<Device> TrainingPlaces::OpenIfItPays(const std::string& model,
     question.gpu = SpeedOfGpu(found.multiprocessors, settings.device.precision);
   choice = ChooseDevice(question);
   *sentence = Prefix(model) + choice.sentence;
+  const std::size_t need =
+      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value()).total;
+  if (choice.gpu && found.free_bytes > 0 && need > found.free_bytes) {
+    *sentence = Prefix(model) + "cpu, though a GPU would pay: " + found.name + " has " +
+                std::to_string(found.free_bytes >> 20) + " MiB free, and " +
+                std::to_string(need >> 20) + " MiB are needed";
+    return nullptr;
+  }
   return choice.gpu ? *std::move(device) : nullptr;
 }
 

@@ -60,7 +60,7 @@ class TrainingPlaces {
 };
 
 /// What "auto" is to decide for a model before a device is opened; measures this processor, which
-/// takes about 40 ms.
+/// takes about 40 ms, and longer for large models: some calls of the policy.
 DeviceQuestion AskDeviceOf(const Config& config, const std::string& model,
                            const ModelSettings& settings);
 

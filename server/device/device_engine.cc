@@ -45,7 +45,7 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
 
 DeviceEngine::~DeviceEngine() {
   if (device_ == nullptr) return;
-  Await();
+  plan_.Download();  // nothing reads memory of the host any more
   for (RecordedStep* step : {&prepare_, &step_, &gradient_, &score_, &measure_})
     step->Drop(device_);
 }
@@ -60,7 +60,7 @@ Status DeviceEngine::Start(Device* device) {
   statistics_.Upload(device, Stream::kMain);
   if (returns_ != nullptr) returns_->EnqueueClear(device, Stream::kMain);
   plan_.Download();
-  return {};
+  return device->error().empty() ? Status() : ResourceError(device->error());
 }
 
 void DeviceEngine::BeginBatch(const TrainingBatch& batch, const BatchPlan& plan) {
@@ -101,7 +101,7 @@ void DeviceEngine::EndBatch(bool counts) {
     parameters_.optimizer()->EnqueueShorten(device_, Stream::kMain, plan_.control(),
                                             parameters_.parameters());
   }
-  if (counts && statistics_.counts())
+  if (counts)
     statistics_.EnqueueUpdate(
         device_, Stream::kMain, plan_.plan(), batch_.Column(*training_, training_->observation),
         batch_.Column(*training_, training_->weight), parameters_.parameters());

@@ -4,10 +4,11 @@
 //   BeginBatch   batch and plan -> device; values, returns and advantages of all rows
 //   Step         one update: gather, forward, loss, backward, norm, clip, optimizer
 //   Gradient     the same without the optimizer, where parameters are stepped elsewhere; waits
-//   EndBatch     observation statistics; parameters and sums -> host
+//   EndBatch     a step that is too long is shortened; observation statistics; parameters and sums
+//                -> host
 //
-// Each of prepare pass, update and score is recorded once and replayed (recorded_step.h): what
-// changes from one to the next is read from the control block and the lists of passes.
+// Each kind of pass is recorded once and replayed (recorded_step.h): what changes from one pass to
+// the next is read from the control block and the lists of passes.
 //
 //   pass_runner.h         rows through the network, the loss, and back
 //   device_parameters.h   parameters, gradient, optimizer

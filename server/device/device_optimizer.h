@@ -32,7 +32,8 @@ class DeviceOptimizer {
 
   /// Copies its tables to the device: once, before all else.
   void Upload(Device* device, Stream stream) const;
-  /// Is again as it was made, and control->optimizer_steps 0: also once before the first step.
+  /// Resets the state to first_value() and control->optimizer_steps to 0. Call it once before the
+  /// first step, too.
   void EnqueueForget(Device* device, Stream stream, TrainingControl* control) const;
 
   /// Both have layout.trained_count() numbers; the padding between tensors holds zeros.

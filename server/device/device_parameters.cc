@@ -4,7 +4,6 @@
 
 #include "server/compute/vector_math.h"
 #include "server/learn/on_policy.h"
-#include "server/learn/on_policy_sums.h"
 #include "shared/core/check.h"
 
 namespace murmurate {
@@ -69,7 +68,6 @@ void DeviceParameters::EnqueueStep() {
 
 void DeviceParameters::AddNorms(AlgorithmSums* sums) const {
   if (norm_sums_ < 0) return;
-  (*sums)[on_policy_sums::kUpdates] += 1.0;
   (*sums)[norm_sums_] += Norm(host_gradient().first(value_at_));
   (*sums)[norm_sums_ + 1] += Norm(host_gradient().subspan(value_at_));
 }
@@ -82,6 +80,7 @@ void DeviceParameters::Forget() {
 void DeviceParameters::Save(const StateWriter& writer) {
   optimizer_->EnqueueSave(device_, Stream::kMain, HostState().data());
   plan_->Download();
+  if (!device_->error().empty()) return SaveFirst(writer);  // it has failed meanwhile
   optimizer_->Save(writer, HostState(), plan_->host().optimizer_steps);
 }
 

@@ -44,12 +44,12 @@ class DeviceParameters {
   /// The parameters that EnqueueDown brought become host(); after they have come.
   void Adopt() { current_ = 1 - current_; }
 
-  /// Counts host_gradient() and its norms, as the optimizer does where it is here.
+  /// Counts the norms of host_gradient(), as the optimizer does where it is here.
   void AddNorms(AlgorithmSums* sums) const;
 
   // The optimizer; these wait for the device.
   void Forget();
-  void Save(const StateWriter& writer);
+  void Save(const StateWriter& writer);  ///< SaveFirst, where the device has failed
   /// The same of an optimizer as it was made; asks nothing of the device.
   void SaveFirst(const StateWriter& writer) const;
   Status Load(const StateReader& reader);

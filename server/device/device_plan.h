@@ -1,5 +1,5 @@
-// DevicePlanRoom: where what is to be made of a batch lies: its passes and its plan, on the host in
-// memory that copies reach and on the device, and the control block that the kernels read.
+// DevicePlanRoom: the memory of a batch's passes and plan, pinned on the host and on the device, and
+// the control block that the kernels read.
 #pragma once
 
 #include <memory>

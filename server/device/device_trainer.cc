@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/compute/vector_math.h"
 #include "server/learn/count_observations.h"
 #include "shared/core/check.h"
 
@@ -42,7 +41,7 @@ Status DeviceTrainer::Start() {
 }
 
 std::optional<std::uint64_t> DeviceTrainer::Open(std::uint64_t version, bool scores) {
-  if (store_ == nullptr) return version_ = version;
+  if (store_ == nullptr || !Works()) return version_ = version;
   if (scores) {
     store_->Refresh(engine_->parameters().host());
   } else if (!store_->BeginBatch(engine_->parameters().host())) {
@@ -63,16 +62,30 @@ void DeviceTrainer::ShareReturns(const Moments& own) {
 
 /// The optimizer's state and the parameters outlive the room for batches of another shape.
 void DeviceTrainer::Fit(const AlgorithmSettings& settings) {
-  SavedState kept;
-  Save(&kept);
-  const std::vector<float> parameters(engine_->parameters().host().begin(),
-                                      engine_->parameters().host().end());
+  if (!Works()) return;
+  SavedState state;
+  Save(&state);
+  const std::span<const float> before = this->parameters();
+  std::vector<float> parameters(before.begin(), before.end());
   settings_ = settings;
   engine_.reset();  // its memory is free for the new one
-  failure_ = Start();
-  if (!failure_.ok()) return;
+  if (Status started = Start(); !started.ok())
+    return GiveUp(std::move(started), std::move(parameters), std::move(state));
   SetParameters(parameters);
-  if (store_ == nullptr) failure_ = engine_->parameters().Load(StateReader(kept, "optimizer"));
+  if (store_ != nullptr) return;
+  const Status loaded = engine_->parameters().Load(StateReader(state, "optimizer"));
+  MURMURATE_CHECK(loaded.ok(), "an optimizer reads what it has just written");
+}
+
+void DeviceTrainer::GiveUp(Status failure, std::vector<float> parameters, SavedState state) {
+  engine_.reset();
+  failure_ = std::move(failure);
+  kept_ = std::move(parameters);
+  kept_state_ = std::move(state);
+}
+
+std::span<const float> DeviceTrainer::parameters() const {
+  return engine_ == nullptr ? std::span<const float>(kept_) : engine_->parameters().host();
 }
 
 void DeviceTrainer::Begin(const TrainingBatch& batch, const BatchPlan& plan) {
@@ -141,13 +154,14 @@ void DeviceTrainer::FinishElsewhere(BatchSums* sums) {
 }
 
 void DeviceTrainer::SetParameters(std::span<const float> parameters) {
-  MURMURATE_CHECK(parameters.size() == engine_->parameters().host().size(), "the whole block");
+  MURMURATE_CHECK(parameters.size() == this->parameters().size(), "the whole block");
+  if (engine_ == nullptr) return kept_.assign(parameters.begin(), parameters.end());
   std::ranges::copy(parameters, engine_->parameters().host().begin());
   engine_->parameters().EnqueueUp();
 }
 
 bool DeviceTrainer::GoBack(std::span<const float> parameters) {
-  if (store_ != nullptr && !store_->ForgetGradients()) return false;
+  if (!Works() || (store_ != nullptr && !store_->ForgetGradients())) return false;
   if (store_ == nullptr) engine_->parameters().Forget();
   SetParameters(parameters);
   return true;
@@ -156,11 +170,17 @@ bool DeviceTrainer::GoBack(std::span<const float> parameters) {
 void DeviceTrainer::Save(SavedState* state) const {
   const StateWriter writer(state, "optimizer");
   if (store_ != nullptr) return store_->Save(writer);
+  if (engine_ == nullptr) {
+    state->floats.insert(kept_state_.floats.begin(), kept_state_.floats.end());
+    state->words.insert(kept_state_.words.begin(), kept_state_.words.end());
+    return;
+  }
   if (!Works()) return engine_->parameters().SaveFirst(writer);
   engine_->parameters().Save(writer);
 }
 
 Status DeviceTrainer::Load(const SavedState& state) {
+  if (!Works()) return Health();
   const StateReader reader(state, "optimizer");
   return store_ != nullptr ? store_->Load(reader) : engine_->parameters().Load(reader);
 }

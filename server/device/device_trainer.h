@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "server/compute/device/device.h"
 #include "server/compute/device/device_memory.h"
@@ -38,15 +39,17 @@ class DeviceTrainer : public BatchTrainer {
   std::optional<std::uint64_t> Open(std::uint64_t version, bool scores) override;
   std::optional<Moments> PopReturns() override;
   void ShareReturns(const Moments& own) override;
-  void Prefetch(const TrainingBatch& next) override { engine_->Prefetch(next); }
+  void Prefetch(const TrainingBatch& next) override {
+    if (Works()) engine_->Prefetch(next);
+  }
   void Fit(const AlgorithmSettings& settings) override;
   void Begin(const TrainingBatch& batch, const BatchPlan& plan) override;
-  bool Done() override { return store_ != nullptr || engine_->Done(); }
+  bool Done() override { return store_ != nullptr || !Works() || engine_->Done(); }
   BatchSums Finish() override;
   Status Health() const override;
   std::string Progress() const override { return where_; }
 
-  std::span<const float> parameters() const override { return engine_->parameters().host(); }
+  std::span<const float> parameters() const override;
   void SetParameters(std::span<const float> parameters) override;
   bool GoBack(std::span<const float> parameters) override;
   void Save(SavedState* state) const override;
@@ -57,6 +60,8 @@ class DeviceTrainer : public BatchTrainer {
   DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& settings,
                 std::shared_ptr<Device> device, std::unique_ptr<ParameterStore> store);
   Status Start();
+  /// Keeps what there is on the host, where there is no room on the device any more.
+  void GiveUp(Status failure, std::vector<float> parameters, SavedState state);
   bool Works() const { return failure_.ok() && device_->error().empty(); }
   void StepElsewhere(BatchSums* sums);
   void FinishElsewhere(BatchSums* sums);
@@ -67,7 +72,10 @@ class DeviceTrainer : public BatchTrainer {
   const std::unique_ptr<ParameterStore> store_;
   const std::string where_;  ///< "on NVIDIA H200"
   std::unique_ptr<DeviceEngine> engine_;
-  Status failure_;  ///< of a Fit
+  // After a Fit that failed, when there is no engine: why, and what was there before it.
+  Status failure_;
+  std::vector<float> kept_;
+  SavedState kept_state_;
   std::uint64_t version_ = 0;
   const TrainingBatch* batch_ = nullptr;
   const BatchPlan* plan_ = nullptr;

@@ -16,7 +16,7 @@ namespace murmurate {
 
 class GatheredRows {
  public:
-  /// `returns`: whether each row has a behaviour, an advantage and a target.
+  /// `state_floats`: of an agent; 0: the model is not recurrent.
   GatheredRows(const ModelSpec& spec, int most_rows, int most_lanes, int state_floats,
                DeviceMemory* memory);
 

@@ -37,7 +37,7 @@ double MeasureProcessorRate() {
   return best * 2.0 * kSize * kSize * kSize;
 }
 
-/// The median of 31 short series.
+/// The median of up to 31 short series, as many as 100 ms hold.
 double MeasureAct(const ModelSpec& spec) {
   const ParameterLayout layout(spec);
   AlignedFloats parameters(layout.total);
@@ -50,16 +50,19 @@ double MeasureAct(const ModelSpec& spec) {
   AlignedFloats scratch(policy.ScratchFloats(1)), states(policy.state_floats());
   std::vector<float> outputs(static_cast<std::size_t>(policy.outputs()));
   std::vector<double> times;
-  for (int series = 0; series < 31; ++series) {
+  const std::int64_t begin = MonotonicNs();
+  while (times.empty() ||
+         (times.size() < 31 && MonotonicNs() - begin < 100 * kNanosecondsPerMillisecond)) {
     const std::int64_t start = MonotonicNs();
     int calls = 0;
-    for (; calls < 8 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
+    for (; calls < 1 || MonotonicNs() - start < kNanosecondsPerMillisecond; ++calls) {
       policy.Forward(row.data(), 1, outputs.data(), scratch.data(), states.data());
     }
     times.push_back(static_cast<double>(MonotonicNs() - start) / calls * 1e-9);
   }
-  std::nth_element(times.begin(), times.begin() + 15, times.end());
-  return times[15];
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 }  // namespace murmurate

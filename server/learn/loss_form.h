@@ -1,5 +1,5 @@
-// LossForm: what an algorithm's gradients are of, for whatever else than its own code is to compute
-// them.
+// LossForm: the loss that an algorithm's gradients belong to, for code outside the algorithm that
+// computes them (a device).
 #pragma once
 
 #include <cstdint>

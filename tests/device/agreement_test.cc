@@ -13,6 +13,7 @@
 #include "server/learn/algorithms.h"
 #include "server/learn/batch_planner.h"
 #include "server/learn/host_trainer.h"
+#include "server/parameters/local_store.h"
 #include "shared/model/policy_and_value.h"
 #include "tests/device/random_batch.h"
 #include "tests/device/test_device.h"
@@ -101,7 +102,7 @@ struct Pair {
     BatchSums sums[2];
     for (int i = 0; i < 2; ++i) {
       BatchTrainer& trainer = i == 0 ? *host : *device;
-      (void)trainer.Open(1, false);
+      (void)trainer.Open(1, plan.scores);
       trainer.Begin(batch, plan);
       sums[i] = trainer.Finish();
     }
@@ -265,6 +266,114 @@ std::vector<Named> OtherModels() {
 
 TEST(Agreement, OfModelsThatNoExampleHas) {
   for (const Named& named : OtherModels()) ExpectAgreement(named, 40);
+}
+
+/// Samples that are learned from, that come from files, and that are only scored, in turn.
+TEST(Agreement, OfLabelsThatAreNewReadAndHeldOut) {
+  using Samples = TrainingBatch::Samples;
+  Named named{
+      "labels",
+      PolicyAndValue{.spaces = {Box({4}), Everything()}, .trunk = Layers({"dense 16 tanh"})},
+      SmallSettings("supervised")};
+  named.settings.epochs = 2;
+  named.settings.learning_rate = 1e-2;
+  TrainingBatch batches[] = {RandomBatch(named.spec, named.settings, 3),
+                             RandomBatch(named.spec, named.settings, 4),
+                             RandomBatch(named.spec, named.settings, 5)};
+  batches[1].samples = Samples::kHeldOut;
+  batches[2].samples = Samples::kRead;
+  // A batch that was sent before it was full has fewer updates.
+  std::ranges::fill(batches[2].weight.subspan(12), 0.0f);
+  Pair pair(named);
+  for (int i = 0; i < 9; ++i) pair.Train(batches[i % 3]);
+  std::string where;
+  EXPECT_LT(Distance(ParameterLayout(named.spec), pair.host->parameters(),
+                     pair.device->parameters(), &where),
+            1e-4)
+      << where;
+}
+
+/// Back at the parameters of the beginning, with an optimizer that knows of no step.
+TEST(Agreement, AfterItHasGoneBack) {
+  Named named{"going back",
+              PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 16 tanh"})},
+              SmallSettings()};
+  TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
+  Pair pair(named);
+  const std::vector<float> beginning(pair.host->parameters().begin(),
+                                     pair.host->parameters().end());
+  for (int i = 0; i < 5; ++i) {
+    pair.Train(batch);
+    if (i == 2) {
+      EXPECT_TRUE(pair.host->GoBack(beginning));
+      EXPECT_TRUE(pair.device->GoBack(beginning));
+    }
+  }
+  std::string where;
+  EXPECT_LT(Distance(ParameterLayout(named.spec), pair.host->parameters(),
+                     pair.device->parameters(), &where),
+            1e-4)
+      << where;
+}
+
+/// Parameters that are stepped on the host, as those of several learners are.
+TEST(Agreement, WhereAStoreStepsTheParameters) {
+  Named named{"a store",
+              PolicyAndValue{.spaces = {Box({4}), Box({2})},
+                             .trunk = Layers({"dense 16 tanh"}),
+                             .normalize_observation = true},
+              SmallSettings()};
+  const ParameterLayout layout(named.spec);
+  TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
+  Pair pair(named);
+  auto made = DeviceTrainer::Make(
+      named.spec, named.settings, std::make_shared<HostDevice>(),
+      std::make_unique<LocalStore>(
+          MakeOptimizer(OptimizerOf(named.settings), layout, {0, layout.trained_count()}),
+          named.settings.max_grad_norm));
+  ASSERT_TRUE(made.ok()) << made.status();
+  (*made)->SetParameters(pair.host->parameters());
+  pair.device = *std::move(made);
+  for (int i = 0; i < 4; ++i) pair.Train(batch);
+  std::string where;
+  EXPECT_LT(Distance(layout, pair.host->parameters(), pair.device->parameters(), &where), 1e-4)
+      << where;
+}
+
+/// Room on the device for batches of one shape, and not for larger ones.
+TEST(DeviceTrainer, KeepsWhatItHasWhereALargerBatchDoesNotFit) {
+  const Named named{
+      "small", PolicyAndValue{.spaces = {Box({4}), Discrete(2)}, .trunk = Layers({"dense 8 tanh"})},
+      SmallSettings()};
+  const std::size_t room = MeasureDeviceMemory(named.spec, named.settings).total;
+  auto made =
+      DeviceTrainer::Make(named.spec, named.settings,
+                          std::make_shared<HostDevice>(HostDeviceOptions{.memory_bytes = room}));
+  ASSERT_TRUE(made.ok()) << made.status();
+  BatchTrainer& trainer = **made;
+  std::vector<float> parameters(ParameterLayout(named.spec).total);
+  InitializeParameters(named.spec, 3, parameters);
+  trainer.SetParameters(parameters);
+  TrainingBatch batch = RandomBatch(named.spec, named.settings, 3);
+  BatchPlanner planner(named.spec, named.settings, 5);
+  (void)trainer.Open(1, false);
+  trainer.Begin(batch, planner.Plan(batch, Rates::Of(named.settings), 0));
+  EXPECT_GT(trainer.Finish().updates, 0u);
+  const std::vector<float> after(trainer.parameters().begin(), trainer.parameters().end());
+  SavedState before, later;
+  trainer.Save(&before);
+
+  trainer.Fit(WithShape(named.settings, {8, 400}, false));
+  EXPECT_EQ(trainer.Health().code(), StatusCode::kResource);
+  EXPECT_NE(trainer.Health().message().find("are needed"), std::string::npos) << trainer.Health();
+  trainer.Prefetch(batch);
+  (void)trainer.Open(2, false);
+  trainer.Begin(batch, planner.plan());
+  EXPECT_EQ(trainer.Finish().updates, 0u);
+  EXPECT_FALSE(trainer.GoBack(parameters));
+  EXPECT_EQ(std::vector<float>(trainer.parameters().begin(), trainer.parameters().end()), after);
+  trainer.Save(&later);
+  EXPECT_EQ(later, before);
 }
 
 TEST(Agreement, OfEveryOptimizer) {

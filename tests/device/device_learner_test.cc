@@ -107,7 +107,7 @@ TEST_P(DeviceLearner, EndsWhileABatchTravels) {
   EXPECT_FALSE(loop.PollOnce(kNow));
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, DeviceLearner, testing::Values(0, 1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Orders, DeviceLearner, testing::Range<std::uint64_t>(0, 16));
 
 }  // namespace
 }  // namespace murmurate

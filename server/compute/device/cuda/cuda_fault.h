@@ -12,7 +12,7 @@ class CudaFault {
  public:
   bool ok() const { return text_.empty(); }
   /// Empty, or "the GPU failed while waiting for an event: an illegal memory access was encountered
-  /// (cudaErrorIllegalAddress); the last kernel that was enqueued is Adam".
+  /// (cudaErrorIllegalAddress); the last kernel that was enqueued is StepParameters".
   const std::string& text() const { return text_; }
 
   void Set(std::string text) {

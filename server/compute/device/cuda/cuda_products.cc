@@ -177,7 +177,10 @@ Status CudaProducts::Choose(const ProductCall& call, Plan* plan) const {
                          plan->result, preference, 1, &proposed, &count);
   functions_.destroy_preference(preference);
   MURMURATE_RETURN_IF_ERROR(Checked(
-      status == CUBLAS_STATUS_SUCCESS && count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : status, call));
+      status == CUBLAS_STATUS_SUCCESS && (count == 0 || proposed.state != CUBLAS_STATUS_SUCCESS)
+          ? CUBLAS_STATUS_NOT_SUPPORTED
+          : status,
+      call));
   plan->algorithm = proposed.algo;
   return {};
 }

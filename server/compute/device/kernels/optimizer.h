@@ -48,7 +48,7 @@ MURMURATE_KERNEL(FinishNorm) {
     control->part_norms[i] = sqrt(squares[i]);
     if (call.norm_sums >= 0) control->sums[call.norm_sums + i] += control->part_norms[i];
   }
-  // As the processor has it: what is no finite float is not finite. Not so NaN, either.
+  // As on the processor, a norm above the largest float is not finite; NaN fails the comparison, too.
   control->finite = control->norm <= 3.4028234663852886e38 ? 1 : 0;
   if (control->finite == 0) {
     ++control->skipped;
