@@ -277,10 +277,9 @@ TEST(Agreement, OfLabelsThatAreNewReadAndHeldOut) {
       SmallSettings("supervised")};
   named.settings.epochs = 2;
   named.settings.learning_rate = 1e-2;
-  TrainingBatch batches[] = {RandomBatch(named.spec, named.settings, 3),
-                             RandomBatch(named.spec, named.settings, 4),
-                             RandomBatch(named.spec, named.settings, 5),
-                             RandomBatch(named.spec, named.settings, 6)};
+  TrainingBatch batches[] = {
+      RandomBatch(named.spec, named.settings, 3), RandomBatch(named.spec, named.settings, 4),
+      RandomBatch(named.spec, named.settings, 5), RandomBatch(named.spec, named.settings, 6)};
   batches[1].samples = Samples::kHeldOut;
   batches[2].samples = Samples::kRead;
   // A batch that was sent before it was full has fewer updates.
