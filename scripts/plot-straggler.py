@@ -178,9 +178,11 @@ def main():
             for straggles in (True,) if arguments.straggler_only else (False, True):
                 updates, loss, while_stopped = measure(rule, straggles, arguments.seconds, arguments.stopped, folder)
                 measured[rule, straggles] = updates, loss
+                # Of a shorter stop `status` says too late what its second half brought.
+                stopped = (f", {while_stopped} of them in the second halves of its stops"
+                           if straggles and arguments.stopped >= 0.5 else "")
                 print(f"{rule:12} {'straggler' if straggles else 'undisturbed':12} {updates[-1][1]:8} updates in "
-                      f"{updates[-1][0]:.1f} s, {while_stopped} of them in the second halves of its stops; "
-                      f"mean squared error {loss[-1][1]:.2g}", flush=True)
+                      f"{updates[-1][0]:.1f} s{stopped}; mean squared error {loss[-1][1]:.2g}", flush=True)
     with open(into + "/straggler.svg", "w") as file:
         file.write(draw(measured, arguments.seconds))
 
