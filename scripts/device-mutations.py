@@ -121,7 +121,7 @@ def main():
     print(f"{len(caught)} mutations, {len(missed)} missed")
     if "--write" in sys.argv:
         lines = [f"{name}: {test or 'MISSED'}\n" for name, test in sorted(caught.items())]
-        head = "# Written by scripts/device-mutations.py --write: what was broken, and what noticed.\n"
+        head = "# What scripts/device-mutations.py broke, and what noticed; --write writes the list anew.\n"
         (ROOT / "tests/device/mutations.txt").write_text(head + "".join(lines))
     sys.exit(1 if missed else 0)
 

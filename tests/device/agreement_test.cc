@@ -118,6 +118,11 @@ struct Pair {
           << "sum " << i;
   }
 
+  void ExpectClose(const ParameterLayout& layout, double most) const {
+    std::string where;
+    EXPECT_LT(Distance(layout, host->parameters(), device->parameters(), &where), most) << where;
+  }
+
   BatchPlanner planner;
   Rates rates;
   std::unique_ptr<BatchTrainer> host, device;
@@ -286,11 +291,7 @@ TEST(Agreement, OfLabelsThatAreNewReadAndHeldOut) {
   std::ranges::fill(batches[3].weight.subspan(12), 0.0f);
   Pair pair(named);
   for (int i = 0; i < 8; ++i) pair.Train(batches[i % 4]);
-  std::string where;
-  EXPECT_LT(Distance(ParameterLayout(named.spec), pair.host->parameters(),
-                     pair.device->parameters(), &where),
-            1e-4)
-      << where;
+  pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
 }
 
 /// Back at the parameters of the beginning, with an optimizer that knows of no step.
@@ -309,11 +310,7 @@ TEST(Agreement, AfterItHasGoneBack) {
       EXPECT_TRUE(pair.device->GoBack(beginning));
     }
   }
-  std::string where;
-  EXPECT_LT(Distance(ParameterLayout(named.spec), pair.host->parameters(),
-                     pair.device->parameters(), &where),
-            1e-4)
-      << where;
+  pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
 }
 
 /// Parameters that are stepped on the host, as those of several learners are.
@@ -335,9 +332,7 @@ TEST(Agreement, WhereAStoreStepsTheParameters) {
   (*made)->SetParameters(pair.host->parameters());
   pair.device = *std::move(made);
   for (int i = 0; i < 4; ++i) pair.Train(batch);
-  std::string where;
-  EXPECT_LT(Distance(layout, pair.host->parameters(), pair.device->parameters(), &where), 1e-4)
-      << where;
+  pair.ExpectClose(ParameterLayout(named.spec), 1e-4);
 }
 
 /// Room on the device for batches of one shape, and not for larger ones.
