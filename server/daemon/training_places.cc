@@ -102,7 +102,9 @@ std::shared_ptr<Device> TrainingPlaces::OpenIfItPays(const std::string& model,
   choice = ChooseDevice(question);
   *sentence = Prefix(model) + choice.sentence;
   const std::size_t need =
-      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value()).total;
+      MeasureDeviceMemory(settings.spec, settings.algorithm, !settings.remote.has_value(),
+                          settings.device.precision)
+          .total;
   if (choice.gpu && found.free_bytes > 0 && need > found.free_bytes) {
     *sentence = Prefix(model) + "cpu, though a GPU would pay: " + found.name + " has " +
                 std::to_string(found.free_bytes >> 20) + " MiB free, and " +

@@ -16,6 +16,7 @@ struct DeviceBodyRequest {
   std::span<const DeviceArray<float>> inputs;
   DeviceArray<float> d_outputs, d_values;
   DeviceRoom* room;
+  DevicePrecision precision;  ///< of the device that is to compute it
 };
 
 class DeviceBody {

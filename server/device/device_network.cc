@@ -28,14 +28,14 @@ std::unique_ptr<DeviceBody> MakeBody(const DeviceBodyRequest& request, DeviceNet
 
 DeviceNetwork::DeviceNetwork(const ModelSpec& spec, int max_rows,
                              std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
-                             DeviceNetworkForm form)
+                             DeviceNetworkForm form, DevicePrecision precision)
     : DeviceNetwork(spec, PlanOf(spec, kPolicyNetwork), PlanOf(spec, kValueNetwork), max_rows,
-                    inputs, memory, form) {}
+                    inputs, memory, form, precision) {}
 
 DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy,
                              const NetworkPlan& value, int max_rows,
                              std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
-                             DeviceNetworkForm form)
+                             DeviceNetworkForm form, DevicePrecision precision)
     : layout_(spec),
       output_width_(policy.outputs),
       state_floats_(policy.state_floats),
@@ -46,7 +46,8 @@ DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy,
   MURMURATE_CHECK(inputs.size() == std::max(policy.inputs.size(), value.inputs.size()),
                   "all inputs of the network that reads the most");
   const bool separate = spec.Find(kValueNetwork)->shares.empty();
-  body_ = MakeBody({policy, value, separate, inputs, d_outputs_, d_values_, &room_}, form);
+  body_ =
+      MakeBody({policy, value, separate, inputs, d_outputs_, d_values_, &room_, precision}, form);
 }
 
 void DeviceNetwork::CheckRows(const DeviceRows& rows) const {

@@ -4,7 +4,7 @@
 //
 //   device_network.h       what callers see
 //   device_body.h          the two ways in which it is computed:
-//   device_small_body.h      a few small dense layers as a whole
+//   device_small_body.h      a few small dense layers as a whole; small_network_cost.h when
 //   device_layered_body.h    layer by layer
 //   device_tower.h         encoders, joined vector, trunk
 //   device_chain.h         layers one after the other
@@ -24,7 +24,7 @@ namespace murmurate {
 
 /// How a network is computed.
 enum class DeviceNetworkForm : std::uint8_t {
-  kBySize,   ///< small dense networks as a whole, in 32 bits whatever the device's precision
+  kBySize,  ///< dense networks as a whole, in 32 bits, where that costs less (small_network_cost.h)
   kLayered,  ///< layer by layer
 };
 
@@ -33,8 +33,10 @@ class DeviceNetwork {
   /// Plans memory for up to `max_rows` rows. inputs[i]: [max_rows][width] floats of input i of the
   /// plan of the network that reads the most inputs (the value, where it reads privileged ones),
   /// ready as the first layers take them: normalized, bytes / 255, one-hot, frames stacked.
+  /// `precision`: of the device that is to compute it.
   DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceArray<float>> inputs,
-                DeviceMemory* memory, DeviceNetworkForm form = DeviceNetworkForm::kBySize);
+                DeviceMemory* memory, DeviceNetworkForm form = DeviceNetworkForm::kBySize,
+                DevicePrecision precision = DevicePrecision::kFp32);
   DeviceNetwork(const DeviceNetwork&) = delete;
   DeviceNetwork& operator=(const DeviceNetwork&) = delete;
 
@@ -64,7 +66,7 @@ class DeviceNetwork {
  private:
   DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy, const NetworkPlan& value,
                 int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
-                DeviceNetworkForm form);
+                DeviceNetworkForm form, DevicePrecision precision);
   void CheckRows(const DeviceRows& rows) const;
 
   const ParameterLayout layout_;

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 
+#include "server/device/small_network_cost.h"
+
 namespace murmurate {
 namespace {
 
-constexpr std::size_t kMostParts = 32, kLeastRowsAPart = 64;
-/// Of a step forward and backward. Layer by layer takes about 60 us more for its launches, in which
-/// a library does 3e9 more than these kernels (an estimate: it was not measured).
-constexpr double kMostFlops = 2e9;
+constexpr std::size_t kLeastRowsAPart = 64, kMostParts = 32;
+/// Of SmallWeights: four for each multiprocessor of a large GPU. More would leave more sums to add.
+constexpr std::size_t kMostWeightBlocks = 4 * 132;
 constexpr std::size_t kMostTrunk = kSmallMostLayers - 2;
 
-std::size_t MostParts(std::size_t rows) {
-  return std::min(kMostParts, (rows + kLeastRowsAPart - 1) / kLeastRowsAPart);
-}
-/// A multiple of a tile's rows.
-std::size_t RowsAPart(std::size_t rows) {
-  const std::size_t parts = MostParts(rows);
-  return ((rows + parts - 1) / parts + kSmallRows - 1) / kSmallRows * kSmallRows;
+/// Runs of rows that SmallWeights sums by themselves, for `tiles` tiles of weights.
+std::size_t MostParts(std::size_t rows, std::uint32_t tiles) {
+  const std::size_t by_rows = (rows + kLeastRowsAPart - 1) / kLeastRowsAPart;
+  return std::max<std::size_t>(1, std::min({kMostParts, by_rows, kMostWeightBlocks / tiles}));
 }
 
 bool Fits(const PlannedLayer& planned) {
@@ -31,23 +29,37 @@ bool Fits(const NetworkPlan& plan) {
          std::ranges::all_of(plan.trunk, [](const PlannedLayer& layer) { return Fits(layer); });
 }
 
-double StepFlops(const NetworkPlan& plan) {
-  double flops = plan.head.flops();
-  for (const PlannedLayer& layer : plan.trunk) flops += layer.flops();
-  return 3 * flops;
-}
-
 std::uint32_t TilesOf(int in, int out) {
   const auto tiles = [](int n) { return (n + kSmallWeightTile - 1) / kSmallWeightTile; };
   return static_cast<std::uint32_t>(tiles(in) * tiles(out));
+}
+
+CountedNetwork CountedOf(const DeviceBodyRequest& request, std::size_t rows) {
+  CountedNetwork network{.towers = request.separate ? 2 : 1};
+  std::uint32_t tiles = 0;
+  const auto add = [&](const PlannedLayer& planned, bool first) {
+    const int in = static_cast<int>(planned.in.count()), out = planned.layer.units;
+    network.layers.push_back({in, out, first});
+    network.widest = std::max(network.widest, out);
+    tiles += TilesOf(in, out);
+  };
+  for (const NetworkPlan* const plan : {&request.policy, &request.value}) {
+    const bool own = plan == &request.policy || request.separate;
+    for (std::size_t i = 0; own && i < plan->trunk.size(); ++i) add(plan->trunk[i], i == 0);
+    add(plan->head, plan->trunk.empty());
+  }
+  network.weight_parts = static_cast<double>(MostParts(rows, tiles));
+  return network;
 }
 
 }  // namespace
 
 bool DeviceSmallBody::Suits(const DeviceBodyRequest& request) {
   if (!Fits(request.policy) || !Fits(request.value)) return false;
-  const double value = request.separate ? StepFlops(request.value) : 3 * request.value.head.flops();
-  return (StepFlops(request.policy) + value) * request.room->max_rows() <= kMostFlops;
+  const auto rows = static_cast<std::size_t>(request.room->max_rows());
+  const CountedNetwork network = CountedOf(request, rows);
+  return SecondsAsAWhole(network, static_cast<double>(rows)) <=
+         SecondsByLayers(network, static_cast<double>(rows), request.precision);
 }
 
 DeviceSmallBody::DeviceSmallBody(const DeviceBodyRequest& request) : room_(request.room) {
@@ -59,11 +71,12 @@ DeviceSmallBody::DeviceSmallBody(const DeviceBodyRequest& request) : room_(reque
     for (const std::vector<Dense>* const layers : {&tower.trunk, &tower.heads})
       for (const Dense& layer : *layers) {
         widest_ = std::max(widest_, layer.out);
+        widest_read_ = std::max({widest_read_, layer.in, layer.out});
         numbers_ += static_cast<std::size_t>(layer.in + 1) * layer.out;
         tiles_ += TilesOf(layer.in, layer.out);
       }
   const auto most_rows = static_cast<std::size_t>(room_->max_rows());
-  sums_ = room_->PlanWorkspace(MostParts(most_rows) * numbers_);
+  sums_ = room_->PlanWorkspace(MostParts(most_rows, tiles_) * numbers_);
 }
 
 DeviceSmallBody::Dense DeviceSmallBody::MakeDense(const PlannedLayer& planned, DeviceArray<float> x,
@@ -116,12 +129,22 @@ SmallTower DeviceSmallBody::OnDeviceNow(const Tower& tower, std::size_t first_he
 Grid DeviceSmallBody::RowsGrid(const DevicePass& pass, std::size_t towers) const {
   return {.blocks = static_cast<std::uint32_t>((pass.rows.rows + kSmallRows - 1) / kSmallRows),
           .rows = static_cast<std::uint32_t>(towers),
-          .threads = SmallThreads(widest_)};
+          .threads = SmallThreads(widest_),
+          .block_bytes = SmallBlockBytes(SmallThreads(widest_), widest_read_)};
+}
+
+/// A multiple of a tile's rows.
+std::size_t DeviceSmallBody::RowsAPart(std::size_t rows) const {
+  const std::size_t parts = MostParts(rows, tiles_);
+  return ((rows + parts - 1) / parts + kSmallRows - 1) / kSmallRows * kSmallRows;
 }
 
 void DeviceSmallBody::Forward(const DevicePass& pass, bool values_alone) {
   const bool separate = towers_.size() > 1;
-  SmallForwardCall call{.parameters = pass.parameters, .rows = pass.Numbers(1), .tower = {}};
+  SmallForwardCall call{.parameters = pass.parameters,
+                        .rows = pass.Numbers(1),
+                        .stage_rows = SmallStageRows(SmallThreads(widest_)),
+                        .tower = {}};
   std::size_t towers = 0;
   if (!values_alone || !separate)
     call.tower[towers++] = OnDeviceNow(towers_[0], values_alone ? 1 : 0);
@@ -130,7 +153,10 @@ void DeviceSmallBody::Forward(const DevicePass& pass, bool values_alone) {
 }
 
 void DeviceSmallBody::Backward(const DevicePass& pass) {
-  SmallBackwardCall call{.parameters = pass.parameters, .rows = pass.Numbers(1), .tower = {}};
+  SmallBackwardCall call{.parameters = pass.parameters,
+                         .rows = pass.Numbers(1),
+                         .stage_rows = SmallStageRows(SmallThreads(widest_)),
+                         .tower = {}};
   for (std::size_t i = 0; i < towers_.size(); ++i) call.tower[i] = OnDeviceNow(towers_[i], 0);
   pass.device->Launch(pass.stream, RowsGrid(pass, towers_.size()), call);
   const std::size_t rows = pass.Numbers(1), each = RowsAPart(rows),

@@ -12,8 +12,8 @@ namespace murmurate {
 class DeviceSmallBody : public DeviceBody {
  public:
   /// Whether the network is one of these: one input without layers of its own, up to four dense
-  /// layers of up to 256 units; and so little to compute that fewer launches outweigh a library's
-  /// faster products.
+  /// layers of up to 512 units; and whether that costs less than layer by layer
+  /// (small_network_cost.h).
   static bool Suits(const DeviceBodyRequest& request);
 
   /// Of a network that it suits.
@@ -40,11 +40,13 @@ class DeviceSmallBody : public DeviceBody {
   static SmallLayer OnDeviceNow(const Dense& layer);
   static SmallTower OnDeviceNow(const Tower& tower, std::size_t first_head);
   Grid RowsGrid(const DevicePass& pass, std::size_t towers) const;
+  std::size_t RowsAPart(std::size_t rows) const;
   SmallGradients Gradients(std::size_t parts) const;
 
   DeviceRoom* const room_;
   std::vector<Tower> towers_;  ///< the policy's; the value's where it has its own
   int widest_ = 0;             ///< of what layers give
+  int widest_read_ = 0;        ///< of what they read or give
   std::size_t numbers_ = 0;    ///< weights and biases
   std::uint32_t tiles_ = 0;    ///< of all weights
   DeviceArray<float> sums_;    ///< [parts][numbers]

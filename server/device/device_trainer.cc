@@ -9,8 +9,8 @@
 namespace murmurate {
 
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here) {
-  const DeviceEngine engine(spec, settings, steps_here);
+                                     bool steps_here, DevicePrecision precision) {
+  const DeviceEngine engine(spec, settings, steps_here, precision);
   DeviceMemoryNeed need{.total = engine.memory().bytes()};
   for (int i = 0; i < kMemoryPurposes; ++i)
     need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
@@ -23,7 +23,8 @@ DeviceTrainer::DeviceTrainer(const ModelSpec& spec, const AlgorithmSettings& set
       settings_(settings),
       device_(std::move(device)),
       store_(std::move(store)),
-      where_("on " + device_->description().name) {}
+      where_("on " + device_->description().name),
+      precision_(device_->description().precision) {}
 
 Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
                                                           const AlgorithmSettings& settings,
@@ -36,7 +37,7 @@ Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
 }
 
 Status DeviceTrainer::Start() {
-  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr);
+  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr, precision_);
   return engine_->Start(device_.get());
 }
 

@@ -6,13 +6,14 @@ namespace murmurate {
 
 PassRunner::PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings,
                        const BatchPasses* passes, const DevicePlanRoom* plan,
-                       const DeviceBatch* batch, DeviceMemory* memory)
+                       const DeviceBatch* batch, DevicePrecision precision, DeviceMemory* memory)
     : passes_(passes),
       plan_(plan),
       batch_(batch),
       shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
       inputs_(spec, ParameterLayout(spec), passes->most_rows(), memory),
-      network_(spec, passes->most_rows(), inputs_.inputs(), memory),
+      network_(spec, passes->most_rows(), inputs_.inputs(), memory, DeviceNetworkForm::kBySize,
+               precision),
       rows_(spec, passes->most_rows(), passes->update_shape().lanes, network_.state_floats(),
             memory),
       loss_(MakeDeviceLoss(spec, settings, passes->most_rows(), memory)),

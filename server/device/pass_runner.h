@@ -22,7 +22,8 @@ class PassRunner {
  public:
   /// Plans memory. What it is given must outlive it.
   PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings, const BatchPasses* passes,
-             const DevicePlanRoom* plan, const DeviceBatch* batch, DeviceMemory* memory);
+             const DevicePlanRoom* plan, const DeviceBatch* batch, DevicePrecision precision,
+             DeviceMemory* memory);
 
   /// After memory is allocated. `parameters`: the whole block on the device.
   void Start(Device* device, const float* parameters);

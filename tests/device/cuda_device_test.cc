@@ -81,6 +81,7 @@ TEST_F(CudaDeviceTest, ComputesWhatTheTrialsExpectAndLeavesNothing) {
   const DeviceDescription description = device->description();
   EXPECT_EQ(description.name, "Fake GPU");
   EXPECT_EQ(description.multiprocessors, 12);
+  EXPECT_EQ(description.precision, DevicePrecision::kFp32);
   EXPECT_EQ(description.free_bytes, 1000u);
   EXPECT_THAT(description.libraries,
               AllOf(HasSubstr("cuBLASLt 13.1.0"), HasSubstr("cuDNN 9.19.0")));
@@ -137,6 +138,14 @@ TEST_F(CudaDeviceTest, DoesNothingMoreAfterItHasFailed) {
   EXPECT_EQ(device->EndGraph(Stream::kMain), -1);
   device->FreePinned(pinned);
   EXPECT_EQ(runtime.allocated, 0);
+}
+
+TEST_F(CudaDeviceTest, GivesBlocksTheMemoryThatTheirGridSays) {
+  const auto device = Open();
+  device->Launch(Stream::kMain, Grid{.block_bytes = 4096}, BiasActivationCall{});
+  EXPECT_EQ(runtime.block_bytes, 4096u);
+  device->Launch(Stream::kMain, Grid{}, BiasActivationCall{});
+  EXPECT_EQ(runtime.block_bytes, 0u);
 }
 
 TEST_F(CudaDeviceTest, AGraphThatFailsIsNone) {

@@ -240,7 +240,9 @@ TEST(CudaKernels, AreCompiledForEachGpuWithoutSpillsAndForBlocksOf256Threads) {
       ASSERT_NE(found, kernels.end()) << architecture << ' ' << name << " was not compiled";
       EXPECT_EQ(found->second.spilled, 0) << found->first << " spills registers";
       EXPECT_GT(found->second.registers, 0) << found->first;
-      EXPECT_LE(found->second.registers * kThreads, kRegistersOfAMultiprocessor) << found->first;
+      const std::string_view small = name;
+      const int threads = small == "SmallForward" || small == "SmallBackward" ? 512 : kThreads;
+      EXPECT_LE(found->second.registers * threads, kRegistersOfAMultiprocessor) << found->first;
     }
   }
 }

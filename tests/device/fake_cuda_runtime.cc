@@ -164,7 +164,8 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
   return CodeOf("cudaMemsetAsync");
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, void** arguments,
-                             std::size_t, cudaStream_t stream) {
+                             std::size_t block_bytes, cudaStream_t stream) {
+  State().block_bytes = block_bytes;
   for (int id = 0; id < murmurate::kCudaKernels; ++id) {
     const auto& kernel = murmurate::CudaKernelOf(static_cast<murmurate::KernelId>(id));
     if (kernel.function != function) continue;

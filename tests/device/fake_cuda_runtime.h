@@ -16,6 +16,7 @@ struct FakeCudaRuntime {
   int allocated = 0;               ///< blocks of the device and of pinned memory
   int objects = 0;                 ///< streams, events and graphs
   std::vector<std::string> launched;
+  std::size_t block_bytes = 0;  ///< of the last launch: memory of a block, besides its arrays
 
   static FakeCudaRuntime& Get();
 };

@@ -27,7 +27,7 @@ void FiberRunner::RunBlock(const Grid& grid, unsigned block, unsigned row) {
   order_.resize(grid.threads);
   std::iota(order_.begin(), order_.end(), 0u);
   for (const unsigned thread : order_) {
-    threads_[thread].place = {thread, grid.threads, block, grid.blocks, row};
+    threads_[thread].place = {thread, grid.threads, block, grid.blocks, row, grid.block_bytes};
     threads_[thread].state = State::kNew;
   }
   do {

@@ -45,6 +45,10 @@ TEST(FiberRunner, AThreadReadsWhatOthersWroteBeforeTheBarrier) {
   for (const std::uint64_t seed : kSeeds) {
     RunKernel(seed, kBackwards, Grid::For(512, 256), BackwardsCall{x.data(), y.data()});
     EXPECT_EQ(y, right);
+    std::ranges::fill(y, 0.0f);
+    RunKernel(seed, kBackwardsInMemory, {.blocks = 2, .threads = 256, .block_bytes = 1024},
+              BackwardsCall{x.data(), y.data()});
+    EXPECT_EQ(y, right);
     RunKernel(seed, kBackwardsUnsynced, Grid::For(512, 256), BackwardsCall{x.data(), y.data()});
     EXPECT_NE(y, right) << "without a barrier it reads what was not written";
     EXPECT_TRUE(std::any_of(y.begin(), y.end(), [](float value) { return std::isnan(value); }))
@@ -77,6 +81,9 @@ TEST(FiberRunnerDeathTest, WhatNoGpuRuns) {
   EXPECT_DEATH(RunKernel(0, kShuffleBy, Grid{.threads = 33}, ShuffleByCall{&x, &y, 1}),
                "whole warps");
   EXPECT_DEATH(RunKernel(0, kLargeShared, Grid{}, LargeSharedCall{}), "48 KB");
+  EXPECT_DEATH(RunKernel(0, kBackwardsInMemory, Grid{.threads = 1, .block_bytes = (48 << 10) + 4},
+                         BackwardsCall{&x, &y}),
+               "48 KB");
   EXPECT_DEATH(RunKernel(0, kEarlyEnd, Grid{.threads = 1025}, EarlyEndCall{}), "1 to 1024 threads");
   EXPECT_DEATH(RunKernel(0, kEarlyEnd, Grid{.blocks = 0}, EarlyEndCall{}), "1 block at least");
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "server/device/small_network_cost.h"
 #include "tests/device/network_run.h"
 #include "tests/network/network_reference.h"
 
@@ -22,7 +23,9 @@ std::vector<NetworkCase> Cases() {
           Of("Shared", 17, "dense 40 relu\ndense 36 elu\n", 0),
           Of("OddWidths", 7, "dense 33 sigmoid\ndense 1 none\ndense 70 tanh\n", 1),
           Of("FourLayers", 3, "dense 8 relu\ndense 9 tanh\ndense 10 elu\ndense 11 sigmoid\n", 0),
-          Of("Widest", 256, "dense 256 relu\ndense 65 tanh\n", 1),
+          Of("Wide", 256, "dense 256 relu\ndense 65 tanh\n", 1),
+          Of("ShortStages", 37, "dense 300 relu\ndense 270 tanh\n", 0),
+          Of("Widest", 512, "dense 20 relu\ndense 512 tanh\n", 0),
           Of("HeadsAlone", 5, "", 0)};
 }
 
@@ -85,12 +88,44 @@ std::uint64_t CallsOf(const NetworkCase& network, int max_rows) {
   return device.device().calls();
 }
 
-TEST(SmallNetwork, IsNoneThatIsWideOrHasManyRows) {
+TEST(SmallNetwork, IsNoneThatIsWiderOrCostsMoreAsAWhole) {
   const NetworkCase small = Of("Small", 4, "dense 64 tanh\ndense 64 tanh\n", 1);
   const std::uint64_t few = CallsOf(small, 8192);
-  EXPECT_GT(CallsOf(small, 65536), few);
-  EXPECT_GT(CallsOf(Of("Wide", 4, "dense 260 tanh\ndense 64 tanh\n", 1), 16), few);
-  EXPECT_GT(CallsOf(Of("WideInput", 257, "dense 64 tanh\n", 1), 16), few);
+  EXPECT_EQ(CallsOf(Of("Wide", 4, "dense 512 tanh\ndense 64 tanh\n", 1), 256), few);
+  EXPECT_GT(CallsOf(Of("Wide", 4, "dense 512 tanh\ndense 512 tanh\n", 1), 8192), few);
+  EXPECT_GT(CallsOf(Of("TooWide", 4, "dense 516 tanh\ndense 64 tanh\n", 1), 16), few);
+  EXPECT_GT(CallsOf(Of("WideInput", 513, "dense 64 tanh\n", 1), 16), few);
+}
+
+/// Of two layers in both trunks, with 17 inputs and 6 outputs.
+bool AsAWhole(int units, double rows, DevicePrecision precision) {
+  CountedNetwork network{.towers = 2, .widest = units, .weight_parts = 8, .layers = {}};
+  for (const int heads : {6, 1})
+    for (const CountedLayer& layer :
+         {CountedLayer{17, units, true}, {units, units, false}, {units, heads, false}})
+      network.layers.push_back(layer);
+  return SecondsAsAWhole(network, rows) <= SecondsByLayers(network, rows, precision);
+}
+
+/// The most rows, among powers of 2, of a minibatch that is computed as a whole; 0: none.
+int MostRowsAsAWhole(int units, DevicePrecision precision) {
+  int most = 0;
+  for (int rows = 128; rows <= 1 << 20; rows *= 2) {
+    if (!AsAWhole(units, rows, precision)) continue;
+    EXPECT_TRUE(most == 0 || most == rows / 2) << units << " units change twice";
+    most = rows;
+  }
+  return most;
+}
+
+TEST(SmallNetwork, ThatIsWiderOrOfFewerBitsIsALibrarysForFewerRows) {
+  constexpr auto kFp32 = DevicePrecision::kFp32, kTf32 = DevicePrecision::kTf32;
+  EXPECT_EQ(MostRowsAsAWhole(64, kFp32), 1 << 20);
+  EXPECT_EQ(MostRowsAsAWhole(64, kTf32), 1 << 20);
+  EXPECT_EQ(MostRowsAsAWhole(256, kFp32), 65536);
+  EXPECT_EQ(MostRowsAsAWhole(256, kTf32), 4096);
+  EXPECT_EQ(MostRowsAsAWhole(512, kFp32), 4096);
+  EXPECT_EQ(MostRowsAsAWhole(512, kTf32), 0);
 }
 
 }  // namespace

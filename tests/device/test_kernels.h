@@ -37,6 +37,15 @@ MURMURATE_KERNEL(BackwardsUnsynced) {
   call.y[GlobalThread()] = block[Threads() - 1 - Thread()];
 }
 
+/// Backwards by way of the block's memory, of as many floats as threads.
+using BackwardsInMemoryCall = BackwardsCall;
+MURMURATE_KERNEL(BackwardsInMemory) {
+  MURMURATE_BLOCK_MEMORY(float, block);
+  block[Thread()] = call.x[GlobalThread()];
+  SyncThreads();
+  call.y[GlobalThread()] = block[Threads() - 1 - Thread()];
+}
+
 /// y <- what the thread `distance` further has as x.
 struct ShuffleByCall {
   const float* x;
@@ -78,6 +87,7 @@ MURMURATE_KERNEL(LargeShared) {
 const HostKernel kBlockSum = MURMURATE_HOST_KERNEL(BlockSum);
 const HostKernel kBackwards = MURMURATE_HOST_KERNEL(Backwards);
 const HostKernel kBackwardsUnsynced = MURMURATE_HOST_KERNEL(BackwardsUnsynced);
+const HostKernel kBackwardsInMemory = MURMURATE_HOST_KERNEL(BackwardsInMemory);
 const HostKernel kShuffleBy = MURMURATE_HOST_KERNEL(ShuffleBy);
 const HostKernel kEarlyEnd = MURMURATE_HOST_KERNEL(EarlyEnd);
 const HostKernel kMixedBarriers = MURMURATE_HOST_KERNEL(MixedBarriers);

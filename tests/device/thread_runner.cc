@@ -160,8 +160,8 @@ void ThreadRunner::Work(unsigned worker, std::uint32_t job) {
 void ThreadRunner::RunThread(unsigned worker) {
   Block& block = *blocks_[worker / grid_.threads];
   const auto index = static_cast<unsigned>(first_ + worker / grid_.threads);
-  const HostKernelPlace place = {worker % grid_.threads, grid_.threads, index % grid_.blocks,
-                                 grid_.blocks, index / grid_.blocks};
+  const HostKernelPlace place = {worker % grid_.threads, grid_.threads,        index % grid_.blocks,
+                                 grid_.blocks,           index / grid_.blocks, grid_.block_bytes};
   running_thread = {&place, &block};
   kernel_->run(call_);
   running_thread = {};

@@ -23,6 +23,13 @@
 
 namespace murmurate {
 
+/// How exactly products and convolutions are computed; sums are of 32 bits at least.
+enum class DevicePrecision : std::uint8_t {
+  kFp32,  ///< as IEEE floats
+  kTf32,  ///< factors of 10 bits of mantissa
+  kBf16,  ///< factors of 7 bits of mantissa
+};
+
 /// What a device is. Empty and 0: it does not say.
 struct DeviceDescription {
   std::string name = "";       ///< "NVIDIA H200"
@@ -30,6 +37,7 @@ struct DeviceDescription {
   std::string libraries = "";  ///< "CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.19.0"
   int multiprocessors = 0;
   std::size_t memory_bytes = 0, free_bytes = 0;
+  DevicePrecision precision = DevicePrecision::kFp32;  ///< that it was opened with
 };
 
 /// kMain computes, kCopy moves batches and results beside it.
@@ -43,19 +51,14 @@ using DeviceGraph = int;
 /// How many threads run a kernel: `blocks` x `rows` blocks of `threads`.
 struct Grid {
   std::uint32_t blocks = 1, rows = 1, threads = 128;
+  /// Of MURMURATE_BLOCK_MEMORY; with the kernel's other arrays 48 KB at most.
+  std::uint32_t block_bytes = 0;
 
   /// One thread for each of `count` (at least one block).
   static Grid For(std::size_t count, std::uint32_t threads = 128) {
     return {.blocks = count == 0 ? 1 : static_cast<std::uint32_t>((count + threads - 1) / threads),
             .threads = threads};
   }
-};
-
-/// How exactly products and convolutions are computed; sums are of 32 bits at least.
-enum class DevicePrecision : std::uint8_t {
-  kFp32,  ///< as IEEE floats
-  kTf32,  ///< factors of 10 bits of mantissa
-  kBf16,  ///< factors of 7 bits of mantissa
 };
 
 /// c = op(a) op(b), or with `accumulate` added to it. Row-major: op(a) is [rows][depth], op(b)

@@ -2,11 +2,13 @@
 // tests run it (tests/device/host_device.h). A kernel is
 //
 //   MURMURATE_KERNEL(Scale) {                         // ScaleKernel(ScaleCall call)
-//     MURMURATE_SHARED(float, parts, 32);             // one array for each block
+//     MURMURATE_SHARED(float, parts, 32);             // one array for each block, or
+//     MURMURATE_BLOCK_MEMORY(float, numbers);         // the Grid's block_bytes of each block
 //     const std::size_t i = GlobalThread();
 //     if (i < call.count) call.x[i] *= call.factor;
 //   }
 //
+// or MURMURATE_KERNEL_OF(Scale, 512) where its blocks have more than 256 threads, and at most so many;
 // and uses these functions instead of CUDA's own names. Every thread of a block comes to each
 // SyncThreads, every thread of a warp to each ShuffleDown. No atomics: sums are trees of a fixed
 // order, so the same numbers give the same bits.
@@ -23,7 +25,13 @@ inline constexpr unsigned kWarp = 32;
 
 #define MURMURATE_DEVICE __device__ __forceinline__
 #define MURMURATE_KERNEL(Name) __global__ void Name##Kernel(const __grid_constant__ Name##Call call)
+#define MURMURATE_KERNEL_OF(Name, most_threads)   \
+  __global__ void __launch_bounds__(most_threads) \
+      Name##Kernel(const __grid_constant__ Name##Call call)
 #define MURMURATE_SHARED(Type, name, count) __shared__ Type name[count]
+#define MURMURATE_BLOCK_MEMORY(Type, name)                      \
+  extern __shared__ __align__(16) unsigned char block_memory[]; \
+  Type* const name = reinterpret_cast<Type*>(block_memory)
 
 namespace murmurate {
 MURMURATE_DEVICE unsigned Thread() { return threadIdx.x; }  ///< of the block
@@ -45,14 +53,19 @@ MURMURATE_DEVICE T ShuffleDown(T value, unsigned distance) {
 
 #define MURMURATE_DEVICE inline
 #define MURMURATE_KERNEL(Name) static void Name##Kernel(const Name##Call& call)
+#define MURMURATE_KERNEL_OF(Name, most_threads) MURMURATE_KERNEL(Name)
 #define MURMURATE_SHARED(Type, name, count) \
   Type* const name =                        \
       static_cast<Type*>(HostKernelShared(__LINE__, __FILE__, sizeof(Type) * (count)))
+#define MURMURATE_BLOCK_MEMORY(Type, name) \
+  Type* const name =                       \
+      static_cast<Type*>(HostKernelShared(__LINE__, __FILE__, HostKernelHere().block_bytes))
 
 namespace murmurate {
 /// Where the kernel's thread is: one each, kept by what runs it.
 struct HostKernelPlace {
   unsigned thread = 0, threads = 1, block = 0, blocks = 1, row = 0;
+  unsigned block_bytes = 0;
 };
 // Given by what runs kernels on this processor.
 const HostKernelPlace& HostKernelHere();

@@ -75,7 +75,8 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
 
 DeviceDescription CudaDevice::description() {
   DeviceDescription description{.driver = DriverVersion(),
-                                .libraries = "CUDA " + CudaVersionText(CUDART_VERSION)};
+                                .libraries = "CUDA " + CudaVersionText(CUDART_VERSION),
+                                .precision = precision_};
   if (products_ != nullptr) description.libraries += ", cuBLASLt " + products_->version();
   if (convolutions_ != nullptr) description.libraries += ", cuDNN " + convolutions_->version();
   cudaDeviceProp properties{};
@@ -152,7 +153,7 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
   void* arguments[] = {Untyped(call)};
   fault_.Enqueued(kernel.name);
   fault_.Check(cudaLaunchKernel(kernel.function, dim3(grid.blocks, grid.rows), dim3(grid.threads),
-                                arguments, 0, QueueOf(stream).stream),
+                                arguments, grid.block_bytes, QueueOf(stream).stream),
                "starting a kernel");
 }
 
