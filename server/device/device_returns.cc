@@ -1,6 +1,7 @@
 #include "server/device/device_returns.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "server/learn/on_policy_sums.h"
 #include "shared/core/check.h"
@@ -38,6 +39,21 @@ Grid GridOf(int most) {
 Grid SeenGrid(int rows) { return Grid::For(static_cast<std::size_t>(rows), kThreads); }
 
 }  // namespace
+
+bool ScansReturns(int length, int trajectories) {
+  // A thread waits for 8 steps' numbers at a time, and adds in 64 bits.
+  constexpr double kStepSeconds = 45e-9, kScanSeconds = 1e-6, kLaunchSeconds = 2e-6;
+  // Of a large GPU. A step has 25 bytes; a scan reads 17 of them twice.
+  constexpr double kThreadsAtOnce = 132 * 64, kMemoryRate = 4e12, kBytes = 25, kScanBytes = 42;
+  const double steps = double{1} * length * trajectories;
+  const double traced_s =
+      std::max(length * kStepSeconds * std::max(1.0, trajectories / kThreadsAtOnce),
+               steps * kBytes / kMemoryRate);
+  const double scanned_s =
+      std::max(2 * std::ceil(length / double{kScanThreads}) * kStepSeconds + kScanSeconds,
+               steps * kScanBytes / kMemoryRate);
+  return scanned_s + kLaunchSeconds <= traced_s;
+}
 
 DeviceReturns::DeviceReturns(const AlgorithmSettings& settings, bool weighs_advantage, int max_seen,
                              DeviceMemory* memory)
@@ -89,23 +105,32 @@ void DeviceReturns::EnqueueRecord(Device* device, Stream stream, const DeviceSee
                                   .first = kDeviation});
 }
 
+void DeviceReturns::EnqueueTrace(Device* device, Stream stream,
+                                 const ReturnsToTrace& returns) const {
+  const auto slots = static_cast<std::uint32_t>(returns.plan.most_slots);
+  if (ScansReturns(returns.length, returns.plan.most_slots))
+    device->Launch(stream, {.blocks = slots, .threads = kScanThreads}, ScanReturnsCall{returns});
+  else
+    device->Launch(stream, Grid::For(slots, kTraceThreads), TraceReturnsCall{returns});
+}
+
 void DeviceReturns::EnqueueCompute(Device* device, Stream stream, const DevicePlan& plan,
                                    const DeviceReturnBatch& batch, TrainingControl* control) const {
   const bool corrects = settings_.staleness == StalenessPolicy::kVtrace;
   const Grid grid = GridOf(settings_.batch_steps);
-  device->Launch(stream, Grid::For(static_cast<std::size_t>(plan.most_slots), kTraceThreads),
-                 TraceReturnsCall{.plan = plan,
-                                  .columns = columns(),
-                                  .reward = batch.reward,
-                                  .flags = batch.flags,
-                                  .length = batch.length,
-                                  .gamma = settings_.gamma,
-                                  .lambda = settings_.lambda,
-                                  .rho_bar = settings_.rho_bar,
-                                  .c_bar = settings_.c_bar,
-                                  .rho_pg_bar = settings_.rho_pg_bar,
-                                  .corrects = corrects,
-                                  .weighs = weighs_advantage_});
+  EnqueueTrace(device, stream,
+               {.plan = plan,
+                .columns = columns(),
+                .reward = batch.reward,
+                .flags = batch.flags,
+                .length = batch.length,
+                .gamma = settings_.gamma,
+                .lambda = settings_.lambda,
+                .rho_bar = settings_.rho_bar,
+                .c_bar = settings_.c_bar,
+                .rho_pg_bar = settings_.rho_pg_bar,
+                .corrects = corrects,
+                .weighs = weighs_advantage_});
   device->Launch(
       stream, grid,
       MeasureRowsCall{

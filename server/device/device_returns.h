@@ -32,6 +32,11 @@ struct DeviceReturnBatch {
   const std::uint8_t* flags = nullptr;  ///< [batch rows] of steps
 };
 
+/// Whether the steps of a trajectory are shared out among the threads of a block (ScanReturns), and
+/// not each trajectory gone through by one thread: where counting says that it saves a launch's 2 us
+/// or more. It takes long trajectories, and few of them.
+bool ScansReturns(int length, int trajectories);
+
 class DeviceReturns {
  public:
   /// `weighs_advantage`: as LossForm has it. `max_seen`: rows of a DeviceSeenRows at most.
@@ -56,6 +61,7 @@ class DeviceReturns {
   const float* start_log_prob() const { return start_log_prob_.data(); }
 
  private:
+  void EnqueueTrace(Device* device, Stream stream, const ReturnsToTrace& returns) const;
   ReturnColumns columns() const;
   ReturnParts parts() const { return {means_.data(), spreads_.data()}; }
 

@@ -26,7 +26,9 @@ AlgorithmSettings SettingsOf(int length, int slots) {
 
 /// A batch of random numbers, trajectories of different lengths among it, and its plan.
 struct PlayedBatch {
-  explicit PlayedBatch(const AlgorithmSettings& settings, std::vector<int> planned)
+  /// An episode ends after one of `ends_in` / 2 steps, by termination or truncation.
+  explicit PlayedBatch(const AlgorithmSettings& settings, std::vector<int> planned,
+                       std::uint32_t ends_in = 10)
       : length(settings.trajectory_length),
         batch(TrajectoryLayout(Spaces{Box({1}), Discrete(2)}, length),
               settings.batch_steps / length) {
@@ -39,7 +41,7 @@ struct PlayedBatch {
     for (int row = 0; row < batch.rows(); ++row) {
       batch.log_prob[row] = normal(0.4);
       batch.reward[row] = normal(1);
-      const std::uint32_t ends = random.UniformInt(10);
+      const std::uint32_t ends = random.UniformInt(ends_in);
       batch.flags[row] = ends == 0 ? kTerminatedFlag : ends == 1 ? kTruncatedFlag : 0;
       for (auto* column : {&values, &next_values, &log_prob}) column->push_back(normal(0.5));
     }
@@ -199,6 +201,43 @@ TEST(DeviceReturns, EveryLengthAsOnTheProcessor) {
   std::vector<int> all(300);
   std::iota(all.begin(), all.end(), 0);
   ExpectTheSame(many, false, PlayedBatch(many, all));
+}
+
+TEST(DeviceReturns, LongTrajectoriesAsOnTheProcessor) {
+  for (const int length : {512, 1000, 4096}) {
+    for (const bool corrects : {true, false}) {
+      SCOPED_TRACE(testing::Message() << length << " steps, corrects " << corrects);
+      AlgorithmSettings settings = SettingsOf(length, 2);
+      settings.gamma = 0.999;
+      settings.lambda = 1.0;
+      settings.staleness = corrects ? StalenessPolicy::kVtrace : StalenessPolicy::kDrop;
+      ExpectTheSame(settings, !corrects, PlayedBatch(settings, {1, 0}, corrects ? 100 : 4000));
+    }
+  }
+}
+
+TEST(DeviceReturns, WhatIsNoNumberStaysInItsEpisode) {
+  const AlgorithmSettings settings = SettingsOf(512, 1);
+  ASSERT_TRUE(ScansReturns(512, 1));
+  PlayedBatch played(settings, {0}, 1 << 30);
+  std::ranges::fill(played.batch.flags, std::uint8_t{0});
+  played.batch.trajectories[0].steps = 512;
+  played.batch.flags[300] = kTerminatedFlag;
+  played.batch.reward[400] = kNan;
+  const ReturnAnswer got = AskDevice(settings, false, played);
+  for (int row = 0; row < 512; ++row)
+    EXPECT_EQ(std::isfinite(got.target[row]), row <= 300 || row > 400) << row;
+}
+
+TEST(DeviceReturns, AreScannedWhereTrajectoriesAreLongAndFew) {
+  for (const int length : {512, 1000, 4096, 100000}) {
+    EXPECT_TRUE(ScansReturns(length, 1)) << length;
+    EXPECT_TRUE(ScansReturns(length, 512)) << length;
+    EXPECT_FALSE(ScansReturns(length, 1000000)) << length;
+  }
+  for (const int length : {1, 8, 32})
+    for (const int trajectories : {1, 100, 100000})
+      EXPECT_FALSE(ScansReturns(length, trajectories)) << length;
 }
 
 TEST(DeviceReturns, EverySettingAsOnTheProcessor) {

@@ -19,6 +19,7 @@
   X(RecordRows)                     \
   X(FinishRecord)                   \
   X(TraceReturns)                   \
+  X(ScanReturns)                    \
   X(MeasureRows)                    \
   X(MeasureSpread)                  \
   X(NormalizeAdvantages)            \

@@ -55,9 +55,8 @@ struct FinishRecordCall {
   int blocks, first;
 };
 
-/// Value targets and advantages; one thread a trajectory.
-struct TraceReturnsCall {
-  static constexpr KernelId kKernel = KernelId::kTraceReturns;
+/// What value targets and advantages are made of.
+struct ReturnsToTrace {
   DevicePlan plan;
   ReturnColumns columns;
   const float* reward;
@@ -67,6 +66,20 @@ struct TraceReturnsCall {
   bool corrects;  ///< by pi/mu, which else counts as 1
   bool weighs;    ///< the advantage, by min(rho_pg_bar, pi/mu)
 };
+
+/// Value targets and advantages; one thread a trajectory, from its last step to its first.
+struct TraceReturnsCall {
+  static constexpr KernelId kKernel = KernelId::kTraceReturns;
+  ReturnsToTrace of;
+};
+
+/// The same, a block of kScanThreads a trajectory: a step makes v_s - V(x_s) of that of the next step
+/// by an affine map; threads compose those of a run of steps each, and then the runs', in a fixed order.
+struct ScanReturnsCall {
+  static constexpr KernelId kKernel = KernelId::kScanReturns;
+  ReturnsToTrace of;
+};
+inline constexpr std::uint32_t kScanThreads = 256;
 
 /// Places in TrainingControl::sums.
 struct ReturnSums {

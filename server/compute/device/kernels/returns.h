@@ -37,11 +37,11 @@ struct TracedStep {
   float value, next, reward, log_ratio;
 };
 
-MURMURATE_DEVICE TracedStep StepAt(const TraceReturnsCall& call, std::int64_t row,
-                                   std::int64_t first, std::int64_t last) {
+MURMURATE_DEVICE TracedStep StepAt(const ReturnsToTrace& of, std::int64_t row, std::int64_t first,
+                                   std::int64_t last) {
   if (row < first) return {};
-  const ReturnColumns& columns = call.columns;
-  const std::uint8_t flags = call.flags[row];
+  const ReturnColumns& columns = of.columns;
+  const std::uint8_t flags = of.flags[row];
   const bool terminated = (flags & kStepTerminated) != 0, truncated = (flags & kStepTruncated) != 0;
   const float next = row == last || truncated ? columns.next_value[row] : columns.value[row + 1];
   return {true,
@@ -49,39 +49,102 @@ MURMURATE_DEVICE TracedStep StepAt(const TraceReturnsCall& call, std::int64_t ro
           terminated || truncated,
           columns.value[row],
           terminated ? 0.0f : next,
-          call.reward[row],
+          of.reward[row],
           columns.log_ratio[row]};
 }
 
-/// Writes target and advantage of a step; gives the correction v_s - V(x_s) for the step before.
-MURMURATE_DEVICE double TraceStep(const TraceReturnsCall& call, const TracedStep& step,
+/// x -> add + times x.
+struct AffineMap {
+  double add, times;
+};
+/// `after`, then `map`. Nothing passes a map that takes all to one number, not even what is none.
+MURMURATE_DEVICE AffineMap Composed(const AffineMap& map, const AffineMap& after) {
+  return map.times == 0.0 ? map
+                          : AffineMap{map.add + map.times * after.add, map.times * after.times};
+}
+
+/// What a step makes of the correction v - V(x) of the step after it.
+struct TraceTerms {
+  double error, weight;  ///< weight: of the advantage
+  double discount;       ///< of the correction in the advantage
+  AffineMap correction;
+};
+MURMURATE_DEVICE TraceTerms TermsOf(const ReturnsToTrace& of, const TracedStep& step) {
+  const double gamma = step.terminated ? 0.0 : of.gamma, value = double{step.value};
+  const double ratio = of.corrects ? exp(double{step.log_ratio}) : 1.0;
+  const double error = double{step.reward} + gamma * double{step.next} - value;
+  const double discount = step.cut ? 0.0 : gamma * of.lambda;
+  return {error,
+          of.weighs ? fmin(of.rho_pg_bar, ratio) : 1.0,
+          discount,
+          {fmin(of.rho_bar, ratio) * error, discount * fmin(of.c_bar, ratio)}};
+}
+
+/// Writes target and advantage of a step; gives its correction, for the step before.
+MURMURATE_DEVICE double TraceStep(const ReturnsToTrace& of, const TracedStep& step,
                                   std::int64_t row, double correction) {
   if (step.cut) correction = 0.0;
-  const double gamma = step.terminated ? 0.0 : call.gamma, value = double{step.value};
-  const double ratio = call.corrects ? exp(double{step.log_ratio}) : 1.0;
-  const double error = double{step.reward} + gamma * double{step.next} - value;
-  const double weight = call.weighs ? fmin(call.rho_pg_bar, ratio) : 1.0;
-  call.columns.advantage[row] =
-      static_cast<float>(weight * (error + gamma * call.lambda * correction));
-  correction = fmin(call.rho_bar, ratio) * error +
-               gamma * call.lambda * fmin(call.c_bar, ratio) * correction;
-  call.columns.target[row] = static_cast<float>(value + correction);
+  const TraceTerms terms = TermsOf(of, step);
+  of.columns.advantage[row] =
+      static_cast<float>(terms.weight * (terms.error + terms.discount * correction));
+  correction = terms.correction.add + terms.correction.times * correction;
+  of.columns.target[row] = static_cast<float>(double{step.value} + correction);
   return correction;
 }
 
-MURMURATE_KERNEL(TraceReturns) {
+/// step(step, row) for the trajectory's rows from `begin` to `end` - 1, the last one first.
+template <typename Step>
+MURMURATE_DEVICE void EachStepBack(const ReturnsToTrace& of, std::int64_t begin, std::int64_t end,
+                                   std::int64_t last, const Step& step) {
   constexpr int kAtOnce = 8;  // steps whose numbers are on their way together
-  const std::size_t slot = GlobalThread();
-  if (slot >= call.plan.counts->slots) return;
-  const std::int64_t first = std::int64_t{call.plan.slots[slot]} * call.length;
-  const std::int64_t last = first + call.plan.steps[slot] - 1;
-  double correction = 0.0;
-  for (std::int64_t row = last; row >= first; row -= kAtOnce) {
+  for (std::int64_t row = end - 1; row >= begin; row -= kAtOnce) {
     TracedStep steps[kAtOnce];
-    for (int i = 0; i < kAtOnce; ++i) steps[i] = StepAt(call, row - i, first, last);
+    for (int i = 0; i < kAtOnce; ++i) steps[i] = StepAt(of, row - i, begin, last);
     for (int i = 0; i < kAtOnce; ++i)
-      if (steps[i].there) correction = TraceStep(call, steps[i], row - i, correction);
+      if (steps[i].there) step(steps[i], row - i);
   }
+}
+
+MURMURATE_KERNEL(TraceReturns) {
+  const std::size_t slot = GlobalThread();
+  if (slot >= call.of.plan.counts->slots) return;
+  const std::int64_t first = std::int64_t{call.of.plan.slots[slot]} * call.of.length;
+  const std::int64_t last = first + call.of.plan.steps[slot] - 1;
+  double correction = 0.0;
+  EachStepBack(call.of, first, last + 1, last, [&](const TracedStep& step, std::int64_t row) {
+    correction = TraceStep(call.of, step, row, correction);
+  });
+}
+
+/// The composition of the maps of this thread and all behind it, in `maps`, which has one each.
+MURMURATE_DEVICE void ScanMaps(AffineMap own, AffineMap* maps) {
+  for (unsigned distance = 1; distance < Threads(); distance *= 2) {
+    maps[Thread()] = own;
+    SyncThreads();
+    if (Thread() + distance < Threads()) own = Composed(own, maps[Thread() + distance]);
+    SyncThreads();  // maps were read
+  }
+  maps[Thread()] = own;
+  SyncThreads();
+}
+
+MURMURATE_KERNEL(ScanReturns) {
+  MURMURATE_SHARED(AffineMap, maps, kScanThreads);
+  if (Block() >= call.of.plan.counts->slots) return;
+  const std::int64_t first = std::int64_t{call.of.plan.slots[Block()]} * call.of.length;
+  const std::int64_t last = first + call.of.plan.steps[Block()] - 1;
+  const std::int64_t each = (last - first + Threads()) / Threads();
+  const std::int64_t begin = first + Thread() * each;
+  const std::int64_t end = begin + each <= last ? begin + each : last + 1;
+  AffineMap own = {0.0, 1.0};
+  EachStepBack(call.of, begin, end, last, [&](const TracedStep& step, std::int64_t) {
+    own = Composed(TermsOf(call.of, step).correction, own);
+  });
+  ScanMaps(own, maps);
+  double correction = Thread() + 1 < Threads() ? maps[Thread() + 1].add : 0.0;
+  EachStepBack(call.of, begin, end, last, [&](const TracedStep& step, std::int64_t row) {
+    correction = TraceStep(call.of, step, row, correction);
+  });
 }
 
 MURMURATE_KERNEL(MeasureRows) {
