@@ -40,7 +40,7 @@ DeviceEngine::DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& setti
         parameters_.EnqueueStep();
       }),
       gradient_([this] { runner_.EnqueueGradient(parameters_.gradient()); }),
-      score_([this] { runner_.EnqueueLoss(); }),
+      score_([this] { runner_.EnqueueLoss(parameters_.gradient()); }),
       measure_([this] { EnqueueMeasure(); }) {}
 
 DeviceEngine::~DeviceEngine() {

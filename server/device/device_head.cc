@@ -53,7 +53,8 @@ void DeviceHead::Upload(Device* device, Stream stream) const {
 }
 
 void DeviceHead::Evaluate(Device* device, Stream stream, const HeadRows& batch, int rows,
-                          float* log_prob, float* entropy, float* deviation) const {
+                          float* log_prob, float* entropy, float* deviation,
+                          TrainingControl* control) const {
   MURMURATE_CHECK(deviation == nullptr || has_deviations(), "an action without numbers");
   device->Launch(stream, Grid::For(static_cast<std::size_t>(rows)),
                  EvaluateHeadCall{.head = table(),
@@ -61,7 +62,8 @@ void DeviceHead::Evaluate(Device* device, Stream stream, const HeadRows& batch, 
                                   .rows = rows,
                                   .log_prob = log_prob,
                                   .entropy = entropy,
-                                  .deviation = deviation});
+                                  .deviation = deviation,
+                                  .control = control});
 }
 
 HeadTable DeviceHead::table() const {

@@ -23,7 +23,7 @@ class DeviceHead {
   /// Writes log_prob [rows], and entropy and deviation [rows] unless null. `deviation`: the mean
   /// standard deviation of a row's continuous numbers.
   void Evaluate(Device* device, Stream stream, const HeadRows& batch, int rows, float* log_prob,
-                float* entropy, float* deviation) const;
+                float* entropy, float* deviation, TrainingControl* control = nullptr) const;
 
   /// Whether some part is continuous.
   bool has_deviations() const { return shape_.deviations > 0; }

@@ -1,5 +1,7 @@
 #include "server/device/device_inputs.h"
 
+#include <algorithm>
+
 #include "shared/core/check.h"
 #include "shared/model/network_plan.h"
 #include "shared/model/observation_layout.h"
@@ -9,7 +11,7 @@ namespace murmurate {
 namespace {
 
 using Element = ObservationInput::Element;
-using Form = GatherInputCall::Form;
+using Form = InputToGather::Form;
 
 /// The plan of the network that reads the most inputs.
 NetworkPlan WidestPlan(const ModelSpec& spec) {
@@ -38,7 +40,7 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
   for (const PlannedInput& planned : WidestPlan(spec).inputs) {
     const ObservationInput& from = rows.inputs()[static_cast<std::size_t>(planned.input)];
     Input& input = inputs_.emplace_back();
-    GatherInputCall& call = input.call;
+    InputToGather& call = input.call;
     call.form = FormOf(spec, from.element);
     call.offset_bytes = from.offset_bytes;
     call.width = static_cast<int>(planned.in.count());
@@ -78,22 +80,35 @@ void DeviceInputs::Upload(Device* device) {
   }
 }
 
-void DeviceInputs::Gather(Device* device, const TrainingControl* control, const PassLists& lists,
-                          const BatchObservations& batch, const float* parameters, int rows) const {
-  for (const Input& input : inputs_) {
-    GatherInputCall call = input.call;
-    call.control = control;
-    call.lists = lists;
-    call.batch = batch;
-    call.rows = rows;
-    if (call.form == Form::kNormalized) {
-      call.mean = parameters + mean_at_ + input.statistic;
-      call.variance = parameters + variance_at_ + input.statistic;
+InputToGather DeviceInputs::ToGather(const Input& input, const InputPass& pass) const {
+  InputToGather call = input.call;
+  call.control = pass.control;
+  call.lists = pass.lists;
+  call.batch = pass.batch;
+  call.rows = pass.rows;
+  if (call.form != Form::kNormalized) return call;
+  call.mean = pass.parameters + mean_at_ + input.statistic;
+  call.variance = pass.parameters + variance_at_ + input.statistic;
+  return call;
+}
+
+void DeviceInputs::Gather(Device* device, const InputPass& pass, const RowsToGather& rows) const {
+  constexpr std::uint32_t kMostBlocks = 16 * 132;
+  std::size_t next = 0;
+  GatherPassCall call{.rows = rows, .inputs = 0, .input = {}};
+  do {
+    std::size_t numbers = static_cast<std::size_t>(call.rows.rows);
+    for (call.inputs = 0; next < inputs_.size() && call.inputs < GatherPassCall::kMostInputs;) {
+      InputToGather& input = call.input[call.inputs++];
+      input = ToGather(inputs_[next++], pass);
+      numbers = std::max(numbers, static_cast<std::size_t>(pass.rows) * input.width);
     }
-    device->Launch(Stream::kMain,
-                   Grid::For(static_cast<std::size_t>(rows) * static_cast<std::size_t>(call.width)),
-                   call);
-  }
+    Grid grid = Grid::For(numbers, kLossRows);
+    grid.blocks = std::min(grid.blocks, kMostBlocks);
+    grid.rows = static_cast<std::uint32_t>(call.inputs + (call.rows.rows > 0 ? 1 : 0));
+    device->Launch(Stream::kMain, grid, call);
+    call.rows.rows = 0;  // they have been gathered
+  } while (next < inputs_.size());
 }
 
 }  // namespace murmurate

@@ -12,6 +12,15 @@
 
 namespace murmurate {
 
+/// What the inputs of a pass are made of. `parameters`: the whole block on the device.
+struct InputPass {
+  const TrainingControl* control;
+  PassLists lists;
+  BatchObservations batch;
+  const float* parameters;
+  int rows;
+};
+
 class DeviceInputs {
  public:
   DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
@@ -24,17 +33,18 @@ class DeviceInputs {
   /// reads them until the stream has come to what follows.
   void Upload(Device* device);
 
-  /// Puts together `rows` of the present pass. `parameters`: the whole block on the device.
-  void Gather(Device* device, const TrainingControl* control, const PassLists& lists,
-              const BatchObservations& batch, const float* parameters, int rows) const;
+  /// Puts together the inputs of the present pass, and `rows` beside them, unless it has none.
+  void Gather(Device* device, const InputPass& pass, const RowsToGather& rows = {}) const;
 
  private:
   struct Input {
-    GatherInputCall call = {};  ///< what does not change from call to call
+    InputToGather call = {};    ///< what does not change from call to call
     std::size_t statistic = 0;  ///< kNormalized: its first number among the statistics
     std::vector<std::int32_t> host_element, host_category;
     DeviceArray<std::int32_t> element, category;
   };
+
+  InputToGather ToGather(const Input& input, const InputPass& pass) const;
 
   std::vector<Input> inputs_;
   std::vector<DeviceArray<float>> arrays_;

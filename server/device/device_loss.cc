@@ -22,14 +22,12 @@ DeviceLoss::DeviceLoss(const ModelSpec& spec, int max_rows, DeviceMemory* memory
     : head_(spec, memory) {
   const auto blocks = static_cast<std::size_t>(BlocksFor(max_rows));
   const auto deviations = static_cast<std::size_t>(head_.free_deviations());
-  weight_ = memory->Plan<double>(MemoryPurpose::kWorkspace, blocks);
   sums_ = memory->Plan<double>(MemoryPurpose::kWorkspace, blocks * kLossSums);
   deviations_ = memory->Plan<double>(MemoryPurpose::kWorkspace, blocks * deviations);
-  d_log_deviations_ = memory->Plan<float>(MemoryPurpose::kParameters, deviations);
 }
 
 HeadRows DeviceLoss::RowsOf(const DeviceMinibatch& minibatch) const {
-  MURMURATE_CHECK(static_cast<std::size_t>(BlocksFor(minibatch.rows)) <= weight_.size(),
+  MURMURATE_CHECK(static_cast<std::size_t>(BlocksFor(minibatch.rows)) * kLossSums <= sums_.size(),
                   "more rows than the loss was made for");
   return {.outputs = minibatch.outputs,
           .log_deviations = minibatch.log_deviations,
@@ -37,24 +35,18 @@ HeadRows DeviceLoss::RowsOf(const DeviceMinibatch& minibatch) const {
           .mask = minibatch.mask};
 }
 
-LossParts DeviceLoss::parts() const {
-  return {.weight = weight_.data(), .sums = sums_.data(), .deviations = deviations_.data()};
+LossParts DeviceLoss::PartsOf(const DeviceMinibatch& minibatch) const {
+  return {.weight = minibatch.weight_parts, .sums = sums_.data(), .deviations = deviations_.data()};
 }
 
-void DeviceLoss::SumWeights(Device* device, Stream stream, const DeviceMinibatch& minibatch) const {
-  device->Launch(
-      stream, GridFor(minibatch.rows),
-      SumWeightsCall{.weight = minibatch.weight, .rows = minibatch.rows, .parts = weight_.data()});
-}
-
-void DeviceLoss::Finish(Device* device, Stream stream, int rows, TrainingControl* control,
-                        int updates_sum, int scored_sums) const {
-  device->Launch(stream, Grid{.threads = kThreads},
+void DeviceLoss::Finish(Device* device, Stream stream, const DeviceMinibatch& minibatch,
+                        TrainingControl* control, int updates_sum, int scored_sums) const {
+  device->Launch(stream, Grid{.threads = kLossRows},
                  FinishLossCall{.control = control,
-                                .parts = parts(),
-                                .blocks = BlocksFor(rows),
+                                .parts = PartsOf(minibatch),
+                                .blocks = BlocksFor(minibatch.rows),
                                 .free_deviations = head_.free_deviations(),
-                                .d_log_deviations = d_log_deviations_.data(),
+                                .d_log_deviations = minibatch.d_log_deviations,
                                 .updates_sum = updates_sum,
                                 .scored_sums = scored_sums});
 }
@@ -67,7 +59,6 @@ int DevicePolicyLoss::norm_sums() const { return on_policy_sums::kPolicyGradient
 
 void DevicePolicyLoss::Enqueue(Device* device, Stream stream, const DeviceMinibatch& minibatch,
                                TrainingControl* control) {
-  SumWeights(device, stream, minibatch);
   device->Launch(stream, GridFor(minibatch.rows),
                  PolicyLossCall{.control = control,
                                 .head = head().table(),
@@ -82,8 +73,8 @@ void DevicePolicyLoss::Enqueue(Device* device, Stream stream, const DeviceMiniba
                                 .values = minibatch.values,
                                 .d_outputs = minibatch.d_outputs,
                                 .d_values = minibatch.d_values,
-                                .parts = parts()});
-  Finish(device, stream, minibatch.rows, control, on_policy_sums::kUpdates, -1);
+                                .parts = PartsOf(minibatch)});
+  Finish(device, stream, minibatch, control, on_policy_sums::kUpdates, -1);
 }
 
 DeviceLabelLoss::DeviceLabelLoss(const ModelSpec& spec, LossForm::Kind kind, int max_rows,
@@ -92,7 +83,6 @@ DeviceLabelLoss::DeviceLabelLoss(const ModelSpec& spec, LossForm::Kind kind, int
 
 void DeviceLabelLoss::Enqueue(Device* device, Stream stream, const DeviceMinibatch& minibatch,
                               TrainingControl* control) {
-  SumWeights(device, stream, minibatch);
   device->Launch(stream, GridFor(minibatch.rows),
                  LabelLossCall{.control = control,
                                .head = head().table(),
@@ -102,8 +92,8 @@ void DeviceLabelLoss::Enqueue(Device* device, Stream stream, const DeviceMinibat
                                .weight = minibatch.weight,
                                .d_outputs = minibatch.d_outputs,
                                .d_values = minibatch.d_values,
-                               .parts = parts()});
-  Finish(device, stream, minibatch.rows, control, -1, label_sums::kScored);
+                               .parts = PartsOf(minibatch)});
+  Finish(device, stream, minibatch, control, -1, label_sums::kScored);
 }
 
 std::unique_ptr<DeviceLoss> MakeDeviceLoss(const ModelSpec& spec, const AlgorithmSettings& settings,

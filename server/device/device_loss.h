@@ -1,8 +1,8 @@
 // DeviceLoss: what a minibatch costs, and the gradient of that by the network's outputs, on a
 // device. One form for each LossForm::Kind (server/learn/loss_form.h).
 //
-//   Enqueue   d_outputs, d_values and d_log_deviations() <- the gradient
-//             control->begun, control->sums <- counted, unless the batch was left
+//   Enqueue   d_outputs, d_values and d_log_deviations <- the gradient
+//             control->begun, control->sums <- counted, unless the batch was left; the pass ends
 //             control->stopped <- 1 where the policy is further than control->most_kl from the one
 //             that the batch began with: this update is counted, and nothing later changes anything
 //
@@ -33,32 +33,27 @@ class DeviceLoss {
   virtual void Enqueue(Device* device, Stream stream, const DeviceMinibatch& minibatch,
                        TrainingControl* control) = 0;
 
-  /// The gradient by the free log deviations, [head().free_deviations()]; null: there are none.
-  const float* d_log_deviations() const { return d_log_deviations_.data(); }
   const DeviceHead& head() const { return head_; }
   /// The first of the two places of control->sums for the gradient's norms (policy, value), which
   /// the optimizer adds; -1: not wanted.
   virtual int norm_sums() const { return -1; }
 
  protected:
-  static constexpr std::uint32_t kThreads = 128;
-  static Grid GridFor(int rows) { return Grid::For(static_cast<std::size_t>(rows), kThreads); }
+  static Grid GridFor(int rows) { return Grid::For(static_cast<std::size_t>(rows), kLossRows); }
   static int BlocksFor(int rows) { return static_cast<int>(GridFor(rows).blocks); }
 
   DeviceLoss(const ModelSpec& spec, int max_rows, DeviceMemory* memory);
 
   HeadRows RowsOf(const DeviceMinibatch& minibatch) const;
-  LossParts parts() const;
-  void SumWeights(Device* device, Stream stream, const DeviceMinibatch& minibatch) const;
+  LossParts PartsOf(const DeviceMinibatch& minibatch) const;
   /// The places of control->sums, -1 where there are none: of the number of updates, and where the
   /// sums over what is scored begin.
-  void Finish(Device* device, Stream stream, int rows, TrainingControl* control, int updates_sum,
-              int scored_sums) const;
+  void Finish(Device* device, Stream stream, const DeviceMinibatch& minibatch,
+              TrainingControl* control, int updates_sum, int scored_sums) const;
 
  private:
   const DeviceHead head_;
-  DeviceArray<double> weight_, sums_, deviations_;
-  DeviceArray<float> d_log_deviations_;
+  DeviceArray<double> sums_, deviations_;
 };
 
 /// PPO's clipped ratio with its dual clip, or the plain policy gradient.

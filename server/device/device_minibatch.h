@@ -10,7 +10,9 @@ struct DeviceMinibatch {
   int rows = 0;
   const std::int32_t* actions = nullptr;  ///< [rows][words]
   const std::uint8_t* mask = nullptr;     ///< [rows][mask bytes], 1 where nothing is masked
-  const float* weight = nullptr;          ///< [rows], as all that follow
+  /// Sums of the weights of kLossRows rows each (calls/loss.h).
+  const double* weight_parts = nullptr;
+  const float* weight = nullptr;  ///< [rows], as all that follow
   const float* behaviour_log_prob = nullptr;
   const float* start_log_prob = nullptr;
   const float* advantage = nullptr;
@@ -20,6 +22,7 @@ struct DeviceMinibatch {
   const float* log_deviations = nullptr;  ///< [free deviations]; null: there are none
   float* d_outputs = nullptr;             ///< [rows][outputs]
   float* d_values = nullptr;              ///< [rows]; null where no network gives a value
+  float* d_log_deviations = nullptr;      ///< [free deviations]; null: there are none
 };
 
 }  // namespace murmurate

@@ -65,7 +65,6 @@ void DeviceNetwork::Forward(Device* device, Stream stream, const float* paramete
 void DeviceNetwork::Backward(Device* device, Stream stream, const float* parameters,
                              const DeviceRows& rows, float* gradient) {
   CheckRows(rows);
-  device->ClearMemory(stream, gradient, layout_.trained_count() * sizeof(float));
   body_->Backward({device, stream, parameters, gradient, rows});
 }
 

@@ -48,9 +48,9 @@ class DeviceNetwork {
                bool values_alone = false);
   /// The gradient of a scalar loss by all parameters, given its gradients d_outputs() and
   /// d_values() by the last Forward's outputs and values; through all steps, none into state0.
-  /// `rows` are that Forward's. Overwrites gradient[0, layout().trained_count());
-  /// policy.log_deviation, which no output depends on, and padding get 0. Once after each Forward;
-  /// uses up what that one kept.
+  /// `rows` are that Forward's. Overwrites every tensor of gradient[0, layout().trained_count()) but
+  /// policy.log_deviation, which no output depends on; that and the padding between tensors stay as
+  /// they are. Once after each Forward; uses up what that one kept.
   void Backward(Device* device, Stream stream, const float* parameters, const DeviceRows& rows,
                 float* gradient);
 

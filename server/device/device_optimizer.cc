@@ -12,7 +12,10 @@
 namespace murmurate {
 namespace {
 
-constexpr std::uint32_t kThreads = 256, kMostNormBlocks = 1024;
+constexpr std::uint32_t kThreads = 256;
+/// Every block of the step adds up what those of the norm left: 4 KB at most. As many blocks as a
+/// large GPU has at once.
+constexpr std::uint32_t kMostNormBlocks = 256, kMostStepBlocks = 8 * 132;
 
 DeviceOptimizerRule RuleOf(OptimizerSettings::Name name) {
   switch (name) {
@@ -123,15 +126,14 @@ void DeviceOptimizer::EnqueueStep(Device* device, Stream stream, TrainingControl
                                   .count = count_,
                                   .value_begin = value_begin_,
                                   .parts = parts_.data()});
-  device->Launch(stream, Grid{.threads = kThreads},
-                 FinishNormCall{.control = control,
-                                .parts = parts_.data(),
-                                .blocks = static_cast<int>(norm.blocks),
-                                .norm_sums = norm_sums_,
-                                .numbers = numbers_,
-                                .step = step_.data()});
-  device->Launch(stream, grid(),
-                 StepParametersCall{.step = step_.data(),
+  Grid step = grid();
+  step.blocks = std::min(step.blocks, kMostStepBlocks);
+  device->Launch(stream, step,
+                 StepParametersCall{.control = control,
+                                    .parts = parts_.data(),
+                                    .part_count = static_cast<int>(norm.blocks),
+                                    .norm_sums = norm_sums_,
+                                    .step = step_.data(),
                                     .numbers = numbers_,
                                     .count = count_,
                                     .gradient = gradient,

@@ -29,6 +29,7 @@ Status DeviceParameters::Start(Device* device, DevicePlanRoom* plan) {
   plan_ = plan;
   std::ranges::fill(host(), 0.0f);
   EnqueueUp();
+  device->ClearMemory(Stream::kMain, gradient_.data(), gradient_.bytes());
   if (optimizer_ == nullptr) return {};
   optimizer_->Upload(device, Stream::kMain);
   Forget();

@@ -28,6 +28,7 @@ class DeviceParameters {
   Status Start(Device* device, DevicePlanRoom* plan);
 
   float* parameters() const { return parameters_.data(); }  ///< on the device, as gradient()
+  /// Zeros at first: who writes it writes whole tensors, and padding stays zeros.
   float* gradient() const { return gradient_.data(); }
   const DeviceOptimizer* optimizer() const { return optimizer_.get(); }  ///< null: not here
 

@@ -18,6 +18,8 @@ GatheredRows::GatheredRows(const ModelSpec& spec, int most_rows, int most_lanes,
   plan(&action_, static_cast<std::size_t>(words_));
   plan(&mask_, static_cast<std::size_t>(mask_bytes_));
   for (auto* column : {&weight_, &behaviour_, &start_, &advantage_, &target_}) plan(column, 1);
+  weight_parts_ =
+      memory->Plan<double>(MemoryPurpose::kActivations, Grid::For(rows, kLossRows).blocks);
   if (state_floats == 0) return;
   plan(&first_, 1);
   const std::size_t states =
@@ -26,32 +28,31 @@ GatheredRows::GatheredRows(const ModelSpec& spec, int most_rows, int most_lanes,
   state_after_ = memory->Plan<float>(MemoryPurpose::kActivations, states);
 }
 
-void GatheredRows::Gather(Device* device, const TrainingControl* control, const PassLists& lists,
-                          const TrainingBatch& batch, const DeviceBatch& columns,
-                          const DeviceReturns* returns, int rows) const {
-  const GatherRowsCall call{
-      .control = control,
-      .lists = lists,
-      .batch_action = columns.Column(batch, batch.action),
-      .batch_mask = columns.Column(batch, batch.mask),
-      .batch_weight = columns.Column(batch, batch.weight),
-      .batch_log_prob = columns.Column(batch, batch.log_prob),
-      .start_log_prob = returns != nullptr ? returns->start_log_prob() : nullptr,
-      .advantage = returns != nullptr ? returns->advantage() : nullptr,
-      .target = returns != nullptr ? returns->target() : nullptr,
-      .row = row_.data(),
-      .source = source_.data(),
-      .action = action_.data(),
-      .mask = mask_.data(),
-      .weight = weight_.data(),
-      .behaviour = behaviour_.data(),
-      .to_start = start_.data(),
-      .to_advantage = advantage_.data(),
-      .to_target = target_.data(),
-      .rows = rows,
-      .words = words_,
-      .mask_bytes = mask_bytes_};
-  device->Launch(Stream::kMain, Grid::For(static_cast<std::size_t>(rows)), call);
+RowsToGather GatheredRows::ToGather(const TrainingControl* control, const PassLists& lists,
+                                    const TrainingBatch& batch, const DeviceBatch& columns,
+                                    const DeviceReturns* returns, int rows) const {
+  return {.control = control,
+          .lists = lists,
+          .batch_action = columns.Column(batch, batch.action),
+          .batch_mask = columns.Column(batch, batch.mask),
+          .batch_weight = columns.Column(batch, batch.weight),
+          .batch_log_prob = columns.Column(batch, batch.log_prob),
+          .start_log_prob = returns != nullptr ? returns->start_log_prob() : nullptr,
+          .advantage = returns != nullptr ? returns->advantage() : nullptr,
+          .target = returns != nullptr ? returns->target() : nullptr,
+          .row = row_.data(),
+          .source = source_.data(),
+          .action = action_.data(),
+          .mask = mask_.data(),
+          .weight = weight_.data(),
+          .behaviour = behaviour_.data(),
+          .to_start = start_.data(),
+          .to_advantage = advantage_.data(),
+          .to_target = target_.data(),
+          .weight_parts = weight_parts_.data(),
+          .rows = rows,
+          .words = words_,
+          .mask_bytes = mask_bytes_};
 }
 
 void GatheredRows::GatherLanes(Device* device, const TrainingControl* control,
@@ -70,6 +71,7 @@ DeviceMinibatch GatheredRows::minibatch(int rows) const {
   return {.rows = rows,
           .actions = action_.data(),
           .mask = mask_.data(),
+          .weight_parts = weight_parts_.data(),
           .weight = weight_.data(),
           .behaviour_log_prob = behaviour_.data(),
           .start_log_prob = start_.data(),

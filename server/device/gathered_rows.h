@@ -20,15 +20,15 @@ class GatheredRows {
   GatheredRows(const ModelSpec& spec, int most_rows, int most_lanes, int state_floats,
                DeviceMemory* memory);
 
-  /// Gathers the present pass's rows. `returns`: by row of the batch; null: there are none yet.
-  void Gather(Device* device, const TrainingControl* control, const PassLists& lists,
-              const TrainingBatch& batch, const DeviceBatch& columns, const DeviceReturns* returns,
-              int rows) const;
+  /// What gathers the present pass's rows. `returns`: by row of the batch; null: there are none yet.
+  RowsToGather ToGather(const TrainingControl* control, const PassLists& lists,
+                        const TrainingBatch& batch, const DeviceBatch& columns,
+                        const DeviceReturns* returns, int rows) const;
   /// Gathers where episodes begin, and with `states` the states before the first step.
   void GatherLanes(Device* device, const TrainingControl* control, const PassLists& lists,
                    const PassShape& shape, bool states) const;
 
-  /// What Gather left, without a network's outputs.
+  /// What was gathered, without a network's outputs.
   DeviceMinibatch minibatch(int rows) const;
   DeviceSeenRows seen(int rows) const;
   /// The rows as a network sees them. `after`: they begin with the states that those of `KeepingState`
@@ -40,6 +40,7 @@ class GatheredRows {
   const int words_, mask_bytes_, state_floats_;
   DeviceArray<std::int32_t> row_, source_, action_;
   DeviceArray<std::uint8_t> mask_, first_;
+  DeviceArray<double> weight_parts_;
   DeviceArray<float> weight_, behaviour_, start_, advantage_, target_, state_, state_after_;
 };
 

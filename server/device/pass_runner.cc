@@ -36,23 +36,15 @@ void PassRunner::Begin(const TrainingBatch& batch, const DeviceReturns* returns)
   returns_ = returns;
 }
 
-void PassRunner::EnqueueBegin() {
-  device_->Launch(Stream::kMain, {.blocks = 1, .threads = 32}, BeginPassCall{plan_->control()});
-}
-
 const float* PassRunner::log_deviations() const {
   return loss_->head().free_deviations() == 0 ? nullptr : parameters_ + deviation_at_;
 }
 
 void PassRunner::EnqueueSeen() {
   const PassShape shape = passes_->prepare_shape();
-  EnqueueBegin();
-  rows_.Gather(device_, plan_->control(), plan_->lists(), *training_, *batch_, nullptr,
-               shape.rows());
+  EnqueueGather(shape, nullptr);
   if (network_.state_floats() > 0)
     rows_.GatherLanes(device_, plan_->control(), plan_->lists(), shape, true);
-  inputs_.Gather(device_, plan_->control(), plan_->lists(), batch_->Observations(*training_),
-                 parameters_, shape.rows());
   network_.Forward(device_, Stream::kMain, parameters_, rows_.rows(shape));
   const DeviceMinibatch rows = rows_.minibatch(shape.rows());
   loss_->head().Evaluate(device_, Stream::kMain,
@@ -61,7 +53,8 @@ void PassRunner::EnqueueSeen() {
                           .actions = rows.actions,
                           .mask = rows.mask},
                          shape.rows(), log_prob_.data(), nullptr,
-                         loss_->head().has_deviations() ? deviation_.data() : nullptr);
+                         loss_->head().has_deviations() ? deviation_.data() : nullptr,
+                         plan_->control());
 }
 
 DeviceSeenRows PassRunner::seen() const {
@@ -72,28 +65,37 @@ DeviceSeenRows PassRunner::seen() const {
   return seen;
 }
 
+/// The rows of the present pass and their inputs.
+void PassRunner::EnqueueGather(const PassShape& shape, const DeviceReturns* returns) {
+  inputs_.Gather(
+      device_, InputsOf(plan_->lists(), shape),
+      rows_.ToGather(plan_->control(), plan_->lists(), *training_, *batch_, returns, shape.rows()));
+}
+
+InputPass PassRunner::InputsOf(const PassLists& lists, const PassShape& shape) const {
+  return {.control = plan_->control(),
+          .lists = lists,
+          .batch = batch_->Observations(*training_),
+          .parameters = parameters_,
+          .rows = shape.rows()};
+}
+
 /// The rows of an update through the network.
 void PassRunner::EnqueueForward() {
-  EnqueueBegin();
   const PassShape burn_in = passes_->burn_in_shape(), shape = passes_->update_shape();
-  const BatchObservations observations = batch_->Observations(*training_);
   if (warms()) {
     rows_.GatherLanes(device_, plan_->control(), plan_->burn_in_lists(), burn_in, true);
-    inputs_.Gather(device_, plan_->control(), plan_->burn_in_lists(), observations, parameters_,
-                   burn_in.rows());
+    inputs_.Gather(device_, InputsOf(plan_->burn_in_lists(), burn_in));
     network_.Forward(device_, Stream::kMain, parameters_, rows_.KeepingState(burn_in),
                      shared_value_);
   }
   if (network_.state_floats() > 0)
     rows_.GatherLanes(device_, plan_->control(), plan_->lists(), shape, !warms());
-  rows_.Gather(device_, plan_->control(), plan_->lists(), *training_, *batch_, returns_,
-               shape.rows());
-  inputs_.Gather(device_, plan_->control(), plan_->lists(), observations, parameters_,
-                 shape.rows());
+  EnqueueGather(shape, returns_);
   network_.Forward(device_, Stream::kMain, parameters_, rows_.rows(shape, warms()));
 }
 
-void PassRunner::EnqueueLoss() {
+void PassRunner::EnqueueLoss(float* gradient) {
   EnqueueForward();
   DeviceMinibatch minibatch = rows_.minibatch(passes_->update_shape().rows());
   minibatch.outputs = network_.outputs().data();
@@ -101,16 +103,14 @@ void PassRunner::EnqueueLoss() {
   minibatch.log_deviations = log_deviations();
   minibatch.d_outputs = network_.d_outputs().data();
   minibatch.d_values = network_.d_values().data();
+  if (loss_->head().free_deviations() > 0) minibatch.d_log_deviations = gradient + deviation_at_;
   loss_->Enqueue(device_, Stream::kMain, minibatch, plan_->control());
 }
 
 void PassRunner::EnqueueGradient(float* gradient) {
-  EnqueueLoss();
+  EnqueueLoss(gradient);
   network_.Backward(device_, Stream::kMain, parameters_,
                     rows_.rows(passes_->update_shape(), warms()), gradient);
-  if (loss_->d_log_deviations() == nullptr) return;
-  device_->CopyWithin(Stream::kMain, gradient + deviation_at_, loss_->d_log_deviations(),
-                      static_cast<std::size_t>(loss_->head().free_deviations()) * sizeof(float));
 }
 
 }  // namespace murmurate

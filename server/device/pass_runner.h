@@ -33,16 +33,18 @@ class PassRunner {
   /// A pass whose rows are not learned from; seen() says what the network gave.
   void EnqueueSeen();
   DeviceSeenRows seen() const;
-  /// A pass of an update: its loss, and the gradients of that by the network's outputs.
-  void EnqueueLoss();
-  /// The same, and the gradient by all parameters.
+  /// A pass of an update: its loss, and the gradients of that by the network's outputs and by the free
+  /// log deviations, which are among the parameters. `gradient`: of all that are trained.
+  void EnqueueLoss(float* gradient);
+  /// The same, and the gradient by all parameters. Padding between tensors stays as it is.
   void EnqueueGradient(float* gradient);
 
   const DeviceLoss& loss() const { return *loss_; }
   const ParameterLayout& layout() const { return network_.layout(); }
 
  private:
-  void EnqueueBegin();
+  void EnqueueGather(const PassShape& shape, const DeviceReturns* returns);
+  InputPass InputsOf(const PassLists& lists, const PassShape& shape) const;
   void EnqueueForward();
   const float* log_deviations() const;
   bool warms() const { return passes_->burn_in_shape().rows() > 0; }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "server/compute/device/calls/control.h"
 #include "server/compute/device/calls/layers.h"
 #include "tests/device/device_numbers.h"
 
@@ -23,20 +22,6 @@ TEST(HostDevice, RunsAKernelOverItsGrid) {
                                    .columns = 3,
                                    .activation = DeviceActivation::kRelu});
   EXPECT_EQ(y.Read(), (std::vector<float>{11, 0, 0, 6, 5, 0}));
-}
-
-TEST(HostDevice, ATrainingControlGoesThroughItsPasses) {
-  HostDevice device;
-  void* const control = device.Allocate(sizeof(TrainingControl));
-  device.ClearMemory(Stream::kMain, control, sizeof(TrainingControl));
-  for (int pass = 0; pass < 3; ++pass)
-    device.Launch(Stream::kMain, {.threads = 32},
-                  BeginPassCall{static_cast<TrainingControl*>(control)});
-  TrainingControl result;
-  device.CopyOut(Stream::kMain, &result, control, sizeof result);
-  device.Free(control);
-  EXPECT_EQ(result.pass, 2u);
-  EXPECT_EQ(result.next, 3u);
 }
 
 TEST(HostDevice, DoesNothingBeforeItIsAwaited) {

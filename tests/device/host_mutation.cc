@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "server/compute/device/calls/control.h"
+#include "server/compute/device/calls/gather.h"
 
 extern "C" const char __executable_start;  // of the linker
 
@@ -57,8 +57,9 @@ bool HostMutation::LeavesOut(const void* caller) {
 
 void HostMutation::BeforeKernel(KernelId kernel, const void* call) {
   if (kind_ != "control" && kind_ != "list") return;
-  if (kernel != BeginPassCall::kKernel) return;
-  auto* const control = reinterpret_cast<char*>(static_cast<const BeginPassCall*>(call)->control);
+  if (kernel != GatherPassCall::kKernel) return;
+  auto* const control = reinterpret_cast<char*>(
+      const_cast<TrainingControl*>(static_cast<const GatherPassCall*>(call)->input[0].control));
   for (const ControlNumber& number : kControlNumbers) {
     if (kind_ == "list") List(std::string("control ") + number.name);
     if (kind_ != "control" || what_ != number.name) continue;

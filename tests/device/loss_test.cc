@@ -81,6 +81,13 @@ std::unique_ptr<DeviceLoss> LossOf(Kind kind, const ModelSpec& spec, int rows,
   return std::make_unique<DeviceLabelLoss>(spec, kind, rows, memory);
 }
 
+std::vector<double> WeightParts(std::span<const float> weight) {
+  std::vector<double> parts((weight.size() + kLossRows - 1) / kLossRows);
+  for (std::size_t row = 0; row < weight.size(); ++row)
+    parts[row / kLossRows] += double{weight[row]};
+  return parts;
+}
+
 /// Records the loss before the device knows the control, and replays it.
 LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host,
                      const TrainingControl& control, std::uint64_t seed = 0, int times = 1) {
@@ -90,9 +97,11 @@ LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host
   loss->Upload(blocks.device(), Stream::kMain);
   const auto rows = static_cast<std::size_t>(host.rows);
   const std::size_t outputs = host.actions.outputs.size();
+  const auto deviations = static_cast<std::size_t>(loss->head().free_deviations());
   const DeviceMinibatch minibatch{.rows = host.rows,
                                   .actions = blocks.Put(host.actions.actions),
                                   .mask = blocks.Put(host.actions.mask),
+                                  .weight_parts = blocks.Put(WeightParts(host.weight)),
                                   .weight = blocks.Put(host.weight),
                                   .behaviour_log_prob = blocks.Put(host.behaviour),
                                   .start_log_prob = blocks.Put(host.start),
@@ -102,16 +111,16 @@ LossAnswer AskDevice(Kind kind, const ModelSpec& spec, const HostMinibatch& host
                                   .values = blocks.Put(host.values),
                                   .log_deviations = blocks.Put(host.actions.log_deviations),
                                   .d_outputs = blocks.Room<float>(outputs),
-                                  .d_values = blocks.Room<float>(rows)};
+                                  .d_values = blocks.Room<float>(rows),
+                                  .d_log_deviations = blocks.Room<float>(deviations)};
   TrainingControl* const on_device = blocks.Put(TrainingControl{});
   blocks.device()->BeginGraph(Stream::kMain);
   loss->Enqueue(blocks.device(), Stream::kMain, minibatch, on_device);
   const DeviceGraph graph = blocks.device()->EndGraph(Stream::kMain);
   blocks.device()->CopyIn(Stream::kMain, on_device, &control, sizeof control);
   for (int i = 0; i < times; ++i) blocks.device()->Replay(Stream::kMain, graph);
-  const auto deviations = static_cast<std::size_t>(loss->head().free_deviations());
   return {blocks.Read(minibatch.d_outputs, outputs), blocks.Read(minibatch.d_values, rows),
-          blocks.Read(loss->d_log_deviations(), deviations), blocks.Read(on_device)};
+          blocks.Read(minibatch.d_log_deviations, deviations), blocks.Read(on_device)};
 }
 
 TrainingControl ControlOf(float clip, float dual_clip, float entropy) {
@@ -175,6 +184,7 @@ TEST(DevicePolicyLoss, EveryActionSpaceAsOnTheProcessor) {
       ExpectSums(got.control, {sums.weight, sums.policy_loss, sums.value_loss, sums.entropy,
                                sums.approx_kl, sums.clipped});
       EXPECT_EQ(got.control.begun, 1u);
+      EXPECT_EQ(got.control.pass, 1u);
       EXPECT_EQ(got.control.sums[on_policy_sums::kUpdates], 1.0);
       EXPECT_EQ(got.control.stopped, 0u);
       if (rows % 32 == 1) ExpectSameBits(got, AskDevice(kind, spec, host, control, 7));
@@ -223,6 +233,7 @@ TEST(DevicePolicyLoss, TheUpdateThatWentTooFarIsCountedAndTheLastOne) {
   const LossAnswer far = AskDevice(Kind::kClippedRatio, spec, host, control, 0, 3);
   EXPECT_EQ(far.control.stopped, 1u);
   EXPECT_EQ(far.control.begun, 1u);
+  EXPECT_EQ(far.control.pass, 3u) << "the passes go on without it";
   EXPECT_EQ(far.control.sums[on_policy_sums::kUpdates], 0.0);
   EXPECT_EQ(far.control.sums[on_policy_sums::kWeight], free.control.sums[on_policy_sums::kWeight]);
 }

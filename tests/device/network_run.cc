@@ -139,6 +139,7 @@ NetworkOnDevice::NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDevice
   state_out_ = memory_.Plan<float>(MemoryPurpose::kBatches, states);
   first_ = memory_.Plan<std::uint8_t>(MemoryPurpose::kBatches, max_rows);
   MURMURATE_CHECK(memory_.Allocate(&device_).ok(), "memory of the host device");
+  device_.ClearMemory(Stream::kMain, gradient_.data(), gradient_.bytes());
 }
 
 void NetworkOnDevice::Load(const NetworkRows& rows) {

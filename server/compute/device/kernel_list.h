@@ -6,13 +6,10 @@
 #include <cstdint>
 
 #define MURMURATE_DEVICE_KERNELS(X) \
-  X(BeginPass)                      \
-  X(GatherInput)                    \
-  X(GatherRows)                     \
+  X(GatherPass)                     \
   X(GatherLanes)                    \
   X(BiasActivation)                 \
   X(EvaluateHead)                   \
-  X(SumWeights)                     \
   X(PolicyLoss)                     \
   X(LabelLoss)                      \
   X(FinishLoss)                     \
@@ -26,7 +23,6 @@
   X(MeasureChange)                  \
   X(FinishChange)                   \
   X(GradientNorm)                   \
-  X(FinishNorm)                     \
   X(StepParameters)                 \
   X(ShortenStep)                    \
   X(FillNumbers)                    \

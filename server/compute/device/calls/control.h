@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "server/compute/device/kernel_list.h"
-
 namespace murmurate {
 
 struct TrainingControl {
@@ -20,23 +18,17 @@ struct TrainingControl {
   std::uint32_t scored_too;  ///< updates of the first pass over the batch are scored as well: 1
 
   // The device writes these; a batch begins with zeros, but for optimizer_steps.
-  std::uint32_t pass;     ///< the present one, from 0
-  std::uint32_t next;     ///< the pass that BeginPass begins
+  std::uint32_t pass;     ///< the present one, from 0; its last kernel (head or loss) ends it
   std::uint32_t stopped;  ///< 1: the batch was left; what follows changes nothing
   std::uint32_t finite;   ///< the gradient of this update is
   double norm;            ///< of this update's gradient, before it is clipped
   double part_norms[2];   ///< of the policy's parameters, of the value's own
   std::uint64_t begun, updates, skipped;
   std::uint64_t optimizer_steps;
-  double norms;        ///< of the gradients that stepped, summed
-  double change, kl;   ///< of the policy since the batch began: the sum over rows, the mean
-  double sums[kSums];  ///< AlgorithmSums
-};
-
-/// Begins the next pass: control->pass = control->next, and next is one more. One thread.
-struct BeginPassCall {
-  static constexpr KernelId kKernel = KernelId::kBeginPass;
-  TrainingControl* control;
+  std::uint64_t present_step;  ///< of the optimizer, from 1; GradientNorm says it to StepParameters
+  double norms;                ///< of the gradients that stepped, summed
+  double change, kl;           ///< of the policy since the batch began: the sum over rows, the mean
+  double sums[kSums];          ///< AlgorithmSums
 };
 
 }  // namespace murmurate

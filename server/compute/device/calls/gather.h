@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "server/compute/device/calls/control.h"
+#include "server/compute/device/calls/loss.h"
+#include "server/compute/device/kernel_list.h"
 
 namespace murmurate {
 
@@ -34,8 +36,7 @@ struct BatchObservations {
 
 /// One input of all rows of the pass, as numbers that a network's first layer takes:
 /// to[row][number]. Frames of a stack lie pixel by pixel, the oldest first. Padding is zeros.
-struct GatherInputCall {
-  static constexpr KernelId kKernel = KernelId::kGatherInput;
+struct InputToGather {
   enum class Form : std::uint8_t {
     kNumbers,     ///< float32 as they are
     kNormalized,  ///< (x - mean) / sqrt(variance + 1e-8), at most 10 away from 0
@@ -57,8 +58,7 @@ struct GatherInputCall {
 
 /// What else a loss needs of each row of the pass: [rows] each, actions [rows][words], mask
 /// [rows][mask_bytes].
-struct GatherRowsCall {
-  static constexpr KernelId kKernel = KernelId::kGatherRows;
+struct RowsToGather {
   const TrainingControl* control;
   PassLists lists;
   // Of the batch.
@@ -71,7 +71,18 @@ struct GatherRowsCall {
   std::int32_t* action;
   std::uint8_t* mask;
   float *weight, *behaviour, *to_start, *to_advantage, *to_target;
+  double* weight_parts;  ///< of each kLossRows rows, the sum of their weights
   int rows, words, mask_bytes;
+};
+
+/// Rows and inputs at once, a grid row each: the inputs', then one for `rows`, unless there are none.
+/// Grid{.rows = inputs + 1, .threads = kLossRows}, any number of blocks.
+struct GatherPassCall {
+  static constexpr KernelId kKernel = KernelId::kGatherPass;
+  static constexpr int kMostInputs = 8;
+  RowsToGather rows;
+  int inputs;
+  InputToGather input[kMostInputs];
 };
 
 /// The lane parts of a pass: where episodes begin, [rows], and states before the first step.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "server/compute/device/calls/control.h"
 #include "server/compute/device/kernel_list.h"
 
 namespace murmurate {
@@ -39,9 +40,10 @@ struct EvaluateHeadCall {
   HeadTable head;
   HeadRows batch;
   int rows;
-  float* log_prob;   ///< [rows]
-  float* entropy;    ///< [rows]; null: not wanted
-  float* deviation;  ///< [rows] the mean over the continuous numbers; null: not wanted
+  float* log_prob;           ///< [rows]
+  float* entropy;            ///< [rows]; null: not wanted
+  float* deviation;          ///< [rows] the mean over the continuous numbers; null: not wanted
+  TrainingControl* control;  ///< whose pass ends; null: none does
 };
 
 }  // namespace murmurate

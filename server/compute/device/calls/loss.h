@@ -14,21 +14,14 @@ namespace murmurate {
 /// The sums over rows that a loss counts: the first ones of TrainingControl::sums, in the order of
 /// server/learn/on_policy_sums.h and label_sums.h.
 inline constexpr int kLossSums = 6;
-inline constexpr int kPolicyKlSum = 4;  ///< of a policy's
+inline constexpr int kPolicyKlSum = 4;           ///< of a policy's
+inline constexpr std::uint32_t kLossRows = 128;  ///< of a block
 
 /// Sums that blocks leave for the block that finishes.
 struct LossParts {
-  double* weight;      ///< [blocks]
-  double* sums;        ///< [blocks][kLossSums]
-  double* deviations;  ///< [blocks][free_deviations]
-};
-
-/// parts.weight <- the weights of each block's rows.
-struct SumWeightsCall {
-  static constexpr KernelId kKernel = KernelId::kSumWeights;
-  const float* weight;
-  int rows;
-  double* parts;
+  const double* weight;  ///< [blocks], of the minibatch
+  double* sums;          ///< [blocks][kLossSums]
+  double* deviations;    ///< [blocks][free_deviations]
 };
 
 struct PolicyLossCall {
@@ -55,7 +48,7 @@ struct LabelLossCall {
   LossParts parts;
 };
 
-/// Adds up the parts of a loss: one block.
+/// Adds up the parts of a loss, and ends the pass: one block.
 struct FinishLossCall {
   static constexpr KernelId kKernel = KernelId::kFinishLoss;
   TrainingControl* control;

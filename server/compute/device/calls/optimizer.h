@@ -31,30 +31,24 @@ struct StepNumbers {
 /// What a trained number is.
 inline constexpr std::uint8_t kKernelNumber = 1, kValueNumber = 2;
 
-/// parts <- sums of squares before and from `value_begin`.
+/// parts <- sums of squares before and from `value_begin`; control->present_step.
 struct GradientNormCall {
   static constexpr KernelId kKernel = KernelId::kGradientNorm;
-  const TrainingControl* control;
+  TrainingControl* control;
   const float* gradient;
   std::size_t count, value_begin;
   double* parts;  ///< [blocks][2]
 };
 
-/// The gradient's norms, and from them what the step is to be: one block.
-struct FinishNormCall {
-  static constexpr KernelId kKernel = KernelId::kFinishNorm;
-  TrainingControl* control;
-  const double* parts;
-  int blocks;
-  int norm_sums;  ///< the first of the two places of TrainingControl::sums for part_norms; -1: none
-  OptimizerNumbers numbers;
-  StepNumbers* step;
-};
-
-/// The step; one thread a number.
+/// The gradient's norms, from them what the step is to be, and the step. Every block adds up the
+/// parts by itself, in the same order; the first one counts. Any number of blocks.
 struct StepParametersCall {
   static constexpr KernelId kKernel = KernelId::kStepParameters;
-  const StepNumbers* step;
+  TrainingControl* control;
+  const double* parts;
+  int part_count;
+  int norm_sums;  ///< the first of the two places of TrainingControl::sums for part_norms; -1: none
+  StepNumbers* step;  ///< for what comes after
   OptimizerNumbers numbers;
   std::size_t count;
   const float* gradient;

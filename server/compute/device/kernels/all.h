@@ -2,7 +2,6 @@
 #pragma once
 
 #include "server/compute/device/kernels/column_sums.h"
-#include "server/compute/device/kernels/control.h"
 #include "server/compute/device/kernels/gather.h"
 #include "server/compute/device/kernels/head.h"
 #include "server/compute/device/kernels/layer_norm.h"

@@ -40,18 +40,18 @@ MURMURATE_DEVICE const std::byte* FrameOf(const BatchObservations& batch, int ro
 }
 
 /// A number of one frame.
-MURMURATE_DEVICE float NumberOf(const GatherInputCall& call, const std::byte* frame, int number) {
+MURMURATE_DEVICE float NumberOf(const InputToGather& call, const std::byte* frame, int number) {
   const std::byte* const input = frame + call.offset_bytes;
   switch (call.form) {
-    case GatherInputCall::Form::kBytes:
+    case InputToGather::Form::kBytes:
       return static_cast<float>(reinterpret_cast<const std::uint8_t*>(input)[number]) *
              (1.0f / 255.0f);
-    case GatherInputCall::Form::kCategories:
+    case InputToGather::Form::kCategories:
       return reinterpret_cast<const std::int32_t*>(input)[call.element[number]] ==
                      call.category[number]
                  ? 1.0f
                  : 0.0f;
-    case GatherInputCall::Form::kNormalized: {
+    case InputToGather::Form::kNormalized: {
       const float scale = 1.0f / sqrtf(call.variance[number] + 1e-8f);
       const float x = (reinterpret_cast<const float*>(input)[number] - call.mean[number]) * scale;
       return fminf(fmaxf(x, -10.0f), 10.0f);
@@ -62,15 +62,15 @@ MURMURATE_DEVICE float NumberOf(const GatherInputCall& call, const std::byte* fr
 }
 
 /// Frames from before the episode began hold zeros, which are data like others: they are normalized.
-MURMURATE_DEVICE float ZeroOf(const GatherInputCall& call, int number) {
-  if (call.form == GatherInputCall::Form::kCategories)
+MURMURATE_DEVICE float ZeroOf(const InputToGather& call, int number) {
+  if (call.form == InputToGather::Form::kCategories)
     return call.category[number] == 0 ? 1.0f : 0.0f;
-  if (call.form != GatherInputCall::Form::kNormalized) return 0.0f;
+  if (call.form != InputToGather::Form::kNormalized) return 0.0f;
   const float x = -call.mean[number] * (1.0f / sqrtf(call.variance[number] + 1e-8f));
   return fminf(fmaxf(x, -10.0f), 10.0f);
 }
 
-MURMURATE_KERNEL(GatherInput) {
+MURMURATE_DEVICE void GatherInput(const InputToGather& call) {
   const auto width = static_cast<std::size_t>(call.width);
   const std::size_t count = width * static_cast<std::size_t>(call.rows);
   const std::int32_t* const rows =
@@ -93,17 +93,17 @@ MURMURATE_KERNEL(GatherInput) {
   }
 }
 
-MURMURATE_KERNEL(GatherRows) {
-  const std::size_t i = GlobalThread();
-  if (i >= static_cast<std::size_t>(call.rows)) return;
+/// One of the pass's rows; gives its weight.
+MURMURATE_DEVICE float GatherRow(const RowsToGather& call, std::size_t i) {
   const auto row = static_cast<std::size_t>(
       OfPass<std::int32_t>(call.lists, call.control, call.lists.row_at)[i]);
   const std::int32_t source =
       OfPass<std::int32_t>(call.lists, call.control, call.lists.source_at)[i];
   const float weight = OfPass<float>(call.lists, call.control, call.lists.weight_at)[i];
+  const float counts = source == PassLists::kOwn ? call.batch_weight[row] * weight : 0.0f;
   call.row[i] = source == PassLists::kPadding ? -1 : static_cast<std::int32_t>(row);
   call.source[i] = source;
-  call.weight[i] = source == PassLists::kOwn ? call.batch_weight[row] * weight : 0.0f;
+  call.weight[i] = counts;
   call.behaviour[i] = call.batch_log_prob[row];
   if (call.start_log_prob != nullptr) {
     call.to_start[i] = call.start_log_prob[row];
@@ -116,6 +116,26 @@ MURMURATE_KERNEL(GatherRows) {
   const auto masks = static_cast<std::size_t>(call.mask_bytes);
   for (std::size_t k = 0; k < masks; ++k)
     call.mask[i * masks + k] = call.batch_mask[row * masks + k];
+  return counts;
+}
+
+MURMURATE_DEVICE void GatherRows(const RowsToGather& call, double* parts) {
+  const auto rows = static_cast<std::size_t>(call.rows);
+  for (std::size_t first = Block() * std::size_t{kLossRows}; first < rows;
+       first += Blocks() * std::size_t{kLossRows}) {
+    const std::size_t row = first + Thread();
+    const double own = row < rows ? double{GatherRow(call, row)} : 0.0;
+    const double sum = SumOverBlock(own, parts);
+    if (Thread() == 0) call.weight_parts[first / kLossRows] = sum;
+  }
+}
+
+MURMURATE_KERNEL(GatherPass) {
+  MURMURATE_SHARED(double, parts, 32);
+  if (static_cast<int>(GridRow()) < call.inputs)
+    GatherInput(call.input[GridRow()]);
+  else
+    GatherRows(call.rows, parts);
 }
 
 MURMURATE_KERNEL(GatherLanes) {

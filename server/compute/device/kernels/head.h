@@ -211,6 +211,7 @@ MURMURATE_DEVICE void SumDeviationGradients(const HeadTable& head, const HeadRow
 
 MURMURATE_KERNEL(EvaluateHead) {
   const std::size_t row = GlobalThread();
+  if (row == 0 && call.control != nullptr) ++call.control->pass;
   if (row >= static_cast<std::size_t>(call.rows)) return;
   const HeadValues values = ValuesOf(call.head, RowOf(call.head, call.batch, row), true);
   call.log_prob[row] = values.log_prob;

@@ -22,14 +22,6 @@ MURMURATE_DEVICE void LeaveSums(const double* own, int count, double* parts, dou
   }
 }
 
-MURMURATE_KERNEL(SumWeights) {
-  MURMURATE_SHARED(double, parts, 32);
-  const std::size_t row = GlobalThread();
-  const double own = row < static_cast<std::size_t>(call.rows) ? double{call.weight[row]} : 0.0;
-  const double sum = SumOverBlock(own, parts);
-  if (Thread() == 0) call.parts[Block()] = sum;
-}
-
 /// What a row gains by its action.
 struct PolicyGain {
   float gain, slope;  ///< slope: the loss's by log pi
@@ -171,9 +163,9 @@ MURMURATE_KERNEL(LabelLoss) {
 }
 
 /// Counts an update of labels: what was learned from, what was scored, or both.
-MURMURATE_DEVICE void CountLabelSums(const double* sums, int scored_sums,
+MURMURATE_DEVICE void CountLabelSums(const double* sums, int scored_sums, std::uint32_t pass,
                                      TrainingControl* control) {
-  const std::uint32_t update = control->pass - control->first_update;
+  const std::uint32_t update = pass - control->first_update;
   const bool scored =
       control->scores != 0 || (control->scored_too != 0 && update < control->updates_a_pass);
   for (int i = 0; i < kLossSums; ++i) {
@@ -203,10 +195,12 @@ MURMURATE_KERNEL(FinishLoss) {
         SumOfParts(call.parts.deviations + i, call.blocks, call.free_deviations, parts);
     if (Thread() == 0) call.d_log_deviations[i] = static_cast<float>(sum);
   }
-  if (Thread() != 0 || call.control->stopped != 0) return;
+  if (Thread() != 0) return;
+  const std::uint32_t pass = call.control->pass++;
+  if (call.control->stopped != 0) return;
   ++call.control->begun;
   if (call.scored_sums >= 0) {
-    CountLabelSums(sums, call.scored_sums, call.control);
+    CountLabelSums(sums, call.scored_sums, pass, call.control);
   } else {
     CountPolicySums(sums, call);
   }

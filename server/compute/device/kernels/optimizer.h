@@ -13,6 +13,7 @@ MURMURATE_DEVICE bool LeavesParameters(const TrainingControl& control) {
 MURMURATE_KERNEL(GradientNorm) {
   MURMURATE_SHARED(double, parts, 32);
   if (LeavesParameters(*call.control)) return;
+  if (GlobalThread() == 0) call.control->present_step = call.control->optimizer_steps + 1;
   double policy = 0.0, value = 0.0;
   for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads()) {
     const double square = double{call.gradient[i] * call.gradient[i]};
@@ -33,31 +34,6 @@ MURMURATE_DEVICE StepNumbers StepOf(const OptimizerNumbers& numbers, float rate,
   step.adam_rate = static_cast<float>(double{rate} / (1.0 - pow(double{numbers.beta1}, steps)));
   step.root = static_cast<float>(1.0 / sqrt(1.0 - pow(double{numbers.beta2}, steps)));
   return step;
-}
-
-MURMURATE_KERNEL(FinishNorm) {
-  MURMURATE_SHARED(double, parts, 32);
-  TrainingControl* const control = call.control;
-  double squares[2];
-  for (int i = 0; i < 2; ++i) squares[i] = SumOfParts(call.parts + i, call.blocks, 2, parts);
-  if (Thread() != 0) return;
-  call.step->steps = 0;
-  if (LeavesParameters(*control)) return;
-  control->norm = sqrt(squares[0] + squares[1]);
-  for (int i = 0; i < 2; ++i) {
-    control->part_norms[i] = sqrt(squares[i]);
-    if (call.norm_sums >= 0) control->sums[call.norm_sums + i] += control->part_norms[i];
-  }
-  // As on the processor, a norm above the largest float is not finite; NaN fails the comparison, too.
-  control->finite = control->norm <= 3.4028234663852886e38 ? 1 : 0;
-  if (control->finite == 0) {
-    ++control->skipped;
-    return;
-  }
-  ++control->updates;
-  control->norms += control->norm;
-  *call.step =
-      StepOf(call.numbers, control->learning_rate, control->norm, ++control->optimizer_steps);
 }
 
 /// What the rule makes of the parameter; momentum's look-ahead is not part of it.
@@ -97,10 +73,36 @@ MURMURATE_DEVICE float Moved(float before, float after, bool value, float value_
   return value ? before + value_rate * (after - before) : after;
 }
 
-MURMURATE_KERNEL(StepParameters) {
-  const std::size_t i = GlobalThread();
-  const StepNumbers& step = *call.step;
-  if (i >= call.count || step.steps == 0) return;
+/// The step for a gradient whose parts have these sums of squares; none where that is not finite.
+MURMURATE_DEVICE StepNumbers StepFor(const StepParametersCall& call, const double* squares) {
+  const double norm = sqrt(squares[0] + squares[1]);
+  // As on the processor, a norm above the largest float is not finite; NaN fails the comparison, too.
+  if (!(norm <= 3.4028234663852886e38)) return {};
+  return StepOf(call.numbers, call.control->learning_rate, norm, call.control->present_step);
+}
+
+/// Counts the step; one thread. Others read nothing of what changes.
+MURMURATE_DEVICE void CountStep(const StepParametersCall& call, const StepNumbers& step,
+                                const double* squares) {
+  TrainingControl* const control = call.control;
+  *call.step = step;
+  control->norm = sqrt(squares[0] + squares[1]);
+  for (int i = 0; i < 2; ++i) {
+    control->part_norms[i] = sqrt(squares[i]);
+    if (call.norm_sums >= 0) control->sums[call.norm_sums + i] += control->part_norms[i];
+  }
+  control->finite = step.steps;
+  if (control->finite == 0) {
+    ++control->skipped;
+    return;
+  }
+  ++control->updates;
+  control->norms += control->norm;
+  control->optimizer_steps = control->present_step;
+}
+
+MURMURATE_DEVICE void StepNumber(const StepParametersCall& call, const StepNumbers& step,
+                                 std::size_t i) {
   const std::uint8_t number = call.number == nullptr ? 0 : call.number[i];
   const bool value = (number & kValueNumber) != 0;
   const float before = call.parameters[i];
@@ -115,6 +117,25 @@ MURMURATE_KERNEL(StepParameters) {
     p = Moved(p, p + *first, value, call.numbers.value_rate);
   }
   call.parameters[i] = p;
+}
+
+MURMURATE_KERNEL(StepParameters) {
+  MURMURATE_SHARED(double, parts, 32);
+  MURMURATE_SHARED(StepNumbers, shared, 1);
+  if (LeavesParameters(*call.control)) {
+    if (GlobalThread() == 0) call.step->steps = 0;
+    return;
+  }
+  double squares[2];
+  for (int i = 0; i < 2; ++i) squares[i] = SumOfParts(call.parts + i, call.part_count, 2, parts);
+  if (Thread() == 0) {
+    *shared = StepFor(call, squares);
+    if (Block() == 0) CountStep(call, *shared, squares);
+  }
+  SyncThreads();  // the step is there
+  const StepNumbers step = *shared;
+  if (step.steps == 0) return;
+  for (std::size_t i = GlobalThread(); i < call.count; i += AllThreads()) StepNumber(call, step, i);
 }
 
 MURMURATE_KERNEL(ShortenStep) {
