@@ -2,12 +2,13 @@
 
 namespace murmurate {
 
-DeviceChain::DeviceChain(std::span<const PlannedLayer> layers, DeviceArray<float> in,
+DeviceChain::DeviceChain(std::span<const PlannedLayer> layers, const DeviceInput& in,
                          bool wants_input, int state_floats, DeviceRoom* room)
-    : in_(in), wants_input_(wants_input), room_(room) {
+    : in_(in.numbers), wants_input_(wants_input), room_(room) {
   DeviceLayer* open = nullptr;
   for (const PlannedLayer& planned : layers) {
-    auto layer = MakeDeviceLayer({planned, out(), room, open, state_floats});
+    auto layer =
+        MakeDeviceLayer({planned, out(), room, open, state_floats, layers_.empty() ? in.block : 1});
     if (layer == nullptr) continue;
     if (planned.layer.form().block == LayerForm::Block::kOpens) open = layer.get();
     if (planned.parameters() > 0 && !learns_) {

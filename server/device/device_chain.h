@@ -5,15 +5,16 @@
 #include <span>
 #include <vector>
 
+#include "server/device/device_input.h"
 #include "server/device/device_layer.h"
 
 namespace murmurate {
 
 class DeviceChain {
  public:
-  /// `in`: [max_rows][width]. `wants_input`: something below it learns, so Backward gives the
+  /// `wants_input`: something below it learns, so Backward gives the
   /// gradient of the chain's inputs. `state_floats`: what an agent carries.
-  DeviceChain(std::span<const PlannedLayer> layers, DeviceArray<float> in, bool wants_input,
+  DeviceChain(std::span<const PlannedLayer> layers, const DeviceInput& in, bool wants_input,
               int state_floats, DeviceRoom* room);
 
   const DeviceArray<float>& out() const { return layers_.empty() ? in_ : layers_.back()->out(); }

@@ -114,13 +114,15 @@ class DeviceLayer {
 };
 
 /// DeviceLayerRequest says what MakeDeviceLayer makes. `open`: the residual that an add closes.
-/// `state_floats`: what an agent carries, of all recurrent layers.
+/// `state_floats`: what an agent carries, of all recurrent layers. `block`: of the input, where this
+/// is the first layer (device_input.h).
 struct DeviceLayerRequest {
   const PlannedLayer& planned;
   DeviceArray<float> in;
   DeviceRoom* room;
   DeviceLayer* open;
   int state_floats;
+  int block = 1;
 };
 /// Null for flatten.
 std::unique_ptr<DeviceLayer> MakeDeviceLayer(const DeviceLayerRequest& request);

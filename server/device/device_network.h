@@ -30,10 +30,10 @@ enum class DeviceNetworkForm : std::uint8_t {
 
 class DeviceNetwork {
  public:
-  /// Plans memory for up to `max_rows` rows. inputs[i]: [max_rows][width] floats of input i of the
-  /// plan of the network that reads the most inputs (the value, where it reads privileged ones),
-  /// ready as the first layers take them: normalized, bytes / 255, one-hot, frames stacked.
-  DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceArray<float>> inputs,
+  /// Plans memory for up to `max_rows` rows. inputs[i]: input i of the plan of the network that reads
+  /// the most inputs (the value, where it reads privileged ones), ready as the first layers take
+  /// them: normalized, bytes / 255, one-hot, frames stacked. Its block is BlockOfPicture or 1.
+  DeviceNetwork(const ModelSpec& spec, int max_rows, std::span<const DeviceInput> inputs,
                 DeviceMemory* memory, DeviceNetworkForm form = DeviceNetworkForm::kBySize);
   DeviceNetwork(const DeviceNetwork&) = delete;
   DeviceNetwork& operator=(const DeviceNetwork&) = delete;
@@ -63,7 +63,7 @@ class DeviceNetwork {
 
  private:
   DeviceNetwork(const ModelSpec& spec, const NetworkPlan& policy, const NetworkPlan& value,
-                int max_rows, std::span<const DeviceArray<float>> inputs, DeviceMemory* memory,
+                int max_rows, std::span<const DeviceInput> inputs, DeviceMemory* memory,
                 DeviceNetworkForm form);
   void CheckRows(const DeviceRows& rows) const;
 

@@ -4,7 +4,7 @@
 
 namespace murmurate {
 
-DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<float>> inputs,
+DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs,
                          DeviceRoom* room)
     : room_(room), joined_count_(plan.joined) {
   bool learns = false;
@@ -20,7 +20,8 @@ DeviceTower::DeviceTower(const NetworkPlan& plan, std::span<const DeviceArray<fl
     if (learns) d_joined_ = room->Rows(joined_count_);
   }
   room->WantGradients(plan.features);
-  trunk_ = std::make_unique<DeviceChain>(plan.trunk, in, learns, plan.state_floats, room);
+  trunk_ =
+      std::make_unique<DeviceChain>(plan.trunk, DeviceInput{in}, learns, plan.state_floats, room);
 }
 
 void DeviceTower::Join(const DevicePass& pass) const {

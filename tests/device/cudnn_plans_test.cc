@@ -19,6 +19,7 @@
 #include "server/config/model_settings.h"
 #include "server/config/run_settings.h"
 #include "server/data/data_settings.h"
+#include "server/device/device_input.h"
 #include "server/schema/model_config.h"
 #include "shared/model/network_plan.h"
 #include "tests/source_file.h"
@@ -46,18 +47,20 @@ std::vector<NamedConvolution> ConvolutionsOf(const std::string& name, const Mode
     const auto plan = PlanNetwork(spec, network.name);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     if (!plan.ok()) continue;
-    for (const PlannedInput& input : plan->inputs) {
-      for (const PlannedLayer& layer : input.layers) {
+    for (std::size_t i = 0; i < plan->inputs.size(); ++i) {
+      int block = BlockOfPicture(*plan, *plan, i);
+      for (const PlannedLayer& layer : plan->inputs[i].layers) {
         if (layer.layer.kind != Layer::Kind::kConv) continue;
         found.push_back({name + ", " + layer.layer.ToText(),
                          {.images = images,
-                          .height = layer.in.height,
-                          .width = layer.in.width,
-                          .channels = layer.in.channels,
+                          .height = layer.in.height / block,
+                          .width = layer.in.width / block,
+                          .channels = layer.in.channels * block * block,
                           .filters = layer.layer.units,
-                          .kernel = layer.layer.kernel,
-                          .stride = layer.layer.stride,
+                          .kernel = layer.layer.kernel / block,
+                          .stride = layer.layer.stride / block,
                           .padding = layer.layer.padding}});
+        block = 1;
       }
     }
   }

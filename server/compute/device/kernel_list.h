@@ -10,6 +10,7 @@
   X(GatherInput)                    \
   X(GatherRows)                     \
   X(GatherLanes)                    \
+  X(BlockFilters)                   \
   X(BiasActivation)                 \
   X(EvaluateHead)                   \
   X(SumWeights)                     \

@@ -33,7 +33,8 @@ struct BatchObservations {
 };
 
 /// One input of all rows of the pass, as numbers that a network's first layer takes:
-/// to[row][number]. Frames of a stack lie pixel by pixel, the oldest first. Padding is zeros.
+/// to[row][number]. Frames of a stack lie pixel by pixel, the oldest first. Pixels lie in blocks
+/// (server/device/device_input.h). Padding is zeros.
 struct GatherInputCall {
   static constexpr KernelId kKernel = KernelId::kGatherInput;
   enum class Form : std::uint8_t {
@@ -51,7 +52,8 @@ struct GatherInputCall {
   const std::int32_t *element,
       *category;        ///< kCategories: [width of one frame], what a number is of
   int rows, width;      ///< width: of all frames together
-  int stack, channels;  ///< numbers of one pixel of one frame
+  int stack, channels;  ///< channels: numbers of one pixel of one frame
+  int block, columns;   ///< block 1: pixels lie line by line; columns: pixels of a line
   Form form;
 };
 

@@ -2,6 +2,7 @@
 
 #include "server/compute/device/calls/gather.h"
 #include "server/compute/device/kernel_language.h"
+#include "server/compute/device/kernels/picture_blocks.h"
 
 namespace murmurate {
 
@@ -82,7 +83,9 @@ MURMURATE_KERNEL(GatherInput) {
     const std::size_t at = i / width;
     const int j = static_cast<int>(i % width);
     const int frame = j % pixel / call.channels;
-    const int number = j / pixel * call.channels + j % call.channels;
+    const int place =
+        call.block == 1 ? j / pixel : PixelInBlocks(j / pixel, call.columns, call.block);
+    const int number = place * call.channels + j % call.channels;
     const std::int32_t source = sources[at];
     if (source == PassLists::kPadding) {
       call.to[i] = 0.0f;
