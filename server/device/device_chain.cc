@@ -24,10 +24,10 @@ void DeviceChain::Forward(const DevicePass& pass) {
   for (const auto& layer : layers_) layer->Forward(pass);
 }
 
-float* DeviceChain::Backward(const DevicePass& pass, float* dy) {
+void* DeviceChain::Backward(const DevicePass& pass, void* dy) {
   if (!has_gradient()) return nullptr;
   for (std::size_t i = layers_.size(); i-- > first_learner_;) {
-    float* const other = dy == room_->even() ? room_->odd() : room_->even();
+    void* const other = dy == room_->even() ? room_->odd() : room_->even();
     dy = layers_[i]->Backward(pass, dy, i > first_learner_ || wants_input_ ? other : nullptr);
   }
   return wants_input_ ? dy : nullptr;

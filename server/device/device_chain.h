@@ -17,18 +17,18 @@ class DeviceChain {
   DeviceChain(std::span<const PlannedLayer> layers, const DeviceInput& in, bool wants_input,
               int state_floats, DeviceRoom* room);
 
-  const DeviceArray<float>& out() const { return layers_.empty() ? in_ : layers_.back()->out(); }
+  const DeviceBlock& out() const { return layers_.empty() ? in_ : layers_.back()->out(); }
   /// Something in it has parameters, or what comes to it wants a gradient.
   bool has_gradient() const { return learns_ || wants_input_; }
 
   void Forward(const DevicePass& pass);
   /// dy: gradient of out(), in one of the room's two blocks of gradients; is used up. Gives the
   /// gradient of the inputs, in one of these blocks, or null when it is not wanted.
-  float* Backward(const DevicePass& pass, float* dy);
+  void* Backward(const DevicePass& pass, void* dy);
 
  private:
   std::vector<std::unique_ptr<DeviceLayer>> layers_;
-  const DeviceArray<float> in_;
+  const DeviceBlock in_;
   const bool wants_input_;
   DeviceRoom* const room_;
   bool learns_ = false;

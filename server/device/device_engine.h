@@ -35,7 +35,9 @@ namespace murmurate {
 class DeviceEngine {
  public:
   /// Plans memory; settings.kind must have a loss form. `steps_here`: the optimizer is here.
-  DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, bool steps_here);
+  /// `pictures`: how the device keeps pictures (DeviceDescription).
+  DeviceEngine(const ModelSpec& spec, const AlgorithmSettings& settings, bool steps_here,
+               ElementType pictures);
   ~DeviceEngine();
 
   /// Allocates what was planned; once, before what follows. The device must outlive it.

@@ -14,6 +14,17 @@ int BlockOf(const PlannedInput& input) {
   return suits ? block : 1;
 }
 
+/// Whether what comes before the picture is flattened is of pictures alone, with convolutions.
+bool OfPictures(const PlannedInput& input) {
+  bool convolves = false;
+  for (const PlannedLayer& layer : input.layers) {
+    if (layer.layer.form().flattens) return convolves;
+    if (layer.in.vector()) return false;
+    convolves = convolves || layer.layer.kind == Layer::Kind::kConv;
+  }
+  return false;
+}
+
 }  // namespace
 
 int BlockOfPicture(const NetworkPlan& policy, const NetworkPlan& value, std::size_t input) {
@@ -25,6 +36,14 @@ int BlockOfPicture(const NetworkPlan& policy, const NetworkPlan& value, std::siz
     block = own;
   }
   return block;
+}
+
+ElementType TypeOfInput(const NetworkPlan& policy, const NetworkPlan& value, std::size_t input,
+                        ElementType pictures) {
+  for (const NetworkPlan* const plan : {&policy, &value})
+    if (input < plan->inputs.size() && !OfPictures(plan->inputs[input]))
+      return ElementType::kFloat32;
+  return pictures;
 }
 
 }  // namespace murmurate

@@ -20,7 +20,7 @@ Form FormOf(const ModelSpec& spec, Element element) {
 }  // namespace
 
 DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-                           DeviceMemory* memory) {
+                           ElementType pictures, DeviceMemory* memory) {
   if (spec.normalized_count() > 0) {
     mean_at_ = layout.Find("statistics.observation.mean").offset;
     variance_at_ = layout.Find("statistics.observation.variance").offset;
@@ -42,6 +42,7 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
     call.channels = planned.in.channels / planned.stack;
     call.block = BlockOfPicture(*policy, *value, arrays_.size());
     call.columns = planned.in.width;
+    call.type = TypeOfInput(*policy, *value, arrays_.size(), pictures);
     if (call.form == Form::kNormalized) {
       input.statistic = statistic;
       statistic += static_cast<std::size_t>(from.elements);
@@ -56,10 +57,9 @@ DeviceInputs::DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout,
         memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_element.size());
     input.category =
         memory->Plan<std::int32_t>(MemoryPurpose::kWorkspace, input.host_category.size());
-    arrays_.push_back(
-        {memory->Plan<float>(MemoryPurpose::kActivations, static_cast<std::size_t>(max_rows) *
-                                                              static_cast<std::size_t>(call.width)),
-         call.block});
+    arrays_.push_back({DeviceBlock(memory, MemoryPurpose::kActivations,
+                                   static_cast<std::size_t>(max_rows) * call.width, call.type),
+                       call.block});
   }
 }
 

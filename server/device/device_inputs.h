@@ -15,8 +15,9 @@ namespace murmurate {
 
 class DeviceInputs {
  public:
+  /// `pictures`: how the device keeps pictures.
   DeviceInputs(const ModelSpec& spec, const ParameterLayout& layout, int max_rows,
-               DeviceMemory* memory);
+               ElementType pictures, DeviceMemory* memory);
 
   /// The inputs of the network that reads the most, in its plan's order.
   const std::vector<DeviceInput>& inputs() const { return arrays_; }

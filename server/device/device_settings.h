@@ -18,6 +18,11 @@ constexpr std::span<const EnumName<DevicePrecision>> NamesOf(DevicePrecision) {
   return kPrecisionNames;
 }
 
+/// How a device of that precision keeps pictures, if its hardware has the type.
+constexpr ElementType PicturesOf(DevicePrecision precision) {
+  return precision == DevicePrecision::kBf16 ? ElementType::kBf16 : ElementType::kFloat32;
+}
+
 struct DeviceSettings {
   /// "cpu", "cuda" (the first one), "cuda:3", or "auto": a GPU where arithmetic says that it pays
   /// (choose_device.h).

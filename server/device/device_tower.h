@@ -18,7 +18,7 @@ class DeviceTower {
   /// inputs[i]: the plan's input i.
   DeviceTower(const NetworkPlan& plan, std::span<const DeviceInput> inputs, DeviceRoom* room);
 
-  const DeviceArray<float>& features() const { return trunk_->out(); }
+  const DeviceBlock& features() const { return trunk_->out(); }
   /// Something below the heads learns.
   bool has_gradient() const { return trunk_->has_gradient(); }
 

@@ -9,8 +9,8 @@
 namespace murmurate {
 
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here) {
-  const DeviceEngine engine(spec, settings, steps_here);
+                                     bool steps_here, ElementType pictures) {
+  const DeviceEngine engine(spec, settings, steps_here, pictures);
   DeviceMemoryNeed need{.total = engine.memory().bytes()};
   for (int i = 0; i < kMemoryPurposes; ++i)
     need.by_purpose[i] = engine.memory().bytes(static_cast<MemoryPurpose>(i));
@@ -36,7 +36,8 @@ Result<std::unique_ptr<BatchTrainer>> DeviceTrainer::Make(const ModelSpec& spec,
 }
 
 Status DeviceTrainer::Start() {
-  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr);
+  engine_ = std::make_unique<DeviceEngine>(spec_, settings_, store_ == nullptr,
+                                           device_->description().pictures);
   return engine_->Start(device_.get());
 }
 

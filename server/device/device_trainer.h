@@ -24,8 +24,10 @@ struct DeviceMemoryNeed {
 
 /// What a trainer of this model and these settings allocates on a device, before there is one.
 /// settings.kind must have a loss form. `steps_here`: no ParameterStore of others steps them.
+/// `pictures`: how it keeps pictures.
 DeviceMemoryNeed MeasureDeviceMemory(const ModelSpec& spec, const AlgorithmSettings& settings,
-                                     bool steps_here = true);
+                                     bool steps_here = true,
+                                     ElementType pictures = ElementType::kFloat32);
 
 class DeviceTrainer : public BatchTrainer {
  public:

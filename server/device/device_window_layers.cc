@@ -22,7 +22,7 @@ class DeviceConv : public DeviceLayer {
         weight_(room_->Offset(planned_.name + ".weight")),
         bias_(room_->Offset(planned_.name + ".bias")) {
     if (block_ > 1) filters_ = room_->PlanWorkspace(WeightCount());
-    out_ = room_->Rows(out_count());
+    out_ = room_->Rows(out_count(), in_.type());
     room_->WantSums(Places(planned_.out), filters());
   }
 
@@ -35,16 +35,18 @@ class DeviceConv : public DeviceLayer {
                                            .bias = pass.parameters + bias_,
                                            .rows = pass.Numbers(Places(planned_.out)),
                                            .columns = filters(),
-                                           .activation = OnDevice(planned_.layer.activation)});
+                                           .activation = OnDevice(planned_.layer.activation),
+                                           .type = out_.type()});
   }
 
-  float* Backward(const DevicePass& pass, float* dy, float* dx) override {
+  void* Backward(const DevicePass& pass, void* dy, void* dx) override {
     SumColumns(pass, *room_,
                {.dy = dy,
                 .rows = pass.Numbers(Places(planned_.out)),
                 .columns = filters(),
                 .y = out_.data(),
-                .activation = OnDevice(planned_.layer.activation)},
+                .activation = OnDevice(planned_.layer.activation),
+                .type = out_.type()},
                pass.gradient + bias_);
     float* const d_weight = pass.gradient + weight_;
     Convolve(pass, ConvolutionCall::Kind::kWeightGradient, in_.data(),
@@ -77,8 +79,8 @@ class DeviceConv : public DeviceLayer {
   }
 
   /// A call only writes the block that its kind names.
-  void Convolve(const DevicePass& pass, ConvolutionCall::Kind kind, const float* input,
-                const float* weight, const float* output) const {
+  void Convolve(const DevicePass& pass, ConvolutionCall::Kind kind, const void* input,
+                const float* weight, const void* output) const {
     pass.device->Convolve(pass.stream, {.kind = kind,
                                         .images = pass.rows.rows,
                                         .height = planned_.in.height / block_,
@@ -88,9 +90,10 @@ class DeviceConv : public DeviceLayer {
                                         .kernel = planned_.layer.kernel / block_,
                                         .stride = planned_.layer.stride / block_,
                                         .padding = planned_.layer.padding,
-                                        .input = const_cast<float*>(input),
+                                        .pictures = in_.type(),
+                                        .input = const_cast<void*>(input),
                                         .weight = const_cast<float*>(weight),
-                                        .output = const_cast<float*>(output)});
+                                        .output = const_cast<void*>(output)});
   }
 
   const int block_;                  ///< of the input
@@ -102,23 +105,28 @@ class DeviceMaxPool : public DeviceLayer {
  public:
   DeviceMaxPool(const DeviceLayerRequest& request)
       : DeviceLayer(request.planned, request.in, request.room) {
-    out_ = room_->Rows(out_count());
+    out_ = room_->Rows(out_count(), in_.type());
     winner_ = room_->Rows<std::int32_t>(out_count());
   }
 
   void Forward(const DevicePass& pass) override {
     const PoolGeometry pool = Geometry(pass);
-    pass.device->Launch(
-        pass.stream, PictureGrid(pool, out_count()),
-        PoolCall{
-            .pool = pool, .input = in_.data(), .output = out_.data(), .winner = winner_.data()});
+    pass.device->Launch(pass.stream, PictureGrid(pool, out_count()),
+                        PoolCall{.pool = pool,
+                                 .input = in_.data(),
+                                 .output = out_.data(),
+                                 .winner = winner_.data(),
+                                 .type = in_.type()});
   }
-  float* Backward(const DevicePass& pass, float* dy, float* dx) override {
+  void* Backward(const DevicePass& pass, void* dy, void* dx) override {
     if (dx == nullptr) return nullptr;
     const PoolGeometry pool = Geometry(pass);
-    pass.device->Launch(
-        pass.stream, PictureGrid(pool, in_count()),
-        PoolGradientCall{.pool = pool, .winner = winner_.data(), .d_output = dy, .d_input = dx});
+    pass.device->Launch(pass.stream, PictureGrid(pool, in_count()),
+                        PoolGradientCall{.pool = pool,
+                                         .winner = winner_.data(),
+                                         .d_output = dy,
+                                         .d_input = dx,
+                                         .type = in_.type()});
     return dx;
   }
 

@@ -6,12 +6,12 @@ namespace murmurate {
 
 PassRunner::PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings,
                        const BatchPasses* passes, const DevicePlanRoom* plan,
-                       const DeviceBatch* batch, DeviceMemory* memory)
+                       const DeviceBatch* batch, ElementType pictures, DeviceMemory* memory)
     : passes_(passes),
       plan_(plan),
       batch_(batch),
       shared_value_(!spec.Find(kValueNetwork)->shares.empty()),
-      inputs_(spec, ParameterLayout(spec), passes->most_rows(), memory),
+      inputs_(spec, ParameterLayout(spec), passes->most_rows(), pictures, memory),
       network_(spec, passes->most_rows(), inputs_.inputs(), memory),
       rows_(spec, passes->most_rows(), passes->update_shape().lanes, network_.state_floats(),
             memory),

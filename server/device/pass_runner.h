@@ -20,9 +20,10 @@ namespace murmurate {
 
 class PassRunner {
  public:
-  /// Plans memory. What it is given must outlive it.
+  /// Plans memory. What it is given must outlive it. `pictures`: how the device keeps pictures.
   PassRunner(const ModelSpec& spec, const AlgorithmSettings& settings, const BatchPasses* passes,
-             const DevicePlanRoom* plan, const DeviceBatch* batch, DeviceMemory* memory);
+             const DevicePlanRoom* plan, const DeviceBatch* batch, ElementType pictures,
+             DeviceMemory* memory);
 
   /// After memory is allocated. `parameters`: the whole block on the device.
   void Start(Device* device, const float* parameters);

@@ -235,17 +235,6 @@ std::vector<Named> OtherModels() {
                       .encoders = {camera, place},
                       .continuous = {.state_dependent_deviation = true}},
        SmallSettings()});
-  const InputEncoder blocks{
-      .input = "camera",
-      .stack = 2,
-      .layers = Layers({"conv 4 4 2 0 relu", "conv 3 2 1 0 tanh", "flatten"})};
-  models.push_back(
-      {"pictures in blocks",
-       PolicyAndValue{
-           .spaces = {Dict({{"camera", Image({6, 8, 2})}, {"place", Box({3})}}), Discrete(3)},
-           .trunk = Layers({"dense 8 tanh"}),
-           .encoders = {blocks}},
-       SmallSettings()});
   models.push_back({"a privileged value beside a memory that is warmed",
                     PolicyAndValue{.spaces = {Box({3}), Discrete(3), Box({2})},
                                    .trunk = Layers({"dense 8 tanh", "lstm 6"}),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/compute/device/cuda/cudnn_plans.h"
+#include "server/compute/device/kernel_language.h"
 
 // The functions of the runtime that convolutions need, over host memory.
 static std::set<void*> allocated;
@@ -94,7 +95,8 @@ struct Small {
 void Transpose(const TransposeCall& call) {
   for (int row = 0; row < call.rows; ++row)
     for (int column = 0; column < call.columns; ++column)
-      call.to[column * call.rows + row] = call.from[row * call.columns + column];
+      WriteNumber(call.to, call.to_type, column * call.rows + row,
+                  ReadNumber(call.from, call.from_type, row * call.columns + column));
 }
 
 class CudaConvolutionsTest : public testing::Test {
@@ -131,6 +133,44 @@ TEST_F(CudaConvolutionsTest, AndBothGradientsAreWhatTheCallMeans) {
     for (std::size_t i = 0; i < expected.size(); ++i)
       ASSERT_NEAR(got[i], expected[i], 1e-4) << "kind " << static_cast<int>(kind) << ", " << i;
   }
+}
+
+TEST_F(CudaConvolutionsTest, OfBf16AreOfRoundedNumbers) {
+  const auto halves = [](const Floats& floats) {
+    std::vector<Bf16> rounded(floats.size());
+    std::ranges::transform(floats, rounded.begin(), Narrowed<Bf16>);
+    return rounded;
+  };
+  const auto wide = [](const std::vector<Bf16>& numbers) {
+    Floats floats(numbers.size());
+    std::ranges::transform(numbers, floats.begin(), [](Bf16 number) { return Widened(number); });
+    return floats;
+  };
+  for (const Kind kind : {Kind::kForward, Kind::kInputGradient, Kind::kWeightGradient}) {
+    Small small;
+    std::vector<Bf16> input = halves(small.input), output = halves(small.output);
+    ConvolutionCall call = small.Call(kind);
+    call.pictures = ElementType::kBf16;
+    call.input = input.data();
+    call.output = output.data();
+    Small rounded = small;
+    rounded.input = wide(input);
+    rounded.weight = wide(halves(small.weight));
+    rounded.output = wide(output);
+    const Floats expected = rounded.Expected(kind);
+    ASSERT_TRUE(convolutions->Convolve(main, call, Transpose).ok());
+    const Floats got = kind == Kind::kForward         ? wide(output)
+                       : kind == Kind::kInputGradient ? wide(input)
+                                                      : small.weight;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(got[i], expected[i], std::abs(expected[i]) / 256 + 1e-4)
+          << "kind " << static_cast<int>(kind) << ", " << i;
+    EXPECT_EQ(most_bytes, 256u + 640u) << "216 bytes of weights, and what the plan needs";
+  }
+  EXPECT_EQ(plans() - plans_before, 3);
+  Small small;
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(plans() - plans_before, 4) << "pictures of 32 bits have plans of their own";
 }
 
 TEST_F(CudaConvolutionsTest, AreChosenOnceAndKeepOneWorkspaceForEachStream) {

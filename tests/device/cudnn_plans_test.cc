@@ -20,6 +20,7 @@
 #include "server/config/run_settings.h"
 #include "server/data/data_settings.h"
 #include "server/device/device_input.h"
+#include "server/device/device_settings.h"
 #include "server/schema/model_config.h"
 #include "shared/model/network_plan.h"
 #include "tests/source_file.h"
@@ -154,6 +155,10 @@ class CudnnPlans : public testing::TestWithParam<std::tuple<const char*, DeviceP
   }
   static std::string gpu() { return std::get<0>(GetParam()); }
   static CudnnPlanRules rules() { return {.precision = std::get<1>(GetParam())}; }
+  /// How the GPU keeps pictures of that precision.
+  static ElementType pictures() {
+    return gpu() == "t4" ? ElementType::kFloat32 : PicturesOf(rules().precision);
+  }
 
   static Result<CudnnPlan> Plan(const std::string& description, const ConvolutionCall& shape,
                                 const CudnnPlanRules& rules) {
@@ -167,6 +172,7 @@ TEST_P(CudnnPlans, AreThereForEveryConvolutionWithinTheBoundOfTheWorkspace) {
   for (NamedConvolution one : AllConvolutions()) {
     for (const Kind kind : {Kind::kForward, Kind::kInputGradient, Kind::kWeightGradient}) {
       one.shape.kind = kind;
+      one.shape.pictures = pictures();
       const std::string what = gpu() + ": " + one.name + ", kind " +
                                std::to_string(static_cast<int>(kind)) + ", " +
                                std::to_string(one.shape.images) + " pictures";
@@ -187,7 +193,8 @@ TEST_P(CudnnPlans, AreTheSameEachTime) {
                               .channels = 32,
                               .filters = 64,
                               .kernel = 4,
-                              .stride = 2};
+                              .stride = 2,
+                              .pictures = pictures()};
   const auto first = Plan(description, shape, rules()), second = Plan(description, shape, rules());
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->engine, second->engine);
@@ -202,7 +209,8 @@ TEST_P(CudnnPlans, KeepToASmallerWorkspaceWhereOneWillDo) {
                               .channels = 16,
                               .filters = 16,
                               .kernel = 3,
-                              .padding = 1};
+                              .padding = 1,
+                              .pictures = pictures()};
   CudnnPlanRules small = rules();
   small.workspace_bytes = 0;
   const auto usual = Plan(description, shape, rules()), least = Plan(description, shape, small);
@@ -213,13 +221,31 @@ TEST_P(CudnnPlans, KeepToASmallerWorkspaceWhereOneWillDo) {
 std::string GpuAndPrecision(
     const testing::TestParamInfo<std::tuple<const char*, DevicePrecision>>& info) {
   return std::string(std::get<0>(info.param)) +
-         (std::get<1>(info.param) == DevicePrecision::kFp32 ? "Fp32" : "Tf32");
+         (std::get<1>(info.param) == DevicePrecision::kFp32   ? "Fp32"
+          : std::get<1>(info.param) == DevicePrecision::kTf32 ? "Tf32"
+                                                              : "Bf16");
 }
 INSTANTIATE_TEST_SUITE_P(Described, CudnnPlans,
                          testing::Combine(testing::Values("h200", "a100", "l4", "t4"),
                                           testing::Values(DevicePrecision::kFp32,
-                                                          DevicePrecision::kTf32)),
+                                                          DevicePrecision::kTf32,
+                                                          DevicePrecision::kBf16)),
                          GpuAndPrecision);
+
+TEST(CudnnPlan, OfBf16IsNotThereForTuring) {
+  if (!Cudnn::Get().why.empty()) GTEST_SKIP() << Cudnn::Get().why;
+  const auto none = PlanConvolution(*Cudnn::Get().functions, {.description = Description("t4")},
+                                    {.images = 64,
+                                     .height = 20,
+                                     .width = 20,
+                                     .channels = 32,
+                                     .filters = 64,
+                                     .kernel = 4,
+                                     .stride = 2,
+                                     .pictures = ElementType::kBf16},
+                                    {.precision = DevicePrecision::kBf16});
+  EXPECT_EQ(none.status().code(), StatusCode::kResource);
+}
 
 TEST(CudnnPlan, ThatCannotBeSaysForWhat) {
   if (!Cudnn::Get().why.empty()) GTEST_SKIP() << Cudnn::Get().why;

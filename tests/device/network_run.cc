@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 
+#include "server/compute/device/kernel_language.h"
 #include "shared/core/check.h"
 #include "shared/core/random.h"
 #include "shared/model/observation_layout.h"
@@ -147,8 +148,11 @@ NetworkOnDevice::NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDevice
   const NetworkPlan policy = *PlanNetwork(spec, "policy"), value = *PlanNetwork(spec, "value");
   planned_ = WidestPlan(spec).inputs;
   for (const PlannedInput& input : planned_)
-    inputs_.push_back({memory_.Plan<float>(MemoryPurpose::kBatches, max_rows * input.in.count()),
-                       BlockOfPicture(policy, value, inputs_.size())});
+    inputs_.push_back(
+        {DeviceBlock(&memory_, MemoryPurpose::kBatches,
+                     static_cast<std::size_t>(max_rows) * input.in.count(),
+                     TypeOfInput(policy, value, inputs_.size(), device_.description().pictures)),
+         BlockOfPicture(policy, value, inputs_.size())});
   network_ = std::make_unique<DeviceNetwork>(spec, max_rows, inputs_, &memory_, form);
   const std::size_t states = static_cast<std::size_t>(max_rows) * network_->state_floats();
   parameters_ = memory_.Plan<float>(MemoryPurpose::kParameters, network_->layout().total);
@@ -168,8 +172,13 @@ void NetworkOnDevice::Load(const NetworkRows& rows) {
   copy(parameters_, rows.parameters);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::vector<float> laid = InBlocks(rows.inputs[i], planned_[i].in, inputs_[i].block);
-    copy(inputs_[i].numbers, laid);
-    device_.Finish();
+    std::vector<Bf16> rounded(laid.size());
+    std::ranges::transform(laid, rounded.begin(), Narrowed<Bf16>);
+    if (inputs_[i].numbers.type() == ElementType::kBf16)
+      copy(inputs_[i].numbers, rounded);
+    else
+      copy(inputs_[i].numbers, laid);
+    device_.Finish();  // which has read them
   }
   copy(first_, rows.first);
   copy(state0_, rows.state0);

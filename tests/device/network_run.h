@@ -40,6 +40,7 @@ class NetworkRows {
 /// A network with memory of its own on the device of tests.
 class NetworkOnDevice {
  public:
+  /// options.pictures: how pictures lie.
   NetworkOnDevice(const ModelSpec& spec, int max_rows, HostDeviceOptions options = {},
                   DeviceNetworkForm form = DeviceNetworkForm::kLayered);
 

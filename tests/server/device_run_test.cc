@@ -178,7 +178,8 @@ TEST_F(DeviceRun, AutoOpensNothingForASmallModelAndSaysWhy) {
 
 TEST_F(DeviceRun, EachSectionsDeviceIsOpenedAtTheStartAndEachModelHasOneOfItsOwn) {
   const Config config = ConfigOf(
-      "device = \"cuda\"\n[model.npc]\ndevice = \"cuda:1\"\n[model.sky]\nframe_stack = 2\n");
+      "device = \"cuda\"\n[model.npc]\ndevice = \"cuda:1\"\nprecision = \"bf16\"\n"
+      "[model.sky]\nframe_stack = 2\n");
   TrainingPlaces places(config, Places(kForEver));
   ASSERT_TRUE(places.OpenNamed().ok());
   EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1"}));
@@ -190,7 +191,11 @@ TEST_F(DeviceRun, EachSectionsDeviceIsOpenedAtTheStartAndEachModelHasOneOfItsOwn
     made.push_back(*std::move(place));
   }
   EXPECT_EQ(opened_, (std::vector<std::string>{"cuda", "cuda:1", "cuda"}));
-  EXPECT_EQ(made[0].sentence, "model npc: is trained on cuda:1, fp32 (still)");
+  EXPECT_EQ(
+      made[0].sentence,
+      "model npc: is trained on cuda:1, bf16 (still), which has no bf16: pictures and factors "
+      "of products have 32 bits");
+  EXPECT_EQ(made[2].sentence, "model other: is trained on cuda, fp32 (still)");
   EXPECT_EQ(counts_.devices, 3);
   made.clear();
   EXPECT_EQ(counts_.devices, 0);

@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 
+#include "server/compute/device/calls/elements.h"
 #include "server/compute/device/kernel_list.h"
 
 namespace murmurate {
@@ -30,6 +31,9 @@ struct DeviceDescription {
   std::string libraries = "";  ///< "CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.19.0"
   int multiprocessors = 0;
   std::size_t memory_bytes = 0, free_bytes = 0;
+  /// How pictures of convolutions are to lie: kBf16 where that is the precision and the hardware has
+  /// it.
+  ElementType pictures = ElementType::kFloat32;
 };
 
 /// kMain computes, kCopy moves batches and results beside it.
@@ -76,6 +80,8 @@ struct ProductCall {
 
 /// A convolution over NHWC pictures as shared/compute/convolution.h has it, without bias and
 /// activation, and its two gradients; all blocks contiguous, on borders of 16 bytes (the weight: 4).
+/// With pictures of bf16 the weight is rounded to that, too, and so is its gradient; sums are of 32
+/// bits.
 struct ConvolutionCall {
   enum class Kind : std::uint8_t {
     kForward,         ///< output <- input, weight
@@ -84,9 +90,10 @@ struct ConvolutionCall {
   } kind = Kind::kForward;
   int images = 1, height = 0, width = 0, channels = 0;  ///< of the input
   int filters = 0, kernel = 0, stride = 1, padding = 0;
-  float* input = nullptr;   ///< [images][height][width][channels]
-  float* weight = nullptr;  ///< [kernel][kernel][channels][filters]
-  float* output = nullptr;  ///< [images][out height][out width][filters]
+  ElementType pictures = ElementType::kFloat32;  ///< the type of input and output
+  void* input = nullptr;                         ///< [images][height][width][channels]
+  float* weight = nullptr;                       ///< [kernel][kernel][channels][filters]
+  void* output = nullptr;                        ///< [images][out height][out width][filters]
 };
 
 class Device {

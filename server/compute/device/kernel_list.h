@@ -36,6 +36,7 @@
   X(Activate)                       \
   X(ActivationGradient)             \
   X(AddNumbers)                     \
+  X(ConvertNumbers)                 \
   X(CopyColumns)                    \
   X(ColumnSums)                     \
   X(FinishSums)                     \

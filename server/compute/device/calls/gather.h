@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "server/compute/device/calls/control.h"
+#include "server/compute/device/calls/elements.h"
 
 namespace murmurate {
 
@@ -46,7 +47,7 @@ struct GatherInputCall {
   const TrainingControl* control;
   PassLists lists;
   BatchObservations batch;
-  float* to;
+  void* to;
   std::size_t offset_bytes;      ///< of the input in a row
   const float *mean, *variance;  ///< kNormalized: [numbers of one frame]
   const std::int32_t *element,
@@ -55,6 +56,7 @@ struct GatherInputCall {
   int stack, channels;  ///< channels: numbers of one pixel of one frame
   int block, columns;   ///< block 1: pixels lie line by line; columns: pixels of a line
   Form form;
+  ElementType type;  ///< of `to`
 };
 
 /// What else a loss needs of each row of the pass: [rows] each, actions [rows][words], mask

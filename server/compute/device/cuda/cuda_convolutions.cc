@@ -53,9 +53,9 @@ struct Lane {
 };
 
 std::size_t WeightBytes(const ConvolutionCall& call) {
-  const std::size_t floats = static_cast<std::size_t>(call.kernel) * call.kernel * call.channels *
-                             static_cast<std::size_t>(call.filters);
-  return (floats * sizeof(float) + kBorder - 1) / kBorder * kBorder;
+  const std::size_t numbers = static_cast<std::size_t>(call.kernel) * call.kernel * call.channels *
+                              static_cast<std::size_t>(call.filters);
+  return (numbers * BytesOf(call.pictures) + kBorder - 1) / kBorder * kBorder;
 }
 
 class CudnnConvolutions final : public CudaConvolutions {
@@ -76,20 +76,28 @@ class CudnnConvolutions final : public CudaConvolutions {
     const auto plan = Prepare(queue, call, &lane);
     if (!plan.ok()) return plan.status();
     const int depth = call.kernel * call.kernel * call.channels;
-    auto* const turned = reinterpret_cast<float*>(lane.workspace.memory());
+    std::byte* const turned = lane.workspace.memory();
     const bool gives_weight = call.kind == ConvolutionCall::Kind::kWeightGradient;
     if (!gives_weight)
-      transpose({.from = call.weight, .to = turned, .rows = depth, .columns = call.filters});
+      transpose({.from = call.weight,
+                 .to = turned,
+                 .rows = depth,
+                 .columns = call.filters,
+                 .to_type = call.pictures});
     MURMURATE_RETURN_IF_ERROR(Execute(call, **plan, lane));
     if (gives_weight)
-      transpose({.from = turned, .to = call.weight, .rows = call.filters, .columns = depth});
+      transpose({.from = turned,
+                 .to = call.weight,
+                 .rows = call.filters,
+                 .columns = depth,
+                 .from_type = call.pictures});
     return {};
   }
   const std::string& version() const override { return version_; }
 
  private:
   /// Everything that the choice depends on.
-  using Shape = std::array<int, 9>;
+  using Shape = std::array<int, 10>;
   static Shape ShapeOf(const ConvolutionCall& call) {
     return {static_cast<int>(call.kind),
             call.images,
@@ -99,7 +107,8 @@ class CudnnConvolutions final : public CudaConvolutions {
             call.filters,
             call.kernel,
             call.stride,
-            call.padding};
+            call.padding,
+            static_cast<int>(call.pictures)};
   }
 
   /// The plan of the call, when the stream has all that it needs.

@@ -1,8 +1,8 @@
 // CudaConvolutions: convolutions and their gradients by cuDNN, which is opened for them.
 //
 // A plan (cudnn_plans.h) is made when a shape first comes, and kept. cuDNN wants filters as
-// [filters][ky][kx][channels], so weights are turned on the way in, and their gradient on the way out,
-// by the kernel Transpose. Each stream has a workspace of its own, which holds the turned weights and
+// [filters][ky][kx][channels] and of the pictures' type, so weights are turned and rounded on the way in,
+// and their gradient on the way out, by the kernel Transpose. Each stream has a workspace of its own, which holds the turned weights and
 // what the largest plan needs.
 #pragma once
 

@@ -33,10 +33,15 @@ Four ChannelsLast(const Four& nchw) {
   return {h * w * c, 1, w * c, c};
 }
 
-CudnnDescriptor Tensor(const CudnnFunctions& functions, std::int64_t name, const Four& nchw) {
+cudnnDataType_t TypeOf(ElementType type) {
+  return type == ElementType::kBf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+CudnnDescriptor Tensor(const CudnnFunctions& functions, std::int64_t name, ElementType type,
+                       const Four& nchw) {
   const Four strides = ChannelsLast(nchw);
   CudnnDescriptor tensor(functions, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+  tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, TypeOf(type))
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, nchw.data(), nchw.size())
       .Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides.data(), strides.size())
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, name)
@@ -103,11 +108,11 @@ class ConvolutionGraph {
     const auto out = [&](int size) {
       return std::int64_t{(size + 2 * shape.padding - shape.kernel) / shape.stride + 1};
     };
-    parts_.push_back(
-        Tensor(functions_, kCudnnInput, {shape.images, shape.channels, shape.height, shape.width}));
-    parts_.push_back(Tensor(functions_, kCudnnWeight,
+    parts_.push_back(Tensor(functions_, kCudnnInput, shape.pictures,
+                            {shape.images, shape.channels, shape.height, shape.width}));
+    parts_.push_back(Tensor(functions_, kCudnnWeight, shape.pictures,
                             {shape.filters, shape.channels, shape.kernel, shape.kernel}));
-    parts_.push_back(Tensor(functions_, kCudnnOutput,
+    parts_.push_back(Tensor(functions_, kCudnnOutput, shape.pictures,
                             {shape.images, shape.filters, out(shape.height), out(shape.width)}));
     parts_.push_back(Window(functions_, shape));
     for (CudnnDescriptor& part : parts_) MURMURATE_RETURN_IF_ERROR(part.Finalize());

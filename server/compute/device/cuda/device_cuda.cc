@@ -83,6 +83,9 @@ DeviceDescription CudaDevice::description() {
   description.name = properties.name;
   description.multiprocessors = properties.multiProcessorCount;
   cudaMemGetInfo(&description.free_bytes, &description.memory_bytes);
+  constexpr int kLowestOfBf16 = 8;  // Ampere
+  if (precision_ == DevicePrecision::kBf16 && properties.major >= kLowestOfBf16)
+    description.pictures = ElementType::kBf16;
   return description;
 }
 

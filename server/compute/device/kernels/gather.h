@@ -71,7 +71,9 @@ MURMURATE_DEVICE float ZeroOf(const GatherInputCall& call, int number) {
   return fminf(fmaxf(x, -10.0f), 10.0f);
 }
 
-MURMURATE_KERNEL(GatherInput) {
+template <typename T>
+MURMURATE_DEVICE void GatherNumbers(const GatherInputCall& call) {
+  T* const to = static_cast<T*>(call.to);
   const auto width = static_cast<std::size_t>(call.width);
   const std::size_t count = width * static_cast<std::size_t>(call.rows);
   const std::int32_t* const rows =
@@ -88,12 +90,16 @@ MURMURATE_KERNEL(GatherInput) {
     const int number = place * call.channels + j % call.channels;
     const std::int32_t source = sources[at];
     if (source == PassLists::kPadding) {
-      call.to[i] = 0.0f;
+      to[i] = Narrowed<T>(0.0f);
       continue;
     }
     const std::byte* const from = FrameOf(call.batch, rows[at], source, call.stack - 1 - frame);
-    call.to[i] = from == nullptr ? ZeroOf(call, number) : NumberOf(call, from, number);
+    to[i] = Narrowed<T>(from == nullptr ? ZeroOf(call, number) : NumberOf(call, from, number));
   }
+}
+
+MURMURATE_KERNEL(GatherInput) {
+  WithElements(call.type, [&](auto element) { GatherNumbers<decltype(element)>(call); });
 }
 
 MURMURATE_KERNEL(GatherRows) {
