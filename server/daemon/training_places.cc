@@ -50,7 +50,8 @@ Result<std::shared_ptr<Device>> TrainingPlaces::Open(const DeviceSettings& setti
     opened_.erase(same);
     return device;
   }
-  auto device = makers_.open(settings.name, settings.precision, settings.deterministic);
+  auto device = makers_.open(settings.name, settings.precision, settings.deterministic,
+                             settings.tune ? algorithms_ : nullptr);
   if (!device.ok()) return device.status();
   return std::shared_ptr<Device>(*std::move(device));
 }

@@ -29,6 +29,7 @@ struct DeviceSettings {
   std::string name = "cpu";
   DevicePrecision precision = DevicePrecision::kFp32;
   bool deterministic = true;  ///< the same bits each time, on the same device and libraries
+  bool tune = true;           ///< libraries' algorithms are chosen by time (algorithm_book.h)
 
   bool processor() const { return name == "cpu"; }
   bool chosen() const { return name == "auto"; }
@@ -39,7 +40,7 @@ struct DeviceSettings {
 
 /// Whether a name is one of those above; the number is below 64.
 bool IsDeviceName(std::string_view name);
-/// "cuda:0, tf32, not deterministic"
+/// "cuda:0, tf32, not deterministic, not tuned"
 std::string InWords(const DeviceSettings& settings);
 
 }  // namespace murmurate

@@ -151,12 +151,17 @@ TEST(Bf16, NetworksOfPicturesAgreeWithFloat32ToTheRounding) {
 }
 
 TEST(Bf16, NetworksHaveTheSameBitsInEveryOrderOfThreads) {
-  const ModelSpec spec = Models().back().spec;
-  const NetworkRows rows(spec, 1, 9);
-  const NetworkNumbers numbers = NetworkOnDevice(spec, rows.rows(), OfBf16()).Run(rows);
-  HostDeviceOptions options = OfBf16();
-  options.seed = 7;
-  EXPECT_EQ(NetworkOnDevice(spec, rows.rows() + 3, std::move(options)).Run(rows), numbers);
+  const ModelSpec smallest =
+      SpecOf({"",
+              "observation uint8 4 4 1\naction discrete 2\ninput - stack 1\nconv 2 2 1 0 elu\n"
+              "flatten\ntrunk\ndense 3 tanh\nseparate_value 0\nnormalize_observation 0\n"});
+  for (const ModelSpec& spec : {smallest, Models().back().spec}) {
+    const NetworkRows rows(spec, 1, 9);
+    const NetworkNumbers numbers = NetworkOnDevice(spec, rows.rows(), OfBf16()).Run(rows);
+    HostDeviceOptions options = OfBf16();
+    options.seed = 7;
+    EXPECT_EQ(NetworkOnDevice(spec, rows.rows() + 3, std::move(options)).Run(rows), numbers);
+  }
 }
 
 TEST(Bf16, PicturesTakeHalfTheMemory) {

@@ -13,6 +13,8 @@
 
 #include "server/compute/device/cuda/cudnn_plans.h"
 #include "server/compute/device/kernel_language.h"
+#include "tests/device/fake_events.h"
+#include "tests/device/kept_choices.h"
 
 // The functions of the runtime that convolutions need, over host memory.
 static std::set<void*> allocated;
@@ -32,6 +34,14 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+template <typename T>
+static T* OfCudnn(const char* name) {
+  void* const handle = dlopen((MURMURATE_FAKE_CUDNN "/" + murmurate::CudnnName().file).c_str(),
+                              RTLD_NOW | RTLD_LOCAL);
+  return static_cast<T*>(dlsym(handle, name));
+}
+static float FakeClock() { return *OfCudnn<float>("fake_cudnn_clock"); }
 
 namespace murmurate {
 namespace {
@@ -111,11 +121,7 @@ class CudaConvolutionsTest : public testing::Test {
     plans_before = plans();
   }
   void SetUp() override { ASSERT_NE(convolutions, nullptr); }
-  static int plans() {
-    void* const handle =
-        dlopen((MURMURATE_FAKE_CUDNN "/" + CudnnName().file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    return handle == nullptr ? -1 : *static_cast<int*>(dlsym(handle, "fake_cudnn_plans"));
-  }
+  static int plans() { return *OfCudnn<int>("fake_cudnn_plans"); }
 
   std::unique_ptr<CudaConvolutions> convolutions;
   int plans_before = 0;
@@ -204,6 +210,41 @@ TEST_F(CudaConvolutionsTest, InAGraphWereRunBeforeAndItsWorkspaceStays) {
   ASSERT_TRUE(convolutions->Convolve(main, more, Transpose).ok());
   EXPECT_EQ(allocated.size(), before.size() + 1) << "a graph may use the smaller one";
   for (void* memory : before) EXPECT_TRUE(allocated.contains(memory));
+}
+
+TEST_F(CudaConvolutionsTest, AreByTheFastestEngineWhichIsKept) {
+  Small small;
+  int& engines = *OfCudnn<int>("fake_cudnn_engines");
+  int& last = *OfCudnn<int>("fake_cudnn_last");
+  float* const milliseconds = OfCudnn<float>("fake_cudnn_milliseconds");
+  engines = 4;
+  milliseconds[3] = 0.25f;
+  const auto choices = std::make_shared<KeptChoices>();
+  const auto tuned = [&] {
+    return *CudaConvolutions::Open(DevicePrecision::kFp32, true, {choices, "GPU, fp32"});
+  };
+  const Floats expected = small.Expected(Kind::kForward);
+  convolutions = tuned();
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 3);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(small.output[i], expected[i], 1e-4);
+  ASSERT_EQ(choices->kept.size(), 1u);
+  EXPECT_THAT(choices->kept.begin()->first,
+              HasSubstr("cuDNN 9.19.0, convolution 0 2 7 5 3 4 3 2 1 0, GPU, fp32"));
+  EXPECT_EQ(choices->kept.begin()->second, "3:10");
+  EXPECT_EQ(allocated.size(), 1u) << "memory of what was measured is given back";
+  EXPECT_EQ(fake_events, 0);
+  const float clock = FakeClock();
+  milliseconds[0] = 0.1f;
+  convolutions = tuned();  // as another process
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 3);
+  EXPECT_EQ(FakeClock(), clock + 0.25f) << "it was measured again";
+  convolutions = *CudaConvolutions::Open(DevicePrecision::kFp32, true);
+  ASSERT_TRUE(convolutions->Convolve(main, small.Call(Kind::kForward), Transpose).ok());
+  EXPECT_EQ(last, 0) << "without tuning: what is proposed first";
+  engines = 1;
+  milliseconds[0] = milliseconds[3] = 1;
 }
 
 TEST_F(CudaConvolutionsTest, SayHowMuchMemoryIsMissing) {

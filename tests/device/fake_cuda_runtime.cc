@@ -192,6 +192,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   if (flags != (cudaEventDisableTiming | cudaEventBlockingSync)) return cudaErrorInvalidValue;
   return Make("cudaEventCreateWithFlags", event);
 }
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return Make("cudaEventCreate", event); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 1;
+  return CodeOf("cudaEventElapsedTime");
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return Drop(event); }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return CodeOf("cudaEventRecord"); }
 cudaError_t cudaEventQuery(cudaEvent_t) { return CodeOf("cudaEventQuery"); }

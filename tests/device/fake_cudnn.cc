@@ -3,6 +3,7 @@
 // defines them (n, c, h, w and strides of each tensor, by the names of a variant pack).
 #include <cudnn_graph.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,7 @@ struct Descriptor {
   bool finished = false;
   std::map<int, std::vector<std::byte>> attributes = {};
   Descriptor* graph = nullptr;  ///< of a configuration: what it computes
+  int engine = 0;               ///< of a configuration and of an engine
 };
 
 Descriptor* Of(cudnnBackendDescriptor_t descriptor) { return static_cast<Descriptor*>(descriptor); }
@@ -145,6 +147,9 @@ cudnnStatus_t Give(T value, std::int64_t* count, void* place) {
 extern "C" {
 
 int fake_cudnn_plans = 0, fake_cudnn_handles = 0;
+int fake_cudnn_engines = 1, fake_cudnn_last = -1;  ///< engines that it has, and the last that ran
+float fake_cudnn_milliseconds[4] = {1, 1, 1, 1},
+      fake_cudnn_clock = 0;  ///< of each engine, of all runs
 
 size_t cudnnGetVersion() { return 91900; }
 const char* cudnnGetErrorString(cudnnStatus_t) { return "failed"; }
@@ -190,21 +195,25 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
 }
 cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t, int64_t, int64_t* count,
+                                       cudnnBackendAttributeType_t, int64_t most, int64_t* count,
                                        void* values) {
   *count = 0;
   switch (name) {
     case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
-      *count = 1;
-      Descriptor* const configuration = Of(*static_cast<cudnnBackendDescriptor_t*>(values));
-      configuration->graph = Part(*Of(descriptor), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+      *count = std::min<std::int64_t>(most, fake_cudnn_engines);
+      for (int i = 0; i < *count; ++i) {
+        Descriptor* const configuration = Of(static_cast<cudnnBackendDescriptor_t*>(values)[i]);
+        configuration->graph = Part(*Of(descriptor), CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+        configuration->engine = i;
+      }
       return CUDNN_STATUS_SUCCESS;
     }
     case CUDNN_ATTR_ENGINECFG_ENGINE:
       *count = 1;
+      Of(*static_cast<cudnnBackendDescriptor_t*>(values))->engine = Of(descriptor)->engine;
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
-      return Give(std::int64_t{7}, count, values);
+      return Give(std::int64_t{7} + Of(descriptor)->engine, count, values);
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return Give(kWorkspaceBytes, count, values);
     default:
@@ -217,7 +226,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return CUDNN_STATUS_BAD_PARAM;
   auto* const workspace = Values<std::byte*>(*Of(pack), CUDNN_ATTR_VARIANT_PACK_WORKSPACE).at(0);
   std::memset(workspace, 0xff, kWorkspaceBytes);
-  const Descriptor& graph = *Part(*Of(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->graph;
+  const Descriptor& configuration = *Part(*Of(plan), CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  fake_cudnn_last = configuration.engine;
+  fake_cudnn_clock += fake_cudnn_milliseconds[configuration.engine];
+  const Descriptor& graph = *configuration.graph;
   Convolve(*Part(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS), *Of(pack));
   return CUDNN_STATUS_SUCCESS;
 }

@@ -120,7 +120,8 @@ class Device {
   virtual void CopyWithin(Stream stream, void* to, const void* from, std::size_t bytes) = 0;
   virtual void ClearMemory(Stream stream, void* device, std::size_t bytes) = 0;  ///< zeros
 
-  // How a shape is computed is chosen, and what that needs is allocated, when it first comes: what a
+  // How a shape is computed is chosen, and what that needs is allocated, when it first comes (the host
+  // may wait for the stream then, to measure algorithms): what a
   // graph is to hold has been run once before, on the same stream, with the same shapes and the same
   // borders of memory. In a graph a new one is an error.
   virtual void Multiply(Stream stream, const ProductCall& call) = 0;

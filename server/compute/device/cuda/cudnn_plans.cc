@@ -206,19 +206,25 @@ class Planner {
   Planner(const CudnnFunctions& functions, const CudnnTarget& target, const CudnnPlanRules& rules)
       : functions_(functions), target_(target), rules_(rules), filter_(functions, rules) {}
 
-  /// The one that the rules want of those for `graph`; nothing: there is none.
-  Result<std::optional<CudnnPlan>> Best(const CudnnDescriptor& graph) {
+  /// Those that the rules want of those for `graph`, at most `most`.
+  Result<std::vector<CudnnPlan>> Best(const CudnnDescriptor& graph, int most) {
     MURMURATE_RETURN_IF_ERROR(Describe());
+    std::vector<CudnnPlan> best;
     std::optional<CudnnPlan> least;
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       for (CudnnDescriptor& configuration : Configurations(graph, mode)) {
         auto plan = PlanOf(std::move(configuration));
         if (!plan) continue;
-        if (plan->workspace_bytes <= rules_.workspace_bytes) return plan;
-        if (!least || plan->workspace_bytes < least->workspace_bytes) least = std::move(plan);
+        if (plan->workspace_bytes <= rules_.workspace_bytes)
+          best.push_back(*std::move(plan));
+        else if (!least || plan->workspace_bytes < least->workspace_bytes)
+          least = std::move(plan);
+        if (best.size() == static_cast<std::size_t>(most)) return best;
       }
+      if (!best.empty()) return best;
     }
-    return least;
+    if (least) best.push_back(*std::move(least));
+    return best;
   }
   CudnnDescriptor description() && { return std::move(description_); }
 
@@ -359,21 +365,30 @@ Status CudnnDescriptor::Finalize() {
                        why.data() + ')');
 }
 
-Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
-                                  const ConvolutionCall& shape, const CudnnPlanRules& rules) {
+Result<std::vector<CudnnPlan>> PlanConvolutions(const CudnnFunctions& functions,
+                                                const CudnnTarget& target,
+                                                const ConvolutionCall& shape,
+                                                const CudnnPlanRules& rules, int most) {
   ConvolutionGraph graph(functions, target);
   MURMURATE_RETURN_IF_ERROR(graph.Build(shape));
   Planner planner(functions, target, rules);
-  auto best = planner.Best(graph.graph());
-  if (!best.ok()) return best.status();
-  if (!*best)
+  auto plans = planner.Best(graph.graph(), most);
+  if (!plans.ok()) return plans.status();
+  if (plans->empty())
     return ResourceError("cuDNN has no plan for " + Text(shape) +
                          " on this GPU; lower the "
                          "minibatch, or write precision = \"tf32\"");
-  CudnnPlan plan = *std::move(*best);
-  for (CudnnDescriptor& part : std::move(graph).parts()) plan.parts.push_back(std::move(part));
-  plan.parts.push_back(std::move(planner).description());
-  return plan;
+  auto parts = std::make_shared<std::vector<CudnnDescriptor>>(std::move(graph).parts());
+  parts->push_back(std::move(planner).description());
+  for (CudnnPlan& plan : *plans) plan.graph = parts;
+  return plans;
+}
+
+Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
+                                  const ConvolutionCall& shape, const CudnnPlanRules& rules) {
+  auto plans = PlanConvolutions(functions, target, shape, rules, 1);
+  if (!plans.ok()) return plans.status();
+  return std::move(plans->front());
 }
 
 }  // namespace murmurate

@@ -16,6 +16,7 @@
 
 #include <cudnn_graph.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -103,7 +104,8 @@ class CudnnDescriptor {
 inline constexpr std::int64_t kCudnnInput = 1, kCudnnWeight = 2, kCudnnOutput = 3;
 
 struct CudnnPlan {
-  std::vector<CudnnDescriptor> parts;  ///< what the plan was made of
+  std::shared_ptr<const std::vector<CudnnDescriptor>> graph;  ///< what it computes
+  std::vector<CudnnDescriptor> parts;                         ///< what else it was made of
   CudnnDescriptor plan;
   std::size_t workspace_bytes = 0;
   std::int64_t engine = -1;  ///< cuDNN's number of it
@@ -113,5 +115,10 @@ struct CudnnPlan {
 /// none. `functions` stays as long as the plan.
 Result<CudnnPlan> PlanConvolution(const CudnnFunctions& functions, const CudnnTarget& target,
                                   const ConvolutionCall& shape, const CudnnPlanRules& rules);
+/// The same, and those that come after it, `most` together, in cuDNN's order.
+Result<std::vector<CudnnPlan>> PlanConvolutions(const CudnnFunctions& functions,
+                                                const CudnnTarget& target,
+                                                const ConvolutionCall& shape,
+                                                const CudnnPlanRules& rules, int most);
 
 }  // namespace murmurate

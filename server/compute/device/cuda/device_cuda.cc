@@ -29,7 +29,10 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::Open(const DeviceRequest& reques
 }
 
 CudaDevice::CudaDevice(const DeviceRequest& request)
-    : index_(request.index), precision_(request.precision), deterministic_(request.deterministic) {}
+    : index_(request.index),
+      precision_(request.precision),
+      deterministic_(request.deterministic),
+      choices_(request.choices) {}
 
 Status CudaDevice::MakeStreams() {
   for (cudaStream_t& stream : streams_) {
@@ -71,6 +74,15 @@ CudaQueue CudaDevice::QueueOf(Stream stream) const {
   return {.number = static_cast<int>(number),
           .stream = streams_[number],
           .recording = recording_ == stream};
+}
+
+CudaTuning CudaDevice::Tuning() {
+  const char* const precision = precision_ == DevicePrecision::kFp32   ? "fp32"
+                                : precision_ == DevicePrecision::kTf32 ? "tf32"
+                                                                       : "bf16";
+  return {
+      .choices = choices_,
+      .device = description().name + ", " + precision + (deterministic_ ? ", deterministic" : "")};
 }
 
 DeviceDescription CudaDevice::description() {
@@ -162,7 +174,7 @@ void CudaDevice::LaunchKernel(Stream stream, KernelId id, const Grid& grid, cons
 void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
   if (!Enter()) return;
   if (products_ == nullptr) {
-    auto opened = CudaProducts::Open(precision_, deterministic_);
+    auto opened = CudaProducts::Open(precision_, deterministic_, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     products_ = *std::move(opened);
   }
@@ -173,7 +185,7 @@ void CudaDevice::Multiply(Stream stream, const ProductCall& call) {
 void CudaDevice::Convolve(Stream stream, const ConvolutionCall& call) {
   if (!Enter()) return;
   if (convolutions_ == nullptr) {
-    auto opened = CudaConvolutions::Open(precision_, deterministic_);
+    auto opened = CudaConvolutions::Open(precision_, deterministic_, Tuning());
     if (!opened.ok()) return fault_.Set(opened.status().message());
     convolutions_ = *std::move(opened);
   }
